@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+
+#include "launcher/ports/clock.hpp"
+
+namespace asio {
+class io_context;
+}
+
+namespace train {
+
+/// A subscription to the loop: destroying it ends it, and its callback never runs afterwards.
+/// A callback may destroy its own subscription.
+class Subscription {
+ public:
+  virtual ~Subscription() = default;
+};
+
+/// One thread's event loop: callbacks on descriptors, timers, signals and posted work. Time is read
+/// once per wake-up. Not thread-safe but for `post`.
+class Loop final : public Clock {
+ public:
+  Loop();
+  ~Loop() override;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  /// Runs callbacks until `stop`.
+  void run();
+  /// Makes `run` return after the current callback.
+  void stop();
+  /// Runs `callback` soon, from the loop; may be called from any thread.
+  void post(std::function<void()> callback);
+
+  /// Calls back once, after `delay`.
+  [[nodiscard]] std::unique_ptr<Subscription> after(nanoseconds delay,
+                                                    std::function<void()> callback);
+  /// Calls back whenever `fd` can be read (or has an error or end to report). The descriptor must
+  /// stay open as long as the subscription, which does not close it.
+  [[nodiscard]] std::unique_ptr<Subscription> when_readable(int fd, std::function<void()> callback);
+  /// Calls back whenever `fd` can be written.
+  [[nodiscard]] std::unique_ptr<Subscription> when_writable(int fd, std::function<void()> callback);
+  /// Calls back with the number of each of these signals, outside of signal context.
+  [[nodiscard]] std::unique_ptr<Subscription> on_signals(std::initializer_list<int> signals,
+                                                         std::function<void(int)> callback);
+
+  /// CLOCK_BOOTTIME, as of the current wake-up.
+  Instant now() const override;
+
+  /// For backends that drive a library with Asio themselves.
+  asio::io_context& context();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace train

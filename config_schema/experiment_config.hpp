@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config_schema/error.hpp"
+#include "config_schema/quantity.hpp"
+#include "config_schema/source_text.hpp"
+
+namespace train {
+
+/// What each rank runs. Exactly one of the two is non-empty.
+struct Entrypoint {
+  std::string shell;              ///< run by `/bin/sh -c`
+  std::vector<std::string> argv;  ///< exec'd as it is, byte for byte
+
+  bool empty() const { return shell.empty() && argv.empty(); }
+  bool operator==(const Entrypoint&) const = default;
+};
+
+/// What one worker takes from its host.
+struct WorkerNeeds {
+  Quantity slots;            ///< GPUs, or places for a worker where hosts have none; 0: CPU only
+  bool gpus_named = false;   ///< GPUs were asked for by that name: places without GPUs do not do
+  Quantity cpus;             ///< 0 when nothing was said
+  bool cpus_named = false;   ///< CPUs were asked for by name, not by default
+  std::optional<std::uint64_t> memory;     ///< bytes
+  std::map<std::string, Quantity> custom;  ///< any other resource, by name
+  std::string accelerator_type;            ///< Ray's constant; empty: any
+
+  bool operator==(const WorkerNeeds&) const = default;
+};
+
+enum class PlacementPolicy { automatic, pack, spread, strict_pack, strict_spread };
+enum class BatchRemainder { drop, spread, error };
+enum class BatchSplit { even, weighted };
+enum class Framework { torch, jax, none };
+enum class CollectiveBackend { automatic, nccl, gloo, mpi, ucc };
+enum class VisibleDevices { automatic, shared, per_rank };
+enum class Processes { per_rank, per_host };
+
+/// A variable of every rank. Without a value it is taken from the launcher's environment and never
+/// shown.
+struct EnvironmentVariable {
+  std::string name;
+  std::optional<std::string> value;
+  Place place;
+
+  bool operator==(const EnvironmentVariable&) const = default;
+};
+
+/// One validated experiment: holding one means that it is legal. Rules and defaults follow
+/// Determined's experiment configuration and Ray Train's ScalingConfig.
+struct ExperimentConfig {
+  std::string name;
+  std::string description;
+  Entrypoint entrypoint;
+  std::string working_directory;  ///< empty: the launcher's own
+
+  int workers = 1;                     ///< ranks of the trial, >= 1
+  WorkerNeeds needs;                   ///< of each worker
+  Quantity slots;                      ///< of the trial: workers x needs.slots
+  PlacementPolicy placement = PlacementPolicy::automatic;
+  bool is_single_node = false;
+  bool allow_heterogeneous = false;
+  std::string resource_pool;           ///< empty: any
+
+  std::optional<std::uint64_t> global_batch_size;
+  BatchRemainder batch_remainder = BatchRemainder::drop;
+  BatchSplit batch_split = BatchSplit::even;
+  int aggregation_frequency = 1;
+
+  Framework framework = Framework::torch;
+  CollectiveBackend backend = CollectiveBackend::automatic;
+  VisibleDevices visible_devices = VisibleDevices::automatic;
+  Processes processes = Processes::per_rank;
+
+  std::vector<EnvironmentVariable> environment;
+  /// Variables of the launcher's own environment that the ranks get when they are set there.
+  std::vector<std::string> forward_environment = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+                                                  "PYTHONPATH", "LD_LIBRARY_PATH"};
+  std::string hyperparameters_json = "{}";  ///< one line of JSON
+  std::string data_json = "{}";             ///< one line of JSON
+
+  int max_restarts = 0;
+  std::chrono::milliseconds stop_grace{10'000};
+
+  std::vector<Diagnostic> warnings;  ///< legal, but worth a line
+};
+
+/// What the command line adds to an experiment: `-n`, `--batch`, `--set`, and what follows `--`.
+struct ExperimentOverrides {
+  std::optional<int> slots;                   ///< -n: slots of the trial
+  std::optional<std::uint64_t> global_batch;  ///< --batch
+  std::vector<std::string> settings;          ///< --set key.path=value, in order
+  std::vector<std::string> command;  ///< after `--`: appended to the entrypoint, or the entrypoint
+};
+
+/// Reads an experiment, applies the overrides, and checks it. Errors are of class `config`, all of
+/// the input at once, ordered by line; an override's place is its flag.
+Result<ExperimentConfig> parse_experiment(const SourceText& source,
+                                          const ExperimentOverrides& overrides = {});
+
+/// An experiment without a file: `train launch -n 4 -- python3 train.py`.
+Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides);
+
+}  // namespace train

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config_schema/error.hpp"
+#include "config_schema/quantity.hpp"
+#include "config_schema/source_text.hpp"
+
+namespace train {
+
+/// How a host is reached.
+enum class TransportKind {
+  automatic,  ///< local when the host is this machine, else ssh
+  local,      ///< a child process of the launcher
+  ssh,        ///< libssh2
+};
+
+/// One machine that ranks can be placed on, as declared; no network is touched to make one.
+struct Host {
+  std::string name;     ///< as the user wrote it; what every message and table calls it
+  std::string address;  ///< what is connected to; the name unless declared
+  std::string user;     ///< empty: ssh's default
+  int port = 22;
+  std::string identity_file;               ///< empty: ssh's defaults
+  TransportKind transport = TransportKind::automatic;
+  std::optional<int> slots;                ///< declared places; nothing: not said
+  std::string accelerator_type;            ///< Ray's constant ("A100"); empty: not said
+  std::optional<int> accelerators;         ///< devices; nothing: not said, 0: none
+  std::optional<Quantity> cpus;            ///< `resources.CPU`, or counted on this machine
+  std::optional<std::uint64_t> memory;     ///< bytes
+  std::map<std::string, Quantity> custom;  ///< other declared resources
+  std::map<std::string, std::string> labels;
+  std::string pool;
+  double weight = 1.0;    ///< relative speed, > 0
+  std::string interface;  ///< network interface for collectives; empty: not said
+  std::map<std::string, std::string> env;  ///< variables of every rank on this host
+  Place place;                             ///< where it was declared
+
+  bool operator==(const Host&) const = default;
+};
+
+/// Hosts in file order: the order in which ranks are numbered.
+struct HostInventory {
+  std::string source;  ///< where it came from, for messages: "hosts.yaml", "-H", "this machine"
+  std::vector<Host> hosts;
+  std::vector<Diagnostic> warnings;
+};
+
+/// Reads a hosts file. The format is recognised by its content: YAML inventory (a mapping at the
+/// top), or one host a line in DeepSpeed / Open MPI (`n1 slots=8`), Hydra (`n1:8`) or plain form.
+/// Errors are of class `hosts`, all of the file at once.
+Result<HostInventory> parse_hosts(const SourceText& source);
+
+/// Reads an inline list: `node[01-04]:8,gpu-b:4,user@n9`. `source.name` is the flag.
+Result<HostInventory> parse_host_list(const SourceText& source);
+
+}  // namespace train

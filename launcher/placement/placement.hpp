@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launcher/plan.hpp"
+
+namespace train {
+
+/// Decides where every rank goes, by the policies of Determined (`auto`) and Ray (`pack`, `spread`,
+/// `strict_pack`, `strict_spread`), and splits the batch. Touches nothing; assumes idle hosts.
+tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
+                                      const HostInventory& inventory);
+
+/// A refusal as users see it: the reasons, then the counts that would fit.
+Error to_error(const Refusal& refusal);
+
+}  // namespace train

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config_schema/experiment_config.hpp"
+#include "config_schema/host_inventory.hpp"
+
+namespace train {
+
+/// One rank: where it runs and what share of the batch it takes.
+struct PlannedRank {
+  int rank = 0;        ///< 0 .. world size - 1, host by host in file order
+  int local_rank = 0;  ///< 0 .. ranks on this host - 1
+  int host = 0;        ///< index into Trial::hosts; the node rank
+  std::vector<int> slots;  ///< slot indices on its host; empty for a CPU-only worker beside GPUs
+  std::optional<std::uint64_t> batch_size;    ///< samples per step of this rank
+  std::optional<std::uint64_t> batch_offset;  ///< samples per step of all ranks before it
+
+  bool operator==(const PlannedRank&) const = default;
+};
+
+/// One host that the trial uses.
+struct PlannedHost {
+  Host host;
+  std::vector<int> slots;        ///< slots that the trial uses there, ascending
+  bool slots_are_gpus = false;   ///< slot indices are device indices
+  int first_rank = 0;
+  int rank_count = 0;
+
+  bool operator==(const PlannedHost&) const = default;
+};
+
+/// One trial, placed.
+struct Trial {
+  int trial = 0;  ///< index in the experiment
+  int world_size = 0;
+  Quantity slots;  ///< that the trial takes in all
+  std::optional<std::uint64_t> global_batch_size;
+  std::optional<std::uint64_t> batch_sum;             ///< what the ranks really add up to
+  std::optional<std::uint64_t> effective_batch_size;  ///< batch_sum x aggregation_frequency
+  std::optional<std::uint64_t> per_slot_batch_size;
+  std::vector<PlannedHost> hosts;
+  std::vector<PlannedRank> ranks;
+
+  bool operator==(const Trial&) const = default;
+};
+
+/// Every rank with its host, slots and batch: the same inputs give the same bytes. `train plan`
+/// prints what `train launch` runs.
+struct Plan {
+  ExperimentConfig experiment;
+  Trial trial;
+  std::vector<std::string> warnings;  ///< a line each
+  std::vector<std::string> advice;    ///< a line each
+};
+
+/// Why there is no plan.
+struct Refusal {
+  enum class Kind {
+    never,  ///< no free cluster of these hosts could serve it (exit 69)
+    busy,   ///< only free slots are lacking now (exit 75)
+  };
+  Kind kind = Kind::never;
+  std::vector<std::string> reasons;  ///< the first constraint that fails, with hosts and numbers
+  std::vector<int> nearest;          ///< slot counts that would fit, ascending
+
+  bool operator==(const Refusal&) const = default;
+};
+
+}  // namespace train

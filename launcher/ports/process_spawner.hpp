@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// What is executed, with nothing left to look up.
+struct ProcessSpec {
+  std::string program;                  ///< absolute path
+  std::vector<std::string> argv;        ///< argv[0] included
+  std::vector<std::string> environment; ///< NAME=value, the whole environment
+  std::string working_directory;        ///< absolute
+};
+
+/// A process that was started, in a session (and process group) of its own. The descriptors are
+/// the caller's to close.
+struct SpawnedProcess {
+  int pid = -1;
+  int pidfd = -1;      ///< readable once the process has ended
+  int stdout_fd = -1;  ///< read end, non-blocking
+  int stderr_fd = -1;  ///< read end, non-blocking
+};
+
+/// Starts processes; a failure names the step ("chdir", "exec", ...) and the system's reason, and
+/// is of class `missing` when something named by the user is not there or cannot be executed.
+class ProcessSpawner {
+ public:
+  virtual ~ProcessSpawner() = default;
+  virtual Result<SpawnedProcess> spawn(const ProcessSpec& spec) = 0;
+};
+
+}  // namespace train

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config_schema/error.hpp"
+#include "launcher/task/task_record.hpp"
+
+namespace train {
+
+/// Where the stories of tasks are kept. What it returns is the truth: a task whose launcher has
+/// died is `lost`, whatever was written last.
+class TaskStore {
+ public:
+  virtual ~TaskStore() = default;
+
+  /// Records a new task and marks this process as its launcher until the process ends or
+  /// `finish` is called. The id must be new.
+  virtual Result<void> create(const TaskRecord& task) = 0;
+  /// Changes state, times, ranks, cause and exit code of a task that this process created.
+  virtual Result<void> update(const TaskRecord& task) = 0;
+  /// The task whose id starts with `prefix`: class `no_input` when there is none or several.
+  virtual Result<TaskRecord> find(const std::string& prefix) = 0;
+  /// All tasks, newest first; only those that are not final unless `all`.
+  virtual Result<std::vector<TaskRecord>> list(bool all) = 0;
+};
+
+}  // namespace train

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config_schema/error.hpp"
+#include "config_schema/host_inventory.hpp"
+
+namespace train {
+
+/// What the launcher learns about a host when its agent answers.
+struct LinkInfo {
+  std::string address;    ///< numeric address that the launcher reached the host by; loopback if local
+  std::string transport;  ///< "local", "ssh"
+};
+
+/// What a link tells its owner. All callbacks come from the event loop, never from inside a call
+/// to the link, and none after `on_closed` or after the link was destroyed.
+struct LinkEvents {
+  /// The agent runs and the stream is open; comes once, first.
+  std::function<void(const LinkInfo&)> on_open;
+  /// Bytes of the agent's frame stream, in order, in pieces of any size.
+  std::function<void(std::string_view bytes)> on_bytes;
+  /// The stream is over, or was never opened: why, of class `host` or `missing`, in words that
+  /// need no host name added. Comes once, last.
+  std::function<void(const Error& why)> on_closed;
+};
+
+/// A byte stream to the agent of one task on one host. Destroying it closes the stream at once.
+class HostLink {
+ public:
+  virtual ~HostLink() = default;
+  /// Queues bytes for the agent; before `on_open` they wait. Never blocks.
+  virtual void send(std::string bytes) = 0;
+  /// Bytes queued and not yet handed to the network.
+  virtual std::size_t unsent_bytes() const = 0;
+};
+
+/// How hosts are reached. Local and remote hosts differ in nothing else.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  /// Starts to reach `host` and to attach to the agent `agent_key` there ("<task>-<node rank>").
+  /// Returns at once; failures come through `events.on_closed`.
+  virtual std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+                                         LinkEvents events) = 0;
+};
+
+}  // namespace train

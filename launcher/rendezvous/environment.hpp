@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/plan.hpp"
+
+namespace train {
+
+/// A value that only a launch can know. Plans print it as `{"at_launch": "<name>"}`.
+enum class AtLaunch {
+  no,                    ///< the value is known: `text`
+  task_id,               ///< filled in by the launcher
+  rendezvous_address,    ///< address of rank 0's host that the other hosts reach
+  rendezvous_port,       ///< free port on rank 0's host, held by its agent
+  rendezvous_endpoint,   ///< address:port
+  run_directory,         ///< the task's own directory on the rank's host
+  error_file,            ///< where this rank may write its error, on its host
+};
+
+std::string_view to_string(AtLaunch fact);
+/// The fact of that name; `AtLaunch::no` when there is none.
+AtLaunch at_launch_from_string(std::string_view name);
+
+/// One variable of one rank.
+struct EnvironmentEntry {
+  std::string name;
+  std::string text;                   ///< the value, when it is known
+  AtLaunch at_launch = AtLaunch::no;  ///< what the value will be, when it is not
+  bool secret = false;                ///< shown redacted everywhere
+
+  bool operator==(const EnvironmentEntry&) const = default;
+};
+
+/// The launcher's environment, as a value.
+using LauncherEnvironment = std::map<std::string, std::string>;
+
+/// Variables of user's `environment` that have no value in the file and none in the launcher's
+/// environment: an error of class `config` that names each.
+Result<std::vector<EnvironmentVariable>> resolve_environment(const ExperimentConfig& experiment,
+                                                             const LauncherEnvironment& launcher);
+
+/// Exactly the variables that rank `rank` gets on top of its host's session environment, sorted by
+/// name. Made per rank on demand. `user` is what `resolve_environment` returned.
+std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
+                                               const std::vector<EnvironmentVariable>& user,
+                                               const LauncherEnvironment& launcher);
+
+/// Whether a variable that a host's session brings is kept from the ranks: leftovers of another
+/// launcher (`SLURM_*`, `OMPI_*`, `PMI_*`, `TORCHELASTIC_*`).
+bool is_scrubbed(std::string_view name);
+
+}  // namespace train

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace train {
+
+/// States of a task, and the legal changes between them:
+///
+///     starting -> running -> stopping -> succeeded | failed | killed | interrupted
+///     starting -> stopping, failed, killed, interrupted       (nothing ran, or not everywhere)
+///     running  -> succeeded
+///     any of the first three -> lost                          (its launcher died; found out later)
+enum class TaskState {
+  starting,
+  running,
+  stopping,
+  succeeded,
+  failed,       ///< a rank, a host or the launch failed
+  killed,       ///< by `train task kill`
+  interrupted,  ///< by Ctrl-C or a signal
+  lost,         ///< the launcher died without a word
+};
+
+std::string_view to_string(TaskState state);
+std::optional<TaskState> task_state_from_string(std::string_view name);
+/// Nothing more will happen to the task.
+bool is_final(TaskState state);
+/// The table above.
+bool is_legal_change(TaskState from, TaskState to);
+
+/// Milliseconds since the Unix epoch; tasks are recorded on the wall clock.
+using UnixMillis = std::int64_t;
+
+/// One rank of a task, as recorded.
+struct RankRecord {
+  int rank = 0;
+  std::string host;
+  std::string slots;              ///< "0", "2,3", "" for none
+  std::optional<int> exit_code;   ///< when it exited by itself
+  std::optional<int> signal;      ///< when a signal ended it
+  bool stopped = false;           ///< train stopped it: never a cause
+  std::string log_file;           ///< absolute path on the launcher's machine
+
+  bool operator==(const RankRecord&) const = default;
+};
+
+/// The durable story of a task.
+struct TaskRecord {
+  std::string id;
+  std::string name;
+  TaskState state = TaskState::starting;
+  std::string slots;  ///< of all trials, as a quantity: "4", "0.5"
+  std::string hosts;  ///< names, comma separated, in rank order
+  int world_size = 0;
+  std::string user;
+  UnixMillis created = 0;
+  std::optional<UnixMillis> started;  ///< all ranks were started
+  std::optional<UnixMillis> ended;
+  int restarts = 0;
+  std::optional<int> exit_code;  ///< of the launcher
+  std::string error_class;       ///< name of an ErrorClass, empty on success
+  std::string cause;             ///< the last words: what failed, in one paragraph
+  std::string config_text;       ///< the experiment as it was read
+  std::string plan_json;         ///< as `train plan --json` prints it, secrets redacted
+  std::string working_directory; ///< of the launcher
+  std::string log_directory;     ///< absolute
+  std::int64_t launcher_pid = 0;
+  std::vector<RankRecord> ranks;
+
+  bool operator==(const TaskRecord&) const = default;
+};
+
+/// A task id: eight characters of [a-z2-7], from 40 random bits.
+std::string make_task_id(std::uint64_t random_bits);
+
+}  // namespace train

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// What a frame carries. A frame is a 32-bit big-endian payload length, one byte of kind, and the
+/// payload.
+enum class FrameKind : std::uint8_t {
+  control = 1,  ///< one JSON message (wire/message.hpp)
+  output = 2,   ///< an OutputChunk: raw bytes of a rank
+};
+
+/// A kind of frame with its payload.
+struct Frame {
+  FrameKind kind = FrameKind::control;
+  std::string payload;
+
+  bool operator==(const Frame&) const = default;
+};
+
+/// Largest payloads that are accepted from the other side, in bytes.
+constexpr std::size_t max_control_payload = 16u << 20;
+constexpr std::size_t max_output_payload = 256u << 10;
+
+/// The frame as bytes for the stream. The payload must be within its limit.
+std::string encode_frame(FrameKind kind, std::string_view payload);
+
+/// Takes a byte stream apart, in pieces of any size. Holds at most one frame. After an error the
+/// stream is unusable and every further call repeats the error.
+class FrameDecoder {
+ public:
+  /// Appends bytes of the stream.
+  void feed(std::string_view bytes);
+  /// The next whole frame; nothing when more bytes are needed; an error of class `host` for an
+  /// unknown kind or a length above the limit, found before any of it is stored.
+  Result<std::optional<Frame>> next();
+
+ private:
+  std::string buffer_;
+  std::size_t consumed_ = 0;
+  std::optional<Error> broken_;
+};
+
+}  // namespace train
