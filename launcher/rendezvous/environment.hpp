@@ -12,13 +12,13 @@ namespace train {
 
 /// A value that only a launch can know. Plans print it as `{"at_launch": "<name>"}`.
 enum class AtLaunch {
-  no,                    ///< the value is known: `text`
-  task_id,               ///< filled in by the launcher
-  rendezvous_address,    ///< address of rank 0's host that the other hosts reach
-  rendezvous_port,       ///< free port on rank 0's host, held by its agent
-  rendezvous_endpoint,   ///< address:port
-  run_directory,         ///< the task's own directory on the rank's host
-  error_file,            ///< where this rank may write its error, on its host
+  no,                   ///< the value is known: `text`
+  task_id,              ///< filled in by the launcher
+  rendezvous_address,   ///< address of rank 0's host that the other hosts reach
+  rendezvous_port,      ///< free port on rank 0's host, held by its agent
+  rendezvous_endpoint,  ///< address:port
+  run_directory,        ///< the task's own directory on the rank's host
+  error_file,           ///< where this rank may write its error, on its host
 };
 
 std::string_view to_string(AtLaunch fact);
