@@ -235,7 +235,9 @@ std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
       case AtLaunch::rendezvous_port:
         entry.text = std::to_string(go.rendezvous_port);
         break;
-      case AtLaunch::rendezvous_endpoint: entry.text = endpoint(go); break;
+      case AtLaunch::rendezvous_endpoint:
+        entry.text = endpoint(go);
+        break;
       case AtLaunch::run_directory:
         entry.text = run_directory;
         break;
