@@ -6,9 +6,9 @@
 //   FAKE_NVML_GPUS="NAME:COUNT,NAME"     the GPUs, in order; nothing: none
 //   FAKE_NVML_FAIL="FUNCTION=CODE,..."   functions that fail; FUNCTION@INDEX for one GPU alone
 //   FAKE_NVML_BUSES="9,3"                PCI bus of each GPU; default: index + 1
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -55,14 +55,19 @@ Return failure_of(const std::string& function, std::size_t index) {
   return all != success ? all : failure_of(function + "@" + std::to_string(index));
 }
 
-// A handle is the index plus one: never null, never followed.
-Device handle_of(std::size_t index) { return reinterpret_cast<Device>(index + 1); }
-std::size_t index_of(Device device) { return reinterpret_cast<std::size_t>(device) - 1; }
+// A handle is the address of a byte, one for each GPU; nobody looks at it.
+constexpr std::size_t max_gpus = 4096;
+char handles[max_gpus];
+Device handle_of(std::size_t index) { return reinterpret_cast<Device>(&handles[index]); }
+std::size_t index_of(Device device) {
+  return static_cast<std::size_t>(reinterpret_cast<const char*>(device) - handles);
+}
 
 int initialised = 0;
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names of the library
 extern "C" {
 
 Return nvmlInit_v2() {
@@ -100,7 +105,7 @@ Return nvmlDeviceGetCount_v2(unsigned int* count) {
 }
 
 Return nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device) {
-  if (index >= gpu_names().size()) return invalid_argument;
+  if (index >= std::min(gpu_names().size(), max_gpus)) return invalid_argument;
   *device = handle_of(index);
   return failure_of("nvmlDeviceGetHandleByIndex_v2", index);
 }
@@ -131,3 +136,4 @@ Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
