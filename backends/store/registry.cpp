@@ -47,6 +47,7 @@ constexpr std::array schema_steps = {
         working_directory TEXT NOT NULL,
         log_directory TEXT NOT NULL,
         launcher_pid INTEGER NOT NULL,
+        stop_grace_ms INTEGER NOT NULL,
         updated INTEGER NOT NULL,
         ranks TEXT NOT NULL,
         config_text TEXT NOT NULL,

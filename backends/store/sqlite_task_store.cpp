@@ -219,6 +219,8 @@ Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
   });
 }
 
+std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
+
 std::string SqliteTaskStore::log_directory(const std::string& id) const {
   return impl_->log_directory(id);
 }

@@ -36,6 +36,8 @@ class SqliteTaskStore final : public TaskStore {
 
   /// Where the logs of a task are or will be: absolute, `<root>/tasks/<id>/logs`.
   std::string log_directory(const std::string& id) const;
+  /// The file that the launcher of a task keeps open and locked as long as it lives.
+  std::string lock_file(const std::string& id) const;
 
  private:
   struct Impl;

@@ -15,8 +15,8 @@ constexpr std::string_view not_final = "state IN ('starting', 'running', 'stoppi
 
 constexpr std::string_view brief_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
-    "exit_code, "
-    "error_class, cause, working_directory, log_directory, launcher_pid, ranks";
+    "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
+    "stop_grace_ms, ranks";
 
 [[noreturn]] void throw_damaged(const std::string& what) {
   throw SQLite::Exception(what, SQLITE_CORRUPT);
@@ -99,6 +99,7 @@ TaskRecord read_brief(Reader& reader) {
   task.working_directory = reader.text();
   task.log_directory = reader.text();
   task.launcher_pid = reader.number();
+  task.stop_grace_ms = reader.number();
   task.ranks = ranks_of(task.id, reader.text());
   return task;
 }
@@ -108,13 +109,14 @@ TaskRecord read_brief(Reader& reader) {
 bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
   SQLite::Statement insert(
       database, fmt::format("INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
-                            "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+                            "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
                             brief_columns));
   Binder(insert) << task.id << task.name << to_string(task.state) << task.slots << task.hosts
                  << task.world_size << task.user << task.created << task.started << task.ended
                  << task.restarts << task.exit_code << task.error_class << task.cause
                  << task.working_directory << task.log_directory << task.launcher_pid
-                 << ranks_to_json(task.ranks) << task.config_text << task.plan_json << now;
+                 << task.stop_grace_ms << ranks_to_json(task.ranks) << task.config_text
+                 << task.plan_json << now;
   return insert.exec() == 1;
 }
 

@@ -35,6 +35,7 @@ inline TaskRecord some_task(const SqliteTaskStore& store, const std::string& id,
   task.working_directory = "/home/ada";
   task.log_directory = store.log_directory(id);
   task.launcher_pid = getpid();
+  task.stop_grace_ms = 2'500;
   return task;
 }
 
