@@ -10,10 +10,10 @@ namespace train {
 
 /// What is executed, with nothing left to look up.
 struct ProcessSpec {
-  std::string program;                  ///< absolute path
-  std::vector<std::string> argv;        ///< argv[0] included
-  std::vector<std::string> environment; ///< NAME=value, the whole environment
-  std::string working_directory;        ///< absolute
+  std::string program;                   ///< absolute path
+  std::vector<std::string> argv;         ///< argv[0] included
+  std::vector<std::string> environment;  ///< NAME=value, the whole environment
+  std::string working_directory;         ///< absolute
 };
 
 /// A process that was started, in a session (and process group) of its own. The descriptors are

@@ -13,7 +13,8 @@ namespace train {
 
 /// What the launcher learns about a host when its agent answers.
 struct LinkInfo {
-  std::string address;    ///< numeric address that the launcher reached the host by; loopback if local
+  std::string
+      address;  ///< numeric address that the launcher reached the host by; loopback if local
   std::string transport;  ///< "local", "ssh"
 };
 

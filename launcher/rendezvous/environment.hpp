@@ -12,13 +12,13 @@ namespace train {
 
 /// A value that only a launch can know. Plans print it as `{"at_launch": "<name>"}`.
 enum class AtLaunch {
-  no,                    ///< the value is known: `text`
-  task_id,               ///< filled in by the launcher
-  rendezvous_address,    ///< address of rank 0's host that the other hosts reach
-  rendezvous_port,       ///< free port on rank 0's host, held by its agent
-  rendezvous_endpoint,   ///< address:port
-  run_directory,         ///< the task's own directory on the rank's host
-  error_file,            ///< where this rank may write its error, on its host
+  no,                   ///< the value is known: `text`
+  task_id,              ///< filled in by the launcher
+  rendezvous_address,   ///< address of rank 0's host that the other hosts reach
+  rendezvous_port,      ///< free port on rank 0's host, held by its agent
+  rendezvous_endpoint,  ///< address:port
+  run_directory,        ///< the task's own directory on the rank's host
+  error_file,           ///< where this rank may write its error, on its host
 };
 
 std::string_view to_string(AtLaunch fact);
@@ -48,6 +48,13 @@ Result<std::vector<EnvironmentVariable>> resolve_environment(const ExperimentCon
 std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
                                                const std::vector<EnvironmentVariable>& user,
                                                const LauncherEnvironment& launcher);
+
+/// A line for each group of variables of the experiment or of a host that `train` sets itself, so
+/// that the value given is not used; and for what the ranks do not get for another reason.
+std::vector<std::string> environment_warnings(const Plan& plan);
+
+/// "auto", "nccl", "gloo", ...: as in the experiment and in `TRAIN_BACKEND`.
+std::string_view to_string(CollectiveBackend backend);
 
 /// Whether a variable that a host's session brings is kept from the ranks: leftovers of another
 /// launcher (`SLURM_*`, `OMPI_*`, `PMI_*`, `TORCHELASTIC_*`).

@@ -40,11 +40,11 @@ using UnixMillis = std::int64_t;
 struct RankRecord {
   int rank = 0;
   std::string host;
-  std::string slots;              ///< "0", "2,3", "" for none
-  std::optional<int> exit_code;   ///< when it exited by itself
-  std::optional<int> signal;      ///< when a signal ended it
-  bool stopped = false;           ///< train stopped it: never a cause
-  std::string log_file;           ///< absolute path on the launcher's machine
+  std::string slots;             ///< "0", "2,3", "" for none
+  std::optional<int> exit_code;  ///< when it exited by itself
+  std::optional<int> signal;     ///< when a signal ended it
+  bool stopped = false;          ///< train stopped it: never a cause
+  std::string log_file;          ///< absolute path on the launcher's machine
 
   bool operator==(const RankRecord&) const = default;
 };
@@ -62,14 +62,15 @@ struct TaskRecord {
   std::optional<UnixMillis> started;  ///< all ranks were started
   std::optional<UnixMillis> ended;
   int restarts = 0;
-  std::optional<int> exit_code;  ///< of the launcher
-  std::string error_class;       ///< name of an ErrorClass, empty on success
-  std::string cause;             ///< the last words: what failed, in one paragraph
-  std::string config_text;       ///< the experiment as it was read
-  std::string plan_json;         ///< as `train plan --json` prints it, secrets redacted
-  std::string working_directory; ///< of the launcher
-  std::string log_directory;     ///< absolute
+  std::optional<int> exit_code;   ///< of the launcher
+  std::string error_class;        ///< name of an ErrorClass, empty on success
+  std::string cause;              ///< the last words: what failed, in one paragraph
+  std::string config_text;        ///< the experiment as it was read
+  std::string plan_json;          ///< as `train plan --json` prints it, secrets redacted
+  std::string working_directory;  ///< of the launcher
+  std::string log_directory;      ///< absolute
   std::int64_t launcher_pid = 0;
+  std::int64_t stop_grace_ms = 10'000;  ///< how long its ranks may take to stop
   std::vector<RankRecord> ranks;
 
   bool operator==(const TaskRecord&) const = default;

@@ -11,8 +11,7 @@ constexpr std::size_t header_size = 5;
 
 std::uint32_t read_big_endian(std::string_view bytes) {
   std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i)
-    value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
   return value;
 }
 
@@ -22,8 +21,10 @@ void append_big_endian(std::string& bytes, std::uint32_t value) {
 
 std::optional<std::size_t> limit_of(unsigned char kind) {
   switch (static_cast<FrameKind>(kind)) {
-    case FrameKind::control: return max_control_payload;
-    case FrameKind::output: return max_output_payload;
+    case FrameKind::control:
+      return max_control_payload;
+    case FrameKind::output:
+      return max_output_payload;
   }
   return std::nullopt;
 }

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/agent.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace train {
+
+Agent::Agent(AgentIdentity identity, OutputQueue::Limits limits)
+    : identity_(std::move(identity)), output_(limits) {}
+
+std::vector<AgentAction> Agent::on(const AgentEvent& event, Instant now) {
+  now_ = now;
+  std::visit([this](const auto& e) { handle(e); }, event);
+  return std::exchange(actions_, {});
+}
+
+std::optional<Instant> Agent::next_deadline() const {
+  std::optional<Instant> deadline;
+  if (link_up_ && state_ != State::gone) deadline = last_heard_ + silence_limit;
+  if (kill_at_) deadline = deadline ? std::min(*deadline, *kill_at_) : *kill_at_;
+  return deadline;
+}
+
+void Agent::say(Message message) {
+  if (link_up_) act(agent_action::SendMessage{std::move(message)});
+}
+
+void Agent::handle(const agent_event::LinkUp&) {
+  link_up_ = true;
+  last_heard_ = now_;
+  say(message::Hello{wire_version, identity_.host_name, identity_.boot_id, identity_.pid});
+}
+
+void Agent::handle(const agent_event::LinkDown&) { launcher_lost(); }
+
+void Agent::handle(const agent_event::Received& event) {
+  last_heard_ = now_;
+  std::visit([this](const auto& m) { receive(m); }, event.message);
+}
+
+void Agent::launcher_lost() {
+  link_up_ = false;
+  switch (state_) {
+    case State::waiting:
+    case State::checking:
+    case State::ready:
+    case State::flushing:
+    case State::finished:
+      leave();
+      break;
+    case State::running:
+      stop_ranks(prepare_.stop_grace);
+      break;
+    case State::killing:
+    case State::gone:
+      break;
+  }
+}
+
+void Agent::receive(const message::Prepare& m) {
+  if (state_ != State::waiting) return;
+  prepare_ = m;
+  for (const auto& command : m.ranks) ranks_[command.rank] = RankState::planned;
+  state_ = State::checking;
+  act(agent_action::CheckHost{m});
+}
+
+void Agent::handle(const agent_event::HostChecked& event) {
+  if (state_ != State::checking) return;
+  if (!event.problems.empty()) {
+    say(message::Refused{event.problems});
+    state_ = State::finished;
+    return;
+  }
+  held_port_ = event.held_port;
+  run_directory_ = event.run_directory;
+  state_ = State::ready;
+  say(message::Ready{held_port_, run_directory_});
+}
+
+void Agent::receive(const message::Go& m) {
+  if (state_ != State::ready) return;
+  state_ = State::running;
+  act(agent_action::ReleasePort{});
+  for (auto& command : prepare_.ranks) {
+    ranks_[command.rank] = RankState::starting;
+    RankCommand complete = std::move(command);
+    complete.environment = fill_in(std::move(complete.environment), m, prepare_.task_id,
+                                   run_directory_, complete.rank);
+    act(agent_action::StartRank{std::move(complete)});
+  }
+}
+
+void Agent::handle(const agent_event::RankStarted& event) {
+  ranks_[event.rank] = RankState::alive;
+  say(message::RankStarted{event.rank, event.pid});
+  // A stop may have come between the request and the start.
+  if (state_ == State::running && stop_requested_) act(agent_action::TerminateRank{event.rank});
+}
+
+void Agent::handle(const agent_event::RankNotStarted& event) {
+  ranks_[event.rank] = RankState::ended;
+  say(message::RankNotStarted{event.rank, event.reason});
+  after_rank_ended();
+}
+
+void Agent::handle(const agent_event::RankPrinted& event) {
+  if (!link_up_) return;  // nobody will ever read it
+  output_.push(event.rank, event.stream, event.bytes);
+  pump_output();
+}
+
+void Agent::handle(const agent_event::RankEnded& event) {
+  RankState& rank = ranks_[event.rank];
+  if (rank == RankState::ended) return;
+  rank = RankState::ended;
+  say(message::RankEnded{event.rank, event.code, event.signal, event.dumped_core, stop_requested_,
+                         event.at, event.error_file});
+  after_rank_ended();
+}
+
+void Agent::after_rank_ended() {
+  const bool all_ended = std::all_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
+    return entry.second == RankState::ended;
+  });
+  // Even when every rank has ended by itself, what they left in the background must go.
+  if (all_ended && state_ == State::running) kill_tree();
+}
+
+void Agent::receive(const message::Stop& m) {
+  switch (state_) {
+    case State::running:
+      stop_ranks(m.grace);
+      break;
+    case State::waiting:
+    case State::checking:
+    case State::ready:
+      state_ = State::finished;
+      say(message::Finished{});
+      break;
+    default:
+      break;
+  }
+}
+
+void Agent::stop_ranks(milliseconds grace) {
+  const bool first_time = !std::exchange(stop_requested_, true);
+  if (grace.count() == 0) return kill_tree();
+  const Instant deadline = now_ + grace;
+  kill_at_ = kill_at_ ? std::min(*kill_at_, deadline) : deadline;
+  if (!first_time) return;
+  for (const auto& [rank, state] : ranks_)
+    if (state == RankState::alive) act(agent_action::TerminateRank{rank});
+}
+
+void Agent::kill_tree() {
+  kill_at_.reset();
+  state_ = State::killing;
+  // What is still in the pipes must be read, or the tree never ends.
+  if (std::exchange(reading_paused_, false)) act(agent_action::ResumeReading{});
+  act(agent_action::KillTree{});
+}
+
+void Agent::handle(const agent_event::TreeKilled& event) {
+  if (state_ != State::killing) return;
+  survivors_ = event.survivors;
+  if (!link_up_) return leave();
+  state_ = State::flushing;
+  pump_output();
+}
+
+void Agent::receive(const message::Acknowledge& m) {
+  if (!output_.acknowledge(m.chunk)) return launcher_lost();
+  pump_output();
+}
+
+void Agent::pump_output() {
+  while (auto chunk = output_.take()) act(agent_action::SendOutput{std::move(*chunk)});
+  const bool pause = output_.full() && state_ != State::killing;
+  if (pause != reading_paused_) {
+    reading_paused_ = pause;
+    if (pause)
+      act(agent_action::PauseReading{});
+    else
+      act(agent_action::ResumeReading{});
+  }
+  if (state_ == State::flushing && output_.empty()) {
+    state_ = State::finished;
+    say(message::Finished{survivors_});
+  }
+}
+
+void Agent::receive(const message::Ping& m) { say(message::Pong{m.sent, now_}); }
+
+void Agent::receive(const message::Bye&) {
+  if (state_ == State::running || state_ == State::killing) return launcher_lost();
+  leave();
+}
+
+void Agent::handle(const agent_event::Tick&) {
+  if (kill_at_ && now_ >= *kill_at_ && state_ == State::running) kill_tree();
+  if (link_up_ && now_ >= last_heard_ + silence_limit) launcher_lost();
+}
+
+void Agent::leave() {
+  state_ = State::gone;
+  act(agent_action::Leave{});
+}
+
+namespace {
+
+std::string endpoint(const message::Go& go) {
+  const bool is_ipv6 = go.rendezvous_address.find(':') != std::string::npos;
+  if (is_ipv6) return fmt::format("[{}]:{}", go.rendezvous_address, go.rendezvous_port);
+  return fmt::format("{}:{}", go.rendezvous_address, go.rendezvous_port);
+}
+
+}  // namespace
+
+std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
+                                      const message::Go& go, const std::string& task_id,
+                                      const std::string& run_directory, int rank) {
+  for (auto& entry : environment) {
+    switch (entry.at_launch) {
+      case AtLaunch::no:
+        break;
+      case AtLaunch::task_id:
+        entry.text = task_id;
+        break;
+      case AtLaunch::rendezvous_address:
+        entry.text = go.rendezvous_address;
+        break;
+      case AtLaunch::rendezvous_port:
+        entry.text = std::to_string(go.rendezvous_port);
+        break;
+      case AtLaunch::rendezvous_endpoint:
+        entry.text = endpoint(go);
+        break;
+      case AtLaunch::run_directory:
+        entry.text = run_directory;
+        break;
+      case AtLaunch::error_file:
+        entry.text = fmt::format("{}/error-{}.json", run_directory, rank);
+        break;
+    }
+    entry.at_launch = AtLaunch::no;
+  }
+  return environment;
+}
+
+}  // namespace train

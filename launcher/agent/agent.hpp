@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "launcher/agent/output_queue.hpp"
+#include "launcher/ports/clock.hpp"
+#include "launcher/ports/process_spawner.hpp"
+#include "launcher/wire/message.hpp"
+
+namespace train {
+
+/// What happens to an agent. Instants are its own clock.
+namespace agent_event {
+/// The launcher's stream is open.
+struct LinkUp {};
+/// The launcher's stream is over: it left, died, or its connection broke.
+struct LinkDown {};
+struct Received {
+  Message message;
+};
+/// What CheckHost found: nothing wrong, or the problems.
+struct HostChecked {
+  std::vector<Diagnostic> problems;
+  std::optional<int> held_port;
+  std::string run_directory;
+};
+struct RankStarted {
+  int rank = 0;
+  std::int64_t pid = 0;
+};
+struct RankNotStarted {
+  int rank = 0;
+  std::string reason;
+};
+struct RankPrinted {
+  int rank = 0;
+  OutputStream stream = OutputStream::out;
+  std::string bytes;
+};
+/// The process of a rank has ended and what it had printed by then has been read.
+struct RankEnded {
+  int rank = 0;
+  std::optional<int> code;
+  std::optional<int> signal;
+  bool dumped_core = false;
+  Instant at{0};
+  std::string error_file;
+};
+/// Every process of the task is gone, and every pipe has been read to its end.
+struct TreeKilled {
+  std::vector<message::Survivor> survivors;
+};
+/// Time has passed; sent at `Agent::next_deadline()` at the latest.
+struct Tick {};
+}  // namespace agent_event
+
+using AgentEvent = std::variant<agent_event::LinkUp, agent_event::LinkDown, agent_event::Received,
+                                agent_event::HostChecked, agent_event::RankStarted,
+                                agent_event::RankNotStarted, agent_event::RankPrinted,
+                                agent_event::RankEnded, agent_event::TreeKilled, agent_event::Tick>;
+
+/// What an agent wants done. Whoever drives it does so in order.
+namespace agent_action {
+struct SendMessage {
+  Message message;
+};
+struct SendOutput {
+  OutputChunk chunk;
+};
+/// Look whether every rank's working directory and program are there; hold a port if asked. Answer
+/// with HostChecked.
+struct CheckHost {
+  message::Prepare prepare;
+};
+/// Execute one rank, its environment complete but for the host's session environment. Answer with
+/// RankStarted or RankNotStarted.
+struct StartRank {
+  RankCommand command;  ///< no at-launch value is left in its environment
+};
+/// Nobody needs the held port to be kept any longer.
+struct ReleasePort {};
+/// TERM to the process group of a rank.
+struct TerminateRank {
+  int rank = 0;
+};
+/// KILL to everything that descends from this agent, until nothing is left. RankEnded follows for
+/// each rank that was alive, then TreeKilled.
+struct KillTree {};
+/// Stop reading the ranks' pipes, or go on.
+struct PauseReading {};
+struct ResumeReading {};
+/// The agent has nothing left to do; the process ends, and what it made on the host goes.
+struct Leave {};
+}  // namespace agent_action
+
+using AgentAction =
+    std::variant<agent_action::SendMessage, agent_action::SendOutput, agent_action::CheckHost,
+                 agent_action::StartRank, agent_action::ReleasePort, agent_action::TerminateRank,
+                 agent_action::KillTree, agent_action::PauseReading, agent_action::ResumeReading,
+                 agent_action::Leave>;
+
+/// Who the agent is, for its Hello.
+struct AgentIdentity {
+  std::string host_name;
+  std::string boot_id;
+  std::int64_t pid = 0;
+};
+
+/// The decisions of the agent of one task on one host, and nothing else: events in, actions out.
+///
+///     waiting -> checking -> ready -> running -> killing -> flushing -> finished -> gone
+///
+/// Any state but the last three goes to `killing` (through the grace of a stop) when the launcher
+/// says stop or is lost; a lost launcher also skips `flushing`.
+class Agent {
+ public:
+  /// A launcher that is silent for so long is lost: its heartbeats come every two seconds.
+  static constexpr milliseconds silence_limit{40'000};
+
+  Agent(AgentIdentity identity, OutputQueue::Limits limits);
+  explicit Agent(AgentIdentity identity) : Agent(std::move(identity), OutputQueue::Limits()) {}
+
+  /// Takes one event; the actions are to be carried out in order.
+  std::vector<AgentAction> on(const AgentEvent& event, Instant now);
+  /// When a Tick is wanted, if at all.
+  std::optional<Instant> next_deadline() const;
+  bool gone() const { return state_ == State::gone; }
+
+ private:
+  enum class State { waiting, checking, ready, running, killing, flushing, finished, gone };
+  enum class RankState { planned, starting, alive, ended };
+
+  void handle(const agent_event::LinkUp& event);
+  void handle(const agent_event::LinkDown& event);
+  void handle(const agent_event::Received& event);
+  void handle(const agent_event::HostChecked& event);
+  void handle(const agent_event::RankStarted& event);
+  void handle(const agent_event::RankNotStarted& event);
+  void handle(const agent_event::RankPrinted& event);
+  void handle(const agent_event::RankEnded& event);
+  void handle(const agent_event::TreeKilled& event);
+  void handle(const agent_event::Tick& event);
+
+  void receive(const message::Prepare& m);
+  void receive(const message::Go& m);
+  void receive(const message::Stop& m);
+  void receive(const message::Acknowledge& m);
+  void receive(const message::Ping& m);
+  void receive(const message::Bye& m);
+  template <class Other>
+  void receive(const Other&) {}  // messages of the agent itself: nobody sends them here
+
+  template <class Action>
+  void act(Action action) {
+    actions_.emplace_back(std::move(action));
+  }
+  void say(Message message);
+  void launcher_lost();
+  void stop_ranks(milliseconds grace);
+  void kill_tree();
+  void after_rank_ended();
+  void pump_output();
+  void leave();
+
+  AgentIdentity identity_;
+  State state_ = State::waiting;
+  bool link_up_ = false;
+  message::Prepare prepare_;
+  std::optional<int> held_port_;
+  std::string run_directory_;
+  std::map<int, RankState> ranks_;
+  bool stop_requested_ = false;
+  bool reading_paused_ = false;
+  std::optional<Instant> kill_at_;
+  Instant last_heard_{0};
+  std::vector<message::Survivor> survivors_;
+  OutputQueue output_;
+  Instant now_{0};
+  std::vector<AgentAction> actions_;
+};
+
+/// The environment of a rank with everything that only a launch can know filled in.
+std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
+                                      const message::Go& go, const std::string& task_id,
+                                      const std::string& run_directory, int rank);
+
+}  // namespace train

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "launcher/wire/message.hpp"
+
+namespace train {
+
+/// Output of the ranks of one host on its way to the launcher: numbered, kept until it is
+/// acknowledged, bounded. "Bounded", "never blocks" and "never loses" exclude each other: this one
+/// never loses, so its owner stops reading the ranks' pipes while it is full.
+class OutputQueue {
+ public:
+  struct Limits {
+    std::size_t capacity = 4u << 20;  ///< bytes kept before the queue is full
+    std::size_t window = 1u << 20;    ///< bytes sent and not acknowledged
+  };
+
+  OutputQueue() : OutputQueue(Limits()) {}
+  explicit OutputQueue(Limits limits) : limits_(limits) {}
+
+  /// Appends what a rank printed, in chunks of at most `max_chunk_bytes`.
+  void push(int rank, OutputStream stream, std::string_view bytes);
+  /// The next chunk to send, while the window has room.
+  std::optional<OutputChunk> take();
+  /// Everything up to `number` has arrived. A number that was never sent is refused.
+  bool acknowledge(std::uint64_t number);
+
+  bool full() const { return bytes_ >= limits_.capacity; }
+  /// Nothing is waiting to be sent or acknowledged.
+  bool empty() const { return chunks_.empty(); }
+
+ private:
+  Limits limits_;
+  std::deque<OutputChunk> chunks_;  ///< sent ones first
+  std::size_t sent_ = 0;            ///< how many of them have been sent
+  std::size_t bytes_ = 0;
+  std::size_t bytes_in_flight_ = 0;
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace train

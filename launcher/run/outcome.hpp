@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config_schema/error.hpp"
+#include "launcher/run/clock_offset.hpp"
+#include "launcher/wire/message.hpp"
+
+namespace train {
+
+/// How one rank ended.
+struct RankOutcome {
+  enum class State {
+    not_started,
+    running,    ///< never heard of its end
+    succeeded,  ///< exit code 0
+    failed,     ///< a code or signal of its own
+    stopped,    ///< train stopped it: never a cause
+    lost,       ///< its host was lost
+  };
+  State state = State::not_started;
+  bool never_started = false;  ///< its host could not execute it
+  std::optional<int> code;
+  std::optional<int> signal;
+  bool dumped_core = false;
+  std::optional<AlignedInstant> at;
+  std::string error_file;
+
+  bool operator==(const RankOutcome&) const = default;
+};
+
+/// Something that went wrong during a run.
+struct Failure {
+  AlignedInstant at;  ///< when, on the launcher's clock
+  Error error;        ///< its messages name host and rank
+  std::optional<int> rank;
+  int host = 0;       ///< node rank
+  int exit_code = 0;  ///< of a rank: its code, or 128 + signal; else 0
+};
+
+/// A host that did not confirm that its processes are gone, or named some that are not.
+struct Leftover {
+  int host = 0;
+  std::vector<message::Survivor> survivors;  ///< empty: no answer
+};
+
+/// How a run ended.
+struct RunOutcome {
+  bool succeeded = false;
+  std::optional<int> stop_signal;  ///< the user asked for the end
+  std::optional<Failure> cause;    ///< the failure that happened first
+  std::vector<Failure> others;     ///< further failures, in order of time
+  std::vector<int> simultaneous;   ///< indices into `others` that may have been first as well
+  std::vector<RankOutcome> ranks;
+  std::vector<Leftover> leftovers;
+  bool all_started = false;
+};
+
+/// "SIGKILL"; "signal 99" for one without a name.
+std::string signal_name(int signal);
+
+}  // namespace train

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/wire/message.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/wire/frame.hpp"
+
+namespace train {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t deepest_nesting = 16;
+
+// What a decoder throws inside this file when the other side's JSON is not what it must be.
+struct Malformed {
+  std::string what;
+};
+
+bool is_utf8(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead == 0) return false;  // kept out of JSON strings as well
+    std::size_t length = 1;
+    std::uint32_t point = lead;
+    if (lead >= 0xf0 && lead <= 0xf4) {
+      length = 4;
+      point = lead & 0x07u;
+    } else if (lead >= 0xe0 && lead < 0xf0) {
+      length = 3;
+      point = lead & 0x0fu;
+    } else if (lead >= 0xc2 && lead < 0xe0) {
+      length = 2;
+      point = lead & 0x1fu;
+    } else if (lead >= 0x80) {
+      return false;
+    }
+    if (i + length > text.size()) return false;
+    for (std::size_t k = 1; k < length; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xc0u) != 0x80u) return false;
+      point = point << 6 | (next & 0x3fu);
+    }
+    const bool overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
+    const bool surrogate = point >= 0xd800 && point < 0xe000;
+    if (overlong || surrogate || point > 0x10ffff) return false;
+    i += length;
+  }
+  return true;
+}
+
+// Arguments and values may be any bytes, JSON strings are Unicode: what is not travels as hex.
+json from_bytes(std::string_view bytes) {
+  if (is_utf8(bytes)) return json(std::string(bytes));
+  std::string hex;
+  hex.reserve(bytes.size() * 2);
+  for (const char byte : bytes)
+    fmt::format_to(std::back_inserter(hex), "{:02x}", static_cast<unsigned char>(byte));
+  return json{{"hex", hex}};
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  throw Malformed{"bad hex digit"};
+}
+
+std::string to_bytes(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_object() || !value.contains("hex") || !value["hex"].is_string())
+    throw Malformed{"expected a string"};
+  const auto& hex = value["hex"].get_ref<const std::string&>();
+  if (hex.size() % 2 != 0) throw Malformed{"odd number of hex digits"};
+  std::string bytes;
+  bytes.reserve(hex.size() / 2);
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(hex_digit(hex[i]) << 4 | hex_digit(hex[i + 1]));
+  return bytes;
+}
+
+const json& field(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) throw Malformed{fmt::format("field '{}' is missing", name)};
+  return *found;
+}
+
+std::string text_field(const json& object, const char* name) {
+  return to_bytes(field(object, name));
+}
+
+bool bool_field(const json& object, const char* name) {
+  const json& value = field(object, name);
+  if (!value.is_boolean()) throw Malformed{fmt::format("field '{}' is no boolean", name)};
+  return value.get<bool>();
+}
+
+std::int64_t number_field(const json& object, const char* name, std::int64_t lowest = 0,
+                          std::int64_t highest = INT64_MAX) {
+  const json& value = field(object, name);
+  const bool too_big = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
+  if (!value.is_number_integer() || too_big)
+    throw Malformed{fmt::format("field '{}' is no integer", name)};
+  const auto number = value.get<std::int64_t>();
+  if (number < lowest || number > highest)
+    throw Malformed{fmt::format("field '{}' is out of range: {}", name, number)};
+  return number;
+}
+
+int int_field(const json& object, const char* name, int lowest = 0, int highest = INT32_MAX) {
+  return static_cast<int>(number_field(object, name, lowest, highest));
+}
+
+std::optional<int> optional_int_field(const json& object, const char* name, int highest) {
+  if (!object.contains(name)) return std::nullopt;
+  return int_field(object, name, 0, highest);
+}
+
+const json& array_field(const json& object, const char* name) {
+  const json& value = field(object, name);
+  if (!value.is_array()) throw Malformed{fmt::format("field '{}' is no list", name)};
+  return value;
+}
+
+constexpr int highest_port = 65'535;
+constexpr std::int64_t longest_grace_ms = 7LL * 24 * 3600 * 1000;
+
+json to_json(const EnvironmentEntry& entry) {
+  json value{{"name", from_bytes(entry.name)}};
+  if (entry.at_launch == AtLaunch::no)
+    value["value"] = from_bytes(entry.text);
+  else
+    value["at_launch"] = to_string(entry.at_launch);
+  if (entry.secret) value["secret"] = true;
+  return value;
+}
+
+EnvironmentEntry environment_entry(const json& value) {
+  EnvironmentEntry entry;
+  entry.name = text_field(value, "name");
+  entry.secret = value.contains("secret") && bool_field(value, "secret");
+  if (value.contains("at_launch")) {
+    entry.at_launch = at_launch_from_string(text_field(value, "at_launch"));
+    if (entry.at_launch == AtLaunch::no) throw Malformed{"unknown launch-time value"};
+  } else {
+    entry.text = text_field(value, "value");
+  }
+  return entry;
+}
+
+json to_json(const RankCommand& command) {
+  json value{{"rank", command.rank},
+             {"working_directory", from_bytes(command.working_directory)},
+             {"environment", json::array()}};
+  if (command.entrypoint.argv.empty()) {
+    value["shell"] = from_bytes(command.entrypoint.shell);
+  } else {
+    value["argv"] = json::array();
+    for (const auto& argument : command.entrypoint.argv)
+      value["argv"].push_back(from_bytes(argument));
+  }
+  for (const auto& entry : command.environment) value["environment"].push_back(to_json(entry));
+  return value;
+}
+
+RankCommand rank_command(const json& value) {
+  RankCommand command;
+  command.rank = int_field(value, "rank");
+  command.working_directory = text_field(value, "working_directory");
+  if (value.contains("shell"))
+    command.entrypoint.shell = text_field(value, "shell");
+  else
+    for (const auto& argument : array_field(value, "argv"))
+      command.entrypoint.argv.push_back(to_bytes(argument));
+  if (command.entrypoint.empty()) throw Malformed{"a rank has nothing to run"};
+  for (const auto& entry : array_field(value, "environment"))
+    command.environment.push_back(environment_entry(entry));
+  return command;
+}
+
+// One pair of functions per message: what it looks like, and how it is read back.
+
+json body(const message::Prepare& m) {
+  json ranks = json::array();
+  for (const auto& command : m.ranks) ranks.push_back(to_json(command));
+  return {{"type", "prepare"},
+          {"task", m.task_id},
+          {"ranks", std::move(ranks)},
+          {"hold_port", m.hold_port},
+          {"stop_grace_ms", m.stop_grace.count()}};
+}
+Message read_prepare(const json& value) {
+  message::Prepare m;
+  m.task_id = text_field(value, "task");
+  for (const auto& command : array_field(value, "ranks")) m.ranks.push_back(rank_command(command));
+  m.hold_port = bool_field(value, "hold_port");
+  m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));
+  return m;
+}
+
+json body(const message::Go& m) {
+  return {{"type", "go"}, {"address", m.rendezvous_address}, {"port", m.rendezvous_port}};
+}
+Message read_go(const json& value) {
+  return message::Go{text_field(value, "address"), int_field(value, "port", 0, highest_port)};
+}
+
+json body(const message::Stop& m) { return {{"type", "stop"}, {"grace_ms", m.grace.count()}}; }
+Message read_stop(const json& value) {
+  return message::Stop{milliseconds(number_field(value, "grace_ms", 0, longest_grace_ms))};
+}
+
+json body(const message::Acknowledge& m) { return {{"type", "ack"}, {"chunk", m.chunk}}; }
+Message read_acknowledge(const json& value) {
+  return message::Acknowledge{static_cast<std::uint64_t>(number_field(value, "chunk"))};
+}
+
+json body(const message::Ping& m) { return {{"type", "ping"}, {"sent", m.sent.count()}}; }
+Message read_ping(const json& value) { return message::Ping{Instant(number_field(value, "sent"))}; }
+
+json body(const message::Bye&) { return {{"type", "bye"}}; }
+Message read_bye(const json&) { return message::Bye{}; }
+
+json body(const message::Hello& m) {
+  return {{"type", "hello"},
+          {"version", m.version},
+          {"host_name", from_bytes(m.host_name)},
+          {"boot_id", from_bytes(m.boot_id)},
+          {"pid", m.pid}};
+}
+Message read_hello(const json& value) {
+  return message::Hello{int_field(value, "version"), text_field(value, "host_name"),
+                        text_field(value, "boot_id"), number_field(value, "pid")};
+}
+
+json body(const message::Ready& m) {
+  json value{{"type", "ready"}, {"run_directory", from_bytes(m.run_directory)}};
+  if (m.held_port) value["port"] = *m.held_port;
+  return value;
+}
+Message read_ready(const json& value) {
+  return message::Ready{optional_int_field(value, "port", highest_port),
+                        text_field(value, "run_directory")};
+}
+
+json body(const message::Refused& m) {
+  json problems = json::array();
+  for (const auto& problem : m.problems)
+    problems.push_back(
+        {{"message", from_bytes(problem.message)}, {"hint", from_bytes(problem.hint)}});
+  return {{"type", "refused"}, {"problems", std::move(problems)}};
+}
+Message read_refused(const json& value) {
+  message::Refused m;
+  for (const auto& problem : array_field(value, "problems"))
+    m.problems.push_back({{}, {}, text_field(problem, "message"), text_field(problem, "hint")});
+  if (m.problems.empty()) throw Malformed{"a refusal without a reason"};
+  return m;
+}
+
+json body(const message::RankStarted& m) {
+  return {{"type", "started"}, {"rank", m.rank}, {"pid", m.pid}};
+}
+Message read_rank_started(const json& value) {
+  return message::RankStarted{int_field(value, "rank"), number_field(value, "pid")};
+}
+
+json body(const message::RankNotStarted& m) {
+  return {{"type", "not_started"}, {"rank", m.rank}, {"reason", from_bytes(m.reason)}};
+}
+Message read_rank_not_started(const json& value) {
+  return message::RankNotStarted{int_field(value, "rank"), text_field(value, "reason")};
+}
+
+json body(const message::RankEnded& m) {
+  json value{{"type", "ended"},
+             {"rank", m.rank},
+             {"core", m.dumped_core},
+             {"after_stop", m.after_stop},
+             {"at", m.at.count()}};
+  if (m.code) value["code"] = *m.code;
+  if (m.signal) value["signal"] = *m.signal;
+  if (!m.error_file.empty()) value["error_file"] = from_bytes(m.error_file);
+  return value;
+}
+Message read_rank_ended(const json& value) {
+  message::RankEnded m;
+  m.rank = int_field(value, "rank");
+  m.code = optional_int_field(value, "code", 255);
+  m.signal = optional_int_field(value, "signal", 127);
+  if (m.code.has_value() == m.signal.has_value())
+    throw Malformed{"a rank ended with a code or a signal, not both"};
+  m.dumped_core = bool_field(value, "core");
+  m.after_stop = bool_field(value, "after_stop");
+  m.at = Instant(number_field(value, "at"));
+  if (value.contains("error_file")) m.error_file = text_field(value, "error_file");
+  return m;
+}
+
+json body(const message::Finished& m) {
+  json survivors = json::array();
+  for (const auto& survivor : m.survivors)
+    survivors.push_back(
+        {{"pid", survivor.pid}, {"uid", survivor.uid}, {"command", from_bytes(survivor.command)}});
+  return {{"type", "finished"}, {"survivors", std::move(survivors)}};
+}
+Message read_finished(const json& value) {
+  message::Finished m;
+  for (const auto& survivor : array_field(value, "survivors"))
+    m.survivors.push_back({number_field(survivor, "pid"), number_field(survivor, "uid"),
+                           text_field(survivor, "command")});
+  return m;
+}
+
+json body(const message::Pong& m) {
+  return {{"type", "pong"}, {"sent", m.sent.count()}, {"answered", m.answered.count()}};
+}
+Message read_pong(const json& value) {
+  return message::Pong{Instant(number_field(value, "sent")),
+                       Instant(number_field(value, "answered"))};
+}
+
+struct Reader {
+  const char* type;
+  Message (*read)(const json&);
+};
+
+constexpr Reader readers[] = {
+    {"prepare", read_prepare},
+    {"go", read_go},
+    {"stop", read_stop},
+    {"ack", read_acknowledge},
+    {"ping", read_ping},
+    {"bye", read_bye},
+    {"hello", read_hello},
+    {"ready", read_ready},
+    {"refused", read_refused},
+    {"started", read_rank_started},
+    {"not_started", read_rank_not_started},
+    {"ended", read_rank_ended},
+    {"finished", read_finished},
+    {"pong", read_pong},
+};
+
+// Counted before parsing, so that hostile nesting never becomes a tree.
+bool nests_too_deep(std::string_view payload) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    const char c = payload[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > deepest_nesting) return true;
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+Message read(std::string_view payload) {
+  if (nests_too_deep(payload)) throw Malformed{"nested too deep"};
+  const json value = json::parse(payload, nullptr, false);
+  if (value.is_discarded()) throw Malformed{"not JSON"};
+  if (!value.is_object()) throw Malformed{"not an object"};
+  const std::string type = text_field(value, "type");
+  for (const Reader& reader : readers)
+    if (type == reader.type) return reader.read(value);
+  throw Malformed{"unknown type"};
+}
+
+tl::unexpected<Error> malformed(const std::string& what) {
+  return fail(ErrorClass::host, fmt::format("sent a malformed message: {}", what),
+              "something other than the agent of this version of train answers there");
+}
+
+constexpr std::size_t output_header_size = 8 + 4 + 1;
+
+void append_big_endian(std::string& bytes, std::uint64_t value, int size) {
+  for (int shift = (size - 1) * 8; shift >= 0; shift -= 8)
+    bytes += static_cast<char>(value >> shift & 0xff);
+}
+
+std::uint64_t read_big_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
+  return value;
+}
+
+}  // namespace
+
+std::string encode_message(const Message& message) {
+  return std::visit([](const auto& m) { return body(m); }, message).dump();
+}
+
+Result<Message> decode_message(std::string_view payload) {
+  try {
+    return read(payload);
+  } catch (const Malformed& error) {
+    return malformed(error.what);
+  } catch (const json::exception& error) {
+    return malformed(error.what());
+  }
+}
+
+std::string encode_output(const OutputChunk& chunk) {
+  std::string payload;
+  payload.reserve(output_header_size + chunk.bytes.size());
+  append_big_endian(payload, chunk.number, 8);
+  append_big_endian(payload, static_cast<std::uint32_t>(chunk.rank), 4);
+  payload += static_cast<char>(chunk.stream);
+  payload += chunk.bytes;
+  return payload;
+}
+
+Result<OutputChunk> decode_output(std::string_view payload) {
+  if (payload.size() < output_header_size) return malformed("output without a header");
+  OutputChunk chunk;
+  chunk.number = read_big_endian(payload.substr(0, 8));
+  const std::uint64_t rank = read_big_endian(payload.substr(8, 4));
+  const auto stream = static_cast<std::uint8_t>(payload[12]);
+  if (rank > INT32_MAX) return malformed("output of an impossible rank");
+  if (stream != 1 && stream != 2) return malformed("output of an unknown stream");
+  chunk.rank = static_cast<int>(rank);
+  chunk.stream = static_cast<OutputStream>(stream);
+  chunk.bytes = payload.substr(output_header_size);
+  return chunk;
+}
+
+std::string frame_of(const Message& message) {
+  return encode_frame(FrameKind::control, encode_message(message));
+}
+
+}  // namespace train

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config_schema/error.hpp"
+#include "launcher/ports/clock.hpp"
+#include "launcher/rendezvous/environment.hpp"
+
+namespace train {
+
+/// Version of the messages below. The launcher ships its own binary, so both sides always agree;
+/// a difference means that something else answers.
+constexpr int wire_version = 1;
+
+/// What one rank executes on its host. Arguments and values are bytes, not text.
+struct RankCommand {
+  int rank = 0;
+  Entrypoint entrypoint;
+  std::string working_directory;              ///< absolute; must exist on the host
+  std::vector<EnvironmentEntry> environment;  ///< on top of the host's session environment
+
+  bool operator==(const RankCommand&) const = default;
+};
+
+namespace message {
+
+// From the launcher.
+
+/// First phase: check everything that the ranks need, hold a port if asked, start nothing.
+struct Prepare {
+  std::string task_id;
+  std::vector<RankCommand> ranks;
+  bool hold_port = false;           ///< this is rank 0's host
+  milliseconds stop_grace{10'000};  ///< used when the launcher is lost
+  bool operator==(const Prepare&) const = default;
+};
+/// Second phase, once every host is ready: start the ranks.
+struct Go {
+  std::string rendezvous_address;
+  int rendezvous_port = 0;
+  bool operator==(const Go&) const = default;
+};
+/// TERM to every rank, KILL after the grace; zero kills at once.
+struct Stop {
+  milliseconds grace{0};
+  bool operator==(const Stop&) const = default;
+};
+/// Output up to and including this chunk has been written down.
+struct Acknowledge {
+  std::uint64_t chunk = 0;
+  bool operator==(const Acknowledge&) const = default;
+};
+struct Ping {
+  Instant sent{0};  ///< launcher's clock
+  bool operator==(const Ping&) const = default;
+};
+/// Nothing more is wanted: the agent removes what it made and leaves.
+struct Bye {
+  bool operator==(const Bye&) const = default;
+};
+
+// From the agent.
+
+struct Hello {
+  int version = wire_version;
+  std::string host_name;  ///< what the host calls itself
+  std::string boot_id;
+  std::int64_t pid = 0;
+  bool operator==(const Hello&) const = default;
+};
+struct Ready {
+  std::optional<int> held_port;
+  std::string run_directory;
+  bool operator==(const Ready&) const = default;
+};
+/// Something that the ranks need is not there; nothing was started.
+struct Refused {
+  std::vector<Diagnostic> problems;  ///< `place` is not transmitted
+  bool operator==(const Refused&) const = default;
+};
+struct RankStarted {
+  int rank = 0;
+  std::int64_t pid = 0;
+  bool operator==(const RankStarted&) const = default;
+};
+/// A rank could not be executed after all.
+struct RankNotStarted {
+  int rank = 0;
+  std::string reason;
+  bool operator==(const RankNotStarted&) const = default;
+};
+/// How a rank ended. Exactly one of `code` and `signal` is set.
+struct RankEnded {
+  int rank = 0;
+  std::optional<int> code;
+  std::optional<int> signal;
+  bool dumped_core = false;
+  bool after_stop = false;  ///< train had already told it to stop
+  Instant at{0};            ///< agent's clock, when its pidfd became ready
+  std::string error_file;   ///< what the rank wrote there, bounded; usually empty
+  bool operator==(const RankEnded&) const = default;
+};
+/// A process that could not be killed.
+struct Survivor {
+  std::int64_t pid = 0;
+  std::int64_t uid = 0;
+  std::string command;
+  bool operator==(const Survivor&) const = default;
+};
+/// Every rank has ended, every process of the task is gone (but for `survivors`), and all output
+/// has been acknowledged.
+struct Finished {
+  std::vector<Survivor> survivors;
+  bool operator==(const Finished&) const = default;
+};
+struct Pong {
+  Instant sent{0};      ///< of the Ping
+  Instant answered{0};  ///< agent's clock
+  bool operator==(const Pong&) const = default;
+};
+
+}  // namespace message
+
+using Message = std::variant<message::Prepare, message::Go, message::Stop, message::Acknowledge,
+                             message::Ping, message::Bye, message::Hello, message::Ready,
+                             message::Refused, message::RankStarted, message::RankNotStarted,
+                             message::RankEnded, message::Finished, message::Pong>;
+
+/// The payload of a control frame: one line of JSON with a "type".
+std::string encode_message(const Message& message);
+
+/// The message of a control frame. Nothing that the other side sends is trusted: an unknown type, a
+/// missing field, a wrong type, a number out of range or deep nesting is an error of class `host`.
+Result<Message> decode_message(std::string_view payload);
+
+enum class OutputStream : std::uint8_t { out = 1, err = 2 };
+
+/// A piece of what a rank printed, numbered per host from 1 without gaps.
+struct OutputChunk {
+  std::uint64_t number = 0;
+  int rank = 0;
+  OutputStream stream = OutputStream::out;
+  std::string bytes;
+
+  bool operator==(const OutputChunk&) const = default;
+};
+
+/// Largest number of bytes in one chunk.
+constexpr std::size_t max_chunk_bytes = 64u << 10;
+
+/// The payload of an output frame.
+std::string encode_output(const OutputChunk& chunk);
+Result<OutputChunk> decode_output(std::string_view payload);
+
+/// The whole frame of a message, for the stream.
+std::string frame_of(const Message& message);
+
+}  // namespace train
