@@ -64,6 +64,11 @@ Result<std::optional<BootstrapAnswer>> BootstrapReader::next() {
 
 std::string BootstrapReader::take_rest() { return ready_ ? std::exchange(buffer_, {}) : ""; }
 
+std::string BootstrapReader::noise() const {
+  if (ready_) return noise_;
+  return noise_ + buffer_.substr(0, max_kept_noise - noise_.size());
+}
+
 std::optional<BootstrapAnswer> BootstrapReader::parse(std::string_view line) const {
   using Kind = BootstrapAnswer::Kind;
   const std::string_view word = take_word(line);

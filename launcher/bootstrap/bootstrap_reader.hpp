@@ -42,8 +42,8 @@ class BootstrapReader {
   Result<std::optional<BootstrapAnswer>> next();
   /// After `ready`: the first bytes of the agent's stream, once.
   std::string take_rest();
-  /// The start of what was skipped, for error texts: at most 500 bytes.
-  const std::string& noise() const { return noise_; }
+  /// The start of what was no answer, for error texts: at most 500 bytes.
+  std::string noise() const;
 
  private:
   std::optional<BootstrapAnswer> parse(std::string_view line) const;

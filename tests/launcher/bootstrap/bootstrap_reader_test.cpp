@@ -27,6 +27,15 @@ TEST_CASE("the answer is found behind banners, byte by byte, and the rest is the
   CHECK(reader.noise().starts_with("Welcome!"));
 }
 
+TEST_CASE("what a host printed instead of an answer is kept whole") {
+  BootstrapReader reader("n0123456789abcdef");
+  for (const std::string piece : {"no such ", "shell"}) {
+    reader.feed(piece);
+    CHECK(reader.next().value() == std::nullopt);
+  }
+  CHECK(reader.noise() == "no such shell");
+}
+
 TEST_CASE("a host may ask several times before it is ready") {
   BootstrapReader reader("n");
   reader.feed(
