@@ -41,6 +41,9 @@ struct Host {
   std::map<std::string, std::string> labels;
   std::string pool;
   double weight = 1.0;                     ///< relative speed, > 0
+  /// Which devices of the machine the slots are, when not 0, 1, ...: those that an inherited
+  /// CUDA_VISIBLE_DEVICES leaves, in its order.
+  std::vector<int> device_indices;
   std::string interface;                   ///< network interface for collectives; empty: not said
   std::map<std::string, std::string> env;  ///< variables of every rank on this host
   Place place;                             ///< where it was declared
