@@ -92,7 +92,9 @@ TEST_CASE("kept processes and their children are spared") {
 TEST_CASE("a signal to a group reaches all of it and nothing else") {
   REQUIRE(become_subreaper());
   const std::string entry = mark("group");
-  const Started worker(shell("sleep 1000 & setsid sleep 1001 & sleep 1000", {entry}));
+  const Started worker(
+      shell("sleep 1000 & setsid sh -c 'echo left; exec sleep 1000' & sleep 1000", {entry}));
+  REQUIRE(read_line(worker.output.get()) == "left");
   REQUIRE(eventually([&] { return running_with(entry).size() == 4; }));
   CHECK(signal_group(worker.pid, SIGTERM));
   CHECK(eventually([&] { return running_with(entry).size() == 1; }));
