@@ -3,6 +3,7 @@
 
 #include <libssh2.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -81,8 +82,22 @@ SshSession::~SshSession() {
 }
 
 bool SshSession::prefer_host_keys(const std::string& algorithms) {
-  return session_ &&
-         libssh2_session_method_pref(session_, LIBSSH2_METHOD_HOSTKEY, algorithms.c_str()) == 0;
+  if (!session_) return false;
+  // Names that it does not know libssh2 1.10 takes out of the list with an overlapping memcpy,
+  // which may garble the list: it is given only those that it knows.
+  const char** supported = nullptr;
+  const int count = libssh2_session_supported_algs(session_, LIBSSH2_METHOD_HOSTKEY, &supported);
+  if (count <= 0) return false;
+  std::string list;
+  std::string_view rest = algorithms;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    if (std::find(supported, supported + count, name) != supported + count)
+      list.append(list.empty() ? "" : ",").append(name);
+  }
+  libssh2_free(session_, supported);
+  return libssh2_session_method_pref(session_, LIBSSH2_METHOD_HOSTKEY, list.c_str()) == 0;
 }
 
 Progress SshSession::handshake() {

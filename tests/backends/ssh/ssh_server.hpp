@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pwd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -19,7 +20,7 @@ inline std::string current_user() {
   return entry ? entry->pw_name : "";
 }
 
-/// A listening or free loopback port.
+/// A loopback port where nobody listens.
 inline int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -88,6 +89,7 @@ class SshServer {
     const std::string log_file = (folder_.path() / "log").string();
     pid_ = ::fork();
     if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGTERM);
       ::execl("/usr/sbin/sshd", "/usr/sbin/sshd", "-D", "-E", log_file.c_str(), "-f",
               config.c_str(), nullptr);
       ::_exit(127);
