@@ -26,12 +26,16 @@ bool write_all(int fd, std::string_view text) {
 
 }  // namespace
 
-void talk(std::string_view line) {
+void talk(std::string_view said) {
   LineSplitter splitter;
+  std::vector<std::string> lines = splitter.add(said);
+  for (auto& rest : splitter.end()) lines.push_back(std::move(rest));
   std::string text;
-  for (const auto& part : splitter.add(line)) text += for_terminal(part) + '\n';
-  for (const auto& part : splitter.end()) text += for_terminal(part) + '\n';
-  write_all(STDERR_FILENO, "train: " + text);
+  for (const std::string& part : lines) {
+    const bool continues = part.starts_with(' ');
+    text += (continues ? "" : "train: ") + for_terminal(part) + '\n';
+  }
+  write_all(STDERR_FILENO, text);
 }
 
 void talk_warnings(const std::vector<Diagnostic>& of_files,

@@ -9,9 +9,10 @@
 
 namespace train {
 
-/// Says one line to the user, on stderr: "train: <line>". Text that came from a host or a file is
+/// Says something to the user, on stderr, each line as "train: <line>" but for indented ones, which
+/// belong to the line above. Text that came from a host or a file is
 /// shown without bytes that steer a terminal.
-void talk(std::string_view line);
+void talk(std::string_view said);
 
 /// Says what is legal but worth a line: each as "train: warning: <text>".
 void talk_warnings(const std::vector<Diagnostic>& of_files,
