@@ -7,23 +7,35 @@ namespace train {
 
 std::string_view to_string(ErrorClass error_class) {
   switch (error_class) {
-    case ErrorClass::usage: return "usage";
-    case ErrorClass::no_input: return "no_input";
-    case ErrorClass::never: return "never";
-    case ErrorClass::bug: return "bug";
-    case ErrorClass::missing: return "missing";
-    case ErrorClass::busy: return "busy";
-    case ErrorClass::host: return "host";
-    case ErrorClass::config: return "config";
-    case ErrorClass::hosts: return "hosts";
-    case ErrorClass::worker: return "worker";
-    case ErrorClass::interrupted: return "interrupted";
+    case ErrorClass::usage:
+      return "usage";
+    case ErrorClass::no_input:
+      return "no_input";
+    case ErrorClass::never:
+      return "never";
+    case ErrorClass::bug:
+      return "bug";
+    case ErrorClass::missing:
+      return "missing";
+    case ErrorClass::busy:
+      return "busy";
+    case ErrorClass::host:
+      return "host";
+    case ErrorClass::config:
+      return "config";
+    case ErrorClass::hosts:
+      return "hosts";
+    case ErrorClass::worker:
+      return "worker";
+    case ErrorClass::interrupted:
+      return "interrupted";
   }
   return "bug";
 }
 
 Error make_error(ErrorClass error_class, std::string message, std::string hint) {
-  return {error_class, {{.place = {}, .key = {}, .message = std::move(message), .hint = std::move(hint)}}};
+  return {error_class,
+          {{.place = {}, .key = {}, .message = std::move(message), .hint = std::move(hint)}}};
 }
 
 tl::unexpected<Error> fail(ErrorClass error_class, std::string message, std::string hint) {
@@ -53,8 +65,8 @@ std::string render_caret(const Place& place) {
     const bool is_tab = i < static_cast<int>(place.text.size()) && place.text[i] == '\t';
     caret += is_tab ? '\t' : ' ';
   }
-  return fmt::format("\n  {} | {}\n  {} | {}^", number, place.text,
-                     std::string(number.size(), ' '), caret);
+  return fmt::format("\n  {} | {}\n  {} | {}^", number, place.text, std::string(number.size(), ' '),
+                     caret);
 }
 
 }  // namespace

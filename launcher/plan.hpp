@@ -37,6 +37,9 @@ struct PlannedHost {
   bool operator==(const PlannedHost&) const = default;
 };
 
+/// The devices of the machine behind slots of a host whose slots are devices.
+std::vector<int> devices_of(const Host& host, const std::vector<int>& slots);
+
 /// One trial, placed.
 struct Trial {
   int trial = 0;  ///< index in the experiment

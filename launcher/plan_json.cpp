@@ -42,13 +42,13 @@ Json json_of(const PlannedHost& host) {
   return {{"host", host.host.name}, {"slots", host.slots}, {"ranks", std::move(ranks)}};
 }
 
-Json json_of(const PlannedRank& rank, const std::string& host,
+Json json_of(const PlannedRank& rank, const Host& host,
              const std::vector<EnvironmentEntry>& environment) {
   return {{"rank", rank.rank},
           {"local_rank", rank.local_rank},
           {"node_rank", rank.host},
-          {"host", host},
-          {"devices", rank.slots},
+          {"host", host.name},
+          {"devices", devices_of(host, rank.slots)},
           {"batch_size", or_null(rank.batch_size)},
           {"batch_offset", or_null(rank.batch_offset)},
           {"env", json_of(environment)}};
@@ -61,7 +61,7 @@ Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& use
   for (const PlannedHost& host : trial.hosts) hosts.push_back(json_of(host));
   Json ranks = Json::array();
   for (const PlannedRank& rank : trial.ranks)
-    ranks.push_back(json_of(rank, trial.hosts[rank.host].host.name,
+    ranks.push_back(json_of(rank, trial.hosts[rank.host].host,
                             rank_environment(plan, rank.rank, user, launcher)));
   return {{"trial", trial.trial},
           {"slots", json_of(trial.slots)},

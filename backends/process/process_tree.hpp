@@ -50,8 +50,9 @@ struct MarkedKill {
 };
 
 /// Kills every process that was started with TRAIN_TASK_ID=`task_id` in its environment, wherever
-/// its parent is: the last resort when no guard is left. Looks at processes of this user only (of
-/// all users as root); never kills this process or its ancestors.
+/// its parent is, what they fork meanwhile included: the last resort when no guard is left. Looks
+/// at processes of this user only (of all users as root); never kills this process or its
+/// ancestors.
 MarkedKill kill_by_mark(std::string_view task_id);
 
 }  // namespace train

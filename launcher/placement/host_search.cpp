@@ -37,40 +37,52 @@ bool picks_hosts(const Constraint& constraint) {
          constraint.kind == Constraint::Kind::accelerator_type;
 }
 
+// Hosts that pool and type leave.
+std::vector<int> eligible_hosts(const std::vector<Constraint>& constraints,
+                                const ExperimentConfig& experiment,
+                                const HostInventory& inventory) {
+  std::vector<int> eligible;
+  for (std::size_t h = 0; h < inventory.hosts.size(); ++h) {
+    const bool fits =
+        std::all_of(constraints.begin(), constraints.end(), [&](const Constraint& constraint) {
+          return !picks_hosts(constraint) ||
+                 workers_allowed(constraint, inventory.hosts[h], experiment) > 0;
+        });
+    if (fits) eligible.push_back(static_cast<int>(h));
+  }
+  return eligible;
+}
+
+void tighten(std::vector<Room>& rooms, const Constraint& constraint,
+             const ExperimentConfig& experiment, const HostInventory& inventory) {
+  for (std::size_t h = 0; h < rooms.size(); ++h)
+    rooms[h].workers =
+        std::min(rooms[h].workers, workers_allowed(constraint, inventory.hosts[h], experiment));
+}
+
 }  // namespace
 
 HostSearch search_hosts(const ExperimentConfig& experiment, const HostInventory& inventory) {
   const PlacementRule rule = rule_of(experiment);
   HostSearch search;
   search.constraints = constraints_of(experiment, inventory);
+  search.eligible = eligible_hosts(search.constraints, experiment, inventory);
   search.failed = search.constraints.size();
   for (const Host& host : inventory.hosts)
     search.rooms.push_back(empty_room(host, experiment.needs));
   for (std::size_t i = 0; i < search.constraints.size(); ++i) {
     const Constraint& constraint = search.constraints[i];
-    for (std::size_t h = 0; h < search.rooms.size(); ++h) {
-      Room& room = search.rooms[h];
-      room.workers =
-          std::min(room.workers, workers_allowed(constraint, inventory.hosts[h], experiment));
-    }
+    tighten(search.rooms, constraint, experiment, inventory);
+    // After a failure the rooms go on to be tightened: what else would fit must obey all of them.
     if (search.failed < i) continue;
     search.is_shortage = is_too_little(search.rooms, experiment.workers, rule);
-    auto counts = search.is_shortage || picks_hosts(constraint)
-                      ? std::optional<std::vector<int>>()
-                      : choose_hosts(search.rooms, experiment.workers, rule);
-    search.counts = counts ? std::move(*counts) : std::vector<int>();
-    const bool is_failure = search.is_shortage || (!picks_hosts(constraint) && !counts);
-    if (!is_failure) continue;
+    if (!search.is_shortage && picks_hosts(constraint)) continue;
+    auto counts =
+        search.is_shortage ? std::nullopt : choose_hosts(search.rooms, experiment.workers, rule);
+    search.counts = counts.value_or(std::vector<int>());
+    if (counts) continue;
     search.failed = i;
     search.failed_rooms = search.rooms;
-  }
-  for (std::size_t h = 0; h < inventory.hosts.size(); ++h) {
-    const bool fits = std::all_of(
-        search.constraints.begin(), search.constraints.end(), [&](const Constraint& constraint) {
-          return !picks_hosts(constraint) ||
-                 workers_allowed(constraint, inventory.hosts[h], experiment) > 0;
-        });
-    if (fits) search.eligible.push_back(static_cast<int>(h));
   }
   return search;
 }

@@ -32,7 +32,8 @@ class Explanation {
         inventory_(inventory),
         search_(search),
         constraint_(search.constraints[search.failed]),
-        rule_(rule_of(experiment)) {}
+        rule_(rule_of(experiment)),
+        counts_slots_(workers_are_slots()) {}
 
   std::vector<std::string> reasons() const {
     std::vector<std::string> lines;
@@ -107,7 +108,7 @@ class Explanation {
   }
 
   // Every worker takes one slot, so slots and workers are the same number.
-  bool counts_slots() const {
+  bool workers_are_slots() const {
     return constraint_.kind == Constraint::Kind::slots &&
            experiment_.needs.slots == Quantity::of(1) &&
            std::all_of(search_.eligible.begin(), search_.eligible.end(), [&](int index) {
@@ -117,7 +118,7 @@ class Explanation {
   }
 
   std::string asked() const {
-    if (counts_slots())
+    if (counts_slots_)
       return fmt::format("{} asked", counted(fmt::format("{}", experiment_.workers), slot_word()));
     std::string each = share();
     if (!each.empty()) each = " of " + each + (experiment_.workers == 1 ? "" : " each");
@@ -172,7 +173,7 @@ class Explanation {
   }
 
   std::string room_of(int index) const {
-    if (counts_slots()) return fmt::format("{}", room(index).workers);
+    if (counts_slots_) return fmt::format("{}", room(index).workers);
     if (room(index).workers >= unlimited_workers) return "any";
     return fmt::format("{} ({})", room(index).workers, owned(index));
   }
@@ -192,9 +193,9 @@ class Explanation {
   std::string shortage_reason() const {
     if (rule_.is_one_host()) return one_host_reason();
     if (rule_.policy == PlacementPolicy::strict_spread) return strict_spread_reason();
-    const std::string noun = counts_slots() ? "" : "room for ";
+    const std::string noun = counts_slots_ ? "" : "room for ";
     const std::string sum = fmt::format("{}", total());
-    if (search_.eligible.size() == 1 && counts_slots())
+    if (search_.eligible.size() == 1 && counts_slots_)
       return fmt::format("{}, {} {}", asked(), subject("has", "have"),
                          room(search_.eligible.front()).workers == 0 ? "none" : sum);
     if (search_.eligible.size() == 1)
@@ -211,9 +212,9 @@ class Explanation {
       if (room(index).workers > room(best).workers) best = index;
     if (search_.eligible.size() == 1)
       return fmt::format("{} on one host ({}), {} has {}{}", asked(), why, host(best).name,
-                         counts_slots() ? "" : "room for ", room_of(best));
+                         counts_slots_ ? "" : "room for ", room_of(best));
     return fmt::format("{} on one host ({}), the largest, {}, has {}{}; the {} hosts: {}", asked(),
-                       why, host(best).name, counts_slots() ? "" : "room for ", room_of(best),
+                       why, host(best).name, counts_slots_ ? "" : "room for ", room_of(best),
                        search_.eligible.size(), room_of_all());
   }
 
@@ -315,6 +316,7 @@ class Explanation {
   const HostSearch& search_;
   const Constraint& constraint_;
   PlacementRule rule_;
+  bool counts_slots_;
 };
 
 }  // namespace

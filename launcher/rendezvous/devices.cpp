@@ -41,6 +41,15 @@ std::vector<int> positions_in(const std::vector<int>& all, const std::vector<int
 
 }  // namespace
 
+std::vector<int> devices_of(const Host& host, const std::vector<int>& slots) {
+  std::vector<int> devices;
+  for (const int slot : slots) {
+    const bool is_mapped = slot < static_cast<int>(host.device_indices.size());
+    devices.push_back(is_mapped ? host.device_indices[slot] : slot);
+  }
+  return devices;
+}
+
 void add_devices(const RankView& view, Variables& variables) {
   const bool amd = is_amd(view.host.host);
   const char* list_name = amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
@@ -49,7 +58,8 @@ void add_devices(const RankView& view, Variables& variables) {
     return;
   }
   const std::vector<int>& visible = is_shared(view.plan) ? view.host.slots : view.rank.slots;
-  variables.set(list_name, fmt::format("{}", fmt::join(visible, ",")));
+  variables.set(list_name,
+                fmt::format("{}", fmt::join(devices_of(view.host.host, visible), ",")));
   if (!amd) variables.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   const std::string positions =
       fmt::format("{}", fmt::join(positions_in(visible, view.rank.slots), ","));

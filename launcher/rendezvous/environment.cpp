@@ -163,22 +163,6 @@ std::vector<std::string> environment_warnings(const Plan& plan) {
   return lines;
 }
 
-std::string_view to_string(CollectiveBackend backend) {
-  switch (backend) {
-    case CollectiveBackend::automatic:
-      return "auto";
-    case CollectiveBackend::nccl:
-      return "nccl";
-    case CollectiveBackend::gloo:
-      return "gloo";
-    case CollectiveBackend::mpi:
-      return "mpi";
-    case CollectiveBackend::ucc:
-      return "ucc";
-  }
-  return "auto";
-}
-
 bool is_scrubbed(std::string_view name) {
   constexpr std::array<std::string_view, 4> prefixes{"SLURM_", "OMPI_", "PMI_", "TORCHELASTIC_"};
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {

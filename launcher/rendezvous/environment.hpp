@@ -53,9 +53,6 @@ std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
 /// that the value given is not used; and for what the ranks do not get for another reason.
 std::vector<std::string> environment_warnings(const Plan& plan);
 
-/// "auto", "nccl", "gloo", ...: as in the experiment and in `TRAIN_BACKEND`.
-std::string_view to_string(CollectiveBackend backend);
-
 /// Whether a variable that a host's session brings is kept from the ranks: leftovers of another
 /// launcher (`SLURM_*`, `OMPI_*`, `PMI_*`, `TORCHELASTIC_*`).
 bool is_scrubbed(std::string_view name);

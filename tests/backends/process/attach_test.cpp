@@ -30,11 +30,16 @@ class Agents {
 
   /// `attach` of an agent, with its first command sent.
   std::unique_ptr<PipedProgram> attach(const std::string& key, const std::string& command) const {
-    auto program = std::make_unique<PipedProgram>(
-        std::vector<std::string>{ATTACH_HELPER, "agent", "attach", key},
-        std::vector<std::string>{"PATH=/usr/bin:/bin", entry()});
+    auto program = attach(key);
     write_all(program->input(), command + "\n");
     return program;
+  }
+
+  /// `attach` without a command.
+  std::unique_ptr<PipedProgram> attach(const std::string& key) const {
+    const std::vector<std::string> command = {ATTACH_HELPER, "agent", "attach", key};
+    return std::make_unique<PipedProgram>(command,
+                                          std::vector<std::string>{"PATH=/usr/bin:/bin", entry()});
   }
 
  private:
@@ -208,7 +213,7 @@ TEST_CASE("an attach that comes while the guard cleans up starts a new agent") {
 
 TEST_CASE("a key that is none is refused without starting anything") {
   const Agents agents;
-  const auto program = agents.attach("../etc", "ids");
+  const auto program = agents.attach("../etc");
   CHECK(program->wait() == 76);
   CHECK(is_clean(agents));
 }

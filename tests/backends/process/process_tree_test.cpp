@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "backends/process/proc.hpp"
 #include "backends/process/spawner.hpp"
 #include "tests/backends/process/testing.hpp"
@@ -92,7 +94,9 @@ TEST_CASE("kept processes and their children are spared") {
 TEST_CASE("a signal to a group reaches all of it and nothing else") {
   REQUIRE(become_subreaper());
   const std::string entry = mark("group");
-  const Started worker(shell("sleep 1000 & setsid sleep 1001 & sleep 1000", {entry}));
+  const Started worker(
+      shell("sleep 1000 & setsid sh -c 'echo left; exec sleep 1000' & sleep 1000", {entry}));
+  REQUIRE(read_line(worker.output.get()) == "left");
   REQUIRE(eventually([&] { return running_with(entry).size() == 4; }));
   CHECK(signal_group(worker.pid, SIGTERM));
   CHECK(eventually([&] { return running_with(entry).size() == 1; }));
@@ -120,7 +124,12 @@ TEST_CASE("marked processes are found wherever they are, and only they") {
   const Started ours(shell("(setsid sleep 1000 &) ; sleep 1000", {"TRAIN_TASK_ID=" + id}));
   const Started longer(shell("exec sleep 1000", {"TRAIN_TASK_ID=" + id + "0"}));
   const Started quoting(shell("exec sleep 1000", {"OTHER=TRAIN_TASK_ID=" + id}));
-  REQUIRE(eventually([&] { return running_with("TRAIN_TASK_ID=" + id).size() == 3; }));
+  REQUIRE(eventually([&] {
+    const std::vector<int> found = running_with("TRAIN_TASK_ID=" + id);
+    const auto sleeps = std::count_if(found.begin(), found.end(),
+                                      [](int pid) { return command_of(pid) == "sleep 1000"; });
+    return found.size() == 3 && sleeps == 2;
+  }));
   const MarkedKill result = kill_by_mark(id);
   CHECK(result.killed == 3);
   CHECK(result.survivors.empty());
@@ -128,6 +137,19 @@ TEST_CASE("marked processes are found wherever they are, and only they") {
   CHECK(is_running(longer.pid));
   CHECK(is_running(quoting.pid));
   REQUIRE(become_subreaper());
+  kill_all_descendants(5s);
+}
+
+TEST_CASE("marked processes that fork meanwhile are killed") {
+  REQUIRE(become_subreaper());
+  const std::string id = "busy" + std::to_string(::getpid());
+  const Started worker(
+      shell("bomb() { if [ $1 -gt 0 ]; then bomb $(($1 - 1)) & bomb $(($1 - 1)) & fi;"
+            "sleep 1000; }; bomb 5",
+            {"TRAIN_TASK_ID=" + id}));
+  REQUIRE(eventually([&] { return running_with("TRAIN_TASK_ID=" + id).size() >= 5; }));
+  CHECK(kill_by_mark(id).survivors.empty());
+  CHECK(eventually([&] { return running_with("TRAIN_TASK_ID=" + id).empty(); }));
   kill_all_descendants(5s);
 }
 

@@ -69,6 +69,11 @@ TEST_CASE("of equally good hosts the first is taken, however busy the other is")
   CHECK(choose_hosts(rooms, 2, {}) == std::vector<int>{2, 0});
 }
 
+TEST_CASE("packing takes the first of equally good hosts, however roomy the other is") {
+  const std::vector<Room> rooms{{2, 0, 40'000, 10'000}, {3, 0, 40'000, 10'000}};
+  CHECK(choose_hosts(rooms, 2, {.policy = PlacementPolicy::pack}) == std::vector<int>{2, 0});
+}
+
 TEST_CASE("a host in use is no whole host") {
   CHECK_FALSE(choose_hosts({idle_room(4), busy_room(8, 4)}, 8, {}));
   CHECK(choose_hosts({idle_room(4), idle_room(4)}, 8, {}) == std::vector<int>{4, 4});
