@@ -142,16 +142,15 @@ std::string last_words(const RunOutcome& outcome, const Trial& trial, const Rank
   // The cause comes last, where a tired reader looks first: nothing scrolls it away.
   std::string text =
       describe_others(outcome) + describe_stopped(outcome) + describe_leftovers(outcome, trial);
-  if (outcome.cause)
-    text += "\n" + describe_cause(*outcome.cause, outcome, output, task);
-  else if (outcome.stop_signal)
-    text += fmt::format("\nstopped by {}", signal_name(*outcome.stop_signal));
-  text += "\n";
-  if (outcome.cause && outcome.cause->rank)
-    text += fmt::format("failed: {}: {} (exit {})", to_string(error_class),
-                        outcome.cause->error.diagnostics.front().message, code.value());
-  else
-    text += verdict(error_class, code);
+  std::string summary;
+  if (outcome.cause) {
+    summary = outcome.cause->error.diagnostics.front().message;
+    const std::string described = describe_cause(*outcome.cause, outcome, output, task);
+    if (described != summary) text += "\n" + described;
+  } else if (outcome.stop_signal) {
+    summary = fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
+  }
+  text += fmt::format("\nfailed: {}: {} (exit {})", to_string(error_class), summary, code.value());
   return text.substr(1);
 }
 

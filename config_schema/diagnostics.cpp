@@ -32,15 +32,26 @@ std::vector<Diagnostic> in_order(std::vector<Diagnostic> diagnostics,
 }  // namespace
 
 void Diagnostics::error(Place place, std::string key, std::string message, std::string hint) {
+  if (is_full()) {
+    ++left_out_;
+    return;
+  }
   errors_.push_back({std::move(place), std::move(key), std::move(message), std::move(hint)});
 }
 
 void Diagnostics::warn(Place place, std::string key, std::string message, std::string hint) {
+  if (warnings_.size() >= max_faults) return;
   warnings_.push_back({std::move(place), std::move(key), std::move(message), std::move(hint)});
 }
 
 Error Diagnostics::take_error(ErrorClass error_class, const std::string& main_source) {
-  return {error_class, in_order(std::move(errors_), main_source)};
+  Error error{error_class, in_order(std::move(errors_), main_source)};
+  if (left_out_ > 0)
+    error.diagnostics.push_back({{main_source, 0, 0, {}},
+                                 {},
+                                 "there are " + std::to_string(left_out_) + " more faults",
+                                 {}});
+  return error;
 }
 
 std::vector<Diagnostic> Diagnostics::take_warnings(const std::string& main_source) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "config_schema/error.hpp"
 
 namespace train {
+
+/// Faults of one input that are kept; the others are counted.
+inline constexpr std::size_t max_faults = 1000;
 
 /// What was found wrong, or worth a warning, while an input was read.
 class Diagnostics {
@@ -15,7 +19,8 @@ class Diagnostics {
   void warn(Place place, std::string key, std::string message, std::string hint = {});
 
   bool has_errors() const { return !errors_.empty(); }
-  std::size_t error_count() const { return errors_.size(); }
+  /// Whether so much is wrong that reading on tells nobody anything.
+  bool is_full() const { return errors_.size() >= max_faults; }
 
   /// All errors by line; those of other sources (flags) after those of `main_source`. What an alias
   /// made appear twice is said once. Call only when there are errors.
@@ -26,6 +31,7 @@ class Diagnostics {
  private:
   std::vector<Diagnostic> errors_;
   std::vector<Diagnostic> warnings_;
+  std::size_t left_out_ = 0;
 };
 
 }  // namespace train

@@ -106,10 +106,11 @@ struct ExperimentConfig {
 /// What the command line adds to an experiment: `-n`, `--batch`, `--set`, and what follows `--`.
 struct ExperimentOverrides {
   /// -n: slots of the trial. Where the file counts workers that take no slots, it counts workers.
-  std::optional<int> slots;
-  std::optional<std::uint64_t> global_batch;  ///< --batch
-  std::vector<std::string> settings;          ///< --set key.path=value, in order
-  std::vector<std::string> command;  ///< after `--`: appended to the entrypoint, or the entrypoint
+  std::optional<int> slots = {};
+  std::optional<std::uint64_t> global_batch = {};  ///< --batch
+  std::vector<std::string> settings = {};          ///< --set key.path=value, in order
+  std::vector<std::string> command =
+      {};  ///< after `--`: appended to the entrypoint, or the entrypoint
 };
 
 /// Reads an experiment, applies the overrides, and checks it. Errors are of class `config`, all of

@@ -74,13 +74,12 @@ void HostCollection::add(Host host) {
     return;
   }
   const Place& first = hosts_[known->second].place;
-  const std::string where = first.line == host.place.line
-                                ? fmt::format("at column {}", first.column)
-                                : fmt::format("on line {}", first.line);
-  diagnostics_.error(host.place, "name",
-                     fmt::format("host '{}' on line {} is named twice; first {}", host.name,
-                                 host.place.line, where),
-                     "remove one of the two");
+  const std::string message =
+      first.line == host.place.line
+          ? fmt::format("host '{}' is named twice; first at column {}", host.name, first.column)
+          : fmt::format("host '{}' on line {} is named twice; first on line {}", host.name,
+                        host.place.line, first.line);
+  diagnostics_.error(host.place, "name", message, "remove one of the two");
 }
 
 std::size_t HostCollection::room() const { return max_hosts - hosts_.size(); }
@@ -107,7 +106,8 @@ Result<HostInventory> parse_hosts(const SourceText& source) {
 Result<HostInventory> parse_host_list(const SourceText& source) {
   const std::string& text = source.text;
   const auto place_at = [&](std::size_t offset) {
-    return Place{source.name, 1, column_of(text, offset), text};
+    const std::string& shown = text.size() <= max_shown_line ? text : std::string();
+    return Place{source.name, 1, column_of(text, offset), shown};
   };
   if (const auto trouble = find_no_text(text))
     return refuse(whole(source), fmt::format("the list holds {}", trouble->reason),

@@ -5,6 +5,7 @@
 #include "config_schema/host_line.hpp"
 #include "config_schema/nearest.hpp"
 #include "config_schema/text.hpp"
+#include "config_schema/yaml_node.hpp"
 
 namespace train {
 
@@ -50,7 +51,8 @@ class LineReader {
 
  private:
   Place place_at(std::size_t offset) const {
-    return {source_.name, number_, column_of(line_, offset), std::string(line_)};
+    std::string shown(line_.size() <= max_shown_line ? line_ : std::string_view());
+    return {source_.name, number_, column_of(line_, offset), std::move(shown)};
   }
 
   void report(const HostSetError& error, std::size_t offset) {
@@ -155,7 +157,10 @@ std::vector<Host> read_line_hosts(const SourceText& source, Diagnostics& diagnos
   HostCollection hosts(diagnostics);
   LineReader reader(source, diagnostics, hosts);
   int number = 0;
-  for (const std::string_view line : split(source.text, '\n')) reader.read(line, ++number);
+  for (const std::string_view line : split(source.text, '\n')) {
+    if (diagnostics.is_full()) break;
+    reader.read(line, ++number);
+  }
   return hosts.take();
 }
 

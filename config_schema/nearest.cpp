@@ -49,7 +49,10 @@ std::optional<std::string> nearest(std::string_view word,
     best = distance;
     found = candidate;
   }
-  return found;
+  if (found || word.size() < 4) return found;
+  for (const std::string& candidate : candidates)
+    if (plain(candidate).substr(0, wanted.size()) == wanted) return candidate;
+  return std::nullopt;
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {

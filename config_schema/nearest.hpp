@@ -13,7 +13,8 @@ namespace train {
 int edit_distance(std::string_view from, std::string_view to, int limit);
 
 /// The candidate that the word was probably meant to be; nothing when none is near. Case and the
-/// difference between `-` and `_` count for nothing; ties go to the earlier candidate.
+/// difference between `-` and `_` count for nothing; ties go to the earlier candidate. A word that
+/// is near to none may still be the beginning of one ("slots" of "slots_per_trial").
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

@@ -68,9 +68,12 @@ std::vector<std::string> split_lines(std::string_view text) {
 }
 
 int column_of(std::string_view line, std::size_t offset) {
-  const std::string_view before = line.substr(0, offset);
-  return 1 + static_cast<int>(std::count_if(before.begin(), before.end(),
-                                            [](char c) { return !is_continuation(c); }));
+  return 1 + count_characters(line.substr(0, offset));
+}
+
+int count_characters(std::string_view text) {
+  return static_cast<int>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
 }
 
 std::string_view trim(std::string_view text) {

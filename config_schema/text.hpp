@@ -25,6 +25,9 @@ std::vector<std::string> split_lines(std::string_view text);
 /// The column, from 1 and in characters, of byte `offset` of a UTF-8 line.
 int column_of(std::string_view line, std::size_t offset);
 
+/// How many characters (code points) a UTF-8 text has.
+int count_characters(std::string_view text);
+
 std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
 

@@ -42,9 +42,8 @@ YamlNode make_string(std::string text) {
 }  // namespace
 
 void YamlBuilder::give_up(const YamlMark& mark, std::string message, std::string hint) {
-  if (has_given_up_) return;
-  has_given_up_ = true;
-  diagnostics_.error(place_of(mark), {}, std::move(message), std::move(hint));
+  if (verdict_) return;
+  verdict_ = Verdict{{place_of(mark), {}, std::move(message), std::move(hint)}, true};
 }
 
 bool YamlBuilder::awaits_key() const {
@@ -66,7 +65,7 @@ void YamlBuilder::take_key(const YamlMark& mark, const std::string& text, bool i
 
 void YamlBuilder::add_scalar(const YamlMark& mark, const std::string& tag, std::size_t anchor,
                              const std::string& text) {
-  if (has_given_up_) return;
+  if (verdict_) return;
   if (awaits_key()) {
     if (anchor != 0) anchors_[anchor] = std::make_shared<YamlNode>(make_string(text));
     return take_key(mark, text, tag == "?");
@@ -86,7 +85,7 @@ void YamlBuilder::add_scalar(const YamlMark& mark, const std::string& tag, std::
 }
 
 void YamlBuilder::add_alias(const YamlMark& mark, std::size_t anchor) {
-  if (has_given_up_) return;
+  if (verdict_) return;
   const auto found = anchors_.find(anchor);
   if (found == anchors_.end())
     return give_up(mark, "the alias stands inside what it is an alias of",
@@ -98,10 +97,13 @@ void YamlBuilder::add_alias(const YamlMark& mark, std::size_t anchor) {
 
 void YamlBuilder::begin(YamlKind kind, const YamlMark& mark, const std::string& tag,
                         std::size_t anchor) {
-  if (has_given_up_) return;
-  if (awaits_key())
-    return give_up(mark, "a key must be a single word, not a list or a mapping",
-                   "quote text that begins with '[' or '{'");
+  if (verdict_) return;
+  if (awaits_key()) {
+    give_up(mark, "a key must be a single word, not a list or a mapping",
+            "quote text that begins with '[' or '{'");
+    verdict_->is_certain = false;
+    return;
+  }
   if (static_cast<int>(open_.size()) >= max_yaml_depth)
     return give_up(mark, fmt::format("nested deeper than {} levels", max_yaml_depth));
   const std::string_view expected = kind == YamlKind::mapping ? "map" : "seq";
@@ -117,7 +119,7 @@ void YamlBuilder::begin(YamlKind kind, const YamlMark& mark, const std::string& 
 }
 
 void YamlBuilder::end() {
-  if (has_given_up_) return;
+  if (verdict_) return;
   Open open = std::move(open_.back());
   open_.pop_back();
   resolve_merges(open);

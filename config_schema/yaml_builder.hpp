@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,7 +25,14 @@ class YamlBuilder {
   void begin(YamlKind kind, const YamlMark& mark, const std::string& tag, std::size_t anchor);
   void end();
 
-  bool has_given_up() const { return has_given_up_; }
+  bool has_given_up() const { return verdict_.has_value(); }
+  /// Why it gave up; nothing when it did not. When `is_certain` is false the parser may have a
+  /// better word for it: an unclosed bracket makes it take a list for a key.
+  struct Verdict {
+    Diagnostic diagnostic;
+    bool is_certain = true;
+  };
+  const std::optional<Verdict>& verdict() const { return verdict_; }
   /// The document; null when it had no content.
   YamlNodePtr take_root();
 
@@ -54,7 +61,7 @@ class YamlBuilder {
   std::unordered_map<std::size_t, YamlNodePtr> anchors_;
   YamlNodePtr root_;
   std::size_t created_ = 0;
-  bool has_given_up_ = false;
+  std::optional<Verdict> verdict_;
 };
 
 }  // namespace train

@@ -106,8 +106,10 @@ Place place_of(const YamlMark& mark) {
   place.source = mark.text->name;
   place.line = mark.line;
   place.column = mark.column;
-  if (mark.line >= 1 && mark.line <= static_cast<int>(mark.text->lines.size()))
-    place.text = mark.text->lines[static_cast<std::size_t>(mark.line - 1)];
+  const auto index = static_cast<std::size_t>(mark.line - 1);
+  const auto& lines = mark.text->lines;
+  if (mark.line >= 1 && index < lines.size() && lines[index].size() <= max_shown_line)
+    place.text = lines[index];
   return place;
 }
 

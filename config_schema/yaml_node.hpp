@@ -29,6 +29,9 @@ struct YamlMark {
   int column = 0;
 };
 
+/// Lines longer than this are not shown: every place keeps a copy of its line.
+inline constexpr std::size_t max_shown_line = 4096;
+
 /// The place of a mark, with its line.
 Place place_of(const YamlMark& mark);
 

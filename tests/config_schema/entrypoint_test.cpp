@@ -56,7 +56,7 @@ TEST_CASE("Determined's wrappers are unwrapped to their command") {
        "A=$B ./run \"I am 6' tall\" $HOME"},
       {"python3 -m determined.launch.torch_distributed --nnodes 2 --x=1 -- go now", "go now"},
       {"python3 -m determined.launch.horovod --autohorovod go", "go"},
-      {"python3 -m determined.launch.tensorflow --a=b go -- x", "go -- x"},
+      {"python3 -m determined.launch.tensorflow --a=b go -- x", "x"},
       {"cd /x && exec python3 -m determined.launch.horovod go", "cd /x && exec go"},
   }));
   const Unwrapped unwrapped = unwrap_determined({line, {}});

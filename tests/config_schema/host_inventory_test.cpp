@@ -54,7 +54,7 @@ TEST_CASE("an inline list is read in order") {
   REQUIRE(inventory);
   CHECK(inventory->source == "-H");
   CHECK(shown(inventory->hosts) == "node01:8 node02:8 gpu-b:4 user@n9 ::1:2");
-  CHECK(inventory->hosts[2].place.column == 17);
+  CHECK(inventory->hosts[2].place.column == 16);
 }
 
 TEST_CASE("an inline list may hold no faults") {
@@ -173,4 +173,12 @@ TEST_CASE("transports have the names that files use") {
   CHECK(to_string(TransportKind::automatic) == "auto");
   CHECK(to_string(TransportKind::local) == "local");
   CHECK(to_string(TransportKind::ssh) == "ssh");
+}
+
+TEST_CASE("of very many faults the first are told and the rest are counted") {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "n slots=0\n";
+  const auto inventory = parse_hosts({"hosts", text});
+  REQUIRE_FALSE(inventory);
+  CHECK(inventory.error().diagnostics.size() <= 1001);
 }

@@ -6,7 +6,7 @@
 using namespace train;
 
 TEST_CASE("a swap of neighbours is one edit") {
-  CHECK(edit_distance("ncll", "nccl", 3) == 2);
+  CHECK(edit_distance("ncll", "nccl", 3) == 1);
   CHECK(edit_distance("nclc", "nccl", 3) == 1);
   CHECK(edit_distance("slot", "slots", 3) == 1);
   CHECK(edit_distance("", "abc", 3) == 3);
@@ -24,6 +24,7 @@ TEST_CASE("the nearest word is found, or none") {
   CHECK(nearest("MAX-SLOTS", keys) == "max_slots");
   CHECK(nearest("prot", keys) == "port");
   CHECK_FALSE(nearest("zebra", keys));
+  CHECK(nearest("slots", {"a", "slots_per_trial"}) == "slots_per_trial");
   CHECK_FALSE(nearest("", keys));
   CHECK_FALSE(nearest(std::string(10'000, 'x'), keys));
   CHECK(did_you_mean("nmae", keys) == "did you mean 'name'?");

@@ -137,6 +137,7 @@ TEST_CASE("depth, size and expansion are bounded") {
   };
   CHECK(trouble(nested(64)) == "accepted");
   CHECK(trouble(nested(65)).find("nested deeper than 64 levels") != std::string::npos);
+  CHECK(trouble(std::string(5000, '[')).find("nested deeper than 64 levels") != std::string::npos);
   CHECK(trouble(nested(5000)).find("nested deeper than 64 levels") != std::string::npos);
   CHECK(trouble(std::string(max_yaml_bytes + 1, '#')).find("bytes are more than") !=
         std::string::npos);
@@ -147,4 +148,23 @@ TEST_CASE("depth, size and expansion are bounded") {
             "]\n";
   }
   CHECK(trouble(bomb).find("expands to more than 1000000 values") != std::string::npos);
+}
+
+TEST_CASE("a file of one long line is read in linear time and keeps its columns") {
+  std::string text = "[";
+  for (int i = 0; i < 200'000; ++i) text += "\xc3\xa9,";
+  const auto root = read(text + "x]");
+  CHECK(root->items.size() == 200'001);
+  CHECK(root->items.back()->mark.column == 400'002);
+  CHECK(place_of(root->items.back()->mark).text.empty());
+}
+
+TEST_CASE("a scalar must end with the quote that it began with") {
+  CHECK(trouble("a: \"x\n").find("x.yaml:1:4: the quote is not closed") == 0);
+  CHECK(trouble("a: 'it''s\nb: 1\n").find("x.yaml:1:4: the quote is not closed") == 0);
+  CHECK(trouble("a: !!str \"x\n").find("the quote is not closed") != std::string::npos);
+  CHECK(trouble("a: 'it''s'\n") == "accepted");
+  CHECK(trouble("a: \"x \\\" y\"\n") == "accepted");
+  CHECK(trouble("a: !!str \"x\"\nb: |\n  \"\n") == "accepted");
+  CHECK(trouble("a: 5'\" tall\n") == "accepted");
 }
