@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint64_t pipe_size = 64u << 10;
+constexpr nanoseconds kill_limit = 10s;
 
 }  // namespace
 
@@ -42,7 +43,8 @@ bool FakeHost::dead() const {
 
 int FakeHost::alive() const {
   int alive = 0;
-  for (const auto& [rank, process] : processes_) alive += process.alive + process.orphan_alive;
+  for (const auto& [rank, process] : processes_)
+    alive += (process.alive && !process.stuck) + process.orphan_alive;
   return alive;
 }
 
@@ -69,6 +71,8 @@ void FakeHost::receive(std::string_view bytes) {
       if (!*frame) return;
       auto message = decode_message((*frame)->payload);
       if (!message) return complaints_.push_back("an agent could not read a message");
+      if (std::holds_alternative<message::Stop>(*message) && !stop_heard_at_)
+        stop_heard_at_ = time_.now();
       feed(agent_event::Received{std::move(*message)});
     }
   });
@@ -143,7 +147,7 @@ void FakeHost::live(int rank) {
   const RankScript& script = *processes_[rank].script;
   later(script.lifetime / (script.prints + 1), [this, rank] {
     FakeProcess& process = processes_[rank];
-    if (!process.alive) return;
+    if (!process.alive || process.stuck) return;
     if (process.in_pipes() >= pipe_size) {
       process.blocked = true;
       return;
@@ -207,7 +211,7 @@ void FakeHost::perform(const agent_action::TerminateRank& action) {
   if (script.ignores_term) return;
   later(script.term_delay, [this, rank] {
     const FakeProcess& process = processes_[rank];
-    if (!process.alive) return;
+    if (!process.alive || process.stuck) return;
     if (process.script->ends_well_on_term)
       end(rank, 0, std::nullopt);
     else
@@ -219,17 +223,28 @@ void FakeHost::perform(const agent_action::KillTree&) {
   killing_ = true;
   for (auto& [rank, process] : processes_) {
     process.orphan_alive = false;
-    if (process.alive) end(rank, std::nullopt, 9);
+    process.stuck = process.alive && process.script->survives_kill;
+    if (process.alive && !process.stuck) end(rank, std::nullopt, 9);
   }
   later(chance_.up_to(2ms), [this] { tree_killed_if_so(); });
+  later(kill_limit, [this] { kill_given_up(); });
 }
 
 void FakeHost::tree_killed_if_so() {
   const bool all_reported = std::all_of(processes_.begin(), processes_.end(),
                                         [](const auto& entry) { return entry.second.reported; });
-  if (!killing_ || !all_reported) return;
+  if (!killing_ || !all_reported || script_.kill_hangs) return;
   killing_ = false;
   later(chance_.up_to(1ms), [this] { feed(agent_event::TreeKilled{}); });
+}
+
+void FakeHost::kill_given_up() {
+  if (!killing_ || script_.kill_hangs) return;
+  killing_ = false;
+  agent_event::TreeKilled killed;
+  for (const auto& [rank, process] : processes_)
+    if (process.stuck) killed.survivors.push_back({100 + rank, 0, "true"});
+  feed(killed);
 }
 
 void FakeHost::perform(const agent_action::ResumeReading&) {

@@ -25,6 +25,7 @@ struct FakeProcess {
   bool announced = false;  ///< RankStarted was told
   bool alive = false;
   bool ended_by_itself = false;
+  bool stuck = false;  ///< was killed and did not die
   bool reported = false;
   bool orphan_alive = false;
   bool blocked = false;  ///< in a write to a full pipe
@@ -62,7 +63,9 @@ class FakeHost {
   bool was_connected() const { return to_launcher_ != nullptr; }
   std::optional<Instant> gone_at() const { return gone_at_; }
   const std::map<int, FakeProcess>& processes() const { return processes_; }
-  /// Processes and orphans that live.
+  /// When the agent first heard that its ranks are to stop.
+  std::optional<Instant> stop_heard_at() const { return stop_heard_at_; }
+  /// Processes and orphans that live, but for those that nothing could kill.
   int alive() const;
 
  private:
@@ -89,6 +92,7 @@ class FakeHost {
   void read(int rank);
   void report_end(int rank);
   void tree_killed_if_so();
+  void kill_given_up();
 
   VirtualTime& time_;
   Chance& chance_;
@@ -105,6 +109,7 @@ class FakeHost {
   bool killing_ = false;
   std::optional<Instant> armed_;
   std::optional<Instant> gone_at_;
+  std::optional<Instant> stop_heard_at_;
 };
 
 }  // namespace train::simulation

@@ -129,6 +129,12 @@ void World::check_ranks(Lines& broken) const {
       broken.push_back("a rank's end is not when it was told, within the bound" + of_rank(rank));
     if (told.state == RankOutcome::State::failed && !p->ended_by_itself)
       broken.push_back("a stopped rank counts as failed" + of_rank(rank));
+    const auto heard =
+        hosts_[static_cast<std::size_t>(trial_.ranks[static_cast<std::size_t>(rank)].host)]
+            .stop_heard_at();
+    const bool was_stopped = heard && p->died >= *heard;
+    if (told.state == RankOutcome::State::stopped && !was_stopped)
+      broken.push_back("a rank that ended by itself counts as stopped" + of_rank(rank));
     const bool is_named = outcome().cause && outcome().cause->rank == rank;
     if (is_named && told.state == RankOutcome::State::stopped)
       broken.push_back("a stopped rank is the cause" + of_rank(rank));
@@ -143,13 +149,14 @@ void World::check_leftovers(Lines& broken) const {
     const FakeHost& fake = hosts_[static_cast<std::size_t>(host)];
     const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
     if (fake.dead() || !fake.was_connected()) continue;
+    if (script.kill_hangs) continue;  // what lives is told as a leftover
     if (fake.alive() > 0) broken.push_back("processes are left behind" + of_host(host));
     if (!fake.gone_at()) {
       broken.push_back("an agent stays for ever" + of_host(host));
       continue;
     }
     const Instant thaw = script.fault_for ? script.fault_at + *script.fault_for : Instant(0);
-    if (*fake.gone_at() > std::max(end, thaw) + Agent::silence_limit + scenario_.grace + 5s)
+    if (*fake.gone_at() > std::max(end, thaw) + Agent::silence_limit + scenario_.grace + 15s)
       broken.push_back("an agent stays too long" + of_host(host));
   }
 }
@@ -159,7 +166,7 @@ void World::check_leftovers(Lines& broken) const {
 void World::check_output(Lines& broken) const {
   std::vector<bool> lost(hosts_.size(), false);
   for (const Leftover& leftover : outcome().leftovers)
-    lost[static_cast<std::size_t>(leftover.host)] = true;
+    if (leftover.survivors.empty()) lost[static_cast<std::size_t>(leftover.host)] = true;
   for (int rank = 0; rank < trial_.world_size; ++rank) {
     const FakeProcess* p = process(rank);
     const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;

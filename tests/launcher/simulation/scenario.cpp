@@ -53,6 +53,7 @@ RankScript random_rank(Chance& chance) {
   RankScript rank;
   if (!chance.one_in(5)) rank.lifetime = chance.up_to(8s);
   rank.ignores_term = chance.one_in(5);
+  rank.survives_kill = chance.one_in(30);
   rank.ends_well_on_term = chance.one_in(6);
   rank.term_delay = chance.up_to(chance.one_in(4) ? nanoseconds(3s) : nanoseconds(5ms));
   if (chance.one_in(2)) {
@@ -85,6 +86,7 @@ HostScript random_host(Chance& chance) {
   host.connect_delay = chance.up_to(chance.one_in(4) ? nanoseconds(4s) : nanoseconds(50ms));
   host.check_delay = chance.up_to(chance.one_in(4) ? nanoseconds(4s) : nanoseconds(20ms));
   host.start_delay = chance.up_to(chance.one_in(4) ? nanoseconds(2s) : nanoseconds(5ms));
+  host.kill_hangs = chance.one_in(30);
   const std::uint64_t ranks = 1 + chance.below(3);
   for (std::uint64_t i = 0; i < ranks; ++i) host.ranks.push_back(random_rank(chance));
   return host;

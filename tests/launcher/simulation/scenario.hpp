@@ -17,6 +17,7 @@ struct RankScript {
   int code = 0;
   std::optional<int> signal;  ///< instead of the code
   bool ignores_term = false;
+  bool survives_kill = false;      ///< stuck in the kernel
   bool ends_well_on_term = false;  ///< with code 0
   nanoseconds term_delay{0};
   int prints = 0;  ///< spread over its lifetime
@@ -38,6 +39,7 @@ struct HostScript {
   nanoseconds check_delay{0};
   bool refuses = false;
   nanoseconds start_delay{0};
+  bool kill_hangs = false;  ///< the agent lives on, but never sees the end of its processes
   HostFault fault = HostFault::none;
   Instant fault_at{0};
   std::optional<nanoseconds> fault_for;  ///< of a freeze or a partition; nothing: for ever
