@@ -122,7 +122,9 @@ void Run::give_up_waiting() {
       silent(host);
       continue;
     }
-    outcome_.leftovers.push_back({host, {}, "it was not waited for any longer"});
+    Leftover& leftover = outcome_.leftovers.emplace_back();
+    leftover.host = host;
+    leftover.why = "it was not waited for any longer";
     settle(host, HostState::finished);
   }
   check_over();
@@ -130,9 +132,12 @@ void Run::give_up_waiting() {
 
 void Run::finish() {
   phase_ = Phase::over;
-  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
-    if (!hosts_[host].survivors.empty())
-      outcome_.leftovers.push_back({host, hosts_[host].survivors, {}});
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    if (hosts_[host].survivors.empty()) continue;
+    Leftover& leftover = outcome_.leftovers.emplace_back();
+    leftover.host = host;
+    leftover.survivors = std::move(hosts_[host].survivors);
+  }
   // An interrupt that came when everything was done changes nothing.
   outcome_.succeeded = failures_.empty() && ranks_done_ == static_cast<int>(outcome_.ranks.size());
   if (outcome_.succeeded)
