@@ -3,27 +3,41 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace train {
 
 std::string_view to_string(ErrorClass error_class) {
   switch (error_class) {
-    case ErrorClass::usage: return "usage";
-    case ErrorClass::no_input: return "no_input";
-    case ErrorClass::never: return "never";
-    case ErrorClass::bug: return "bug";
-    case ErrorClass::missing: return "missing";
-    case ErrorClass::busy: return "busy";
-    case ErrorClass::host: return "host";
-    case ErrorClass::config: return "config";
-    case ErrorClass::hosts: return "hosts";
-    case ErrorClass::worker: return "worker";
-    case ErrorClass::interrupted: return "interrupted";
+    case ErrorClass::usage:
+      return "usage";
+    case ErrorClass::no_input:
+      return "no_input";
+    case ErrorClass::never:
+      return "never";
+    case ErrorClass::bug:
+      return "bug";
+    case ErrorClass::missing:
+      return "missing";
+    case ErrorClass::busy:
+      return "busy";
+    case ErrorClass::host:
+      return "host";
+    case ErrorClass::config:
+      return "config";
+    case ErrorClass::hosts:
+      return "hosts";
+    case ErrorClass::worker:
+      return "worker";
+    case ErrorClass::interrupted:
+      return "interrupted";
   }
   return "bug";
 }
 
 Error make_error(ErrorClass error_class, std::string message, std::string hint) {
-  return {error_class, {{.place = {}, .key = {}, .message = std::move(message), .hint = std::move(hint)}}};
+  return {error_class,
+          {{.place = {}, .key = {}, .message = std::move(message), .hint = std::move(hint)}}};
 }
 
 tl::unexpected<Error> fail(ErrorClass error_class, std::string message, std::string hint) {
@@ -38,23 +52,49 @@ Error with_context(Error error, std::string_view context) {
 
 namespace {
 
+// A flag is one line: its number would say nothing.
+bool is_flag(const Place& place) { return !place.source.empty() && place.source.front() == '-'; }
+
 std::string render_place(const Place& place) {
   if (place.source.empty()) return {};
-  if (place.line == 0) return fmt::format("{}: ", place.source);
+  if (place.line == 0 || is_flag(place)) return fmt::format("{}: ", place.source);
   if (place.column == 0) return fmt::format("{}:{}: ", place.source, place.line);
   return fmt::format("{}:{}:{}: ", place.source, place.line, place.column);
 }
 
-// The caret stands under the column; tabs of the line are kept so that both lines indent alike.
-std::string render_caret(const Place& place) {
-  const std::string number = std::to_string(place.line);
-  std::string caret;
-  for (int i = 0; i + 1 < place.column; ++i) {
-    const bool is_tab = i < static_cast<int>(place.text.size()) && place.text[i] == '\t';
-    caret += is_tab ? '\t' : ' ';
+std::vector<std::string> characters_of(std::string_view text) {
+  std::vector<std::string> characters;
+  for (const char c : text) {
+    const bool is_continuation = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+    if (is_continuation && !characters.empty())
+      characters.back() += c;
+    else
+      characters.emplace_back(1, c);
   }
-  return fmt::format("\n  {} | {}\n  {} | {}^", number, place.text,
-                     std::string(number.size(), ' '), caret);
+  return characters;
+}
+
+// The caret stands under the column; tabs of the line are kept so that both lines indent alike. Of
+// a long line only what is around the column is shown.
+std::string render_caret(const Place& place) {
+  constexpr std::size_t longest = 100;
+  constexpr std::size_t before = 60;
+  const std::vector<std::string> characters = characters_of(place.text);
+  const auto column = static_cast<std::size_t>(place.column - 1);
+  const bool is_long = characters.size() > longest;
+  const std::size_t begin = is_long && column > before ? column - before : 0;
+  const std::size_t end =
+      std::min(characters.size(), is_long ? begin + longest : std::string::npos);
+  std::string line = begin > 0 ? "..." : "";
+  std::string caret = begin > 0 ? "   " : "";
+  for (std::size_t i = begin; i < end; ++i) line += characters[i];
+  if (end < characters.size()) line += "...";
+  for (std::size_t i = begin; i < column; ++i)
+    caret += i < end && characters[i] == "\t" ? '\t' : ' ';
+  const std::string number = is_flag(place) ? "" : std::to_string(place.line);
+  const std::string gap(number.size(), ' ');
+  const std::string space = number.empty() ? "" : " ";
+  return fmt::format("\n  {}{}| {}\n  {}{}| {}^", number, space, line, gap, space, caret);
 }
 
 }  // namespace

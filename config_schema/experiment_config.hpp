@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config_schema/error.hpp"
@@ -25,10 +26,10 @@ struct Entrypoint {
 
 /// What one worker takes from its host.
 struct WorkerNeeds {
-  Quantity slots;            ///< GPUs, or places for a worker where hosts have none; 0: CPU only
-  bool gpus_named = false;   ///< GPUs were asked for by that name: places without GPUs do not do
-  Quantity cpus;             ///< 0 when nothing was said
-  bool cpus_named = false;   ///< CPUs were asked for by name, not by default
+  Quantity slots;           ///< GPUs, or places for a worker where hosts have none; 0: CPU only
+  bool gpus_named = false;  ///< GPUs were asked for by that name: places without GPUs do not do
+  Quantity cpus;            ///< 0 when nothing was said
+  bool cpus_named = false;  ///< CPUs were asked for by name, not by default
   std::optional<std::uint64_t> memory;     ///< bytes
   std::map<std::string, Quantity> custom;  ///< any other resource, by name
   std::string accelerator_type;            ///< Ray's constant; empty: any
@@ -43,6 +44,15 @@ enum class Framework { torch, jax, none };
 enum class CollectiveBackend { automatic, nccl, gloo, mpi, ucc };
 enum class VisibleDevices { automatic, shared, per_rank };
 enum class Processes { per_rank, per_host };
+
+/// The words that a file uses: "auto", "strict_pack", "per_rank", ...
+std::string_view to_string(PlacementPolicy policy);
+std::string_view to_string(BatchRemainder remainder);
+std::string_view to_string(BatchSplit split);
+std::string_view to_string(Framework framework);
+std::string_view to_string(CollectiveBackend backend);
+std::string_view to_string(VisibleDevices devices);
+std::string_view to_string(Processes processes);
 
 /// A variable of every rank. Without a value it is taken from the launcher's environment and never
 /// shown.
@@ -62,13 +72,13 @@ struct ExperimentConfig {
   Entrypoint entrypoint;
   std::string working_directory;  ///< empty: the launcher's own
 
-  int workers = 1;                     ///< ranks of the trial, >= 1
-  WorkerNeeds needs;                   ///< of each worker
-  Quantity slots;                      ///< of the trial: workers x needs.slots
+  int workers = 1;    ///< ranks of the trial, >= 1
+  WorkerNeeds needs;  ///< of each worker
+  Quantity slots;     ///< of the trial: workers x needs.slots
   PlacementPolicy placement = PlacementPolicy::automatic;
   bool is_single_node = false;
   bool allow_heterogeneous = false;
-  std::string resource_pool;           ///< empty: any
+  std::string resource_pool;  ///< empty: any
 
   std::optional<std::uint64_t> global_batch_size;
   BatchRemainder batch_remainder = BatchRemainder::drop;
@@ -95,10 +105,12 @@ struct ExperimentConfig {
 
 /// What the command line adds to an experiment: `-n`, `--batch`, `--set`, and what follows `--`.
 struct ExperimentOverrides {
-  std::optional<int> slots;                   ///< -n: slots of the trial
-  std::optional<std::uint64_t> global_batch;  ///< --batch
-  std::vector<std::string> settings;          ///< --set key.path=value, in order
-  std::vector<std::string> command;  ///< after `--`: appended to the entrypoint, or the entrypoint
+  /// -n: slots of the trial. Where the file counts workers that take no slots, it counts workers.
+  std::optional<int> slots = {};
+  std::optional<std::uint64_t> global_batch = {};  ///< --batch
+  std::vector<std::string> settings = {};          ///< --set key.path=value, in order
+  std::vector<std::string> command =
+      {};  ///< after `--`: appended to the entrypoint, or the entrypoint
 };
 
 /// Reads an experiment, applies the overrides, and checks it. Errors are of class `config`, all of

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config_schema/error.hpp"
@@ -20,13 +21,16 @@ enum class TransportKind {
   ssh,        ///< libssh2
 };
 
+/// The word that a hosts file uses: "auto", "local", "ssh".
+std::string_view to_string(TransportKind transport);
+
 /// One machine that ranks can be placed on, as declared; no network is touched to make one.
 struct Host {
   std::string name;     ///< as the user wrote it; what every message and table calls it
   std::string address;  ///< what is connected to; the name unless declared
   std::string user;     ///< empty: ssh's default
   int port = 22;
-  std::string identity_file;               ///< empty: ssh's defaults
+  std::string identity_file;  ///< empty: ssh's defaults
   TransportKind transport = TransportKind::automatic;
   std::optional<int> slots;                ///< declared places; nothing: not said
   std::string accelerator_type;            ///< Ray's constant ("A100"); empty: not said
@@ -36,8 +40,11 @@ struct Host {
   std::map<std::string, Quantity> custom;  ///< other declared resources
   std::map<std::string, std::string> labels;
   std::string pool;
-  double weight = 1.0;    ///< relative speed, > 0
-  std::string interface;  ///< network interface for collectives; empty: not said
+  double weight = 1.0;                     ///< relative speed, > 0
+  /// Which devices of the machine the slots are, when not 0, 1, ...: those that an inherited
+  /// CUDA_VISIBLE_DEVICES leaves, in its order.
+  std::vector<int> device_indices;
+  std::string interface;                   ///< network interface for collectives; empty: not said
   std::map<std::string, std::string> env;  ///< variables of every rank on this host
   Place place;                             ///< where it was declared
 

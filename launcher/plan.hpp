@@ -13,9 +13,9 @@ namespace train {
 
 /// One rank: where it runs and what share of the batch it takes.
 struct PlannedRank {
-  int rank = 0;        ///< 0 .. world size - 1, host by host in file order
-  int local_rank = 0;  ///< 0 .. ranks on this host - 1
-  int host = 0;        ///< index into Trial::hosts; the node rank
+  int rank = 0;            ///< 0 .. world size - 1, host by host in file order
+  int local_rank = 0;      ///< 0 .. ranks on this host - 1
+  int host = 0;            ///< index into Trial::hosts; the node rank
   std::vector<int> slots;  ///< slot indices on its host; empty for a CPU-only worker beside GPUs
   std::optional<std::uint64_t> batch_size;    ///< samples per step of this rank
   std::optional<std::uint64_t> batch_offset;  ///< samples per step of all ranks before it
@@ -26,13 +26,19 @@ struct PlannedRank {
 /// One host that the trial uses.
 struct PlannedHost {
   Host host;
-  std::vector<int> slots;        ///< slots that the trial uses there, ascending
-  bool slots_are_gpus = false;   ///< slot indices are device indices
+  std::vector<int> slots;       ///< slots that the trial uses there, ascending
+  bool slots_are_gpus = false;  ///< slot indices are device indices
   int first_rank = 0;
   int rank_count = 0;
+  /// Workers of the trial there; differs from `rank_count` only when `processes` is `per_host`: one
+  /// rank is then started for all of them, owns all their slots, and takes their whole batch.
+  int worker_count = 0;
 
   bool operator==(const PlannedHost&) const = default;
 };
+
+/// The devices of the machine behind slots of a host whose slots are devices.
+std::vector<int> devices_of(const Host& host, const std::vector<int>& slots);
 
 /// One trial, placed.
 struct Trial {
@@ -43,6 +49,9 @@ struct Trial {
   std::optional<std::uint64_t> batch_sum;             ///< what the ranks really add up to
   std::optional<std::uint64_t> effective_batch_size;  ///< batch_sum x aggregation_frequency
   std::optional<std::uint64_t> per_slot_batch_size;
+  /// What the ranks are told to use: `auto` resolved to `nccl` when every rank has GPUs of its own,
+  /// else to `gloo`.
+  CollectiveBackend backend = CollectiveBackend::gloo;
   std::vector<PlannedHost> hosts;
   std::vector<PlannedRank> ranks;
 

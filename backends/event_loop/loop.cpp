@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/event_loop/loop.hpp"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,6 +11,8 @@
 #include <asio/post.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
+#include <set>
+#include <system_error>
 
 namespace train {
 
@@ -51,8 +55,15 @@ struct TimerState {
 struct DescriptorState {
   using Wait = asio::posix::stream_descriptor::wait_type;
 
-  DescriptorState(asio::io_context& context, int fd, Wait wait, std::function<void()> on_ready)
-      : descriptor(context, fd), wait_for(wait), callback(std::move(on_ready)) {}
+  using Watched = std::shared_ptr<std::set<int>>;
+
+  DescriptorState(asio::io_context& context, int fd, Watched watched_fds, Wait wait,
+                  std::function<void()> on_ready)
+      : watched(std::move(watched_fds)),
+        is_borrowed(watched->insert(fd).second),
+        descriptor(context, is_borrowed ? fd : duplicate(fd)),
+        wait_for(wait),
+        callback(std::move(on_ready)) {}
   ~DescriptorState() { release(); }
   DescriptorState(const DescriptorState&) = delete;
   DescriptorState& operator=(const DescriptorState&) = delete;
@@ -62,11 +73,26 @@ struct DescriptorState {
     release();
   }
 
-  // The descriptor belongs to somebody else: Asio must let go of it without closing it.
-  void release() {
-    if (descriptor.is_open()) descriptor.release();
+  // epoll takes a descriptor once only, so a second subscription (to write to a socket that is
+  // read) watches a copy.
+  static int duplicate(int fd) {
+    const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) throw std::system_error(errno, std::generic_category(), "watch a descriptor");
+    return copy;
   }
 
+  // The descriptor belongs to somebody else: Asio must let go of it without closing it.
+  void release() {
+    if (!descriptor.is_open()) return;
+    const int fd = descriptor.release();
+    if (is_borrowed)
+      watched->erase(fd);
+    else
+      ::close(fd);
+  }
+
+  Watched watched;   ///< what is registered with epoll under its own number
+  bool is_borrowed;  ///< not a copy
   asio::posix::stream_descriptor descriptor;
   Wait wait_for;
   std::function<void()> callback;
@@ -92,6 +118,7 @@ struct SignalState {
 struct Loop::Impl {
   asio::io_context context{1};
   Instant now = read_clock();
+  std::shared_ptr<std::set<int>> watched = std::make_shared<std::set<int>>();
 
   template <class State, class Callback, class... Arguments>
   void call(const std::shared_ptr<State>& state, const Callback& callback, Arguments... arguments) {
@@ -119,7 +146,7 @@ struct Loop::Impl {
 
   std::unique_ptr<Subscription> watch(int fd, DescriptorState::Wait wait,
                                       std::function<void()> callback) {
-    auto state = std::make_shared<DescriptorState>(context, fd, wait, std::move(callback));
+    auto state = std::make_shared<DescriptorState>(context, fd, watched, wait, std::move(callback));
     arm(state);
     return std::make_unique<Owner<DescriptorState>>(state);
   }

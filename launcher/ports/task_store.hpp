@@ -15,14 +15,15 @@ class TaskStore {
  public:
   virtual ~TaskStore() = default;
 
-  /// Records a new task and marks this process as its launcher until the process ends or
-  /// `finish` is called. The id must be new.
+  /// Records a new task and marks this process as its launcher until the process ends or an update
+  /// makes the task final. The id must be new.
   virtual Result<void> create(const TaskRecord& task) = 0;
   /// Changes state, times, ranks, cause and exit code of a task that this process created.
   virtual Result<void> update(const TaskRecord& task) = 0;
   /// The task whose id starts with `prefix`: class `no_input` when there is none or several.
   virtual Result<TaskRecord> find(const std::string& prefix) = 0;
-  /// All tasks, newest first; only those that are not final unless `all`.
+  /// All tasks, newest first; only those that are not final unless `all`. They come without
+  /// `config_text` and `plan_json`, which can be megabytes each.
   virtual Result<std::vector<TaskRecord>> list(bool all) = 0;
 };
 

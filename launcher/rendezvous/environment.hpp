@@ -49,6 +49,10 @@ std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
                                                const std::vector<EnvironmentVariable>& user,
                                                const LauncherEnvironment& launcher);
 
+/// A line for each group of variables of the experiment or of a host that `train` sets itself, so
+/// that the value given is not used; and for what the ranks do not get for another reason.
+std::vector<std::string> environment_warnings(const Plan& plan);
+
 /// Whether a variable that a host's session brings is kept from the ranks: leftovers of another
 /// launcher (`SLURM_*`, `OMPI_*`, `PMI_*`, `TORCHELASTIC_*`).
 bool is_scrubbed(std::string_view name);

@@ -70,6 +70,7 @@ struct TaskRecord {
   std::string working_directory;  ///< of the launcher
   std::string log_directory;      ///< absolute
   std::int64_t launcher_pid = 0;
+  std::int64_t stop_grace_ms = 10'000;  ///< how long its ranks may take to stop
   std::vector<RankRecord> ranks;
 
   bool operator==(const TaskRecord&) const = default;

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/accelerator/machine.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+namespace train {
+namespace {
+
+/// An IPv6 address; IPv4 ones are mapped into ::ffff:0:0/96, so that one comparison serves both.
+using Address = std::array<unsigned char, 16>;
+
+Address mapped(const in_addr& v4) {
+  Address address{};
+  address[10] = address[11] = 0xff;
+  std::memcpy(&address[12], &v4, sizeof v4);
+  return address;
+}
+
+std::optional<Address> parse_address(std::string text) {
+  if (text.size() > 2 && text.front() == '[' && text.back() == ']')
+    text = text.substr(1, text.size() - 2);
+  text = text.substr(0, text.find('%'));  // the zone of a link-local address
+  in_addr v4{};
+  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return mapped(v4);
+  Address v6{};
+  if (inet_pton(AF_INET6, text.c_str(), v6.data()) == 1) return v6;
+  return std::nullopt;
+}
+
+bool is_loopback(const Address& address) {
+  static constexpr Address v6_loopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  static constexpr Address v4_loopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
+  return address == v6_loopback ||
+         std::equal(address.begin(), address.begin() + 13, v4_loopback.begin());
+}
+
+bool is_of_an_interface(const Address& address) {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return false;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> interfaces(first, &freeifaddrs);
+  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr) continue;
+    Address own{};
+    if (entry->ifa_addr->sa_family == AF_INET) {
+      sockaddr_in v4{};
+      std::memcpy(&v4, entry->ifa_addr, sizeof v4);
+      own = mapped(v4.sin_addr);
+    } else if (entry->ifa_addr->sa_family == AF_INET6) {
+      sockaddr_in6 v6{};
+      std::memcpy(&v6, entry->ifa_addr, sizeof v6);
+      std::memcpy(own.data(), &v6.sin6_addr, own.size());
+    } else {
+      continue;
+    }
+    if (own == address) return true;
+  }
+  return false;
+}
+
+bool is_own_address(const Address& address) {
+  return is_loopback(address) || is_of_an_interface(address);
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// The address that a hosts file (hosts(5)) gives to a name in lower case: the first there.
+std::optional<Address> address_in_hosts_file(const std::string& file, const std::string& name) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string address;
+    words >> address;
+    for (std::string word; words >> word;)
+      if (lower(word) == name) return parse_address(address);
+  }
+  return std::nullopt;
+}
+
+std::string kernel_host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
+int usable_cpus() {
+  // The kernel refuses a set smaller than its own, which can be larger than cpu_set_t.
+  for (int bits = CPU_SETSIZE; bits <= (1 << 20); bits *= 2) {
+    const std::size_t size = CPU_ALLOC_SIZE(bits);
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
+        CPU_ALLOC(bits), [](cpu_set_t* allocated) { CPU_FREE(allocated); });
+    if (!set) break;
+    if (sched_getaffinity(0, size, set.get()) == 0)
+      return std::max(1, CPU_COUNT_S(size, set.get()));
+    if (errno != EINVAL) break;
+  }
+  return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+std::uint64_t total_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_size = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_size <= 0) return 0;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_size);
+}
+
+}  // namespace
+
+Machine describe_machine() {
+  return {.host_name = kernel_host_name(),
+          .cpus = usable_cpus(),
+          .memory = total_memory(),
+          .accelerators = {}};
+}
+
+Result<Machine> describe_machine_with_accelerators(const AcceleratorSource& source) {
+  auto accelerators = list_accelerators(source);
+  if (!accelerators) return tl::make_unexpected(std::move(accelerators.error()));
+  Machine machine = describe_machine();
+  machine.accelerators = std::move(*accelerators);
+  return machine;
+}
+
+bool is_this_machine(std::string_view name_or_address, const NameSource& source) {
+  std::string name = lower(name_or_address);
+  if (name.ends_with('.')) name.pop_back();
+  if (name.empty()) return false;
+  if (name == "localhost") return true;
+  if (const auto address = parse_address(name)) return is_own_address(*address);
+  const std::string own = lower(source.host_name.empty() ? kernel_host_name() : source.host_name);
+  if (name == own || name == own.substr(0, own.find('.'))) return true;
+  const auto address = address_in_hosts_file(source.hosts_file, name);
+  return address && is_own_address(*address);
+}
+
+}  // namespace train

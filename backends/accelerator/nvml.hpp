@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace train::nvml {
+
+// The part of NVIDIA's management library that is used here, declared after its API reference
+// (docs.nvidia.com/deploy/nvml-api): the header is not needed to build. Names and numbers are the
+// library's.
+
+using Return = int;
+inline constexpr Return success = 0;
+inline constexpr Return no_permission = 4;
+inline constexpr Return driver_not_loaded = 9;
+inline constexpr Return lib_rm_version_mismatch = 18;
+
+/// nvmlDevice_t: an opaque handle.
+using Device = struct OpaqueDevice*;
+
+/// nvmlMemory_t, in bytes.
+struct Memory {
+  unsigned long long total = 0;
+  unsigned long long free = 0;
+  unsigned long long used = 0;
+};
+
+/// nvmlPciInfo_t as of nvmlDeviceGetPciInfo_v3.
+struct PciInfo {
+  char bus_id_legacy[16] = {};
+  unsigned int domain = 0;
+  unsigned int bus = 0;
+  unsigned int device = 0;
+  unsigned int pci_device_id = 0;
+  unsigned int pci_subsystem_id = 0;
+  char bus_id[32] = {};
+};
+
+/// NVML_DEVICE_NAME_V2_BUFFER_SIZE and NVML_DEVICE_UUID_V2_BUFFER_SIZE.
+inline constexpr unsigned int text_size = 96;
+
+/// The functions, by their exported names without "nvml".
+struct Library {
+  Return (*init)() = nullptr;
+  Return (*shutdown)() = nullptr;
+  const char* (*error_string)(Return) = nullptr;
+  Return (*system_get_driver_version)(char* version, unsigned int length) = nullptr;
+  Return (*device_get_count)(unsigned int* count) = nullptr;
+  Return (*device_get_handle_by_index)(unsigned int index, Device* device) = nullptr;
+  Return (*device_get_name)(Device, char* name, unsigned int length) = nullptr;
+  Return (*device_get_uuid)(Device, char* uuid, unsigned int length) = nullptr;
+  Return (*device_get_memory_info)(Device, Memory* memory) = nullptr;
+  Return (*device_get_pci_info)(Device, PciInfo* pci) = nullptr;
+};
+
+/// What came of loading: the library, or nothing at all, or an error in words.
+struct Loaded {
+  bool found = false;  ///< there is such a library
+  std::string error;   ///< why it cannot be used; empty when it can
+  Library library;     ///< every function is there when `found` and no `error`
+};
+
+/// Loads the library for the rest of the process' life. A miss costs some 25 microseconds.
+Loaded load(const std::string& name);
+
+}  // namespace train::nvml

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/local_transport.hpp"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "backends/local/attach_process.hpp"
+#include "backends/local/child_reaper.hpp"
+
+namespace train {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr size_t read_size = size_t{64} << 10;
+constexpr int reads_per_wake_up = 16;  // then others have their turn
+constexpr size_t longest_errors = size_t{4} << 10;
+// Stream and process end within a moment of each other, unless something is wrong.
+constexpr auto end_limit = 2s;
+
+std::string without_end_spaces(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+// What a link consists of. The loop's callbacks hold it weakly or only as long as they run, and
+// ask after each call outside whether the link was destroyed meanwhile.
+class LinkState : public std::enable_shared_from_this<LinkState> {
+ public:
+  LinkState(Loop& loop, std::shared_ptr<ChildReaper> reaper, LinkEvents events)
+      : loop_(loop), reaper_(std::move(reaper)), events_(std::move(events)) {}
+  ~LinkState() { end(); }
+  LinkState(const LinkState&) = delete;
+  LinkState& operator=(const LinkState&) = delete;
+
+  void start(const std::vector<std::string>& command) {
+    auto started = start_attach_process(command);
+    if (!started) {
+      post([why = started.error()](LinkState& link) { link.close(why); });
+      return;
+    }
+    process_ = *started;
+    reaper_->watch(process_.pidfd, [weak = weak_from_this()](const ChildEnd& child_end) {
+      if (const auto link = weak.lock()) link->on_child_end(child_end);
+    });
+    post([](LinkState& link) { link.begin(); });
+  }
+
+  void send(std::string bytes) {
+    if (ended_ || !can_send_) return;
+    unsent_ += bytes;
+    if (is_open_ && !writable_) flush();
+  }
+
+  size_t unsent_bytes() const { return unsent_.size() - sent_; }
+
+  // Ends everything, without a word.
+  void end() {
+    ended_ = true;
+    close_stream();
+    stderr_readable_.reset();
+    timer_.reset();
+    close_fd(process_.errors);
+    if (process_.pidfd >= 0) reaper_->forget(std::exchange(process_.pidfd, -1));
+  }
+
+ private:
+  template <class Action>
+  void post(Action action) {
+    loop_.post([weak = weak_from_this(), action = std::move(action)] {
+      const auto link = weak.lock();
+      if (link && !link->ended_) action(*link);
+    });
+  }
+
+  static void close_fd(int& fd) {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+  }
+
+  void begin() {
+    is_open_ = true;
+    readable_ = loop_.when_readable(process_.stream, [this] { keep_alive(&LinkState::read); });
+    stderr_readable_ =
+        loop_.when_readable(process_.errors, [this] { keep_alive(&LinkState::read_errors); });
+    const auto on_open = events_.on_open;
+    if (on_open) on_open(LinkInfo{.address = "127.0.0.1", .transport = "local"});
+    if (!ended_ && !writable_) flush();
+  }
+
+  // The link may be destroyed inside a callback of its own.
+  void keep_alive(void (LinkState::*action)()) {
+    const auto self = shared_from_this();
+    (this->*action)();
+  }
+
+  void read() {
+    std::array<char, read_size> buffer;
+    for (int i = 0; i < reads_per_wake_up && !ended_; ++i) {
+      const ssize_t count = ::recv(process_.stream, buffer.data(), buffer.size(), 0);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      if (count <= 0) return on_stream_end();
+      const auto on_bytes = events_.on_bytes;
+      if (on_bytes) on_bytes({buffer.data(), static_cast<size_t>(count)});
+    }
+  }
+
+  void read_errors() {
+    std::array<char, 4096> buffer;
+    for (int i = 0; i < reads_per_wake_up && process_.errors >= 0; ++i) {
+      const ssize_t count = ::read(process_.errors, buffer.data(), buffer.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      if (count <= 0) {
+        stderr_readable_.reset();
+        close_fd(process_.errors);
+        return;
+      }
+      const size_t room = longest_errors - error_text_.size();
+      error_text_.append(buffer.data(), std::min(room, static_cast<size_t>(count)));
+    }
+  }
+
+  void flush() {
+    while (sent_ < unsent_.size()) {
+      const ssize_t count =
+          ::send(process_.stream, unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return await_room();
+      if (count < 0) return stop_sending();  // the end of the stream tells the owner
+      sent_ += static_cast<size_t>(count);
+    }
+    unsent_.clear();
+    sent_ = 0;
+    writable_.reset();
+  }
+
+  void await_room() {
+    unsent_.erase(0, sent_);
+    sent_ = 0;
+    if (!writable_)
+      writable_ = loop_.when_writable(process_.stream, [this] { keep_alive(&LinkState::flush); });
+  }
+
+  void stop_sending() {
+    can_send_ = false;
+    writable_.reset();
+    unsent_.clear();
+    sent_ = 0;
+  }
+
+  void close_stream() {
+    readable_.reset();
+    stop_sending();
+    close_fd(process_.stream);
+  }
+
+  void on_stream_end() {
+    close_stream();
+    has_stream_ended_ = true;
+    close_or_wait();
+  }
+
+  void on_child_end(const ChildEnd& child_end) {
+    process_.pidfd = -1;  // the reaper has closed it
+    child_end_ = child_end;
+    if (!ended_) close_or_wait();
+  }
+
+  void close_or_wait() {
+    if (has_stream_ended_ && child_end_) return close(reason());
+    if (!timer_)
+      timer_ = loop_.after(end_limit, [this] {
+        const auto self = shared_from_this();
+        close(reason());
+      });
+  }
+
+  Error reason() {
+    read_errors();
+    std::string what = "the agent ended the connection";
+    if (!child_end_)
+      what = "the agent's connection broke, but its process goes on";
+    else if (child_end_->code != CLD_EXITED || child_end_->status != 0)
+      what = fmt::format("the connection to the agent failed ({})",
+                         describe_end(child_end_->code, child_end_->status));
+    const std::string errors = without_end_spaces(error_text_);
+    return make_error(ErrorClass::host, errors.empty() ? what : what + ": " + errors);
+  }
+
+  void close(const Error& why) {
+    const auto on_closed = events_.on_closed;
+    end();
+    if (on_closed) on_closed(why);
+  }
+
+  Loop& loop_;
+  std::shared_ptr<ChildReaper> reaper_;
+  LinkEvents events_;
+  AttachProcess process_;
+  std::unique_ptr<Subscription> readable_;
+  std::unique_ptr<Subscription> writable_;  ///< only while something is queued
+  std::unique_ptr<Subscription> stderr_readable_;
+  std::unique_ptr<Subscription> timer_;
+  std::string unsent_;
+  size_t sent_ = 0;  ///< bytes of `unsent_` that are gone
+  std::string error_text_;
+  std::optional<ChildEnd> child_end_;
+  bool is_open_ = false;
+  bool can_send_ = true;
+  bool has_stream_ended_ = false;
+  bool ended_ = false;
+};
+
+class LocalLink final : public HostLink {
+ public:
+  explicit LocalLink(std::shared_ptr<LinkState> state) : state_(std::move(state)) {}
+  ~LocalLink() override { state_->end(); }
+  LocalLink(const LocalLink&) = delete;
+  LocalLink& operator=(const LocalLink&) = delete;
+
+  void send(std::string bytes) override { state_->send(std::move(bytes)); }
+  std::size_t unsent_bytes() const override { return state_->unsent_bytes(); }
+
+ private:
+  std::shared_ptr<LinkState> state_;
+};
+
+}  // namespace
+
+LocalTransport::LocalTransport(Loop& loop, std::vector<std::string> command)
+    : loop_(loop), command_(std::move(command)), reaper_(std::make_shared<ChildReaper>(loop)) {}
+
+LocalTransport::~LocalTransport() = default;
+
+std::unique_ptr<HostLink> LocalTransport::open(const Host& /*host*/, const std::string& agent_key,
+                                               LinkEvents events) {
+  std::vector<std::string> command = command_;
+  command.push_back(agent_key);
+  auto state = std::make_shared<LinkState>(loop_, reaper_, std::move(events));
+  state->start(command);
+  return std::make_unique<LocalLink>(std::move(state));
+}
+
+}  // namespace train

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/agent_process.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "backends/event_loop/loop.hpp"
+#include "backends/process/launcher_connection.hpp"
+#include "backends/process/port_hold.hpp"
+#include "backends/process/proc.hpp"
+#include "backends/process/process_tree.hpp"
+#include "backends/process/programs.hpp"
+#include "backends/process/spawner.hpp"
+#include "backends/process/worker.hpp"
+#include "launcher/agent/agent.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::chrono::seconds kill_limit{5};
+constexpr std::size_t longest_error_file = 64u << 10;
+constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
+
+std::string first_line_of(const std::string& path) {
+  std::string text = read_small_file(path);
+  return text.substr(0, text.find('\n'));
+}
+
+AgentIdentity identity() {
+  return {first_line_of("/proc/sys/kernel/hostname"),
+          first_line_of("/proc/sys/kernel/random/boot_id"), ::getpid()};
+}
+
+// The session environment of this host, without what another launcher left in it, and over it the
+// variables of the rank.
+std::map<std::string, std::string> environment_of_rank(const RankCommand& command) {
+  std::map<std::string, std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || is_scrubbed(text.substr(0, equals))) continue;
+    environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  for (const EnvironmentEntry& entry : command.environment) environment[entry.name] = entry.text;
+  return environment;
+}
+
+std::string path_variable(const std::map<std::string, std::string>& environment) {
+  const auto path = environment.find("PATH");
+  return path == environment.end() ? default_path : path->second;
+}
+
+// What a rank executes, with its program looked up on this host.
+Result<ProcessSpec> process_of_rank(const RankCommand& command) {
+  if (auto directory = check_working_directory(command.working_directory); !directory)
+    return tl::make_unexpected(directory.error());
+  const auto environment = environment_of_rank(command);
+  ProcessSpec spec;
+  spec.working_directory = command.working_directory;
+  for (const auto& [name, value] : environment) spec.environment.push_back(name + "=" + value);
+  if (command.entrypoint.argv.empty()) {
+    spec.program = "/bin/sh";
+    spec.argv = {"/bin/sh", "-c", command.entrypoint.shell};
+    return spec;
+  }
+  spec.argv = command.entrypoint.argv;
+  auto program =
+      find_program(spec.argv.front(), path_variable(environment), command.working_directory);
+  if (!program) return tl::make_unexpected(program.error());
+  if (auto executable = check_program(*program); !executable)
+    return tl::make_unexpected(executable.error());
+  spec.program = *program;
+  return spec;
+}
+
+class AgentProcess {
+ public:
+  AgentProcess(int listening_socket, const HostDirectory& directory, std::string key)
+      : listening_(listening_socket),
+        directory_(directory),
+        key_(std::move(key)),
+        agent_(identity()) {}
+
+  int run() {
+    (void)become_subreaper();  // where the kernel refuses, the guard is one
+    accepting_ = loop_.when_readable(listening_.get(), [this] { accept(); });
+    // The guard's death, or a shutdown of the machine, is the end of the launcher for the agent.
+    signals_ =
+        loop_.on_signals({SIGTERM, SIGINT, SIGHUP}, [this](int) { feed(agent_event::LinkDown{}); });
+    orphans_ = loop_.on_signals({SIGCHLD}, [this](int) { reap_orphans(worker_pids()); });
+    nobody_came_ = loop_.after(first_connection_limit, [this] { loop_.stop(); });
+    loop_.run();
+    return 0;
+  }
+
+ private:
+  static constexpr std::chrono::seconds first_connection_limit{30};
+
+  void accept();
+  void received(const Frame& frame);
+  void feed(const AgentEvent& event);
+  void perform(const agent_action::SendMessage& action);
+  void perform(const agent_action::SendOutput& action);
+  void perform(const agent_action::CheckHost& action);
+  void perform(const agent_action::StartRank& action);
+  void perform(const agent_action::ReleasePort& action);
+  void perform(const agent_action::TerminateRank& action);
+  void perform(const agent_action::KillTree& action);
+  void perform(const agent_action::PauseReading& action);
+  void perform(const agent_action::ResumeReading& action);
+  void perform(const agent_action::Leave& action);
+
+  void soon(AgentEvent event);
+  void send(std::string bytes);
+  std::vector<Diagnostic> problems_of(const message::Prepare& prepare) const;
+  void rank_ended(int rank, const ExitStatus& status);
+  void finish_kill();
+  bool any_worker_alive() const;
+  std::set<int> worker_pids() const;
+  void arm_timer();
+
+  Descriptor listening_;
+  const HostDirectory& directory_;
+  std::string key_;
+  Loop loop_;
+  Agent agent_;
+  LinuxSpawner spawner_;
+  std::optional<PortHold> port_;
+  std::string run_directory_;
+  std::map<int, std::unique_ptr<Worker>> workers_;  ///< by rank
+  std::unique_ptr<LauncherConnection> connection_;
+  std::unique_ptr<Subscription> accepting_;
+  std::unique_ptr<Subscription> signals_;
+  std::unique_ptr<Subscription> orphans_;
+  std::unique_ptr<Subscription> nobody_came_;
+  std::unique_ptr<Subscription> timer_;
+  std::unique_ptr<Subscription> kill_timer_;
+  bool killing_ = false;
+};
+
+void AgentProcess::accept() {
+  Descriptor socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) return;
+  // One launcher at a time: a second connection is closed at once.
+  if (connection_) return;
+  nobody_came_.reset();
+  connection_ = std::make_unique<LauncherConnection>(
+      loop_, std::move(socket),
+      LauncherConnection::Events{[this](const Frame& frame) { received(frame); },
+                                 [this] { feed(agent_event::LinkDown{}); }});
+  feed(agent_event::LinkUp{});
+}
+
+void AgentProcess::received(const Frame& frame) {
+  auto message = decode_message(frame.payload);
+  const bool is_message = frame.kind == FrameKind::control && message;
+  if (is_message)
+    feed(agent_event::Received{std::move(*message)});
+  else
+    feed(agent_event::LinkDown{});  // no launcher of ours: nothing of it can be trusted
+}
+
+void AgentProcess::feed(const AgentEvent& event) {
+  for (const AgentAction& action : agent_.on(event, loop_.now()))
+    std::visit([this](const auto& a) { perform(a); }, action);
+  arm_timer();
+}
+
+// Answers to actions come as events of their own: the agent is never entered twice.
+void AgentProcess::soon(AgentEvent event) {
+  loop_.post([this, event = std::move(event)] { feed(event); });
+}
+
+void AgentProcess::arm_timer() {
+  timer_.reset();
+  const auto deadline = agent_.next_deadline();
+  if (!deadline) return;
+  timer_ = loop_.after(std::max(*deadline - loop_.now(), nanoseconds(0)),
+                       [this] { feed(agent_event::Tick{}); });
+}
+
+void AgentProcess::send(std::string bytes) {
+  if (connection_) connection_->send(std::move(bytes));
+}
+
+void AgentProcess::perform(const agent_action::SendMessage& action) {
+  send(frame_of(action.message));
+}
+
+void AgentProcess::perform(const agent_action::SendOutput& action) {
+  send(encode_frame(FrameKind::output, encode_output(action.chunk)));
+}
+
+// The same trouble of many ranks is said once.
+std::vector<Diagnostic> AgentProcess::problems_of(const message::Prepare& prepare) const {
+  std::vector<Diagnostic> problems;
+  for (const RankCommand& command : prepare.ranks) {
+    const auto spec = process_of_rank(command);
+    if (spec) continue;
+    for (const Diagnostic& problem : spec.error().diagnostics)
+      if (std::find(problems.begin(), problems.end(), problem) == problems.end())
+        problems.push_back(problem);
+  }
+  return problems;
+}
+
+void AgentProcess::perform(const agent_action::CheckHost& action) {
+  agent_event::HostChecked checked;
+  checked.problems = problems_of(action.prepare);
+  const auto add = [&](const Error& error) {
+    checked.problems.insert(checked.problems.end(), error.diagnostics.begin(),
+                            error.diagnostics.end());
+  };
+  if (auto made = directory_.make_run_directory(key_))
+    checked.run_directory = run_directory_ = *made;
+  else
+    add(made.error());
+  if (action.prepare.hold_port) {
+    if (auto port = PortHold::take()) {
+      checked.held_port = port->port();
+      port_ = std::move(*port);
+    } else {
+      add(port.error());
+    }
+  }
+  soon(std::move(checked));
+}
+
+void AgentProcess::perform(const agent_action::StartRank& action) {
+  const int rank = action.command.rank;
+  const auto spec = process_of_rank(action.command);
+  const auto process =
+      spec ? spawner_.spawn(*spec) : Result<SpawnedProcess>(tl::make_unexpected(spec.error()));
+  if (!process) return soon(agent_event::RankNotStarted{rank, render(process.error())});
+  Worker::Events events;
+  events.on_output = [this, rank](OutputStream stream, std::string_view bytes) {
+    feed(agent_event::RankPrinted{rank, stream, std::string(bytes)});
+  };
+  events.on_end = [this, rank](const ExitStatus& status) { rank_ended(rank, status); };
+  workers_[rank] = std::make_unique<Worker>(loop_, *process, std::move(events));
+  soon(agent_event::RankStarted{rank, process->pid});
+}
+
+void AgentProcess::rank_ended(int rank, const ExitStatus& status) {
+  const std::string error_file = fmt::format("{}/error-{}.json", run_directory_, rank);
+  // The announcement of the start may still be posted; this comes after it.
+  soon(agent_event::RankEnded{
+      rank, status.code, status.signal, status.dumped_core, status.at,
+      status.code == 0 ? std::string() : read_small_file(error_file, longest_error_file)});
+  if (killing_ && !any_worker_alive()) loop_.post([this] { finish_kill(); });
+}
+
+// The port stays held until the end where nothing is lost by it: rendezvous servers set
+// SO_REUSEADDR and can listen beside the hold, and nobody else gets the port in between.
+void AgentProcess::perform(const agent_action::ReleasePort&) {}
+
+void AgentProcess::perform(const agent_action::TerminateRank& action) {
+  const auto worker = workers_.find(action.rank);
+  if (worker != workers_.end() && !worker->second->ended())
+    signal_group(worker->second->pid(), SIGTERM);
+}
+
+bool AgentProcess::any_worker_alive() const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](const auto& entry) { return !entry.second->ended(); });
+}
+
+std::set<int> AgentProcess::worker_pids() const {
+  std::set<int> pids;
+  for (const auto& [rank, worker] : workers_)
+    if (!worker->ended()) pids.insert(worker->pid());
+  return pids;
+}
+
+// First everything gets the signal, then the workers' ends are collected as usual, then what their
+// deaths left to this subreaper is hunted down.
+void AgentProcess::perform(const agent_action::KillTree&) {
+  killing_ = true;
+  kill_descendants({}, SIGKILL);
+  if (!any_worker_alive()) return loop_.post([this] { finish_kill(); });
+  // A worker may be stuck in the kernel (a dead NFS server, a sick driver).
+  kill_timer_ = loop_.after(kill_limit, [this] { finish_kill(); });
+}
+
+void AgentProcess::finish_kill() {
+  if (!std::exchange(killing_, false)) return;
+  kill_timer_.reset();
+  orphans_.reset();
+  agent_event::TreeKilled killed;
+  for (const Survivor& survivor : kill_all_descendants(kill_limit))
+    killed.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
+  for (const auto& [rank, worker] : workers_) worker->drain();
+  soon(std::move(killed));
+}
+
+void AgentProcess::perform(const agent_action::PauseReading&) {
+  for (const auto& [rank, worker] : workers_) worker->pause_reading();
+}
+
+void AgentProcess::perform(const agent_action::ResumeReading&) {
+  for (const auto& [rank, worker] : workers_) worker->resume_reading();
+}
+
+void AgentProcess::perform(const agent_action::Leave&) { loop_.stop(); }
+
+}  // namespace
+
+int run_agent_process(int listening_socket, const HostDirectory& directory,
+                      const std::string& key) {
+  return AgentProcess(listening_socket, directory, key).run();
+}
+
+}  // namespace train

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/attach.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "backends/process/bridge.hpp"
+#include "backends/process/guard.hpp"
+
+namespace train {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// A guard that cleans up after its agent takes up to 10 s; then the place is free.
+constexpr auto attach_limit = 15s;
+constexpr int retry_milliseconds = 2;
+constexpr int backlog = 16;
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ::memcpy(address.sun_path, path.c_str(), path.size() + 1);  // checked by socket_path
+  return address;
+}
+
+Result<Descriptor> make_socket() {
+  Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made) return fail(ErrorClass::host, "cannot make a socket: " + system_reason(errno));
+  return above_standard(std::move(made));
+}
+
+// A connection to the agent; none when there is no agent (yet).
+Result<Descriptor> connect_to(const std::string& path) {
+  auto made = make_socket();
+  if (!made) return made;
+  const sockaddr_un address = address_of(path);
+  if (::connect(made->get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    return made;
+  // EAGAIN: more connections wait than the agent has had time to accept.
+  if (errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN) return Descriptor();
+  return fail(ErrorClass::host,
+              fmt::format("cannot connect to '{}': {}", path, system_reason(errno)));
+}
+
+bool is_same_file(int fd, const std::string& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// The agent's lock; none while a guard or another attach holds it.
+Result<Descriptor> take_lock(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file)
+    return fail(ErrorClass::host, fmt::format("cannot open '{}': {}", path, system_reason(errno)));
+  auto moved = above_standard(std::move(file));
+  if (!moved) return moved;
+  if (::flock(moved->get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK || errno == EINTR) return Descriptor();
+    return fail(ErrorClass::host, fmt::format("cannot lock '{}': {}", path, system_reason(errno)));
+  }
+  // A guard may have removed the file between the two calls: then this lock guards nothing.
+  if (!is_same_file(moved->get(), path)) return Descriptor();
+  return moved;
+}
+
+// Under the lock, so what has the name is a leftover.
+Result<Descriptor> listen_on(const std::string& path) {
+  auto made = make_socket();
+  if (!made) return made;
+  const sockaddr_un address = address_of(path);
+  (void)::unlink(path.c_str());
+  const mode_t mask = ::umask(0177);
+  const int bound =
+      ::bind(made->get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const int error = errno;
+  ::umask(mask);
+  if (bound != 0)
+    return fail(ErrorClass::host,
+                fmt::format("cannot make socket '{}': {}", path, system_reason(error)));
+  if (::listen(made->get(), backlog) != 0)
+    return fail(ErrorClass::host,
+                fmt::format("cannot listen on '{}': {}", path, system_reason(errno)));
+  return made;
+}
+
+// Connects before the agent exists: whatever becomes of it, this connection tells.
+Result<Descriptor> start_agent(const GuardSetup& without_socket, const std::string& path) {
+  auto listening = listen_on(path);
+  if (!listening) return listening;
+  auto connection = connect_to(path);
+  if (!connection) return connection;
+  if (!*connection)
+    return fail(ErrorClass::host, fmt::format("socket '{}' refuses its own maker", path));
+  GuardSetup setup = without_socket;
+  setup.listening_socket = listening->get();
+  if (auto started = start_guard(setup); !started) {
+    (void)setup.directory.remove(setup.key);
+    return tl::make_unexpected(started.error());
+  }
+  return connection;
+}
+
+Result<Descriptor> reach_agent(const HostDirectory& directory, const std::string& key,
+                               const std::function<int(int)>& agent_main) {
+  auto path = directory.socket_path(key);
+  if (!path) return tl::make_unexpected(path.error());
+  const auto deadline = std::chrono::steady_clock::now() + attach_limit;
+  while (true) {
+    auto connection = connect_to(*path);
+    if (!connection || *connection) return connection;
+    auto lock = take_lock(directory.lock_path(key));
+    if (!lock) return lock;
+    if (*lock) return start_agent({directory, key, -1, lock->get(), agent_main}, *path);
+    if (std::chrono::steady_clock::now() >= deadline)
+      return fail(ErrorClass::host, fmt::format("agent '{}' runs but does not answer", key),
+                  fmt::format("the process that holds '{}' is its guard; end it and try again",
+                              directory.lock_path(key)));
+    (void)::poll(nullptr, 0, retry_milliseconds);
+  }
+}
+
+}  // namespace
+
+Result<int> attach(const HostDirectory& directory, const std::string& key,
+                   const std::function<int(int listening_socket)>& agent_main) {
+  for (const int number : {SIGPIPE, SIGHUP, SIGINT}) (void)::signal(number, SIG_IGN);
+  if (auto good = HostDirectory::check_key(key); !good) return tl::make_unexpected(good.error());
+  auto connection = reach_agent(directory, key, agent_main);
+  if (!connection) return tl::make_unexpected(connection.error());
+  bridge(STDIN_FILENO, STDOUT_FILENO, connection->get());
+  return 0;
+}
+
+}  // namespace train

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/child.hpp"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backends/process/descriptor.hpp"
+
+// glibc's own name for clone. ThreadSanitizer intercepts `clone` as if it were a fork, which is
+// wrong for a child that shares the memory.
+extern "C" int __clone(int (*function)(void*), void* stack, int flags, void* argument,
+                       ...) noexcept;  // NOLINT(bugprone-reserved-identifier)
+
+// The child runs in the parent's memory on a stack that no sanitizer knows.
+#define TRAIN_UNINSTRUMENTED __attribute__((no_sanitize("address", "thread", "undefined")))
+
+namespace train {
+
+namespace {
+
+constexpr size_t stack_size = size_t{64} << 10;
+
+struct Shared {
+  const ChildSetup* setup;
+  pid_t parent;
+  volatile ChildStep failed;
+  volatile int error;
+};
+
+TRAIN_UNINSTRUMENTED [[noreturn]] void give_up(Shared* shared, ChildStep step) {
+  shared->error = errno;
+  shared->failed = step;
+  ::syscall(SYS_exit_group, 127);
+  __builtin_unreachable();
+}
+
+// By system call, since a sanitizer's sigaction would change its table for the parent as well.
+// Handlers go first and the mask last, so that no handler of the parent ever runs in the child.
+TRAIN_UNINSTRUMENTED void reset_handlers() {
+  constexpr long kernel_set_size = 8;
+  const long all_default[8] = {};  // SIG_DFL, no flags, empty mask, in every kernel's layout
+  for (int number = 1; number < NSIG; ++number)
+    ::syscall(SYS_rt_sigaction, number, all_default, nullptr, kernel_set_size);
+}
+
+TRAIN_UNINSTRUMENTED void unblock_signals() {
+  constexpr long kernel_set_size = 8;
+  const long none = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kernel_set_size);
+}
+
+// Everything between clone and exec: async-signal-safe calls only. The parent is suspended.
+TRAIN_UNINSTRUMENTED int child_main(void* argument) {
+  auto* shared = static_cast<Shared*>(argument);
+  const ChildSetup* setup = shared->setup;
+  reset_handlers();
+  if (::setsid() < 0) give_up(shared, ChildStep::session);
+  if (::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+    give_up(shared, ChildStep::death_signal);
+  // The parent may have died before prctl; then nobody would ever tell.
+  if (::getppid() != shared->parent) give_up(shared, ChildStep::parent);
+  for (int number = 0; number < 3; ++number)
+    if (::syscall(SYS_dup3, setup->standard[number], number, 0) < 0)
+      give_up(shared, ChildStep::descriptors);
+  if (::chdir(setup->working_directory) != 0) give_up(shared, ChildStep::chdir);
+  close_others({});
+  unblock_signals();
+  ::execve(setup->program, setup->argv, setup->environment);
+  give_up(shared, ChildStep::exec);
+}
+
+char* child_stack() {
+  static void* const stack = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  return stack == MAP_FAILED ? nullptr : static_cast<char*>(stack);
+}
+
+pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  const int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+  const pid_t pid = __clone(child_main, stack + stack_size, flags, &shared, &pidfd);
+  error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return pid;
+}
+
+}  // namespace
+
+const char* to_string(ChildStep step) {
+  switch (step) {
+    case ChildStep::none:
+      return "none";
+    case ChildStep::clone:
+      return "clone";
+    case ChildStep::session:
+      return "setsid";
+    case ChildStep::death_signal:
+      return "parent-death signal";
+    case ChildStep::parent:
+      return "parent check";
+    case ChildStep::descriptors:
+      return "standard descriptors";
+    case ChildStep::chdir:
+      return "chdir";
+    case ChildStep::exec:
+      return "exec";
+  }
+  return "unknown";
+}
+
+StartedChild start_child(const ChildSetup& setup) {
+  char* stack = child_stack();
+  if (stack == nullptr) return {.failed = ChildStep::clone, .error = ENOMEM};
+  Shared shared{&setup, ::getpid(), ChildStep::none, 0};
+  StartedChild child;
+  child.pid = clone_blocked(shared, stack, child.pidfd, child.error);
+  if (child.pid < 0) return {.failed = ChildStep::clone, .error = child.error};
+  // Kernels before 5.2 ignore CLONE_PIDFD. The child is not reaped yet, so its pid is still its
+  // own.
+  if (child.pidfd < 0) child.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0));
+  child.error = shared.error;
+  child.failed = shared.failed;
+  if (child.failed == ChildStep::none) return child;
+  if (child.pidfd >= 0) ::close(child.pidfd);
+  while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  return {.failed = child.failed, .error = child.error};
+}
+
+}  // namespace train

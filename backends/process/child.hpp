@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+namespace train {
+
+/// Everything that a child needs between clone and exec, made ready by the parent: the child
+/// shares the parent's memory and may neither allocate nor take a lock.
+struct ChildSetup {
+  const char* program = nullptr;
+  char* const* argv = nullptr;         ///< ends with a null pointer
+  char* const* environment = nullptr;  ///< ends with a null pointer
+  const char* working_directory = nullptr;
+  int standard[3] = {-1, -1, -1};  ///< become descriptors 0, 1 and 2; all above 2
+};
+
+/// What the child was doing when it failed.
+enum class ChildStep { none, clone, session, death_signal, parent, descriptors, chdir, exec };
+
+/// The name of a step as error texts show it: "chdir", "exec", ...
+const char* to_string(ChildStep step);
+
+/// What came of `start_child`.
+struct StartedChild {
+  pid_t pid = -1;
+  int pidfd = -1;  ///< -1 when the kernel has none (before 5.3)
+  ChildStep failed = ChildStep::none;
+  int error = 0;  ///< errno of the step that failed
+};
+
+/// Starts a child in a session of its own, which is killed when the calling *thread* ends: call
+/// from a thread that lives as long as the child may. All signals are at their defaults and none
+/// is blocked; only descriptors 0 to 2 are open. Returns once the child has executed its program
+/// or failed; a child that failed has been reaped.
+StartedChild start_child(const ChildSetup& setup);
+
+}  // namespace train

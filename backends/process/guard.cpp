@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/guard.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backends/process/process_tree.hpp"
+
+namespace train {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a killed tree may take to go: a process that writes to a dying disk takes its time.
+constexpr auto kill_limit = 10s;
+
+void reset_signals() {
+  struct sigaction all_default {};
+  all_default.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) (void)::sigaction(number, &all_default, nullptr);
+}
+
+sigset_t all_signals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  return all;
+}
+
+// While standard error is still the caller's.
+[[noreturn]] void give_up(const GuardSetup& setup, const Error& error) {
+  const std::string text = "train: " + render(error) + "\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  (void)setup.directory.remove(setup.key);
+  ::_exit(1);
+}
+
+// The connection that started us waits until all its descriptors are closed.
+void let_go(int null, std::initializer_list<int> keep) {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    (void)::dup2(null, standard);
+  close_others(keep);
+  (void)!::chdir("/");  // keeps no file system busy
+}
+
+void clean_up(const GuardSetup& setup) {
+  // Nobody is left to be told what could not be killed or removed; an agent that ends by itself
+  // has named its survivors before.
+  (void)kill_all_descendants(kill_limit);
+  (void)setup.directory.remove(setup.key);
+}
+
+[[noreturn]] void be_agent(const GuardSetup& setup, pid_t guard, int null) {
+  (void)::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+  if (::getppid() != guard) {  // it died before prctl, and nothing was started yet
+    clean_up(setup);
+    ::_exit(1);
+  }
+  let_go(null, {setup.listening_socket, setup.lock, setup.directory.descriptor()});
+  (void)become_subreaper();  // worked for the guard
+  (void)::signal(SIGPIPE, SIG_IGN);
+  const sigset_t all = all_signals();
+  ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  const int code = setup.agent_main(setup.listening_socket);
+  if (::getppid() != guard) clean_up(setup);
+  ::_exit(code);
+}
+
+// Collects every child that has ended; true once the agent was among them.
+bool collect(pid_t agent) {
+  bool has_agent_ended = false;
+  while (true) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) != 0 && errno != EINTR) return true;
+    if (info.si_pid == 0) return has_agent_ended;
+    if (info.si_pid == agent) has_agent_ended = true;
+  }
+}
+
+// All signals are blocked, so none is lost between a look and the next wait.
+void watch(pid_t agent) {
+  const sigset_t all = all_signals();
+  while (!collect(agent)) {
+    siginfo_t info{};
+    const int number = ::sigwaitinfo(&all, &info);
+    if (number == SIGTERM || number == SIGINT || number == SIGHUP) ::kill(agent, SIGTERM);
+  }
+}
+
+[[noreturn]] void be_guard(const GuardSetup& setup) {
+  const sigset_t all = all_signals();
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  reset_signals();
+  if (::setsid() < 0)
+    give_up(setup, make_error(ErrorClass::host, "setsid: " + system_reason(errno)));
+  auto null = open_null();
+  if (!null) give_up(setup, null.error());
+  if (auto adopted = become_subreaper(); !adopted) give_up(setup, adopted.error());
+  const pid_t guard = ::getpid();
+  const pid_t agent = ::fork();
+  if (agent < 0)
+    give_up(setup, make_error(ErrorClass::host, "cannot start the agent: " + system_reason(errno),
+                              "the user's limit of processes may be reached (ulimit -u)"));
+  if (agent == 0) be_agent(setup, guard, null->get());
+  // Without the socket: once the agent is gone nobody can connect to what nobody will accept.
+  let_go(null->get(), {setup.lock, setup.directory.descriptor()});
+  watch(agent);
+  clean_up(setup);
+  ::_exit(0);
+}
+
+}  // namespace
+
+Result<void> start_guard(const GuardSetup& setup) {
+  const pid_t guard = ::fork();
+  if (guard == 0) be_guard(setup);
+  if (guard > 0) return {};
+  return fail(ErrorClass::host, "cannot start the agent's guard: " + system_reason(errno),
+              "the user's limit of processes may be reached (ulimit -u)");
+}
+
+}  // namespace train

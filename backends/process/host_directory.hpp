@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "backends/process/descriptor.hpp"
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// This user's own directory on a host, where agents keep their sockets and run directories:
+/// `/tmp/train-UID`, accessible to nobody else. Not in the home directory, which may be on NFS.
+/// While it is open the directory is locked (shared), which tells tmp cleaners to leave it alone.
+///
+/// An agent's key ("<task>-<node rank>") names its things: `KEY.sock`, `KEY.lock` and `KEY/`.
+class HostDirectory {
+ public:
+  /// Opens the directory, and makes it if need be. One that is a symbolic link, belongs to somebody
+  /// else or is open to others is refused (class `host`). `base` is for tests; empty is the
+  /// default.
+  static Result<HostDirectory> open(const std::string& base = {});
+
+  const std::string& path() const { return path_; }
+  /// The open directory; it carries the lock.
+  int descriptor() const { return directory_.get(); }
+
+  /// That a key is short, and of letters, digits, '-' and '_' only; class `usage`.
+  static Result<void> check_key(const std::string& key);
+
+  /// The agent's socket; class `host` when the path is too long for one (107 bytes).
+  Result<std::string> socket_path(const std::string& key) const;
+  std::string lock_path(const std::string& key) const;
+  std::string run_directory(const std::string& key) const;
+
+  /// Makes the run directory of an agent, 0700; one that is there already stays as it is.
+  Result<std::string> make_run_directory(const std::string& key) const;
+
+  /// Removes socket, run directory and, last, lock of an agent. What is not there is no error.
+  /// Goes on after an error, and returns the first.
+  Result<void> remove(const std::string& key) const;
+
+ private:
+  HostDirectory(std::string path, Descriptor directory)
+      : path_(std::move(path)), directory_(std::move(directory)) {}
+
+  std::string path_;
+  Descriptor directory_;
+};
+
+}  // namespace train

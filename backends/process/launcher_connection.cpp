@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/launcher_connection.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace train {
+
+LauncherConnection::LauncherConnection(Loop& loop, Descriptor socket, Events events)
+    : loop_(loop), socket_(std::move(socket)), events_(std::move(events)) {
+  readable_ = loop_.when_readable(socket_.get(), [this] { read(); });
+}
+
+void LauncherConnection::read() {
+  char buffer[64 << 10];
+  const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+  if (count <= 0) return close();
+  decoder_.feed({buffer, static_cast<std::size_t>(count)});
+  const std::weak_ptr<bool> alive = alive_;  // a frame may end this connection
+  while (!alive.expired() && socket_) {
+    auto frame = decoder_.next();
+    if (!frame) return close();
+    if (!*frame) return;
+    events_.on_frame(**frame);
+  }
+}
+
+void LauncherConnection::send(std::string bytes) {
+  if (!socket_) return;
+  unsent_.push_back(std::move(bytes));
+  write();
+}
+
+void LauncherConnection::write() {
+  while (!unsent_.empty()) {
+    const std::string_view rest = std::string_view(unsent_.front()).substr(front_offset_);
+    const ssize_t count =
+        ::send(socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      // A broken stream is noticed by the reader as well, outside of `send`.
+      const bool must_wait = errno == EAGAIN || errno == EWOULDBLOCK;
+      if (must_wait && !writable_)
+        writable_ = loop_.when_writable(socket_.get(), [this] { write(); });
+      if (!must_wait) unsent_.clear();
+      return;
+    }
+    front_offset_ += static_cast<std::size_t>(count);
+    if (front_offset_ < unsent_.front().size()) continue;
+    unsent_.pop_front();
+    front_offset_ = 0;
+  }
+  writable_.reset();
+}
+
+void LauncherConnection::close() {
+  readable_.reset();
+  writable_.reset();
+  unsent_.clear();
+  socket_.reset();
+  events_.on_closed();
+}
+
+}  // namespace train

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/process/descriptor.hpp"
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// A TCP port of this host that is ours on all addresses, IPv4 and IPv6, as long as the hold lives:
+/// bound, but not listening. The kernel gives it to nobody as an ephemeral port, and a server can
+/// only listen on it if it sets SO_REUSEADDR, as rendezvous servers do. Checked with Linux 6.18 and
+/// torch 1.13: its TCPStore (the server behind `env://`) starts and serves on the port both while
+/// it is held and after the release, so the hold may be kept until the task ends. A server that
+/// does not set the option needs the release before it starts.
+class PortHold {
+ public:
+  /// Takes a free port, outside of the range of ephemeral ports where there is one free, so that no
+  /// outgoing connection takes it after the release either. Class `host` when there is none.
+  static Result<PortHold> take();
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  PortHold(std::uint16_t port, std::vector<Descriptor> sockets)
+      : port_(port), sockets_(std::move(sockets)) {}
+
+  std::uint16_t port_;
+  std::vector<Descriptor> sockets_;
+};
+
+}  // namespace train

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/process/descriptor.hpp"
+
+namespace train {
+
+/// What /proc says of processes. A process may end at any moment: every answer about one that is
+/// gone is empty.
+
+/// All of a file, at most `limit` bytes; empty when it cannot be read.
+std::string read_small_file(const std::string& path, size_t limit = size_t{64} << 10);
+
+/// The processes whose parent is `pid` (whichever of its threads made them).
+std::vector<int> children_of(int pid);
+
+/// The numbers of all processes that can be seen.
+std::vector<int> all_processes();
+
+/// The parent's number; 0 for a process without one in this namespace.
+std::optional<int> parent_of(int pid);
+
+/// The user that owns the process, as the kernel judges signals (root's for setuid programs).
+std::optional<unsigned> owner_of(int pid);
+
+/// The command line with spaces between its arguments, cut at 200 bytes; the kernel's short name in
+/// brackets when it has none.
+std::string command_of(int pid);
+
+/// The environment that the process started with, NUL-terminated entries, at most 4 MiB; empty when
+/// this user may not see it.
+std::string environment_of(int pid);
+
+/// A descriptor that means this one process for ever; none when it is gone.
+Descriptor open_process(int pid);
+
+/// Sends a signal through a descriptor of `open_process`; 0 or errno.
+int send_signal(const Descriptor& process, int signal);
+
+}  // namespace train

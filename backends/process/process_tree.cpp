@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/process_tree.hpp"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "backends/process/proc.hpp"
+
+namespace train {
+
+namespace {
+
+// How long to wait for a killed process before looking for new ones.
+constexpr int round_milliseconds = 20;
+// A tree that is wider than this is worked off in several rounds.
+constexpr size_t polled_children = 256;
+// A look at /proc misses what is forked meanwhile, and what is just executing a program and has no
+// environment for a moment: marked processes are gone when two looks in a row find no new one.
+constexpr int needed_quiet_passes = 2;
+constexpr int most_passes = 100;
+
+Instant boot_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
+
+Survivor describe(int pid) { return {pid, owner_of(pid).value_or(0), command_of(pid)}; }
+
+// Signals one process found in /proc, if its number still means a child of `parents`: the number
+// may have been given to a stranger since. Returns 0, ESRCH or EPERM.
+int signal_child(int pid, int signal, const std::set<int>& parents) {
+  const Descriptor process = open_process(pid);
+  if (!process) return ESRCH;
+  const auto parent = parent_of(pid);
+  if (!parent || !parents.contains(*parent)) return ESRCH;
+  return send_signal(process, signal);
+}
+
+bool reap_one(idtype_t which, int pid) {
+  siginfo_t info{};
+  int result = 0;
+  do {
+    result = ::waitid(which, static_cast<id_t>(pid), &info, WEXITED | WNOHANG);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 && info.si_pid != 0;
+}
+
+bool has_child() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+// Returns as soon as a child has ended, or after one round.
+void await_a_child(int timeout_milliseconds) {
+  std::vector<Descriptor> processes;
+  for (const int child : children_of(::getpid())) {
+    if (processes.size() == polled_children) break;
+    if (Descriptor process = open_process(child)) processes.push_back(std::move(process));
+  }
+  std::vector<pollfd> polled;
+  polled.reserve(processes.size());
+  for (const Descriptor& process : processes) polled.push_back({process.get(), POLLIN, 0});
+  (void)::poll(polled.data(), polled.size(), timeout_milliseconds);
+}
+
+std::vector<Survivor> list_descendants() {
+  std::vector<Survivor> left;
+  std::vector<int> queue = {::getpid()};
+  for (size_t i = 0; i < queue.size(); ++i)
+    for (const int child : children_of(queue[i])) {
+      queue.push_back(child);
+      left.push_back(describe(child));
+    }
+  return left;
+}
+
+std::set<int> self_and_ancestors() {
+  std::set<int> line;
+  for (int pid = ::getpid(); pid > 0 && line.insert(pid).second;) pid = parent_of(pid).value_or(0);
+  return line;
+}
+
+bool has_entry(std::string_view environment, std::string_view entry) {
+  while (!environment.empty()) {
+    const size_t end = std::min(environment.find('\0'), environment.size());
+    if (environment.substr(0, end) == entry) return true;
+    environment.remove_prefix(std::min(end + 1, environment.size()));
+  }
+  return false;
+}
+
+// One look at all processes; true when some were found that were not in `errors` yet.
+bool kill_marked(const std::string& entry, std::map<int, int>& errors) {
+  const std::set<int> spared = self_and_ancestors();
+  const unsigned user = ::geteuid();
+  bool has_found = false;
+  for (const int pid : all_processes()) {
+    if (spared.contains(pid) || errors.contains(pid)) continue;
+    // Opened before it is looked at: should the number change hands in between, the signal goes to
+    // the process that is gone, that is to nobody.
+    const Descriptor process = open_process(pid);
+    const auto owner = owner_of(pid);
+    if (!process || !owner || (user != 0 && *owner != user)) continue;
+    if (!has_entry(environment_of(pid), entry)) continue;
+    errors[pid] = send_signal(process, SIGKILL);
+    has_found = true;
+  }
+  return has_found;
+}
+
+}  // namespace
+
+Result<void> become_subreaper() {
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0) return {};
+  return fail(ErrorClass::host, "cannot adopt orphaned processes: " + system_reason(errno));
+}
+
+bool signal_group(int leader, int signal) {
+  if (leader <= 1) return true;
+  return ::kill(-leader, signal) == 0 || errno != EPERM;
+}
+
+std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal) {
+  // Listed before the first signal: the children of a parent that is gone have moved elsewhere.
+  std::vector<int> queue = {::getpid()};
+  std::set<int> tree = {::getpid()};
+  for (size_t i = 0; i < queue.size(); ++i)
+    for (const int child : children_of(queue[i]))
+      if (!keep.contains(child) && tree.insert(child).second) queue.push_back(child);
+
+  std::vector<Survivor> survivors;
+  for (size_t i = 1; i < queue.size(); ++i)
+    if (signal_child(queue[i], signal, tree) == EPERM) survivors.push_back(describe(queue[i]));
+  return survivors;
+}
+
+int reap_orphans(const std::set<int>& keep) {
+  int count = 0;
+  for (const int child : children_of(::getpid()))
+    if (!keep.contains(child) && reap_one(P_PID, child)) ++count;
+  return count;
+}
+
+std::vector<Survivor> kill_all_descendants(nanoseconds limit) {
+  const Instant deadline = boot_time() + limit;
+  while (true) {
+    kill_descendants({}, SIGKILL);
+    while (reap_one(P_ALL, 0)) continue;
+    if (!has_child()) return {};
+    if (boot_time() >= deadline) return list_descendants();
+    await_a_child(round_milliseconds);
+  }
+}
+
+MarkedKill kill_by_mark(std::string_view task_id) {
+  const std::string entry = "TRAIN_TASK_ID=" + std::string(task_id);
+  std::map<int, int> errors;  // by process
+  int quiet_passes = 0;
+  for (int pass = 0; pass < most_passes && quiet_passes < needed_quiet_passes; ++pass)
+    quiet_passes = kill_marked(entry, errors) ? 0 : quiet_passes + 1;
+  MarkedKill result;
+  for (const auto& [pid, error] : errors) {
+    if (error == 0) ++result.killed;
+    if (error == EPERM) result.survivors.push_back(describe(pid));
+  }
+  return result;
+}
+
+}  // namespace train

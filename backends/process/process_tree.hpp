@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config_schema/error.hpp"
+#include "launcher/ports/clock.hpp"
+
+namespace train {
+
+/// A process that could not be killed, for naming it to the user.
+struct Survivor {
+  int pid = 0;
+  unsigned uid = 0;
+  std::string command;  ///< at most 200 bytes
+
+  bool operator==(const Survivor&) const = default;
+};
+
+/// Makes orphans among this process's descendants its children, instead of init's, so that none can
+/// leave by forking twice. A subreaper must collect them: `reap_orphans`, `kill_all_descendants`.
+Result<void> become_subreaper();
+
+/// Signals every process of the group that `leader` leads (workers lead one each). Nothing happens
+/// when the group is gone. False when some group is there but may not be signalled. The leader must
+/// not have been collected yet, or its number may mean another process.
+bool signal_group(int leader, int signal);
+
+/// Signals every descendant of this process but those in `keep` and what descends from them.
+/// One pass: what is forked meanwhile may be missed. Names those that may not be signalled.
+std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal);
+
+/// Collects all children that have ended but those in `keep`, whose status is somebody's to read.
+/// Never blocks; returns how many.
+int reap_orphans(const std::set<int>& keep);
+
+/// Kills and collects all descendants of this process, which is a subreaper, again and again until
+/// no child is left, new ones included: afterwards nothing of the tree exists. The statuses of all
+/// children are lost. Gives up after `limit` and names what is left: processes of other users, or
+/// stuck in the kernel.
+std::vector<Survivor> kill_all_descendants(nanoseconds limit);
+
+/// What `kill_by_mark` did.
+struct MarkedKill {
+  int killed = 0;
+  std::vector<Survivor> survivors;
+};
+
+/// Kills every process that was started with TRAIN_TASK_ID=`task_id` in its environment, wherever
+/// its parent is, what they fork meanwhile included: the last resort when no guard is left. Looks
+/// at processes of this user only (of all users as root); never kills this process or its
+/// ancestors.
+MarkedKill kill_by_mark(std::string_view task_id);
+
+}  // namespace train

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/programs.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/process/descriptor.hpp"
+
+namespace train {
+
+namespace {
+
+// What the kernel reads of a script (BINPRM_BUF_SIZE).
+constexpr size_t script_head = 256;
+
+// Why a path cannot be executed, as the end of a sentence; empty when it can.
+std::string obstacle(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT) return "no such file";
+    return system_reason(errno);
+  }
+  if (S_ISDIR(status.st_mode)) return "it is a directory";
+  if (!S_ISREG(status.st_mode)) return "it is not a file";
+  // By effective ids, as exec does; this also sees access lists and read-only remounts.
+  if (::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0) return {};
+  struct statvfs filesystem {};
+  if (errno == EACCES && ::statvfs(path.c_str(), &filesystem) == 0 &&
+      (filesystem.f_flag & ST_NOEXEC) != 0)
+    return "its file system is mounted noexec";
+  if (errno == EACCES) return "permission denied: it is not executable for this user";
+  return system_reason(errno);
+}
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+std::string absolute(std::string_view path, std::string_view directory) {
+  if (path.empty()) return std::string(directory);
+  if (path.front() == '/') return std::string(path);
+  const bool has_slash = !directory.empty() && directory.back() == '/';
+  return fmt::format("{}{}{}", directory, has_slash ? "" : "/", path);
+}
+
+Result<std::string> search(std::string_view name, std::string_view path_variable,
+                           std::string_view working_directory) {
+  std::string first_obstacle;
+  for (size_t begin = 0; begin <= path_variable.size();) {
+    const size_t end = std::min(path_variable.find(':', begin), path_variable.size());
+    const std::string directory =
+        absolute(path_variable.substr(begin, end - begin), working_directory);
+    const std::string candidate = absolute(name, directory);
+    const std::string trouble = obstacle(candidate);
+    if (trouble.empty()) return candidate;
+    if (first_obstacle.empty() && exists(candidate))
+      first_obstacle = fmt::format("'{}' was found, but {}", candidate, trouble);
+    begin = end + 1;
+  }
+  std::string hint = first_obstacle;
+  if (hint.empty()) hint = "give its absolute path, or set PATH in the experiment's environment";
+  return fail(ErrorClass::missing,
+              fmt::format("program '{}' was not found; searched PATH={}", name, path_variable),
+              hint);
+}
+
+}  // namespace
+
+Result<std::string> find_program(std::string_view name, std::string_view path_variable,
+                                 std::string_view working_directory) {
+  if (name.empty()) return fail(ErrorClass::missing, "the name of the program is empty");
+  if (name.find('/') == std::string_view::npos)
+    return search(name, path_variable, working_directory);
+  const std::string path = absolute(name, working_directory);
+  const std::string trouble = obstacle(path);
+  if (!trouble.empty())
+    return fail(ErrorClass::missing, fmt::format("cannot execute '{}': {}", path, trouble));
+  return path;
+}
+
+Result<void> check_program(const std::string& program) {
+  if (const std::string trouble = obstacle(program); !trouble.empty())
+    return fail(ErrorClass::missing, fmt::format("cannot execute '{}': {}", program, trouble));
+  const auto interpreter = interpreter_of(program);
+  if (!interpreter) return {};
+  // A relative one depends on the directory that the script will run in.
+  const bool has_return = interpreter->back() == '\r';
+  const std::string trouble =
+      interpreter->front() == '/' || has_return ? obstacle(*interpreter) : "";
+  if (trouble.empty()) return {};
+  if (has_return)
+    return fail(
+        ErrorClass::missing,
+        fmt::format("cannot execute '{}': its first line ends in a carriage return", program),
+        "convert the file to Unix line ends");
+  return fail(ErrorClass::missing,
+              fmt::format("cannot execute '{}': its interpreter '{}' cannot be executed: {}",
+                          program, *interpreter, trouble),
+              "install the interpreter on this host, or change the script's first line");
+}
+
+std::optional<std::string> interpreter_of(const std::string& program) {
+  const Descriptor file(::open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file) return std::nullopt;  // an executable that cannot be read is no script
+  char head[script_head];
+  const ssize_t count = ::read(file.get(), head, sizeof head);
+  if (count < 3) return std::nullopt;
+  std::string_view line(head, static_cast<size_t>(count));
+  if (!line.starts_with("#!")) return std::nullopt;
+  line = line.substr(2, line.find('\n') == line.npos ? line.npos : line.find('\n') - 2);
+  const size_t begin = line.find_first_not_of(" \t");
+  if (begin == line.npos) return std::nullopt;
+  line.remove_prefix(begin);
+  return std::string(line.substr(0, line.find_first_of(" \t")));
+}
+
+Result<void> check_working_directory(const std::string& directory) {
+  struct stat status {};
+  if (directory.empty() || directory.front() != '/')
+    return fail(ErrorClass::missing,
+                fmt::format("working directory '{}' is not an absolute path", directory));
+  const std::string hint =
+      "create it on every host, or set working_directory to one that all hosts have";
+  if (::stat(directory.c_str(), &status) != 0)
+    return fail(ErrorClass::missing,
+                fmt::format("working directory '{}': {}", directory, system_reason(errno)), hint);
+  if (!S_ISDIR(status.st_mode))
+    return fail(ErrorClass::missing,
+                fmt::format("working directory '{}' is not a directory", directory), hint);
+  if (::faccessat(AT_FDCWD, directory.c_str(), X_OK, AT_EACCESS) != 0)
+    return fail(ErrorClass::missing,
+                fmt::format("working directory '{}' cannot be entered: {}", directory,
+                            system_reason(errno)),
+                hint);
+  return {};
+}
+
+}  // namespace train

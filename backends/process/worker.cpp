@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/worker.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t read_size = 64u << 10;
+
+// A rank's pipes hold 1 MiB each; something that it left behind may print for ever, so reading
+// "what is there now" is bounded.
+constexpr std::size_t drain_limit = 4u << 20;
+
+}  // namespace
+
+Worker::Worker(Loop& loop, const SpawnedProcess& process, Events events)
+    : loop_(loop),
+      pid_(process.pid),
+      pidfd_(process.pidfd),
+      sources_{{Descriptor(process.stdout_fd), OutputStream::out, nullptr},
+               {Descriptor(process.stderr_fd), OutputStream::err, nullptr}},
+      events_(std::move(events)) {
+  for (Source& source : sources_) watch(source);
+  end_ = loop_.when_readable(pidfd_.get(), [this] { process_ended(); });
+}
+
+void Worker::watch(Source& source) {
+  source.readable = loop_.when_readable(source.fd.get(), [this, &source] {
+    // One piece at a time, so that ranks take turns.
+    read(source, read_size);
+  });
+}
+
+bool Worker::read(Source& source, std::size_t limit) {
+  char buffer[read_size];
+  std::size_t total = 0;
+  while (source.fd && total < limit) {
+    const ssize_t count = ::read(source.fd.get(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+    if (count <= 0) {
+      source.readable.reset();
+      source.fd.reset();
+      return false;
+    }
+    total += static_cast<std::size_t>(count);
+    events_.on_output(source.stream, {buffer, static_cast<std::size_t>(count)});
+  }
+  return static_cast<bool>(source.fd);
+}
+
+void Worker::pause_reading() {
+  paused_ = true;
+  for (Source& source : sources_) source.readable.reset();
+}
+
+void Worker::resume_reading() {
+  paused_ = false;
+  for (Source& source : sources_)
+    if (source.fd && !source.readable) watch(source);
+}
+
+void Worker::drain() {
+  for (Source& source : sources_) read(source, drain_limit);
+}
+
+void Worker::process_ended() {
+  const auto status = reap(pidfd_.get(), loop_.now());
+  if (status && !*status) return;
+  ended_ = true;
+  end_.reset();
+  drain();
+  // A child that somebody else has collected ended without a word: as good as killed.
+  events_.on_end(status ? **status : ExitStatus{.code = {}, .signal = 9, .at = loop_.now()});
+}
+
+}  // namespace train

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "backends/event_loop/loop.hpp"
+#include "backends/process/descriptor.hpp"
+#include "backends/process/exit_status.hpp"
+#include "launcher/ports/process_spawner.hpp"
+#include "launcher/wire/message.hpp"
+
+namespace train {
+
+/// A running rank: its process and its two pipes.
+class Worker {
+ public:
+  struct Events {
+    std::function<void(OutputStream, std::string_view)> on_output;
+    std::function<void(const ExitStatus&)> on_end;  ///< after what it had printed; comes once
+  };
+
+  Worker(Loop& loop, const SpawnedProcess& process, Events events);
+
+  int pid() const { return pid_; }
+  bool ended() const { return ended_; }
+  /// The pipes are not read while paused: a rank that prints more than they hold then waits.
+  void pause_reading();
+  void resume_reading();
+  /// Reads what is in the pipes now, paused or not.
+  void drain();
+
+ private:
+  struct Source {
+    Descriptor fd;
+    OutputStream stream;
+    std::unique_ptr<Subscription> readable;
+  };
+  void watch(Source& source);
+  /// Reads at most `limit` bytes; false once nothing is left for now.
+  bool read(Source& source, std::size_t limit);
+  void process_ended();
+
+  Loop& loop_;
+  int pid_;
+  Descriptor pidfd_;
+  Source sources_[2];
+  Events events_;
+  std::unique_ptr<Subscription> end_;
+  bool ended_ = false;
+  bool paused_ = false;
+};
+
+}  // namespace train

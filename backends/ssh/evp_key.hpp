@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <openssl/evp.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace train {
+
+struct EvpKeyFree {
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+/// An OpenSSL key; OpenSSL wipes its secrets when it goes.
+using EvpKey = std::unique_ptr<EVP_PKEY, EvpKeyFree>;
+
+/// Private keys from numbers as big-endian bytes; null when OpenSSL does not take them.
+EvpKey make_ed25519_key(std::string_view seed);
+/// `curve` is "nistp256", "nistp384" or "nistp521"; `point` is uncompressed.
+EvpKey make_ecdsa_key(std::string_view curve, std::string_view point, std::string_view scalar);
+struct RsaNumbers {
+  std::string_view n, e, d, p, q, q_inverse;
+};
+EvpKey make_rsa_key(const RsaNumbers& numbers);
+
+/// The public half as RFC 4253 encodes it; empty for kinds that are not supported.
+std::string public_blob_of(EVP_PKEY* key);
+
+/// The bare SSH signature under an algorithm that fits the key; empty when it cannot be made.
+std::string sign_with(EVP_PKEY* key, std::string_view data, std::string_view algorithm);
+
+}  // namespace train

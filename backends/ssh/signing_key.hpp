@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// A key that proves who we are: read from a file, or held by ssh-agent. Parsed once, used for all
+/// hosts.
+class SigningKey {
+ public:
+  virtual ~SigningKey() = default;
+  /// The public half, as RFC 4253 encodes it.
+  const std::string& public_blob() const { return public_blob_; }
+  /// Where it comes from, for messages: "~/.ssh/id_rsa", "ssh-agent's key 'me@there'".
+  const std::string& origin() const { return origin_; }
+  /// The bare signature of `data` under a signature algorithm of `signature_algorithms`.
+  virtual Result<std::string> sign(std::string_view data, std::string_view algorithm) = 0;
+
+ protected:
+  SigningKey(std::string public_blob, std::string origin)
+      : public_blob_(std::move(public_blob)), origin_(std::move(origin)) {}
+
+ private:
+  std::string public_blob_;
+  std::string origin_;
+};
+
+/// The signature algorithms to try with a key of this type, best first; none when the type is one
+/// that is not used here (certificates, security keys, DSA). RSA keys never sign with SHA-1.
+std::vector<std::string> signature_algorithms(std::string_view key_type);
+
+/// The public blob as a request under `algorithm` names it: libssh2 takes the algorithm's name
+/// from the blob, and before 1.11 would sign with SHA-1 for "ssh-rsa".
+std::string blob_for_algorithm(std::string_view public_blob, std::string_view algorithm);
+
+/// Reads the text of a private key file: OpenSSH's own format (ed25519, ecdsa, rsa) or PEM and
+/// PKCS8. Errors, of class `host`: an encrypted key (its passphrase is never asked for), a kind
+/// that is not supported, a broken file. The text is the caller's to wipe.
+Result<std::shared_ptr<SigningKey>> parse_private_key(std::string_view text, std::string origin);
+
+/// Reads a private key file of at most 64 KiB, which nobody but its owner may read; its bytes are
+/// wiped afterwards. `origin` names it in messages. Errors as above, and when it cannot be read.
+Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, std::string origin);
+
+/// Reads the public half in `path` (a .pub file): its blob, or an empty string.
+std::string load_public_blob(const std::string& path);
+
+}  // namespace train

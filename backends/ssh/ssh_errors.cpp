@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ssh/ssh_errors.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "backends/ssh/resolver.hpp"
+#include "backends/ssh/wire_encoding.hpp"
+
+namespace train {
+
+namespace {
+
+std::string known_name(const Endpoint& host) {
+  return host.port == 22 ? host.address : fmt::format("[{}]:{}", host.address, host.port);
+}
+
+// ssh-keyscan's name of a key type.
+std::string scan_type(std::string_view type) {
+  if (type == "ssh-rsa") return "rsa";
+  return type.starts_with("ecdsa") ? "ecdsa" : "ed25519";
+}
+
+std::string join(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) text.append(text.empty() ? "" : separator).append(word);
+  return text;
+}
+
+Error unknown_key_error(const Endpoint& host, const std::string& blob,
+                        const std::vector<KnownKey>& known) {
+  const std::string type = key_type(blob);
+  std::string others;
+  for (const KnownKey& key : known)
+    others += fmt::format("{}{} at {}:{}", others.empty() ? "" : ", ",
+                          key.authority ? "a certificate authority" : key.type, key.file, key.line);
+  return make_error(
+      ErrorClass::host,
+      fmt::format("the host key of {} is not known: {} {}{}",
+                  endpoint_text(host.address, host.port), type, key_fingerprint(blob),
+                  others.empty() ? "" : fmt::format(" (known are only: {})", others)),
+      fmt::format("if the fingerprint is right, accept it: ssh-keyscan -t {} -p {} {} >> "
+                  "~/.ssh/known_hosts",
+                  scan_type(type), host.port, host.address));
+}
+
+}  // namespace
+
+Error connect_error(int error, const std::string& at) {
+  switch (error) {
+    case ECONNREFUSED:
+      return make_error(ErrorClass::host, "connection refused at " + at,
+                        "check that sshd runs there and listens on this port");
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+      return make_error(ErrorClass::host, fmt::format("no route to {}", at),
+                        "check the address, and that the host is up: ping it");
+    case ETIMEDOUT:
+      return make_error(
+          ErrorClass::host, fmt::format("no answer from {}", at),
+          "check the address, that the host is up, and that no firewall drops the port");
+    case EMFILE:
+    case ENFILE:
+      return make_error(ErrorClass::host, "too many open files to connect to " + at,
+                        "raise the limit: ulimit -n 4096");
+    default:
+      return make_error(ErrorClass::host,
+                        fmt::format("cannot connect to {}: {}", at, std::strerror(error)),
+                        "check the address and the port");
+  }
+}
+
+Error greeting_error(const std::string& at, std::string_view greeting, int error, int tries) {
+  std::string text = fmt::format("the SSH server at {} ended the connection before the login", at);
+  if (!greeting.empty() && !greeting.starts_with("SSH-"))
+    text += fmt::format(": it said '{}'", printable(greeting, 200));
+  else if (error != 0)
+    text += fmt::format(": {}", std::strerror(error));
+  return make_error(ErrorClass::host, text + fmt::format(" (tried {} times)", tries),
+                    "it may limit simultaneous logins (MaxStartups in sshd_config), or ban this "
+                    "machine; its log says which");
+}
+
+Error host_key_error(const Endpoint& host, const std::string& shown_blob,
+                     const HostKeyDecision& decision, const std::vector<KnownKey>& known) {
+  if (decision.verdict == HostKeyVerdict::revoked)
+    return make_error(
+        ErrorClass::host,
+        fmt::format("the host key of {}, {}, is revoked at {}:{}",
+                    endpoint_text(host.address, host.port), key_fingerprint(shown_blob),
+                    decision.line->file, decision.line->line),
+        "do not use this host until its administrator has given it a new key");
+  if (decision.verdict != HostKeyVerdict::changed)
+    return unknown_key_error(host, shown_blob, known);
+  return make_error(
+      ErrorClass::host,
+      fmt::format("the host key of {} has changed: it shows {} {}, but {}:{} has {}",
+                  endpoint_text(host.address, host.port), key_type(shown_blob),
+                  key_fingerprint(shown_blob), decision.line->file, decision.line->line,
+                  key_fingerprint(decision.line->blob)),
+      fmt::format("somebody may be listening in; only if the host was reinstalled, forget the old "
+                  "key: ssh-keygen -f {} -R '{}'",
+                  decision.line->file, known_name(host)));
+}
+
+Error login_error(const std::string& user, const std::vector<std::string>& tried,
+                  const std::vector<Diagnostic>& unusable) {
+  std::vector<std::string> unused;
+  std::string hint = "check that the host's ~/.ssh/authorized_keys has one of these public keys";
+  for (const Diagnostic& diagnostic : unusable) {
+    unused.push_back(diagnostic.message);
+    if (tried.empty()) hint = diagnostic.hint;
+  }
+  std::string text = fmt::format("authentication failed for user {}: ", user);
+  if (tried.empty() && unused.empty()) {
+    text += "there is no key to try: no ssh-agent and none of ~/.ssh/id_ed25519, id_ecdsa, id_rsa";
+    hint = "make a key and copy it to the host: ssh-keygen -t ed25519 && ssh-copy-id";
+  } else if (tried.empty()) {
+    text += "no key could be used";
+  } else {
+    text += "tried " + join(tried, ", ");
+  }
+  if (!unused.empty()) text += "; " + join(unused, "; ");
+  return make_error(ErrorClass::host, std::move(text), std::move(hint));
+}
+
+Error lost_error(const std::string& at, int error, std::string_view doing) {
+  return make_error(ErrorClass::host,
+                    fmt::format("the connection to {} was lost {}: {}", at, doing,
+                                error ? std::strerror(error) : "closed by the host"),
+                    "check the network and the host's sshd log");
+}
+
+std::string exit_text(const RemoteExit& exit) {
+  if (!exit.signal.empty()) return "was killed by signal " + exit.signal;
+  return fmt::format("exited with status {}", exit.status);
+}
+
+std::string printable(std::string_view text, std::size_t limit) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  if (text.size() > limit) text.remove_prefix(text.size() - limit);
+  std::string line;
+  for (const char c : text) {
+    if (!is_space(c))
+      line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  return line;
+}
+
+}  // namespace train

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ssh/ssh_session.hpp"
+
+#include <libssh2.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/ssh/wire_encoding.hpp"
+
+namespace train {
+
+namespace {
+
+// Types of libssh2's callbacks; `abstract` is where the session keeps our pointer.
+ssize_t receive_bytes(libssh2_socket_t, void* buffer, std::size_t size, int, void** abstract) {
+  return static_cast<TcpStream*>(*abstract)->receive(static_cast<char*>(buffer), size);
+}
+
+ssize_t send_bytes(libssh2_socket_t, const void* bytes, std::size_t size, int, void** abstract) {
+  static_cast<TcpStream*>(*abstract)->queue(static_cast<const char*>(bytes), size);
+  return static_cast<ssize_t>(size);
+}
+
+struct SignRequest {
+  SigningKey& key;
+  std::string trouble;
+};
+
+// What is signed (RFC 4252, section 7) names the algorithm that libssh2 settled on; newer versions
+// choose among the RSA ones by themselves.
+std::string algorithm_of_request(std::string_view data) {
+  WireReader reader(data);
+  reader.string();                              // session identifier
+  reader.byte();                                // message number
+  for (int i = 0; i < 3; ++i) reader.string();  // user, service, method
+  reader.byte();
+  const auto algorithm = reader.string();
+  return algorithm ? std::string(*algorithm) : std::string();
+}
+
+int sign_request(LIBSSH2_SESSION*, unsigned char** signature, std::size_t* signature_size,
+                 const unsigned char* data, std::size_t size, void** abstract) {
+  auto& request = *static_cast<SignRequest*>(*abstract);
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto signed_bytes = request.key.sign(bytes, algorithm_of_request(bytes));
+  if (!signed_bytes) {
+    request.trouble = signed_bytes.error().diagnostics.front().message;
+    return -1;
+  }
+  // libssh2 frees it with the session's allocator, which is the default one.
+  *signature = static_cast<unsigned char*>(std::malloc(signed_bytes->size()));
+  if (!*signature) return -1;
+  std::memcpy(*signature, signed_bytes->data(), signed_bytes->size());
+  *signature_size = signed_bytes->size();
+  return 0;
+}
+
+}  // namespace
+
+SshSession::SshSession(TcpStream& stream)
+    : stream_(stream), session_(libssh2_session_init_ex(nullptr, nullptr, nullptr, &stream)) {
+  if (!session_) return;
+  libssh2_session_set_blocking(session_, 0);
+  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_RECV,
+                               reinterpret_cast<void*>(receive_bytes));
+  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_SEND,
+                               reinterpret_cast<void*>(send_bytes));
+}
+
+SshSession::~SshSession() {
+  if (!session_) return;
+  // A farewell keeps the server's log clean; nobody waits for an answer.
+  libssh2_session_disconnect(session_, "done");
+  stream_.flush();
+  stream_.shut();
+  // Freeing closes the channel and may want to read the peer's answer: with the stream shut it
+  // finds the end at once. The bound is for bugs: better a leak than a loop without end.
+  for (int i = 0; i < 16 && libssh2_session_free(session_) == LIBSSH2_ERROR_EAGAIN; ++i) {
+  }
+}
+
+bool SshSession::prefer_host_keys(const std::string& algorithms) {
+  if (!session_) return false;
+  // Names that it does not know libssh2 1.10 takes out of the list with an overlapping memcpy,
+  // which may garble the list: it is given only those that it knows.
+  const char** supported = nullptr;
+  const int count = libssh2_session_supported_algs(session_, LIBSSH2_METHOD_HOSTKEY, &supported);
+  if (count <= 0) return false;
+  std::string list;
+  std::string_view rest = algorithms;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    if (std::find(supported, supported + count, name) != supported + count)
+      list.append(list.empty() ? "" : ",").append(name);
+  }
+  libssh2_free(session_, supported);
+  return libssh2_session_method_pref(session_, LIBSSH2_METHOD_HOSTKEY, list.c_str()) == 0;
+}
+
+Progress SshSession::handshake() {
+  return progress(libssh2_session_handshake(session_, stream_.fd()));
+}
+
+std::string SshSession::host_key() const {
+  std::size_t size = 0;
+  int type = 0;
+  const char* key = libssh2_session_hostkey(session_, &size, &type);
+  return key ? std::string(key, size) : std::string();
+}
+
+Progress SshSession::authenticate(const std::string& user, const LoginKey& login) {
+  SignRequest request{*login.key, {}};
+  void* abstract = &request;
+  const std::string blob = blob_for_algorithm(login.key->public_blob(), login.algorithm);
+  const int code = libssh2_userauth_publickey(session_, user.c_str(),
+                                              reinterpret_cast<const unsigned char*>(blob.data()),
+                                              blob.size(), sign_request, &abstract);
+  sign_trouble_ = std::move(request.trouble);
+  return progress(code);
+}
+
+Progress SshSession::open_channel() {
+  channel_ = libssh2_channel_open_session(session_);
+  return channel_ ? Progress::done : progress(libssh2_session_last_errno(session_));
+}
+
+Progress SshSession::execute(const std::string& command) {
+  return progress(libssh2_channel_process_startup(channel_, "exec", 4, command.data(),
+                                                  static_cast<unsigned>(command.size())));
+}
+
+long SshSession::read(Stream stream, char* buffer, std::size_t size) {
+  const ssize_t count = libssh2_channel_read_ex(channel_, static_cast<int>(stream), buffer, size);
+  if (count >= 0) return count;
+  return count == LIBSSH2_ERROR_EAGAIN ? 0 : -1;
+}
+
+long SshSession::write(std::string_view bytes) {
+  const ssize_t count = libssh2_channel_write(channel_, bytes.data(), bytes.size());
+  if (count >= 0) return count;
+  return count == LIBSSH2_ERROR_EAGAIN ? 0 : -1;
+}
+
+bool SshSession::at_end() const { return libssh2_channel_eof(channel_) == 1; }
+
+Progress SshSession::wait_closed() { return progress(libssh2_channel_wait_closed(channel_)); }
+
+RemoteExit SshSession::exit() const {
+  RemoteExit exit;
+  exit.status = libssh2_channel_get_exit_status(channel_);
+  char* signal = nullptr;
+  std::size_t size = 0;
+  if (libssh2_channel_get_exit_signal(channel_, &signal, &size, nullptr, nullptr, nullptr,
+                                      nullptr) == 0 &&
+      signal)
+    exit.signal.assign(signal, size);
+  if (signal) libssh2_free(session_, signal);
+  return exit;
+}
+
+std::string SshSession::trouble() const {
+  if (!sign_trouble_.empty()) return sign_trouble_;
+  char* message = nullptr;
+  int size = 0;
+  if (session_) libssh2_session_last_error(session_, &message, &size, 0);
+  return message ? std::string(message, static_cast<std::size_t>(size)) : "out of memory";
+}
+
+Progress SshSession::progress(int code) const {
+  if (code == 0) return Progress::done;
+  return code == LIBSSH2_ERROR_EAGAIN ? Progress::wait : Progress::failed;
+}
+
+}  // namespace train

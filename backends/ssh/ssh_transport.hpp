@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/event_loop/loop.hpp"
+#include "launcher/ports/transport.hpp"
+
+namespace train {
+
+/// How hosts are logged in to.
+struct SshOptions {
+  std::string home;                            ///< what "~" is: keys are in ~/.ssh
+  std::vector<std::string> known_hosts_files;  ///< read once; missing ones hold no keys
+  std::string agent_socket;                    ///< ssh-agent's ($SSH_AUTH_SOCK); empty: none
+  std::string default_user;                    ///< for hosts that name none
+  std::string binary_path;                     ///< our own binary, to be shipped
+  std::string build_id;                        ///< its content name
+
+  int max_setups = 128;  ///< hosts that are being logged in to at the same time
+  int max_tries = 8;     ///< connections to a server that ends them before the login
+  std::chrono::milliseconds connect_timeout{10'000};  ///< for each address of a host
+  std::chrono::milliseconds handshake_timeout{20'000};
+  std::chrono::milliseconds login_timeout{20'000};
+  std::chrono::milliseconds start_timeout{30'000};  ///< from the exec request to an answer
+  std::chrono::milliseconds upload_stall{60'000};   ///< longest pause while the binary travels
+  std::chrono::milliseconds agent_deadline{2'000};  ///< for each answer of ssh-agent
+};
+
+/// Options for this user and the running program: known_hosts of the user and of the machine, the
+/// running executable and its build id (or, when the linker put none in, its SHA-256). Errors, of
+/// class `bug`, when there is no way to name or find the executable.
+Result<SshOptions> default_ssh_options(std::string home, std::string user,
+                                       std::string agent_socket);
+
+struct SshShared;
+
+/// Reaches hosts over SSH (libssh2): strict about host keys, logs in with keys only, ships the
+/// binary where it is not cached, and runs the agent with one exec request. All sessions are driven
+/// from the loop's thread and never block it. Links may outlive the transport, but not the loop.
+class SshTransport final : public Transport {
+ public:
+  SshTransport(Loop& loop, SshOptions options);
+  ~SshTransport() override;
+
+  std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+                                 LinkEvents events) override;
+
+ private:
+  std::shared_ptr<SshShared> shared_;
+};
+
+}  // namespace train

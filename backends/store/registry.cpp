@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/store/registry.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "backends/store/private_directory.hpp"
+
+namespace train {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// Step i brings a registry of schema i to schema i + 1; steps are only ever added.
+constexpr std::array schema_steps = {
+    // Ranks are JSON: they are read and written as a whole. The partial index keeps the list of
+    // what runs now fast, however many tasks have been.
+    R"sql(
+      CREATE TABLE task (
+        id TEXT PRIMARY KEY NOT NULL,
+        name TEXT NOT NULL,
+        state TEXT NOT NULL,
+        slots TEXT NOT NULL,
+        hosts TEXT NOT NULL,
+        world_size INTEGER NOT NULL,
+        user TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        started INTEGER,
+        ended INTEGER,
+        restarts INTEGER NOT NULL,
+        exit_code INTEGER,
+        error_class TEXT NOT NULL,
+        cause TEXT NOT NULL,
+        working_directory TEXT NOT NULL,
+        log_directory TEXT NOT NULL,
+        launcher_pid INTEGER NOT NULL,
+        stop_grace_ms INTEGER NOT NULL,
+        updated INTEGER NOT NULL,
+        ranks TEXT NOT NULL,
+        config_text TEXT NOT NULL,
+        plan_json TEXT NOT NULL
+      );
+      CREATE INDEX task_by_age ON task (created);
+      CREATE INDEX task_not_final ON task (created)
+        WHERE state IN ('starting', 'running', 'stopping');
+    )sql",
+};
+constexpr int schema_version = schema_steps.size();
+
+int schema_of(SQLite::Database& database) {
+  return database.execAndGet("PRAGMA user_version").getInt();
+}
+
+/// Creates the file before SQLite does, so that its mode does not hang on the umask and the
+/// system's own reason is known when it cannot be made. An existing one is not opened: closing any
+/// descriptor of a file drops all locks that SQLite has on it in this process.
+Result<void> create_file(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) == 0) {
+    if (S_ISREG(status.st_mode)) return {};
+    return fail(ErrorClass::no_input,
+                fmt::format("the task registry '{}' is not a regular file", path),
+                "move it out of the way");
+  }
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0 && errno == EEXIST) return {};
+  if (fd < 0)
+    return fail(ErrorClass::no_input,
+                fmt::format("cannot create the task registry '{}': {}", path, strerror(errno)),
+                elsewhere_hint());
+  close(fd);
+  return {};
+}
+
+/// A write-ahead log needs memory that all its users share: all must be on one machine, which a
+/// file system of the network does not promise.
+bool is_on_network(const std::string& path) {
+  static constexpr std::array<unsigned long, 7> network_file_systems = {NFS_SUPER_MAGIC,
+                                                                        SMB_SUPER_MAGIC,
+                                                                        0xFE534D42 /* SMB2 */,
+                                                                        0xFF534D42 /* CIFS */,
+                                                                        CEPH_SUPER_MAGIC,
+                                                                        0x0BD00BD0 /* Lustre */,
+                                                                        0x47504653 /* GPFS */};
+  struct statfs status {};
+  if (statfs(path.c_str(), &status) != 0) return false;
+  return std::find(network_file_systems.begin(), network_file_systems.end(),
+                   static_cast<unsigned long>(status.f_type) & 0xFFFFFFFFUL) !=
+         network_file_systems.end();
+}
+
+void configure(SQLite::Database& database, const std::string& path) {
+  if (is_on_network(path))
+    return;  // a rollback journal and full synchronisation, SQLite's defaults
+  database.exec("PRAGMA synchronous = NORMAL");
+  if (database.execAndGet("PRAGMA journal_mode").getString() != "wal")
+    database.exec("PRAGMA journal_mode = WAL");
+  // The last to close would write the log back and wait for the disk, at every command. The log is
+  // written back when it has grown to 1,000 pages instead.
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+void migrate(SQLite::Database& database) {
+  if (schema_of(database) >= schema_version) return;
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  // Another process may have done it while this one waited for the lock.
+  for (int step = schema_of(database); step < schema_version; ++step)
+    database.exec(schema_steps.at(static_cast<std::size_t>(step)));
+  database.exec(
+      fmt::format("PRAGMA user_version = {}", std::max(schema_version, schema_of(database))));
+  transaction.commit();
+}
+
+/// Without the extended part, which tells apart what is handled alike here.
+int primary_code(const SQLite::Exception& exception) { return exception.getErrorCode() & 0xff; }
+
+bool is_locked(const SQLite::Exception& exception) {
+  return primary_code(exception) == SQLITE_BUSY || primary_code(exception) == SQLITE_LOCKED;
+}
+
+/// Several processes may find an empty file at once. SQLite does not wait when it turns a file to a
+/// write-ahead log, so this does.
+void set_up(SQLite::Database& database, const std::string& path) {
+  const auto deadline = steady_clock::now() + std::chrono::milliseconds(registry_wait_ms);
+  for (;;) {
+    try {
+      configure(database, path);
+      migrate(database);
+      return;
+    } catch (const SQLite::Exception& exception) {
+      if (!is_locked(exception) || steady_clock::now() >= deadline) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SQLite::Database>> open_registry(const std::string& path) {
+  if (auto created = create_file(path); !created)
+    return tl::make_unexpected(std::move(created.error()));
+  try {
+    auto database =
+        std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE, registry_wait_ms);
+    sqlite3_extended_result_codes(database->getHandle(), 1);
+    set_up(*database, path);
+    if (const int version = schema_of(*database); version > schema_version)
+      return fail(
+          ErrorClass::no_input,
+          fmt::format("the task registry '{}' was written by a newer train (schema {}; this "
+                      "train knows {})",
+                      path, version, schema_version),
+          "use the newer train, or set XDG_STATE_HOME to another directory for this one");
+    return database;
+  } catch (const std::exception& exception) {
+    return tl::make_unexpected(registry_error(path, exception));
+  }
+}
+
+Error registry_error(const std::string& path, const std::exception& exception) {
+  const auto* sqlite = dynamic_cast<const SQLite::Exception*>(&exception);
+  const int code = sqlite != nullptr ? primary_code(*sqlite) : SQLITE_ERROR;
+  const auto say = [&](ErrorClass error_class, std::string_view what, std::string hint) {
+    return make_error(error_class,
+                      fmt::format("the task registry '{}' {}: {}", path, what, exception.what()),
+                      std::move(hint));
+  };
+  switch (code) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return say(
+          ErrorClass::no_input, "is damaged",
+          fmt::format("move it away ('mkdir damaged && mv {}* damaged/'): a new one is made, "
+                      "and the logs of tasks stay where they are",
+                      path));
+    case SQLITE_FULL:
+      return say(ErrorClass::no_input, "cannot be written",
+                 "free some space on its file system, or " + elsewhere_hint());
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return say(ErrorClass::no_input, "cannot be opened or written",
+                 "make it and its directory writable for you, or " + elsewhere_hint());
+    case SQLITE_IOERR:
+      return say(ErrorClass::no_input, "cannot be read or written",
+                 "check its file system, or " + elsewhere_hint());
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return say(
+          ErrorClass::busy,
+          fmt::format("has been locked by another process for {} s", registry_wait_ms / 1000),
+          fmt::format("'fuser {}' shows who has it open; try again", path));
+    default:
+      return say(ErrorClass::bug, "failed", "");
+  }
+}
+
+}  // namespace train

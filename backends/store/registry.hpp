@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "config_schema/error.hpp"
+
+namespace SQLite {  // NOLINT(readability-identifier-naming): the library's name
+class Database;
+}
+
+namespace train {
+
+/// How long a registry that another process has locked is waited for, in milliseconds.
+inline constexpr int registry_wait_ms = 5'000;
+
+/// Opens the SQLite database of all tasks at `path`, creating it (0600) and bringing its schema up
+/// to date. One that a newer train has written is refused. Errors are those of `registry_error`.
+Result<std::unique_ptr<SQLite::Database>> open_registry(const std::string& path);
+
+/// A failure of SQLite in the user's words, with a next step. Damaged, unreadable, read-only and
+/// full are of class `no_input`, locked for too long is `busy`, all else is a bug.
+Error registry_error(const std::string& path, const std::exception& exception);
+
+}  // namespace train

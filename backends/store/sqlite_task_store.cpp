@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/store/sqlite_task_store.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <map>
+
+#include "backends/store/launcher_lock.hpp"
+#include "backends/store/private_directory.hpp"
+#include "backends/store/registry.hpp"
+#include "backends/store/task_rows.hpp"
+
+namespace train {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A task that this process launches.
+struct OwnTask {
+  LauncherLock lock;
+  TaskState state;
+};
+
+UnixMillis now() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
+}
+
+UnixMillis modified(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return 0;
+  return status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+}
+
+/// An id becomes part of paths and of a range in SQL.
+bool is_task_id(const std::string& id) {
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !id.empty() && id.size() <= 32 && std::all_of(id.begin(), id.end(), allowed);
+}
+
+tl::unexpected<Error> taken(const std::string& id) {
+  return fail(ErrorClass::bug, fmt::format("there is a task '{}' already", id));
+}
+
+}  // namespace
+
+struct SqliteTaskStore::Impl {
+  std::string root;
+  std::unique_ptr<SQLite::Database> database;
+  std::map<std::string, OwnTask> own_tasks;
+
+  std::string registry() const { return root + "/tasks.db"; }
+  std::string directory(const std::string& id) const { return root + "/tasks/" + id; }
+  std::string lock_file(const std::string& id) const { return directory(id) + "/launcher.lock"; }
+  std::string log_directory(const std::string& id) const { return directory(id) + "/logs"; }
+
+  /// The one place where exceptions of SQLite end.
+  template <class Work>
+  auto guarded(Work&& work) -> decltype(work()) {
+    try {
+      return work();
+    } catch (const std::exception& exception) {
+      return tl::make_unexpected(registry_error(registry(), exception));
+    }
+  }
+
+  Result<LauncherLock> make_directories(const std::string& id);
+  void remove_directories(const std::string& id) const;
+  UnixMillis last_sign_of_life(const TaskRecord& task);
+  TaskRecord with_truth(TaskRecord task);
+  Error none_or_several(const std::string& prefix, const std::vector<std::string>& ids);
+};
+
+Result<LauncherLock> SqliteTaskStore::Impl::make_directories(const std::string& id) {
+  if (auto made = make_private_directory(root + "/tasks"); !made)
+    return tl::make_unexpected(std::move(made.error()));
+  if (mkdir(directory(id).c_str(), 0700) != 0 && errno == EEXIST) return taken(id);
+  auto made = make_private_directory(directory(id));
+  if (made) made = make_private_directory(log_directory(id));
+  auto lock = made ? LauncherLock::create(lock_file(id))
+                   : Result<LauncherLock>(tl::make_unexpected(std::move(made.error())));
+  if (!lock) remove_directories(id);
+  return lock;
+}
+
+/// Undoes `make_directories`; anything else that is there stays.
+void SqliteTaskStore::Impl::remove_directories(const std::string& id) const {
+  unlink(lock_file(id).c_str());
+  rmdir(log_directory(id).c_str());
+  rmdir(directory(id).c_str());
+}
+
+/// The latest of what the launcher recorded and what it wrote into logs.
+UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
+  UnixMillis latest = std::max(task.created, last_update(*database, task.id));
+  std::error_code error;
+  for (auto log = fs::directory_iterator(task.log_directory, error);
+       !error && log != fs::directory_iterator(); log.increment(error))
+    latest = std::max(latest, modified(log->path().string()));
+  return latest;
+}
+
+/// A record as it was read, or `lost` when it is not final and its launcher is gone.
+TaskRecord SqliteTaskStore::Impl::with_truth(TaskRecord task) {
+  if (is_final(task.state) || own_tasks.contains(task.id)) return task;
+  if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
+  task.state = TaskState::lost;
+  task.ended = last_sign_of_life(task);
+  task.cause = fmt::format(
+      "the launcher (process {}) ended without a word; its last sign of life is the end given here",
+      task.launcher_pid);
+  try {
+    // Between the first read and the look at the lock the launcher may have finished in order.
+    if (!record_lost(*database, task))
+      if (auto finished = read_task(*database, task.id)) return *finished;
+  } catch (const SQLite::Exception&) {
+    // It is lost whether or not this can be written down (a full disk, a lock held for long): the
+    // next reader finds it out again.
+  }
+  return task;
+}
+
+Error SqliteTaskStore::Impl::none_or_several(const std::string& prefix,
+                                             const std::vector<std::string>& ids) {
+  static constexpr std::size_t shown = 5;
+  if (ids.empty())
+    return make_error(ErrorClass::no_input, fmt::format("there is no task '{}'", prefix),
+                      "'train task list --all' shows all tasks");
+  const std::vector<std::string> first(ids.begin(), ids.begin() + std::min(ids.size(), shown));
+  return make_error(ErrorClass::no_input,
+                    fmt::format("'{}' is the start of several tasks: {}{}", prefix,
+                                fmt::join(first, ", "), ids.size() > shown ? ", ..." : ""),
+                    "give more letters of the one that is meant");
+}
+
+SqliteTaskStore::SqliteTaskStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SqliteTaskStore::~SqliteTaskStore() = default;
+
+Result<std::unique_ptr<SqliteTaskStore>> SqliteTaskStore::open(const std::string& root) {
+  auto impl = std::make_unique<Impl>();
+  impl->root = root;
+  while (impl->root.size() > 1 && impl->root.ends_with('/')) impl->root.pop_back();
+  if (auto made = make_private_directory(impl->root); !made)
+    return tl::make_unexpected(std::move(made.error()));
+  auto database = open_registry(impl->registry());
+  if (!database) return tl::make_unexpected(std::move(database.error()));
+  impl->database = std::move(*database);
+  return std::unique_ptr<SqliteTaskStore>(new SqliteTaskStore(std::move(impl)));
+}
+
+Result<void> SqliteTaskStore::create(const TaskRecord& task) {
+  if (!is_task_id(task.id))
+    return fail(ErrorClass::bug, fmt::format("'{}' is not a task id", task.id));
+  // The lock comes first: nobody can find a record whose launcher is not known to live.
+  auto lock = impl_->make_directories(task.id);
+  if (!lock) return tl::make_unexpected(std::move(lock.error()));
+  auto created = impl_->guarded([&]() -> Result<void> {
+    if (!insert_task(*impl_->database, task, now())) return taken(task.id);
+    return {};
+  });
+  if (created)
+    impl_->own_tasks.emplace(task.id, OwnTask{std::move(*lock), task.state});
+  else
+    impl_->remove_directories(task.id);
+  return created;
+}
+
+Result<void> SqliteTaskStore::update(const TaskRecord& task) {
+  const auto own = impl_->own_tasks.find(task.id);
+  if (own == impl_->own_tasks.end())
+    return fail(ErrorClass::bug, fmt::format("task '{}' is not this launcher's", task.id));
+  if (task.state != own->second.state && !is_legal_change(own->second.state, task.state))
+    return fail(ErrorClass::bug, fmt::format("task '{}' cannot go from {} to {}", task.id,
+                                             to_string(own->second.state), to_string(task.state)));
+  auto updated = impl_->guarded([&]() -> Result<void> {
+    if (update_task(*impl_->database, task, now())) return {};
+    return fail(
+        ErrorClass::no_input,
+        fmt::format("task '{}' is no longer in the task registry '{}'", task.id, impl_->registry()),
+        "somebody replaced or emptied it while the task ran");
+  });
+  if (!updated) return updated;
+  own->second.state = task.state;
+  if (is_final(task.state)) impl_->own_tasks.erase(own);
+  return {};
+}
+
+Result<TaskRecord> SqliteTaskStore::find(const std::string& prefix) {
+  if (prefix.empty())
+    return fail(ErrorClass::no_input, "an empty word names no task",
+                "'train task list --all' shows all tasks");
+  return impl_->guarded([&]() -> Result<TaskRecord> {
+    const auto ids = ids_with_prefix(*impl_->database, prefix, 6);
+    const bool is_exact = !ids.empty() && ids.front() == prefix;
+    if (ids.size() != 1 && !is_exact)
+      return tl::make_unexpected(impl_->none_or_several(prefix, ids));
+    auto task = read_task(*impl_->database, ids.front());
+    if (!task) return tl::make_unexpected(impl_->none_or_several(prefix, {}));
+    return impl_->with_truth(std::move(*task));
+  });
+}
+
+Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
+  return impl_->guarded([&]() -> Result<std::vector<TaskRecord>> {
+    std::vector<TaskRecord> tasks;
+    for (TaskRecord& task : read_tasks(*impl_->database, all)) {
+      task = impl_->with_truth(std::move(task));
+      if (all || !is_final(task.state)) tasks.push_back(std::move(task));
+    }
+    return tasks;
+  });
+}
+
+std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
+
+std::string SqliteTaskStore::log_directory(const std::string& id) const {
+  return impl_->log_directory(id);
+}
+
+std::string rank_log_file(const std::string& log_directory, int rank) {
+  return fmt::format("{}/rank-{}.log", log_directory, rank);
+}
+
+}  // namespace train

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/ports/task_store.hpp"
+
+namespace train {
+
+/// Tasks in a SQLite database under a state directory of the user:
+///
+///     <root>/tasks.db                     all records (0600)
+///     <root>/tasks/<id>/launcher.lock     held by the launcher of the task as long as it lives
+///     <root>/tasks/<id>/logs/rank-<n>.log what rank n wrote
+///
+/// Any number of processes may use it at once. A store is used from one thread, and not across a
+/// fork. Destroying it gives up the launcher's marks of its tasks: those that are not final are
+/// found `lost` from then on.
+class SqliteTaskStore final : public TaskStore {
+ public:
+  /// Opens the store in `root` (absolute), creating what is not there. Errors say what is wrong
+  /// with which file: class `no_input`, or `busy` when another process has locked the database for
+  /// 5 s.
+  static Result<std::unique_ptr<SqliteTaskStore>> open(const std::string& root);
+
+  ~SqliteTaskStore() override;
+
+  /// Also creates the log directory of the task (0700).
+  Result<void> create(const TaskRecord& task) override;
+  /// A final state ends this process' mark as the launcher; no update may follow it.
+  Result<void> update(const TaskRecord& task) override;
+  Result<TaskRecord> find(const std::string& prefix) override;
+  Result<std::vector<TaskRecord>> list(bool all) override;
+
+  /// Where the logs of a task are or will be: absolute, `<root>/tasks/<id>/logs`.
+  std::string log_directory(const std::string& id) const;
+  /// The file that the launcher of a task keeps open and locked as long as it lives.
+  std::string lock_file(const std::string& id) const;
+
+ private:
+  struct Impl;
+  explicit SqliteTaskStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The log of a rank in a log directory: `<log_directory>/rank-3.log`.
+std::string rank_log_file(const std::string& log_directory, int rank);
+
+}  // namespace train

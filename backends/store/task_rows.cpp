@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/store/task_rows.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "backends/store/rank_json.hpp"
+
+namespace train {
+namespace {
+
+// Must be written as in the partial index of the schema, or SQLite does not use the index.
+constexpr std::string_view not_final = "state IN ('starting', 'running', 'stopping')";
+
+constexpr std::string_view brief_columns =
+    "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
+    "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
+    "stop_grace_ms, ranks";
+
+[[noreturn]] void throw_damaged(const std::string& what) {
+  throw SQLite::Exception(what, SQLITE_CORRUPT);
+}
+
+/// Binds values to a statement's parameters, and reads columns, one after the other.
+class Binder {
+ public:
+  explicit Binder(SQLite::Statement& statement) : statement_(statement) {}
+
+  Binder& operator<<(const std::string& text) {
+    statement_.bind(++index_, text);
+    return *this;
+  }
+  Binder& operator<<(std::string_view text) { return *this << std::string(text); }
+  Binder& operator<<(std::int64_t number) {
+    statement_.bind(++index_, number);
+    return *this;
+  }
+  template <class Number>
+  Binder& operator<<(const std::optional<Number>& number) {
+    if (number) return *this << static_cast<std::int64_t>(*number);
+    statement_.bind(++index_);
+    return *this;
+  }
+
+ private:
+  SQLite::Statement& statement_;
+  int index_ = 0;
+};
+
+class Reader {
+ public:
+  explicit Reader(SQLite::Statement& statement) : statement_(statement) {}
+
+  std::string text() { return statement_.getColumn(index_++).getString(); }
+  std::int64_t number() { return statement_.getColumn(index_++).getInt64(); }
+  int small() { return static_cast<int>(number()); }
+  template <class Number>
+  std::optional<Number> optional() {
+    const SQLite::Column column = statement_.getColumn(index_++);
+    if (column.isNull()) return std::nullopt;
+    return static_cast<Number>(column.getInt64());
+  }
+
+ private:
+  SQLite::Statement& statement_;
+  int index_ = 0;
+};
+
+TaskState state_of(const std::string& id, const std::string& name) {
+  const auto state = task_state_from_string(name);
+  if (!state) throw_damaged(fmt::format("task {} has the unknown state '{}'", id, name));
+  return *state;
+}
+
+std::vector<RankRecord> ranks_of(const std::string& id, const std::string& text) {
+  auto ranks = ranks_from_json(text);
+  if (!ranks) throw_damaged(fmt::format("the ranks of task {} cannot be read", id));
+  return std::move(*ranks);
+}
+
+/// Reads `brief_columns`; `reader` is left at what follows them.
+TaskRecord read_brief(Reader& reader) {
+  TaskRecord task;
+  task.id = reader.text();
+  task.name = reader.text();
+  task.state = state_of(task.id, reader.text());
+  task.slots = reader.text();
+  task.hosts = reader.text();
+  task.world_size = reader.small();
+  task.user = reader.text();
+  task.created = reader.number();
+  task.started = reader.optional<UnixMillis>();
+  task.ended = reader.optional<UnixMillis>();
+  task.restarts = reader.small();
+  task.exit_code = reader.optional<int>();
+  task.error_class = reader.text();
+  task.cause = reader.text();
+  task.working_directory = reader.text();
+  task.log_directory = reader.text();
+  task.launcher_pid = reader.number();
+  task.stop_grace_ms = reader.number();
+  task.ranks = ranks_of(task.id, reader.text());
+  return task;
+}
+
+}  // namespace
+
+bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
+  SQLite::Statement insert(
+      database, fmt::format("INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
+                            "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+                            brief_columns));
+  Binder(insert) << task.id << task.name << to_string(task.state) << task.slots << task.hosts
+                 << task.world_size << task.user << task.created << task.started << task.ended
+                 << task.restarts << task.exit_code << task.error_class << task.cause
+                 << task.working_directory << task.log_directory << task.launcher_pid
+                 << task.stop_grace_ms << ranks_to_json(task.ranks) << task.config_text
+                 << task.plan_json << now;
+  return insert.exec() == 1;
+}
+
+bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
+  SQLite::Statement update(database,
+                           "UPDATE task SET state = ?, started = ?, ended = ?, restarts = ?, "
+                           "exit_code = ?, error_class = ?, cause = ?, ranks = ?, updated = ? "
+                           "WHERE id = ?");
+  Binder(update) << to_string(task.state) << task.started << task.ended << task.restarts
+                 << task.exit_code << task.error_class << task.cause << ranks_to_json(task.ranks)
+                 << now << task.id;
+  return update.exec() == 1;
+}
+
+bool record_lost(SQLite::Database& database, const TaskRecord& task) {
+  SQLite::Statement update(
+      database, fmt::format("UPDATE task SET state = ?, ended = ?, cause = ? WHERE id = ? AND {}",
+                            not_final));
+  Binder(update) << to_string(task.state) << task.ended << task.cause << task.id;
+  return update.exec() == 1;
+}
+
+std::optional<TaskRecord> read_task(SQLite::Database& database, const std::string& id) {
+  SQLite::Statement select(
+      database,
+      fmt::format("SELECT {}, config_text, plan_json FROM task WHERE id = ?", brief_columns));
+  select.bind(1, id);
+  if (!select.executeStep()) return std::nullopt;
+  Reader reader(select);
+  TaskRecord task = read_brief(reader);
+  task.config_text = reader.text();
+  task.plan_json = reader.text();
+  return task;
+}
+
+std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::string& prefix,
+                                         int limit) {
+  // Ids are made of [0-9a-z]: '{' follows them, so this is a range of the primary key's index.
+  SQLite::Statement select(
+      database, "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || '{' ORDER BY id LIMIT ?2");
+  select.bind(1, prefix);
+  select.bind(2, limit);
+  std::vector<std::string> ids;
+  while (select.executeStep()) ids.push_back(select.getColumn(0).getString());
+  return ids;
+}
+
+std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all) {
+  SQLite::Statement select(
+      database, fmt::format("SELECT {} FROM task {} {} ORDER BY created DESC, id", brief_columns,
+                            all ? "" : "WHERE", all ? "" : not_final));
+  std::vector<TaskRecord> tasks;
+  while (select.executeStep()) {
+    Reader reader(select);
+    tasks.push_back(read_brief(reader));
+  }
+  return tasks;
+}
+
+UnixMillis last_update(SQLite::Database& database, const std::string& id) {
+  SQLite::Statement select(database, "SELECT updated FROM task WHERE id = ?");
+  select.bind(1, id);
+  return select.executeStep() ? select.getColumn(0).getInt64() : 0;
+}
+
+}  // namespace train

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/task/task_record.hpp"
+
+namespace SQLite {  // NOLINT(readability-identifier-naming): the library's name
+class Database;
+}
+
+namespace train {
+
+// The SQL of the task table. These throw SQLite::Exception; a row that no train can have written is
+// reported as one of SQLITE_CORRUPT.
+
+/// False when the id is taken.
+bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
+/// Writes what changes in the life of a task. False when there is no such task.
+bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
+/// Records that a task is lost, unless it has reached a final state since it was read.
+bool record_lost(SQLite::Database& database, const TaskRecord& task);
+/// The whole record of a task.
+std::optional<TaskRecord> read_task(SQLite::Database& database, const std::string& id);
+/// Ids that start with `prefix`, in order, at most `limit`.
+std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::string& prefix,
+                                         int limit);
+/// Tasks, newest first, without `config_text` and `plan_json`.
+std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all);
+/// When a task was last written.
+UnixMillis last_update(SQLite::Database& database, const std::string& id);
+
+}  // namespace train

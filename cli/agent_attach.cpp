@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "backends/process/agent_process.hpp"
+#include "backends/process/attach.hpp"
+#include "cli/commands.hpp"
+
+namespace train {
+
+ExitCode agent_attach_command(const std::string& key) {
+  const char* base = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
+  const auto directory = HostDirectory::open(base != nullptr ? base : "");
+  if (!directory) return report(directory.error());
+  const auto ended = attach(*directory, key, [&](int listening_socket) {
+    return run_agent_process(listening_socket, *directory, key);
+  });
+  if (!ended) return report(ended.error());
+  // Nothing of this process is worth a slow ending: the agent runs on by itself.
+  ::_exit(*ended);
+}
+
+}  // namespace train

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/exit_code.hpp"
+#include "cli/rank_output.hpp"
+#include "cli/request.hpp"
+
+namespace train {
+
+// One function per command, each in a file of its own. They say what went wrong by themselves and
+// return what the process returns.
+
+struct LaunchFlags {
+  RequestFlags request;
+  Tee tee;
+  bool json = false;
+};
+/// Runs the experiment and waits for its end.
+ExitCode launch_command(const LaunchFlags& flags);
+
+struct PlanFlags {
+  enum class Format { table, json, env };
+  RequestFlags request;
+  Format format = Format::table;
+};
+/// Shows what `launch` would run, touching no host.
+ExitCode plan_command(const PlanFlags& flags);
+
+struct TaskListFlags {
+  enum class Format { table, json, csv };
+  bool all = false;
+  Format format = Format::table;
+};
+ExitCode task_list_command(const TaskListFlags& flags);
+
+struct TaskShowFlags {
+  std::string task;
+  bool json = false;
+};
+ExitCode task_show_command(const TaskShowFlags& flags);
+
+struct TaskLogsFlags {
+  std::string task;
+  std::optional<int> rank;
+  bool follow = false;
+};
+ExitCode task_logs_command(const TaskLogsFlags& flags);
+
+struct TaskKillFlags {
+  std::string task;
+};
+ExitCode task_kill_command(const TaskKillFlags& flags);
+
+/// The host side: `train agent attach KEY`, started by the launcher, never by a user.
+ExitCode agent_attach_command(const std::string& key);
+
+}  // namespace train

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "backends/event_loop/loop.hpp"
+#include "cli/commands.hpp"
+#include "cli/launch_report.hpp"
+#include "cli/launch_session.hpp"
+#include "cli/state_directory.hpp"
+#include "cli/talk.hpp"
+#include "cli/task_table.hpp"
+#include "cli/transports.hpp"
+#include "launcher/hosts_summary.hpp"
+#include "launcher/placement/placement.hpp"
+#include "launcher/plan_json.hpp"
+#include "launcher/task/task_json.hpp"
+
+namespace train {
+
+namespace {
+
+std::string new_task_id() {
+  std::uint64_t bits = 0;
+  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) continue;  // interrupted by a signal
+  return make_task_id(bits);
+}
+
+// One connection per host and one log file per rank: the soft limit of 1024 is for programs that
+// use select().
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // without it, the first limit that is hit says so
+}
+
+// A pipe that its reader closed must not end a run, and a stopped launcher (Ctrl-Z) would starve
+// the hosts of heartbeats.
+void ignore_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGTSTP, SIG_IGN);
+}
+
+std::string slot_list(const PlannedRank& rank) {
+  std::string text;
+  for (const int slot : rank.slots) text += (text.empty() ? "" : ",") + std::to_string(slot);
+  return text;
+}
+
+std::vector<std::string> host_names(const Trial& trial) {
+  std::vector<std::string> names;
+  for (const PlannedHost& host : trial.hosts) names.push_back(host.host.name);
+  return names;
+}
+
+TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskStore& store) {
+  TaskRecord task;
+  task.id = new_task_id();
+  task.name = plan.experiment.name;
+  task.slots = to_string(plan.trial.slots);
+  task.world_size = plan.trial.world_size;
+  task.user = user_name();
+  task.created = now_on_the_wall();
+  task.config_text = request.experiment_text;
+  task.plan_json = plan_to_json(plan, request.user_environment, request.launcher_environment);
+  std::error_code ignored;
+  task.working_directory = std::filesystem::current_path(ignored).string();
+  task.log_directory = store.log_directory(task.id);
+  task.launcher_pid = ::getpid();
+  for (const std::string& name : host_names(plan.trial))
+    task.hosts += (task.hosts.empty() ? "" : ",") + name;
+  for (const PlannedRank& rank : plan.trial.ranks)
+    task.ranks.push_back({rank.rank,
+                          plan.trial.hosts[rank.host].host.name,
+                          slot_list(rank),
+                          {},
+                          {},
+                          false,
+                          rank_log_file(task.log_directory, rank.rank)});
+  return task;
+}
+
+std::vector<std::string> log_paths(const TaskRecord& task) {
+  std::vector<std::string> paths;
+  for (const RankRecord& rank : task.ranks) paths.push_back(rank.log_file);
+  return paths;
+}
+
+// Keeps the record of a running task up to date. A record that cannot be written is said once and
+// does not stop the run.
+class Recorder {
+ public:
+  Recorder(TaskStore& store, TaskRecord& task) : store_(store), task_(task) {}
+
+  void change(TaskState state) {
+    if (!is_legal_change(task_.state, state)) return;
+    task_.state = state;
+    write();
+  }
+  void write() {
+    const auto written = store_.update(task_);
+    if (written || said_) return;
+    said_ = true;
+    talk(fmt::format("the record of this task cannot be written: {}", render(written.error())));
+  }
+
+ private:
+  TaskStore& store_;
+  TaskRecord& task_;
+  bool said_ = false;
+};
+
+LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, Recorder& recorder) {
+  LaunchSession::Hooks hooks;
+  hooks.on_all_started = [&] {
+    task.started = now_on_the_wall();
+    recorder.change(TaskState::running);
+  };
+  hooks.on_stopping = [&](const std::string& why) {
+    terminal.write(Terminal::Stream::err, fmt::format("train: {}\n", for_terminal(why)));
+    recorder.change(TaskState::stopping);
+  };
+  return hooks;
+}
+
+RunOutcome not_run(const Trial& trial, const Error& why) {
+  RunOutcome outcome;
+  outcome.ranks.resize(trial.ranks.size());
+  outcome.cause = Failure{{}, why, std::nullopt, 0, 0};
+  return outcome;
+}
+
+// How a run ended, and what is to be said about it.
+struct Ended {
+  ExitCode code;
+  std::string last_words;  ///< empty on success
+};
+
+Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flags, TaskRecord& task,
+               Recorder& recorder) {
+  Loop loop;
+  const auto transports = HostTransports::make(loop, plan.trial);
+  LaunchSession* running = nullptr;
+  Terminal terminal([&] {
+    loop.post([&] {
+      if (running != nullptr) running->terminal_has_room();
+    });
+  });
+  RankOutput output(terminal, flags.tee, log_paths(task));
+  RunOutcome outcome;
+  const auto logs = output.create_logs();
+  if (!transports) {
+    outcome = not_run(plan.trial, transports.error());
+  } else if (!logs) {
+    outcome = not_run(plan.trial, logs.error());
+  } else {
+    LaunchSession session(loop, **transports, output, terminal, request, plan, task.id,
+                          hooks_of(terminal, task, recorder));
+    running = &session;
+    outcome = session.run();
+    running = nullptr;
+  }
+  terminal.flush();
+  task.ended = now_on_the_wall();
+  record_outcome(task, outcome, plan.trial);
+  recorder.write();
+  if (outcome.succeeded) return {};
+  return {exit_code_of(outcome), last_words(outcome, plan.trial, output, task)};
+}
+
+}  // namespace
+
+ExitCode launch_command(const LaunchFlags& flags) {
+  const auto request = load_request(flags.request);
+  if (!request) return report(request.error());
+  talk_warnings(request->warnings, {});
+  const auto plan = make_plan(request->experiment, request->inventory);
+  if (!plan) return report(to_error(plan.error()));
+  talk_warnings({}, plan->warnings);
+  if (plan->experiment.entrypoint.empty())
+    return report(make_error(ErrorClass::config, "there is nothing to run: no entrypoint",
+                             "write 'entrypoint:' in the experiment, or a command after --"));
+
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  TaskRecord task = new_task(*request, *plan, **store);
+  if (const auto created = (*store)->create(task); !created) return report(created.error());
+
+  allow_many_descriptors();
+  ignore_signals();
+  talk(fmt::format("task {}: {} of '{}' on {}; output in {}", task.id,
+                   task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
+                   task.name, fold_names(host_names(plan->trial)), task.log_directory));
+  Recorder recorder(**store, task);
+  const Ended ended = run_task(*request, *plan, flags, task, recorder);
+  if (flags.json) answer(task_to_json(task));
+  if (!ended.last_words.empty()) talk(ended.last_words);
+  return ended.code;
+}
+
+}  // namespace train

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launch_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "launcher/rank_set.hpp"
+#include "launcher/run/error_file.hpp"
+
+namespace train {
+
+namespace {
+
+ErrorClass class_of(const RunOutcome& outcome) {
+  if (outcome.stop_signal) return ErrorClass::interrupted;
+  return outcome.cause ? outcome.cause->error.error_class : ErrorClass::bug;
+}
+
+std::vector<int> ranks_in(const RunOutcome& outcome, RankOutcome::State state) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank)
+    if (outcome.ranks[rank].state == state) ranks.push_back(static_cast<int>(rank));
+  return ranks;
+}
+
+TaskState final_state(const RunOutcome& outcome) {
+  if (outcome.succeeded) return TaskState::succeeded;
+  if (!outcome.stop_signal) return TaskState::failed;
+  return *outcome.stop_signal == SIGTERM ? TaskState::killed : TaskState::interrupted;
+}
+
+// What a signal usually means, for those that leave a user guessing.
+std::string meaning_of_signal(int signal) {
+  switch (signal) {
+    case SIGKILL:
+      return "SIGKILL comes from outside: often the kernel's out-of-memory killer (see dmesg on "
+             "that host), a batch system or another user";
+    case SIGSEGV:
+      return "SIGSEGV is a crash in native code, often in an extension or a driver";
+    case SIGBUS:
+      return "SIGBUS is often a full /dev/shm or a truncated mapped file";
+    case SIGABRT:
+      return "SIGABRT is an assertion or a native library giving up";
+    default:
+      return {};
+  }
+}
+
+std::string describe_cause(const Failure& cause, const RunOutcome& outcome,
+                           const RankOutput& output, const TaskRecord& task) {
+  std::string text = render(cause.error);
+  if (!cause.rank) return text;
+  const RankOutcome& rank = outcome.ranks[*cause.rank];
+  if (rank.signal)
+    if (const auto meaning = meaning_of_signal(*rank.signal); !meaning.empty())
+      text += "\n  " + meaning;
+  if (const auto message = message_of_error_file(rank.error_file); !message.empty())
+    text += fmt::format("\n  it reported: {}", message);
+  const auto errors = output.last_errors(*cause.rank);
+  if (errors.empty()) {
+    text += "\n  it printed nothing on stderr";
+  } else {
+    text += "\n  the last lines of its stderr:";
+    for (const std::string& line : errors) text += "\n  | " + line;
+  }
+  if (!task.log_directory.empty())
+    text += fmt::format("\n  its whole output: {}", task.ranks[*cause.rank].log_file);
+  return text;
+}
+
+std::string describe_others(const RunOutcome& outcome) {
+  std::string text;
+  for (const int index : outcome.simultaneous)
+    text += fmt::format("\nat the same moment, as far as the clocks tell: {}",
+                        outcome.others[index].error.diagnostics.front().message);
+  std::size_t later = 0;
+  constexpr std::size_t most_shown = 8;
+  for (std::size_t i = 0; i < outcome.others.size(); ++i) {
+    if (std::find(outcome.simultaneous.begin(), outcome.simultaneous.end(), static_cast<int>(i)) !=
+        outcome.simultaneous.end())
+      continue;
+    if (later++ < most_shown) text += fmt::format("\nalso: {}", render(outcome.others[i].error));
+  }
+  if (later > most_shown) text += fmt::format("\n... and {} more", later - most_shown);
+  return text;
+}
+
+std::string describe_stopped(const RunOutcome& outcome) {
+  const auto stopped = ranks_in(outcome, RankOutcome::State::stopped);
+  if (stopped.empty()) return {};
+  return fmt::format("\n{} stopped by train", ranks_were(stopped));
+}
+
+std::string describe_leftovers(const RunOutcome& outcome, const Trial& trial) {
+  std::string text;
+  for (const Leftover& leftover : outcome.leftovers) {
+    const std::string& host = trial.hosts[leftover.host].host.name;
+    if (leftover.survivors.empty())
+      text += fmt::format(
+          "\nhost '{}' did not confirm that its ranks are gone; its agent stops "
+          "them once it has missed the launcher for 40 s",
+          host);
+    for (const auto& survivor : leftover.survivors)
+      text += fmt::format("\nleft on '{}': process {} of user {} could not be killed: {}", host,
+                          survivor.pid, survivor.uid, survivor.command);
+  }
+  return text;
+}
+
+}  // namespace
+
+ExitCode exit_code_of(const RunOutcome& outcome) {
+  if (outcome.succeeded) return ExitCode();
+  if (outcome.stop_signal) return ExitCode(128 + *outcome.stop_signal);
+  if (outcome.cause && outcome.cause->exit_code != 0) return ExitCode(outcome.cause->exit_code);
+  return exit_code_of(class_of(outcome));
+}
+
+void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& trial) {
+  task.state = final_state(outcome);
+  task.exit_code = exit_code_of(outcome).value();
+  if (!outcome.succeeded) task.error_class = to_string(class_of(outcome));
+  if (outcome.cause)
+    task.cause = outcome.cause->error.diagnostics.front().message;
+  else if (outcome.stop_signal)
+    task.cause = fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
+  for (const PlannedRank& planned : trial.ranks) {
+    const RankOutcome& rank = outcome.ranks[planned.rank];
+    RankRecord& record = task.ranks[planned.rank];
+    record.exit_code = rank.code;
+    record.signal = rank.signal;
+    record.stopped = rank.state == RankOutcome::State::stopped;
+  }
+}
+
+std::string last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,
+                       const TaskRecord& task) {
+  const ExitCode code = exit_code_of(outcome);
+  const ErrorClass error_class = class_of(outcome);
+  // The cause comes last, where a tired reader looks first: nothing scrolls it away.
+  std::string text =
+      describe_others(outcome) + describe_stopped(outcome) + describe_leftovers(outcome, trial);
+  std::string summary;
+  if (outcome.cause) {
+    summary = outcome.cause->error.diagnostics.front().message;
+    const std::string described = describe_cause(*outcome.cause, outcome, output, task);
+    if (described != summary) text += "\n" + described;
+  } else if (outcome.stop_signal) {
+    summary = fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
+  }
+  text += fmt::format("\nfailed: {}: {} (exit {})", to_string(error_class), summary, code.value());
+  return text.substr(1);
+}
+
+}  // namespace train

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launch_session.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+namespace train {
+
+LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& output,
+                             Terminal& terminal, const Request& request, const Plan& plan,
+                             std::string task_id, Hooks hooks)
+    : loop_(loop),
+      transport_(transport),
+      output_(output),
+      terminal_(terminal),
+      request_(request),
+      plan_(plan),
+      task_id_(std::move(task_id)),
+      hooks_(std::move(hooks)),
+      run_(plan.trial, plan.experiment.stop_grace),
+      hosts_(plan.trial.hosts.size()) {}
+
+LaunchSession::~LaunchSession() = default;
+
+const RunOutcome& LaunchSession::run() {
+  signals_ = loop_.on_signals({SIGINT, SIGTERM, SIGHUP},
+                              [this](int number) { feed(run_event::StopRequested{number}); });
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open_host(host);
+  if (!run_.over()) loop_.run();
+  output_.end();
+  return run_.outcome();
+}
+
+void LaunchSession::open_host(int host) {
+  LinkEvents events;
+  events.on_open = [this, host](const LinkInfo& info) {
+    feed(run_event::HostOpened{host, info.address});
+  };
+  events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
+  events.on_closed = [this, host](const Error& why) { feed(run_event::HostClosed{host, why}); };
+  const std::string agent_key = task_id_ + "-" + std::to_string(host);
+  hosts_[host].link = transport_.open(plan_.trial.hosts[host].host, agent_key, std::move(events));
+}
+
+void LaunchSession::received(int host, std::string_view bytes) {
+  FrameDecoder& decoder = hosts_[host].decoder;
+  decoder.feed(bytes);
+  while (hosts_[host].link) {
+    auto frame = decoder.next();
+    if (!frame) return host_broke_protocol(host, frame.error());
+    if (!*frame) return;
+    received(host, **frame);
+  }
+}
+
+void LaunchSession::received(int host, const Frame& frame) {
+  if (frame.kind == FrameKind::output) return received_output(host, frame.payload);
+  auto message = decode_message(frame.payload);
+  if (!message) return host_broke_protocol(host, message.error());
+  feed(run_event::HostSaid{host, std::move(*message)});
+}
+
+// Chunks are numbered without gaps and belong to ranks of their own host: anything else is not an
+// agent of ours.
+void LaunchSession::received_output(int host, const std::string& payload) {
+  const auto chunk = decode_output(payload);
+  if (!chunk) return host_broke_protocol(host, chunk.error());
+  const auto& ranks = plan_.trial.ranks;
+  const bool is_own =
+      chunk->rank < static_cast<int>(ranks.size()) && ranks[chunk->rank].host == host;
+  if (!is_own || chunk->number != hosts_[host].last_chunk + 1)
+    return host_broke_protocol(
+        host, make_error(ErrorClass::host, "sent output out of turn",
+                         "something other than the agent of this version of train answers there"));
+  hosts_[host].last_chunk = chunk->number;
+  output_.add(*chunk);
+  acknowledge_soon(host);
+}
+
+void LaunchSession::host_broke_protocol(int host, const Error& error) {
+  feed(run_event::HostClosed{host, error});
+}
+
+void LaunchSession::feed(const RunEvent& event) {
+  for (const RunAction& action : run_.on(event, loop_.now())) carry_out(action);
+  arm_timer();
+}
+
+void LaunchSession::carry_out(const RunAction& action) {
+  std::visit([this](const auto& a) { perform(a); }, action);
+}
+
+std::string LaunchSession::working_directory() const {
+  std::error_code ignored;
+  const auto here = std::filesystem::current_path(ignored);
+  const std::string& wanted = plan_.experiment.working_directory;
+  return wanted.empty() ? here.string() : (here / wanted).lexically_normal().string();
+}
+
+void LaunchSession::perform(const run_action::SendPrepare& action) {
+  message::Prepare prepare;
+  prepare.task_id = task_id_;
+  prepare.hold_port = action.host == 0;
+  prepare.stop_grace = plan_.experiment.stop_grace;
+  const PlannedHost& host = plan_.trial.hosts[action.host];
+  for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)
+    prepare.ranks.push_back(
+        {rank, plan_.experiment.entrypoint, working_directory(),
+         rank_environment(plan_, rank, request_.user_environment, request_.launcher_environment)});
+  if (const auto& link = hosts_[action.host].link) link->send(frame_of(prepare));
+}
+
+void LaunchSession::perform(const run_action::Send& action) {
+  if (const auto& link = hosts_[action.host].link) link->send(frame_of(action.message));
+}
+
+void LaunchSession::perform(const run_action::CloseHost& action) {
+  // We may be inside a callback of this very link: it goes at the end of the wake-up. What was sent
+  // to it last (a Bye) is on its way by then.
+  closed_links_.push_back(std::exchange(hosts_[action.host].link, nullptr));
+  loop_.post([this] { closed_links_.clear(); });
+}
+
+void LaunchSession::perform(const run_action::AllStarted&) { hooks_.on_all_started(); }
+
+void LaunchSession::perform(const run_action::Stopping& action) { hooks_.on_stopping(action.why); }
+
+void LaunchSession::perform(const run_action::Over&) { loop_.stop(); }
+
+void LaunchSession::acknowledge_soon(int host) {
+  hosts_[host].ack_due = true;
+  if (std::exchange(acknowledgements_posted_, true)) return;
+  loop_.post([this] {
+    acknowledgements_posted_ = false;
+    send_acknowledgements();
+  });
+}
+
+void LaunchSession::terminal_has_room() { send_acknowledgements(); }
+
+void LaunchSession::send_acknowledgements() {
+  if (terminal_.full()) return;  // terminal_has_room follows
+  for (HostStream& host : hosts_)
+    if (std::exchange(host.ack_due, false) && host.link)
+      host.link->send(frame_of(message::Acknowledge{host.last_chunk}));
+}
+
+void LaunchSession::arm_timer() {
+  const auto deadline = run_.next_deadline();
+  timer_.reset();
+  if (!deadline) return;
+  const auto delay = std::max(*deadline - loop_.now(), nanoseconds(0));
+  timer_ = loop_.after(delay, [this] { feed(run_event::Tick{}); });
+}
+
+}  // namespace train

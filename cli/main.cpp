@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "cli/commands.hpp"
+#include "cli/talk.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr int highest_slots = 1 << 20;
+
+// What follows `--` is the command of the ranks and none of our business.
+std::vector<std::string> take_command(std::vector<std::string>& arguments) {
+  const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+  if (separator == arguments.end()) return {};
+  std::vector<std::string> command(separator + 1, arguments.end());
+  arguments.erase(separator, arguments.end());
+  return command;
+}
+
+void add_request_options(CLI::App& command, RequestFlags& flags) {
+  command.footer(
+      "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
+  command.add_option("CONFIG", flags.config, "Experiment to run (YAML; - for standard input)");
+  command.add_option("-H,--hosts", flags.host_list, "Hosts: node[01-04]:8,gpu-b:4")
+      ->type_name("LIST");
+  command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
+      ->type_name("FILE");
+  command.add_option("-n,--slots", flags.slots, "Slots of the trial; one rank each by default")
+      ->type_name("SLOTS")
+      ->check(CLI::Range(1, highest_slots));
+  command.add_option("--batch", flags.global_batch, "Global batch size")->type_name("N");
+  command.add_option("--set", flags.settings, "Override one key of the experiment; repeatable")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+// Which command was chosen, as something to run once all flags are known.
+using Chosen = std::function<ExitCode()>;
+
+void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& tee) {
+  CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
+  add_request_options(*command, flags.request);
+  command->add_option("--tee", tee, "Ranks whose output is shown: all, none, rank:0,4-7")
+      ->type_name("RANKS");
+  command->add_flag("--json", flags.json, "Print the finished task as JSON; output goes to stderr");
+  command->callback([&] {
+    chosen = [&] {
+      auto parsed = parse_tee(tee, "--tee");
+      if (!parsed) return report(parsed.error());
+      flags.tee = *parsed;
+      flags.tee.all_to_stderr = flags.json;
+      return launch_command(flags);
+    };
+  });
+}
+
+void add_plan(CLI::App& app, Chosen& chosen, PlanFlags& flags) {
+  CLI::App* command = app.add_subcommand("plan", "Show what launch would run, touching no host");
+  add_request_options(*command, flags.request);
+  const std::map<std::string, PlanFlags::Format> formats = {{"table", PlanFlags::Format::table},
+                                                            {"json", PlanFlags::Format::json},
+                                                            {"env", PlanFlags::Format::env}};
+  command->add_option("--format", flags.format, "table (default), json, or env")
+      ->type_name("FORMAT")
+      ->transform(CLI::CheckedTransformer(formats).description(""));
+  command->add_flag_callback(
+      "--json", [&flags] { flags.format = PlanFlags::Format::json; }, "The same as --format json");
+  command->callback([&] { chosen = [&] { return plan_command(flags); }; });
+}
+
+struct TaskFlags {
+  TaskListFlags list;
+  TaskShowFlags show;
+  TaskLogsFlags logs;
+  TaskKillFlags kill;
+};
+
+void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
+  CLI::App* task = app.add_subcommand("task", "See and stop tasks");
+  task->require_subcommand(1);
+
+  CLI::App* list = task->add_subcommand("list", "List the tasks that have not ended");
+  list->add_flag("--all", flags.list.all, "Also those that have");
+  auto* json = list->add_flag_callback(
+      "--json", [&flags] { flags.list.format = TaskListFlags::Format::json; }, "Print JSON");
+  list->add_flag_callback(
+          "--csv", [&flags] { flags.list.format = TaskListFlags::Format::csv; }, "Print CSV")
+      ->excludes(json);
+  list->callback([&] { chosen = [&] { return task_list_command(flags.list); }; });
+
+  CLI::App* show = task->add_subcommand("show", "Show one task");
+  show->add_option("TASK", flags.show.task, "Its id, or the beginning of it")->required();
+  show->add_flag("--json", flags.show.json, "Print JSON, with plan and configuration");
+  show->callback([&] { chosen = [&] { return task_show_command(flags.show); }; });
+
+  CLI::App* logs = task->add_subcommand("logs", "Print what the ranks of a task wrote");
+  logs->add_option("TASK", flags.logs.task, "Its id, or the beginning of it")->required();
+  logs->add_option("--rank", flags.logs.rank, "Only this rank, byte for byte")->type_name("N");
+  logs->add_flag("-f,--follow", flags.logs.follow, "Go on until the task has ended");
+  logs->callback([&] { chosen = [&] { return task_logs_command(flags.logs); }; });
+
+  CLI::App* kill = task->add_subcommand("kill", "Stop a task and wait for its end");
+  kill->add_option("TASK", flags.kill.task, "Its id, or the beginning of it")->required();
+  kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
+}
+
+void add_agent(CLI::App& app, Chosen& chosen, std::string& key) {
+  CLI::App* agent = app.add_subcommand("agent")->group("");  // for launchers, not for people
+  agent->require_subcommand(1);
+  CLI::App* attach = agent->add_subcommand("attach");
+  attach->add_option("KEY", key)->required();
+  attach->callback([&] { chosen = [&] { return agent_attach_command(key); }; });
+}
+
+ExitCode run(std::vector<std::string> arguments) {
+  LaunchFlags launch;
+  PlanFlags plan;
+  TaskFlags task;
+  std::string tee = "all";
+  std::string agent_key;
+  Chosen chosen;
+
+  CLI::App app("Launches ranked training processes on hosts that have nothing but sshd.", "train");
+  app.set_version_flag("--version", "train " TRAIN_VERSION);
+  app.require_subcommand(1);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return std::string("train: ") + error.what() + "\n";
+  });
+  add_launch(app, chosen, launch, tee);
+  add_plan(app, chosen, plan);
+  add_task(app, chosen, task);
+  add_agent(app, chosen, agent_key);
+
+  launch.request.command = plan.request.command = take_command(arguments);
+  std::reverse(arguments.begin(), arguments.end());  // the order that this parse() takes
+  try {
+    app.parse(arguments);
+  } catch (const CLI::Success& help_or_version) {
+    return ExitCode(app.exit(help_or_version));
+  } catch (const CLI::ParseError& error) {
+    return report(
+        make_error(ErrorClass::usage, error.what(), "see train --help, or train launch --help"));
+  }
+  return chosen();
+}
+
+}  // namespace
+
+}  // namespace train
+
+int main(int argc, char* argv[]) {
+  try {
+    return train::run({argv + 1, argv + argc}).value();
+  } catch (const std::exception& error) {
+    return train::report(train::make_error(train::ErrorClass::bug,
+                                           std::string("this is a bug in train: ") + error.what(),
+                                           "please report it with the command that you ran"))
+        .value();
+  }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/rank_output.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+namespace train {
+
+namespace {
+
+// "4" or "4-7", within what an int holds and a sane number of ranks.
+bool add_range(std::string_view text, std::set<int>& ranks) {
+  constexpr int most_ranks = 1 << 20;
+  const auto number = [](std::string_view digits, int& value) {
+    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return result.ec == std::errc() && result.ptr == digits.data() + digits.size() &&
+           !digits.empty() && value >= 0 && value < most_ranks;
+  };
+  const std::size_t dash = text.find('-');
+  int first = 0;
+  int last = 0;
+  if (!number(text.substr(0, dash), first)) return false;
+  last = first;
+  if (dash != std::string_view::npos && !number(text.substr(dash + 1), last)) return false;
+  if (last < first) return false;
+  for (int rank = first; rank <= last; ++rank) ranks.insert(rank);
+  return true;
+}
+
+}  // namespace
+
+Result<Tee> parse_tee(const std::string& text, const std::string& flag) {
+  if (text == "all") return Tee{};
+  if (text == "none") return Tee{Tee::Mode::none, {}, false};
+  constexpr std::string_view prefix = "rank:";
+  Tee tee{Tee::Mode::ranks, {}, false};
+  bool good = text.starts_with(prefix);
+  std::string_view list = good ? std::string_view(text).substr(prefix.size()) : "";
+  while (good) {
+    const std::size_t comma = list.find(',');
+    good = add_range(list.substr(0, comma), tee.ranks);
+    if (comma == std::string_view::npos) break;
+    list.remove_prefix(comma + 1);
+  }
+  if (good) return tee;
+  return fail(ErrorClass::usage, fmt::format("{} does not know '{}'", flag, text),
+              "use all, none, or a list of ranks: rank:0,4-7");
+}
+
+LogFiles::~LogFiles() {
+  for (const auto& [rank, fd] : open_) ::close(fd);
+}
+
+Result<void> LogFiles::create() {
+  for (const std::string& path : paths_) {
+    const int fd =
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+      return fail(ErrorClass::no_input,
+                  fmt::format("cannot make the log file '{}': {}", path, std::strerror(errno)),
+                  "tasks are recorded under $XDG_STATE_HOME/train (default ~/.local/state/train)");
+    ::close(fd);
+  }
+  return {};
+}
+
+int LogFiles::descriptor(int rank) {
+  if (const auto found = by_rank_.find(rank); found != by_rank_.end()) {
+    open_.splice(open_.begin(), open_, found->second);
+    return open_.front().second;
+  }
+  if (open_.size() == most_open) {
+    ::close(open_.back().second);
+    by_rank_.erase(open_.back().first);
+    open_.pop_back();
+  }
+  const int fd = ::open(paths_[rank].c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return -1;
+  open_.emplace_front(rank, fd);
+  by_rank_[rank] = open_.begin();
+  return fd;
+}
+
+std::optional<std::string> LogFiles::append(int rank, std::string_view bytes) {
+  const int fd = descriptor(rank);
+  while (fd >= 0 && !bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) break;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (bytes.empty()) return std::nullopt;
+  return fmt::format("cannot write '{}': {}", paths_[rank], std::strerror(errno));
+}
+
+RankOutput::RankOutput(Terminal& terminal, Tee tee, std::vector<std::string> log_paths)
+    : terminal_(terminal), tee_(std::move(tee)), logs_(std::move(log_paths)) {}
+
+void RankOutput::add(const OutputChunk& chunk) {
+  if (auto trouble = logs_.append(chunk.rank, chunk.bytes); trouble && !log_trouble_) {
+    log_trouble_ = trouble;
+    terminal_.write(Terminal::Stream::err,
+                    fmt::format("train: {}; the terminal still gets all output\n", *trouble));
+  }
+  RankStreams& streams = streams_[chunk.rank];
+  LineSplitter& splitter = chunk.stream == OutputStream::out ? streams.out : streams.err;
+  show(chunk.rank, chunk.stream, splitter.add(chunk.bytes));
+}
+
+void RankOutput::end() {
+  for (auto& [rank, streams] : streams_) {
+    show(rank, OutputStream::out, streams.out.end());
+    show(rank, OutputStream::err, streams.err.end());
+  }
+}
+
+void RankOutput::show(int rank, OutputStream stream, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  std::string text;
+  for (const std::string& line : lines) {
+    const std::string shown = for_terminal(line);
+    if (tee_.shows(rank)) text += fmt::format("[{}] {}\n", rank, shown);
+    if (stream == OutputStream::err) streams_[rank].errors.add(shown);
+  }
+  if (text.empty()) return;
+  const bool to_stdout = stream == OutputStream::out && !tee_.all_to_stderr;
+  terminal_.write(to_stdout ? Terminal::Stream::out : Terminal::Stream::err, std::move(text));
+}
+
+std::vector<std::string> RankOutput::last_errors(int rank) const {
+  const auto found = streams_.find(rank);
+  return found == streams_.end() ? std::vector<std::string>{} : found->second.errors.lines();
+}
+
+}  // namespace train

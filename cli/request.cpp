@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/request.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "backends/accelerator/accelerator.hpp"
+#include "backends/accelerator/machine.hpp"
+#include "config_schema/visible_devices.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t largest_input = 4u << 20;
+
+class OpenFile {
+ public:
+  explicit OpenFile(int fd) : fd_(fd) {}
+  ~OpenFile() {
+    if (fd_ > STDERR_FILENO) ::close(fd_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// What could be meant by a path that does not exist.
+std::string hint_for_missing(const std::string& path, std::string_view what) {
+  if (path.find('/') == std::string::npos && what == "experiment")
+    return fmt::format("to run a command without a file: train launch -n 1 -- {} ...", path);
+  return "look at the path; it is taken from the current directory";
+}
+
+}  // namespace
+
+Result<std::string> read_input(const std::string& path, std::string_view what) {
+  const OpenFile file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd() < 0)
+    return fail(ErrorClass::no_input,
+                fmt::format("cannot read the {} file '{}': {}", what, path, std::strerror(errno)),
+                errno == ENOENT ? hint_for_missing(path, what) : "");
+  struct stat status {};
+  if (::fstat(file.fd(), &status) == 0 && S_ISDIR(status.st_mode))
+    return fail(ErrorClass::no_input,
+                fmt::format("the {} '{}' is a directory, not a file", what, path));
+  std::string text;
+  char buffer[64 << 10];
+  while (true) {
+    const ssize_t count = ::read(file.fd(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      return fail(ErrorClass::no_input, fmt::format("cannot read the {} file '{}': {}", what, path,
+                                                    std::strerror(errno)));
+    if (count == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(count));
+    if (text.size() > largest_input)
+      return fail(ErrorClass::no_input, fmt::format("the {} file '{}' is larger than {} MiB", what,
+                                                    path, largest_input >> 20));
+  }
+}
+
+LauncherEnvironment launcher_environment() {
+  LauncherEnvironment environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos)
+      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+namespace {
+
+ExperimentOverrides overrides_of(const RequestFlags& flags) {
+  return {flags.slots, flags.global_batch, flags.settings, flags.command};
+}
+
+Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text) {
+  if (flags.config.empty()) return make_experiment(overrides_of(flags));
+  auto contents = read_input(flags.config, "experiment");
+  if (!contents) return tl::make_unexpected(contents.error());
+  text = *contents;
+  return parse_experiment({flags.config, text}, overrides_of(flags));
+}
+
+Result<HostInventory> load_host_file(const std::string& path) {
+  auto contents = read_input(path, "hosts");
+  if (!contents) return tl::make_unexpected(contents.error());
+  return parse_hosts({path, *contents});
+}
+
+// The GPUs that an inherited CUDA_VISIBLE_DEVICES leaves to this process, in its order.
+std::vector<Accelerator> visible_accelerators(const Machine& machine,
+                                              const LauncherEnvironment& environment) {
+  const auto setting = environment.find("CUDA_VISIBLE_DEVICES");
+  if (setting == environment.end()) return machine.accelerators;
+  std::vector<std::string> uuids;
+  for (const Accelerator& accelerator : machine.accelerators) uuids.push_back(accelerator.uuid);
+  std::vector<Accelerator> visible;
+  for (const int position : visible_devices(setting->second, uuids))
+    visible.push_back(machine.accelerators[position]);
+  return visible;
+}
+
+// What is known of this machine without asking anybody fills what the user left out.
+Result<void> complete_local_hosts(HostInventory& inventory,
+                                  const LauncherEnvironment& environment) {
+  bool any_local = false;
+  for (Host& host : inventory.hosts) {
+    if (host.transport == TransportKind::automatic)
+      host.transport = is_this_machine(host.address) ? TransportKind::local : TransportKind::ssh;
+    any_local = any_local || host.transport == TransportKind::local;
+  }
+  if (!any_local) return {};
+  const auto machine = describe_machine_with_accelerators();
+  if (!machine) return tl::make_unexpected(machine.error());
+  const std::vector<Accelerator> visible = visible_accelerators(*machine, environment);
+  for (Host& host : inventory.hosts) {
+    if (host.transport != TransportKind::local) continue;
+    if (!host.cpus) host.cpus = Quantity::of(machine->cpus);
+    if (!host.memory) host.memory = machine->memory;
+    if (host.accelerators) continue;
+    host.accelerators = static_cast<int>(visible.size());
+    if (!visible.empty() && host.accelerator_type.empty())
+      host.accelerator_type = visible.front().type;
+    for (const Accelerator& accelerator : visible) host.device_indices.push_back(accelerator.index);
+  }
+  return {};
+}
+
+Result<HostInventory> load_inventory(const RequestFlags& flags,
+                                     const LauncherEnvironment& environment) {
+  if (!flags.host_list.empty() && !flags.host_file.empty())
+    return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
+  if (!flags.host_list.empty()) return parse_host_list({"-H", flags.host_list});
+  if (!flags.host_file.empty()) return load_host_file(flags.host_file);
+  const auto from_environment = environment.find("TRAIN_HOSTFILE");
+  if (from_environment != environment.end() && !from_environment->second.empty()) {
+    auto inventory = load_host_file(from_environment->second);
+    if (!inventory) return tl::make_unexpected(with_context(inventory.error(), "$TRAIN_HOSTFILE"));
+    return inventory;
+  }
+  HostInventory inventory;
+  inventory.source = "this machine";
+  Host host;
+  host.name = host.address = "localhost";
+  inventory.hosts.push_back(host);
+  return inventory;
+}
+
+}  // namespace
+
+Result<Request> load_request(const RequestFlags& flags) {
+  Request request;
+  request.launcher_environment = launcher_environment();
+  auto experiment = load_experiment(flags, request.experiment_text);
+  auto inventory = load_inventory(flags, request.launcher_environment);
+  if (!experiment && !inventory) {
+    Error both = experiment.error();
+    const auto& more = inventory.error().diagnostics;
+    both.diagnostics.insert(both.diagnostics.end(), more.begin(), more.end());
+    return tl::make_unexpected(both);
+  }
+  if (!experiment) return tl::make_unexpected(experiment.error());
+  if (!inventory) return tl::make_unexpected(inventory.error());
+  if (auto completed = complete_local_hosts(*inventory, request.launcher_environment); !completed)
+    return tl::make_unexpected(completed.error());
+  auto user = resolve_environment(*experiment, request.launcher_environment);
+  if (!user) return tl::make_unexpected(user.error());
+  request.warnings = experiment->warnings;
+  request.warnings.insert(request.warnings.end(), inventory->warnings.begin(),
+                          inventory->warnings.end());
+  request.experiment = std::move(*experiment);
+  request.inventory = std::move(*inventory);
+  request.user_environment = std::move(*user);
+  return request;
+}
+
+}  // namespace train

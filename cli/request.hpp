@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config_schema/experiment_config.hpp"
+#include "config_schema/host_inventory.hpp"
+#include "launcher/plan.hpp"
+#include "launcher/rendezvous/environment.hpp"
+
+namespace train {
+
+/// What `launch` and `plan` are asked, as flags.
+struct RequestFlags {
+  std::string config;                         ///< path; empty: the command alone
+  std::string host_list;                      ///< -H
+  std::string host_file;                      ///< --hostfile
+  std::optional<int> slots;                   ///< -n
+  std::optional<std::uint64_t> global_batch;  ///< --batch
+  std::vector<std::string> settings;          ///< --set, in order
+  std::vector<std::string> command;           ///< after `--`
+};
+
+/// A request that was read and checked, before it is placed.
+struct Request {
+  ExperimentConfig experiment;
+  std::string experiment_text;  ///< the file as it was read; empty without one
+  HostInventory inventory;
+  std::vector<EnvironmentVariable> user_environment;  ///< with every value known
+  LauncherEnvironment launcher_environment;
+  std::vector<Diagnostic> warnings;  ///< of the experiment and of the hosts
+};
+
+/// Reads the files that the flags name, and this machine where no host is named. Errors of the
+/// experiment and of the hosts are both reported.
+Result<Request> load_request(const RequestFlags& flags);
+
+/// The contents of a regular file of at most 4 MiB, or of a pipe or terminal when `path` is "-":
+/// class `no_input` when it cannot be read, with what the user can do about it.
+Result<std::string> read_input(const std::string& path, std::string_view what);
+
+/// The environment of this process.
+LauncherEnvironment launcher_environment();
+
+}  // namespace train

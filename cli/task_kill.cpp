@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dirent.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "cli/commands.hpp"
+#include "cli/state_directory.hpp"
+#include "cli/talk.hpp"
+#include "launcher/run/run.hpp"
+
+namespace train {
+
+namespace {
+
+// A descriptor of the process that holds the task's lock, so that a signal can never reach another
+// process that has got its number since; -1 when this is not that process.
+int open_launcher(const TaskRecord& task, const std::string& lock_file) {
+  const auto pid = static_cast<pid_t>(task.launcher_pid);
+  struct stat lock {};
+  if (pid <= 0 || ::stat(lock_file.c_str(), &lock) != 0) return -1;
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (pidfd < 0) return -1;
+  const std::string directory = fmt::format("/proc/{}/fd", pid);
+  bool holds_lock = false;
+  if (DIR* descriptors = ::opendir(directory.c_str())) {
+    while (const dirent* entry = ::readdir(descriptors)) {
+      struct stat status {};
+      const std::string path = directory + "/" + entry->d_name;
+      holds_lock = holds_lock || (::stat(path.c_str(), &status) == 0 &&
+                                  status.st_dev == lock.st_dev && status.st_ino == lock.st_ino);
+    }
+    ::closedir(descriptors);
+  }
+  if (holds_lock) return pidfd;
+  ::close(pidfd);
+  return -1;
+}
+
+bool wait_for_end(int pidfd, std::chrono::milliseconds limit) {
+  pollfd ended{pidfd, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&ended, 1, static_cast<int>(limit.count()));
+  } while (ready < 0 && errno == EINTR);
+  return ready == 1;
+}
+
+}  // namespace
+
+ExitCode task_kill_command(const TaskKillFlags& flags) {
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  auto task = (*store)->find(flags.task);
+  if (!task) return report(task.error());
+  if (is_final(task->state)) {
+    talk(fmt::format("task {} has ended already: {}", task->id, to_string(task->state)));
+    return ExitCode();
+  }
+  const int launcher = open_launcher(*task, (*store)->lock_file(task->id));
+  if (launcher < 0)
+    return report(make_error(ErrorClass::no_input,
+                             fmt::format("the launcher of task {} is not a process that can be "
+                                         "reached from here",
+                                         task->id),
+                             "run this on the machine, and in the container, of its launcher"));
+  if (::syscall(SYS_pidfd_send_signal, launcher, SIGTERM, nullptr, 0) != 0) {
+    const Error error = make_error(ErrorClass::no_input,
+                                   fmt::format("the launcher of task {} cannot be signalled: {}",
+                                               task->id, std::strerror(errno)));
+    ::close(launcher);
+    return report(error);
+  }
+  const auto plan_grace = std::chrono::milliseconds(task->stop_grace_ms);
+  const bool ended = wait_for_end(launcher, plan_grace + Run::Timing().stop_slack * 2);
+  ::close(launcher);
+  if (!ended)
+    return report(make_error(
+        ErrorClass::busy, fmt::format("task {} was told to stop and has not ended yet", task->id),
+        fmt::format("train task kill {} once more kills its ranks without "
+                    "grace",
+                    task->id)));
+  task = (*store)->find(task->id);
+  if (!task) return report(task.error());
+  talk(fmt::format("task {}: {}", task->id, to_string(task->state)));
+  return ExitCode();
+}
+
+}  // namespace train

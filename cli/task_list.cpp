@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+#include "cli/state_directory.hpp"
+#include "cli/talk.hpp"
+#include "cli/task_table.hpp"
+#include "launcher/task/task_json.hpp"
+
+namespace train {
+
+namespace {
+
+std::string show(const std::vector<TaskRecord>& tasks, TaskListFlags::Format format) {
+  switch (format) {
+    case TaskListFlags::Format::json:
+      return tasks_to_json(tasks);
+    case TaskListFlags::Format::csv:
+      return tasks_to_csv(tasks, now_on_the_wall());
+    case TaskListFlags::Format::table:
+      break;
+  }
+  return tasks_to_table(tasks, now_on_the_wall());
+}
+
+}  // namespace
+
+ExitCode task_list_command(const TaskListFlags& flags) {
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  const auto tasks = (*store)->list(flags.all);
+  if (!tasks) return report(tasks.error());
+  answer(show(*tasks, flags.format));
+  return ExitCode();
+}
+
+ExitCode task_show_command(const TaskShowFlags& flags) {
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  const auto task = (*store)->find(flags.task);
+  if (!task) return report(task.error());
+  answer(flags.json ? task_to_json(*task) : task_to_text(*task, now_on_the_wall()));
+  return ExitCode();
+}
+
+}  // namespace train

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/task_table.hpp"
+
+#include <fmt/format.h>
+#include <sys/time.h>
+
+#include <array>
+#include <ctime>
+
+#include "launcher/hosts_summary.hpp"
+#include "launcher/output/line_splitter.hpp"
+#include "launcher/run/outcome.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t column_count = 10;
+using Row = std::array<std::string, column_count>;
+const Row heading = {"ID",    "NAME", "STATE",   "SLOTS",   "HOSTS",
+                     "RANKS", "USER", "STARTED", "ELAPSED", "RESTARTS"};
+
+std::vector<std::string> split_names(const std::string& names) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= names.size()) {
+    const std::size_t comma = std::min(names.find(',', begin), names.size());
+    parts.push_back(names.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
+}
+
+std::string local_time(UnixMillis instant) {
+  const std::time_t seconds = instant / 1000;
+  std::tm broken_down{};
+  ::localtime_r(&seconds, &broken_down);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &broken_down);
+  return text;
+}
+
+UnixMillis elapsed(const TaskRecord& task, UnixMillis now) {
+  return std::max<UnixMillis>(0, task.ended.value_or(now) - task.started.value_or(task.created));
+}
+
+Row row_of(const TaskRecord& task, UnixMillis now) {
+  return {task.id,
+          for_terminal(task.name),
+          std::string(to_string(task.state)),
+          task.slots,
+          for_terminal(fold_names(split_names(task.hosts))),
+          std::to_string(task.world_size),
+          for_terminal(task.user),
+          task.started ? local_time(*task.started) : "-",
+          format_duration(elapsed(task, now)),
+          std::to_string(task.restarts)};
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string how_ended(const RankRecord& rank) {
+  std::string text = "-";
+  if (rank.exit_code) text = fmt::format("exit {}", *rank.exit_code);
+  if (rank.signal) text = signal_name(*rank.signal);
+  return rank.stopped ? text + " (stopped by train)" : text;
+}
+
+}  // namespace
+
+UnixMillis now_on_the_wall() {
+  timeval time{};
+  ::gettimeofday(&time, nullptr);
+  return UnixMillis{time.tv_sec} * 1000 + time.tv_usec / 1000;
+}
+
+std::string format_duration(UnixMillis duration) {
+  const UnixMillis seconds = duration / 1000;
+  if (seconds < 60) return fmt::format("{}.{}s", seconds, duration % 1000 / 100);
+  if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+  if (seconds < 86'400) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
+  return fmt::format("{}d{:02}h", seconds / 86'400, seconds / 3600 % 24);
+}
+
+std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now) {
+  std::vector<Row> rows = {heading};
+  for (const TaskRecord& task : tasks) rows.push_back(row_of(task, now));
+  std::array<std::size_t, column_count> widths{};
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < column_count; ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < column_count; ++i)
+      line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now) {
+  std::string text;
+  for (const std::string& name : heading) text += (text.empty() ? "" : ",") + name;
+  text += "\r\n";
+  for (const TaskRecord& task : tasks) {
+    Row row = row_of(task, now);
+    row[4] = task.hosts;
+    row[7] = task.started ? std::to_string(*task.started) : "";
+    row[8] = std::to_string(elapsed(task, now));
+    std::string line;
+    for (const std::string& field : row) line += (line.empty() ? "" : ",") + csv_field(field);
+    text += line + "\r\n";
+  }
+  return text;
+}
+
+std::string task_to_text(const TaskRecord& task, UnixMillis now) {
+  std::string text = fmt::format(
+      "task       {}\nname       {}\nstate      {}\nslots      {}\nhosts      {}\nranks      {}\n"
+      "user       {}\ncreated    {}\nstarted    {}\nelapsed    {}\n",
+      task.id, for_terminal(task.name), to_string(task.state), task.slots,
+      for_terminal(fold_names(split_names(task.hosts))), task.world_size, for_terminal(task.user),
+      local_time(task.created), task.started ? local_time(*task.started) : "-",
+      format_duration(elapsed(task, now)));
+  if (task.exit_code) text += fmt::format("exit code  {}\n", *task.exit_code);
+  if (!task.cause.empty())
+    text += fmt::format("cause      {}: {}\n", task.error_class, for_terminal(task.cause));
+  text += fmt::format("directory  {}\nlogs       {}\n\n", for_terminal(task.working_directory),
+                      task.log_directory);
+  text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", "RANK", "HOST", "SLOTS", "ENDED");
+  for (const RankRecord& rank : task.ranks)
+    text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", rank.rank, for_terminal(rank.host),
+                        rank.slots.empty() ? "-" : rank.slots, how_ended(rank));
+  return text;
+}
+
+}  // namespace train

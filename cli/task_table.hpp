@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/task/task_record.hpp"
+
+namespace train {
+
+/// Tasks as a table with a heading, one row each; control characters of names are escaped.
+std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now);
+
+/// The same columns as RFC 4180 CSV with a heading; times are milliseconds since the Unix epoch.
+std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now);
+
+/// One task for people: what, where, how it went, each rank.
+std::string task_to_text(const TaskRecord& task, UnixMillis now);
+
+/// "12.3s", "4m05s", "2h03m", "3d04h".
+std::string format_duration(UnixMillis duration);
+
+/// The wall clock, for `now`.
+UnixMillis now_on_the_wall();
+
+}  // namespace train

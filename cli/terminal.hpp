@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace train {
+
+/// Writes to stdout and stderr from a thread of its own, in order, so that a terminal that does not
+/// read (Ctrl-S, a slow pager) never stops the event loop. What is queued is bounded by its owner,
+/// who stops acknowledging output while it is `full`.
+class Terminal {
+ public:
+  enum class Stream { out, err };
+  static constexpr std::size_t capacity = 8u << 20;
+
+  /// `on_room` is called, from the writing thread, when a full queue has been written out.
+  explicit Terminal(std::function<void()> on_room);
+  /// Writes what is queued, then ends.
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  void write(Stream stream, std::string text);
+  bool full() const;
+  /// Waits until everything queued so far has been written.
+  void flush();
+  /// stdout or stderr was closed by its reader; what was meant for it has been dropped since.
+  bool closed(Stream stream) const;
+
+ private:
+  struct Piece {
+    Stream stream;
+    std::string text;
+  };
+  void work();
+  void write_out(const std::vector<Piece>& pieces);
+
+  std::function<void()> on_room_;
+  mutable std::mutex mutex_;
+  std::condition_variable wanted_;
+  std::condition_variable written_;
+  std::vector<Piece> queue_;
+  std::size_t queued_bytes_ = 0;
+  bool busy_ = false;
+  bool was_full_ = false;
+  bool ending_ = false;
+  bool closed_[2] = {false, false};
+  std::thread thread_;
+};
+
+}  // namespace train

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "backends/event_loop/loop.hpp"
+#include "launcher/plan.hpp"
+#include "launcher/ports/transport.hpp"
+
+namespace train {
+
+/// Reaches each host the way its `transport` says: this machine by a child process, all others by
+/// SSH.
+class HostTransports final : public Transport {
+ public:
+  /// For the hosts of this trial; the SSH side is only made when one of them needs it. Errors are
+  /// those of `default_ssh_options`.
+  static Result<std::unique_ptr<HostTransports>> make(Loop& loop, const Trial& trial);
+
+  std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+                                 LinkEvents events) override;
+
+ private:
+  std::unique_ptr<Transport> local_;
+  std::unique_ptr<Transport> ssh_;
+};
+
+}  // namespace train

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// Faults of one input that are kept; the others are counted.
+inline constexpr std::size_t max_faults = 1000;
+
+/// What was found wrong, or worth a warning, while an input was read.
+class Diagnostics {
+ public:
+  void error(Place place, std::string key, std::string message, std::string hint = {});
+  void warn(Place place, std::string key, std::string message, std::string hint = {});
+
+  bool has_errors() const { return !errors_.empty(); }
+  /// Whether so much is wrong that reading on tells nobody anything.
+  bool is_full() const { return errors_.size() >= max_faults; }
+
+  /// All errors by line; those of other sources (flags) after those of `main_source`. What an alias
+  /// made appear twice is said once. Call only when there are errors.
+  Error take_error(ErrorClass error_class, const std::string& main_source);
+  /// All warnings, in the same order.
+  std::vector<Diagnostic> take_warnings(const std::string& main_source);
+
+ private:
+  std::vector<Diagnostic> errors_;
+  std::vector<Diagnostic> warnings_;
+  std::size_t left_out_ = 0;
+};
+
+}  // namespace train

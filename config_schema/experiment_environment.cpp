@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/experiment_environment.hpp"
+
+#include <fmt/format.h>
+
+namespace train {
+
+namespace {
+
+constexpr const char* list_path = "environment.environment_variables";
+
+bool is_device(std::string_view key) {
+  return key == "cpu" || key == "cuda" || key == "gpu" || key == "rocm";
+}
+
+// Checks a variable's name and value; says what is wrong with them.
+bool check_variable(const EnvironmentVariable& variable, const std::string& path,
+                    Diagnostics& diagnostics) {
+  if (!is_variable_name(variable.name)) {
+    diagnostics.error(variable.place, path,
+                      fmt::format("'{}' cannot be the name of a variable", variable.name));
+    return false;
+  }
+  if (variable.value && variable.value->find('\0') != std::string::npos) {
+    diagnostics.error(variable.place, path,
+                      fmt::format("the value of '{}' holds a zero byte", variable.name));
+    return false;
+  }
+  return true;
+}
+
+std::vector<EnvironmentVariable> read_list(const YamlNode& list, Diagnostics& diagnostics) {
+  std::vector<EnvironmentVariable> variables;
+  for (const YamlNodePtr& item : list.items) {
+    const Place place = place_of(item->mark);
+    const std::size_t equals = item->text.find('=');
+    if (item->kind != YamlKind::string || equals == std::string::npos) {
+      diagnostics.error(
+          place, list_path,
+          fmt::format("'{}' must hold NAME=VALUE, not {}", list_path, describe(*item)),
+          "for a value of the launcher's environment write "
+          "'environment: {variables: {NAME: null}}'");
+      continue;
+    }
+    EnvironmentVariable variable{item->text.substr(0, equals), item->text.substr(equals + 1),
+                                 place};
+    if (check_variable(variable, list_path, diagnostics)) variables.push_back(std::move(variable));
+  }
+  return variables;
+}
+
+std::vector<EnvironmentVariable> read_any(const YamlNode& node, const Place& place,
+                                          const std::string& path, Diagnostics& diagnostics) {
+  if (node.is_null()) return {};
+  if (node.kind == YamlKind::sequence) return read_list(node, diagnostics);
+  if (node.kind == YamlKind::mapping) return read_variables(node, path, diagnostics);
+  diagnostics.error(
+      place, path,
+      fmt::format("'{}' must be a list of NAME=VALUE or a mapping, not {}", path, describe(node)));
+  return {};
+}
+
+std::vector<EnvironmentVariable> read_by_device(const YamlNode& mapping, bool has_slots,
+                                                Diagnostics& diagnostics) {
+  std::vector<EnvironmentVariable> chosen;
+  for (const YamlEntry& entry : mapping.entries) {
+    const std::string path = fmt::format("{}.{}", list_path, entry.key);
+    auto variables = read_any(*entry.value, value_place(entry), path, diagnostics);
+    const bool is_chosen =
+        has_slots ? entry.key == "cuda" || entry.key == "gpu" : entry.key == "cpu";
+    if (is_chosen) chosen.insert(chosen.end(), variables.begin(), variables.end());
+  }
+  return chosen;
+}
+
+bool is_by_device(const YamlNode& node) {
+  if (node.kind != YamlKind::mapping || node.entries.empty()) return false;
+  for (const YamlEntry& entry : node.entries)
+    if (!is_device(entry.key) || (entry.value->is_scalar() && !entry.value->is_null()))
+      return false;
+  return true;
+}
+
+// The later of two in a list counts, as in Determined; two keys that disagree are an error.
+void add_variable(std::vector<EnvironmentVariable>& variables, EnvironmentVariable variable,
+                  bool is_other_key, Diagnostics& diagnostics) {
+  for (EnvironmentVariable& known : variables) {
+    if (known.name != variable.name) continue;
+    if (known.value == variable.value) return;
+    if (is_other_key)
+      diagnostics.error(
+          variable.place, "environment",
+          fmt::format("'{}' has another value on line {}", variable.name, known.place.line),
+          "keep one of the two");
+    else
+      diagnostics.warn(variable.place, "environment",
+                       fmt::format("'{}' was set on line {} already; this value counts",
+                                   variable.name, known.place.line));
+    known = std::move(variable);
+    return;
+  }
+  variables.push_back(std::move(variable));
+}
+
+}  // namespace
+
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && name.find('=') == name.npos && name.find('\0') == name.npos;
+}
+
+std::vector<EnvironmentVariable> read_variables(const YamlNode& mapping, const std::string& path,
+                                                Diagnostics& diagnostics) {
+  std::vector<EnvironmentVariable> variables;
+  for (const YamlEntry& entry : mapping.entries) {
+    const Place place = place_of(entry.mark);
+    if (!entry.value->is_scalar()) {
+      diagnostics.error(value_place(entry), path + "." + entry.key,
+                        fmt::format("the variable '{}' must be a single value, not {}", entry.key,
+                                    describe(*entry.value)));
+      continue;
+    }
+    EnvironmentVariable variable{entry.key, std::nullopt, place};
+    if (!entry.value->is_null()) variable.value = entry.value->text;
+    if (check_variable(variable, path + "." + entry.key, diagnostics))
+      variables.push_back(std::move(variable));
+  }
+  return variables;
+}
+
+void read_environment(const FieldReader& fields, Diagnostics& diagnostics,
+                      ExperimentConfig& config) {
+  if (const GivenValue* given = fields.given(list_path)) {
+    const YamlNode& node = *given->node;
+    auto variables = is_by_device(node) ? read_by_device(node, !config.slots.is_zero(), diagnostics)
+                                        : read_any(node, given->place, list_path, diagnostics);
+    for (EnvironmentVariable& variable : variables)
+      add_variable(config.environment, std::move(variable), false, diagnostics);
+  }
+  if (const GivenValue* given = fields.given("environment.variables"))
+    for (EnvironmentVariable& variable :
+         read_variables(*given->node, "environment.variables", diagnostics))
+      add_variable(config.environment, std::move(variable), true, diagnostics);
+}
+
+}  // namespace train

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "config_schema/diagnostics.hpp"
+#include "config_schema/host_inventory.hpp"
+
+namespace train {
+
+/// Collects the hosts of one input in order. A host named twice is an error that names both lines.
+class HostCollection {
+ public:
+  explicit HostCollection(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  void add(Host host);
+  /// How many more hosts may be added.
+  std::size_t room() const;
+  std::vector<Host> take() { return std::move(hosts_); }
+
+ private:
+  Diagnostics& diagnostics_;
+  std::vector<Host> hosts_;
+  std::unordered_map<std::string, std::size_t> known_;  ///< name to index
+};
+
+/// The hosts of a YAML inventory.
+std::vector<Host> read_yaml_hosts(const SourceText& source, Diagnostics& diagnostics);
+
+/// The hosts of a hostfile in DeepSpeed's, Open MPI's or Hydra's form, or plain names; `text` is
+/// normalized.
+std::vector<Host> read_line_hosts(const SourceText& source, Diagnostics& diagnostics);
+
+}  // namespace train

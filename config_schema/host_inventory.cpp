@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/host_inventory.hpp"
+
+#include <fmt/format.h>
+
+#include "config_schema/host_collection.hpp"
+#include "config_schema/host_line.hpp"
+#include "config_schema/text.hpp"
+#include "config_schema/yaml_document.hpp"
+
+namespace train {
+
+namespace {
+
+Place whole(const SourceText& source) { return {source.name, 0, 0, {}}; }
+
+tl::unexpected<Error> refuse(Place place, std::string message, std::string hint) {
+  Diagnostics diagnostics;
+  diagnostics.error(place, {}, std::move(message), std::move(hint));
+  return tl::make_unexpected(diagnostics.take_error(ErrorClass::hosts, place.source));
+}
+
+bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '"' || c == '\'';
+}
+
+// The first line that is neither blank nor a comment decides. "n1:8" is a host with 8 slots, but
+// "hosts:" and "hosts: [" are keys.
+bool looks_like_yaml(std::string_view text) {
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view content = trim(line.substr(0, line.find('#')));
+    if (content.empty()) continue;
+    const char first = content.front();
+    if (first == '{' || first == '%' || content.substr(0, 3) == "---") return true;
+    if (content == "-" || content.substr(0, 2) == "- ") return true;
+    std::size_t end = 0;
+    while (end < content.size() && is_word_char(content[end])) ++end;
+    while (end > 0 && end < content.size() && content[end] == ' ') ++end;
+    if (end == 0 || end >= content.size() || content[end] != ':') return false;
+    return end + 1 == content.size() || content[end + 1] == ' ';
+  }
+  return false;
+}
+
+Result<HostInventory> finish(const SourceText& source, std::vector<Host> hosts,
+                             Diagnostics& diagnostics) {
+  if (diagnostics.has_errors())
+    return tl::make_unexpected(diagnostics.take_error(ErrorClass::hosts, source.name));
+  if (hosts.empty())
+    return refuse(whole(source), "no hosts in it",
+                  "write one host a line, such as 'node01 slots=8'");
+  return HostInventory{source.name, std::move(hosts), diagnostics.take_warnings(source.name)};
+}
+
+}  // namespace
+
+std::string_view to_string(TransportKind transport) {
+  switch (transport) {
+    case TransportKind::automatic:
+      return "auto";
+    case TransportKind::local:
+      return "local";
+    case TransportKind::ssh:
+      return "ssh";
+  }
+  return "auto";
+}
+
+void HostCollection::add(Host host) {
+  const auto [known, is_new] = known_.emplace(host.name, hosts_.size());
+  if (is_new) {
+    hosts_.push_back(std::move(host));
+    return;
+  }
+  const Place& first = hosts_[known->second].place;
+  const std::string message =
+      first.line == host.place.line
+          ? fmt::format("host '{}' is named twice; first at column {}", host.name, first.column)
+          : fmt::format("host '{}' on line {} is named twice; first on line {}", host.name,
+                        host.place.line, first.line);
+  diagnostics_.error(host.place, "name", message, "remove one of the two");
+}
+
+std::size_t HostCollection::room() const { return max_hosts - hosts_.size(); }
+
+Result<HostInventory> parse_hosts(const SourceText& source) {
+  if (source.text.size() > max_yaml_bytes)
+    return refuse(
+        whole(source),
+        fmt::format("{} bytes are more than the {} allowed", source.text.size(), max_yaml_bytes),
+        "is this the right file?");
+  if (const auto trouble = find_no_text(source.text)) {
+    Place place = whole(source);
+    place.line = trouble->line;
+    return refuse(place, fmt::format("this is no hosts file: it holds {}", trouble->reason),
+                  "is this the right file? It must be UTF-8 text");
+  }
+  const SourceText text{source.name, normalize_text(source.text)};
+  Diagnostics diagnostics;
+  auto hosts = looks_like_yaml(text.text) ? read_yaml_hosts(text, diagnostics)
+                                          : read_line_hosts(text, diagnostics);
+  return finish(text, std::move(hosts), diagnostics);
+}
+
+Result<HostInventory> parse_host_list(const SourceText& source) {
+  const std::string& text = source.text;
+  const auto place_at = [&](std::size_t offset) {
+    const std::string& shown = text.size() <= max_shown_line ? text : std::string();
+    return Place{source.name, 1, column_of(text, offset), shown};
+  };
+  if (const auto trouble = find_no_text(text))
+    return refuse(whole(source), fmt::format("the list holds {}", trouble->reason),
+                  "write hosts as node[01-04]:8,gpu-b:4");
+  const auto parts = split_host_list(text);
+  if (!parts)
+    return refuse(place_at(parts.error().offset), parts.error().message, parts.error().hint);
+  Diagnostics diagnostics;
+  HostCollection hosts(diagnostics);
+  for (const HostListPart& part : *parts) {
+    const auto item = read_host_item(part.text, hosts.room());
+    if (!item) {
+      diagnostics.error(place_at(part.offset + item.error().offset), {}, item.error().message,
+                        item.error().hint);
+      continue;
+    }
+    for (const std::string& name : item->names) {
+      Host host;
+      host.name = name;
+      host.address = name;
+      host.user = item->user;
+      host.slots = item->slots;
+      host.place = place_at(part.offset);
+      hosts.add(std::move(host));
+    }
+  }
+  return finish(source, hosts.take(), diagnostics);
+}
+
+}  // namespace train

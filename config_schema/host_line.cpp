@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/host_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace train {
+
+namespace {
+
+tl::unexpected<HostSetError> refuse(std::size_t offset, std::string message,
+                                    std::string hint = {}) {
+  return tl::make_unexpected(HostSetError{offset, std::move(message), std::move(hint)});
+}
+
+bool is_user_char(char c) {
+  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return is_letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '\\' ||
+         c == '+' || c == '$';
+}
+
+tl::expected<std::string, HostSetError> read_user(std::string_view text) {
+  if (text.empty()) return refuse(0, "the user before '@' is missing", "write user@host or host");
+  const bool is_plain = std::all_of(text.begin(), text.end(), is_user_char);
+  if (!is_plain || text.front() == '-')
+    return refuse(0, fmt::format("'{}' is no user's name", text), "write user@host or host");
+  return std::string(text);
+}
+
+bool is_address(std::string_view text) {
+  const std::string_view address = text.substr(0, text.find('%'));
+  const std::string_view allowed = "0123456789abcdefABCDEF:.";
+  return std::count(address.begin(), address.end(), ':') >= 2 &&
+         address.find_first_not_of(allowed) == address.npos &&
+         text.find_first_of(" []@") == text.npos;
+}
+
+// The name or set of an item, and where the rest (":slots") begins.
+struct NamePart {
+  std::vector<std::string> names;
+  std::size_t end = 0;
+};
+
+tl::expected<NamePart, HostSetError> read_names(std::string_view text, std::size_t limit) {
+  const std::size_t close = text.find(']');
+  const bool is_bracketed = !text.empty() && text.front() == '[' && close != text.npos &&
+                            text.substr(1, close - 1).find(':') != text.npos;
+  if (is_bracketed) {
+    const std::string_view address = text.substr(1, close - 1);
+    if (!is_address(address)) return refuse(1, fmt::format("'{}' is no IPv6 address", address));
+    if (limit == 0) return refuse(0, fmt::format("more than {} hosts", max_hosts));
+    return NamePart{{std::string(address)}, close + 1};
+  }
+  if (std::count(text.begin(), text.end(), ':') > 1)
+    return refuse(0, fmt::format("'{}' has more than one ':'", text),
+                  "write IPv6 addresses in brackets: [::1] or [::1]:8");
+  const std::size_t end = std::min(text.find(':'), text.size());
+  auto names = expand_host_pattern(text.substr(0, end), limit);
+  if (!names) return tl::make_unexpected(names.error());
+  return NamePart{std::move(*names), end};
+}
+
+}  // namespace
+
+tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t offset) {
+  constexpr int most = 65'536;
+  int slots = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slots);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (is_number && slots >= 1 && slots <= most) return slots;
+  return refuse(offset,
+                fmt::format("slots must be a whole number from 1 to {}, not '{}'", most, text),
+                "leave a host without slots out");
+}
+
+tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit) {
+  HostItem item;
+  std::size_t begin = 0;
+  if (const std::size_t at = text.find('@'); at != text.npos) {
+    const auto user = read_user(text.substr(0, at));
+    if (!user) return tl::make_unexpected(user.error());
+    item.user = *user;
+    begin = at + 1;
+  }
+  auto part = read_names(text.substr(begin), limit);
+  if (!part) {
+    part.error().offset += begin;
+    return tl::make_unexpected(part.error());
+  }
+  item.names = std::move(part->names);
+  const std::size_t rest = begin + part->end;
+  if (rest == text.size()) return item;
+  if (text[rest] != ':')
+    return refuse(rest, fmt::format("'{}' is not understood", text.substr(rest)),
+                  "write the number of slots as host:8");
+  const auto slots = read_slots(text.substr(rest + 1), rest + 1);
+  if (!slots) return tl::make_unexpected(slots.error());
+  item.slots = *slots;
+  return item;
+}
+
+}  // namespace train

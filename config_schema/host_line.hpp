@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config_schema/host_set.hpp"
+
+namespace train {
+
+/// What one item of a host list names: `user@node[01-04]:8`.
+struct HostItem {
+  std::string user;
+  std::vector<std::string> names;
+  std::optional<int> slots;
+};
+
+/// Reads `[user@]set[:slots]`, with IPv6 addresses in brackets (`[::1]:8`). At most `limit` names.
+tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit);
+
+/// Reads a number of slots, 1 to 65,536.
+tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t offset);
+
+}  // namespace train

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace train {
+
+/// A host set is expanded only when it has no more hosts than this.
+inline constexpr std::size_t max_hosts = 65'536;
+
+/// What is wrong with a host set, and the byte of it where that is.
+struct HostSetError {
+  std::size_t offset = 0;
+  std::string message;
+  std::string hint;
+
+  bool operator==(const HostSetError&) const = default;
+};
+
+/// One part of a host list between commas, and the byte where it begins.
+struct HostListPart {
+  std::string_view text;
+  std::size_t offset = 0;
+};
+
+/// Splits at commas outside brackets; blanks around parts are left out. `a1,,b2`, a comma at either
+/// end and an empty list are errors.
+tl::expected<std::vector<HostListPart>, HostSetError> split_host_list(std::string_view list);
+
+/// Expands one part of a host list, without user and slots: ClusterShell's grammar
+/// (`node[01-03,20]`, `n[0-8/2]`, `n[1-2]r[0-1]-ib`) with Slurm's adjacent brackets
+/// (`n[1-2][3-4]`). The last bracket varies fastest; numbers stay in the order in which they were
+/// written. Leading zeros count:
+/// `[001-003]` are three digits wide. At most `limit` names, counted before any is made.
+tl::expected<std::vector<std::string>, HostSetError> expand_host_pattern(
+    std::string_view pattern, std::size_t limit = max_hosts);
+
+/// Expands a whole list such as `node[01-04],gpu-b`.
+tl::expected<std::vector<std::string>, HostSetError> expand_host_set(std::string_view list,
+                                                                     std::size_t limit = max_hosts);
+
+/// Folds names into a short host set, in order, so that expanding it gives the names back:
+/// `node[01-16],gpu-b`.
+std::string fold_hosts(const std::vector<std::string>& names);
+
+}  // namespace train

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "config_schema/amounts.hpp"
+#include "config_schema/experiment_environment.hpp"
+#include "config_schema/field_reader.hpp"
+#include "config_schema/host_collection.hpp"
+#include "config_schema/host_line.hpp"
+#include "config_schema/text.hpp"
+#include "config_schema/yaml_document.hpp"
+
+namespace train {
+
+namespace {
+
+TransportKind transport_of(const std::string& word) {
+  if (word == "local") return TransportKind::local;
+  if (word == "ssh") return TransportKind::ssh;
+  return TransportKind::automatic;
+}
+
+// Reads the keys of one host, or of `defaults:`, over what `host` says already.
+class HostKeys {
+ public:
+  HostKeys(std::string prefix, Diagnostics& diagnostics)
+      : prefix_(std::move(prefix)),
+        diagnostics_(diagnostics),
+        fields_(host_fields(), diagnostics, prefix_) {}
+
+  void read(const YamlNode& mapping, Host& host) {
+    fields_.read(mapping);
+    read_text("address", host.address);
+    read_text("user", host.user);
+    read_text("identity_file", host.identity_file);
+    read_text("accelerator_type", host.accelerator_type);
+    read_text("pool", host.pool);
+    read_text("interface", host.interface);
+    if (const auto port = fields_.integer("port")) host.port = static_cast<int>(*port);
+    if (const auto slots = fields_.integer("slots")) host.slots = static_cast<int>(*slots);
+    if (fields_.given("transport")) host.transport = transport_of(fields_.text("transport"));
+    read_weight(host);
+    read_resources(host);
+    read_labels(host);
+    read_env(host);
+    check_slots(host);
+  }
+
+  const FieldReader& fields() const { return fields_; }
+
+ private:
+  std::string key(const char* name) const { return prefix_ + name; }
+
+  void report(const Place& place, const char* name, std::string message, std::string hint = {}) {
+    diagnostics_.error(place, key(name), std::move(message), std::move(hint));
+  }
+
+  void read_text(const char* name, std::string& target) {
+    const GivenValue* given = fields_.given(name);
+    if (!given) return;
+    const std::string& text = given->node->text;
+    const bool is_word = std::string_view(name) != "identity_file";
+    if (text.empty() || text.find('\0') != text.npos || (is_word && text.front() == '-') ||
+        (is_word && text.find_first_of(" \t\n") != text.npos))
+      return report(given->place, name, fmt::format("'{}' cannot be '{}'", key(name), text));
+    target = text;
+  }
+
+  void read_weight(Host& host) {
+    const GivenValue* given = fields_.given("weight");
+    if (!given) return;
+    constexpr double most = 1e6;
+    if (!(given->node->real > 0 && given->node->real <= most))
+      return report(given->place, "weight",
+                    fmt::format("'{}' must be above 0 and at most 1000000, not {}", key("weight"),
+                                given->node->text));
+    host.weight = given->node->real;
+  }
+
+  void read_resources(Host& host) {
+    const GivenValue* given = fields_.given("resources");
+    if (!given) return;
+    const Amounts amounts = read_amounts(*given->node, key("resources"), diagnostics_);
+    if (amounts.cpu) host.cpus = amounts.cpu->quantity;
+    if (amounts.memory) host.memory = amounts.memory;
+    for (const auto& [name, quantity] : amounts.custom) host.custom[name] = quantity;
+    if (amounts.tpu && !amounts.tpu->quantity.is_zero())
+      report(amounts.tpu->place, "resources.TPU", "TPUs are not there yet in this version of train",
+             "declare GPU or CPU");
+    if (!amounts.gpu) return;
+    const Quantity gpus = amounts.gpu->quantity;
+    constexpr int most = 65'536;
+    if (!gpus.is_whole() || gpus > Quantity::of(most))
+      return report(amounts.gpu->place, "resources.GPU",
+                    fmt::format("'{}' must be a whole number up to {}, not {}",
+                                key("resources.GPU"), most, to_string(gpus)));
+    host.accelerators = static_cast<int>(gpus.whole());
+  }
+
+  void read_labels(Host& host) {
+    const GivenValue* given = fields_.given("labels");
+    if (!given) return;
+    for (const YamlEntry& entry : given->node->entries) {
+      if (!entry.value->is_scalar())
+        report(value_place(entry), "labels",
+               fmt::format("the label '{}' must be a single value, not {}", entry.key,
+                           describe(*entry.value)));
+      else if (!entry.value->is_null())
+        host.labels[entry.key] = entry.value->text;
+    }
+  }
+
+  void read_env(Host& host) {
+    const GivenValue* given = fields_.given("env");
+    if (!given) return;
+    for (const EnvironmentVariable& variable :
+         read_variables(*given->node, key("env"), diagnostics_)) {
+      if (!variable.value)
+        report(variable.place, "env",
+               fmt::format("the variable '{}' of a host needs a value", variable.name),
+               "take values from the launcher in the experiment's 'environment.variables'");
+      else
+        host.env[variable.name] = *variable.value;
+    }
+  }
+
+  void check_slots(const Host& host) {
+    const GivenValue* given = fields_.given("slots");
+    if (!given || !host.accelerators || *host.accelerators == 0) return;
+    if (*host.slots > *host.accelerators)
+      report(
+          given->place, "slots",
+          fmt::format("{} slots are more than the host's {} GPUs", *host.slots, *host.accelerators),
+          "a slot is one GPU there");
+  }
+
+  std::string prefix_;
+  Diagnostics& diagnostics_;
+  FieldReader fields_;
+};
+
+class InventoryReader {
+ public:
+  InventoryReader(Diagnostics& diagnostics) : diagnostics_(diagnostics), hosts_(diagnostics) {}
+
+  std::vector<Host> read(const YamlNode& root) {
+    FieldReader top(inventory_fields(), diagnostics_);
+    top.read(root);
+    read_defaults(top);
+    const YamlEntry* hosts = root.find("hosts");
+    if (!hosts) {
+      diagnostics_.error(place_of(root.mark), "hosts", "'hosts' is missing",
+                         "write 'hosts:' with one '- name: ...' for each host");
+    } else if (const GivenValue* given = top.given("hosts")) {
+      int index = 0;
+      for (const YamlNodePtr& item : given->node->items) read_item(*item, index++);
+    }
+    return hosts_.take();
+  }
+
+ private:
+  void read_defaults(const FieldReader& top) {
+    const GivenValue* given = top.given("defaults");
+    if (!given) return;
+    if (given->node->kind != YamlKind::mapping) {
+      diagnostics_.error(
+          given->place, "defaults",
+          fmt::format("'defaults' must be a mapping, not {}", describe(*given->node)));
+      return;
+    }
+    for (const char* own : {"name", "address"})
+      if (const YamlEntry* entry = given->node->find(own))
+        diagnostics_.error(place_of(entry->mark), fmt::format("defaults.{}", own),
+                           fmt::format("'{}' is each host's own", own), "write it under 'hosts'");
+    HostKeys("defaults.", diagnostics_).read(*given->node, defaults_);
+  }
+
+  void read_item(const YamlNode& item, int index) {
+    const Place place = place_of(item.mark);
+    const std::string path = fmt::format("hosts[{}]", index);
+    if (item.kind == YamlKind::string) return read_short(item, place, path);
+    if (item.kind != YamlKind::mapping) {
+      diagnostics_.error(place, path,
+                         fmt::format("a host is a mapping or a name, not {}", describe(item)),
+                         "write '- name: node01'");
+      return;
+    }
+    Host host = defaults_;
+    host.address.clear();
+    HostKeys keys(path + ".", diagnostics_);
+    keys.read(item, host);
+    const YamlEntry* name = item.find("name");
+    if (!name || name->value->is_null()) {
+      diagnostics_.error(place, path + ".name", "a host without a name", "write '- name: node01'");
+      return;
+    }
+    const GivenValue* given = keys.fields().given("name");
+    if (given) add(*given->node, given->place, path, std::move(host), false);
+  }
+
+  // `- node[01-04]:8`
+  void read_short(const YamlNode& item, const Place& place, const std::string& path) {
+    Host host = defaults_;
+    host.address.clear();
+    add(item, place, path, std::move(host), true);
+  }
+
+  void add(const YamlNode& node, Place place, const std::string& path, Host host, bool is_short) {
+    const std::string& text = node.text;
+    const bool is_address = !text.empty() && text.front() != '[' && text.find(':') != text.npos;
+    const auto item =
+        read_host_item(is_address && !is_short ? "[" + text + "]" : text, hosts_.room());
+    if (!item) {
+      // Quoted and folded text does not stand byte for byte in the file.
+      if (place.text.find(text) != std::string::npos)
+        place.column += static_cast<int>(std::min(item.error().offset, text.size()));
+      diagnostics_.error(place, path + ".name", item.error().message, item.error().hint);
+      return;
+    }
+    if (item->slots && !is_short) {
+      diagnostics_.error(place, path + ".name", fmt::format("'{}' is no host's name", text),
+                         "write 'slots' as a key");
+      return;
+    }
+    if (item->slots) host.slots = item->slots;
+    if (!item->user.empty()) host.user = item->user;
+    if (item->names.size() > 1 && !host.address.empty()) {
+      diagnostics_.error(
+          place, path + ".address",
+          fmt::format("one address for the {} hosts of '{}'", item->names.size(), text),
+          "write these hosts one by one");
+      return;
+    }
+    host.place = place;
+    for (const std::string& name : item->names) {
+      Host named = host;
+      named.name = name;
+      if (named.address.empty()) named.address = name;
+      hosts_.add(std::move(named));
+    }
+  }
+
+  Diagnostics& diagnostics_;
+  HostCollection hosts_;
+  Host defaults_;
+};
+
+}  // namespace
+
+std::vector<Host> read_yaml_hosts(const SourceText& source, Diagnostics& diagnostics) {
+  const auto root = read_yaml(source, ErrorClass::hosts);
+  if (!root) {
+    for (const Diagnostic& found : root.error().diagnostics)
+      diagnostics.error(found.place, found.key, found.message, found.hint);
+    return {};
+  }
+  if ((*root)->kind != YamlKind::mapping) {
+    diagnostics.error(
+        place_of((*root)->mark), {},
+        fmt::format("a hosts file in YAML is a mapping with 'hosts', not {}", describe(**root)),
+        "write 'hosts:' above the list");
+    return {};
+  }
+  return InventoryReader(diagnostics).read(**root);
+}
+
+}  // namespace train

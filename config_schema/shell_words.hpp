@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace train {
+
+/// A word of a shell line, without its quotes, and where it stands.
+struct ShellWord {
+  std::string text;
+  std::size_t begin = 0;  ///< byte offset of its first character, quotes included
+};
+
+/// The simple commands of a shell line, each a list of words: split at `;`, `&`, `|`, parentheses
+/// and line ends outside quotes, without comments and leading `NAME=value` assignments. This is
+/// enough to see which programs a line runs; nothing is expanded.
+std::vector<std::vector<ShellWord>> shell_commands(std::string_view line);
+
+}  // namespace train

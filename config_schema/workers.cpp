@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/workers.hpp"
+
+#include <fmt/format.h>
+
+#include "config_schema/amounts.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::int64_t most_workers = 1'000'000;
+
+// What the user said about workers, in either vocabulary.
+struct Request {
+  const GivenValue* slots = nullptr;    // slots_per_trial, -n
+  const GivenValue* workers = nullptr;  // num_workers
+  const GivenValue* amounts_given = nullptr;
+  Amounts amounts;
+  bool is_ray = false;  // num_workers or scaling_config, and no slots_per_trial
+  bool use_gpu = false;
+};
+
+std::string path_of(const GivenValue& value) { return std::string(value.field->path); }
+
+Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
+  Request request;
+  request.slots = fields.given("resources.slots_per_trial");
+  request.workers = fields.given("resources.num_workers");
+  request.amounts_given = fields.given("resources.resources_per_worker");
+  if (request.amounts_given)
+    request.amounts =
+        read_amounts(*request.amounts_given->node, path_of(*request.amounts_given), diagnostics);
+  // A flag wins over what the file says of the other.
+  if (request.slots && request.workers && request.slots->is_flag != request.workers->is_flag) {
+    const bool takes_slots = !request.amounts.gpu || !request.amounts.gpu->quantity.is_zero();
+    const bool is_worker_count =
+        request.slots->is_flag &&
+        !(fields.boolean("scaling_config.use_gpu") || (request.amounts.gpu && takes_slots));
+    if (!request.slots->is_flag)
+      request.slots = nullptr;
+    else if (is_worker_count)
+      request.workers = std::exchange(request.slots, nullptr);  // its workers take no slots
+    else
+      request.workers = nullptr;
+  }
+  const bool has_scaling = fields.wrote("scaling_config");
+  request.is_ray = !request.slots && (request.workers || has_scaling);
+  request.use_gpu = fields.boolean("scaling_config.use_gpu");
+  return request;
+}
+
+// Ray's rules about GPUs, on what the user wrote; an absent use_gpu is false there.
+void check_use_gpu(const FieldReader& fields, const Request& request, Diagnostics& diagnostics) {
+  if (!fields.wrote("scaling_config") || !request.amounts.gpu) return;
+  const Amount& gpu = *request.amounts.gpu;
+  const GivenValue* use_gpu = fields.given("scaling_config.use_gpu");
+  if (request.use_gpu && gpu.quantity.is_zero())
+    diagnostics.error(
+        gpu.place, path_of(*request.amounts_given) + ".GPU",
+        fmt::format("'use_gpu: true' on line {} contradicts 'GPU: 0'", use_gpu->place.line),
+        "remove one of the two");
+  if (!request.use_gpu && !gpu.quantity.is_zero())
+    diagnostics.error(
+        gpu.place, path_of(*request.amounts_given) + ".GPU",
+        fmt::format("'GPU: {}' needs 'use_gpu: true', but use_gpu is {}", to_string(gpu.quantity),
+                    use_gpu ? fmt::format("false on line {}", use_gpu->place.line)
+                            : "absent, which is false"),
+        "write 'use_gpu: true' in scaling_config");
+}
+
+void check_amounts(const Request& request, Diagnostics& diagnostics) {
+  const Amounts& amounts = request.amounts;
+  if (amounts.tpu && !amounts.tpu->quantity.is_zero())
+    diagnostics.error(amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
+                      "TPUs are not there yet in this version of train", "ask for GPU or CPU");
+  if (!amounts.gpu) return;
+  const Quantity gpus = amounts.gpu->quantity;
+  if (gpus > Quantity::of(1) && !gpus.is_whole())
+    diagnostics.error(amounts.gpu->place, path_of(*request.amounts_given) + ".GPU",
+                      fmt::format("'GPU: {}': above 1 it must be a whole number", to_string(gpus)),
+                      fmt::format("write {} or {}", gpus.whole(), gpus.whole() + 1));
+}
+
+WorkerNeeds needs_of(const FieldReader& fields, const Request& request) {
+  WorkerNeeds needs;
+  const Amounts& amounts = request.amounts;
+  needs.memory = amounts.memory;
+  needs.custom = amounts.custom;
+  needs.accelerator_type = fields.text("scaling_config.accelerator_type");
+  const bool is_cpu_only = request.slots && request.slots->node->integer == 0;
+  if (amounts.gpu) {
+    needs.slots = amounts.gpu->quantity;
+  } else if (request.use_gpu || (!request.is_ray && !is_cpu_only)) {
+    needs.slots = Quantity::of(1);
+  }
+  needs.gpus_named = request.use_gpu || (amounts.gpu && !amounts.gpu->quantity.is_zero());
+  needs.cpus_named = amounts.cpu.has_value();
+  if (amounts.cpu)
+    needs.cpus = amounts.cpu->quantity;
+  else if (request.is_ray && !request.amounts_given && !request.use_gpu)
+    needs.cpus = Quantity::of(1);
+  return needs;
+}
+
+// slots_per_trial / slots of a worker, which must come out whole. 0 after an error.
+std::int64_t workers_of_slots(const GivenValue& slots, Quantity each, Diagnostics& diagnostics) {
+  const std::int64_t count = *slots.node->integer;
+  const std::string path = path_of(slots);
+  if (count == 0 && each.is_zero()) return 1;
+  if (count == 0 || each.is_zero()) {
+    diagnostics.error(
+        slots.place, path,
+        fmt::format("'{}' is {}, but each worker takes {} GPUs", path, count, to_string(each)),
+        count == 0 ? "remove GPU, or give the trial slots"
+                   : "write num_workers for workers without GPUs");
+    return 0;
+  }
+  const std::int64_t parts = Quantity::of(count).parts();
+  const std::int64_t workers = parts / each.parts();
+  if (parts % each.parts() == 0 && workers <= most_workers) return workers;
+  diagnostics.error(slots.place, path,
+                    fmt::format("{} slots cannot be shared out to workers of {} GPUs each", count,
+                                to_string(each)),
+                    workers > most_workers
+                        ? fmt::format("at most {} workers are possible", most_workers)
+                        : "the number of slots must be a multiple of GPU");
+  return 0;
+}
+
+void check_agreement(const Request& request, std::int64_t workers, Quantity each,
+                     Diagnostics& diagnostics) {
+  const std::int64_t said = *request.workers->node->integer;
+  if (said == workers) return;
+  const auto& slots = *request.slots;
+  diagnostics.error(
+      request.workers->place, path_of(*request.workers),
+      fmt::format("'{}' is {}, but '{}: {}' on line {} makes {} workers of {} slots each",
+                  path_of(*request.workers), said, path_of(slots), slots.node->text,
+                  slots.place.line, workers, to_string(each)),
+      "keep one of the two, or set GPU in resources_per_worker");
+}
+
+}  // namespace
+
+void read_workers(const FieldReader& fields, Diagnostics& diagnostics, ExperimentConfig& config) {
+  const Request request = read_request(fields, diagnostics);
+  check_use_gpu(fields, request, diagnostics);
+  check_amounts(request, diagnostics);
+  config.needs = needs_of(fields, request);
+  const Quantity each = config.needs.slots;
+  std::int64_t workers = 1;
+  if (request.slots) {
+    workers = workers_of_slots(*request.slots, each, diagnostics);
+    const bool is_cpu_only = each.is_zero() && request.workers;
+    if (workers > 0 && is_cpu_only)
+      workers = *request.workers->node->integer;
+    else if (workers > 0 && request.workers)
+      check_agreement(request, workers, each, diagnostics);
+  } else if (request.workers) {
+    workers = *request.workers->node->integer;
+  }
+  config.workers = static_cast<int>(std::max<std::int64_t>(workers, 1));
+  config.slots = each * config.workers;
+}
+
+}  // namespace train

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "config_schema/error.hpp"
+#include "config_schema/source_text.hpp"
+#include "config_schema/yaml_node.hpp"
+
+namespace train {
+
+/// Bounds on one YAML text; beyond them it is refused.
+inline constexpr std::size_t max_yaml_bytes = 4u << 20;
+inline constexpr int max_yaml_depth = 64;
+inline constexpr std::size_t max_yaml_nodes = 1'000'000;  ///< with aliases expanded
+
+/// Reads one YAML document into a tree with exact places. Anchors, aliases and merge keys work.
+/// Errors of class `error_class`, all that were found: broken syntax, duplicate keys (both lines
+/// are named), more than one document, unknown tags, keys that are no scalars, text that is not
+/// UTF-8, and the bounds above. A text without content is null.
+Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class);
+
+/// Reads the YAML value of a flag such as `--set a.b=[1, 2]`, which begins at byte `value_begin` of
+/// the text; places speak of the whole text.
+Result<YamlNodePtr> read_yaml_flag(const SourceText& source, std::size_t value_begin,
+                                   ErrorClass error_class);
+
+}  // namespace train

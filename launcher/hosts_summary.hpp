@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace train {
+
+/// Names in their order, runs of consecutive numbers folded: "node[01-16], gpu-b". At most `limit`
+/// pieces are shown; the names left out are counted.
+std::string fold_names(const std::vector<std::string>& names, std::size_t limit = 6);
+
+/// A host and what is said of it.
+struct HostAmount {
+  std::string host;
+  std::string amount;
+};
+
+/// "node01 4, node02 4" for a few hosts; for many, those of the same amount together:
+/// "node[01-16] 8 each, gpu-b 4". Never longer than a few pieces; the rest is counted.
+std::string list_amounts(const std::vector<HostAmount>& amounts);
+
+/// "1 slot", "4 slots", "0.5 slots".
+std::string counted(const std::string& amount, const std::string& singular);
+
+}  // namespace train

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/placement/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "launcher/hosts_summary.hpp"
+
+namespace train {
+namespace {
+
+template <class Predicate>
+std::vector<std::string> hosts_where(const Trial& trial, Predicate predicate) {
+  std::vector<std::string> names;
+  for (const PlannedHost& host : trial.hosts)
+    if (predicate(host)) names.push_back(host.host.name);
+  return names;
+}
+
+const char* verb(const std::vector<std::string>& names, const char* one, const char* many) {
+  return names.size() == 1 ? one : many;
+}
+
+void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
+                   std::vector<std::string>& lines) {
+  const auto unsaid = hosts_where(trial, [&](const PlannedHost& host) {
+    return slot_supply(host.host, experiment.needs).unsaid;
+  });
+  if (!unsaid.empty())
+    lines.push_back(
+        fmt::format("{} {} nothing of slots and {} as one: write '{} slots=N', or -H {}:N",
+                    fold_names(unsaid), verb(unsaid, "says", "say"),
+                    verb(unsaid, "counts", "count each"), unsaid.front(), unsaid.front()));
+  const auto relied = hosts_where(trial, [&](const PlannedHost& host) {
+    const SlotSupply supply = slot_supply(host.host, experiment.needs);
+    return supply.relied && !supply.unsaid;
+  });
+  if (!relied.empty())
+    lines.push_back(fmt::format(
+        "{} {} slots and no accelerators: every slot is taken for a GPU, which is relied on",
+        fold_names(relied), verb(relied, "declares", "declare")));
+}
+
+void warn_of_unchecked(const ExperimentConfig& experiment, const Trial& trial,
+                       std::vector<std::string>& lines) {
+  const WorkerNeeds& needs = experiment.needs;
+  const auto no_cpus =
+      hosts_where(trial, [](const PlannedHost& host) { return !host.host.cpus.has_value(); });
+  if (needs.cpus_named && !needs.cpus.is_zero() && !no_cpus.empty())
+    lines.push_back(fmt::format("{} {} not say how many CPUs there are: {} per worker not checked",
+                                fold_names(no_cpus), verb(no_cpus, "does", "do"),
+                                counted(to_string(needs.cpus), "CPU")));
+  const auto no_memory =
+      hosts_where(trial, [](const PlannedHost& host) { return !host.host.memory.has_value(); });
+  if (needs.memory.value_or(0) > 0 && !no_memory.empty())
+    lines.push_back(
+        fmt::format("{} {} not say how much memory there is: {} bytes per worker not checked",
+                    fold_names(no_memory), verb(no_memory, "does", "do"), *needs.memory));
+}
+
+void advise_on_batch(const ExperimentConfig& experiment, const Trial& trial,
+                     std::vector<std::string>& lines) {
+  constexpr std::uint64_t small_share = 8;
+  if (experiment.workers < 2 || !trial.per_slot_batch_size) return;
+  if (*trial.per_slot_batch_size >= small_share) return;
+  lines.push_back(fmt::format(
+      "weak scaling: {} of the batch of {} per slot is little; grow global_batch_size with the "
+      "slots",
+      counted(fmt::format("{}", *trial.per_slot_batch_size), "sample"), *trial.global_batch_size));
+}
+
+void advise_on_cpu_workers(const ExperimentConfig& experiment, const Trial& trial,
+                           std::vector<std::string>& lines) {
+  if (!experiment.needs.slots.is_zero()) return;
+  const auto crowded =
+      hosts_where(trial, [](const PlannedHost& host) { return host.worker_count > 1; });
+  if (crowded.empty()) return;
+  lines.push_back(fmt::format(
+      "{} {} more than one CPU-only worker: one with more CPUs needs no communication there",
+      fold_names(crowded), verb(crowded, "has", "have")));
+}
+
+void advise_on_cpus_per_gpu(const ExperimentConfig& experiment, const Trial& trial,
+                            std::vector<std::string>& lines) {
+  const WorkerNeeds& needs = experiment.needs;
+  if (needs.slots < Quantity::of(1)) return;
+  std::int64_t fair = 0;  // CPUs per worker that every host could give
+  std::vector<std::string> idle;
+  for (const PlannedHost& planned : trial.hosts) {
+    const int devices = planned.host.accelerators.value_or(0);
+    if (!planned.slots_are_gpus || devices == 0 || !planned.host.cpus) continue;
+    const std::int64_t share = planned.host.cpus->parts() * needs.slots.whole() / devices;
+    const std::int64_t whole = share / Quantity::scale;
+    if (whole <= 1 || Quantity::of(whole) <= needs.cpus) continue;
+    fair = idle.empty() ? whole : std::min(fair, whole);
+    idle.push_back(planned.host.name);
+  }
+  if (idle.empty()) return;
+  lines.push_back(fmt::format(
+      "CPUs beside the GPUs of {} stay unused: a worker takes {}, its share is {} "
+      "(resources_per_worker: {{CPU: {}}})",
+      fold_names(idle), needs.cpus.is_zero() ? "none by name" : to_string(needs.cpus), fair, fair));
+}
+
+void advise_on_hosts(const ExperimentConfig& experiment, const HostSearch& search,
+                     const Trial& trial, std::vector<std::string>& lines) {
+  if (experiment.placement == PlacementPolicy::strict_spread || trial.hosts.size() < 2) return;
+  PlacementRule pack = rule_of(experiment);
+  pack.policy = PlacementPolicy::pack;
+  const auto packed = choose_hosts(search.rooms, experiment.workers, pack);
+  if (!packed) return;
+  const auto fewest = std::count_if(packed->begin(), packed->end(), [](int n) { return n > 0; });
+  if (static_cast<std::size_t>(fewest) >= trial.hosts.size()) return;
+  lines.push_back(fmt::format("{} hosts are used where {} would do (placement: pack)",
+                              trial.hosts.size(), fewest));
+}
+
+}  // namespace
+
+std::vector<std::string> placement_warnings(const ExperimentConfig& experiment,
+                                            const HostInventory& inventory, const Trial& trial) {
+  std::vector<std::string> lines;
+  const bool has_pools = std::any_of(inventory.hosts.begin(), inventory.hosts.end(),
+                                     [](const Host& host) { return !host.pool.empty(); });
+  if (!experiment.resource_pool.empty() && !has_pools)
+    lines.push_back(fmt::format("resource_pool '{}' is ignored: no host names a pool",
+                                experiment.resource_pool));
+  warn_of_slots(experiment, trial, lines);
+  warn_of_unchecked(experiment, trial, lines);
+  return lines;
+}
+
+std::vector<std::string> batch_warnings(const ExperimentConfig& experiment, const Trial& trial) {
+  std::vector<std::string> lines;
+  if (trial.batch_sum != trial.global_batch_size)
+    lines.push_back(fmt::format(
+        "global_batch_size {} does not divide by {} workers: they take {} samples per step "
+        "(batch_remainder: spread takes all)",
+        *trial.global_batch_size, experiment.workers, *trial.batch_sum));
+  return lines;
+}
+
+std::vector<std::string> advise(const ExperimentConfig& experiment, const HostSearch& search,
+                                const Trial& trial) {
+  std::vector<std::string> lines;
+  advise_on_batch(experiment, trial, lines);
+  advise_on_cpu_workers(experiment, trial, lines);
+  advise_on_cpus_per_gpu(experiment, trial, lines);
+  advise_on_hosts(experiment, search, trial, lines);
+  return lines;
+}
+
+}  // namespace train

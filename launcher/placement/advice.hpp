@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/placement/host_search.hpp"
+#include "launcher/plan.hpp"
+
+namespace train {
+
+/// What a plan relies on without knowing it, and what it passes over: a line each.
+std::vector<std::string> placement_warnings(const ExperimentConfig& experiment,
+                                            const HostInventory& inventory, const Trial& trial);
+
+/// Batch lines: samples that no rank takes.
+std::vector<std::string> batch_warnings(const ExperimentConfig& experiment, const Trial& trial);
+
+/// What could be better about a plan that is legal: a line each.
+std::vector<std::string> advise(const ExperimentConfig& experiment, const HostSearch& search,
+                                const Trial& trial);
+
+}  // namespace train

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "config_schema/experiment_config.hpp"
+#include "config_schema/host_inventory.hpp"
+#include "launcher/placement/capacity.hpp"
+#include "launcher/placement/choose_hosts.hpp"
+
+namespace train {
+
+/// What was found out about the hosts for one experiment, constraint by constraint.
+struct HostSearch {
+  std::vector<Constraint> constraints;
+  std::vector<int> eligible;  ///< hosts (indices, file order) that pool and type leave
+  std::vector<Room> rooms;    ///< of every host, all constraints taken into account
+  std::vector<int> counts;    ///< workers of every host; empty when there is no placement
+  /// The first constraint under which there is no placement, and whether the hosts have too little
+  /// in all (else they have enough, and the policy cannot use it).
+  std::size_t failed = 0;
+  bool is_shortage = false;
+  std::vector<Room> failed_rooms;  ///< of every host, as that constraint left them
+
+  bool is_placed() const { return !counts.empty(); }
+};
+
+/// Places the experiment's workers on idle hosts.
+HostSearch search_hosts(const ExperimentConfig& experiment, const HostInventory& inventory);
+
+}  // namespace train

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/placement/nearest.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "launcher/batch.hpp"
+
+namespace train {
+namespace {
+
+// Steps of the search in each direction: a few tens of milliseconds.
+constexpr std::int64_t most_steps = 20'000'000;
+
+// Slots that so many workers take, when that is a whole number.
+std::optional<int> whole_slots(const WorkerNeeds& needs, int workers) {
+  if (needs.slots.is_zero()) return workers;
+  const Quantity slots = needs.slots * workers;
+  if (!slots.is_whole() || slots.whole() > unlimited_workers) return std::nullopt;
+  return static_cast<int>(slots.whole());
+}
+
+class CountSearch {
+ public:
+  CountSearch(const ExperimentConfig& experiment, const HostSearch& search)
+      : experiment_(experiment), search_(search), what_fits_(search.rooms, rule_of(experiment)) {}
+
+  std::optional<int> below() const {
+    return walk(std::min(experiment_.workers - 1, what_fits_.most()), -1);
+  }
+  std::optional<int> above() const { return walk(experiment_.workers + 1, 1); }
+
+ private:
+  std::optional<int> walk(int from, int step) const {
+    const auto cost = static_cast<std::int64_t>(what_fits_.cost());
+    std::int64_t budget = most_steps;
+    for (int workers = from; workers >= 1 && workers <= what_fits_.most(); workers += step) {
+      if ((budget -= cost) < 0) break;
+      const auto slots = whole_slots(experiment_.needs, workers);
+      if (!slots || !what_fits_.fits(workers)) continue;
+      if (!batch_obstacle(experiment_, workers).empty()) continue;
+      if (choose_hosts(search_.rooms, workers, rule_of(experiment_))) return slots;
+    }
+    return std::nullopt;
+  }
+
+  const ExperimentConfig& experiment_;
+  const HostSearch& search_;
+  WhatFits what_fits_;
+};
+
+}  // namespace
+
+std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSearch& search) {
+  const CountSearch counts(experiment, search);
+  std::vector<int> nearest;
+  if (const auto below = counts.below()) nearest.push_back(*below);
+  if (const auto above = counts.above()) nearest.push_back(*above);
+  return nearest;
+}
+
+}  // namespace train

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/placement/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/batch.hpp"
+#include "launcher/placement/advice.hpp"
+#include "launcher/placement/host_search.hpp"
+#include "launcher/placement/refusal.hpp"
+#include "launcher/placement/slot_room.hpp"
+#include "launcher/rendezvous/environment.hpp"
+
+namespace train {
+namespace {
+
+// The slots of each worker of one host. CPUs are not handed out singly: a worker is shown on those
+// that its share of the sum touches.
+std::vector<std::vector<int>> slots_of_workers(const SlotSupply& supply, int workers) {
+  std::vector<std::vector<int>> slots(workers);
+  if (supply.kind == SlotKind::beside || supply.use.is_zero()) return slots;
+  if (supply.kind != SlotKind::cpus) {
+    SlotRoom room(static_cast<int>(supply.size.whole()));
+    for (auto& of_worker : slots) of_worker = room.take(supply.use);
+    return slots;
+  }
+  Quantity begin;
+  for (auto& of_worker : slots) {
+    const Quantity end = begin + supply.use;
+    for (std::int64_t cpu = begin.whole(); Quantity::of(cpu) < end; ++cpu)
+      of_worker.push_back(static_cast<int>(cpu));
+    begin = end;
+  }
+  return slots;
+}
+
+std::vector<int> united(const std::vector<std::vector<int>>& parts) {
+  std::vector<int> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+void add_host(Trial& trial, const ExperimentConfig& experiment, const Host& host, int workers) {
+  const SlotSupply supply = slot_supply(host, experiment.needs);
+  std::vector<std::vector<int>> slots = slots_of_workers(supply, workers);
+  PlannedHost planned{.host = host,
+                      .slots = united(slots),
+                      .slots_are_gpus = supply.kind == SlotKind::devices,
+                      .first_rank = static_cast<int>(trial.ranks.size()),
+                      .rank_count = workers,
+                      .worker_count = workers};
+  if (experiment.processes == Processes::per_host) {
+    planned.rank_count = 1;
+    slots = {planned.slots};
+  }
+  const int host_index = static_cast<int>(trial.hosts.size());
+  for (int local = 0; local < planned.rank_count; ++local)
+    trial.ranks.push_back({.rank = planned.first_rank + local,
+                           .local_rank = local,
+                           .host = host_index,
+                           .slots = std::move(slots[local]),
+                           .batch_size = {},
+                           .batch_offset = {}});
+  trial.hosts.push_back(std::move(planned));
+}
+
+void add_batch(Trial& trial, const ExperimentConfig& experiment) {
+  trial.global_batch_size = experiment.global_batch_size;
+  if (!experiment.global_batch_size) return;
+  std::vector<double> weights;
+  for (const PlannedHost& host : trial.hosts)
+    weights.insert(weights.end(), host.worker_count, host.host.weight);
+  const BatchShares shares = split_batch(experiment, weights);
+  trial.batch_sum = shares.sum;
+  trial.effective_batch_size = shares.effective;
+  trial.per_slot_batch_size = shares.per_slot;
+  auto share = shares.sizes.begin();
+  std::uint64_t offset = 0;
+  for (PlannedRank& rank : trial.ranks) {
+    const PlannedHost& host = trial.hosts[rank.host];
+    const int workers = host.rank_count == 1 ? host.worker_count : 1;
+    rank.batch_offset = offset;
+    for (int i = 0; i < workers; ++i) offset += *share++;
+    rank.batch_size = offset - *rank.batch_offset;
+  }
+}
+
+CollectiveBackend resolved_backend(const ExperimentConfig& experiment, const Trial& trial) {
+  if (experiment.backend != CollectiveBackend::automatic) return experiment.backend;
+  const bool has_own_gpus =
+      experiment.needs.slots >= Quantity::of(1) &&
+      std::all_of(trial.hosts.begin(), trial.hosts.end(),
+                  [](const PlannedHost& host) { return host.slots_are_gpus; });
+  return has_own_gpus ? CollectiveBackend::nccl : CollectiveBackend::gloo;
+}
+
+Trial build_trial(const ExperimentConfig& experiment, const HostInventory& inventory,
+                  const std::vector<int>& counts) {
+  Trial trial;
+  trial.slots = experiment.needs.slots * experiment.workers;
+  if (experiment.processes == Processes::per_rank) trial.ranks.reserve(experiment.workers);
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0) add_host(trial, experiment, inventory.hosts[i], counts[i]);
+  trial.world_size = static_cast<int>(trial.ranks.size());
+  trial.backend = resolved_backend(experiment, trial);
+  add_batch(trial, experiment);
+  return trial;
+}
+
+// A warning of the configuration or of the hosts on one line.
+std::string on_one_line(const Diagnostic& diagnostic) {
+  std::string text;
+  if (!diagnostic.place.source.empty()) text += diagnostic.place.source + ":";
+  if (diagnostic.place.line > 0) text += fmt::format("{}:", diagnostic.place.line);
+  if (diagnostic.place.line > 0 && diagnostic.place.column > 0)
+    text += fmt::format("{}:", diagnostic.place.column);
+  if (!text.empty()) text += ' ';
+  text += diagnostic.message;
+  if (!diagnostic.hint.empty()) text += "; " + diagnostic.hint;
+  return text;
+}
+
+void append(std::vector<std::string>& lines, std::vector<std::string> more) {
+  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+void add_warnings(Plan& plan, const HostInventory& inventory) {
+  for (const Diagnostic& warning : plan.experiment.warnings)
+    plan.warnings.push_back(on_one_line(warning));
+  for (const Diagnostic& warning : inventory.warnings)
+    plan.warnings.push_back(on_one_line(warning));
+  append(plan.warnings, placement_warnings(plan.experiment, inventory, plan.trial));
+  append(plan.warnings, batch_warnings(plan.experiment, plan.trial));
+  append(plan.warnings, environment_warnings(plan));
+}
+
+// NCCL needs a GPU for every rank; two ranks on one make it fail at the first collective.
+std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& trial) {
+  if (experiment.backend != CollectiveBackend::nccl) return {};
+  for (const PlannedHost& host : trial.hosts)
+    if (host.slots_are_gpus && host.slots.size() < static_cast<std::size_t>(host.worker_count))
+      return fmt::format(
+          "backend nccl needs a GPU for every rank: {} workers of {} GPU share {} on {} "
+          "(backend: gloo allows it)",
+          host.worker_count, to_string(experiment.needs.slots), host.slots.size(), host.host.name);
+  return {};
+}
+
+}  // namespace
+
+tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
+                                      const HostInventory& inventory) {
+  if (inventory.hosts.empty())
+    return tl::make_unexpected(Refusal{
+        .reasons = {fmt::format("there are no hosts in {}", inventory.source)}, .nearest = {}});
+  const HostSearch search = search_hosts(experiment, inventory);
+  if (std::string why = batch_obstacle(experiment, experiment.workers); !why.empty())
+    return tl::make_unexpected(refuse(experiment, search, std::move(why)));
+  if (!search.is_placed())
+    return tl::make_unexpected(explain_refusal(experiment, inventory, search));
+  Plan plan{.experiment = experiment,
+            .trial = build_trial(experiment, inventory, search.counts),
+            .warnings = {},
+            .advice = {}};
+  if (std::string why = backend_obstacle(experiment, plan.trial); !why.empty())
+    return tl::make_unexpected(Refusal{.reasons = {std::move(why)}, .nearest = {}});
+  add_warnings(plan, inventory);
+  plan.advice = advise(experiment, search, plan.trial);
+  return plan;
+}
+
+Error to_error(const Refusal& refusal) {
+  Error error =
+      make_error(refusal.kind == Refusal::Kind::never ? ErrorClass::never : ErrorClass::busy,
+                 refusal.reasons.empty() ? std::string("the experiment does not fit")
+                                         : refusal.reasons.front());
+  std::string& hint = error.diagnostics.front().hint;
+  for (std::size_t i = 1; i < refusal.reasons.size(); ++i)
+    hint += (hint.empty() ? "" : "\n  ") + refusal.reasons[i];
+  if (!refusal.nearest.empty())
+    hint +=
+        fmt::format("{}nearest {} that {}: {}", hint.empty() ? "" : "\n  ",
+                    refusal.nearest.size() == 1 ? "count" : "counts",
+                    refusal.nearest.size() == 1 ? "fits" : "fit", fmt::join(refusal.nearest, ", "));
+  return error;
+}
+
+}  // namespace train

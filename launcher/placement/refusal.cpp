@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/placement/refusal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "launcher/hosts_summary.hpp"
+#include "launcher/placement/nearest.hpp"
+#include "launcher/placement/whole_hosts.hpp"
+
+namespace train {
+namespace {
+
+std::string memory_text(std::uint64_t bytes) {
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  if (bytes >= gib && bytes % (gib / 4) == 0)
+    return fmt::format("{:g} GiB", static_cast<double>(bytes) / gib);
+  if (bytes >= gib) return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / gib);
+  if (bytes % mib == 0) return fmt::format("{} MiB", bytes / mib);
+  return fmt::format("{} bytes", bytes);
+}
+
+// Tells one refusal: what was asked, and what the hosts have, in the words of one constraint.
+class Explanation {
+ public:
+  Explanation(const ExperimentConfig& experiment, const HostInventory& inventory,
+              const HostSearch& search)
+      : experiment_(experiment),
+        inventory_(inventory),
+        search_(search),
+        constraint_(search.constraints[search.failed]),
+        rule_(rule_of(experiment)),
+        counts_slots_(workers_are_slots()) {}
+
+  std::vector<std::string> reasons() const {
+    std::vector<std::string> lines;
+    if (constraint_.kind == Constraint::Kind::pool)
+      lines.push_back(pool_reason());
+    else if (constraint_.kind == Constraint::Kind::accelerator_type)
+      lines.push_back(type_reason());
+    else if (search_.is_shortage)
+      lines.push_back(shortage_reason());
+    else
+      lines.push_back(policy_reason());
+    add_hints(lines);
+    return lines;
+  }
+
+ private:
+  const Host& host(int index) const { return inventory_.hosts[index]; }
+  const Room& room(int index) const { return search_.failed_rooms[index]; }
+  SlotSupply supply(int index) const { return slot_supply(host(index), experiment_.needs); }
+
+  // What a slot is called here.
+  std::string slot_word() const { return experiment_.needs.gpus_named ? "GPU" : "slot"; }
+
+  // "the 2 hosts have", "node01 has": of those that pool and type leave.
+  std::string subject(const std::string& verb_of_one, const std::string& verb_of_many) const {
+    if (search_.eligible.size() == 1)
+      return fmt::format("{} {}", host(search_.eligible.front()).name, verb_of_one);
+    return fmt::format("the {} hosts{} {}", search_.eligible.size(), selection(), verb_of_many);
+  }
+
+  std::string selection() const {
+    std::string text;
+    if (!experiment_.needs.accelerator_type.empty())
+      text += fmt::format(" with {}", experiment_.needs.accelerator_type);
+    const bool uses_pool = std::any_of(
+        search_.constraints.begin(), search_.constraints.end(),
+        [](const Constraint& constraint) { return constraint.kind == Constraint::Kind::pool; });
+    if (uses_pool) text += fmt::format(" of pool '{}'", experiment_.resource_pool);
+    return text;
+  }
+
+  // How the hosts differ in one property, for a property that none of them has right.
+  template <class Property>
+  std::string inventory_by(Property property) const {
+    std::vector<HostAmount> amounts;
+    for (const Host& each : inventory_.hosts) amounts.push_back({each.name, property(each)});
+    return list_amounts(amounts);
+  }
+
+  std::string pool_reason() const {
+    return fmt::format("{} in pool '{}': {}", lacks_enough("is", "are"), experiment_.resource_pool,
+                       inventory_by([](const Host& each) {
+                         return each.pool.empty() ? std::string("(no pool)") : each.pool;
+                       }));
+  }
+
+  std::string type_reason() const {
+    return fmt::format(
+        "{} accelerator_type '{}' (matched exactly): {}", lacks_enough("has", "have"),
+        experiment_.needs.accelerator_type, inventory_by([](const Host& each) {
+          return each.accelerator_type.empty() ? std::string("(not said)") : each.accelerator_type;
+        }));
+  }
+
+  // Pool and type fail only alone when no host is left, or too few for one worker each.
+  std::string lacks_enough(const std::string& one, const std::string& many) const {
+    const auto left = std::count_if(search_.failed_rooms.begin(), search_.failed_rooms.end(),
+                                    [](const Room& each) { return each.workers > 0; });
+    if (left == 0) return fmt::format("no host {}", one);
+    return fmt::format("{} workers asked, one on each host, only {} {} {}", experiment_.workers,
+                       left, left == 1 ? "host" : "hosts", left == 1 ? one : many);
+  }
+
+  // Every worker takes one slot, so slots and workers are the same number.
+  bool workers_are_slots() const {
+    return constraint_.kind == Constraint::Kind::slots &&
+           experiment_.needs.slots == Quantity::of(1) &&
+           std::all_of(search_.eligible.begin(), search_.eligible.end(), [&](int index) {
+             const SlotSupply each = supply(index);
+             return each.kind == SlotKind::missing || each.use == Quantity::of(1);
+           });
+  }
+
+  std::string asked() const {
+    if (counts_slots_)
+      return fmt::format("{} asked", counted(fmt::format("{}", experiment_.workers), slot_word()));
+    std::string each = share();
+    if (!each.empty()) each = " of " + each + (experiment_.workers == 1 ? "" : " each");
+    return fmt::format("{}{} asked", counted(fmt::format("{}", experiment_.workers), "worker"),
+                       each);
+  }
+
+  // What one worker takes of the resource that is short.
+  std::string share() const {
+    const WorkerNeeds& needs = experiment_.needs;
+    switch (constraint_.kind) {
+      case Constraint::Kind::cpus:
+        return counted(to_string(needs.cpus), "CPU");
+      case Constraint::Kind::memory:
+        return memory_text(*needs.memory);
+      case Constraint::Kind::custom:
+        return fmt::format("{} {}", to_string(needs.custom.at(constraint_.name)), constraint_.name);
+      default:
+        break;
+    }
+    if (!needs.slots.is_zero() && needs.gpus_named)
+      return counted(to_string(needs.slots), slot_word());
+    if (!needs.cpus.is_zero() && uses_cpus()) return counted(to_string(needs.cpus), "CPU");
+    return needs.slots.is_zero() ? std::string() : counted(to_string(needs.slots), slot_word());
+  }
+
+  bool uses_cpus() const {
+    return std::any_of(search_.eligible.begin(), search_.eligible.end(),
+                       [&](int index) { return supply(index).kind == SlotKind::cpus; });
+  }
+
+  // What one host has of the resource that is short.
+  std::string owned(int index) const {
+    const Host& each = host(index);
+    switch (constraint_.kind) {
+      case Constraint::Kind::cpus:
+        return each.cpus ? counted(to_string(*each.cpus), "CPU") : std::string("CPUs not said");
+      case Constraint::Kind::memory:
+        return each.memory ? memory_text(*each.memory) : std::string("memory not said");
+      case Constraint::Kind::custom: {
+        const auto found = each.custom.find(constraint_.name);
+        return found == each.custom.end()
+                   ? fmt::format("no {}", constraint_.name)
+                   : fmt::format("{} {}", to_string(found->second), constraint_.name);
+      }
+      default:
+        break;
+    }
+    const SlotSupply slots = supply(index);
+    if (slots.kind == SlotKind::missing) return "no GPU";
+    return counted(to_string(slots.size), slots.kind == SlotKind::cpus ? "CPU" : slot_word());
+  }
+
+  std::string room_of(int index) const {
+    if (counts_slots_) return fmt::format("{}", room(index).workers);
+    if (room(index).workers >= unlimited_workers) return "any";
+    return fmt::format("{} ({})", room(index).workers, owned(index));
+  }
+
+  std::int64_t total() const {
+    std::int64_t sum = 0;
+    for (const int index : search_.eligible) sum += room(index).workers;
+    return sum;
+  }
+
+  std::string room_of_all() const {
+    std::vector<HostAmount> amounts;
+    for (const int index : search_.eligible) amounts.push_back({host(index).name, room_of(index)});
+    return list_amounts(amounts);
+  }
+
+  std::string shortage_reason() const {
+    if (rule_.is_one_host()) return one_host_reason();
+    if (rule_.policy == PlacementPolicy::strict_spread) return strict_spread_reason();
+    const std::string noun = counts_slots_ ? "" : "room for ";
+    const std::string sum = fmt::format("{}", total());
+    if (search_.eligible.size() == 1 && counts_slots_)
+      return fmt::format("{}, {} {}", asked(), subject("has", "have"),
+                         room(search_.eligible.front()).workers == 0 ? "none" : sum);
+    if (search_.eligible.size() == 1)
+      return fmt::format("{}, {} room for {}", asked(), subject("has", "have"),
+                         room_of(search_.eligible.front()));
+    return fmt::format("{}, {} {}{}: {}", asked(), subject("has", "have"), noun,
+                       total() == 0 ? "none" : sum, room_of_all());
+  }
+
+  std::string one_host_reason() const {
+    const char* why = rule_.is_single_node ? "is_single_node" : "placement: strict_pack";
+    int best = search_.eligible.front();
+    for (const int index : search_.eligible)
+      if (room(index).workers > room(best).workers) best = index;
+    if (search_.eligible.size() == 1)
+      return fmt::format("{} on one host ({}), {} has {}{}", asked(), why, host(best).name,
+                         counts_slots_ ? "" : "room for ", room_of(best));
+    return fmt::format("{} on one host ({}), the largest, {}, has {}{}; the {} hosts: {}", asked(),
+                       why, host(best).name, counts_slots_ ? "" : "room for ", room_of(best),
+                       search_.eligible.size(), room_of_all());
+  }
+
+  std::string strict_spread_reason() const {
+    if (rule_.is_single_node && experiment_.workers > 1)
+      return fmt::format(
+          "{} workers on one host (is_single_node) and one on each host (placement: strict_spread) "
+          "exclude each other",
+          experiment_.workers);
+    std::vector<std::string> usable;
+    for (const int index : search_.eligible)
+      if (room(index).workers > 0) usable.push_back(host(index).name);
+    const std::string share_text = share();
+    return fmt::format(
+        "{} workers asked, one on each host (placement: strict_spread), {} of {} "
+        "can take one{}{}",
+        experiment_.workers, usable.empty() ? "none" : fmt::format("{}", usable.size()),
+        counted(fmt::format("{}", search_.eligible.size()), "host"),
+        share_text.empty() ? "" : fmt::format(" of {}", share_text),
+        usable.empty() ? "" : ": " + fold_names(usable));
+  }
+
+  // Enough in all, but not in whole hosts.
+  std::string policy_reason() const {
+    std::map<int, int, std::greater<>> whole;
+    int largest = 0;
+    int rest = 0;
+    for (const int index : search_.eligible) {
+      largest = std::max(largest, room(index).workers);
+      if (room(index).is_whole())
+        ++whole[room(index).fill];
+      else
+        ++rest;
+    }
+    const char* noun = experiment_.needs.slots == Quantity::of(1) ? "slot" : "worker";
+    std::string text = fmt::format(
+        "{} asked: the largest host has room for {}, and whole hosts of {} do not make {}",
+        counted(fmt::format("{}", experiment_.workers), noun), largest,
+        rule_.allow_heterogeneous ? "any sizes" : "one size", experiment_.workers);
+    std::vector<std::string> parts;
+    constexpr std::size_t most_sizes = 6;
+    for (const auto& [size, hosts] : whole) {
+      if (parts.size() == most_sizes) break;
+      parts.push_back(fmt::format("{} of {}", counted(fmt::format("{}", hosts), "host"), size));
+    }
+    if (whole.size() > most_sizes)
+      parts.push_back(fmt::format("{} more sizes", whole.size() - most_sizes));
+    if (rest > 0)
+      parts.push_back(
+          fmt::format("{} that cannot be used wholly", counted(fmt::format("{}", rest), "host")));
+    return fmt::format("{} ({})", text, fmt::join(parts, ", "));
+  }
+
+  void add_hints(std::vector<std::string>& lines) const {
+    add_cpu_hint(lines);
+    add_unsaid_hint(lines);
+    if (!search_.is_shortage) add_change_that_fits(lines);
+  }
+
+  void add_cpu_hint(std::vector<std::string>& lines) const {
+    if (constraint_.kind != Constraint::Kind::slots || experiment_.needs.gpus_named) return;
+    const auto counted_by_cpu =
+        std::find_if(search_.eligible.begin(), search_.eligible.end(),
+                     [&](int index) { return supply(index).kind == SlotKind::cpus; });
+    if (counted_by_cpu == search_.eligible.end()) return;
+    const std::string& name = host(*counted_by_cpu).name;
+    lines.push_back(fmt::format(
+        "a host without accelerators has its CPUs as slots: declare more (-H {}:{}), or let a "
+        "worker take less (resources_per_worker: {{CPU: 0.5}})",
+        name, experiment_.workers));
+  }
+
+  void add_unsaid_hint(std::vector<std::string>& lines) const {
+    if (constraint_.kind != Constraint::Kind::slots) return;
+    std::vector<std::string> unsaid;
+    for (const int index : search_.eligible)
+      if (supply(index).unsaid) unsaid.push_back(host(index).name);
+    if (unsaid.empty()) return;
+    lines.push_back(
+        fmt::format("{} {} nothing of slots and {} as one: write '{} slots=N', or -H {}:N",
+                    fold_names(unsaid), unsaid.size() == 1 ? "says" : "say",
+                    unsaid.size() == 1 ? "counts" : "count each", unsaid.front(), unsaid.front()));
+  }
+
+  // One change of the placement, tried before it is named.
+  void add_change_that_fits(std::vector<std::string>& lines) const {
+    PlacementRule mixed = rule_;
+    mixed.allow_heterogeneous = true;
+    PlacementRule packed = rule_;
+    packed.policy = PlacementPolicy::pack;
+    if (!rule_.allow_heterogeneous && choose_hosts(search_.rooms, experiment_.workers, mixed))
+      lines.emplace_back("it fits with allow_heterogeneous: true");
+    else if (choose_hosts(search_.rooms, experiment_.workers, packed))
+      lines.emplace_back("it fits with placement: pack");
+  }
+
+  const ExperimentConfig& experiment_;
+  const HostInventory& inventory_;
+  const HostSearch& search_;
+  const Constraint& constraint_;
+  PlacementRule rule_;
+  bool counts_slots_;
+};
+
+}  // namespace
+
+Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory& inventory,
+                        const HostSearch& search) {
+  Refusal refusal;
+  refusal.reasons = Explanation(experiment, inventory, search).reasons();
+  refusal.nearest = nearest_counts(experiment, search);
+  return refusal;
+}
+
+Refusal refuse(const ExperimentConfig& experiment, const HostSearch& search, std::string reason) {
+  return {.kind = Refusal::Kind::never,
+          .reasons = {std::move(reason)},
+          .nearest = nearest_counts(experiment, search)};
+}
+
+}  // namespace train

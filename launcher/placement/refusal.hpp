@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launcher/placement/host_search.hpp"
+#include "launcher/plan.hpp"
+
+namespace train {
+
+/// Why the search found no placement: the first constraint that fails, hosts and numbers, and the
+/// nearest counts that fit. The search must not be placed.
+Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory& inventory,
+                        const HostSearch& search);
+
+/// A refusal for a reason that is not the hosts', with the nearest counts that these hosts can take
+/// and for which the batch can be split.
+Refusal refuse(const ExperimentConfig& experiment, const HostSearch& search, std::string reason);
+
+}  // namespace train

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "config_schema/quantity.hpp"
+
+namespace train {
+
+/// The free slots of one host while workers are put on it. A slot is never given twice.
+class SlotRoom {
+ public:
+  explicit SlotRoom(int slots);
+
+  /// Takes whole slots, lowest index first, or a fraction of the slot with the least room left
+  /// that still holds it (ties: lowest index). Returns the indices, ascending; none when it does
+  /// not fit, or when nothing is asked for. Above one slot, only whole quantities fit.
+  std::vector<int> take(Quantity quantity);
+
+ private:
+  std::set<std::pair<std::int64_t, int>> rooms_;  ///< (room left, slot), empty slots left out
+};
+
+}  // namespace train

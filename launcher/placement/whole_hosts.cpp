@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/placement/whole_hosts.hpp"
+
+#include <deque>
+#include <limits>
+
+namespace train {
+namespace {
+
+constexpr int unreachable = std::numeric_limits<int>::max() / 2;
+
+// fewest[s] becomes the fewest hosts that make s when those of `group` may be used as well, and
+// used[s] how many of them. One sliding minimum per remainder keeps this linear in the sum.
+void add_group(const SizeGroup& group, std::vector<int>& fewest, std::vector<int>& used) {
+  const int largest = static_cast<int>(fewest.size()) - 1;
+  for (int remainder = 0; remainder < group.size && remainder <= largest; ++remainder) {
+    std::deque<std::pair<int, int>> window;  // (step, hosts before it - step), values ascending
+    for (int step = 0; remainder + step * group.size <= largest; ++step) {
+      const int sum = remainder + step * group.size;
+      const int value = fewest[sum] - step;
+      // Of equal values the later step stays: it takes fewer of this, smaller, size.
+      while (!window.empty() && window.back().second >= value) window.pop_back();
+      window.emplace_back(step, value);
+      while (window.front().first < step - group.hosts) window.pop_front();
+      const auto [from, best] = window.front();
+      const bool is_reachable = best + from < unreachable;
+      used[sum] = is_reachable ? step - from : 0;
+      fewest[sum] = is_reachable ? best + step : unreachable;
+    }
+  }
+}
+
+}  // namespace
+
+bool is_searchable(const std::vector<SizeGroup>& groups, int sum) {
+  return sum >= 0 && groups.size() * (static_cast<std::size_t>(sum) + 1) <= most_search_cells;
+}
+
+std::optional<std::vector<int>> hosts_that_sum(const std::vector<SizeGroup>& groups, int sum) {
+  if (groups.empty() || !is_searchable(groups, sum)) return std::nullopt;
+  std::vector<int> fewest(static_cast<std::size_t>(sum) + 1, unreachable);
+  fewest[0] = 0;
+  std::vector<std::vector<int>> used;
+  for (const SizeGroup& group : groups) {
+    used.emplace_back(fewest.size());
+    add_group(group, fewest, used.back());
+  }
+  if (fewest[sum] >= unreachable) return std::nullopt;
+  std::vector<int> taken(groups.size());
+  for (std::size_t i = groups.size(); i-- > 0;) {
+    taken[i] = used[i][sum];
+    sum -= taken[i] * groups[i].size;
+  }
+  return taken;
+}
+
+std::vector<bool> sums_of_hosts(const std::vector<SizeGroup>& groups, int largest) {
+  if (!is_searchable(groups, largest)) return {};
+  std::vector<bool> reached(static_cast<std::size_t>(largest) + 1);
+  reached[0] = true;
+  std::vector<int> used(reached.size());
+  for (const SizeGroup& group : groups) {
+    // The fewest hosts of this group on top of what the groups before it reach.
+    for (int sum = 0; sum <= largest; ++sum) {
+      used[sum] = 0;
+      if (reached[sum] || sum < group.size || !reached[sum - group.size]) continue;
+      if (used[sum - group.size] == group.hosts) continue;
+      used[sum] = used[sum - group.size] + 1;
+      reached[sum] = true;
+    }
+  }
+  return reached;
+}
+
+}  // namespace train

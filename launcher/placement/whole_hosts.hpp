@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace train {
+
+/// Hosts of one size.
+struct SizeGroup {
+  int size = 0;   ///< >= 1
+  int hosts = 0;  ///< >= 1
+};
+
+/// The search for a sum keeps a table of sizes x sum; beyond this many cells it is not done.
+inline constexpr std::size_t most_search_cells = 24'000'000;
+
+/// Whether `hosts_that_sum` and `sums_of_hosts` search up to this sum.
+bool is_searchable(const std::vector<SizeGroup>& groups, int sum);
+
+/// How many hosts of each group make `sum` exactly: the fewest in all; of equally few, more of the
+/// groups that come first. Nothing when no choice does, or when the search would be too large.
+std::optional<std::vector<int>> hosts_that_sum(const std::vector<SizeGroup>& groups, int sum);
+
+/// Which sums, 0 to `largest`, some choice of hosts makes. Empty when the search would be too
+/// large.
+std::vector<bool> sums_of_hosts(const std::vector<SizeGroup>& groups, int largest);
+
+}  // namespace train

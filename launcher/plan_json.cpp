@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Names and values are bytes that users chose; what is no UTF-8 is shown as U+FFFD.
+std::string written(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json json_of(Quantity quantity) {
+  if (quantity.is_whole()) return quantity.whole();
+  return static_cast<double>(quantity.parts()) / static_cast<double>(Quantity::scale);
+}
+
+Json json_of(const EnvironmentEntry& entry) {
+  if (entry.secret) return {{"redacted", true}};
+  if (entry.at_launch != AtLaunch::no)
+    return {{"at_launch", std::string(to_string(entry.at_launch))}};
+  return entry.text;
+}
+
+Json json_of(const std::vector<EnvironmentEntry>& environment) {
+  Json object = Json::object();
+  for (const EnvironmentEntry& entry : environment) object[entry.name] = json_of(entry);
+  return object;
+}
+
+Json json_of(const PlannedHost& host) {
+  Json ranks = Json::array();
+  for (int i = 0; i < host.rank_count; ++i) ranks.push_back(host.first_rank + i);
+  return {{"host", host.host.name}, {"slots", host.slots}, {"ranks", std::move(ranks)}};
+}
+
+Json json_of(const PlannedRank& rank, const Host& host,
+             const std::vector<EnvironmentEntry>& environment) {
+  return {{"rank", rank.rank},
+          {"local_rank", rank.local_rank},
+          {"node_rank", rank.host},
+          {"host", host.name},
+          {"devices", devices_of(host, rank.slots)},
+          {"batch_size", or_null(rank.batch_size)},
+          {"batch_offset", or_null(rank.batch_offset)},
+          {"env", json_of(environment)}};
+}
+
+Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& user,
+                   const LauncherEnvironment& launcher) {
+  const Trial& trial = plan.trial;
+  Json hosts = Json::array();
+  for (const PlannedHost& host : trial.hosts) hosts.push_back(json_of(host));
+  Json ranks = Json::array();
+  for (const PlannedRank& rank : trial.ranks)
+    ranks.push_back(json_of(rank, trial.hosts[rank.host].host,
+                            rank_environment(plan, rank.rank, user, launcher)));
+  return {{"trial", trial.trial},
+          {"slots", json_of(trial.slots)},
+          {"world_size", trial.world_size},
+          {"global_batch_size", or_null(trial.global_batch_size)},
+          {"batch_sum", or_null(trial.batch_sum)},
+          {"effective_batch_size", or_null(trial.effective_batch_size)},
+          {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
+          {"hosts", std::move(hosts)},
+          {"ranks", std::move(ranks)}};
+}
+
+}  // namespace
+
+std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable>& user,
+                         const LauncherEnvironment& launcher) {
+  Json trials = Json::array();
+  trials.push_back(json_of_trial(plan, user, launcher));
+  Json document = Json::object();
+  document["experiment"] = plan.experiment.name;
+  document["trials"] = std::move(trials);
+  document["warnings"] = plan.warnings;
+  document["advice"] = plan.advice;
+  return written(document);
+}
+
+std::string refusal_to_json(const Refusal& refusal) {
+  Json refused = Json::object();
+  refused["kind"] = refusal.kind == Refusal::Kind::never ? "never" : "busy";
+  refused["reasons"] = refusal.reasons;
+  refused["nearest"] = refusal.nearest;
+  Json document = Json::object();
+  document["refused"] = std::move(refused);
+  return written(document);
+}
+
+}  // namespace train

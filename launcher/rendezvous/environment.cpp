@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/rendezvous/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "launcher/hosts_summary.hpp"
+#include "launcher/rendezvous/groups.hpp"
+
+namespace train {
+namespace {
+
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 7> fact_names{{
+    {AtLaunch::no, "no"},
+    {AtLaunch::task_id, "task_id"},
+    {AtLaunch::rendezvous_address, "rendezvous_address"},
+    {AtLaunch::rendezvous_port, "rendezvous_port"},
+    {AtLaunch::rendezvous_endpoint, "rendezvous_endpoint"},
+    {AtLaunch::run_directory, "run_directory"},
+    {AtLaunch::error_file, "error_file"},
+}};
+
+RankView view_of(const Plan& plan, int rank) {
+  const PlannedRank& planned = plan.trial.ranks[rank];
+  return {plan, planned, plan.trial.hosts[planned.host]};
+}
+
+void add_train_groups(const RankView& view, Variables& variables) {
+  add_rendezvous(view, variables);
+  add_devices(view, variables);
+  add_own(view, variables);
+}
+
+bool is_secret(const ExperimentConfig& experiment, const std::string& name) {
+  return std::any_of(experiment.environment.begin(), experiment.environment.end(),
+                     [&](const EnvironmentVariable& variable) {
+                       return variable.name == name && !variable.value;
+                     });
+}
+
+// From the weakest to the strongest: what the launcher forwards, what the host declares, what the
+// experiment says.
+void add_user_groups(const RankView& view, const std::vector<EnvironmentVariable>& user,
+                     const LauncherEnvironment& launcher, Variables& variables) {
+  for (const std::string& name : view.plan.experiment.forward_environment)
+    if (const auto found = launcher.find(name); found != launcher.end())
+      variables.set(name, found->second);
+  for (const auto& [name, text] : view.host.host.env) variables.set(name, text);
+  for (const EnvironmentVariable& variable : user) {
+    const std::string text = variable.value.value_or("");
+    if (is_secret(view.plan.experiment, variable.name))
+      variables.set_secret(variable.name, text);
+    else
+      variables.set(variable.name, text);
+  }
+}
+
+// Names that train sets on this rank whatever the user says.
+Variables own_variables(const Plan& plan, int rank) {
+  Variables variables;
+  add_train_groups(view_of(plan, rank), variables);
+  return variables;
+}
+
+void warn_of_experiment(const Plan& plan, std::vector<std::string>& lines) {
+  if (plan.experiment.environment.empty()) return;
+  const Variables own = own_variables(plan, 0);
+  std::vector<std::string> ignored;
+  for (const EnvironmentVariable& variable : plan.experiment.environment)
+    if (own.has(variable.name)) ignored.push_back(variable.name);
+  if (!ignored.empty())
+    lines.push_back(fmt::format("environment: train sets {}; the value given is not used",
+                                fmt::join(ignored, ", ")));
+}
+
+void warn_of_hosts(const Plan& plan, std::vector<std::string>& lines) {
+  std::vector<std::string> hosts;
+  std::string example;
+  for (const PlannedHost& host : plan.trial.hosts) {
+    if (host.host.env.empty()) continue;
+    const Variables own = own_variables(plan, host.first_rank);
+    const auto found = std::find_if(host.host.env.begin(), host.host.env.end(),
+                                    [&](const auto& each) { return own.has(each.first); });
+    if (found == host.host.env.end()) continue;
+    if (hosts.empty()) example = found->first;
+    hosts.push_back(host.host.name);
+  }
+  if (!hosts.empty())
+    lines.push_back(fmt::format("env of {}: train sets {}; the value given is not used",
+                                fold_names(hosts), example));
+}
+
+void warn_of_shared_batch(const Plan& plan, std::vector<std::string>& lines) {
+  if (plan.experiment.processes != Processes::per_host || !plan.trial.batch_sum) return;
+  std::vector<std::string> hosts;
+  for (const PlannedRank& rank : plan.trial.ranks) {
+    const PlannedHost& host = plan.trial.hosts[rank.host];
+    if (*rank.batch_size % static_cast<std::uint64_t>(host.worker_count) != 0)
+      hosts.push_back(host.host.name);
+  }
+  if (!hosts.empty())
+    lines.push_back(fmt::format(
+        "processes: per_host gives the workers of a host one environment, and on {} their batch "
+        "sizes differ: TRAIN_BATCH_SIZE is not set there",
+        fold_names(hosts)));
+}
+
+}  // namespace
+
+std::string_view to_string(AtLaunch fact) {
+  for (const auto& [each, name] : fact_names)
+    if (each == fact) return name;
+  return "no";
+}
+
+AtLaunch at_launch_from_string(std::string_view name) {
+  for (const auto& [fact, each] : fact_names)
+    if (each == name) return fact;
+  return AtLaunch::no;
+}
+
+Result<std::vector<EnvironmentVariable>> resolve_environment(const ExperimentConfig& experiment,
+                                                             const LauncherEnvironment& launcher) {
+  std::vector<EnvironmentVariable> resolved;
+  Error missing{ErrorClass::config, {}};
+  for (const EnvironmentVariable& variable : experiment.environment) {
+    resolved.push_back(variable);
+    if (variable.value) continue;
+    if (const auto found = launcher.find(variable.name); found != launcher.end())
+      resolved.back().value = found->second;
+    else
+      missing.diagnostics.push_back(
+          {.place = variable.place,
+           .key = "environment." + variable.name,
+           .message = fmt::format("{} is to be taken from the launcher's environment, where it is "
+                                  "not set",
+                                  variable.name),
+           .hint = fmt::format("export {} first, or give it a value", variable.name)});
+  }
+  if (!missing.diagnostics.empty()) return tl::make_unexpected(std::move(missing));
+  return resolved;
+}
+
+std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
+                                               const std::vector<EnvironmentVariable>& user,
+                                               const LauncherEnvironment& launcher) {
+  const RankView view = view_of(plan, rank);
+  Variables variables;
+  add_user_groups(view, user, launcher, variables);
+  add_defaults(view, variables);
+  add_train_groups(view, variables);
+  return variables.entries();
+}
+
+std::vector<std::string> environment_warnings(const Plan& plan) {
+  std::vector<std::string> lines;
+  warn_of_experiment(plan, lines);
+  warn_of_hosts(plan, lines);
+  warn_of_shared_batch(plan, lines);
+  return lines;
+}
+
+bool is_scrubbed(std::string_view name) {
+  constexpr std::array<std::string_view, 4> prefixes{"SLURM_", "OMPI_", "PMI_", "TORCHELASTIC_"};
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
+    return name.substr(0, prefix.size()) == prefix;
+  });
+}
+
+}  // namespace train

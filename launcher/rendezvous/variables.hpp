@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "launcher/rendezvous/environment.hpp"
+
+namespace train {
+
+/// The variables of one rank while they are put together; later ones replace earlier ones.
+class Variables {
+ public:
+  void set(const std::string& name, std::string text);
+  void set_secret(const std::string& name, std::string text);
+  void set_at_launch(const std::string& name, AtLaunch fact);
+  /// Only when the variable is not there yet.
+  void set_default(const std::string& name, std::string text);
+
+  bool has(const std::string& name) const { return entries_.count(name) > 0; }
+  /// Sorted by name.
+  std::vector<EnvironmentEntry> entries() const;
+
+ private:
+  std::map<std::string, EnvironmentEntry> entries_;
+};
+
+}  // namespace train

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/task/task_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace train {
+
+namespace {
+
+// Fields stay in the order in which people look for them.
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json rank_json(const RankRecord& rank) {
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"slots", rank.slots},
+          {"exit_code", or_null(rank.exit_code)},
+          {"signal", or_null(rank.signal)},
+          {"stopped", rank.stopped},
+          {"log", rank.log_file}};
+}
+
+Json summary(const TaskRecord& task) {
+  return {{"id", task.id},
+          {"name", task.name},
+          {"state", to_string(task.state)},
+          {"slots", task.slots},
+          {"hosts", task.hosts},
+          {"ranks", task.world_size},
+          {"user", task.user},
+          {"created_ms", task.created},
+          {"started_ms", or_null(task.started)},
+          {"ended_ms", or_null(task.ended)},
+          {"restarts", task.restarts},
+          {"exit_code", or_null(task.exit_code)},
+          {"error_class", task.error_class.empty() ? Json(nullptr) : Json(task.error_class)},
+          {"cause", task.cause.empty() ? Json(nullptr) : Json(task.cause)}};
+}
+
+std::string text_of(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string task_to_json(const TaskRecord& task) {
+  Json document = summary(task);
+  document["working_directory"] = task.working_directory;
+  document["log_directory"] = task.log_directory;
+  document["rank_results"] = Json::array();
+  for (const RankRecord& rank : task.ranks) document["rank_results"].push_back(rank_json(rank));
+  document["config"] = task.config_text;
+  document["plan"] =
+      task.plan_json.empty() ? Json(nullptr) : Json::parse(task.plan_json, nullptr, false);
+  if (document["plan"].is_discarded()) document["plan"] = nullptr;
+  return text_of(document);
+}
+
+std::string tasks_to_json(const std::vector<TaskRecord>& tasks) {
+  Json list = Json::array();
+  for (const TaskRecord& task : tasks) list.push_back(summary(task));
+  return text_of({{"tasks", std::move(list)}});
+}
+
+}  // namespace train

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/event_loop/loop.hpp"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct SocketPair {
+  SocketPair() { REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0); }
+  ~SocketPair() {
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  SocketPair(const SocketPair&) = delete;
+  SocketPair& operator=(const SocketPair&) = delete;
+
+  int ends[2] = {-1, -1};
+};
+
+// Runs the loop; a test that does not stop it fails instead of hanging.
+bool run(Loop& loop) {
+  bool is_late = false;
+  const auto limit = loop.after(10s, [&] {
+    is_late = true;
+    loop.stop();
+  });
+  loop.run();
+  return !is_late;
+}
+
+char take(int fd) {
+  char byte = 0;
+  return ::read(fd, &byte, 1) == 1 ? byte : '\0';
+}
+
+}  // namespace
+
+TEST_CASE("timers fire in the order of their delays, and once") {
+  Loop loop;
+  std::string order;
+  const auto third = loop.after(15ms, [&] { loop.stop(); });
+  const auto second = loop.after(5ms, [&] { order += 'b'; });
+  const auto first = loop.after(0ms, [&] { order += 'a'; });
+  REQUIRE(run(loop));
+  CHECK(order == "ab");
+}
+
+TEST_CASE("a timer that was given up does not fire") {
+  Loop loop;
+  bool has_fired = false;
+  auto doomed = loop.after(1ms, [&] { has_fired = true; });
+  const auto end = loop.after(20ms, [&] { loop.stop(); });
+  SECTION("before the loop runs") { doomed.reset(); }
+  SECTION("in the callback before it") {
+    const auto killer = loop.after(0ms, [&] { doomed.reset(); });
+    REQUIRE(run(loop));
+  }
+  if (doomed == nullptr && !has_fired) {
+    loop.post([&] {});
+    const auto again = loop.after(5ms, [&] { loop.stop(); });
+    REQUIRE(run(loop));
+  }
+  CHECK_FALSE(has_fired);
+}
+
+TEST_CASE("time stands still inside a callback and goes on between them") {
+  Loop loop;
+  Instant inside{};
+  const Instant start = loop.now();
+  const auto timer = loop.after(5ms, [&] {
+    inside = loop.now();
+    std::this_thread::yield();
+    CHECK(loop.now() == inside);
+    loop.stop();
+  });
+  REQUIRE(run(loop));
+  CHECK(inside >= start + 5ms);
+}
+
+TEST_CASE("a descriptor is reported whenever it can be read") {
+  Loop loop;
+  SocketPair pair;
+  std::string received;
+  const auto readable = loop.when_readable(pair.ends[0], [&] {
+    received += take(pair.ends[0]);
+    if (received.size() == 3) loop.stop();
+  });
+  REQUIRE(::write(pair.ends[1], "ab", 2) == 2);  // one byte is taken per call
+  loop.post([&] { REQUIRE(::write(pair.ends[1], "c", 1) == 1); });
+  REQUIRE(run(loop));
+  CHECK(received == "abc");
+}
+
+TEST_CASE("the end of a stream is reported as readable") {
+  Loop loop;
+  SocketPair pair;
+  ::shutdown(pair.ends[1], SHUT_WR);
+  const auto readable = loop.when_readable(pair.ends[0], [&] { loop.stop(); });
+  CHECK(run(loop));
+}
+
+TEST_CASE("one descriptor can be watched for reading and for writing at once") {
+  Loop loop;
+  SocketPair pair;
+  std::string events;
+  std::unique_ptr<Subscription> writable;
+  const auto readable = loop.when_readable(pair.ends[0], [&] {
+    events += take(pair.ends[0]);
+    if (events.size() == 3) return loop.stop();
+    writable = loop.when_writable(pair.ends[0], [&] {
+      events += 'w';
+      writable.reset();
+      REQUIRE(::write(pair.ends[1], "s", 1) == 1);
+    });
+  });
+  loop.post([&] { REQUIRE(::write(pair.ends[1], "r", 1) == 1); });
+  REQUIRE(run(loop));
+  CHECK(events == "rws");
+}
+
+TEST_CASE("a subscription may be destroyed in its own callback") {
+  Loop loop;
+  SocketPair pair;
+  int calls = 0;
+  REQUIRE(::write(pair.ends[1], "x", 1) == 1);  // never taken: readable for ever
+  std::unique_ptr<Subscription> subscription;
+  SECTION("a descriptor's") {
+    subscription = loop.when_readable(pair.ends[0], [&] {
+      ++calls;
+      subscription.reset();
+    });
+  }
+  SECTION("a timer's") {
+    subscription = loop.after(0ms, [&] {
+      ++calls;
+      subscription.reset();
+    });
+  }
+  SECTION("a signal's") {
+    subscription = loop.on_signals({SIGUSR1}, [&](int) {
+      ++calls;
+      subscription.reset();
+    });
+    ::raise(SIGUSR1);
+  }
+  const auto end = loop.after(20ms, [&] { loop.stop(); });
+  REQUIRE(run(loop));
+  CHECK(calls == 1);
+}
+
+TEST_CASE("a subscription may be replaced on the same descriptor inside its callback") {
+  Loop loop;
+  SocketPair pair;
+  REQUIRE(::write(pair.ends[1], "x", 1) == 1);
+  int calls = 0;
+  std::unique_ptr<Subscription> subscription;
+  subscription = loop.when_readable(pair.ends[0], [&] {
+    ++calls;
+    subscription.reset();
+    subscription = loop.when_readable(pair.ends[0], [&] {
+      ++calls;
+      loop.stop();
+    });
+  });
+  REQUIRE(run(loop));
+  CHECK(calls == 2);
+}
+
+TEST_CASE("a destroyed subscription leaves its descriptor open") {
+  SocketPair pair;
+  Loop loop;
+  loop.when_readable(pair.ends[0], [] {}).reset();
+  CHECK(::write(pair.ends[0], "x", 1) == 1);
+}
+
+TEST_CASE("a neighbour destroyed by an earlier callback of the same wake-up is not called") {
+  Loop loop;
+  SocketPair one;
+  SocketPair two;
+  REQUIRE(::write(one.ends[1], "x", 1) == 1);
+  REQUIRE(::write(two.ends[1], "x", 1) == 1);
+  int calls = 0;
+  std::unique_ptr<Subscription> first;
+  std::unique_ptr<Subscription> second;
+  const auto end_both = [&] {
+    ++calls;
+    first.reset();
+    second.reset();
+  };
+  first = loop.when_readable(one.ends[0], end_both);
+  second = loop.when_readable(two.ends[0], end_both);
+  const auto end = loop.after(20ms, [&] { loop.stop(); });
+  REQUIRE(run(loop));
+  CHECK(calls == 1);
+}
+
+TEST_CASE("work can be posted from another thread") {
+  Loop loop;
+  constexpr int posts = 1000;
+  int calls = 0;
+  std::thread other([&] {
+    for (int i = 0; i < posts; ++i)
+      loop.post([&] {
+        if (++calls == posts) loop.stop();
+      });
+  });
+  CHECK(run(loop));
+  other.join();
+  CHECK(calls == posts);
+}
+
+TEST_CASE("signals are told by number") {
+  Loop loop;
+  std::vector<int> numbers;
+  const auto signals = loop.on_signals({SIGUSR1, SIGUSR2}, [&](int number) {
+    numbers.push_back(number);
+    if (numbers.size() == 1) ::raise(SIGUSR2);
+    if (numbers.size() == 2) loop.stop();
+  });
+  loop.post([] { ::raise(SIGUSR1); });
+  REQUIRE(run(loop));
+  CHECK(numbers == std::vector<int>{SIGUSR1, SIGUSR2});
+}
+
+TEST_CASE("a stopped loop can run again") {
+  Loop loop;
+  loop.post([&] { loop.stop(); });
+  REQUIRE(run(loop));
+  bool is_called = false;
+  loop.post([&] {
+    is_called = true;
+    loop.stop();
+  });
+  REQUIRE(run(loop));
+  CHECK(is_called);
+}

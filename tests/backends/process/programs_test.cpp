@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/programs.hpp"
+
+#include <sys/stat.h>
+
+#include "tests/backends/process/testing.hpp"
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace train::testing;
+
+TEST_CASE("a program is found as a shell would find it") {
+  TemporaryDirectory directory;
+  const std::string& base = directory.path();
+  ::mkdir((base + "/bin").c_str(), 0755);
+  ::mkdir((base + "/shadow").c_str(), 0755);
+  ::mkdir((base + "/shadow/tool").c_str(), 0755);
+  directory.write("bin/tool", "#!/bin/sh\n", 0755);
+  directory.write("bin/plain", "", 0644);
+  directory.write("here", "#!/bin/sh\n", 0755);
+  struct Row {
+    std::string name;
+    std::string path;
+    std::string found;  ///< empty: an error that contains `message`
+    std::string message;
+  };
+  const std::vector<Row> rows = {
+      {"sh", "/usr/bin:/bin", "/usr/bin/sh", ""},
+      {"tool", "/usr/bin:" + base + "/bin", base + "/bin/tool", ""},
+      {"tool", base + "/shadow:" + base + "/bin", base + "/bin/tool", ""},
+      {"tool", "bin", base + "/bin/tool", ""},
+      {"here", "/usr/bin:", base + "/here", ""},
+      {"here", ":/usr/bin", base + "/here", ""},
+      {"bin/tool", "", base + "/bin/tool", ""},
+      {base + "/bin/tool", "", base + "/bin/tool", ""},
+      {"pyhton3", "/usr/bin:/bin", "",
+       "program 'pyhton3' was not found; searched PATH=/usr/bin:/bin"},
+      {"tool", base + "/shadow", "", "but it is a directory"},
+      {"plain", base + "/bin", "", "bin/plain' was found, but permission denied"},
+      {"bin/plain", "", "", "it is not executable"},
+      {"./bin", "", "", "it is a directory"},
+      {"./absent", "", "", "no such file"},
+      {"", "/bin", "", "empty"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name, row.path);
+    const auto found = find_program(row.name, row.path, base);
+    CHECK(found.has_value() == !row.found.empty());
+    if (found) CHECK(*found == row.found);
+    if (found) continue;
+    CHECK(found.error().error_class == ErrorClass::missing);
+    CHECK_THAT(render(found.error()), Catch::Matchers::Contains(row.message));
+  }
+}
+
+TEST_CASE("the interpreter of a script is read from its first line") {
+  TemporaryDirectory directory;
+  struct Row {
+    const char* text;
+    std::optional<std::string> interpreter;
+  };
+  const auto row =
+      GENERATE(Row{"#!/bin/sh\n", "/bin/sh"}, Row{"#! /usr/bin/env python3\n", "/usr/bin/env"},
+               Row{"#!/bin/sh", "/bin/sh"}, Row{"#!\n", std::nullopt},
+               Row{"echo hi\n", std::nullopt}, Row{"", std::nullopt});
+  CHECK(interpreter_of(directory.write("script", row.text, 0755)) == row.interpreter);
+}
+
+TEST_CASE("a working directory is checked before anything starts") {
+  TemporaryDirectory directory;
+  CHECK(check_working_directory(directory.path()));
+  CHECK_FALSE(check_working_directory(directory.path() + "/absent"));
+  CHECK_FALSE(check_working_directory(directory.write("file", "")));
+  CHECK_FALSE(check_working_directory("relative"));
+  CHECK_FALSE(check_working_directory(""));
+}

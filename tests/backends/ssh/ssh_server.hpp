@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <optional>
+#include <thread>
+
+#include "tests/backends/ssh/temporary_keys.hpp"
+
+namespace train::testing {
+
+inline std::string current_user() {
+  const passwd* entry = ::getpwuid(::getuid());
+  return entry ? entry->pw_name : "";
+}
+
+/// A loopback port where nobody listens.
+inline int free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(fd);
+  return ntohs(address.sin_port);
+}
+
+/// A real sshd on a loopback port, for the current user, with keys, configuration and a home of
+/// its own in a temporary folder.
+class SshServer {
+ public:
+  static bool is_installed() { return ::access("/usr/sbin/sshd", X_OK) == 0; }
+
+  /// `options` are further lines of sshd_config.
+  explicit SshServer(const std::string& options = "") : port_(free_port()) {
+    const auto& root = folder_.path();
+    for (const auto& name : {home(), launcher_home() / ".ssh"})
+      std::filesystem::create_directories(name);
+    make_key(root / "host_key", "-t ed25519");
+    make_key(launcher_home() / ".ssh/id_ed25519", "-t ed25519");
+    authorize(launcher_home() / ".ssh/id_ed25519");
+    trust(public_line((root / "host_key").string()));
+    write_file(root / "config", "Port " + std::to_string(port_) +
+                                    "\nListenAddress 127.0.0.1\nPidFile none\nUsePAM no\n"
+                                    "StrictModes no\nPermitRootLogin yes\nLogLevel VERBOSE\n"
+                                    "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+                                    "HostKey " +
+                                    (root / "host_key").string() + "\nAuthorizedKeysFile " +
+                                    authorized_keys().string() +
+                                    "\nSetEnv HOME=" + home().string() + "\n" + options);
+    if (::getuid() == 0) ::mkdir("/run/sshd", 0755);
+    start();
+  }
+  ~SshServer() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  SshServer(const SshServer&) = delete;
+  SshServer& operator=(const SshServer&) = delete;
+
+  int port() const { return port_; }
+  std::filesystem::path home() const { return folder_.path() / "home"; }
+  std::filesystem::path launcher_home() const { return folder_.path() / "launcher"; }
+  std::filesystem::path known_hosts() const { return launcher_home() / ".ssh/known_hosts"; }
+  std::filesystem::path authorized_keys() const { return folder_.path() / "authorized_keys"; }
+  std::string log() const { return read_file(folder_.path() / "log"); }
+
+  void authorize(const std::filesystem::path& key) const {
+    write_file(authorized_keys(), read_file(authorized_keys()) + public_line(key.string()) + "\n");
+  }
+  /// Makes known_hosts say that this public key is the server's.
+  void trust(const std::string& public_key_line) const {
+    write_file(known_hosts(),
+               "# keys\n[127.0.0.1]:" + std::to_string(port_) + " " + public_key_line + "\n");
+  }
+
+ private:
+  void start() {
+    const std::string config = (folder_.path() / "config").string();
+    const std::string log_file = (folder_.path() / "log").string();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+      ::execl("/usr/sbin/sshd", "/usr/sbin/sshd", "-D", "-E", log_file.c_str(), "-f",
+              config.c_str(), nullptr);
+      ::_exit(127);
+    }
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (log().find("Server listening") == std::string::npos &&
+           std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
+  TemporaryFolder folder_;
+  int port_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace train::testing

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ssh/ssh_transport.hpp"
+
+#include "backends/ssh/own_binary.hpp"
+#include "tests/backends/ssh/ssh_server.hpp"
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace train::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Stands in for the binary: an agent that greets and then echoes, or ends as its key says.
+const std::string fake_binary =
+    "#!/bin/sh\n"
+    "[ \"$1\" = --version ] && exit 0\n"
+    "echo \"agent $3\"\n"
+    "case $3 in exit-3) echo oh dear >&2; exit 3;; killed) kill -9 $$;; esac\n"
+    "exec cat\n";
+
+struct Fixture {
+  explicit Fixture(const std::string& server_options = "") : server(server_options) {
+    host.name = "gpu-x";
+    host.address = "127.0.0.1";
+    host.port = server.port();
+    write_file(binary.path() / "train", fake_binary);
+    options.home = server.launcher_home().string();
+    options.known_hosts_files = {server.known_hosts().string()};
+    options.default_user = current_user();
+    options.binary_path = (binary.path() / "train").string();
+    options.build_id = "f4ce";
+  }
+
+  SshServer server;
+  TemporaryFolder binary;
+  Loop loop;
+  SshOptions options;
+  Host host;
+};
+
+// A link and what it said.
+struct Probe {
+  Loop& loop;
+  int opened = 0;
+  LinkInfo info;
+  std::string bytes;
+  std::optional<Error> closed;
+  std::unique_ptr<HostLink> link;
+
+  Probe(Loop& event_loop, Transport& transport, const Host& host, const std::string& key = "t-0")
+      : loop(event_loop) {
+    LinkEvents events;
+    events.on_open = [this](const LinkInfo& link_info) {
+      ++opened;
+      info = link_info;
+      loop.stop();
+    };
+    events.on_bytes = [this](std::string_view piece) {
+      bytes += piece;
+      loop.stop();
+    };
+    events.on_closed = [this](const Error& why) {
+      CHECK_FALSE(closed);
+      closed = why;
+      loop.stop();
+    };
+    link = transport.open(host, key, std::move(events));
+  }
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+
+  std::string error() const { return closed ? render(*closed) : "no error"; }
+};
+
+template <class Predicate>
+bool run_until(Loop& loop, Predicate predicate) {
+  bool is_late = false;
+  const auto deadline = loop.after(30s, [&] {
+    is_late = true;
+    loop.stop();
+  });
+  while (!static_cast<bool>(predicate()) && !is_late) loop.run();
+  return static_cast<bool>(predicate());
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  UNSCOPED_INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+#define REQUIRE_SSHD()                                \
+  if (!SshServer::is_installed()) {                   \
+    WARN("skipped: /usr/sbin/sshd is not installed"); \
+    return;                                           \
+  }
+
+}  // namespace
+
+TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte comes back") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  std::string megabyte;
+  for (unsigned i = 0, x = 1; i < (1u << 20); ++i)
+    megabyte += static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
+  for (const bool is_cached : {false, true}) {
+    SshTransport transport(fixture.loop, fixture.options);
+    Probe probe(fixture.loop, transport, fixture.host);
+    probe.link->send("first ");
+    CHECK(probe.link->unsent_bytes() == 6);
+    run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+    INFO(probe.error() << fixture.server.log());
+    REQUIRE(probe.opened == 1);
+    CHECK(probe.info.address == "127.0.0.1");
+    CHECK(probe.info.transport == "ssh");
+    probe.link->send(megabyte);
+    probe.link->send(" last");
+    const std::string expected = "agent t-0\nfirst " + megabyte + " last";
+    run_until(fixture.loop, [&] { return probe.bytes.size() >= expected.size() || probe.closed; });
+    CHECK((probe.bytes == expected));
+    CHECK(probe.link->unsent_bytes() == 0);
+    CHECK_FALSE(probe.closed);
+    const auto cached = fixture.server.home() / ".cache/train/train-f4ce";
+    CHECK(read_file(cached) == fake_binary);
+    // A second upload would be seen by what is sent: this file cannot be read any more.
+    if (!is_cached) std::filesystem::remove(fixture.binary.path() / "train");
+  }
+}
+
+TEST_CASE("how the agent ended is told, with its last words") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe failed(fixture.loop, transport, fixture.host, "exit-3");
+  CHECK(run_until(fixture.loop, [&] { return failed.closed; }));
+  CHECK(failed.error() == "the agent exited with status 3; it said 'oh dear'");
+  CHECK(failed.bytes == "agent exit-3\n");
+  Probe killed(fixture.loop, transport, fixture.host, "killed");
+  CHECK(run_until(fixture.loop, [&] { return killed.closed; }));
+  CHECK(killed.error() == "the agent was killed by signal KILL");
+}
+
+TEST_CASE("a link that its owner drops, at any moment, says nothing more") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe early(fixture.loop, transport, fixture.host);
+  early.link.reset();
+  LinkEvents events;
+  std::unique_ptr<HostLink> link;
+  bool heard = false;
+  events.on_open = [](const LinkInfo&) {};
+  events.on_bytes = [&](std::string_view) {
+    CHECK_FALSE(heard);
+    heard = true;
+    link.reset();
+    fixture.loop.stop();
+  };
+  events.on_closed = [](const Error& why) { FAIL_CHECK(render(why)); };
+  link = transport.open(fixture.host, "t-0", std::move(events));
+  CHECK(run_until(fixture.loop, [&] { return heard; }));
+  for (const int after : {1, 5, 20, 60}) {  // somewhere in the set-up
+    Probe probe(fixture.loop, transport, fixture.host);
+    const auto drop = fixture.loop.after(after * 1ms, [&] {
+      probe.link.reset();
+      fixture.loop.stop();
+    });
+    CHECK(run_until(fixture.loop, [&] { return probe.link == nullptr; }));
+  }
+  CHECK_FALSE(early.opened);
+  CHECK_FALSE(early.closed);
+}
+
+TEST_CASE("host keys are checked strictly") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  TemporaryFolder folder;
+  SECTION("unknown") {
+    write_file(fixture.server.known_hosts(), "");
+    SshTransport transport(fixture.loop, fixture.options);
+    Probe probe(fixture.loop, transport, fixture.host);
+    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(contains(probe.error(), "is not known: ssh-ed25519 SHA256:"));
+    CHECK(contains(probe.error(), "ssh-keyscan -t ed25519 -p " +
+                                      std::to_string(fixture.server.port()) +
+                                      " 127.0.0.1 >> ~/.ssh/known_hosts"));
+  }
+  SECTION("changed") {
+    fixture.server.trust(public_line(make_key(folder.path() / "other", "-t ed25519")));
+    SshTransport transport(fixture.loop, fixture.options);
+    Probe probe(fixture.loop, transport, fixture.host);
+    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(contains(probe.error(), "has changed"));
+    CHECK(contains(probe.error(), fixture.server.known_hosts().string() + ":2 has SHA256:"));
+  }
+  CHECK_FALSE(contains(fixture.server.log(), "Accepted"));
+}
+
+TEST_CASE("keys of every kind log in, and a refusal lists what was tried") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  TemporaryFolder folder;
+  for (const std::string flags : {"-t rsa -b 2048", "-t rsa -b 2048 -m PEM", "-t ecdsa -b 384"}) {
+    CAPTURE(flags);
+    const std::string key = make_key(folder.path() / std::to_string(flags.size()), flags);
+    fixture.server.authorize(key);
+    fixture.host.identity_file = key;
+    SshTransport transport(fixture.loop, fixture.options);
+    Probe probe(fixture.loop, transport, fixture.host);
+    run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+    INFO(probe.error() << fixture.server.log());
+    CHECK(probe.opened == 1);
+  }
+  fixture.host.identity_file = make_key(folder.path() / "stranger", "-t ed25519");
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe probe(fixture.loop, transport, fixture.host);
+  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(contains(probe.error(), "authentication failed for user " + current_user() + ": tried " +
+                                    fixture.host.identity_file + " (ssh-ed25519)"));
+  fixture.host.identity_file = make_key(folder.path() / "locked", "-t ed25519", "secret");
+  Probe locked(fixture.loop, transport, fixture.host);
+  CHECK(run_until(fixture.loop, [&] { return locked.closed; }));
+  CHECK(contains(locked.error(),
+                 "no key could be used; " + fixture.host.identity_file + " is encrypted"));
+  CHECK(contains(locked.error(), "ssh-add"));
+}
+
+TEST_CASE("keys of ssh-agent log in") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  TemporaryFolder folder;
+  fixture.options.agent_socket = (folder.path() / "agent").string();
+  ShellDialogue agent({"ssh-agent", "-D", "-a", fixture.options.agent_socket}, "/");
+  REQUIRE_FALSE(agent.read().empty());
+  const std::string key = make_key(folder.path() / "rsa", "-t rsa -b 2048");
+  write_file(fixture.server.authorized_keys(), public_line(key) + "\n");
+  output_of("SSH_AUTH_SOCK=" + fixture.options.agent_socket + " ssh-add -q " + key + " 2>&1");
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe probe(fixture.loop, transport, fixture.host);
+  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  INFO(probe.error() << fixture.server.log());
+  CHECK(probe.opened == 1);
+}
+
+TEST_CASE("what rc files and banners print is skipped, and what a broken shell prints is told") {
+  REQUIRE_SSHD();
+  TemporaryFolder folder;
+  write_file(folder.path() / "banner", "Authorised use only\n");
+  Fixture fixture("Banner " + (folder.path() / "banner").string() +
+                  "\nForceCommand echo welcome; printf half; eval \"$SSH_ORIGINAL_COMMAND\"\n");
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe probe(fixture.loop, transport, fixture.host);
+  run_until(fixture.loop, [&] { return !probe.bytes.empty() || probe.closed; });
+  INFO(probe.error() << fixture.server.log());
+  CHECK(probe.bytes == "agent t-0\n");
+
+  Fixture broken("ForceCommand echo This account is not available; exit 1\n");
+  SshTransport other(broken.loop, broken.options);
+  Probe refused(broken.loop, other, broken.host);
+  CHECK(run_until(broken.loop, [&] { return refused.closed; }));
+  CHECK(contains(refused.error(),
+                 "exited with status 1 before the agent was ready; it printed "
+                 "'This account is not available'"));
+
+  Fixture endless("ForceCommand exec yes\n");
+  SshTransport third(endless.loop, endless.options);
+  Probe noisy(endless.loop, third, endless.host);
+  CHECK(run_until(endless.loop, [&] { return noisy.closed; }));
+  CHECK(contains(noisy.error(), "printed more than 64 KiB before it answered"));
+}
+
+TEST_CASE("a port where nobody listens, and a name that means nothing, are told") {
+  Loop loop;
+  SshOptions options;
+  options.default_user = "me";
+  options.build_id = "x";
+  SshTransport transport(loop, options);
+  Host host;
+  host.name = "127.0.0.1";
+  host.port = free_port();
+  Probe refused(loop, transport, host);
+  CHECK(run_until(loop, [&] { return refused.closed; }));
+  CHECK(contains(refused.error(), "connection refused at 127.0.0.1:" + std::to_string(host.port)));
+  CHECK(refused.closed.value().error_class == ErrorClass::host);
+  host.name = "no-such-host.invalid";
+  Probe unknown(loop, transport, host);
+  CHECK(run_until(loop, [&] { return unknown.closed; }));
+  CHECK(contains(unknown.error(), "name 'no-such-host.invalid' does not resolve"));
+}
+
+TEST_CASE("a server that is overrun is tried again, and all links open in the end") {
+  REQUIRE_SSHD();
+  Fixture fixture("MaxStartups 2:50:4\n");
+  fixture.options.max_tries = 12;
+  SshTransport transport(fixture.loop, fixture.options);
+  std::vector<std::unique_ptr<Probe>> probes;
+  for (int i = 0; i < 12; ++i)
+    probes.push_back(std::make_unique<Probe>(fixture.loop, transport, fixture.host));
+  CHECK(run_until(fixture.loop, [&] {
+    for (const auto& probe : probes)
+      if (!probe->opened && !probe->closed) return false;
+    return true;
+  }));
+  for (const auto& probe : probes) {
+    INFO(probe->error());
+    CHECK(probe->opened == 1);
+  }
+}
+
+TEST_CASE("no more set-ups are under way than the window allows") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  fixture.options.max_setups = 1;
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe first(fixture.loop, transport, fixture.host), second(fixture.loop, transport, fixture.host);
+  CHECK(run_until(fixture.loop, [&] { return first.opened; }));
+  CHECK_FALSE(second.opened);
+  CHECK(run_until(fixture.loop, [&] { return second.opened; }));
+}
+
+TEST_CASE("a server that accepts and says nothing is given up") {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  REQUIRE(::bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  REQUIRE(::listen(listener, 4) == 0);
+  ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  Loop loop;
+  SshOptions options;
+  options.handshake_timeout = 100ms;
+  SshTransport transport(loop, options);
+  Host host;
+  host.name = "127.0.0.1";
+  host.port = ntohs(address.sin_port);
+  Probe probe(loop, transport, host);
+  CHECK(run_until(loop, [&] { return probe.closed; }));
+  CHECK(contains(probe.error(), "was silent for 0.1 s during the key exchange"));
+  ::close(listener);
+}
+
+TEST_CASE("the running program knows its content name") {
+  const auto options = default_ssh_options("/root", "root", "");
+  REQUIRE(options);
+  CHECK(options->build_id.size() >= 32);
+  CHECK(options->build_id.find_first_not_of("0123456789abcdef") == std::string::npos);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/backends/store/store_fixture.hpp"
+
+using namespace train;
+
+namespace {
+
+/// A launcher in a process of its own, with one running task.
+Lingering launcher_of(const std::string& root, const std::string& id) {
+  return Lingering([&] {
+    static std::unique_ptr<SqliteTaskStore> store;  // must outlive this function in the child
+    store = open_store(root);
+    TaskRecord task = some_task(*store, id, 1'000);
+    if (!store->create(task)) return false;
+    task.state = TaskState::running;
+    task.started = 2'000;
+    return store->update(task).has_value();
+  });
+}
+
+/// `when` as the time of the last change of a file.
+void set_modified(const std::string& path, UnixMillis when) {
+  const timespec time{.tv_sec = when / 1000, .tv_nsec = when % 1000 * 1'000'000};
+  const timespec times[2] = {time, time};
+  REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a task whose launcher lives is running, whoever asks") {
+  const TemporaryDirectory directory;
+  Lingering launcher = launcher_of(directory.path(), "abcd2345");
+  const auto store = open_store(directory.path());
+  CHECK(store->find("abcd")->state == TaskState::running);
+  CHECK(store->find("abcd")->launcher_pid == launcher.pid());
+  REQUIRE(store->list(false)->size() == 1);
+  CHECK(store->list(false)->front().state == TaskState::running);
+}
+
+TEST_CASE("a task whose launcher was killed is lost, and recorded so") {
+  const TemporaryDirectory directory;
+  Lingering launcher = launcher_of(directory.path(), "abcd2345");
+  const auto store = open_store(directory.path());
+  const std::string pid = std::to_string(launcher.pid());
+  // A rank wrote last a day from now: that was the task's last sign of life.
+  const UnixMillis tomorrow = (time(nullptr) + 86'400) * UnixMillis{1000};
+  const std::string log = rank_log_file(store->log_directory("abcd2345"), 0);
+  std::ofstream(log) << "step 1\n";
+  set_modified(log, tomorrow);
+  launcher.kill();
+
+  const auto by_list = GENERATE(true, false);
+  const auto task = by_list ? store->list(true).value().front() : store->find("abcd2345").value();
+  CHECK(task.state == TaskState::lost);
+  CHECK(task.ended == tomorrow);
+  CHECK(task.cause.find("process " + pid) != std::string::npos);
+  CHECK(store->list(false)->empty());
+
+  std::filesystem::remove_all(directory.path() + "/tasks");
+  CHECK(open_store(directory.path())->find("abcd2345")->state == TaskState::lost);
+  CHECK(open_store(directory.path())->find("abcd2345")->ended == tomorrow);
+}
+
+TEST_CASE("programs that the launcher starts do not keep its tasks alive") {
+  const TemporaryDirectory directory;
+  auto store = open_store(directory.path());
+  REQUIRE(store->create(some_task(*store, "abcd2345")).has_value());
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    execl("/bin/sleep", "sleep", "60", nullptr);
+    _exit(127);
+  }
+  const auto is_sleep = [&] {
+    std::string name;
+    std::ifstream("/proc/" + std::to_string(child) + "/comm") >> name;
+    return name == "sleep";
+  };
+  for (int i = 0; i < 5'000 && !is_sleep(); ++i) usleep(1'000);
+  CHECK(is_sleep());
+  store.reset();
+  CHECK(open_store(directory.path())->find("abcd")->state == TaskState::lost);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("a launcher that was taken for dead has the last word") {
+  const TemporaryDirectory directory;
+  const auto store = open_store(directory.path());
+  TaskRecord task = some_task(*store, "abcd2345");
+  REQUIRE(store->create(task).has_value());
+  std::filesystem::remove(directory.path() + "/tasks/abcd2345/launcher.lock");
+  CHECK(open_store(directory.path())->find("abcd")->state == TaskState::lost);
+  task.state = TaskState::running;
+  REQUIRE(store->update(task).has_value());
+  CHECK(store->find("abcd")->state == TaskState::running);
+}
+
+TEST_CASE("launchers and readers in many processes share one store") {
+  const TemporaryDirectory directory;
+  const std::string root = directory.path() + "/fresh";  // all of them find no database at first
+  constexpr int processes = 6;
+  constexpr int tasks_each = 15;
+  std::vector<pid_t> children;
+  for (int process = 0; process < processes; ++process) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    auto opened = SqliteTaskStore::open(root);
+    if (!opened) _exit(1);
+    SqliteTaskStore& store = **opened;
+    for (int i = 0; i < tasks_each; ++i) {
+      TaskRecord task =
+          some_task(store, "task" + std::to_string(process) + "x" + std::to_string(i));
+      if (!store.create(task)) _exit(2);
+      task.state = TaskState::running;
+      if (!store.update(task)) _exit(3);
+      if (const auto seen = store.list(false); !seen || seen->empty()) _exit(4);
+      task.state = TaskState::succeeded;
+      if (!store.update(task)) _exit(5);
+    }
+    _exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+  const auto all = open_store(root)->list(true);
+  REQUIRE(all.has_value());
+  CHECK(all->size() == processes * tasks_each);
+  CHECK(std::all_of(all->begin(), all->end(),
+                    [](const TaskRecord& task) { return task.state == TaskState::succeeded; }));
+}

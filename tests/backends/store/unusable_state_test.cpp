@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <SQLiteCpp/Exception.h>
+#include <sched.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "backends/store/registry.hpp"
+#include "tests/backends/store/store_fixture.hpp"
+
+using namespace train;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uid_t nobody = 65534;
+
+Diagnostic refusal(const std::string& root) {
+  const auto store = SqliteTaskStore::open(root);
+  REQUIRE_FALSE(store.has_value());
+  CHECK(store.error().error_class == ErrorClass::no_input);
+  CHECK_FALSE(store.error().diagnostics.at(0).hint.empty());
+  return store.error().diagnostics.at(0);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool says(const Error& error, ErrorClass error_class, const std::string& words) {
+  const bool well = error.error_class == error_class && has(render(error), words);
+  if (!well) fprintf(stderr, "expected '%s' in: %s\n", words.c_str(), render(error).c_str());
+  return well;
+}
+
+void run_sql(const std::string& database, const char* sql) {
+  sqlite3* handle = nullptr;
+  REQUIRE(sqlite3_open(database.c_str(), &handle) == SQLITE_OK);
+  const int code = sqlite3_exec(handle, sql, nullptr, nullptr, nullptr);
+  sqlite3_close(handle);
+  REQUIRE(code == SQLITE_OK);
+}
+
+}  // namespace
+
+TEST_CASE("a state directory that is a symbolic link is refused") {
+  const TemporaryDirectory directory;
+  fs::create_directory(directory.path() + "/real");
+  fs::create_directory_symlink(directory.path() + "/real", directory.path() + "/train");
+  const Diagnostic diagnostic = refusal(directory.path() + "/train");
+  CHECK(has(diagnostic.message, "it is a symbolic link"));
+  CHECK(has(diagnostic.hint, "XDG_STATE_HOME"));
+  CHECK(fs::is_empty(directory.path() + "/real"));
+}
+
+TEST_CASE("a symbolic link above the state directory is the user's own business") {
+  const TemporaryDirectory directory;
+  fs::create_directory(directory.path() + "/real");
+  fs::create_directory_symlink(directory.path() + "/real", directory.path() + "/state");
+  open_store(directory.path() + "/state/train");
+  CHECK(fs::exists(directory.path() + "/real/train/tasks.db"));
+}
+
+TEST_CASE("a state directory that is no directory, or no absolute path, is refused") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/train") << "a file";
+  CHECK(has(refusal(directory.path() + "/train").message, "it is not a directory"));
+  CHECK(has(refusal(directory.path() + "/train/below").message, "Not a directory"));
+  CHECK(has(refusal("relative/train").message, "not an absolute path"));
+  CHECK(has(refusal("").message, "not an absolute path"));
+}
+
+TEST_CASE("a state directory that others could enter is closed to them") {
+  const TemporaryDirectory directory;
+  const std::string root = directory.path() + "/train";
+  fs::create_directory(root);
+  REQUIRE(chmod(root.c_str(), 0777) == 0);
+  open_store(root);
+  CHECK((fs::status(root).permissions() & fs::perms::mask) == fs::perms::owner_all);
+}
+
+TEST_CASE("a state directory of another user is refused") {
+  if (geteuid() != 0) {
+    WARN("skipped: only root can make a directory of another user");
+    return;
+  }
+  const TemporaryDirectory directory;
+  REQUIRE(chown(directory.path().c_str(), nobody, nobody) == 0);
+  CHECK(has(refusal(directory.path()).message, "it belongs to user 65534, not to you"));
+}
+
+TEST_CASE("a state directory that cannot be written is refused with the system's reason") {
+  const TemporaryDirectory directory;
+  const std::string root = directory.path() + "/train";
+  fs::create_directory(root);
+  const bool is_root = geteuid() == 0;
+  if (is_root) {
+    REQUIRE(chmod(directory.path().c_str(), 0755) == 0);
+    REQUIRE(chown(root.c_str(), nobody, nobody) == 0);
+  }
+  REQUIRE(chmod(root.c_str(), 0500) == 0);
+  CHECK(in_child([&] {
+    if (is_root && setuid(nobody) != 0) return false;
+    const auto store = SqliteTaskStore::open(root);
+    return !store && says(store.error(), ErrorClass::no_input, "Permission denied");
+  }));
+}
+
+TEST_CASE("a registry that cannot be written is an error when it is written") {
+  const TemporaryDirectory directory;
+  const std::string root = directory.path() + "/train";
+  { open_store(root); }
+  const bool is_root = geteuid() == 0;
+  for (const auto& file : fs::directory_iterator(root)) {
+    REQUIRE(chmod(file.path().c_str(), 0400) == 0);
+    if (is_root) REQUIRE(chown(file.path().c_str(), nobody, nobody) == 0);
+  }
+  if (is_root) {
+    REQUIRE(chmod(directory.path().c_str(), 0755) == 0);
+    REQUIRE(chown(root.c_str(), nobody, nobody) == 0);
+  }
+  CHECK(in_child([&] {
+    if (is_root && setuid(nobody) != 0) return false;
+    const auto store = SqliteTaskStore::open(root);
+    const auto error = store ? (*store)->create(some_task(**store, "abcd2345")) : Result<void>{};
+    return says(store ? error.error() : store.error(), ErrorClass::no_input, "writable for you");
+  }));
+}
+
+TEST_CASE("a registry that is no database is an error that says how to go on") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/tasks.db") << std::string(8192, 'x');
+  const Diagnostic diagnostic = refusal(directory.path());
+  CHECK(has(diagnostic.message, "is damaged"));
+  CHECK(has(diagnostic.hint, "mv " + directory.path() + "/tasks.db*"));
+}
+
+TEST_CASE("a registry whose pages were overwritten is an error") {
+  const TemporaryDirectory directory;
+  {
+    const auto store = open_store(directory.path());
+    for (int i = 0; i < 40; ++i) {
+      TaskRecord task = some_task(*store, "task" + std::to_string(i));
+      task.plan_json = std::string(5'000, 'p');
+      REQUIRE(store->create(task).has_value());
+    }
+  }
+  const std::string database = directory.path() + "/tasks.db";
+  run_sql(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+  {
+    std::fstream file(database, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4096);
+    file << std::string(fs::file_size(database) - 4096, '\x5a');
+  }
+  const auto store = SqliteTaskStore::open(directory.path());
+  const auto tasks = store ? (*store)->list(true) : Result<std::vector<TaskRecord>>{};
+  CHECK(says(store ? tasks.error() : store.error(), ErrorClass::no_input, "is damaged"));
+}
+
+TEST_CASE("a row that no train can have written is an error") {
+  struct Row {
+    const char* sql;
+    const char* words;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"UPDATE task SET state = 'dancing'", "task abcd2345 has the unknown state 'dancing'"},
+      {"UPDATE task SET ranks = '[{\"rank\": 0'", "the ranks of task abcd2345 cannot be read"},
+      {"UPDATE task SET ranks = '{}'", "the ranks of task abcd2345 cannot be read"},
+      {"UPDATE task SET ranks = '[{\"rank\": \"0\"}]'", "the ranks of task abcd2345 cannot"},
+      {"UPDATE task SET ranks = '[{\"rank\": 0, \"host\": 1}]'", "the ranks of task abcd2345 can"},
+  }));
+  const TemporaryDirectory directory;
+  const auto store = open_store(directory.path());
+  REQUIRE(store->create(some_task(*store, "abcd2345")).has_value());
+  run_sql(directory.path() + "/tasks.db", row.sql);
+  const auto task = store->find("abcd2345");
+  REQUIRE_FALSE(task.has_value());
+  CHECK(says(task.error(), ErrorClass::no_input, row.words));
+}
+
+TEST_CASE("a registry of a newer train is refused and left as it is") {
+  const TemporaryDirectory directory;
+  { open_store(directory.path()); }
+  run_sql(directory.path() + "/tasks.db", "PRAGMA user_version = 7");
+  const Diagnostic diagnostic = refusal(directory.path());
+  CHECK(has(diagnostic.message, "was written by a newer train (schema 7; this train knows 1)"));
+}
+
+TEST_CASE("a registry that stays locked is busy, and an unknown failure is a bug") {
+  const Error locked =
+      registry_error("/s/tasks.db", SQLite::Exception("it is locked", SQLITE_BUSY));
+  CHECK(says(locked, ErrorClass::busy,
+             "the task registry '/s/tasks.db' has been locked by another process for 5 s"));
+  const Error recovering =
+      registry_error("/s/tasks.db", SQLite::Exception("it is locked", SQLITE_BUSY_RECOVERY));
+  CHECK(recovering.error_class == ErrorClass::busy);
+  const Error unknown = registry_error("/s/tasks.db", std::runtime_error("no such column"));
+  CHECK(says(unknown, ErrorClass::bug, "no such column"));
+}
+
+TEST_CASE("a registry that is a symbolic link or a directory is refused") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/elsewhere");
+  fs::create_symlink(directory.path() + "/elsewhere", directory.path() + "/tasks.db");
+  CHECK(has(refusal(directory.path()).message, "is not a regular file"));
+  fs::remove(directory.path() + "/tasks.db");
+  fs::create_directory(directory.path() + "/tasks.db");
+  CHECK(has(refusal(directory.path()).message, "is not a regular file"));
+}
+
+TEST_CASE("a full disk is an error that says so, and leaves no half of a task") {
+  const TemporaryDirectory directory;
+  const std::string& root = directory.path();
+  const bool may_mount = in_child([&] {
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, "") == 0 &&
+           mount("tmpfs", root.c_str(), "tmpfs", 0, "size=256k,mode=0700") == 0;
+  });
+  if (!may_mount) {
+    WARN("skipped: mount namespaces are not permitted here");
+    return;
+  }
+  CHECK(in_child([&] {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, "") != 0 ||
+        mount("tmpfs", root.c_str(), "tmpfs", 0, "size=256k,mode=0700") != 0)
+      return false;
+    auto store = SqliteTaskStore::open(root);
+    if (!store) return false;
+    TaskRecord task = some_task(**store, "abcd2345");
+    task.plan_json = std::string(1 << 20, 'p');
+    const auto created = (*store)->create(task);
+    return !created && says(created.error(), ErrorClass::no_input, "free some space") &&
+           !fs::exists(root + "/tasks/abcd2345") && (*store)->list(true)->empty();
+  }));
+}

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The cluster itself: the launch tests can only be trusted if its hosts are apart and its faults real.
+. "$(dirname "$0")/lib.sh"
+
+use_cluster 2
+
+ssh_answers() { on head timeout 5 ssh -o BatchMode=yes -o ConnectTimeout=2 "$1" hostname >"$work/out" 2>"$work/err"; }
+
+hosts_are_apart() {
+    local folder
+    for folder in /root /tmp /var/tmp /run /dev/shm /srv /etc /usr/local/bin; do
+        on node01 "touch $folder/of-node01-$$"
+        [ ! -e "$folder/of-node01-$$" ] || note_failure "$folder of node01 is this machine's"
+        on node02 "test ! -e $folder/of-node01-$$" || note_failure "$folder of node01 is node02's"
+    done
+    expect_equal "working directory of a command" "node01 /root" "$(on node01 'touch here; hostname; pwd' | xargs)"
+    on node01 test -e /root/here || note_failure "a command's working directory is not the host's"
+    restart node01
+}
+
+ssh_between_hosts() {
+    expect_equal "node02 by ssh from the head" node02 "$(on head ssh -o BatchMode=yes node02 hostname)"
+    expect_equal "head by ssh from node01" head "$(on node01 ssh -o BatchMode=yes head hostname)"
+}
+
+cut_and_heal() {
+    "$cluster" cut node01
+    ! ssh_answers node01 || note_failure "a host that is cut answers"
+    ssh_answers node02 || note_failure "its neighbour does not answer"
+    "$cluster" heal node01
+    ssh_answers node01 || note_failure "a healed host does not answer"
+}
+
+freeze_and_thaw() {
+    "$cluster" freeze node01
+    ! ssh_answers node01 || note_failure "a frozen host answers"
+    "$cluster" thaw node01
+    ssh_answers node01 || note_failure "a thawed host does not answer"
+}
+
+crash_and_boot() {
+    on node01 touch /root/before
+    "$cluster" crash node01
+    ! ssh_answers node01 || note_failure "a crashed host answers"
+    expect_err 'refused'
+    "$cluster" boot node01
+    ssh_answers node01 || note_failure "a booted host does not answer"
+    on node01 test ! -e /root/before || note_failure "a booted host has its old files"
+}
+
+power_off_and_boot() {
+    "$cluster" kill node01
+    ! ssh_answers node01 || note_failure "a host without power answers"
+    expect_err 'timed out'
+    "$cluster" boot node01
+    ssh_answers node01 || note_failure "a booted host does not answer"
+}
+
+orphans_are_reaped() {
+    on node01 '(setsid sleep 0.2 &); (setsid sleep 0.2 &)'
+    expect_idle 5 node01
+    expect_equal "zombies" 0 "$(on node01 'ps -e -o stat= | grep -c Z')"
+}
+
+test_case "hosts share no private folder with each other or with this machine" hosts_are_apart
+test_case "hosts reach each other by ssh" ssh_between_hosts
+test_case "a host that is cut is silent until it is healed" cut_and_heal
+test_case "a frozen host does nothing until it is thawed" freeze_and_thaw
+test_case "a crashed host refuses, and boots with fresh folders" crash_and_boot
+test_case "a host without power is silent, and boots" power_off_and_boot
+test_case "a host reaps its orphans" orphans_are_reaped
+finish

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The digits example, over SSH on four hosts.   digits_test.sh path/to/train
+. "$(dirname "$0")/lib.sh"
+
+if ! /usr/bin/python3 -c 'import torch, sklearn' 2>/dev/null; then
+    echo "SKIPPED: /usr/bin/python3 has no torch or no sklearn (python3-torch, python3-sklearn)"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 77
+fi
+use_cluster 4 --slots 1
+use_train "${1:-}"
+# Every host has the repository at the same path.
+mkdir -p "$shared/project"
+cp -r "$(dirname "$0")/../../examples" "$shared/project/"
+
+# expect_accuracy RANKS: as many lines with a test accuracy, all the same, at least 0.95.
+expect_accuracy() {
+    local found
+    expect_equal "ranks that print their accuracy" "$1" "$(grep -c 'test accuracy' "$work/out")"
+    found=$(sed -n 's/.*test accuracy //p' "$work/out" | sort -u)
+    expect_equal "different accuracies ($(xargs <<<"$found"))" 1 "$(wc -l <<<"$found")"
+    awk -v found="${found%%$'\n'*}" 'BEGIN { exit !(found >= 0.95) }' ||
+        note_failure "the test accuracy is below 0.95: $found"
+}
+
+digits_on_four_hosts() {
+    launch_in /srv/shared/project examples/digits/experiment.yaml --hostfile /srv/shared/hosts.yaml
+    expect_status 0
+    expect_out '^\[3\] rank 3 of 4: .* in batches of 16,'
+    expect_accuracy 4
+    expect_idle 2 "${nodes[@]}"
+}
+
+digits_on_one_machine() {
+    launch_in /srv/shared/project examples/digits/experiment.yaml
+    expect_status 0
+    expect_accuracy 4
+    expect_idle 2 head
+}
+
+digits_with_one_rank() {
+    launch_in /srv/shared/project examples/digits/experiment.yaml --set scaling_config.num_workers=1
+    expect_status 0
+    expect_out 'rank 0 of 1: .* in batches of 64,'
+    expect_accuracy 1
+}
+
+digits_without_a_file() {
+    launch_in /srv/shared/project --hostfile /srv/shared/hosts.yaml -n 4 --batch 64 \
+        -- /usr/bin/python3 examples/digits/train.py
+    expect_status 0
+    expect_accuracy 4
+}
+
+test_case "four hosts train one model" digits_on_four_hosts
+test_case "the same file trains on one machine, with no hosts file" digits_on_one_machine
+test_case "one rank with the same global batch reaches the same accuracy" digits_with_one_rank
+test_case "four hosts train without a configuration file" digits_without_a_file
+finish

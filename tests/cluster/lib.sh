@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Tests that launch on a cluster of hosts. A test file is
+#
+#     . "$(dirname "$0")/lib.sh"
+#     use_cluster 4 --slots 1               # skips the file, with the reason, where there can be none
+#     use_train "$1"                        # the program under test, at $train on every host
+#     test_case "what must hold" function   # ... as often as there are cases
+#     finish                                # "N passed, N failed, N skipped"; the exit status
+#
+# A case fails when an assertion fails; assertions go on, so that one run shows all that is wrong.
+# TRAIN_TEST_FILTER=REGEX runs only the cases whose sentence matches. Every case starts with all hosts
+# up, connected and thawed and with no process of an earlier case; files stay, unless a case ends
+# with `restart`.
+set -u
+
+cluster=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/cluster
+export TRAIN_BED=${TRAIN_BED:-test-$$}
+nodes=()                     # all hosts but the head
+shared=''                    # this machine's name of /srv/shared
+train=/srv/shared/bin/train  # the program under test, as the hosts know it
+work=''                      # what the launcher printed: $work/out, $work/err
+status=''                    # its exit status; "timeout" when it had to be killed
+
+passed=0
+failed=0
+case_failed=no
+
+# --- The bed ---
+
+# use_cluster N [OPTION...]: as `cluster up`. Skips the whole file where there can be no cluster.
+use_cluster() {
+    local reason
+    if ! reason=$("$cluster" check); then
+        echo "SKIPPED: ${reason#cluster: }"
+        echo "0 passed, 0 failed, 1 skipped"
+        exit 77
+    fi
+    work=$(mktemp -d) || exit 1
+    trap 'leave_cluster' EXIT
+    trap 'exit 130' INT TERM HUP
+    "$cluster" up "$@" || exit 1
+    shared=$("$cluster" where)/shared
+    mapfile -t nodes <"$shared/hosts.plain"
+}
+
+leave_cluster() {
+    "$cluster" down
+    rm -rf "$work"
+}
+
+# use_train FILE: puts the program where all hosts see it; this machine's own path may be private.
+use_train() {
+    [ -x "${1:-}" ] || { echo "usage: ${0##*/} path/to/train" >&2; exit 2; }
+    install -D -m 755 "$1" "$shared/bin/train" || exit 1
+}
+
+# on HOST COMMAND...: runs it there, for a minute at most; one word is a line for bash.
+on() {
+    local host=$1
+    shift
+    [ $# -gt 1 ] || set -- /bin/bash -c "$1"
+    "$cluster" exec "$host" timeout -k 5 60 "$@" </dev/null
+}
+
+# processes HOST REGEX: how many processes there have a matching command line.
+processes() { "$cluster" processes "$1" "$2" | wc -l; }
+
+# all_processes REGEX: "HOST PID COMMAND" of each, over all hosts.
+all_processes() {
+    local host
+    for host in head "${nodes[@]}"; do "$cluster" processes "$host" "$1" | sed "s/^/$host /"; done
+}
+
+# --- Waiting ---
+
+# eventually SECONDS COMMAND...: polls until the command succeeds; fails when time is up.
+eventually() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -le "$deadline" ] || return 1
+        sleep 0.05
+    done
+}
+
+# within SECONDS WHAT COMMAND...: an assertion that the command succeeds in time, and at the latest
+# when the launcher has ended.
+within() {
+    local seconds=$1 what=$2
+    shift 2
+    eventually "$seconds" holds_or_is_over "$@"
+    "$@" || note_failure "within $seconds s, while the launcher runs: $what"
+}
+
+holds_or_is_over() { "$@" || launch_has_ended; }
+
+# --- Launching, always from the head ---
+
+# train_on_head ARGUMENT...: runs the program to its end; sets `status`, fills $work/out and err.
+train_on_head() { run_on_head "$train" "$@"; }
+
+# launch ARGUMENT...: `train launch`, to its end.
+launch() { train_on_head launch "$@"; }
+
+# launch_in FOLDER ARGUMENT...: `train launch` with FOLDER of the head as its working directory.
+launch_in() {
+    local folder=$1
+    shift
+    run_on_head env --chdir="$folder" "$train" launch "$@"
+}
+
+run_on_head() {
+    start_on_head "$@"
+    await_launch 120
+}
+
+# launch_start ARGUMENT...: `train launch`, left running; sets `launcher`, its process id on the head.
+launch_start() { start_on_head "$train" launch "$@"; }
+
+start_on_head() {
+    rm -f "$shared/launcher.pid"
+    # A shell's background jobs ignore SIGINT; a launcher at a terminal does not. The shell around it
+    # keeps to itself what it has to say about a launcher that was killed.
+    (
+        # shellcheck disable=SC2016 # expanded on the head
+        "$cluster" exec head env --default-signal=INT,QUIT setsid /bin/bash -c \
+            'echo $$ >/srv/shared/launcher.pid; exec "$@"' - "$@" \
+            </dev/null >"$work/out" 2>"$work/err"
+        exit $?
+    ) 2>/dev/null &
+    launch_job=$!
+    eventually 10 test -s "$shared/launcher.pid"
+    launcher=$(cat "$shared/launcher.pid" 2>/dev/null)
+}
+
+# await_launch SECONDS: waits for the launcher's end; a launcher that does not end is killed.
+await_launch() {
+    if eventually "$1" launch_has_ended; then
+        wait "$launch_job"
+        status=$?
+    else
+        signal_launcher KILL
+        wait "$launch_job"
+        status="timeout after $1 s"
+    fi
+}
+
+launch_has_ended() { ! kill -0 "$launch_job" 2>/dev/null; }
+signal_launcher() { on head kill "-$1" "$launcher"; }
+
+# out_has REGEX, err_has REGEX: whether a line that the launcher has printed so far matches.
+out_has() { grep -Eq -- "$1" "$work/out"; }
+err_has() { grep -Eq -- "$1" "$work/err"; }
+out_count_is() { [ "$(grep -Ec -- "$2" "$work/out")" -eq "$1" ]; }
+
+# --- Assertions ---
+
+note_failure() {
+    case_failed=yes
+    printf '    %s\n' "$@"
+}
+
+show_launcher() {
+    echo "      the launcher ended with: $status"
+    sed 's/^/      stdout| /' "$work/out" | tail -n 20
+    sed 's/^/      stderr| /' "$work/err" | tail -n 20
+}
+
+expect_equal() { # WHAT EXPECTED ACTUAL
+    [ "$2" = "$3" ] || note_failure "$1" "  expected: $2" "  actual:   $3"
+}
+
+expect_status() {
+    [ "$status" = "$1" ] && return
+    note_failure "exit status" "  expected: $1" "  actual:   $status"
+}
+
+expect_out() { out_has "$1" || note_failure "no line of stdout matches: $1"; }
+expect_no_out() { ! out_has "$1" || note_failure "a line of stdout matches: $1"; }
+expect_err() { err_has "$1" || note_failure "no line of stderr matches: $1"; }
+
+# expect_last_err REGEX...: the last line of stderr matches all of them, in any case of letters.
+expect_last_err() {
+    local last regex
+    last=$(tail -n 1 "$work/err")
+    for regex in "$@"; do
+        grep -Eiq -- "$regex" <<<"$last" ||
+            note_failure "last line of stderr does not match: $regex" "  actual:   $last"
+    done
+}
+
+# strangers HOST: processes there that a host at rest does not have. Sessions of sshd do not count:
+# after a cut they outlive what ran in them.
+strangers() {
+    "$cluster" processes "$1" |
+        grep -Ev 'settings/hostinit|/usr/sbin/sshd -f .*\[listener\]|[0-9] sshd: root'
+}
+
+are_idle() {
+    local host
+    for host in "$@"; do ! strangers "$host" >/dev/null || return 1; done
+}
+
+# expect_idle SECONDS HOST...: in time, nothing of a launch is left there: no worker, no agent.
+expect_idle() {
+    local seconds=$1 host
+    shift
+    eventually "$seconds" are_idle "$@" && return
+    note_failure "processes are left after $seconds s:"
+    for host in "$@"; do strangers "$host" | sed "s/^/      $host: /"; done
+}
+
+# --- Cases ---
+
+# restart HOST...: fresh private folders, everything else as at first.
+restart() {
+    local host
+    for host in "$@"; do
+        "$cluster" crash "$host"
+        "$cluster" boot "$host"
+    done
+}
+
+# Restarts the hosts that are not up, connected, thawed and idle.
+reset_hosts() {
+    local host state
+    while read -r host _ _ state; do
+        if [ "$state" != on ] || ! are_idle "$host"; then restart "$host"; fi
+    done < <("$cluster" list)
+}
+
+# test_case SENTENCE FUNCTION [ARGUMENT...]
+test_case() {
+    local sentence=$1 began=$SECONDS
+    shift
+    [[ $sentence =~ ${TRAIN_TEST_FILTER:-.} ]] || return 0
+    case_failed=no
+    status='' launcher='' launch_job=''
+    : >"$work/out"
+    : >"$work/err"
+    "$@"
+    if [ $case_failed = no ]; then
+        passed=$((passed + 1))
+        echo "ok     $sentence ($((SECONDS - began)) s)"
+    else
+        failed=$((failed + 1))
+        echo "FAILED $sentence ($((SECONDS - began)) s)"
+        show_launcher
+    fi
+    if [ -n "$launch_job" ] && ! launch_has_ended; then signal_launcher KILL; fi
+    reset_hosts
+}
+
+finish() {
+    echo "$passed passed, $failed failed, 0 skipped"
+    [ $failed -eq 0 ] && [ $passed -gt 0 ]
+    exit
+}

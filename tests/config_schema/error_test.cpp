@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/error.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace train;
+
+TEST_CASE("a diagnostic shows its line with a caret") {
+  const Diagnostic found{{"hosts", 3, 9, "- name: x"}, {}, "no such host", "did you mean 'y'?"};
+  CHECK(render(found) ==
+        "hosts:3:9: no such host\n  3 | - name: x\n    |         ^\n  did you mean 'y'?");
+}
+
+TEST_CASE("carets count characters and keep tabs") {
+  CHECK(render(Diagnostic{{"f", 1, 4, "\xc3\xa9: x"}, {}, "m", {}}) ==
+        "f:1:4: m\n  1 | \xc3\xa9: x\n    |    ^");
+  CHECK(render(Diagnostic{{"f", 1, 2, "\tx"}, {}, "m", {}}) == "f:1:2: m\n  1 | \tx\n    | \t^");
+}
+
+TEST_CASE("a flag has no line number") {
+  CHECK(render(Diagnostic{{"--set", 1, 3, "a=b"}, {}, "m", {}}) == "--set: m\n  | a=b\n  |   ^");
+}
+
+TEST_CASE("of a long line only the neighbourhood is shown") {
+  const std::string line = std::string(300, 'a') + "X" + std::string(300, 'b');
+  const std::string text = render(Diagnostic{{"f", 7, 301, line}, {}, "m", {}});
+  CHECK(text == "f:7:301: m\n  7 | ..." + std::string(60, 'a') + "X" + std::string(39, 'b') +
+                    "...\n    | " + std::string(63, ' ') + "^");
+}
+
+TEST_CASE("what is left out is counted") {
+  const Error error{ErrorClass::config, std::vector<Diagnostic>(3, Diagnostic{{}, {}, "m", {}})};
+  CHECK(render(error, 2) == "m\nm\n... and 1 more");
+}

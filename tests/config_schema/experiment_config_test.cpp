@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/experiment_config.hpp"
+
+#include <set>
+
+#include "config_schema/field.hpp"
+#include "config_schema/yaml_node.hpp"
+#include "tests/config_schema/reading.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+using train::testing::read_experiment;
+using train::testing::refusal;
+
+namespace {
+
+std::vector<std::string> warnings_of(const ExperimentConfig& config) {
+  std::vector<std::string> messages;
+  for (const Diagnostic& warning : config.warnings) messages.push_back(warning.message);
+  return messages;
+}
+
+}  // namespace
+
+TEST_CASE("an experiment has the documented defaults") {
+  const auto config = read_experiment("entrypoint: python3 train.py");
+  CHECK(config.name == "experiment");
+  CHECK(config.entrypoint.shell == "python3 train.py");
+  CHECK(config.workers == 1);
+  CHECK(config.placement == PlacementPolicy::automatic);
+  CHECK_FALSE(config.global_batch_size);
+  CHECK(config.framework == Framework::torch);
+  CHECK(config.backend == CollectiveBackend::automatic);
+  CHECK(config.max_restarts == 0);
+  CHECK(config.stop_grace == 10s);
+  CHECK(config.hyperparameters_json == "{}");
+  CHECK(config.data_json == "{}");
+  CHECK(config.forward_environment.size() == 5);
+  CHECK(config.warnings.empty());
+}
+
+TEST_CASE("every key that is read arrives") {
+  const auto config = read_experiment(R"(
+name: digits
+description: a line
+labels: [a, b]
+project: p
+workspace: w
+tags: [x]
+data: {path: /data, parts: [1, 2]}
+entrypoint: [python3, train.py, "I am 6' tall", $HOME, "a\nb"]
+working_directory: /srv/x
+processes: per_host
+framework: jax
+backend: gloo
+visible_devices: per_rank
+forward_environment: [HOME]
+hyperparameters:
+  lr: 1e-3
+  layers: {type: const, val: 3}
+  nested: {deep: [true, null]}
+  global_batch_size: 64
+optimizations: {aggregation_frequency: 2}
+resources:
+  slots_per_trial: 4
+  is_single_node: true
+  allow_heterogeneous: true
+  resource_pool: big
+  placement: strict_pack
+  batch_remainder: spread
+  batch_split: weighted
+stop_grace: 500ms
+max_restarts: 0
+)");
+  CHECK(config.name == "digits");
+  CHECK(config.description == "a line");
+  CHECK(config.data_json == R"({"path": "/data", "parts": [1, 2]})");
+  CHECK(config.entrypoint.argv ==
+        std::vector<std::string>{"python3", "train.py", "I am 6' tall", "$HOME", "a\nb"});
+  CHECK(config.working_directory == "/srv/x");
+  CHECK(config.processes == Processes::per_host);
+  CHECK(config.framework == Framework::jax);
+  CHECK(config.backend == CollectiveBackend::gloo);
+  CHECK(config.visible_devices == VisibleDevices::per_rank);
+  CHECK(config.forward_environment == std::vector<std::string>{"HOME"});
+  CHECK(config.hyperparameters_json ==
+        R"({"lr": 0.001, "layers": 3, "nested": {"deep": [true, null]}, "global_batch_size": 64})");
+  CHECK(config.global_batch_size == 64u);
+  CHECK(config.aggregation_frequency == 2);
+  CHECK(config.workers == 4);
+  CHECK(config.is_single_node);
+  CHECK(config.allow_heterogeneous);
+  CHECK(config.resource_pool == "big");
+  CHECK(config.placement == PlacementPolicy::strict_pack);
+  CHECK(config.batch_remainder == BatchRemainder::spread);
+  CHECK(config.batch_split == BatchSplit::weighted);
+  CHECK(config.stop_grace == 500ms);
+  CHECK(config.warnings.empty());
+}
+
+TEST_CASE("a name comes from the file, or from the program") {
+  const auto name = [](const char* file) {
+    return parse_experiment({file, "entrypoint: a"})->name;
+  };
+  CHECK(name("dir.d/digits.yaml") == "digits");
+  CHECK(name("digits") == "digits");
+  CHECK(name(".hidden") == ".hidden");
+  CHECK(make_experiment({.command = {"/usr/bin/python3", "x.py"}})->name == "python3");
+}
+
+TEST_CASE("variables come from a list, a map, or by device") {
+  const auto variables = [](const std::string& yaml) {
+    std::string text;
+    for (const EnvironmentVariable& variable : read_experiment(yaml).environment)
+      text += variable.name + (variable.value ? "=" + *variable.value : "") + ";";
+    return text;
+  };
+  CHECK(variables("environment: {environment_variables: [A=1, B=x=y, C=]}") == "A=1;B=x=y;C=;");
+  CHECK(variables("environment: {environment_variables: {A: 012, B: null}}") == "A=012;B;");
+  CHECK(variables("environment: {variables: {A: true, TOKEN: ~, C: 'x y'}}") ==
+        "A=true;TOKEN;C=x y;");
+  const std::string by_device =
+      "environment: {environment_variables: {cpu: [D=cpu], cuda: [D=cuda]}}\n";
+  CHECK(variables(by_device + "slots_per_trial: 2") == "D=cuda;");
+  CHECK(variables(by_device + "slots_per_trial: 0") == "D=cpu;");
+  CHECK(variables("environment: {environment_variables: [A=1, A=2]}") == "A=2;");
+}
+
+TEST_CASE("variables with impossible names are refused") {
+  CHECK(refusal("environment: {variables: {'': 1}}").find("name of a variable") !=
+        std::string::npos);
+  CHECK(refusal("environment: {variables: {'A=B': 1}}").find("name of a variable") !=
+        std::string::npos);
+  CHECK(refusal("environment: {variables: {A: \"a\\0b\"}}").find("zero byte") != std::string::npos);
+  CHECK(refusal("environment: {variables: {A: [1]}}").find("single value") != std::string::npos);
+  CHECK(refusal("forward_environment: ['A=B']").find("name of a variable") != std::string::npos);
+}
+
+TEST_CASE("keys without effect are named once in a warning") {
+  const auto config = read_experiment(R"(
+checkpoint_storage: {type: shared_fs, host_path: /tmp}
+profiling: {enabled: true}
+min_validation_period: {batches: 100}
+perform_initial_validation: true
+bind_mounts: [{host_path: /a, container_path: /b}]
+log_policies: [{pattern: x}]
+records_per_epoch: 100
+environment: {image: x}
+resources: {priority: 3}
+)");
+  CHECK(warnings_of(config) ==
+        std::vector<std::string>{
+            "'checkpoint_storage' has no effect here", "'profiling' has no effect here",
+            "'min_validation_period' has no effect here",
+            "'perform_initial_validation' has no effect here", "'bind_mounts' has no effect here",
+            "'log_policies' has no effect here", "'records_per_epoch' has no effect here",
+            "'environment.image' has no effect here", "'resources.priority' has no effect here"});
+  CHECK(config.warnings[0].place.line == 2);
+}
+
+TEST_CASE("a single searcher runs, and the missing restarts are said") {
+  const auto config =
+      read_experiment("searcher: {name: single, metric: loss, smaller_is_better: true}");
+  CHECK(warnings_of(config) ==
+        std::vector<std::string>{"'max_restarts' is 0 here where Determined's default is 5"});
+  CHECK(
+      read_experiment("searcher: {name: single, metric: loss}\nmax_restarts: 0").warnings.empty());
+}
+
+TEST_CASE("Determined's wrapper is left out with a warning") {
+  const auto config = read_experiment(
+      "entrypoint: python3 -m determined.launch.torch_distributed python3 train.py");
+  CHECK(config.entrypoint.shell == "python3 train.py");
+  REQUIRE(config.warnings.size() == 1);
+  CHECK(config.warnings[0].message.find("determined.launch.torch_distributed") !=
+        std::string::npos);
+}
+
+TEST_CASE("a launcher of whole hosts runs once processes is written") {
+  CHECK(refusal("entrypoint: torchrun x.py").find("processes of a whole host") !=
+        std::string::npos);
+  CHECK(refusal("entrypoint: torchrun x.py\nprocesses: per_host").empty());
+}
+
+TEST_CASE("features that are not there yet are refused, their defaults accepted") {
+  const auto [refused, accepted] = GENERATE(table<std::string, std::string>({
+      {"max_restarts: 1", "max_restarts: 0"},
+      {"cpu_binding: cores", "cpu_binding: none"},
+      {"hang_timeout: 10m", "hang_timeout: null"},
+      {"on_launcher_loss: continue", "on_launcher_loss: stop"},
+      {"reconnect_window: 5m", "reconnect_window: 1m"},
+      {"min_slots_per_trial: 2", "min_slots_per_trial: ~"},
+      {"log_limit: 1GiB", "log_limit:"},
+      {"spool_overflow: drop", "spool_overflow: block"},
+      {"optimizations: {gradient_compression: true}",
+       "optimizations: {gradient_compression: false}"},
+      {"scaling_config: {trainer_resources: {CPU: 1}}", "scaling_config: {trainer_resources: {}}"},
+      {"searcher: {name: grid}", "searcher: {name: single}"},
+      {"framework: mpi", "framework: none"},
+  }));
+  INFO(refused);
+  CHECK(refusal(refused).find("not there yet") != std::string::npos);
+  CHECK(refusal(accepted).empty());
+}
+
+TEST_CASE("null means absent") {
+  const auto config = read_experiment(
+      "name: ~\nresources: null\nglobal_batch_size: null\nhyperparameters: {global_batch_size: 4}");
+  CHECK(config.name == "experiment");
+  CHECK(config.global_batch_size == 4u);
+}
+
+TEST_CASE("a batch must reach every worker") {
+  CHECK(refusal("slots_per_trial: 8\nglobal_batch_size: 8").empty());
+  const auto config = parse_experiment(
+      {"x.yaml", "entrypoint: a\nslots_per_trial: 8\nhyperparameters:\n  global_batch_size: 7\n"});
+  REQUIRE_FALSE(config);
+  const Diagnostic& found = config.error().diagnostics[0];
+  CHECK(found.place.line == 4);
+  CHECK(found.place.column == 22);
+  CHECK(found.key == "hyperparameters.global_batch_size");
+  CHECK(found.message.find("7") != std::string::npos);
+  CHECK(found.message.find("8 workers") != std::string::npos);
+  CHECK(config.error().diagnostics.size() == 1);
+}
+
+TEST_CASE("all errors of a file are told in one go, by line") {
+  const auto config = parse_experiment({"x.yaml", R"(backend: ncll
+global_batch_size: 1.5
+resources:
+  slots_per_trial: true
+  zebra: 1
+environment: {variables: {'': x}}
+max_restarts: 9
+)"});
+  REQUIRE_FALSE(config);
+  std::vector<int> lines;
+  for (const Diagnostic& found : config.error().diagnostics) lines.push_back(found.place.line);
+  CHECK(lines == std::vector<int>{0, 1, 2, 4, 5, 6, 7});
+}
+
+TEST_CASE("anchors and merge keys work in an experiment") {
+  const auto config = read_experiment(
+      "data: {base: &base {slots_per_trial: 4}}\nresources: {<<: *base, placement: pack}\n");
+  CHECK(config.workers == 4);
+  CHECK(config.placement == PlacementPolicy::pack);
+}
+
+TEST_CASE("the table of fields is sound") {
+  for (const auto table : {experiment_fields(), host_fields(), inventory_fields()}) {
+    std::set<std::string_view> paths;
+    for (const Field& field : table) {
+      INFO(field.path);
+      CHECK(paths.insert(field.path).second);
+      CHECK_FALSE(field.meaning.empty());
+      CHECK((field.type == FieldType::choice) == !field.choices.empty());
+      CHECK(field.minimum <= field.maximum);
+    }
+    for (const Field& field : table)
+      if (!field.same_as.empty()) CHECK(paths.count(field.same_as) == 1);
+  }
+}
+
+TEST_CASE("choices have the names that files use") {
+  CHECK(to_string(PlacementPolicy::automatic) == "auto");
+  CHECK(to_string(PlacementPolicy::strict_spread) == "strict_spread");
+  CHECK(to_string(BatchRemainder::error) == "error");
+  CHECK(to_string(BatchSplit::weighted) == "weighted");
+  CHECK(to_string(Framework::none) == "none");
+  CHECK(to_string(CollectiveBackend::ucc) == "ucc");
+  CHECK(to_string(VisibleDevices::per_rank) == "per_rank");
+  CHECK(to_string(Processes::per_host) == "per_host");
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/host_inventory.hpp"
+
+#include "tests/config_schema/reading.hpp"
+
+using namespace train;
+using train::testing::read_hosts;
+
+namespace {
+
+std::string shown(const std::vector<Host>& hosts) {
+  std::string text;
+  for (const Host& host : hosts) {
+    if (!text.empty()) text += ' ';
+    if (!host.user.empty()) text += host.user + "@";
+    text += host.name;
+    if (host.slots) text += ":" + std::to_string(*host.slots);
+  }
+  return text;
+}
+
+std::string refused(const std::string& text) {
+  const auto inventory = parse_hosts({"hosts", text});
+  if (inventory) return "accepted";
+  CHECK(inventory.error().error_class == ErrorClass::hosts);
+  return render(inventory.error());
+}
+
+}  // namespace
+
+TEST_CASE("hostfiles of other launchers are read") {
+  const auto [text, hosts] = GENERATE(table<std::string, std::string>({
+      {"n1 slots=8\nn2 slots=4\n", "n1:8 n2:4"},
+      {"n1 slots=8 max_slots=8 # a comment\n\n# another\nn2", "n1:8 n2"},
+      {"n1:8\nn2:4\n", "n1:8 n2:4"},
+      {"n1\nn2\n", "n1 n2"},
+      {"  n1\t slots=8\r\nn2\r\n", "n1:8 n2"},
+      {"\xef\xbb\xbf"
+       "n1\n",
+       "n1"},
+      {"user@n1 slots=2\n", "user@n1:2"},
+      {"node[01-03] slots=8\n", "node01:8 node02:8 node03:8"},
+      {"node[01-02]:8,gpu-b:4\n", "node01:8 node02:8 gpu-b:4"},
+      {"[::1]:8\nfoo@[fe80::1%eth0]\n", "::1:8 foo@fe80::1%eth0"},
+      {"10.0.0.1 slots=1 max-slots=2\n", "10.0.0.1:1"},
+      {"node10\nnode2\n", "node10 node2"},
+      {"localhost\n", "localhost"},
+  }));
+  CHECK(shown(read_hosts(text)) == hosts);
+}
+
+TEST_CASE("an inline list is read in order") {
+  const auto inventory = parse_host_list({"-H", "node[01-02]:8, gpu-b:4,user@n9,[::1]:2"});
+  REQUIRE(inventory);
+  CHECK(inventory->source == "-H");
+  CHECK(shown(inventory->hosts) == "node01:8 node02:8 gpu-b:4 user@n9 ::1:2");
+  CHECK(inventory->hosts[2].place.column == 16);
+}
+
+TEST_CASE("an inline list may hold no faults") {
+  for (const char* list :
+       {"", " ", "a,", "a,,b", "a:0", "a:x", "a:1:2", "@a", "a@", "-x", "n[1", "a,a", "[::1",
+        "[:z:]", "::1", "[::1]x", "a:99999999999", "a;b", "a\nb"}) {
+    INFO(list);
+    const auto inventory = parse_host_list({"-H", list});
+    REQUIRE_FALSE(inventory);
+    CHECK(inventory.error().error_class == ErrorClass::hosts);
+  }
+}
+
+TEST_CASE("an inventory in YAML says everything about its hosts") {
+  const auto hosts = read_hosts(R"(
+defaults:
+  user: train
+  port: 2222
+  interface: eth1
+  labels: {zone: a, disk: ssd}
+  env: {NCCL_DEBUG: INFO}
+  resources: {CPU: 32, memory: 64GiB}
+hosts:
+  - name: gpu[1-2]
+    slots: 4
+    accelerator_type: A100
+    resources: {GPU: 4, CPU: 96.5, licenses: 2}
+    labels: {zone: b}
+    pool: big
+    weight: 1.5
+    env: {A: 012}
+  - name: other
+    address: 10.0.0.9
+    user: root
+    port: 22
+    identity_file: "~/.ssh/my key"
+    transport: ssh
+    interface: ib0
+  - node9:2
+)");
+  REQUIRE(hosts.size() == 4);
+  const Host& gpu = hosts[1];
+  CHECK(gpu.name == "gpu2");
+  CHECK(gpu.address == "gpu2");
+  CHECK(gpu.user == "train");
+  CHECK(gpu.port == 2222);
+  CHECK(gpu.slots == 4);
+  CHECK(gpu.accelerators == 4);
+  CHECK(gpu.accelerator_type == "A100");
+  CHECK(gpu.cpus == Quantity::from_double(96.5));
+  CHECK(gpu.memory == 64ull << 30);
+  CHECK(gpu.custom.at("licenses") == Quantity::of(2));
+  CHECK(gpu.labels == std::map<std::string, std::string>{{"zone", "b"}, {"disk", "ssd"}});
+  CHECK(gpu.env == std::map<std::string, std::string>{{"A", "012"}, {"NCCL_DEBUG", "INFO"}});
+  CHECK(gpu.pool == "big");
+  CHECK(gpu.weight == 1.5);
+  CHECK(gpu.interface == "eth1");
+  CHECK(gpu.place.line == 10);
+  const Host& other = hosts[2];
+  CHECK(other.address == "10.0.0.9");
+  CHECK(other.user == "root");
+  CHECK(other.port == 22);
+  CHECK(other.identity_file == "~/.ssh/my key");
+  CHECK(other.transport == TransportKind::ssh);
+  CHECK(other.interface == "ib0");
+  CHECK_FALSE(other.slots);
+  CHECK_FALSE(other.accelerators);
+  CHECK(hosts[3].name == "node9");
+  CHECK(hosts[3].slots == 2);
+}
+
+TEST_CASE("a host may declare that it has no GPUs") {
+  const auto hosts = read_hosts("hosts:\n- {name: n1, slots: 4, resources: {GPU: 0}}\n");
+  CHECK(hosts[0].accelerators == 0);
+  CHECK(hosts[0].slots == 4);
+}
+
+TEST_CASE("YAML and hostfiles are told apart by their content") {
+  CHECK(shown(read_hosts("---\nhosts: [n1, n2]\n")) == "n1 n2");
+  CHECK(shown(read_hosts("{hosts: [n1]}")) == "n1");
+  CHECK(shown(read_hosts("# c\n\nhosts:\n  - name: \"::1\"\n")) == "::1");
+  CHECK(shown(read_hosts("\"hosts\": [user@n1]")) == "user@n1");
+  CHECK(shown(read_hosts("hosts:8\n")) == "hosts:8");
+  CHECK(refused("host:\n- n1\n").find("did you mean 'hosts'?") != std::string::npos);
+}
+
+TEST_CASE("a host that is named twice names both lines") {
+  const std::string text = refused("n1\nn2\n\nn1 slots=3\n");
+  CHECK(text.find("hosts:4:1: host 'n1' on line 4 is named twice; first on line 1") == 0);
+}
+
+TEST_CASE("all faults of a hosts file are told, in order") {
+  const auto inventory = parse_hosts({"hosts", "a slots=0\nb\nn[2-1]\nb\nc foo\n"});
+  REQUIRE_FALSE(inventory);
+  std::vector<int> lines;
+  for (const Diagnostic& found : inventory.error().diagnostics) lines.push_back(found.place.line);
+  CHECK(lines == std::vector<int>{1, 3, 4, 5});
+}
+
+TEST_CASE("more hosts than the bound are refused before they are made") {
+  CHECK(read_hosts("n[1-65536]\n").size() == 65'536);
+  CHECK(refused("n[1-65536]\nm1\n").find("hosts:2:1") == 0);
+  CHECK(refused("n[1-40000],m[1-40000]\n").find("hosts:1:12") == 0);
+}
+
+TEST_CASE("garbage is refused for what it is") {
+  CHECK(refused(std::string("\x7f"
+                            "ELF\0",
+                            5))
+            .find("hosts:1: this is no hosts file") == 0);
+  CHECK(refused("").find("hosts: no hosts in it") == 0);
+  CHECK(refused("hosts:\n").find("no hosts in it") != std::string::npos);
+}
+
+TEST_CASE("transports have the names that files use") {
+  CHECK(to_string(TransportKind::automatic) == "auto");
+  CHECK(to_string(TransportKind::local) == "local");
+  CHECK(to_string(TransportKind::ssh) == "ssh");
+}
+
+TEST_CASE("of very many faults the first are told and the rest are counted") {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "n slots=0\n";
+  const auto inventory = parse_hosts({"hosts", text});
+  REQUIRE_FALSE(inventory);
+  CHECK(inventory.error().diagnostics.size() <= 1001);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/catch.hpp"
+#include "tests/launcher/builders.hpp"
+
+using namespace train;
+
+TEST_CASE("a plan that could be no better has no advice") {
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.global_batch_size = 256;
+  const auto plan = make_plan(experiment, gpu_inventory({4}));
+  REQUIRE(plan);
+  CHECK(plan->advice.empty());
+  CHECK(plan->warnings.empty());
+}
+
+TEST_CASE("a batch that did not grow with the slots is advised against") {
+  ExperimentConfig experiment = slot_experiment(16);
+  experiment.global_batch_size = 32;
+  const auto plan = make_plan(experiment, gpu_inventory({16}));
+  REQUIRE(plan);
+  CHECK(plan->advice ==
+        std::vector<std::string>{"weak scaling: 2 samples of the batch of 32 per slot is little; "
+                                 "grow global_batch_size with the slots"});
+}
+
+TEST_CASE("several CPU-only workers on a host are advised against") {
+  const auto plan = make_plan(cpu_experiment(2, 1), inventory_of({cpu_host("n1", 2)}));
+  REQUIRE(plan);
+  REQUIRE(plan->advice.size() == 1);
+  CHECK(plan->advice[0].find("n1 has more than one CPU-only worker") == 0);
+}
+
+TEST_CASE("CPUs left unused beside GPUs are named") {
+  Host host = gpu_host("n1", 2);
+  host.cpus = Quantity::of(16);
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  experiment.needs.cpus = Quantity::of(1);
+  const auto plan = make_plan(experiment, inventory_of({host}));
+  REQUIRE(plan);
+  CHECK(plan->advice ==
+        std::vector<std::string>{"CPUs beside the GPUs of n1 stay unused: a worker takes 1, its "
+                                 "share is 8 (resources_per_worker: {CPU: 8})"});
+  experiment.needs.cpus = Quantity::of(8);
+  CHECK(make_plan(experiment, inventory_of({host}))->advice.empty());
+}
+
+TEST_CASE("more hosts than needed are counted") {
+  ExperimentConfig experiment = gpu_experiment(4, 1);
+  experiment.placement = PlacementPolicy::spread;
+  const auto plan = make_plan(experiment, gpu_inventory({4, 4}));
+  REQUIRE(plan);
+  CHECK(plan->advice ==
+        std::vector<std::string>{"2 hosts are used where 1 would do (placement: pack)"});
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A refusal says what was asked, what the hosts have, and what would fit.
+#include "tests/catch.hpp"
+#include "tests/launcher/builders.hpp"
+
+using namespace train;
+
+TEST_CASE("more slots than the hosts have is refused with the numbers") {
+  const auto plan = make_plan(slot_experiment(12),
+                              inventory_of({place_host("node01", 4), place_host("node02", 4)}));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().kind == Refusal::Kind::never);
+  CHECK(plan.error().reasons ==
+        std::vector<std::string>{"12 slots asked, the 2 hosts have 8: node01 4, node02 4"});
+  CHECK(plan.error().nearest == std::vector<int>{8});
+  const Error error = to_error(plan.error());
+  CHECK(error.error_class == ErrorClass::never);
+  CHECK(render(error) ==
+        "12 slots asked, the 2 hosts have 8: node01 4, node02 4\n  nearest count that fits: 8");
+}
+
+TEST_CASE("hosts that cannot be used wholly are counted, and what would fit is named") {
+  const auto plan = make_plan(slot_experiment(12), gpu_inventory({8, 8}));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().reasons ==
+        std::vector<std::string>{"12 slots asked: the largest host has room for 8, and whole hosts "
+                                 "of one size do not make 12 (2 hosts of 8)",
+                                 "it fits with placement: pack"});
+  CHECK(plan.error().nearest == std::vector<int>{8, 16});
+  const auto mixed = make_plan(slot_experiment(4), gpu_inventory({2, 1, 1}));
+  REQUIRE_FALSE(mixed);
+  CHECK(mixed.error().reasons.back() == "it fits with allow_heterogeneous: true");
+}
+
+TEST_CASE("every count that a refusal names can be planned, and no nearer one") {
+  const std::vector<std::vector<int>> clusters{{8, 8}, {7, 5, 3}, {4, 4, 4, 2, 2}, {1, 9}, {6}};
+  for (const auto& sizes : clusters) {
+    for (int slots = 1; slots <= 24; ++slots) {
+      CAPTURE(sizes, slots);
+      const auto plan = make_plan(slot_experiment(slots), gpu_inventory(sizes));
+      if (plan) continue;
+      const auto fits = [&](int count) {
+        return make_plan(slot_experiment(count), gpu_inventory(sizes)).has_value();
+      };
+      int below = slots - 1;
+      while (below > 0 && !fits(below)) --below;
+      int above = slots + 1;
+      while (above <= 30 && !fits(above)) ++above;
+      std::vector<int> nearest;
+      if (below > 0) nearest.push_back(below);
+      if (above <= 30) nearest.push_back(above);
+      CHECK(plan.error().nearest == nearest);
+    }
+  }
+}
+
+TEST_CASE("strict spreading says how many hosts can take a worker") {
+  ExperimentConfig experiment = gpu_experiment(3, 2);
+  experiment.placement = PlacementPolicy::strict_spread;
+  const auto plan = make_plan(experiment, gpu_inventory({4, 1, 2}));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().reasons.front() ==
+        "3 workers asked, one on each host (placement: strict_spread), 2 of 3 hosts can take one "
+        "of 2 GPUs: n1, n3");
+  CHECK(plan.error().nearest == std::vector<int>{4});
+}
+
+TEST_CASE("a refusal on many hosts stays short") {
+  std::vector<int> sizes(9'990, 8);
+  sizes.insert(sizes.end(), 10, 4);
+  const auto plan = make_plan(slot_experiment(100'000), gpu_inventory(sizes));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().reasons ==
+        std::vector<std::string>{"100000 slots asked, the 10000 hosts have 79960: n[1-9990] 8 "
+                                 "each, n[9991-10000] 4 each"});
+  CHECK(plan.error().nearest == std::vector<int>{79'920});
+}
+
+TEST_CASE("a batch that the workers cannot share is refused") {
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.global_batch_size = 2;
+  const auto small = make_plan(experiment, gpu_inventory({8}));
+  REQUIRE_FALSE(small);
+  CHECK(small.error().reasons.front() ==
+        "global_batch_size 2 is less than the 4 workers: each needs a sample");
+  CHECK(small.error().nearest == std::vector<int>{2});
+  experiment.global_batch_size = 10;
+  experiment.batch_remainder = BatchRemainder::error;
+  const auto uneven = make_plan(experiment, gpu_inventory({8}));
+  REQUIRE_FALSE(uneven);
+  CHECK(uneven.error().reasons.front() ==
+        "global_batch_size 10 over 4 workers leaves a remainder of 2, and batch_remainder is "
+        "'error'");
+  CHECK(uneven.error().nearest == std::vector<int>{2, 5});
+}
+
+TEST_CASE("no hosts at all is refused") {
+  const auto plan = make_plan(slot_experiment(1), inventory_of({}));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().reasons == std::vector<std::string>{"there are no hosts in hosts"});
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/rendezvous/environment.hpp"
+
+#include <algorithm>
+
+#include "tests/catch.hpp"
+#include "tests/launcher/builders.hpp"
+
+using namespace train;
+
+namespace {
+
+/// Name -> value; "<fact>" for what only a launch can know, "<secret>" for what is not shown.
+using Values = std::map<std::string, std::string>;
+
+Values values_of(const Plan& plan, int rank, const LauncherEnvironment& launcher = {}) {
+  const auto user = resolve_environment(plan.experiment, launcher);
+  REQUIRE(user);
+  Values values;
+  std::string previous;
+  for (const EnvironmentEntry& entry : rank_environment(plan, rank, *user, launcher)) {
+    CHECK(previous < entry.name);  // sorted, no name twice
+    previous = entry.name;
+    values[entry.name] = entry.at_launch != AtLaunch::no
+                             ? "<" + std::string(to_string(entry.at_launch)) + ">"
+                         : entry.secret ? "<secret>"
+                                        : entry.text;
+  }
+  return values;
+}
+
+Plan planned(const ExperimentConfig& experiment, const HostInventory& hosts) {
+  auto plan = make_plan(experiment, hosts);
+  REQUIRE(plan);
+  return std::move(*plan);
+}
+
+std::string value(const Values& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? "(unset)" : found->second;
+}
+
+EnvironmentVariable variable(const std::string& name, std::optional<std::string> text) {
+  return {name, std::move(text), {}};
+}
+
+}  // namespace
+
+TEST_CASE("a torch rank gets torchrun's environment, and nothing else is there") {
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.global_batch_size = 64;
+  experiment.aggregation_frequency = 2;
+  experiment.hyperparameters_json = R"({"lr":0.1})";
+  const Plan plan = planned(experiment, gpu_inventory({2, 2}));
+  const Values expected{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+                        {"CUDA_VISIBLE_DEVICES", "0,1"},
+                        {"GROUP_RANK", "1"},
+                        {"GROUP_WORLD_SIZE", "2"},
+                        {"LOCAL_RANK", "1"},
+                        {"LOCAL_WORLD_SIZE", "2"},
+                        {"MASTER_ADDR", "<rendezvous_address>"},
+                        {"MASTER_PORT", "<rendezvous_port>"},
+                        {"NODE_RANK", "1"},
+                        {"OMP_NUM_THREADS", "1"},
+                        {"PYTHONFAULTHANDLER", "1"},
+                        {"PYTHONUNBUFFERED", "1"},
+                        {"RANK", "3"},
+                        {"ROLE_NAME", "default"},
+                        {"ROLE_RANK", "3"},
+                        {"ROLE_WORLD_SIZE", "4"},
+                        {"TORCHELASTIC_ERROR_FILE", "<error_file>"},
+                        {"TORCHELASTIC_MAX_RESTARTS", "0"},
+                        {"TORCHELASTIC_RESTART_COUNT", "0"},
+                        {"TORCHELASTIC_RUN_ID", "<task_id>"},
+                        {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+                        {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
+                        {"TRAIN_AGGREGATION_FREQUENCY", "2"},
+                        {"TRAIN_BACKEND", "nccl"},
+                        {"TRAIN_BATCH_OFFSET", "48"},
+                        {"TRAIN_BATCH_SIZE", "16"},
+                        {"TRAIN_DATA", "{}"},
+                        {"TRAIN_DEVICE_INDICES", "1"},
+                        {"TRAIN_EFFECTIVE_BATCH_SIZE", "128"},
+                        {"TRAIN_GLOBAL_BATCH_SIZE", "64"},
+                        {"TRAIN_HPARAMS", R"({"lr":0.1})"},
+                        {"TRAIN_PER_SLOT_BATCH_SIZE", "16"},
+                        {"TRAIN_RESTART_COUNT", "0"},
+                        {"TRAIN_RUN_DIR", "<run_directory>"},
+                        {"TRAIN_TASK_ID", "<task_id>"},
+                        {"TRAIN_TRIAL_ID", "0"},
+                        {"WORLD_SIZE", "4"}};
+  CHECK(values_of(plan, 3) == expected);
+}
+
+TEST_CASE("on one host the master is loopback") {
+  const Plan plan = planned(slot_experiment(2), gpu_inventory({2}));
+  CHECK(value(values_of(plan, 0), "MASTER_ADDR") == "127.0.0.1");
+  CHECK(value(values_of(plan, 0), "MASTER_PORT") == "<rendezvous_port>");
+}
+
+TEST_CASE("a jax process gets its coordinator and its devices") {
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.framework = Framework::jax;
+  const Values values = values_of(planned(experiment, gpu_inventory({2, 2})), 3);
+  CHECK(value(values, "JAX_COORDINATOR_ADDRESS") == "<rendezvous_endpoint>");
+  CHECK(value(values, "JAX_NUM_PROCESSES") == "4");
+  CHECK(value(values, "JAX_PROCESS_ID") == "3");
+  CHECK(value(values, "JAX_LOCAL_DEVICE_IDS") == "1");
+  CHECK(value(values, "RANK") == "(unset)");
+  CHECK(value(values, "TORCH_NCCL_ASYNC_ERROR_HANDLING") == "(unset)");
+}
+
+TEST_CASE("without a framework there is no rendezvous") {
+  ExperimentConfig experiment = slot_experiment(2);
+  experiment.framework = Framework::none;
+  const Values values = values_of(planned(experiment, gpu_inventory({2})), 0);
+  CHECK(value(values, "RANK") == "(unset)");
+  CHECK(value(values, "MASTER_ADDR") == "(unset)");
+  CHECK(value(values, "JAX_PROCESS_ID") == "(unset)");
+  CHECK(value(values, "TRAIN_TASK_ID") == "<task_id>");
+}
+
+TEST_CASE("a process per host gets torchrun's arguments and all devices") {
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.processes = Processes::per_host;
+  experiment.global_batch_size = 64;
+  const Values values = values_of(planned(experiment, gpu_inventory({2, 2})), 1);
+  CHECK(value(values, "PET_NNODES") == "2");
+  CHECK(value(values, "PET_NODE_RANK") == "1");
+  CHECK(value(values, "PET_NPROC_PER_NODE") == "2");
+  CHECK(value(values, "PET_MASTER_ADDR") == "<rendezvous_address>");
+  CHECK(value(values, "PET_MASTER_PORT") == "<rendezvous_port>");
+  CHECK(value(values, "CUDA_VISIBLE_DEVICES") == "0,1");
+  CHECK(value(values, "TRAIN_BATCH_SIZE") == "16");
+  CHECK(value(values, "TRAIN_BATCH_OFFSET") == "(unset)");
+  CHECK(value(values, "RANK") == "(unset)");
+}
+
+TEST_CASE("a batch size that the workers of a host do not share is not set") {
+  ExperimentConfig experiment = slot_experiment(2);
+  experiment.processes = Processes::per_host;
+  experiment.global_batch_size = 63;
+  experiment.batch_remainder = BatchRemainder::spread;
+  const Plan plan = planned(experiment, gpu_inventory({2}));
+  CHECK(value(values_of(plan, 0), "TRAIN_BATCH_SIZE") == "(unset)");
+  REQUIRE(plan.warnings.size() == 1);
+  CHECK(plan.warnings[0].find("TRAIN_BATCH_SIZE is not set there") != std::string::npos);
+}
+
+TEST_CASE("devices are shared or a rank's own") {
+  struct Case {
+    const char* what;
+    int workers;
+    double gpus;
+    VisibleDevices visible;
+    int rank;
+    std::string list, indices;
+  };
+  const std::vector<Case> cases{
+      {"one each", 2, 1, VisibleDevices::automatic, 1, "0,1", "1"},
+      {"one each, own", 2, 1, VisibleDevices::per_rank, 1, "1", "0"},
+      {"two each", 2, 2, VisibleDevices::automatic, 1, "2,3", "0,1"},
+      {"two each, shared", 2, 2, VisibleDevices::shared, 1, "0,1,2,3", "2,3"},
+      {"halves", 3, 0.5, VisibleDevices::automatic, 2, "1", "0"},
+      {"halves, shared", 3, 0.5, VisibleDevices::shared, 2, "0,1", "1"},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.what);
+    ExperimentConfig experiment = gpu_experiment(each.workers, each.gpus);
+    experiment.visible_devices = each.visible;
+    const Values values = values_of(planned(experiment, gpu_inventory({4})), each.rank);
+    CHECK(value(values, "CUDA_VISIBLE_DEVICES") == each.list);
+    CHECK(value(values, "TRAIN_DEVICE_INDICES") == each.indices);
+    CHECK(value(values, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID");
+  }
+}
+
+TEST_CASE("devices come from declared indices only") {
+  struct Case {
+    const char* what;
+    ExperimentConfig experiment;
+    Host host;
+    std::string list;
+  };
+  Host amd = gpu_host("n1", 2);
+  amd.accelerator_type = "AMD-Instinct-MI300X";
+  const std::vector<Case> cases{
+      {"no GPU asked for", cpu_experiment(1, 1), gpu_host("n1", 2), ""},
+      {"CPUs as slots", slot_experiment(1), cpu_host("n1", 2), ""},
+      {"places", slot_experiment(2), place_host("n1", 2), "(unset)"},
+      {"places taken for GPUs", gpu_experiment(2, 1), place_host("n1", 2), "0,1"},
+      {"GPU of a plain host", gpu_experiment(1, 1), plain_host("n1"), "(unset)"},
+      {"AMD", gpu_experiment(2, 1), amd, "(unset)"},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.what);
+    const Values values = values_of(planned(each.experiment, inventory_of({each.host})), 0);
+    CHECK(value(values, "CUDA_VISIBLE_DEVICES") == each.list);
+    const bool is_list = each.list == "0,1";
+    CHECK((value(values, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID") == is_list);
+  }
+  CHECK(value(values_of(planned(gpu_experiment(2, 1), inventory_of({amd})), 0),
+              "ROCR_VISIBLE_DEVICES") == "0,1");
+}
+
+TEST_CASE("the backend is nccl when every rank has GPUs of its own") {
+  const auto backend = [](const ExperimentConfig& experiment, const HostInventory& hosts) {
+    return value(values_of(planned(experiment, hosts), 0), "TRAIN_BACKEND");
+  };
+  CHECK(backend(gpu_experiment(2, 1), gpu_inventory({2})) == "nccl");
+  CHECK(backend(gpu_experiment(2, 0.5), gpu_inventory({2})) == "gloo");
+  CHECK(backend(cpu_experiment(2, 1), gpu_inventory({2})) == "gloo");
+  CHECK(backend(slot_experiment(2), inventory_of({place_host("n1", 2)})) == "gloo");
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  experiment.backend = CollectiveBackend::ucc;
+  CHECK(backend(experiment, gpu_inventory({2})) == "ucc");
+}
+
+TEST_CASE("the network interface is named when hosts differ and nobody else named one") {
+  HostInventory hosts = gpu_inventory({1, 1});
+  hosts.hosts[0].interface = "eth0";
+  hosts.hosts[1].interface = "ib0";
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  const Values values = values_of(planned(experiment, hosts), 1);
+  CHECK(value(values, "NCCL_SOCKET_IFNAME") == "=ib0");
+  CHECK(value(values, "GLOO_SOCKET_IFNAME") == "ib0");
+  const Values alone = values_of(planned(gpu_experiment(1, 1), hosts), 0);
+  CHECK(value(alone, "NCCL_SOCKET_IFNAME") == "(unset)");
+  experiment.environment = {variable("NCCL_SOCKET_IFNAME", "bond0")};
+  CHECK(value(values_of(planned(experiment, hosts), 1), "NCCL_SOCKET_IFNAME") == "bond0");
+}
+
+TEST_CASE("threads follow the CPUs of a rank") {
+  const auto threads = [](const ExperimentConfig& experiment, const HostInventory& hosts) {
+    return value(values_of(planned(experiment, hosts), 0), "OMP_NUM_THREADS");
+  };
+  CHECK(threads(cpu_experiment(1, 3.5), inventory_of({cpu_host("n1", 4)})) == "3");
+  CHECK(threads(cpu_experiment(4, 0.25), inventory_of({cpu_host("n1", 4)})) == "1");
+  CHECK(threads(gpu_experiment(2, 1), gpu_inventory({2})) == "1");
+  CHECK(threads(gpu_experiment(1, 1), gpu_inventory({2})) == "(unset)");
+}
+
+TEST_CASE("a default gives way to what users set, anywhere") {
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  HostInventory hosts = gpu_inventory({2});
+  experiment.environment = {variable("OMP_NUM_THREADS", "7"),
+                            variable("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")};
+  hosts.hosts[0].env = {{"PYTHONUNBUFFERED", "0"}, {"OMP_NUM_THREADS", "5"}, {"SITE", "a"}};
+  experiment.forward_environment = {"PYTHONFAULTHANDLER", "SITE", "NOT_SET"};
+  const Values values = values_of(planned(experiment, hosts), 0,
+                                  {{"PYTHONFAULTHANDLER", "0"}, {"SITE", "b"}, {"OTHER", "c"}});
+  CHECK(value(values, "OMP_NUM_THREADS") == "7");
+  CHECK(value(values, "TORCH_NCCL_ASYNC_ERROR_HANDLING") == "0");
+  CHECK(value(values, "PYTHONUNBUFFERED") == "0");
+  CHECK(value(values, "PYTHONFAULTHANDLER") == "0");
+  CHECK(value(values, "SITE") == "a");
+  CHECK(value(values, "OTHER") == "(unset)");
+  CHECK(value(values, "NOT_SET") == "(unset)");
+}
+
+TEST_CASE("what train sets itself is not the user's to set, and the plan says so") {
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  HostInventory hosts = gpu_inventory({2});
+  experiment.environment = {variable("RANK", "9"), variable("MINE", "1"),
+                            variable("MASTER_PORT", "1234")};
+  hosts.hosts[0].env = {{"WORLD_SIZE", "9"}};
+  const Plan plan = planned(experiment, hosts);
+  const Values values = values_of(plan, 1);
+  CHECK(value(values, "RANK") == "1");
+  CHECK(value(values, "WORLD_SIZE") == "2");
+  CHECK(value(values, "MINE") == "1");
+  CHECK(value(values, "MASTER_PORT") == "<rendezvous_port>");
+  CHECK(plan.warnings ==
+        std::vector<std::string>{
+            "environment: train sets RANK, MASTER_PORT; the value given is not used",
+            "env of n1: train sets WORLD_SIZE; the value given is not used"});
+}
+
+TEST_CASE("a variable without a value is taken from the launcher and is secret") {
+  ExperimentConfig experiment = gpu_experiment(1, 1);
+  experiment.environment = {variable("TOKEN", std::nullopt), variable("OPEN", "x")};
+  const Plan plan = planned(experiment, gpu_inventory({1}));
+  const Values values = values_of(plan, 0, {{"TOKEN", "s3cret"}});
+  CHECK(value(values, "TOKEN") == "<secret>");
+  CHECK(value(values, "OPEN") == "x");
+  const auto user = resolve_environment(experiment, {{"TOKEN", "s3cret"}});
+  REQUIRE(user);
+  const auto entries = rank_environment(plan, 0, *user, {});
+  const auto token = std::find_if(entries.begin(), entries.end(),
+                                  [](const auto& entry) { return entry.name == "TOKEN"; });
+  REQUIRE(token != entries.end());
+  CHECK(token->text == "s3cret");
+}
+
+TEST_CASE("every variable that is nowhere set is named at once") {
+  ExperimentConfig experiment = gpu_experiment(1, 1);
+  experiment.environment = {variable("A", std::nullopt), variable("B", std::nullopt)};
+  const auto user = resolve_environment(experiment, {});
+  REQUIRE_FALSE(user);
+  CHECK(user.error().error_class == ErrorClass::config);
+  REQUIRE(user.error().diagnostics.size() == 2);
+  CHECK(user.error().diagnostics[1].message.find("B is to be taken") == 0);
+}
+
+TEST_CASE("leftovers of other launchers are scrubbed") {
+  for (const char* name :
+       {"SLURM_JOB_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "TORCHELASTIC_RUN_ID"})
+    CHECK(is_scrubbed(name));
+  for (const char* name : {"PATH", "SLURM", "MY_SLURM_JOB", "RANK"}) CHECK_FALSE(is_scrubbed(name));
+}
+
+TEST_CASE("facts of a launch and their names go both ways") {
+  for (const AtLaunch fact :
+       {AtLaunch::no, AtLaunch::task_id, AtLaunch::rendezvous_address, AtLaunch::rendezvous_port,
+        AtLaunch::rendezvous_endpoint, AtLaunch::run_directory, AtLaunch::error_file})
+    CHECK(at_launch_from_string(to_string(fact)) == fact);
+  CHECK(at_launch_from_string("nonsense") == AtLaunch::no);
+}

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#: Installs what the tests need, builds, and runs them.   tests/run.sh [OPTION] [SUITE]
+#:
+#:   unit      unit tests and linters (CTest)
+#:   cli       the command line, on this machine
+#:   cluster   launches over real SSH on hosts made of namespaces; needs root
+#:   all       these three (the default)
+#:
+#:   --no-install   take the machine as it is
+#:
+#: Ends with "N passed, N failed, N skipped"; fails when a test failed, or when nothing passed. With
+#: CI=true a skipped test is a failure.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=build/release
+program=$build/cli/train
+
+passed=0
+failed=0
+skipped=0
+reasons=() # "suite: reason" for each that was skipped
+
+step() { printf '\n=== %s\n' "$*"; }
+
+count() { # count PASSED FAILED SKIPPED
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+}
+
+run_unit() {
+    local report=$PWD/$build/ctest.xml total good idle reason
+    step "unit tests and linters"
+    rm -f "$report"
+    ctest --preset release --output-junit "$report" -j "$(nproc)"
+    if [ ! -s "$report" ]; then
+        echo "CTest left no report"
+        count 0 1 0
+        return
+    fi
+    # A test whose program is not there is "skipped" to CTest; here only one that says so is.
+    total=$(grep -c '<testcase ' "$report")
+    good=$(grep -c '<testcase .* status="run"' "$report")
+    idle=$(grep -c '<skipped message="SKIP_RETURN_CODE' "$report")
+    count "$good" $((total - good - idle)) "$idle"
+    while read -r reason; do reasons+=("unit: $reason"); done < <(grep -o 'SKIPPED: .*' "$report")
+}
+
+# run_script FILE: a test script that is given the program, says "SKIPPED: why" where it skips, and
+# ends with the line that this one ends with.
+run_script() {
+    local script=$1 suite=${1#tests/} output verdict reason
+    step "$suite"
+    output=$(mktemp)
+    "$script" "$PWD/$program" 2>&1 | tee "$output"
+    verdict=${PIPESTATUS[0]}
+    if [[ $(tail -n 1 "$output") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+        count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}"
+        # A script may also fail after its last test: while it cleans up.
+        if [ "$verdict" -ne 0 ] && [ "$verdict" -ne 77 ] && [ "${BASH_REMATCH[2]}" -eq 0 ]; then
+            echo "$suite: ended with $verdict although no test failed"
+            count 0 1 0
+        fi
+    else
+        echo "$suite: ended with $verdict and without a summary"
+        count 0 1 0
+    fi
+    while read -r reason; do reasons+=("$suite: $reason"); done < <(grep '^SKIPPED: ' "$output")
+    rm -f "$output"
+}
+
+run_scripts() { # run_scripts FOLDER
+    local script
+    for script in "$1"/*.sh; do
+        if [ -x "$script" ]; then run_script "$script"; fi
+    done
+}
+
+run_cli() { run_scripts tests/cli; }
+run_cluster() { run_scripts tests/cluster; }
+
+install=yes suite=all
+for argument in "$@"; do
+    case $argument in
+        --no-install) install=no ;;
+        unit | cli | cluster | all) suite=$argument ;;
+        *) sed -n 's/^#: \{0,1\}//p' "$0" >&2; exit 64 ;;
+    esac
+done
+
+if [ $install = yes ]; then
+    step "install what is missing"
+    tests/install_packages build examples tests || exit 1
+fi
+step "build ($build)"
+[ -f $build/build.ninja ] || cmake --preset release || exit 1
+cmake --build --preset release || exit 1
+
+case $suite in
+    all) run_unit; run_cli; run_cluster ;;
+    *) "run_$suite" ;;
+esac
+
+step "summary"
+for reason in "${reasons[@]}"; do echo "$reason"; done
+if [ "${CI:-}" = true ] && [ $skipped -gt 0 ]; then
+    echo "nothing may be skipped here (CI=true): $skipped skipped tests count as failed"
+    failed=$((failed + skipped)) skipped=0
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
