@@ -114,9 +114,16 @@ int int_field(const json& object, const char* name, int lowest = 0, int highest 
   return static_cast<int>(number_field(object, name, lowest, highest));
 }
 
-std::optional<int> optional_int_field(const json& object, const char* name, int highest) {
+std::optional<int> optional_int_field(const json& object, const char* name, int lowest,
+                                      int highest) {
   if (!object.contains(name)) return std::nullopt;
-  return int_field(object, name, 0, highest);
+  return int_field(object, name, lowest, highest);
+}
+
+// Far enough (73 years of uptime) for every real clock, and near enough for differences and sums of
+// two instants never to overflow.
+Instant instant_field(const json& object, const char* name) {
+  return Instant(number_field(object, name, 0, std::int64_t{1} << 61));
 }
 
 const json& array_field(const json& object, const char* name) {
@@ -187,7 +194,7 @@ json body(const message::Prepare& m) {
   json ranks = json::array();
   for (const auto& command : m.ranks) ranks.push_back(to_json(command));
   return {{"type", "prepare"},
-          {"task", m.task_id},
+          {"task", from_bytes(m.task_id)},
           {"ranks", std::move(ranks)},
           {"hold_port", m.hold_port},
           {"stop_grace_ms", m.stop_grace.count()}};
@@ -202,7 +209,8 @@ Message read_prepare(const json& value) {
 }
 
 json body(const message::Go& m) {
-  return {{"type", "go"}, {"address", m.rendezvous_address}, {"port", m.rendezvous_port}};
+  return {
+      {"type", "go"}, {"address", from_bytes(m.rendezvous_address)}, {"port", m.rendezvous_port}};
 }
 Message read_go(const json& value) {
   return message::Go{text_field(value, "address"), int_field(value, "port", 0, highest_port)};
@@ -219,7 +227,7 @@ Message read_acknowledge(const json& value) {
 }
 
 json body(const message::Ping& m) { return {{"type", "ping"}, {"sent", m.sent.count()}}; }
-Message read_ping(const json& value) { return message::Ping{Instant(number_field(value, "sent"))}; }
+Message read_ping(const json& value) { return message::Ping{instant_field(value, "sent")}; }
 
 json body(const message::Bye&) { return {{"type", "bye"}}; }
 Message read_bye(const json&) { return message::Bye{}; }
@@ -242,7 +250,7 @@ json body(const message::Ready& m) {
   return value;
 }
 Message read_ready(const json& value) {
-  return message::Ready{optional_int_field(value, "port", highest_port),
+  return message::Ready{optional_int_field(value, "port", 1, highest_port),
                         text_field(value, "run_directory")};
 }
 
@@ -289,13 +297,13 @@ json body(const message::RankEnded& m) {
 Message read_rank_ended(const json& value) {
   message::RankEnded m;
   m.rank = int_field(value, "rank");
-  m.code = optional_int_field(value, "code", 255);
-  m.signal = optional_int_field(value, "signal", 127);
+  m.code = optional_int_field(value, "code", 0, 255);
+  m.signal = optional_int_field(value, "signal", 1, 127);
   if (m.code.has_value() == m.signal.has_value())
     throw Malformed{"a rank ended with a code or a signal, not both"};
   m.dumped_core = bool_field(value, "core");
   m.after_stop = bool_field(value, "after_stop");
-  m.at = Instant(number_field(value, "at"));
+  m.at = instant_field(value, "at");
   if (value.contains("error_file")) m.error_file = text_field(value, "error_file");
   return m;
 }
@@ -319,8 +327,7 @@ json body(const message::Pong& m) {
   return {{"type", "pong"}, {"sent", m.sent.count()}, {"answered", m.answered.count()}};
 }
 Message read_pong(const json& value) {
-  return message::Pong{Instant(number_field(value, "sent")),
-                       Instant(number_field(value, "answered"))};
+  return message::Pong{instant_field(value, "sent"), instant_field(value, "answered")};
 }
 
 struct Reader {
@@ -426,6 +433,9 @@ Result<OutputChunk> decode_output(std::string_view payload) {
   chunk.number = read_big_endian(payload.substr(0, 8));
   const std::uint64_t rank = read_big_endian(payload.substr(8, 4));
   const auto stream = static_cast<std::uint8_t>(payload[12]);
+  if (chunk.number == 0) return malformed("output without a number");
+  if (payload.size() - output_header_size > max_chunk_bytes)
+    return malformed("more output than a chunk may hold");
   if (rank > INT32_MAX) return malformed("output of an impossible rank");
   if (stream != 1 && stream != 2) return malformed("output of an unknown stream");
   chunk.rank = static_cast<int>(rank);

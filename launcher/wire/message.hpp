@@ -81,7 +81,7 @@ struct Ready {
 };
 /// Something that the ranks need is not there; nothing was started.
 struct Refused {
-  std::vector<Diagnostic> problems;  ///< `place` is not transmitted
+  std::vector<Diagnostic> problems;  ///< only `message` and `hint` are sent
   bool operator==(const Refused&) const = default;
 };
 struct RankStarted {
