@@ -50,9 +50,10 @@ void LaunchSession::received(int host, std::string_view bytes) {
   while (hosts_[host].link) {
     auto frame = decoder.next();
     if (!frame) return host_broke_protocol(host, frame.error());
-    if (!*frame) return;
+    if (!*frame) break;
     received(host, **frame);
   }
+  if (hosts_[host].ack_due) feed(run_event::HostPrinted{host});
 }
 
 void LaunchSession::received(int host, const Frame& frame) {

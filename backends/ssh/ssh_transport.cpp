@@ -54,13 +54,24 @@ Result<SshOptions> default_ssh_options(std::string home, std::string user,
   return options;
 }
 
+namespace {
+
+// std::random_device would ask for glibc 2.36 on every host.
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(&seed), sizeof seed) == 1) return seed;
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+}  // namespace
+
 SshShared::SshShared(Loop& event_loop, SshOptions ssh_options)
     : loop(event_loop),
       options(std::move(ssh_options)),
       identities(options.home, options.agent_socket, options.agent_deadline),
       packer(loop, options.binary_path),
       resolver(loop),
-      random_(std::random_device{}()) {
+      random_(random_seed()) {
   for (const std::string& file : options.known_hosts_files) known_hosts.add_file(file);
 }
 
