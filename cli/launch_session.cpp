@@ -73,8 +73,7 @@ void LaunchSession::received_output(int host, const std::string& payload) {
       chunk->rank < static_cast<int>(ranks.size()) && ranks[chunk->rank].host == host;
   if (!is_own || chunk->number != hosts_[host].last_chunk + 1)
     return host_broke_protocol(
-        host, make_error(ErrorClass::host, "sent output out of turn",
-                         "something other than the agent of this version of train answers there"));
+        host, not_our_protocol("sent output out of turn"));
   hosts_[host].last_chunk = chunk->number;
   output_.add(*chunk);
   acknowledge_soon(host);

@@ -11,6 +11,7 @@
 #include "launcher/ports/clock.hpp"
 #include "launcher/ports/process_spawner.hpp"
 #include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 

@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 

@@ -384,21 +384,7 @@ Message read(std::string_view payload) {
 }
 
 tl::unexpected<Error> malformed(const std::string& what) {
-  return fail(ErrorClass::host, fmt::format("sent a malformed message: {}", what),
-              "something other than the agent of this version of train answers there");
-}
-
-constexpr std::size_t output_header_size = 8 + 4 + 1;
-
-void append_big_endian(std::string& bytes, std::uint64_t value, int size) {
-  for (int shift = (size - 1) * 8; shift >= 0; shift -= 8)
-    bytes += static_cast<char>(value >> shift & 0xff);
-}
-
-std::uint64_t read_big_endian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
-  return value;
+  return tl::make_unexpected(not_our_protocol("sent a malformed message: " + what));
 }
 
 }  // namespace
@@ -415,33 +401,6 @@ Result<Message> decode_message(std::string_view payload) {
   } catch (const json::exception& error) {
     return malformed(error.what());
   }
-}
-
-std::string encode_output(const OutputChunk& chunk) {
-  std::string payload;
-  payload.reserve(output_header_size + chunk.bytes.size());
-  append_big_endian(payload, chunk.number, 8);
-  append_big_endian(payload, static_cast<std::uint32_t>(chunk.rank), 4);
-  payload += static_cast<char>(chunk.stream);
-  payload += chunk.bytes;
-  return payload;
-}
-
-Result<OutputChunk> decode_output(std::string_view payload) {
-  if (payload.size() < output_header_size) return malformed("output without a header");
-  OutputChunk chunk;
-  chunk.number = read_big_endian(payload.substr(0, 8));
-  const std::uint64_t rank = read_big_endian(payload.substr(8, 4));
-  const auto stream = static_cast<std::uint8_t>(payload[12]);
-  if (chunk.number == 0) return malformed("output without a number");
-  if (payload.size() - output_header_size > max_chunk_bytes)
-    return malformed("more output than a chunk may hold");
-  if (rank > INT32_MAX) return malformed("output of an impossible rank");
-  if (stream != 1 && stream != 2) return malformed("output of an unknown stream");
-  chunk.rank = static_cast<int>(rank);
-  chunk.stream = static_cast<OutputStream>(stream);
-  chunk.bytes = payload.substr(output_header_size);
-  return chunk;
 }
 
 std::string frame_of(const Message& message) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
 
 #include "launcher/wire/frame.hpp"
 #include "tests/catch.hpp"
