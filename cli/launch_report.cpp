@@ -51,7 +51,12 @@ std::string meaning_of_signal(int signal) {
 
 std::string describe_cause(const Failure& cause, const RunOutcome& outcome,
                            const RankOutput& output, const TaskRecord& task) {
-  std::string text = render(cause.error);
+  const Diagnostic& first = cause.error.diagnostics.front();
+  // The last line says the message again: alone and without more to say it stands there only.
+  const bool is_one_message = cause.error.diagnostics.size() == 1 && !cause.rank;
+  if (is_one_message && first.hint.empty()) return {};
+  if (is_one_message) return "\n" + first.hint;
+  std::string text = "\n" + render(cause.error);
   if (!cause.rank) return text;
   const RankOutcome& rank = outcome.ranks[*cause.rank];
   if (rank.signal)
@@ -94,16 +99,25 @@ std::string describe_stopped(const RunOutcome& outcome) {
   return fmt::format("\n{} stopped by train", ranks_were(stopped));
 }
 
+// The loss of this host is reported as a failure.
+bool is_named(const RunOutcome& outcome, int host) {
+  const auto names_host = [host](const Failure& failure) {
+    return !failure.rank && failure.host == host;
+  };
+  return (outcome.cause && names_host(*outcome.cause)) ||
+         std::any_of(outcome.others.begin(), outcome.others.end(), names_host);
+}
+
 std::string describe_leftovers(const RunOutcome& outcome, const Trial& trial) {
   std::string text;
   for (const Leftover& leftover : outcome.leftovers) {
     const std::string& host = trial.hosts[leftover.host].host.name;
-    if (leftover.survivors.empty())
-      text += fmt::format("\nhost '{}' did not confirm that its ranks are gone ({}); its agent "
-                          "stops them once it has missed the launcher for {} s",
-                          host, leftover.why,
-                          std::chrono::duration_cast<std::chrono::seconds>(Agent::silence_limit)
-                              .count());
+    if (leftover.survivors.empty() && !is_named(outcome, leftover.host))
+      text += fmt::format(
+          "\nhost '{}' did not confirm that its ranks are gone ({}); its agent "
+          "stops them once it has missed the launcher for {} s",
+          host, leftover.why,
+          std::chrono::duration_cast<std::chrono::seconds>(Agent::silence_limit).count());
     for (const auto& survivor : leftover.survivors)
       text += fmt::format("\nleft on '{}': process {} of user {} could not be killed: {}", host,
                           survivor.pid, survivor.uid, survivor.command);
@@ -151,8 +165,7 @@ std::string last_words(const RunOutcome& outcome, const Trial& trial, const Rank
   std::string summary;
   if (outcome.cause) {
     summary = outcome.cause->error.diagnostics.front().message;
-    const std::string described = describe_cause(*outcome.cause, outcome, output, task);
-    if (described != summary) text += "\n" + described;
+    text += describe_cause(*outcome.cause, outcome, output, task);
   } else if (outcome.stop_signal) {
     summary = fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
   }
