@@ -53,7 +53,7 @@ std::string for_terminal(std::string_view line) {
 
 void Tail::add(std::string line) {
   constexpr std::size_t longest = 500;
-  if (line.size() > longest) line = line.substr(0, longest) + "...";
+  if (line.size() > longest) line.replace(longest, std::string::npos, "...");
   if (lines_.size() == limit_) lines_.erase(lines_.begin());
   lines_.push_back(std::move(line));
 }

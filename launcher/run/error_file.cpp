@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/run/error_file.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace train {
@@ -9,8 +10,8 @@ namespace {
 
 std::string first_line(std::string text) {
   constexpr std::size_t longest = 400;
-  text = text.substr(0, text.find('\n'));
-  if (text.size() > longest) text = text.substr(0, longest) + "...";
+  text.resize(std::min(text.find('\n'), text.size()));
+  if (text.size() > longest) text.replace(longest, std::string::npos, "...");
   return text;
 }
 
