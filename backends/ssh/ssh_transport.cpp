@@ -5,6 +5,7 @@
 #include <libssh2.h>
 #include <limits.h>
 #include <openssl/rand.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,13 @@
 namespace train {
 
 namespace {
+
+// For jitter. std::random_device of g++ 12 would need arc4random, and with it glibc 2.36.
+std::mt19937_64::result_type random_seed() {
+  std::mt19937_64::result_type seed = 0;
+  while (::getrandom(&seed, sizeof seed, 0) != sizeof seed) continue;  // interrupted by a signal
+  return seed;
+}
 
 // The handle of the owner; the link itself may still be in the middle of a callback when it goes.
 class LinkHandle final : public HostLink {
@@ -60,7 +68,7 @@ SshShared::SshShared(Loop& event_loop, SshOptions ssh_options)
       identities(options.home, options.agent_socket, options.agent_deadline),
       packer(loop, options.binary_path),
       resolver(loop),
-      random_(std::random_device{}()) {
+      random_(random_seed()) {
   for (const std::string& file : options.known_hosts_files) known_hosts.add_file(file);
 }
 
