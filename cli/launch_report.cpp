@@ -144,13 +144,20 @@ std::string last_words(const RunOutcome& outcome, const Trial& trial, const Rank
       describe_others(outcome) + describe_stopped(outcome) + describe_leftovers(outcome, trial);
   std::string summary;
   if (outcome.cause) {
-    summary = outcome.cause->error.diagnostics.front().message;
-    const std::string described = describe_cause(*outcome.cause, outcome, output, task);
-    if (described != summary) text += "\n" + described;
+    const Failure& cause = *outcome.cause;
+    const std::string described = describe_cause(cause, outcome, output, task);
+    summary = cause.error.diagnostics.front().message;
+    if (described != summary || summary.find('\n') != std::string::npos) {
+      text += "\n" + described;
+      // What was said just now is not said again; which host it was is.
+      if (!cause.rank)
+        summary = cause.host < 0 ? "" : fmt::format("host '{}'", trial.hosts[cause.host].host.name);
+    }
   } else if (outcome.stop_signal) {
     summary = fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
   }
-  text += fmt::format("\nfailed: {}: {} (exit {})", to_string(error_class), summary, code.value());
+  const std::string what = summary.empty() ? "" : ": " + summary;
+  text += fmt::format("\nfailed: {}{} (exit {})", to_string(error_class), what, code.value());
   return text.substr(1);
 }
 
