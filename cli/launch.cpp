@@ -170,7 +170,6 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
   task.ended = now_on_the_wall();
   record_outcome(task, outcome, plan.trial);
   recorder.write();
-  if (outcome.succeeded) return {};
   return {exit_code_of(outcome), last_words(outcome, plan.trial, output, task)};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "launcher/agent/agent.hpp"
 #include "launcher/rank_set.hpp"
 #include "launcher/run/error_file.hpp"
 
@@ -98,10 +99,11 @@ std::string describe_leftovers(const RunOutcome& outcome, const Trial& trial) {
   for (const Leftover& leftover : outcome.leftovers) {
     const std::string& host = trial.hosts[leftover.host].host.name;
     if (leftover.survivors.empty())
-      text += fmt::format(
-          "\nhost '{}' did not confirm that its ranks are gone; its agent stops "
-          "them once it has missed the launcher for 40 s",
-          host);
+      text += fmt::format("\nhost '{}' did not confirm that its ranks are gone ({}); its agent "
+                          "stops them once it has missed the launcher for {} s",
+                          host, leftover.why,
+                          std::chrono::duration_cast<std::chrono::seconds>(Agent::silence_limit)
+                              .count());
     for (const auto& survivor : leftover.survivors)
       text += fmt::format("\nleft on '{}': process {} of user {} could not be killed: {}", host,
                           survivor.pid, survivor.uid, survivor.command);
@@ -137,6 +139,10 @@ void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& tr
 
 std::string last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,
                        const TaskRecord& task) {
+  if (outcome.succeeded) {
+    const std::string leftovers = describe_leftovers(outcome, trial);
+    return leftovers.empty() ? leftovers : leftovers.substr(1);
+  }
   const ExitCode code = exit_code_of(outcome);
   const ErrorClass error_class = class_of(outcome);
   // The cause comes last, where a tired reader looks first: nothing scrolls it away.

@@ -18,7 +18,8 @@ ExitCode exit_code_of(const RunOutcome& outcome);
 void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& trial);
 
 /// The last words of a run that did not succeed: what happened first with what is known about it,
-/// the stderr of that rank, what became of the others, and the verdict. Ends without a newline.
+/// the stderr of that rank, what became of the others, and the verdict. Of one that did: what it
+/// left on its hosts, usually nothing. Ends without a newline.
 std::string last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,
                        const TaskRecord& task);
 

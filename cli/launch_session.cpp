@@ -50,9 +50,10 @@ void LaunchSession::received(int host, std::string_view bytes) {
   while (hosts_[host].link) {
     auto frame = decoder.next();
     if (!frame) return host_broke_protocol(host, frame.error());
-    if (!*frame) return;
+    if (!*frame) break;
     received(host, **frame);
   }
+  if (hosts_[host].ack_due) feed(run_event::HostPrinted{host});
 }
 
 void LaunchSession::received(int host, const Frame& frame) {
@@ -72,8 +73,7 @@ void LaunchSession::received_output(int host, const std::string& payload) {
       chunk->rank < static_cast<int>(ranks.size()) && ranks[chunk->rank].host == host;
   if (!is_own || chunk->number != hosts_[host].last_chunk + 1)
     return host_broke_protocol(
-        host, make_error(ErrorClass::host, "sent output out of turn",
-                         "something other than the agent of this version of train answers there"));
+        host, not_our_protocol("sent output out of turn"));
   hosts_[host].last_chunk = chunk->number;
   output_.add(*chunk);
   acknowledge_soon(host);

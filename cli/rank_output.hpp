@@ -10,7 +10,7 @@
 
 #include "cli/terminal.hpp"
 #include "launcher/output/line_splitter.hpp"
-#include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 

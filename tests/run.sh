@@ -27,22 +27,21 @@ count() { # count PASSED FAILED SKIPPED
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
 
-# attribute NAME FILE: of the <testsuite> element of CTest's report.
-attribute() { sed -n "/<testsuite /,/>/s/.*[ \t]$1=\"\([0-9]*\)\".*/\1/p" "$2" | head -n 1; }
-
 run_unit() {
-    local report=$PWD/$build/ctest.xml total bad idle reason
+    local report=$PWD/$build/ctest.xml total good idle reason
     step "unit tests and linters"
     rm -f "$report"
     ctest --preset release --output-junit "$report" -j "$(nproc)"
     if [ ! -s "$report" ]; then
+        echo "CTest left no report"
         count 0 1 0
         return
     fi
-    total=$(attribute tests "$report")
-    bad=$(attribute failures "$report")
-    idle=$(($(attribute skipped "$report") + $(attribute disabled "$report")))
-    count $((total - bad - idle)) "$bad" "$idle"
+    # A test whose program is not there is "skipped" to CTest; here only one that says so is.
+    total=$(grep -c '<testcase ' "$report")
+    good=$(grep -c '<testcase .* status="run"' "$report")
+    idle=$(grep -c '<skipped message="SKIP_RETURN_CODE' "$report")
+    count "$good" $((total - good - idle)) "$idle"
     while read -r reason; do reasons+=("unit: $reason"); done < <(grep -o 'SKIPPED: .*' "$report")
 }
 

@@ -9,7 +9,7 @@
 #include "backends/process/descriptor.hpp"
 #include "backends/process/exit_status.hpp"
 #include "launcher/ports/process_spawner.hpp"
-#include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 

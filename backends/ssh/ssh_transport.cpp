@@ -5,7 +5,6 @@
 #include <libssh2.h>
 #include <limits.h>
 #include <openssl/rand.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,13 +16,6 @@
 namespace train {
 
 namespace {
-
-// For jitter. std::random_device of g++ 12 would need arc4random, and with it glibc 2.36.
-std::mt19937_64::result_type random_seed() {
-  std::mt19937_64::result_type seed = 0;
-  while (::getrandom(&seed, sizeof seed, 0) != sizeof seed) continue;  // interrupted by a signal
-  return seed;
-}
 
 // The handle of the owner; the link itself may still be in the middle of a callback when it goes.
 class LinkHandle final : public HostLink {
@@ -61,6 +53,17 @@ Result<SshOptions> default_ssh_options(std::string home, std::string user,
   }
   return options;
 }
+
+namespace {
+
+// std::random_device would ask for glibc 2.36 on every host.
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(&seed), sizeof seed) == 1) return seed;
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+}  // namespace
 
 SshShared::SshShared(Loop& event_loop, SshOptions ssh_options)
     : loop(event_loop),

@@ -12,7 +12,7 @@ Agent::Agent(AgentIdentity identity, OutputQueue::Limits limits)
 
 std::vector<AgentAction> Agent::on(const AgentEvent& event, Instant now) {
   now_ = now;
-  std::visit([this](const auto& e) { handle(e); }, event);
+  if (state_ != State::gone) std::visit([this](const auto& e) { handle(e); }, event);
   return std::exchange(actions_, {});
 }
 
@@ -36,12 +36,16 @@ void Agent::handle(const agent_event::LinkUp&) {
 void Agent::handle(const agent_event::LinkDown&) { launcher_lost(); }
 
 void Agent::handle(const agent_event::Received& event) {
+  if (!link_up_) return;  // a launcher that was given up has no say any more
   last_heard_ = now_;
   std::visit([this](const auto& m) { receive(m); }, event.message);
 }
 
 void Agent::launcher_lost() {
   link_up_ = false;
+  // Nobody will read what the ranks print; a full pipe must not keep them from ending.
+  output_.clear();
+  resume_reading();
   switch (state_) {
     case State::waiting:
     case State::checking:
@@ -91,13 +95,14 @@ void Agent::receive(const message::Go& m) {
                                    run_directory_, complete.rank);
     act(agent_action::StartRank{std::move(complete)});
   }
+  after_rank_ended();  // without ranks, all have ended
 }
 
 void Agent::handle(const agent_event::RankStarted& event) {
   ranks_[event.rank] = RankState::alive;
   say(message::RankStarted{event.rank, event.pid});
   // A stop may have come between the request and the start.
-  if (state_ == State::running && stop_requested_) act(agent_action::TerminateRank{event.rank});
+  if (state_ == State::running && stopped_at_) act(agent_action::TerminateRank{event.rank});
 }
 
 void Agent::handle(const agent_event::RankNotStarted& event) {
@@ -107,7 +112,8 @@ void Agent::handle(const agent_event::RankNotStarted& event) {
 }
 
 void Agent::handle(const agent_event::RankPrinted& event) {
-  if (!link_up_) return;  // nobody will ever read it
+  const bool is_expected = state_ == State::running || state_ == State::killing;
+  if (!link_up_ || !is_expected) return;  // nobody will ever read it
   output_.push(event.rank, event.stream, event.bytes);
   pump_output();
 }
@@ -116,7 +122,10 @@ void Agent::handle(const agent_event::RankEnded& event) {
   RankState& rank = ranks_[event.rank];
   if (rank == RankState::ended) return;
   rank = RankState::ended;
-  say(message::RankEnded{event.rank, event.code, event.signal, event.dumped_core, stop_requested_,
+  // Its end may be told long after it happened: the pipes are read first. What ended before the
+  // stop ended by itself.
+  const bool after_stop = stopped_at_ && event.at >= *stopped_at_;
+  say(message::RankEnded{event.rank, event.code, event.signal, event.dumped_core, after_stop,
                          event.at, event.error_file});
   after_rank_ended();
 }
@@ -146,7 +155,8 @@ void Agent::receive(const message::Stop& m) {
 }
 
 void Agent::stop_ranks(milliseconds grace) {
-  const bool first_time = !std::exchange(stop_requested_, true);
+  const bool first_time = !stopped_at_;
+  if (first_time) stopped_at_ = now_;
   if (grace.count() == 0) return kill_tree();
   const Instant deadline = now_ + grace;
   kill_at_ = kill_at_ ? std::min(*kill_at_, deadline) : deadline;
@@ -159,8 +169,12 @@ void Agent::kill_tree() {
   kill_at_.reset();
   state_ = State::killing;
   // What is still in the pipes must be read, or the tree never ends.
-  if (std::exchange(reading_paused_, false)) act(agent_action::ResumeReading{});
+  resume_reading();
   act(agent_action::KillTree{});
+}
+
+void Agent::resume_reading() {
+  if (std::exchange(reading_paused_, false)) act(agent_action::ResumeReading{});
 }
 
 void Agent::handle(const agent_event::TreeKilled& event) {
@@ -178,14 +192,10 @@ void Agent::receive(const message::Acknowledge& m) {
 
 void Agent::pump_output() {
   while (auto chunk = output_.take()) act(agent_action::SendOutput{std::move(*chunk)});
-  const bool pause = output_.full() && state_ != State::killing;
-  if (pause != reading_paused_) {
-    reading_paused_ = pause;
-    if (pause)
-      act(agent_action::PauseReading{});
-    else
-      act(agent_action::ResumeReading{});
-  }
+  if (!output_.full()) resume_reading();
+  // Only ranks that run can be made to wait; the dead leave no more than their pipes hold.
+  if (output_.full() && state_ == State::running && !std::exchange(reading_paused_, true))
+    act(agent_action::PauseReading{});
   if (state_ == State::flushing && output_.empty()) {
     state_ = State::finished;
     say(message::Finished{survivors_});

@@ -11,6 +11,7 @@
 #include "launcher/ports/clock.hpp"
 #include "launcher/ports/process_spawner.hpp"
 #include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 
@@ -163,6 +164,7 @@ class Agent {
   void launcher_lost();
   void stop_ranks(milliseconds grace);
   void kill_tree();
+  void resume_reading();
   void after_rank_ended();
   void pump_output();
   void leave();
@@ -174,8 +176,8 @@ class Agent {
   std::optional<int> held_port_;
   std::string run_directory_;
   std::map<int, RankState> ranks_;
-  bool stop_requested_ = false;
   bool reading_paused_ = false;
+  std::optional<Instant> stopped_at_;  ///< when the ranks were first told to stop
   std::optional<Instant> kill_at_;
   Instant last_heard_{0};
   std::vector<message::Survivor> survivors_;

@@ -3,20 +3,45 @@
 
 namespace train {
 
+namespace {
+
+// What a chunk takes beside its bytes: a rank that prints byte by byte must not evade the capacity.
+constexpr std::size_t chunk_overhead = 64;
+
+std::size_t cost(const OutputChunk& chunk) { return chunk.bytes.size() + chunk_overhead; }
+
+}  // namespace
+
 void OutputQueue::push(int rank, OutputStream stream, std::string_view bytes) {
+  bytes.remove_prefix(append_to_last(rank, stream, bytes));
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, max_chunk_bytes);
     chunks_.push_back({++last_number_, rank, stream, std::string(piece)});
-    bytes_ += piece.size();
+    kept_ += cost(chunks_.back());
     bytes.remove_prefix(piece.size());
   }
 }
 
+std::size_t OutputQueue::append_to_last(int rank, OutputStream stream, std::string_view bytes) {
+  if (sent_ == chunks_.size()) return 0;
+  OutputChunk& last = chunks_.back();
+  if (last.rank != rank || last.stream != stream) return 0;
+  const std::string_view piece = bytes.substr(0, max_chunk_bytes - last.bytes.size());
+  last.bytes += piece;
+  kept_ += piece.size();
+  return piece.size();
+}
+
 std::optional<OutputChunk> OutputQueue::take() {
-  if (sent_ == chunks_.size() || bytes_in_flight_ >= limits_.window) return std::nullopt;
+  if (sent_ == chunks_.size() || in_flight_ >= limits_.window) return std::nullopt;
   const OutputChunk& chunk = chunks_[sent_++];
-  bytes_in_flight_ += chunk.bytes.size();
+  in_flight_ += cost(chunk);
   return chunk;
+}
+
+void OutputQueue::clear() {
+  chunks_.clear();
+  sent_ = kept_ = in_flight_ = 0;
 }
 
 bool OutputQueue::acknowledge(std::uint64_t number) {
@@ -24,8 +49,8 @@ bool OutputQueue::acknowledge(std::uint64_t number) {
       sent_ == chunks_.size() ? last_number_ : chunks_[sent_].number - 1;
   if (number > last_sent) return false;
   while (!chunks_.empty() && chunks_.front().number <= number) {
-    bytes_ -= chunks_.front().bytes.size();
-    bytes_in_flight_ -= chunks_.front().bytes.size();
+    kept_ -= cost(chunks_.front());
+    in_flight_ -= cost(chunks_.front());
     chunks_.pop_front();
     --sent_;
   }

@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 
@@ -15,30 +15,37 @@ namespace train {
 class OutputQueue {
  public:
   struct Limits {
-    std::size_t capacity = 4u << 20;  ///< bytes kept before the queue is full
-    std::size_t window = 1u << 20;    ///< bytes sent and not acknowledged
+    std::size_t capacity = 4u << 20;  ///< bytes of memory kept before the queue is full
+    std::size_t window = 1u << 20;    ///< of these, sent and not acknowledged
   };
 
   OutputQueue() : OutputQueue(Limits()) {}
   explicit OutputQueue(Limits limits) : limits_(limits) {}
 
-  /// Appends what a rank printed, in chunks of at most `max_chunk_bytes`.
+  /// Appends what a rank printed, in chunks of at most `max_chunk_bytes`; small pieces are put
+  /// together while they wait.
   void push(int rank, OutputStream stream, std::string_view bytes);
   /// The next chunk to send, while the window has room.
   std::optional<OutputChunk> take();
   /// Everything up to `number` has arrived. A number that was never sent is refused.
   bool acknowledge(std::uint64_t number);
 
-  bool full() const { return bytes_ >= limits_.capacity; }
+  /// Forgets everything: nobody is there to read it.
+  void clear();
+
+  bool full() const { return kept_ >= limits_.capacity; }
   /// Nothing is waiting to be sent or acknowledged.
   bool empty() const { return chunks_.empty(); }
 
  private:
+  /// How many of the bytes found room in the last chunk, which was not sent yet.
+  std::size_t append_to_last(int rank, OutputStream stream, std::string_view bytes);
+
   Limits limits_;
   std::deque<OutputChunk> chunks_;  ///< sent ones first
   std::size_t sent_ = 0;            ///< how many of them have been sent
-  std::size_t bytes_ = 0;
-  std::size_t bytes_in_flight_ = 0;
+  std::size_t kept_ = 0;
+  std::size_t in_flight_ = 0;
   std::uint64_t last_number_ = 0;
 };
 

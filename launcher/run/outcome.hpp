@@ -34,7 +34,7 @@ struct RankOutcome {
 
 /// Something that went wrong during a run.
 struct Failure {
-  AlignedInstant at;  ///< when, on the launcher's clock
+  AlignedInstant at;  ///< when; for a host that was lost, from when it was last heard until noticed
   Error error;        ///< its messages name host and rank
   std::optional<int> rank;
   int host = 0;       ///< node rank; -1 when no host is to blame
@@ -45,12 +45,13 @@ struct Failure {
 struct Leftover {
   int host = 0;
   std::vector<message::Survivor> survivors;  ///< empty: no answer
+  std::string why;                           ///< why there was no answer
 };
 
-/// How a run ended.
+/// How a run ended. Exactly one of `succeeded`, `stop_signal` and `cause` is set.
 struct RunOutcome {
-  bool succeeded = false;
-  std::optional<int> stop_signal;  ///< the user asked for the end
+  bool succeeded = false;  ///< every rank exited with code 0, none because it was told to stop
+  std::optional<int> stop_signal;  ///< the user asked for the end, before anything had failed
   std::optional<Failure> cause;    ///< the failure that happened first
   std::vector<Failure> others;     ///< further failures, in order of time
   std::vector<int> simultaneous;   ///< indices into `others` that may have been first as well

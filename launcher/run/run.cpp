@@ -9,17 +9,18 @@ namespace train {
 
 namespace {
 
-Error at_host(const Error& error, const std::string& host) {
-  return with_context(error, fmt::format("host '{}'", host));
+constexpr const char* not_our_agent =
+    "something other than the agent of this version of train answers there";
+
+std::string first_message(const Failure& failure) {
+  return failure.error.diagnostics.front().message;
 }
 
-Error rank_error(const Trial& trial, const message::RankEnded& m) {
-  const PlannedHost& host = trial.hosts[trial.ranks[m.rank].host];
+Error rank_error(int rank, const std::string& host, const message::RankEnded& m) {
   std::string what = m.code ? fmt::format("exited with code {}", *m.code)
                             : fmt::format("was killed by {}", signal_name(*m.signal));
   if (m.dumped_core) what += " (core dumped)";
-  return make_error(ErrorClass::worker,
-                    fmt::format("rank {} on '{}' {}", m.rank, host.host.name, what));
+  return make_error(ErrorClass::worker, fmt::format("rank {} on '{}' {}", rank, host, what));
 }
 
 }  // namespace
@@ -27,10 +28,17 @@ Error rank_error(const Trial& trial, const message::RankEnded& m) {
 Run::Run(const Trial& trial, milliseconds stop_grace, Timing timing)
     : trial_(trial), stop_grace_(stop_grace), timing_(timing) {
   for (const PlannedHost& host : trial.hosts) hosts_.emplace_back().name = host.host.name;
+  for (const PlannedRank& rank : trial.ranks) hosts_[rank.host].ranks.push_back(rank.rank);
+  for (HostRun& host : hosts_) host.ranks_left = static_cast<int>(host.ranks.size());
+  hosts_in_[static_cast<std::size_t>(HostState::connecting)] = static_cast<int>(hosts_.size());
   outcome_.ranks.resize(trial.ranks.size());
 }
 
 std::vector<RunAction> Run::on(const RunEvent& event, Instant now) {
+  // A launcher that slept through its deadlines (a suspended machine, Ctrl-Z) has not listened
+  // either: what its hosts sent meanwhile is still on the way.
+  const auto due = next_deadline();
+  if (due && now > *due + timing_.heartbeat) awake_since_ = now;
   now_ = now;
   if (phase_ != Phase::over) std::visit([this](const auto& e) { handle(e); }, event);
   return std::exchange(actions_, {});
@@ -44,50 +52,49 @@ std::optional<Instant> Run::next_deadline() const {
   };
   if (verdict_at_) consider(*verdict_at_);
   if (stop_by_) consider(*stop_by_);
-  for (const HostRun& host : hosts_) {
-    if (!host.open) continue;
-    consider(host.last_ping + timing_.heartbeat);
-    consider(host.last_heard + timing_.silence_limit);
-    const bool starting = host.state == HostState::opened || host.state == HostState::preparing;
-    if (starting) consider(host.opened + timing_.prepare_limit);
-  }
+  if (!checks_.empty()) consider(checks_.top().first);
   return earliest;
 }
 
-bool Run::owns(int host, int rank) const {
-  return rank >= 0 && rank < static_cast<int>(trial_.ranks.size()) &&
-         trial_.ranks[rank].host == host;
+void Run::enter(HostRun& host, HostState state) {
+  --hosts_in_[static_cast<std::size_t>(host.state)];
+  ++hosts_in_[static_cast<std::size_t>(state)];
+  host.state = state;
 }
 
-void Run::ping(int host) {
-  hosts_[host].last_ping = now_;
-  act(run_action::Send{host, message::Ping{now_}});
+// Nothing more is expected of this host.
+void Run::settle(int host, HostState state) {
+  enter(hosts_[host], state);
+  hosts_[host].open = false;
+  act(run_action::CloseHost{host});
 }
 
 void Run::handle(const run_event::HostOpened& event) {
   HostRun& host = hosts_[event.host];
   if (host.state != HostState::connecting) return;
-  host.state = HostState::opened;
+  enter(host, HostState::preparing);
   host.address = event.address;
   host.open = true;
-  host.opened = host.last_heard = now_;
+  host.opened = now_;
+  host.heartbeat.heard(now_);
   // The first round trip already tells how the clocks differ.
   ping(event.host);
-  if (phase_ == Phase::connecting) {
-    host.state = HostState::preparing;
-    act(run_action::SendPrepare{event.host});
-  } else {
-    host.state = HostState::finished;
-    host.open = false;
-    act(run_action::CloseHost{event.host});
-  }
+  checks_.emplace(next_check(host), event.host);
+  act(run_action::SendPrepare{event.host});
 }
 
 void Run::handle(const run_event::HostSaid& event) {
   HostRun& host = hosts_[event.host];
   if (!host.open) return;
-  host.last_heard = now_;
+  host.heartbeat.heard(now_);
   std::visit([&](const auto& m) { receive(event.host, m); }, event.message);
+}
+
+void Run::handle(const run_event::HostPrinted& event) {
+  HostRun& host = hosts_[event.host];
+  if (!host.open) return;
+  host.heartbeat.heard(now_);
+  if (host.finish_by) host.finish_by = now_ + timing_.finish_limit;
 }
 
 void Run::receive(int host, const message::Hello& m) {
@@ -98,20 +105,18 @@ void Run::receive(int host, const message::Hello& m) {
                                            m.version, wire_version)));
 }
 
-void Run::receive(int host, const message::Pong& m) {
-  hosts_[host].clock.add(m.sent, m.answered, now_);
-}
+void Run::receive(int host, const message::Pong& m) { hosts_[host].heartbeat.answered(m, now_); }
 
 void Run::receive(int host, const message::Ready& m) {
   HostRun& h = hosts_[host];
-  if (h.state != HostState::preparing) return;
-  h.state = HostState::ready;
+  if (h.state != HostState::preparing) return out_of_turn(host, "'ready'");
+  enter(h, HostState::ready);
   h.held_port = m.held_port;
   decide_start();
 }
 
 void Run::receive(int host, const message::Refused& m) {
-  if (hosts_[host].state != HostState::preparing) return;
+  if (hosts_[host].state != HostState::preparing) return out_of_turn(host, "'refused'");
   host_failed(host, Error{ErrorClass::missing, m.problems});
 }
 
@@ -119,253 +124,150 @@ void Run::receive(int host, const message::Refused& m) {
 // wrong is said at once.
 void Run::decide_start() {
   if (phase_ != Phase::connecting) return;
-  const auto is = [](HostState state) {
-    return [state](const HostRun& host) { return host.state == state; };
-  };
-  if (std::all_of(hosts_.begin(), hosts_.end(), is(HostState::ready))) return go();
+  if (count(HostState::ready) == static_cast<int>(hosts_.size())) return go();
   if (failures_.empty()) return;
-  const bool undecided = std::any_of(hosts_.begin(), hosts_.end(), [](const HostRun& host) {
-    return host.state != HostState::ready && host.state != HostState::failed;
-  });
+  const bool undecided = count(HostState::connecting) + count(HostState::preparing) > 0;
   if (!undecided || (verdict_at_ && now_ >= *verdict_at_)) return stop(milliseconds(0), {});
   if (!verdict_at_) verdict_at_ = now_ + timing_.verdict_wait;
 }
 
 void Run::go() {
   phase_ = Phase::running;
+  go_at_ = now_;
   const HostRun& first = hosts_.front();
   const message::Go start{hosts_.size() == 1 ? "127.0.0.1" : first.address,
                           first.held_port.value_or(0)};
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
-    hosts_[host].state = HostState::running;
+    enter(hosts_[host], HostState::running);
     act(run_action::Send{host, start});
   }
 }
 
+// The outcome of a rank that this host may speak of now.
+RankOutcome* Run::outcome_of(int host, int rank, const char* what) {
+  const bool owns =
+      rank >= 0 && rank < static_cast<int>(trial_.ranks.size()) && trial_.ranks[rank].host == host;
+  if (owns && hosts_[host].state == HostState::running) return &outcome_.ranks[rank];
+  out_of_turn(host, what);
+  return nullptr;
+}
+
+void Run::rank_accounted(int host) {
+  HostRun& h = hosts_[host];
+  if (--h.ranks_left == 0) h.finish_by = now_ + timing_.finish_limit;
+}
+
 void Run::receive(int host, const message::RankStarted& m) {
-  if (!owns(host, m.rank)) return;
-  RankOutcome& rank = outcome_.ranks[m.rank];
-  if (rank.state != RankOutcome::State::not_started) return;
-  rank.state = RankOutcome::State::running;
-  if (++ranks_started_ == static_cast<int>(outcome_.ranks.size())) {
-    outcome_.all_started = true;
-    act(run_action::AllStarted{});
-  }
+  RankOutcome* const rank = outcome_of(host, m.rank, "'started'");
+  if (rank == nullptr) return;
+  if (rank->state != RankOutcome::State::not_started || rank->never_started)
+    return out_of_turn(host, "'started'");
+  rank->state = RankOutcome::State::running;
+  if (++ranks_started_ < static_cast<int>(outcome_.ranks.size())) return;
+  outcome_.all_started = true;
+  if (phase_ == Phase::running) act(run_action::AllStarted{});
 }
 
 void Run::receive(int host, const message::RankNotStarted& m) {
-  if (!owns(host, m.rank)) return;
-  outcome_.ranks[m.rank].never_started = true;
-  failures_.push_back(
+  RankOutcome* const rank = outcome_of(host, m.rank, "'not started'");
+  if (rank == nullptr) return;
+  if (rank->state != RankOutcome::State::not_started || rank->never_started)
+    return out_of_turn(host, "'not started'");
+  rank->never_started = true;
+  rank_accounted(host);
+  rank_failed(
       {{now_, nanoseconds(0)},
        make_error(ErrorClass::missing, fmt::format("rank {} on '{}' could not be started: {}",
                                                    m.rank, hosts_[host].name, m.reason)),
        m.rank,
        host,
        0});
-  stop(stop_grace_, failures_.back().error.diagnostics.front().message);
+}
+
+// A rank cannot have ended before it was to start, nor after its end was told: whatever the clock
+// of its host says.
+AlignedInstant Run::align(int host, Instant at) const {
+  const auto aligned = hosts_[host].heartbeat.clock().align(at);
+  if (!aligned) return {now_, now_ - go_at_};
+  return {std::clamp(aligned->at, go_at_, now_), aligned->bound};
 }
 
 void Run::receive(int host, const message::RankEnded& m) {
-  if (!owns(host, m.rank)) return;
-  RankOutcome& rank = outcome_.ranks[m.rank];
-  if (rank.state != RankOutcome::State::running) return;
-  rank.code = m.code;
-  rank.signal = m.signal;
-  rank.dumped_core = m.dumped_core;
-  rank.error_file = m.error_file;
-  rank.at = hosts_[host].clock.align(m.at).value_or(AlignedInstant{now_, milliseconds(0)});
+  RankOutcome* const rank = outcome_of(host, m.rank, "'ended'");
+  if (rank == nullptr) return;
+  if (rank->state != RankOutcome::State::running) return out_of_turn(host, "'ended'");
+  rank->code = m.code;
+  rank->signal = m.signal;
+  rank->dumped_core = m.dumped_core;
+  rank->error_file = m.error_file;
+  rank->at = align(host, m.at);
+  rank_accounted(host);
   if (m.code == 0) {
-    rank.state = RankOutcome::State::succeeded;
+    rank->state = RankOutcome::State::succeeded;
+    if (!m.after_stop) ++ranks_done_;
     return;
   }
   if (m.after_stop) {
-    rank.state = RankOutcome::State::stopped;
+    rank->state = RankOutcome::State::stopped;
     return;
   }
-  rank.state = RankOutcome::State::failed;
-  failures_.push_back(
-      {*rank.at, rank_error(trial_, m), m.rank, host, m.code ? *m.code : 128 + *m.signal});
-  stop(stop_grace_, failures_.back().error.diagnostics.front().message);
+  rank->state = RankOutcome::State::failed;
+  rank_failed({*rank->at, rank_error(m.rank, hosts_[host].name, m), m.rank, host,
+               m.code ? *m.code : 128 + *m.signal});
 }
 
-bool Run::all_ranks_accounted_for(int host) const {
-  return std::all_of(trial_.ranks.begin(), trial_.ranks.end(), [&](const PlannedRank& rank) {
-    const RankOutcome& outcome = outcome_.ranks[rank.rank];
-    return rank.host != host || outcome.never_started || outcome.code || outcome.signal;
-  });
+void Run::rank_failed(Failure failure) {
+  failures_.push_back(std::move(failure));
+  stop(stop_grace_, first_message(failures_.back()));
 }
 
 void Run::receive(int host, const message::Finished& m) {
   HostRun& h = hosts_[host];
-  if (h.state == HostState::finished || h.state == HostState::failed) return;
-  if (h.state == HostState::running && !all_ranks_accounted_for(host))
+  if (h.state != HostState::running) return out_of_turn(host, "'finished'");
+  // While stopping, a process that cannot be killed may leave its rank without an end.
+  if (h.ranks_left > 0 && phase_ != Phase::stopping)
     return host_failed(
         host, make_error(ErrorClass::host, "its agent finished without a word on every rank"));
   h.survivors = m.survivors;
-  h.state = HostState::finished;
-  h.open = false;
   act(run_action::Send{host, message::Bye{}});
-  act(run_action::CloseHost{host});
+  settle(host, HostState::finished);
   check_over();
 }
 
-void Run::handle(const run_event::HostClosed& event) {
-  HostRun& host = hosts_[event.host];
-  if (host.state == HostState::finished || host.state == HostState::failed) return;
-  host_failed(event.host, event.why);
+void Run::out_of_turn(int host, const char* what) {
+  host_failed(
+      host, make_error(ErrorClass::host, fmt::format("sent {} out of turn", what), not_our_agent));
+}
+
+void Run::handle(const run_event::HostClosed& event) { host_failed(event.host, event.why); }
+
+// It may have been dead since it was last heard, and is known to be only now.
+AlignedInstant Run::lost_since(const HostRun& host) const {
+  const Instant since = host.heartbeat.last_heard();
+  const nanoseconds half = (now_ - since) / 2;
+  return {since + half, half};
 }
 
 void Run::host_failed(int host, Error why) {
   HostRun& h = hosts_[host];
   if (h.state == HostState::failed || h.state == HostState::finished) return;
-  const bool was_open = h.open;
-  // It may have been dead since it was last heard: anything that failed elsewhere after that can
-  // be a consequence.
-  const Instant since = was_open && h.state == HostState::running ? h.last_heard : now_;
-  h.state = HostState::failed;
-  h.open = false;
-  for (const PlannedRank& rank : trial_.ranks) {
-    RankOutcome& outcome = outcome_.ranks[rank.rank];
-    if (rank.host == host && outcome.state == RankOutcome::State::running)
-      outcome.state = RankOutcome::State::lost;
-  }
-  failures_.push_back({{since, nanoseconds(0)}, at_host(why, h.name), std::nullopt, host, 0});
-  act(run_action::CloseHost{host});
+  const bool was_running = h.state == HostState::running;
+  settle(host, HostState::failed);
+  if (was_running) outcome_.leftovers.push_back({host, {}, why.diagnostics.front().message});
+  // With all its ranks ended, only the last of their output and the tidying up are lost.
+  if (was_running && h.ranks_left == 0) return check_over();
+  for (const int rank : h.ranks)
+    if (outcome_.ranks[rank].state == RankOutcome::State::running)
+      outcome_.ranks[rank].state = RankOutcome::State::lost;
+  const AlignedInstant since = was_running ? lost_since(h) : AlignedInstant{now_, nanoseconds(0)};
+  failures_.push_back(
+      {since, with_context(why, fmt::format("host '{}'", h.name)), std::nullopt, host, 0});
   if (phase_ == Phase::connecting)
     decide_start();
   else if (phase_ == Phase::running)
-    stop(stop_grace_, failures_.back().error.diagnostics.front().message);
+    stop(stop_grace_, first_message(failures_.back()));
   else
     check_over();
-}
-
-void Run::send_stop(int host, milliseconds grace) {
-  HostRun& h = hosts_[host];
-  switch (h.state) {
-    case HostState::running:
-      act(run_action::Send{host, message::Stop{grace}});
-      break;
-    case HostState::opened:
-    case HostState::preparing:
-    case HostState::ready:  // nothing was started there
-      act(run_action::Send{host, message::Bye{}});
-      [[fallthrough]];
-    case HostState::connecting:
-      h.state = HostState::finished;
-      h.open = false;
-      act(run_action::CloseHost{host});
-      break;
-    case HostState::finished:
-    case HostState::failed:
-      break;
-  }
-}
-
-void Run::stop(milliseconds grace, const std::string& why) {
-  if (phase_ == Phase::over) return;
-  if (phase_ != Phase::stopping && !why.empty()) act(run_action::Stopping{why});
-  const bool first_time = phase_ != Phase::stopping;
-  phase_ = Phase::stopping;
-  verdict_at_.reset();
-  const Instant deadline = now_ + grace + timing_.stop_slack;
-  stop_by_ = stop_by_ ? std::min(*stop_by_, deadline) : deadline;
-  // A later request repeats the stop only when it leaves less grace.
-  if (first_time || grace < stop_grace_)
-    for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) send_stop(host, grace);
-  check_over();
-}
-
-void Run::handle(const run_event::StopRequested& event) {
-  if (stop_requests_++ == 0) {
-    // A failure that was already being handled stays the cause.
-    if (failures_.empty()) outcome_.stop_signal = event.signal;
-    return stop(stop_grace_, fmt::format("{}: stopping all ranks", signal_name(event.signal)));
-  }
-  if (stop_requests_ == 2) return stop(milliseconds(0), {});
-  give_up_waiting();
-}
-
-void Run::handle(const run_event::Tick&) {
-  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
-    HostRun& h = hosts_[host];
-    if (!h.open) continue;
-    const bool starting = h.state == HostState::opened || h.state == HostState::preparing;
-    if (now_ >= h.last_heard + timing_.silence_limit) {
-      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now_ - h.last_heard);
-      host_failed(host, make_error(ErrorClass::host,
-                                   fmt::format("silent for {} s: its network, the machine or its "
-                                               "agent is gone or frozen",
-                                               seconds.count()),
-                                   "its agent stops its ranks by itself once it has missed the "
-                                   "launcher for 40 s"));
-    } else if (starting && now_ >= h.opened + timing_.prepare_limit) {
-      host_failed(host,
-                  make_error(ErrorClass::host,
-                             fmt::format("was not ready after {} s",
-                                         timing_.prepare_limit / std::chrono::seconds(1)),
-                             "look for a hanging file system under the working directory or PATH"));
-    } else if (now_ >= h.last_ping + timing_.heartbeat) {
-      ping(host);
-    }
-  }
-  if (verdict_at_ && now_ >= *verdict_at_) decide_start();
-  if (stop_by_ && now_ >= *stop_by_) give_up_waiting();
-}
-
-bool Run::all_hosts_settled() const {
-  return std::all_of(hosts_.begin(), hosts_.end(), [](const HostRun& host) {
-    return host.state == HostState::finished || host.state == HostState::failed;
-  });
-}
-
-void Run::check_over() {
-  if (phase_ != Phase::over && all_hosts_settled()) finish();
-}
-
-void Run::give_up_waiting() {
-  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
-    HostRun& h = hosts_[host];
-    if (h.state == HostState::finished || h.state == HostState::failed) continue;
-    if (h.state == HostState::running) {
-      outcome_.leftovers.push_back({host, {}});
-      failures_.push_back(
-          {{h.last_heard, nanoseconds(0)},
-           at_host(make_error(ErrorClass::host, "did not confirm that its ranks have stopped"),
-                   h.name),
-           std::nullopt,
-           host,
-           0});
-    }
-    h.state = HostState::finished;
-    h.open = false;
-    act(run_action::CloseHost{host});
-  }
-  if (phase_ != Phase::over) finish();
-}
-
-void Run::finish() {
-  phase_ = Phase::over;
-  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
-    if (!hosts_[host].survivors.empty())
-      outcome_.leftovers.push_back({host, hosts_[host].survivors});
-  std::stable_sort(failures_.begin(), failures_.end(),
-                   [](const Failure& a, const Failure& b) { return a.at.at < b.at.at; });
-  if (!failures_.empty()) {
-    outcome_.cause = failures_.front();
-    outcome_.others.assign(failures_.begin() + 1, failures_.end());
-    const Instant latest = outcome_.cause->at.at + outcome_.cause->at.bound;
-    for (int i = 0; i < static_cast<int>(outcome_.others.size()); ++i)
-      if (outcome_.others[i].at.at - outcome_.others[i].at.bound <= latest)
-        outcome_.simultaneous.push_back(i);
-  }
-  if (outcome_.stop_signal) outcome_.cause.reset();
-  outcome_.succeeded =
-      !outcome_.cause && !outcome_.stop_signal &&
-      std::all_of(outcome_.ranks.begin(), outcome_.ranks.end(), [](const RankOutcome& rank) {
-        return rank.state == RankOutcome::State::succeeded;
-      });
-  act(run_action::Over{});
 }
 
 }  // namespace train

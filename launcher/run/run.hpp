@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "config_schema/error.hpp"
 #include "launcher/plan.hpp"
 #include "launcher/ports/clock.hpp"
-#include "launcher/run/clock_offset.hpp"
+#include "launcher/run/heartbeat.hpp"
 #include "launcher/run/outcome.hpp"
 #include "launcher/wire/message.hpp"
 
@@ -26,6 +30,11 @@ struct HostSaid {
   int host = 0;
   Message message;
 };
+/// Output of this host has arrived, or waits in the launcher to be written: the host is alive, even
+/// when its answers to pings are stuck behind what it prints.
+struct HostPrinted {
+  int host = 0;
+};
 /// The stream is over, or was never opened.
 struct HostClosed {
   int host = 0;
@@ -39,8 +48,8 @@ struct StopRequested {
 struct Tick {};
 }  // namespace run_event
 
-using RunEvent = std::variant<run_event::HostOpened, run_event::HostSaid, run_event::HostClosed,
-                              run_event::StopRequested, run_event::Tick>;
+using RunEvent = std::variant<run_event::HostOpened, run_event::HostSaid, run_event::HostPrinted,
+                              run_event::HostClosed, run_event::StopRequested, run_event::Tick>;
 
 /// What a run wants done, in order.
 namespace run_action {
@@ -56,7 +65,7 @@ struct Send {
 struct CloseHost {
   int host = 0;
 };
-/// All ranks are executing.
+/// All ranks were started, and nothing has asked for their end yet.
 struct AllStarted {};
 /// The ranks are being stopped; `why` is a line for the user.
 struct Stopping {
@@ -74,7 +83,9 @@ using RunAction = std::variant<run_action::SendPrepare, run_action::Send, run_ac
 ///     connecting -> running -> stopping -> over
 ///
 /// Two phases: nothing is started before every host is ready. The first failure stops everything.
-/// Every phase has a deadline, so that no host can keep a run from ending.
+/// Every phase of a host that was reached has a deadline, so that none can keep a run from ending;
+/// a host that is still being reached is the transport's to give up. No event costs more with more
+/// hosts, but for those that concern all of them.
 class Run {
  public:
   struct Timing {
@@ -82,7 +93,8 @@ class Run {
     milliseconds silence_limit{15'000};  ///< a host that says nothing for so long is lost
     milliseconds verdict_wait{1'000};    ///< for other hosts' verdicts after the first failure
     milliseconds prepare_limit{60'000};  ///< from opened to ready
-    milliseconds stop_slack{10'000};     ///< beyond the grace, for a host to say Finished
+    milliseconds stop_slack{15'000};     ///< beyond the grace, for a host to say Finished
+    milliseconds finish_limit{120'000};  ///< from the last end or output of a host's ranks to that
   };
 
   /// `trial` must outlive the run.
@@ -99,24 +111,26 @@ class Run {
 
  private:
   enum class Phase { connecting, running, stopping, over };
-  enum class HostState { connecting, opened, preparing, ready, running, finished, failed };
+  enum class HostState { connecting, preparing, ready, running, finished, failed };
+  static constexpr std::size_t host_states = 6;
 
   struct HostRun {
     std::string name;
     std::string address;
+    std::vector<int> ranks;
     HostState state = HostState::connecting;
     bool open = false;
     Instant opened{0};
-    Instant last_heard{0};
-    Instant last_ping{0};
-    ClockOffset clock;
+    Heartbeat heartbeat;
     std::optional<int> held_port;
-    int ranks_started = 0;
+    int ranks_left = 0;  ///< whose end is not known
+    std::optional<Instant> finish_by;
     std::vector<message::Survivor> survivors;
   };
 
   void handle(const run_event::HostOpened& event);
   void handle(const run_event::HostSaid& event);
+  void handle(const run_event::HostPrinted& event);
   void handle(const run_event::HostClosed& event);
   void handle(const run_event::StopRequested& event);
   void handle(const run_event::Tick& event);
@@ -131,16 +145,31 @@ class Run {
   void receive(int host, const message::Pong& m);
   template <class Other>
   void receive(int host, const Other&) {
-    host_failed(host, make_error(ErrorClass::host, "sent a message that only a launcher sends"));
+    out_of_turn(host, "a launcher's message");
   }
 
   template <class Action>
   void act(Action action) {
     actions_.emplace_back(std::move(action));
   }
-  bool owns(int host, int rank) const;
+  int count(HostState state) const { return hosts_in_[static_cast<std::size_t>(state)]; }
+  void enter(HostRun& host, HostState state);
+  void settle(int host, HostState state);
+
+  RankOutcome* outcome_of(int host, int rank, const char* what);
+  void rank_accounted(int host);
+  AlignedInstant align(int host, Instant at) const;
+  AlignedInstant lost_since(const HostRun& host) const;
+
   void ping(int host);
+  Instant silent_since(const HostRun& host) const;
+  Instant next_check(const HostRun& host) const;
+  void check(int host);
+  void silent(int host);
+
+  void out_of_turn(int host, const char* what);
   void host_failed(int host, Error why);
+  void rank_failed(Failure failure);
   void decide_start();
   void go();
   void stop(milliseconds grace, const std::string& why);
@@ -148,8 +177,6 @@ class Run {
   void check_over();
   void give_up_waiting();
   void finish();
-  bool all_ranks_accounted_for(int host) const;
-  bool all_hosts_settled() const;
 
   const Trial& trial_;
   milliseconds stop_grace_;
@@ -160,8 +187,17 @@ class Run {
   std::vector<Failure> failures_;
   std::optional<Instant> verdict_at_;  ///< when a failed start is reported
   std::optional<Instant> stop_by_;     ///< when hosts that do not finish are given up
-  int ranks_started_ = 0;
+  std::optional<milliseconds> grace_sent_;
+  std::optional<Instant> interrupted_at_;
   int stop_requests_ = 0;
+  int ranks_started_ = 0;
+  int ranks_done_ = 0;  ///< exited with code 0 before any stop
+  Instant go_at_{0};
+  Instant awake_since_{0};
+  std::array<int, host_states> hosts_in_{};  ///< how many hosts are in each state
+  /// When each open host is looked at next, soonest first: once per heartbeat at least.
+  std::priority_queue<std::pair<Instant, int>, std::vector<std::pair<Instant, int>>, std::greater<>>
+      checks_;
   Instant now_{0};
   std::vector<RunAction> actions_;
 };

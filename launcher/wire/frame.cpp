@@ -3,21 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "launcher/wire/big_endian.hpp"
+
 namespace train {
 
 namespace {
 
 constexpr std::size_t header_size = 5;
-
-std::uint32_t read_big_endian(std::string_view bytes) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
-  return value;
-}
-
-void append_big_endian(std::string& bytes, std::uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xff);
-}
 
 std::optional<std::size_t> limit_of(unsigned char kind) {
   switch (static_cast<FrameKind>(kind)) {
@@ -31,10 +23,15 @@ std::optional<std::size_t> limit_of(unsigned char kind) {
 
 }  // namespace
 
+Error not_our_protocol(std::string did) {
+  return make_error(ErrorClass::host, std::move(did),
+                    "something other than the agent of this version of train answers there");
+}
+
 std::string encode_frame(FrameKind kind, std::string_view payload) {
   std::string bytes;
   bytes.reserve(header_size + payload.size());
-  append_big_endian(bytes, static_cast<std::uint32_t>(payload.size()));
+  append_big_endian(bytes, payload.size(), 4);
   bytes += static_cast<char>(kind);
   bytes += payload;
   return bytes;
@@ -57,14 +54,12 @@ Result<std::optional<Frame>> FrameDecoder::next() {
   const std::string_view rest = std::string_view(buffer_).substr(consumed_);
   if (rest.size() < header_size) return std::nullopt;
   const auto kind = static_cast<unsigned char>(rest[4]);
-  const std::size_t length = read_big_endian(rest);
+  const std::size_t length = read_big_endian(rest.substr(0, 4));
   const auto limit = limit_of(kind);
   if (!limit || length > *limit) {
-    broken_ = make_error(
-        ErrorClass::host,
+    broken_ = not_our_protocol(
         limit ? fmt::format("sent a frame of {} bytes, more than the {} allowed", length, *limit)
-              : fmt::format("sent a frame of unknown kind {}", kind),
-        "something other than the agent of this version of train answers there");
+              : fmt::format("sent a frame of unknown kind {}", kind));
     return tl::make_unexpected(*broken_);
   }
   if (rest.size() < header_size + length) return std::nullopt;

@@ -32,6 +32,9 @@ constexpr std::size_t max_output_payload = 256u << 10;
 /// The frame as bytes for the stream. The payload must be within its limit.
 std::string encode_frame(FrameKind kind, std::string_view payload);
 
+/// An error of class `host`: the other side `did` something ("sent ...") that no agent does.
+Error not_our_protocol(std::string did);
+
 /// Takes a byte stream apart, in pieces of any size. Holds at most one frame. After an error the
 /// stream is unusable and every further call repeats the error.
 class FrameDecoder {

@@ -114,9 +114,16 @@ int int_field(const json& object, const char* name, int lowest = 0, int highest 
   return static_cast<int>(number_field(object, name, lowest, highest));
 }
 
-std::optional<int> optional_int_field(const json& object, const char* name, int highest) {
+std::optional<int> optional_int_field(const json& object, const char* name, int lowest,
+                                      int highest) {
   if (!object.contains(name)) return std::nullopt;
-  return int_field(object, name, 0, highest);
+  return int_field(object, name, lowest, highest);
+}
+
+// Far enough (73 years of uptime) for every real clock, and near enough for differences and sums of
+// two instants never to overflow.
+Instant instant_field(const json& object, const char* name) {
+  return Instant(number_field(object, name, 0, std::int64_t{1} << 61));
 }
 
 const json& array_field(const json& object, const char* name) {
@@ -187,7 +194,7 @@ json body(const message::Prepare& m) {
   json ranks = json::array();
   for (const auto& command : m.ranks) ranks.push_back(to_json(command));
   return {{"type", "prepare"},
-          {"task", m.task_id},
+          {"task", from_bytes(m.task_id)},
           {"ranks", std::move(ranks)},
           {"hold_port", m.hold_port},
           {"stop_grace_ms", m.stop_grace.count()}};
@@ -202,7 +209,8 @@ Message read_prepare(const json& value) {
 }
 
 json body(const message::Go& m) {
-  return {{"type", "go"}, {"address", m.rendezvous_address}, {"port", m.rendezvous_port}};
+  return {
+      {"type", "go"}, {"address", from_bytes(m.rendezvous_address)}, {"port", m.rendezvous_port}};
 }
 Message read_go(const json& value) {
   return message::Go{text_field(value, "address"), int_field(value, "port", 0, highest_port)};
@@ -219,7 +227,7 @@ Message read_acknowledge(const json& value) {
 }
 
 json body(const message::Ping& m) { return {{"type", "ping"}, {"sent", m.sent.count()}}; }
-Message read_ping(const json& value) { return message::Ping{Instant(number_field(value, "sent"))}; }
+Message read_ping(const json& value) { return message::Ping{instant_field(value, "sent")}; }
 
 json body(const message::Bye&) { return {{"type", "bye"}}; }
 Message read_bye(const json&) { return message::Bye{}; }
@@ -242,7 +250,7 @@ json body(const message::Ready& m) {
   return value;
 }
 Message read_ready(const json& value) {
-  return message::Ready{optional_int_field(value, "port", highest_port),
+  return message::Ready{optional_int_field(value, "port", 1, highest_port),
                         text_field(value, "run_directory")};
 }
 
@@ -289,13 +297,13 @@ json body(const message::RankEnded& m) {
 Message read_rank_ended(const json& value) {
   message::RankEnded m;
   m.rank = int_field(value, "rank");
-  m.code = optional_int_field(value, "code", 255);
-  m.signal = optional_int_field(value, "signal", 127);
+  m.code = optional_int_field(value, "code", 0, 255);
+  m.signal = optional_int_field(value, "signal", 1, 127);
   if (m.code.has_value() == m.signal.has_value())
     throw Malformed{"a rank ended with a code or a signal, not both"};
   m.dumped_core = bool_field(value, "core");
   m.after_stop = bool_field(value, "after_stop");
-  m.at = Instant(number_field(value, "at"));
+  m.at = instant_field(value, "at");
   if (value.contains("error_file")) m.error_file = text_field(value, "error_file");
   return m;
 }
@@ -319,8 +327,7 @@ json body(const message::Pong& m) {
   return {{"type", "pong"}, {"sent", m.sent.count()}, {"answered", m.answered.count()}};
 }
 Message read_pong(const json& value) {
-  return message::Pong{Instant(number_field(value, "sent")),
-                       Instant(number_field(value, "answered"))};
+  return message::Pong{instant_field(value, "sent"), instant_field(value, "answered")};
 }
 
 struct Reader {
@@ -377,21 +384,7 @@ Message read(std::string_view payload) {
 }
 
 tl::unexpected<Error> malformed(const std::string& what) {
-  return fail(ErrorClass::host, fmt::format("sent a malformed message: {}", what),
-              "something other than the agent of this version of train answers there");
-}
-
-constexpr std::size_t output_header_size = 8 + 4 + 1;
-
-void append_big_endian(std::string& bytes, std::uint64_t value, int size) {
-  for (int shift = (size - 1) * 8; shift >= 0; shift -= 8)
-    bytes += static_cast<char>(value >> shift & 0xff);
-}
-
-std::uint64_t read_big_endian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
-  return value;
+  return tl::make_unexpected(not_our_protocol("sent a malformed message: " + what));
 }
 
 }  // namespace
@@ -408,30 +401,6 @@ Result<Message> decode_message(std::string_view payload) {
   } catch (const json::exception& error) {
     return malformed(error.what());
   }
-}
-
-std::string encode_output(const OutputChunk& chunk) {
-  std::string payload;
-  payload.reserve(output_header_size + chunk.bytes.size());
-  append_big_endian(payload, chunk.number, 8);
-  append_big_endian(payload, static_cast<std::uint32_t>(chunk.rank), 4);
-  payload += static_cast<char>(chunk.stream);
-  payload += chunk.bytes;
-  return payload;
-}
-
-Result<OutputChunk> decode_output(std::string_view payload) {
-  if (payload.size() < output_header_size) return malformed("output without a header");
-  OutputChunk chunk;
-  chunk.number = read_big_endian(payload.substr(0, 8));
-  const std::uint64_t rank = read_big_endian(payload.substr(8, 4));
-  const auto stream = static_cast<std::uint8_t>(payload[12]);
-  if (rank > INT32_MAX) return malformed("output of an impossible rank");
-  if (stream != 1 && stream != 2) return malformed("output of an unknown stream");
-  chunk.rank = static_cast<int>(rank);
-  chunk.stream = static_cast<OutputStream>(stream);
-  chunk.bytes = payload.substr(output_header_size);
-  return chunk;
 }
 
 std::string frame_of(const Message& message) {

@@ -81,7 +81,7 @@ struct Ready {
 };
 /// Something that the ranks need is not there; nothing was started.
 struct Refused {
-  std::vector<Diagnostic> problems;  ///< `place` is not transmitted
+  std::vector<Diagnostic> problems;  ///< only `message` and `hint` are sent
   bool operator==(const Refused&) const = default;
 };
 struct RankStarted {
@@ -138,25 +138,6 @@ std::string encode_message(const Message& message);
 /// The message of a control frame. Nothing that the other side sends is trusted: an unknown type, a
 /// missing field, a wrong type, a number out of range or deep nesting is an error of class `host`.
 Result<Message> decode_message(std::string_view payload);
-
-enum class OutputStream : std::uint8_t { out = 1, err = 2 };
-
-/// A piece of what a rank printed, numbered per host from 1 without gaps.
-struct OutputChunk {
-  std::uint64_t number = 0;
-  int rank = 0;
-  OutputStream stream = OutputStream::out;
-  std::string bytes;
-
-  bool operator==(const OutputChunk&) const = default;
-};
-
-/// Largest number of bytes in one chunk.
-constexpr std::size_t max_chunk_bytes = 64u << 10;
-
-/// The payload of an output frame.
-std::string encode_output(const OutputChunk& chunk);
-Result<OutputChunk> decode_output(std::string_view payload);
 
 /// The whole frame of a message, for the stream.
 std::string frame_of(const Message& message);

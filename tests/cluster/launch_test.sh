@@ -140,7 +140,7 @@ host_is_cut() {
     "$cluster" cut node03
     await_launch 60
     expect_status 76
-    expect_last_err node03 host
+    expect_last_err node03 '\bhost\b'
     expect_idle 2 node01 node02 node04
     "$cluster" heal node03
     expect_idle 60 node03
@@ -151,7 +151,7 @@ host_freezes() {
     "$cluster" freeze node03
     await_launch 60
     expect_status 76
-    expect_last_err node03 host
+    expect_last_err node03 '\bhost\b'
     expect_idle 2 node01 node02 node04
     "$cluster" thaw node03
     expect_idle 60 node03
@@ -162,7 +162,7 @@ host_loses_power() {
     "$cluster" kill node03
     await_launch 60
     expect_status 76
-    expect_last_err node03 host
+    expect_last_err node03 '\bhost\b'
     expect_idle 2 node01 node02 node04
 }
 

@@ -120,11 +120,15 @@ launch_start() { start_on_head "$train" launch "$@"; }
 
 start_on_head() {
     rm -f "$shared/launcher.pid"
-    # A shell's background jobs ignore SIGINT; a launcher at a terminal does not.
-    # shellcheck disable=SC2016 # expanded on the head
-    "$cluster" exec head env --default-signal=INT,QUIT setsid /bin/bash -c \
-        'echo $$ >/srv/shared/launcher.pid; exec "$@"' - "$@" \
-        </dev/null >"$work/out" 2>"$work/err" &
+    # A shell's background jobs ignore SIGINT; a launcher at a terminal does not. The shell around it
+    # keeps to itself what it has to say about a launcher that was killed.
+    (
+        # shellcheck disable=SC2016 # expanded on the head
+        "$cluster" exec head env --default-signal=INT,QUIT setsid /bin/bash -c \
+            'echo $$ >/srv/shared/launcher.pid; exec "$@"' - "$@" \
+            </dev/null >"$work/out" 2>"$work/err"
+        exit $?
+    ) 2>/dev/null &
     launch_job=$!
     eventually 10 test -s "$shared/launcher.pid"
     launcher=$(cat "$shared/launcher.pid" 2>/dev/null)
@@ -133,11 +137,11 @@ start_on_head() {
 # await_launch SECONDS: waits for the launcher's end; a launcher that does not end is killed.
 await_launch() {
     if eventually "$1" launch_has_ended; then
-        wait "$launch_job" 2>/dev/null
+        wait "$launch_job"
         status=$?
     else
         signal_launcher KILL
-        wait "$launch_job" 2>/dev/null
+        wait "$launch_job"
         status="timeout after $1 s"
     fi
 }

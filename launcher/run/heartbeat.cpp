@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/run/heartbeat.hpp"
+
+#include <algorithm>
+
+namespace train {
+
+void Heartbeat::asked(Instant now) {
+  last_asked_ = now;
+  unanswered_.push_back(now);
+  if (unanswered_.size() > most_unanswered) unanswered_.pop_front();
+}
+
+void Heartbeat::answered(const message::Pong& pong, Instant now) {
+  const auto question = std::find(unanswered_.begin(), unanswered_.end(), pong.sent);
+  if (question == unanswered_.end()) return;
+  unanswered_.erase(unanswered_.begin(), question + 1);
+  clock_.add(pong.sent, pong.answered, now);
+}
+
+}  // namespace train

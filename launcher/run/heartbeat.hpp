@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+
+#include "launcher/run/clock_offset.hpp"
+#include "launcher/wire/message.hpp"
+
+namespace train {
+
+/// The pings of one host: when it was last alive, and how its clock differs from the launcher's.
+/// Instants are the launcher's clock unless said otherwise.
+class Heartbeat {
+ public:
+  /// Anything at all came from the host.
+  void heard(Instant now) { last_heard_ = now; }
+  /// A ping was sent.
+  void asked(Instant now);
+  /// An answer came. One to a question that was not asked, or was answered before, is ignored, so
+  /// that no host can make up round trips.
+  void answered(const message::Pong& pong, Instant now);
+
+  Instant last_heard() const { return last_heard_; }
+  Instant last_asked() const { return last_asked_; }
+  const ClockOffset& clock() const { return clock_; }
+
+ private:
+  /// More than a host that is not lost can leave unanswered.
+  static constexpr std::size_t most_unanswered = 32;
+
+  Instant last_heard_{0};
+  Instant last_asked_{0};
+  std::deque<Instant> unanswered_;
+  ClockOffset clock_;
+};
+
+}  // namespace train

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run ends: watching over the hosts, stopping them, and giving up those that do not stop.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/run/run.hpp"
+#include "launcher/run/verdict.hpp"
+
+namespace train {
+
+void Run::ping(int host) {
+  hosts_[host].heartbeat.asked(now_);
+  act(run_action::Send{host, message::Ping{now_}});
+}
+
+Instant Run::silent_since(const HostRun& host) const {
+  return std::max(host.heartbeat.last_heard(), awake_since_);
+}
+
+Instant Run::next_check(const HostRun& host) const {
+  Instant next = std::min(host.heartbeat.last_asked() + timing_.heartbeat,
+                          silent_since(host) + timing_.silence_limit);
+  if (host.state == HostState::preparing)
+    next = std::min(next, std::max(host.opened, awake_since_) + timing_.prepare_limit);
+  return next;
+}
+
+void Run::handle(const run_event::Tick&) {
+  while (!checks_.empty() && checks_.top().first <= now_) {
+    const int host = checks_.top().second;
+    checks_.pop();
+    if (hosts_[host].open) check(host);
+    if (hosts_[host].open) checks_.emplace(next_check(hosts_[host]), host);
+  }
+  if (verdict_at_ && now_ >= *verdict_at_) decide_start();
+  if (stop_by_ && now_ >= *stop_by_) give_up_waiting();
+}
+
+void Run::check(int host) {
+  HostRun& h = hosts_[host];
+  if (now_ >= silent_since(h) + timing_.silence_limit) return silent(host);
+  if (h.state == HostState::preparing &&
+      now_ >= std::max(h.opened, awake_since_) + timing_.prepare_limit)
+    return host_failed(
+        host, make_error(ErrorClass::host,
+                         fmt::format("was not ready after {} s",
+                                     timing_.prepare_limit / std::chrono::seconds(1)),
+                         "look for a hanging file system under the working directory or PATH"));
+  if (h.finish_by && now_ >= *h.finish_by)
+    return host_failed(
+        host, make_error(ErrorClass::host, "its ranks have ended, but its agent does not finish"));
+  if (now_ >= h.heartbeat.last_asked() + timing_.heartbeat) ping(host);
+}
+
+void Run::silent(int host) {
+  const nanoseconds silence = now_ - hosts_[host].heartbeat.last_heard();
+  host_failed(
+      host,
+      make_error(
+          ErrorClass::host,
+          fmt::format("silent for {} s: its network, the machine or its agent is gone or frozen",
+                      silence / std::chrono::seconds(1)),
+          "its agent stops its ranks by itself once it has missed the launcher for 40 s"));
+}
+
+void Run::handle(const run_event::StopRequested& event) {
+  if (++stop_requests_ > 2) return give_up_waiting();
+  if (stop_requests_ == 2) return stop(milliseconds(0), {});
+  // A failure that is being handled already stays the cause.
+  if (failures_.empty()) {
+    outcome_.stop_signal = event.signal;
+    interrupted_at_ = now_;
+  }
+  stop(stop_grace_, fmt::format("{}: stopping all ranks", signal_name(event.signal)));
+}
+
+void Run::stop(milliseconds grace, const std::string& why) {
+  if (phase_ == Phase::over) return;
+  if (phase_ != Phase::stopping && !why.empty()) act(run_action::Stopping{why});
+  phase_ = Phase::stopping;
+  verdict_at_.reset();
+  const Instant deadline = now_ + grace + timing_.stop_slack;
+  stop_by_ = stop_by_ ? std::min(*stop_by_, deadline) : deadline;
+  // A later request repeats the stop only when it leaves less grace.
+  if (!grace_sent_ || grace < *grace_sent_) {
+    grace_sent_ = grace;
+    for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) send_stop(host, grace);
+  }
+  check_over();
+}
+
+void Run::send_stop(int host, milliseconds grace) {
+  switch (hosts_[host].state) {
+    case HostState::running:
+      act(run_action::Send{host, message::Stop{grace}});
+      break;
+    case HostState::preparing:
+    case HostState::ready:  // nothing was started there
+      act(run_action::Send{host, message::Bye{}});
+      [[fallthrough]];
+    case HostState::connecting:
+      settle(host, HostState::finished);
+      break;
+    case HostState::finished:
+    case HostState::failed:
+      break;
+  }
+}
+
+void Run::check_over() {
+  const int settled = count(HostState::finished) + count(HostState::failed);
+  if (phase_ != Phase::over && settled == static_cast<int>(hosts_.size())) finish();
+}
+
+// Only hosts that were told to stop are waited for here. One that leaves pings unanswered is lost,
+// perhaps since before anything else failed; the others are merely slow.
+void Run::give_up_waiting() {
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    if (hosts_[host].state != HostState::running) continue;
+    if (now_ - silent_since(hosts_[host]) > 2 * timing_.heartbeat) {
+      silent(host);
+      continue;
+    }
+    Leftover& leftover = outcome_.leftovers.emplace_back();
+    leftover.host = host;
+    leftover.why = "it was not waited for any longer";
+    settle(host, HostState::finished);
+  }
+  check_over();
+}
+
+void Run::finish() {
+  phase_ = Phase::over;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    if (hosts_[host].survivors.empty()) continue;
+    Leftover& leftover = outcome_.leftovers.emplace_back();
+    leftover.host = host;
+    leftover.survivors = std::move(hosts_[host].survivors);
+  }
+  // An interrupt that came when everything was done changes nothing.
+  outcome_.succeeded = failures_.empty() && ranks_done_ == static_cast<int>(outcome_.ranks.size());
+  if (outcome_.succeeded)
+    outcome_.stop_signal.reset();
+  else
+    decide_cause(outcome_, std::move(failures_), interrupted_at_);
+  act(run_action::Over{});
+}
+
+}  // namespace train

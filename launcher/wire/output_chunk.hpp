@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "config_schema/error.hpp"
+
+namespace train {
+
+enum class OutputStream : std::uint8_t { out = 1, err = 2 };
+
+/// A piece of what a rank printed, numbered per host from 1 without gaps.
+struct OutputChunk {
+  std::uint64_t number = 0;
+  int rank = 0;
+  OutputStream stream = OutputStream::out;
+  std::string bytes;
+
+  bool operator==(const OutputChunk&) const = default;
+};
+
+/// Largest number of bytes in one chunk.
+constexpr std::size_t max_chunk_bytes = 64u << 10;
+
+/// The payload of an output frame.
+std::string encode_output(const OutputChunk& chunk);
+Result<OutputChunk> decode_output(std::string_view payload);
+
+}  // namespace train

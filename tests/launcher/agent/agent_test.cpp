@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/agent.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+
+namespace {
+
+// An agent with a hand on its clock; keeps what it did in its last steps.
+class Bench {
+ public:
+  explicit Bench(OutputQueue::Limits limits = {}) : agent({"node1", "boot", 42}, limits) {}
+
+  std::vector<AgentAction> on(const AgentEvent& event) { return last = agent.on(event, now); }
+  std::vector<AgentAction> say(Message m) { return on(agent_event::Received{std::move(m)}); }
+  std::vector<AgentAction> tick(Instant at) {
+    now = at;
+    return on(agent_event::Tick{});
+  }
+
+  void connect() { on(agent_event::LinkUp{}); }
+  void prepare(std::vector<int> ranks) {
+    message::Prepare m{"taskid", {}, true, 7s};
+    for (const int rank : ranks) {
+      m.ranks.push_back({rank, {"true", {}}, "/", {}});
+      m.ranks.back().environment = {{"PORT", "", AtLaunch::rendezvous_port, false}};
+    }
+    say(m);
+  }
+  void make_ready(std::vector<int> ranks) {
+    connect();
+    prepare(std::move(ranks));
+    on(agent_event::HostChecked{{}, 29'500, "/tmp/run"});
+  }
+  void start(std::vector<int> ranks) {
+    make_ready(ranks);
+    say(message::Go{"10.0.0.1", 29'500});
+    for (const int rank : ranks) on(agent_event::RankStarted{rank, 100 + rank});
+  }
+  std::vector<AgentAction> end(int rank, int code) {
+    return on(agent_event::RankEnded{rank, code, std::nullopt, false, now, {}});
+  }
+
+  Agent agent;
+  Instant now = 1000s;
+  std::vector<AgentAction> last;
+};
+
+template <class Action>
+std::vector<Action> all(const std::vector<AgentAction>& actions) {
+  std::vector<Action> found;
+  for (const AgentAction& action : actions)
+    if (const auto* a = std::get_if<Action>(&action)) found.push_back(*a);
+  return found;
+}
+
+template <class Action>
+bool has(const std::vector<AgentAction>& actions) {
+  return !all<Action>(actions).empty();
+}
+
+template <class M>
+std::optional<M> said(const std::vector<AgentAction>& actions) {
+  for (const auto& send : all<agent_action::SendMessage>(actions))
+    if (const auto* m = std::get_if<M>(&send.message)) return *m;
+  return std::nullopt;
+}
+
+std::vector<int> terminated(const std::vector<AgentAction>& actions) {
+  std::vector<int> ranks;
+  for (const auto& action : all<agent_action::TerminateRank>(actions)) ranks.push_back(action.rank);
+  return ranks;
+}
+
+}  // namespace
+
+TEST_CASE("an agent introduces itself when its launcher connects") {
+  Bench b;
+  CHECK_FALSE(b.agent.next_deadline());
+  b.connect();
+  CHECK(said<message::Hello>(b.last) == message::Hello{wire_version, "node1", "boot", 42});
+  CHECK(b.agent.next_deadline() == b.now + Agent::silence_limit);
+}
+
+TEST_CASE("nothing is started before the launcher says go") {
+  Bench b;
+  b.connect();
+  b.prepare({4, 5});
+  CHECK(has<agent_action::CheckHost>(b.last));
+  CHECK_FALSE(has<agent_action::StartRank>(b.last));
+  b.on(agent_event::HostChecked{{}, 29'500, "/tmp/run"});
+  CHECK(said<message::Ready>(b.last) == message::Ready{29'500, "/tmp/run"});
+  CHECK_FALSE(has<agent_action::StartRank>(b.last));
+  b.say(message::Go{"10.0.0.1", 29'500});
+  CHECK(has<agent_action::ReleasePort>(b.last));
+  const auto started = all<agent_action::StartRank>(b.last);
+  REQUIRE(started.size() == 2);
+  CHECK(started[1].command.rank == 5);
+  CHECK(started[1].command.environment.front() ==
+        EnvironmentEntry{"PORT", "29500", AtLaunch::no, false});
+}
+
+TEST_CASE("go, ready and prepare count once and only in their turn") {
+  Bench b;
+  b.connect();
+  CHECK(b.say(message::Go{"a", 1}).empty());
+  b.prepare({0});
+  CHECK(b.say(message::Go{"a", 1}).empty());
+  b.on(agent_event::HostChecked{{}, std::nullopt, "/r"});
+  b.prepare({9});
+  CHECK(b.last.empty());
+  b.say(message::Go{"a", 1});
+  CHECK(all<agent_action::StartRank>(b.last).size() == 1);
+  CHECK(b.say(message::Go{"a", 1}).empty());
+}
+
+TEST_CASE("a host that lacks something refuses and starts nothing") {
+  Bench b;
+  b.connect();
+  b.prepare({0});
+  b.on(agent_event::HostChecked{{{{}, {}, "no 'python3'", "install it"}}, 1, "/r"});
+  REQUIRE(said<message::Refused>(b.last));
+  CHECK(said<message::Refused>(b.last)->problems.front().message == "no 'python3'");
+  CHECK_FALSE(has<agent_action::StartRank>(b.say(message::Go{"a", 1})));
+  CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
+  CHECK(b.agent.gone());
+}
+
+TEST_CASE("what ranks leave in the background is killed when all have ended by themselves") {
+  Bench b;
+  b.start({0, 1});
+  b.end(0, 0);
+  REQUIRE(said<message::RankEnded>(b.last));
+  CHECK_FALSE(said<message::RankEnded>(b.last)->after_stop);
+  CHECK_FALSE(has<agent_action::KillTree>(b.last));
+  b.end(1, 3);
+  CHECK(said<message::RankEnded>(b.last)->code == 3);
+  CHECK(has<agent_action::KillTree>(b.last));
+  b.on(agent_event::TreeKilled{{{77, 0, "stuck"}}});
+  CHECK(said<message::Finished>(b.last) == message::Finished{{{77, 0, "stuck"}}});
+  CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
+}
+
+TEST_CASE("a rank that cannot be started is told, and counts as ended") {
+  Bench b;
+  b.make_ready({0});
+  b.say(message::Go{"a", 1});
+  b.on(agent_event::RankNotStarted{0, "exec: no such file"});
+  CHECK(said<message::RankNotStarted>(b.last) == message::RankNotStarted{0, "exec: no such file"});
+  CHECK(has<agent_action::KillTree>(b.last));
+}
+
+TEST_CASE("a host without ranks finishes as soon as it may go") {
+  Bench b;
+  b.make_ready({});
+  b.say(message::Go{"a", 1});
+  CHECK(has<agent_action::KillTree>(b.last));
+  b.on(agent_event::TreeKilled{});
+  CHECK(said<message::Finished>(b.last));
+}
+
+TEST_CASE("a stop before go starts nothing and finishes at once") {
+  const int progress = GENERATE(0, 1, 2);
+  Bench b;
+  b.connect();
+  if (progress > 0) b.prepare({0});
+  if (progress > 1) b.on(agent_event::HostChecked{{}, 1, "/r"});
+  b.say(message::Stop{10s});
+  CHECK(said<message::Finished>(b.last));
+  CHECK(b.on(agent_event::HostChecked{{}, 1, "/r"}).empty());
+  CHECK(b.say(message::Go{"a", 1}).empty());
+  CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
+}
+
+TEST_CASE("a stop is TERM, the grace, then KILL") {
+  Bench b;
+  b.start({0, 1, 2});
+  b.end(1, 0);
+  b.say(message::Stop{10s});
+  CHECK(terminated(b.last) == std::vector{0, 2});
+  CHECK(b.agent.next_deadline() == b.now + 10s);
+  b.now += 1s;
+  CHECK(b.end(0, 143).size() == 1);
+  CHECK(said<message::RankEnded>(b.last)->after_stop);
+  CHECK_FALSE(has<agent_action::KillTree>(b.tick(b.now + 8s)));
+  CHECK(has<agent_action::KillTree>(b.tick(b.now + 1s)));
+  b.end(2, 0);
+  b.on(agent_event::TreeKilled{});
+  CHECK(said<message::Finished>(b.last));
+}
+
+TEST_CASE("a stop without grace kills at once") {
+  Bench b;
+  b.start({0});
+  b.say(message::Stop{0s});
+  CHECK(terminated(b.last).empty());
+  CHECK(has<agent_action::KillTree>(b.last));
+}
+
+TEST_CASE("a second stop can shorten the grace and never lengthens it") {
+  Bench b;
+  b.start({0});
+  b.say(message::Stop{10s});
+  b.say(message::Stop{60s});
+  CHECK(terminated(b.last).empty());  // it was told already
+  CHECK(b.agent.next_deadline() == b.now + 10s);
+  b.say(message::Stop{3s});
+  CHECK(b.agent.next_deadline() == b.now + 3s);
+  CHECK(has<agent_action::KillTree>(b.say(message::Stop{0s})));
+  CHECK(b.say(message::Stop{0s}).empty());
+}
+
+TEST_CASE("a stop between a start and its announcement reaches the rank") {
+  Bench b;
+  b.make_ready({0});
+  b.say(message::Go{"a", 1});
+  b.say(message::Stop{10s});
+  CHECK(terminated(b.last).empty());
+  b.on(agent_event::RankStarted{0, 100});
+  CHECK(terminated(b.last) == std::vector{0});
+}
+
+TEST_CASE("a rank that ended before the stop ended by itself, however late that is told") {
+  Bench b;
+  b.start({0, 1});
+  const Instant ended = b.now;
+  b.now += 5s;
+  b.say(message::Stop{10s});
+  b.on(agent_event::RankEnded{0, 1, std::nullopt, false, ended, {}});
+  CHECK_FALSE(said<message::RankEnded>(b.last)->after_stop);
+  b.on(agent_event::RankEnded{1, std::nullopt, 15, false, b.now, {}});
+  CHECK(said<message::RankEnded>(b.last)->after_stop);
+}
+
+TEST_CASE("without ranks running a lost launcher ends the agent at once") {
+  const int progress = GENERATE(0, 1, 2, 3);
+  const bool silent = GENERATE(false, true);
+  Bench b;
+  b.connect();
+  if (progress > 0) b.prepare({0});
+  if (progress > 1) b.on(agent_event::HostChecked{{}, 1, "/r"});
+  if (progress > 2) b.say(message::Stop{0s});
+  if (silent)
+    b.tick(b.now + Agent::silence_limit);
+  else
+    b.on(agent_event::LinkDown{});
+  CHECK(has<agent_action::Leave>(b.last));
+  CHECK(b.agent.gone());
+  CHECK_FALSE(b.agent.next_deadline());
+}
+
+TEST_CASE("a launcher lost while ranks run stops them with the plan's grace") {
+  const int how = GENERATE(0, 1, 2, 3);
+  Bench b;
+  b.start({0, 1});
+  b.now += 1s;
+  if (how == 0) b.on(agent_event::LinkDown{});
+  if (how == 1) b.tick(b.now + Agent::silence_limit);
+  if (how == 2) b.say(message::Bye{});
+  if (how == 3) b.say(message::Acknowledge{99});  // of output that was never sent
+  CHECK(terminated(b.last) == std::vector{0, 1});
+  CHECK(b.agent.next_deadline() == b.now + 7s);
+  CHECK(has<agent_action::KillTree>(b.tick(b.now + 7s)));
+  CHECK(b.end(0, 1).empty());  // there is nobody to tell
+  CHECK(b.end(1, 1).empty());
+  CHECK(has<agent_action::Leave>(b.on(agent_event::TreeKilled{})));
+}
+
+TEST_CASE("ranks that end in time after the launcher was lost need no kill deadline") {
+  Bench b;
+  b.start({0});
+  b.on(agent_event::LinkDown{});
+  CHECK(has<agent_action::KillTree>(b.end(0, 143)));
+  CHECK_FALSE(b.agent.next_deadline());
+  CHECK(has<agent_action::Leave>(b.on(agent_event::TreeKilled{})));
+}
+
+TEST_CASE("a launcher lost while output is flushed ends the agent") {
+  Bench b;
+  b.start({0});
+  b.on(agent_event::RankPrinted{0, OutputStream::out, "x"});
+  b.end(0, 0);
+  b.on(agent_event::TreeKilled{});
+  CHECK_FALSE(said<message::Finished>(b.last));
+  CHECK(has<agent_action::Leave>(b.on(agent_event::LinkDown{})));
+}
+
+TEST_CASE("a launcher that was given up has no say any more") {
+  Bench b;
+  b.start({0});
+  b.on(agent_event::RankPrinted{0, OutputStream::out, "x"});
+  b.on(agent_event::LinkDown{});
+  CHECK(b.say(message::Acknowledge{1}).empty());
+  CHECK(b.say(message::Ping{1s}).empty());
+  CHECK(b.say(message::Stop{0s}).empty());
+  CHECK(b.on(agent_event::RankPrinted{0, OutputStream::out, "y"}).empty());
+}
+
+TEST_CASE("heartbeats keep the launcher alive and are answered") {
+  Bench b;
+  b.start({0});
+  b.now += Agent::silence_limit - 1s;
+  b.say(message::Ping{5s});
+  CHECK(said<message::Pong>(b.last) == message::Pong{5s, b.now});
+  CHECK(b.tick(b.now + 2s).empty());
+  CHECK(b.agent.next_deadline() == b.now - 2s + Agent::silence_limit);
+}
+
+TEST_CASE("all output is acknowledged before the agent says finished") {
+  Bench b;
+  b.start({0});
+  b.on(agent_event::RankPrinted{0, OutputStream::out, "a"});
+  b.on(agent_event::RankPrinted{0, OutputStream::err, "b"});
+  CHECK(all<agent_action::SendOutput>(b.last).front().chunk ==
+        OutputChunk{2, 0, OutputStream::err, "b"});
+  b.end(0, 0);
+  b.on(agent_event::RankPrinted{0, OutputStream::out, "c"});  // from the background, while killing
+  b.on(agent_event::TreeKilled{});
+  CHECK_FALSE(said<message::Finished>(b.last));
+  CHECK_FALSE(said<message::Finished>(b.say(message::Acknowledge{2})));
+  CHECK(said<message::Finished>(b.say(message::Acknowledge{3})));
+  CHECK(b.say(message::Acknowledge{3}).empty());
+  CHECK(b.on(agent_event::RankPrinted{0, OutputStream::out, "late"}).empty());
+}
+
+TEST_CASE("reading pauses while the queue is full and goes on when there is room") {
+  Bench b({.capacity = 1000, .window = 10'000});
+  b.start({0});
+  b.on(agent_event::RankPrinted{0, OutputStream::out, std::string(900, 'x')});
+  CHECK_FALSE(has<agent_action::PauseReading>(b.last));
+  b.on(agent_event::RankPrinted{0, OutputStream::out, std::string(900, 'x')});
+  CHECK(all<agent_action::PauseReading>(b.last).size() == 1);
+  b.on(agent_event::RankPrinted{0, OutputStream::out, std::string(900, 'x')});
+  CHECK_FALSE(has<agent_action::PauseReading>(b.last));
+  CHECK_FALSE(has<agent_action::ResumeReading>(b.say(message::Acknowledge{1})));
+  CHECK(has<agent_action::ResumeReading>(b.say(message::Acknowledge{3})));
+}
+
+TEST_CASE("a full queue never keeps ranks from ending") {
+  const bool launcher_lost = GENERATE(false, true);
+  Bench b({.capacity = 1000, .window = 100});
+  b.start({0});
+  b.on(agent_event::RankPrinted{0, OutputStream::out, std::string(2000, 'x')});
+  REQUIRE(has<agent_action::PauseReading>(b.last));
+  if (launcher_lost) {
+    b.on(agent_event::LinkDown{});
+  } else {
+    b.say(message::Stop{0s});
+    CHECK(has<agent_action::KillTree>(b.last));
+  }
+  CHECK(has<agent_action::ResumeReading>(b.last));
+  b.on(agent_event::RankPrinted{0, OutputStream::out, std::string(2000, 'x')});
+  CHECK_FALSE(has<agent_action::PauseReading>(b.last));
+  b.end(0, 143);
+  b.on(agent_event::TreeKilled{});
+  CHECK_FALSE(has<agent_action::PauseReading>(b.last));
+  CHECK(has<agent_action::Leave>(b.last) == launcher_lost);
+}
+
+TEST_CASE("an agent that has left does nothing more") {
+  Bench b;
+  b.connect();
+  b.say(message::Bye{});
+  CHECK(b.agent.gone());
+  CHECK(b.say(message::Bye{}).empty());
+  CHECK(b.on(agent_event::LinkDown{}).empty());
+  CHECK(b.on(agent_event::LinkUp{}).empty());
+  CHECK(b.tick(b.now + 1h).empty());
+}
+
+TEST_CASE("everything that only a launch can know is filled in") {
+  const message::Go go{"10.0.0.1", 29'500};
+  const message::Go ipv6{"fd00::1", 29'500};
+  const auto filled = [](AtLaunch fact, const message::Go& m) {
+    const auto entries = fill_in({{"X", "", fact, true}}, m, "taskid", "/run/t", 3);
+    CHECK(entries.front().at_launch == AtLaunch::no);
+    CHECK(entries.front().secret);
+    return entries.front().text;
+  };
+  CHECK(filled(AtLaunch::task_id, go) == "taskid");
+  CHECK(filled(AtLaunch::rendezvous_address, ipv6) == "fd00::1");
+  CHECK(filled(AtLaunch::rendezvous_port, go) == "29500");
+  CHECK(filled(AtLaunch::rendezvous_endpoint, go) == "10.0.0.1:29500");
+  CHECK(filled(AtLaunch::rendezvous_endpoint, ipv6) == "[fd00::1]:29500");
+  CHECK(filled(AtLaunch::run_directory, go) == "/run/t");
+  CHECK(filled(AtLaunch::error_file, go) == "/run/t/error-3.json");
+  CHECK(fill_in({{"X", "kept", AtLaunch::no, false}}, go, "", "", 0).front().text == "kept");
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/run/run.hpp"
+
+#include "tests/launcher/run/run_bench.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+using State = RankOutcome::State;
+
+TEST_CASE("every host is prepared as soon as it is open, and none goes before all are ready") {
+  RunBench b({2, 1, 1});
+  b.open(1);
+  CHECK(b.told<message::Ping>() == std::vector{1});
+  CHECK(b.has<run_action::SendPrepare>());
+  b.ready(1);
+  b.open(0);
+  b.open(2);
+  b.ready(2);
+  CHECK(b.last.empty());
+  b.ready(0);
+  CHECK(b.told<message::Go>() == std::vector{0, 1, 2});
+  for (const auto& send : b.all<run_action::Send>())
+    CHECK(std::get<message::Go>(send.message) == message::Go{"10.0.0.1", 29'500});
+}
+
+TEST_CASE("a single host meets on loopback") {
+  RunBench b({4});
+  b.open(0);
+  b.ready(0);
+  CHECK(std::get<message::Go>(b.all<run_action::Send>().front().message).rendezvous_address ==
+        "127.0.0.1");
+}
+
+TEST_CASE("a run succeeds when every rank exits with code 0 and every host has finished") {
+  RunBench b({1, 2});
+  b.start();
+  CHECK(b.has<run_action::AllStarted>());
+  b.ended(0, 0);
+  b.finished(0);
+  CHECK(b.told<message::Bye>() == std::vector{0});
+  CHECK(b.closed() == std::vector{0});
+  b.ended(2, 0);
+  b.ended(1, 0);
+  CHECK_FALSE(b.run.over());
+  b.finished(1);
+  CHECK(b.has<run_action::Over>());
+  CHECK(b.outcome().succeeded);
+  CHECK(b.outcome().all_started);
+  CHECK_FALSE(b.outcome().cause);
+  CHECK_FALSE(b.run.next_deadline());
+}
+
+TEST_CASE("one host that refuses keeps every rank from being started anywhere") {
+  RunBench b({1, 1, 1});
+  for (int host = 0; host < 3; ++host) b.open(host);
+  b.ready(0);
+  b.say(1, message::Refused{{{{}, {}, "no 'python3'", ""}, {{}, {}, "no '/data'", ""}}});
+  CHECK(b.told<message::Go>().empty());
+  CHECK_FALSE(b.run.over());  // the third has not spoken yet
+  b.ready(2);
+  CHECK(b.told<message::Bye>() == std::vector{0, 2});
+  CHECK(b.cause() == "host 'h1': no 'python3'");
+  CHECK(b.outcome().cause->error.diagnostics.size() == 2);
+  CHECK(b.outcome().cause->error.error_class == ErrorClass::missing);
+  CHECK(b.outcome().leftovers.empty());
+}
+
+TEST_CASE("all verdicts that come within the wait are told together") {
+  RunBench b({1, 1, 1, 1});
+  b.open(0);
+  b.open(1);
+  b.open(2);
+  b.say(2, message::Refused{{{{}, {}, "no '/data'", ""}}});
+  CHECK(b.run.next_deadline() == b.now + 1s);
+  b.wait(500ms);
+  b.lose(1);
+  CHECK_FALSE(b.run.over());
+  b.lose(3);  // was never reached at all
+  b.wait(500ms);
+  b.tick();
+  CHECK(b.cause() == "host 'h2': no '/data'");
+  CHECK(b.outcome().others.size() == 2);
+  CHECK(b.closed() == std::vector{0});
+}
+
+TEST_CASE("with all verdicts in, a failed start does not wait") {
+  RunBench b({1, 1});
+  b.lose(0);
+  b.lose(1);
+  CHECK(b.outcome().others.size() == 1);
+  CHECK(b.outcome().leftovers.empty());
+}
+
+TEST_CASE("a host that is not ready in time is named") {
+  RunBench b({1, 1});
+  b.open(0);
+  b.ready(0);
+  b.open(1);
+  for (int i = 0; i < 30; ++i) {
+    b.wait(2s);
+    b.tick();
+    b.pong(0);
+    b.pong(1);
+  }
+  CHECK(b.cause() == "host 'h1': was not ready after 60 s");
+}
+
+TEST_CASE("the first failure stops the others, and they are no causes") {
+  RunBench b({1, 1, 1});
+  b.start();
+  b.ended(1, 3);
+  REQUIRE(b.has<run_action::Stopping>());
+  CHECK(b.all<run_action::Stopping>().front().why == "rank 1 on 'h1' exited with code 3");
+  CHECK(b.told<message::Stop>() == std::vector{0, 1, 2});
+  b.finished(1);
+  b.ended(0, 143, true);
+  b.finished(0);
+  b.ended(2, std::nullopt, true);
+  b.finished(2);
+  CHECK(b.outcome().cause->rank == 1);
+  CHECK(b.outcome().cause->exit_code == 3);
+  CHECK(b.outcome().others.empty());
+  CHECK(b.outcome().ranks[0].state == State::stopped);
+  CHECK(b.outcome().ranks[1].state == State::failed);
+  CHECK(b.outcome().ranks[2].state == State::stopped);
+}
+
+TEST_CASE("a rank that exits with 0 after the stop does not make a success") {
+  RunBench b({1});
+  b.start();
+  b.interrupt();
+  b.ended(0, 0, true);
+  b.finished(0);
+  CHECK_FALSE(b.outcome().succeeded);
+  CHECK(b.outcome().stop_signal == 2);
+}
+
+TEST_CASE("the cause is what failed first on aligned clocks, not what was told first") {
+  RunBench b({1, 1});
+  for (int host = 0; host < 2; ++host) b.on(run_event::HostOpened{host, "a"});
+  b.say(0, message::Pong{b.now, 5'000s});  // ahead of the launcher by 4,000 s
+  b.say(1, message::Pong{b.now, 10s});     // behind it by 990 s
+  for (int host = 0; host < 2; ++host) b.ready(host);
+  for (int rank = 0; rank < 2; ++rank) b.say(rank, message::RankStarted{rank, 1});
+  b.wait(10s);
+  b.ended_at(0, 1, 5'009s);  // 1009 s here
+  b.ended_at(1, 2, 18s);     // 1008 s here
+  b.finished(0);
+  b.finished(1);
+  CHECK(b.outcome().cause->rank == 1);
+  CHECK(b.outcome().cause->at == AlignedInstant{1008s, 0s});
+  CHECK(b.outcome().others.size() == 1);
+  CHECK(b.outcome().simultaneous.empty());
+}
+
+TEST_CASE("failures closer than the clocks are known are simultaneous") {
+  RunBench b({1, 1, 1});
+  for (int host = 0; host < 3; ++host) b.on(run_event::HostOpened{host, "a"});
+  const Instant asked = b.now;
+  b.wait(20ms);
+  for (int host = 0; host < 3; ++host) b.say(host, message::Pong{asked, asked + 10ms});
+  b.start();
+  b.wait(10s);
+  b.ended_at(2, 1, b.now - 80ms);
+  b.ended_at(1, 1, b.now - 90ms);
+  b.ended_at(0, 1, b.now - 50ms);
+  for (int host = 0; host < 3; ++host) b.finished(host);
+  CHECK(b.outcome().cause->rank == 1);
+  CHECK(b.outcome().simultaneous == std::vector{0});
+  CHECK(b.outcome().others[0].rank == 2);
+}
+
+TEST_CASE("without a round trip a failure is known no better than since the start") {
+  RunBench b({1});
+  b.on(run_event::HostOpened{0, "a"});
+  b.ready(0);
+  b.say(0, message::RankStarted{0, 1});
+  b.wait(3s);
+  b.ended_at(0, 1, 77s);
+  b.finished(0);
+  CHECK(b.outcome().cause->at == AlignedInstant{b.now, 3s});
+}
+
+TEST_CASE("no host's clock can move a failure before the start or into the future") {
+  const Instant told = GENERATE(Instant(0), Instant(std::int64_t{1} << 61));
+  RunBench b({1});
+  b.start();
+  const Instant go = b.now;
+  b.wait(3s);
+  b.ended_at(0, 1, told);
+  b.finished(0);
+  CHECK(b.outcome().cause->at.at == (told == Instant(0) ? go : b.now));
+}
+
+TEST_CASE("round trips that a host makes up are ignored") {
+  RunBench b({1});
+  b.on(run_event::HostOpened{0, "a"});
+  const Instant asked = b.now;
+  b.wait(10ms);
+  b.say(0, message::Pong{b.now, 0s});  // never asked
+  b.say(0, message::Pong{asked, asked + 5ms});
+  b.say(0, message::Pong{asked, 0s});  // answered before
+  b.ready(0);
+  b.say(0, message::RankStarted{0, 1});
+  b.wait(1s);
+  b.ended_at(0, 1, b.now);
+  b.finished(0);
+  CHECK(b.outcome().cause->at == AlignedInstant{b.now, 5ms});
+}
+
+TEST_CASE("a rank that could not be started after all stops the run") {
+  RunBench b({1, 1});
+  for (int host = 0; host < 2; ++host) b.open(host);
+  for (int host = 0; host < 2; ++host) b.ready(host);
+  b.say(0, message::RankStarted{0, 1});
+  b.say(1, message::RankNotStarted{1, "exec: Exec format error"});
+  CHECK(b.told<message::Stop>() == std::vector{0, 1});
+  b.finished(1);
+  b.ended(0, 143, true);
+  b.finished(0);
+  CHECK(b.cause() == "rank 1 on 'h1' could not be started: exec: Exec format error");
+  CHECK(b.outcome().cause->error.error_class == ErrorClass::missing);
+  CHECK(b.outcome().ranks[1].never_started);
+  CHECK_FALSE(b.outcome().all_started);
+}
+
+TEST_CASE("the last rank to start is no news once the run is being stopped") {
+  RunBench b({1, 1});
+  for (int host = 0; host < 2; ++host) b.open(host);
+  for (int host = 0; host < 2; ++host) b.ready(host);
+  b.say(0, message::RankStarted{0, 1});
+  b.ended(0, 1);
+  b.say(1, message::RankStarted{1, 1});
+  CHECK_FALSE(b.has<run_action::AllStarted>());
+}
+
+TEST_CASE("processes that could not be killed are named, even when they are ranks") {
+  RunBench b({1});
+  b.start();
+  b.interrupt();
+  b.say(0, message::Finished{{{100, 0, "python3"}}});
+  REQUIRE(b.outcome().leftovers.size() == 1);
+  CHECK(b.outcome().leftovers[0].survivors.front().pid == 100);
+  CHECK(b.outcome().ranks[0].state == State::running);
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/launcher/simulation/fake_host.hpp"
+
+#include <algorithm>
+
+namespace train::simulation {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint64_t pipe_size = 64u << 10;
+constexpr nanoseconds kill_limit = 10s;
+
+}  // namespace
+
+FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index,
+                   int first_rank, Readiness& readiness, std::vector<std::string>& complaints)
+    : time_(time),
+      chance_(chance),
+      scenario_(scenario),
+      script_(scenario.hosts[static_cast<std::size_t>(index)]),
+      first_rank_(first_rank),
+      readiness_(readiness),
+      complaints_(complaints),
+      agent_({"h" + std::to_string(index), "boot", 1}, scenario.output_limits) {}
+
+void FakeHost::connect(OneWay& to_launcher) {
+  to_launcher_ = &to_launcher;
+  feed(agent_event::LinkUp{});
+}
+
+bool FakeHost::reachable() const {
+  return !script_.has_fault(HostFault::crash, time_.now()) &&
+         !script_.has_fault(HostFault::freeze, time_.now()) &&
+         !script_.has_fault(HostFault::partition, time_.now()) && !script_.unreachable;
+}
+
+bool FakeHost::dead() const {
+  const bool frozen = script_.has_fault(HostFault::freeze, time_.now()) && !script_.fault_for;
+  return frozen || script_.has_fault(HostFault::crash, time_.now());
+}
+
+int FakeHost::alive() const {
+  int alive = 0;
+  for (const auto& [rank, process] : processes_)
+    alive += (process.alive && !process.stuck) + process.orphan_alive;
+  return alive;
+}
+
+void FakeHost::later(nanoseconds delay, std::function<void()> what) {
+  time_.at(time_.now() + delay, [this, what = std::move(what)] { when_awake(what); });
+}
+
+// A crashed host does nothing any more, a frozen one does it when it thaws.
+void FakeHost::when_awake(std::function<void()> what) {
+  if (dead()) return;
+  if (script_.has_fault(HostFault::freeze, time_.now()))
+    time_.at(script_.fault_at + *script_.fault_for, std::move(what));
+  else
+    what();
+}
+
+void FakeHost::receive(std::string_view bytes) {
+  when_awake([this, bytes = std::string(bytes)] {
+    if (gone_at_) return;
+    decoder_.feed(bytes);
+    while (true) {
+      const auto frame = decoder_.next();
+      if (!frame) return complaints_.push_back("an agent could not read a frame");
+      if (!*frame) return;
+      auto message = decode_message((*frame)->payload);
+      if (!message) return complaints_.push_back("an agent could not read a message");
+      if (std::holds_alternative<message::Stop>(*message) && !stop_heard_at_)
+        stop_heard_at_ = time_.now();
+      feed(agent_event::Received{std::move(*message)});
+    }
+  });
+}
+
+void FakeHost::link_closed() {
+  when_awake([this] { feed(agent_event::LinkDown{}); });
+}
+
+void FakeHost::feed(const AgentEvent& event) {
+  if (gone_at_) return;
+  for (const AgentAction& action : agent_.on(event, clock()))
+    std::visit([this](const auto& a) { perform(a); }, action);
+  arm_timer();
+}
+
+void FakeHost::arm_timer() {
+  const auto deadline = agent_.next_deadline();
+  if (!deadline || (armed_ && *armed_ <= *deadline)) return;
+  armed_ = deadline;
+  later(std::max(*deadline - clock(), nanoseconds(0)), [this, deadline] {
+    if (armed_ != deadline) return;
+    armed_.reset();
+    feed(agent_event::Tick{});
+  });
+}
+
+void FakeHost::perform(const agent_action::SendMessage& action) {
+  if (std::holds_alternative<message::Ready>(action.message)) ++readiness_.ready;
+  to_launcher_->send(frame_of(action.message));
+}
+
+void FakeHost::perform(const agent_action::SendOutput& action) {
+  to_launcher_->send(encode_frame(FrameKind::output, encode_output(action.chunk)));
+}
+
+void FakeHost::perform(const agent_action::CheckHost& action) {
+  agent_event::HostChecked checked;
+  if (script_.refuses) checked.problems = {{{}, {}, "no 'python3'", {}}};
+  if (action.prepare.hold_port) checked.held_port = 29'500;
+  checked.run_directory = "/run";
+  later(script_.check_delay, [this, checked] { feed(checked); });
+}
+
+void FakeHost::perform(const agent_action::StartRank& action) {
+  const int rank = action.command.rank;
+  if (readiness_.ready < readiness_.hosts)
+    complaints_.push_back("a rank was started before every host was ready");
+  const RankScript& script = script_.ranks[static_cast<std::size_t>(rank - first_rank_)];
+  FakeProcess& process = processes_[rank];
+  process.script = &script;
+  if (!script.can_start) {
+    process.reported = true;
+    return later(script_.start_delay, [this, rank] {
+      feed(agent_event::RankNotStarted{rank, "exec: no such file"});
+    });
+  }
+  process.alive = true;
+  process.orphan_alive = script.leaves_orphan;
+  process.prints_left = script.prints;
+  later(script_.start_delay, [this, rank] {
+    processes_[rank].announced = true;
+    feed(agent_event::RankStarted{rank, 100 + rank});
+    plan_read(rank);
+    report_end(rank);
+  });
+  live(rank);
+}
+
+// The next stretch of a rank's life: it ends with a print, or with its end.
+void FakeHost::live(int rank) {
+  const RankScript& script = *processes_[rank].script;
+  later(script.lifetime / (script.prints + 1), [this, rank] {
+    FakeProcess& process = processes_[rank];
+    if (!process.alive || process.stuck) return;
+    if (process.in_pipes() >= pipe_size) {
+      process.blocked = true;
+      return;
+    }
+    if (process.prints_left == 0) {
+      process.ended_by_itself = true;
+      const auto& s = *process.script;
+      return end(rank, s.signal ? std::nullopt : std::optional(s.code), s.signal);
+    }
+    const std::size_t stream = static_cast<std::size_t>(process.prints_left-- % 2);
+    process.printed[stream] += static_cast<std::uint64_t>(process.script->print_bytes);
+    plan_read(rank);
+    live(rank);
+  });
+}
+
+void FakeHost::end(int rank, std::optional<int> code, std::optional<int> signal) {
+  FakeProcess& process = processes_[rank];
+  process.alive = false;
+  process.died = time_.now();
+  process.code = code;
+  process.signal = signal;
+  later(chance_.up_to(1ms), [this, rank] { report_end(rank); });
+}
+
+void FakeHost::plan_read(int rank) {
+  FakeProcess& process = processes_[rank];
+  const bool wanted = process.announced && process.in_pipes() > 0 && !paused_;
+  if (!wanted || std::exchange(process.read_planned, true)) return;
+  later(chance_.up_to(1ms), [this, rank] { read(rank); });
+}
+
+void FakeHost::read(int rank) {
+  FakeProcess& process = processes_[rank];
+  process.read_planned = false;
+  if (paused_) return;
+  const std::size_t stream = process.printed[0] > process.read[0] ? 0 : 1;
+  const std::uint64_t size = std::min(process.printed[stream] - process.read[stream], pipe_size);
+  std::string bytes;
+  for (std::uint64_t i = 0; i < size; ++i)
+    bytes += printed_byte(rank, stream, process.read[stream] + i);
+  process.read[stream] += size;
+  if (std::exchange(process.blocked, false)) live(rank);
+  feed(agent_event::RankPrinted{rank, stream == 0 ? OutputStream::out : OutputStream::err, bytes});
+  plan_read(rank);
+  report_end(rank);
+}
+
+void FakeHost::report_end(int rank) {
+  FakeProcess& process = processes_[rank];
+  const bool over = process.announced && !process.alive && process.in_pipes() == 0;
+  if (!over || std::exchange(process.reported, true)) return;
+  feed(agent_event::RankEnded{
+      rank, process.code, process.signal, false, process.died + script_.clock_ahead, {}});
+  tree_killed_if_so();
+}
+
+void FakeHost::perform(const agent_action::TerminateRank& action) {
+  const int rank = action.rank;
+  const RankScript& script = *processes_[rank].script;
+  if (script.ignores_term) return;
+  later(script.term_delay, [this, rank] {
+    const FakeProcess& process = processes_[rank];
+    if (!process.alive || process.stuck) return;
+    if (process.script->ends_well_on_term)
+      end(rank, 0, std::nullopt);
+    else
+      end(rank, std::nullopt, 15);
+  });
+}
+
+void FakeHost::perform(const agent_action::KillTree&) {
+  killing_ = true;
+  for (auto& [rank, process] : processes_) {
+    process.orphan_alive = false;
+    process.stuck = process.alive && process.script->survives_kill;
+    if (process.alive && !process.stuck) end(rank, std::nullopt, 9);
+  }
+  later(chance_.up_to(2ms), [this] { tree_killed_if_so(); });
+  later(kill_limit, [this] { kill_given_up(); });
+}
+
+void FakeHost::tree_killed_if_so() {
+  const bool all_reported = std::all_of(processes_.begin(), processes_.end(),
+                                        [](const auto& entry) { return entry.second.reported; });
+  if (!killing_ || !all_reported || script_.kill_hangs) return;
+  killing_ = false;
+  later(chance_.up_to(1ms), [this] { feed(agent_event::TreeKilled{}); });
+}
+
+void FakeHost::kill_given_up() {
+  if (!killing_ || script_.kill_hangs) return;
+  killing_ = false;
+  agent_event::TreeKilled killed;
+  for (const auto& [rank, process] : processes_)
+    if (process.stuck) killed.survivors.push_back({100 + rank, 0, "true"});
+  feed(killed);
+}
+
+void FakeHost::perform(const agent_action::ResumeReading&) {
+  paused_ = false;
+  for (const auto& [rank, process] : processes_) plan_read(rank);
+}
+
+void FakeHost::perform(const agent_action::Leave&) {
+  gone_at_ = time_.now();
+  to_launcher_->close();
+}
+
+}  // namespace train::simulation

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/agent/agent.hpp"
+#include "launcher/wire/frame.hpp"
+#include "tests/launcher/simulation/one_way.hpp"
+
+namespace train::simulation {
+
+/// The byte at a place of what a rank prints, so that output can be checked without keeping it.
+inline char printed_byte(int rank, std::size_t stream, std::uint64_t place) {
+  return static_cast<char>(place * 31 + place / 251 + static_cast<std::uint64_t>(rank) * 7 +
+                           stream);
+}
+
+/// A process of the table. Streams: 0 is stdout, 1 stderr.
+struct FakeProcess {
+  const RankScript* script = nullptr;
+  bool announced = false;  ///< RankStarted was told
+  bool alive = false;
+  bool ended_by_itself = false;
+  bool stuck = false;  ///< was killed and did not die
+  bool reported = false;
+  bool orphan_alive = false;
+  bool blocked = false;  ///< in a write to a full pipe
+  bool read_planned = false;
+  int prints_left = 0;
+  std::optional<int> code;
+  std::optional<int> signal;
+  Instant died{0};  ///< virtual time
+  std::array<std::uint64_t, 2> printed{};
+  std::array<std::uint64_t, 2> read{};
+
+  std::uint64_t in_pipes() const { return printed[0] + printed[1] - read[0] - read[1]; }
+};
+
+/// What all hosts share: to see that none starts early.
+struct Readiness {
+  int hosts = 0;
+  int ready = 0;
+};
+
+/// A host: the real Agent, driven as its process drives it, over a table of fake processes.
+class FakeHost {
+ public:
+  FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index, int first_rank,
+           Readiness& readiness, std::vector<std::string>& complaints);
+
+  /// The connection is open; frames of the agent go into `to_launcher`.
+  void connect(OneWay& to_launcher);
+  void receive(std::string_view bytes);
+  void link_closed();
+
+  bool reachable() const;
+  /// Crashed, or frozen for good: it does nothing any more, and nothing can be said of it.
+  bool dead() const;
+  bool was_connected() const { return to_launcher_ != nullptr; }
+  std::optional<Instant> gone_at() const { return gone_at_; }
+  const std::map<int, FakeProcess>& processes() const { return processes_; }
+  /// When the agent first heard that its ranks are to stop.
+  std::optional<Instant> stop_heard_at() const { return stop_heard_at_; }
+  /// Processes and orphans that live, but for those that nothing could kill.
+  int alive() const;
+
+ private:
+  void later(nanoseconds delay, std::function<void()> what);
+  void when_awake(std::function<void()> what);
+  Instant clock() const { return time_.now() + script_.clock_ahead; }
+  void feed(const AgentEvent& event);
+  void arm_timer();
+
+  void perform(const agent_action::SendMessage& action);
+  void perform(const agent_action::SendOutput& action);
+  void perform(const agent_action::CheckHost& action);
+  void perform(const agent_action::StartRank& action);
+  void perform(const agent_action::ReleasePort&) {}
+  void perform(const agent_action::TerminateRank& action);
+  void perform(const agent_action::KillTree& action);
+  void perform(const agent_action::PauseReading&) { paused_ = true; }
+  void perform(const agent_action::ResumeReading& action);
+  void perform(const agent_action::Leave& action);
+
+  void live(int rank);
+  void end(int rank, std::optional<int> code, std::optional<int> signal);
+  void plan_read(int rank);
+  void read(int rank);
+  void report_end(int rank);
+  void tree_killed_if_so();
+  void kill_given_up();
+
+  VirtualTime& time_;
+  Chance& chance_;
+  const Scenario& scenario_;
+  const HostScript& script_;
+  int first_rank_;
+  Readiness& readiness_;
+  std::vector<std::string>& complaints_;
+  Agent agent_;
+  FrameDecoder decoder_;
+  OneWay* to_launcher_ = nullptr;
+  std::map<int, FakeProcess> processes_;
+  bool paused_ = false;
+  bool killing_ = false;
+  std::optional<Instant> armed_;
+  std::optional<Instant> gone_at_;
+  std::optional<Instant> stop_heard_at_;
+};
+
+}  // namespace train::simulation

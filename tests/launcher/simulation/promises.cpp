@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold at the end of every simulated run.
+#include <algorithm>
+
+#include "launcher/agent/agent.hpp"
+#include "tests/launcher/simulation/world.hpp"
+
+namespace train::simulation {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// Whether anything was done to this host that a launcher may hold against it.
+bool is_suspect(const HostScript& host) {
+  return host.fault != HostFault::none || host.unreachable || host.refuses ||
+         host.check_delay > 50s;
+}
+
+std::string of_rank(int rank) { return " (rank " + std::to_string(rank) + ")"; }
+std::string of_host(int host) { return " (host " + std::to_string(host) + ")"; }
+
+}  // namespace
+
+const FakeProcess* World::process(int rank) const {
+  const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;
+  const auto& processes = hosts_[static_cast<std::size_t>(host)].processes();
+  const auto found = processes.find(rank);
+  return found == processes.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> World::broken_promises() const {
+  Lines broken = complaints_;
+  check_end(broken);
+  check_leftovers(broken);
+  if (!launcher_.run().over()) return broken;
+  check_verdict(broken);
+  check_cause(broken);
+  check_order(broken);
+  check_ranks(broken);
+  check_output(broken);
+  return broken;
+}
+
+// Every run ends, and soon after it was asked to.
+void World::check_end(Lines& broken) const {
+  if (endless_) broken.push_back("things go on for ever");
+  if (launcher_.dead()) return;
+  if (!launcher_.over_at()) return broken.push_back("the run has not ended");
+  const Run::Timing timing;
+  const Instant end = *launcher_.over_at();
+  const nanoseconds start = 15s + timing.prepare_limit + timing.verdict_wait;
+  const nanoseconds stop = scenario_.grace + timing.stop_slack;
+  const nanoseconds lost = timing.silence_limit + 2 * timing.heartbeat;
+  const nanoseconds blocked = 30s;  // ranks that print much to a launcher that writes slowly
+  if (end > start + scenario_.longest_lifetime() + blocked + lost + stop + timing.finish_limit)
+    broken.push_back("the run has ended late");
+  const auto& interrupts = scenario_.interrupts;
+  if (!interrupts.empty() && end > interrupts[0] + stop)
+    broken.push_back("the run has ended late after an interrupt");
+  if (interrupts.size() > 1 && end > interrupts[1] + timing.stop_slack)
+    broken.push_back("the run has ended late after the second interrupt");
+  if (interrupts.size() > 2 && end > interrupts[2])
+    broken.push_back("the run has not ended at the third interrupt");
+}
+
+void World::check_verdict(Lines& broken) const {
+  const RunOutcome& o = outcome();
+  if (o.succeeded + o.stop_signal.has_value() + o.cause.has_value() != 1)
+    broken.push_back("the verdict is not exactly one of success, interrupt and cause");
+  bool all_well = true;
+  for (int rank = 0; rank < trial_.world_size; ++rank) {
+    const FakeProcess* p = process(rank);
+    all_well &= p != nullptr && p->ended_by_itself && p->code == 0;
+  }
+  if (o.succeeded && !all_well) broken.push_back("a success, but not every rank exited with 0");
+  const bool must_succeed = scenario_.is_undisturbed() && scenario_.failing_ranks().empty();
+  if (must_succeed && !o.succeeded) broken.push_back("no success, but nothing went wrong");
+  if (o.stop_signal && scenario_.interrupts.empty())
+    broken.push_back("an interrupt that nobody asked for");
+}
+
+void World::check_cause(Lines& broken) const {
+  const RunOutcome& o = outcome();
+  std::vector<Failure> all = o.others;
+  if (o.cause) all.push_back(*o.cause);
+  for (const Failure& failure : all) {
+    if (!failure.rank) {
+      if (!is_suspect(scenario_.hosts[static_cast<std::size_t>(failure.host)]))
+        broken.push_back("a host failed that nothing was done to" + of_host(failure.host));
+      continue;
+    }
+    const FakeProcess* p = process(*failure.rank);
+    const bool failed =
+        p != nullptr && p->script->fails() && (p->ended_by_itself || !p->script->can_start);
+    if (!failed) broken.push_back("a rank failed that did not" + of_rank(*failure.rank));
+  }
+  const auto failing = scenario_.failing_ranks();
+  if (!scenario_.is_undisturbed() || failing.size() != 1) return;
+  if (!o.cause || o.cause->rank != failing[0])
+    broken.push_back("the one rank that failed is not the cause" + of_rank(failing[0]));
+}
+
+// A rank's failure is the cause only if no other rank has certainly failed before.
+void World::check_order(Lines& broken) const {
+  const RunOutcome& o = outcome();
+  if (!o.cause || !o.cause->rank) return;
+  const FakeProcess* first = process(*o.cause->rank);
+  if (first == nullptr || !first->script->can_start) return;
+  for (const Failure& other : o.others) {
+    const FakeProcess* p = other.rank ? process(*other.rank) : nullptr;
+    if (p == nullptr || !p->script->can_start) continue;
+    if (p->died + o.cause->at.bound + other.at.bound + 2ns < first->died)
+      broken.push_back("another rank failed before the cause" + of_rank(*other.rank));
+  }
+}
+
+void World::check_ranks(Lines& broken) const {
+  for (int rank = 0; rank < trial_.world_size; ++rank) {
+    const RankOutcome& told = outcome().ranks[static_cast<std::size_t>(rank)];
+    const FakeProcess* p = process(rank);
+    if (!told.code && !told.signal) continue;
+    if (p == nullptr || p->code != told.code || p->signal != told.signal) {
+      broken.push_back("a rank's end is not what was told" + of_rank(rank));
+      continue;
+    }
+    const nanoseconds wrong = std::chrono::abs(told.at->at - p->died);
+    if (wrong > told.at->bound + 1ns)
+      broken.push_back("a rank's end is not when it was told, within the bound" + of_rank(rank));
+    if (told.state == RankOutcome::State::failed && !p->ended_by_itself)
+      broken.push_back("a stopped rank counts as failed" + of_rank(rank));
+    const auto heard =
+        hosts_[static_cast<std::size_t>(trial_.ranks[static_cast<std::size_t>(rank)].host)]
+            .stop_heard_at();
+    const bool was_stopped = heard && p->died >= *heard;
+    if (told.state == RankOutcome::State::stopped && !was_stopped)
+      broken.push_back("a rank that ended by itself counts as stopped" + of_rank(rank));
+    const bool is_named = outcome().cause && outcome().cause->rank == rank;
+    if (is_named && told.state == RankOutcome::State::stopped)
+      broken.push_back("a stopped rank is the cause" + of_rank(rank));
+  }
+}
+
+// Some time after the end nothing lives on any host that still runs.
+void World::check_leftovers(Lines& broken) const {
+  const Instant end =
+      launcher_.dead() ? *scenario_.launcher_dies : launcher_.over_at().value_or(time_.now());
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    const FakeHost& fake = hosts_[static_cast<std::size_t>(host)];
+    const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
+    if (fake.dead() || !fake.was_connected()) continue;
+    if (script.kill_hangs) continue;  // what lives is told as a leftover
+    if (fake.alive() > 0) broken.push_back("processes are left behind" + of_host(host));
+    if (!fake.gone_at()) {
+      broken.push_back("an agent stays for ever" + of_host(host));
+      continue;
+    }
+    const Instant thaw = script.fault_for ? script.fault_at + *script.fault_for : Instant(0);
+    if (*fake.gone_at() > std::max(end, thaw) + Agent::silence_limit + scenario_.grace + 15s)
+      broken.push_back("an agent stays too long" + of_host(host));
+  }
+}
+
+// Of hosts that were not lost everything arrives; that it arrives once and in order, and nothing
+// else does, is seen on arrival.
+void World::check_output(Lines& broken) const {
+  std::vector<bool> lost(hosts_.size(), false);
+  for (const Leftover& leftover : outcome().leftovers)
+    if (leftover.survivors.empty()) lost[static_cast<std::size_t>(leftover.host)] = true;
+  for (int rank = 0; rank < trial_.world_size; ++rank) {
+    const FakeProcess* p = process(rank);
+    const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;
+    if (p == nullptr || lost[static_cast<std::size_t>(host)]) continue;
+    for (const std::size_t stream : {0u, 1u})
+      if (launcher_.received(rank, stream) != p->printed[stream])
+        broken.push_back("output is missing" + of_rank(rank));
+  }
+}
+
+}  // namespace train::simulation

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/launcher/simulation/scenario.hpp"
+
+#include <algorithm>
+
+#include "tests/launcher/run/trial_of.hpp"
+#include "tests/launcher/simulation/virtual_time.hpp"
+
+namespace train::simulation {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// What may go wrong in a scenario.
+struct Mix {
+  bool rank_failure = false;
+  bool many_rank_failures = false;
+  bool host_fault = false;
+  bool bad_start = false;
+  bool interrupt = false;
+  bool launcher_death = false;
+};
+
+Mix random_mix(Chance& chance) {
+  switch (chance.below(8)) {
+    case 0:
+      return {};
+    case 1:
+      return {.rank_failure = true};
+    case 2:
+      return {.many_rank_failures = true};
+    case 3:
+      return {.host_fault = true};
+    case 4:
+      return {.bad_start = true, .interrupt = chance.one_in(4)};
+    case 5:
+      return {.rank_failure = chance.one_in(2), .interrupt = true};
+    case 6:
+      return {.rank_failure = chance.one_in(2), .launcher_death = true};
+    default:
+      break;
+  }
+  return {.rank_failure = false,
+          .many_rank_failures = chance.one_in(2),
+          .host_fault = chance.one_in(2),
+          .bad_start = chance.one_in(6),
+          .interrupt = chance.one_in(3),
+          .launcher_death = chance.one_in(6)};
+}
+
+RankScript random_rank(Chance& chance) {
+  RankScript rank;
+  if (!chance.one_in(5)) rank.lifetime = chance.up_to(8s);
+  rank.ignores_term = chance.one_in(5);
+  rank.survives_kill = chance.one_in(30);
+  rank.ends_well_on_term = chance.one_in(6);
+  rank.term_delay = chance.up_to(chance.one_in(4) ? nanoseconds(3s) : nanoseconds(5ms));
+  if (chance.one_in(2)) {
+    rank.prints = static_cast<int>(chance.below(chance.one_in(6) ? 60 : 6));
+    rank.print_bytes = static_cast<int>(chance.below(chance.one_in(6) ? 30'000 : 200));
+  }
+  rank.leaves_orphan = chance.one_in(6);
+  return rank;
+}
+
+void make_fail(RankScript& rank, Chance& chance) {
+  switch (chance.below(4)) {
+    case 0:
+      rank.signal = chance.one_in(2) ? 9 : 11;
+      break;
+    case 1:
+      rank.can_start = !chance.one_in(2);
+      [[fallthrough]];
+    default:
+      rank.code = 1 + static_cast<int>(chance.below(255));
+      break;
+  }
+}
+
+HostScript random_host(Chance& chance) {
+  HostScript host;
+  host.clock_ahead = chance.up_to(1'000'000s);
+  host.latency = chance.up_to(chance.one_in(5) ? nanoseconds(300ms) : nanoseconds(2ms));
+  host.jitter = chance.up_to(chance.one_in(5) ? nanoseconds(500ms) : nanoseconds(2ms));
+  host.connect_delay = chance.up_to(chance.one_in(4) ? nanoseconds(4s) : nanoseconds(50ms));
+  host.check_delay = chance.up_to(chance.one_in(4) ? nanoseconds(4s) : nanoseconds(20ms));
+  host.start_delay = chance.up_to(chance.one_in(4) ? nanoseconds(2s) : nanoseconds(5ms));
+  host.kill_hangs = chance.one_in(30);
+  const std::uint64_t ranks = 1 + chance.below(3);
+  for (std::uint64_t i = 0; i < ranks; ++i) host.ranks.push_back(random_rank(chance));
+  return host;
+}
+
+void make_faulty(HostScript& host, Chance& chance) {
+  static constexpr HostFault kinds[] = {HostFault::crash, HostFault::freeze, HostFault::partition,
+                                        HostFault::link_break};
+  static constexpr nanoseconds lengths[] = {1s, 5s, 12s, 20s, 50s, 90s};
+  host.fault = kinds[chance.below(4)];
+  host.fault_at = chance.up_to(10s);
+  host.fault_for.reset();
+  const bool ends = host.fault == HostFault::freeze || host.fault == HostFault::partition;
+  if (ends && !chance.one_in(4)) host.fault_for = lengths[chance.below(6)];
+}
+
+void make_bad_start(HostScript& host, Chance& chance) {
+  switch (chance.below(4)) {
+    case 0:
+      host.unreachable = true;
+      break;
+    case 1:
+      host.check_delay = 30s + chance.up_to(60s);
+      break;
+    default:
+      host.refuses = true;
+      break;
+  }
+}
+
+}  // namespace
+
+Trial Scenario::trial() const {
+  std::vector<int> ranks;
+  for (const HostScript& host : hosts) ranks.push_back(static_cast<int>(host.ranks.size()));
+  return trial_of(ranks);
+}
+
+bool Scenario::is_undisturbed() const {
+  const bool hosts_are_well = std::all_of(hosts.begin(), hosts.end(), [](const HostScript& host) {
+    return host.fault == HostFault::none && !host.unreachable && !host.refuses &&
+           host.check_delay < 20s;
+  });
+  return hosts_are_well && interrupts.empty() && !launcher_dies;
+}
+
+std::vector<int> Scenario::failing_ranks() const {
+  std::vector<int> failing;
+  int rank = 0;
+  for (const HostScript& host : hosts)
+    for (const RankScript& script : host.ranks) {
+      if (script.fails()) failing.push_back(rank);
+      ++rank;
+    }
+  return failing;
+}
+
+nanoseconds Scenario::longest_lifetime() const {
+  nanoseconds longest{0};
+  for (const HostScript& host : hosts)
+    for (const RankScript& rank : host.ranks) longest = std::max(longest, rank.lifetime);
+  return longest;
+}
+
+Scenario scenario_of(std::uint64_t seed) {
+  Chance chance(seed);
+  Scenario scenario;
+  scenario.seed = seed;
+  const std::uint64_t hosts = 1 + chance.below(5);
+  for (std::uint64_t i = 0; i < hosts; ++i) scenario.hosts.push_back(random_host(chance));
+  const auto any_host = [&]() -> HostScript& { return scenario.hosts[chance.below(hosts)]; };
+  const auto any_rank = [&]() -> RankScript& {
+    auto& ranks = any_host().ranks;
+    return ranks[chance.below(ranks.size())];
+  };
+  const Mix mix = random_mix(chance);
+  if (mix.rank_failure) make_fail(any_rank(), chance);
+  for (std::uint64_t i = 0; mix.many_rank_failures && i < 4; ++i) make_fail(any_rank(), chance);
+  for (std::uint64_t i = 0; mix.host_fault && i < 2; ++i)
+    if (i == 0 || chance.one_in(3)) make_faulty(any_host(), chance);
+  for (std::uint64_t i = 0; mix.bad_start && i < 3; ++i)
+    if (i == 0 || chance.one_in(2)) make_bad_start(any_host(), chance);
+  if (mix.interrupt) {
+    scenario.interrupts.push_back(chance.up_to(10s));
+    while (scenario.interrupts.size() < 3 && chance.one_in(2))
+      scenario.interrupts.push_back(scenario.interrupts.back() + chance.up_to(6s));
+  }
+  if (mix.launcher_death) {
+    scenario.launcher_dies = chance.up_to(10s);
+    scenario.launcher_dies_silently = chance.one_in(2);
+  }
+  scenario.grace = milliseconds(chance.below(4) * 2'500);
+  scenario.write_delay = chance.up_to(chance.one_in(4) ? nanoseconds(200ms) : nanoseconds(1ms));
+  if (chance.one_in(2)) scenario.output_limits = {.capacity = 100'000, .window = 20'000};
+  return scenario;
+}
+
+}  // namespace train::simulation

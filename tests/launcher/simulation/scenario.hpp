@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "launcher/agent/output_queue.hpp"
+#include "launcher/plan.hpp"
+#include "launcher/ports/clock.hpp"
+
+namespace train::simulation {
+
+/// What a rank does when nobody disturbs it.
+struct RankScript {
+  bool can_start = true;
+  nanoseconds lifetime{0};
+  int code = 0;
+  std::optional<int> signal;  ///< instead of the code
+  bool ignores_term = false;
+  bool survives_kill = false;      ///< stuck in the kernel
+  bool ends_well_on_term = false;  ///< with code 0
+  nanoseconds term_delay{0};
+  int prints = 0;  ///< spread over its lifetime
+  int print_bytes = 0;
+  bool leaves_orphan = false;  ///< a process in the background that outlives it
+
+  bool fails() const { return !can_start || code != 0 || signal.has_value(); }
+};
+
+enum class HostFault { none, crash, freeze, partition, link_break };
+
+/// What happens to a host. Instants are virtual time.
+struct HostScript {
+  nanoseconds clock_ahead{0};
+  nanoseconds latency{0};  ///< one way, at least
+  nanoseconds jitter{0};   ///< on top, at most
+  nanoseconds connect_delay{0};
+  bool unreachable = false;
+  nanoseconds check_delay{0};
+  bool refuses = false;
+  nanoseconds start_delay{0};
+  bool kill_hangs = false;  ///< the agent lives on, but never sees the end of its processes
+  HostFault fault = HostFault::none;
+  Instant fault_at{0};
+  std::optional<nanoseconds> fault_for;  ///< of a freeze or a partition; nothing: for ever
+  std::vector<RankScript> ranks;
+
+  /// A partition or freeze at this instant, and when it ends (nothing: never).
+  bool has_fault(HostFault kind, Instant now) const {
+    return fault == kind && now >= fault_at && (!fault_for || now < fault_at + *fault_for);
+  }
+};
+
+/// Everything that will happen in one run, but for the timing of the network.
+struct Scenario {
+  std::uint64_t seed = 0;
+  std::vector<HostScript> hosts;
+  milliseconds grace{0};
+  std::vector<Instant> interrupts;  ///< ascending
+  std::optional<Instant> launcher_dies;
+  bool launcher_dies_silently = false;  ///< its machine, with all connections
+  nanoseconds write_delay{0};           ///< from output received to output acknowledged
+  OutputQueue::Limits output_limits;
+
+  Trial trial() const;
+  /// Nothing but the ranks' own doing can end the run.
+  bool is_undisturbed() const;
+  std::vector<int> failing_ranks() const;
+  nanoseconds longest_lifetime() const;
+};
+
+/// The scenario of a seed: a few hosts, and faults of one kind, of several, or none.
+Scenario scenario_of(std::uint64_t seed);
+
+}  // namespace train::simulation

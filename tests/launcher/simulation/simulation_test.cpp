@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real state machines against seeded trouble. TRAIN_SEED=n plays one scenario, TRAIN_SEEDS=n
+// plays so many.
+#include <cstdlib>
+#include <map>
+
+#include "tests/catch.hpp"
+#include "tests/launcher/simulation/world.hpp"
+
+using namespace train;
+using namespace train::simulation;
+using namespace std::chrono_literals;
+
+namespace {
+
+#ifdef NDEBUG
+constexpr std::uint64_t usual_seeds = 5'000;
+#else
+constexpr std::uint64_t usual_seeds = 1'000;
+#endif
+
+std::optional<std::uint64_t> number_from_environment(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  return std::strtoull(text, nullptr, 10);
+}
+
+std::string verdict_of(const World& world) {
+  const RunOutcome& outcome = world.outcome();
+  if (outcome.succeeded) return "succeeded";
+  if (outcome.stop_signal) return "interrupted";
+  if (!outcome.cause) return "launcher died";
+  return outcome.cause->rank ? "rank failed" : "host failed";
+}
+
+}  // namespace
+
+TEST_CASE("every promise holds in thousands of troubled runs") {
+  const auto only = number_from_environment("TRAIN_SEED");
+  const std::uint64_t first = only.value_or(1);
+  const std::uint64_t count =
+      only ? 1 : number_from_environment("TRAIN_SEEDS").value_or(usual_seeds);
+  std::map<std::string, int> verdicts;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    World world(scenario_of(seed));
+    world.play();
+    ++verdicts[verdict_of(world)];
+    for (const std::string& promise : world.broken_promises())
+      FAIL_CHECK("TRAIN_SEED=" << seed << ": " << promise);
+  }
+  if (only) {
+    SUCCEED("TRAIN_SEED=" << first << " was played: " << verdicts.begin()->first);
+    return;
+  }
+  // Scenarios that all ended alike would prove little.
+  for (const char* verdict :
+       {"succeeded", "interrupted", "launcher died", "rank failed", "host failed"}) {
+    INFO(verdict);
+    CHECK(verdicts[verdict] * 40 > static_cast<int>(count));
+  }
+}
+
+TEST_CASE("two thousand hosts of eight ranks start, run and end") {
+  Scenario scenario;
+  scenario.seed = 1;
+  scenario.grace = 1s;
+  Chance chance(2);
+  for (int host = 0; host < 2'000; ++host) {
+    HostScript& script = scenario.hosts.emplace_back();
+    script.clock_ahead = chance.up_to(1'000s);
+    script.latency = chance.up_to(1ms);
+    script.connect_delay = chance.up_to(3s);
+    RankScript rank;
+    rank.lifetime = 1s + chance.up_to(3s);
+    rank.prints = 1;
+    rank.print_bytes = 10;
+    script.ranks.assign(8, rank);
+  }
+  const bool fails = GENERATE(false, true);
+  if (fails) {
+    scenario.hosts[1'234].ranks[5].lifetime = 500ms;
+    scenario.hosts[1'234].ranks[5].code = 3;
+  }
+  World world(std::move(scenario));
+  world.play();
+  CHECK(world.broken_promises().empty());
+  CHECK(world.outcome().succeeded == !fails);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
+
+#include "launcher/wire/frame.hpp"
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace std::string_literals;
+
+namespace {
+
+const std::string not_text = "\xff\xfe\x80 \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80"s;
+const std::string with_nul = "a\0b"s;
+
+RankCommand hostile_command() {
+  RankCommand command;
+  command.rank = 7;
+  command.entrypoint.argv = {"", not_text, with_nul, "I am 6' tall", "$HOME\n\t\"\\", "\xc3\xa9"};
+  command.working_directory = "/tmp/" + not_text;
+  command.environment = {{"PLAIN", "value", AtLaunch::no, false},
+                         {"BYTES", not_text, AtLaunch::no, false},
+                         {"SECRET", with_nul, AtLaunch::no, true},
+                         {"EMPTY", "", AtLaunch::no, false},
+                         {"MASTER_PORT", "", AtLaunch::rendezvous_port, false}};
+  return command;
+}
+
+RankCommand shell_command() {
+  RankCommand command;
+  command.entrypoint.shell = "echo \"$RANK\" " + not_text;
+  command.working_directory = "/";
+  return command;
+}
+
+std::vector<Message> all_messages() {
+  constexpr Instant late{std::int64_t{1} << 61};
+  return {
+      message::Prepare{"abcdefgh", {hostile_command(), shell_command()}, true, milliseconds(0)},
+      message::Prepare{not_text, {}, false, milliseconds(604'800'000)},
+      message::Go{"10.0.0.1", 65'535},
+      message::Go{not_text, 0},
+      message::Stop{milliseconds(10'000)},
+      message::Acknowledge{INT64_MAX},
+      message::Ping{late},
+      message::Bye{},
+      message::Hello{wire_version, not_text, with_nul, INT64_MAX},
+      message::Ready{std::nullopt, "/tmp/train-0/x"},
+      message::Ready{1, not_text},
+      message::Refused{{{{}, {}, "no '" + not_text + "' here", "install it"}, {{}, {}, "", ""}}},
+      message::RankStarted{INT32_MAX, 4'194'304},
+      message::RankNotStarted{0, with_nul},
+      message::RankEnded{3, 255, std::nullopt, false, true, late, not_text},
+      message::RankEnded{3, std::nullopt, 64, true, false, Instant(0), ""},
+      message::Finished{{}},
+      message::Finished{{{12, 0, not_text}, {13, 1000, ""}}},
+      message::Pong{Instant(0), late},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("every message comes back as it was sent, whatever bytes are in it") {
+  for (const Message& message : all_messages()) {
+    const std::string payload = encode_message(message);
+    INFO(payload);
+    CHECK(payload.find('\n') == std::string::npos);
+    const auto back = decode_message(payload);
+    REQUIRE(back);
+    CHECK(*back == message);
+  }
+}
+
+TEST_CASE("the frame of a message is read by the frame decoder") {
+  FrameDecoder decoder;
+  decoder.feed(frame_of(message::Bye{}));
+  const auto frame = decoder.next();
+  REQUIRE((frame && *frame));
+  CHECK((*frame)->kind == FrameKind::control);
+  CHECK(decode_message((*frame)->payload) == Message(message::Bye{}));
+}
+
+TEST_CASE("a message that was cut off anywhere is refused") {
+  for (const Message& message : all_messages()) {
+    const std::string payload = encode_message(message);
+    for (std::size_t length = 0; length < payload.size(); ++length)
+      CHECK_FALSE(decode_message(std::string_view(payload).substr(0, length)));
+  }
+}
+
+TEST_CASE("malformed messages are refused as the host's fault") {
+  const auto payload = GENERATE(
+      as<std::string>{},  //
+      "", "null", "[]", "{}", "\"bye\"", "{\"type\":1}", "{\"type\":\"bye\"} trailing",
+      "{\"type\":\"unheard of\"}", "{\"type\":\"by\xff\"}",
+      // missing fields
+      R"({"type":"go","address":"a"})", R"({"type":"stop"})",
+      R"({"type":"hello","version":1,"host_name":"a","boot_id":"b"})",
+      R"({"type":"ended","rank":0,"code":0,"core":false,"at":1})",
+      // wrong types
+      R"({"type":"stop","grace_ms":"1"})", R"({"type":"stop","grace_ms":1.5})",
+      R"({"type":"stop","grace_ms":true})", R"({"type":"stop","grace_ms":null})",
+      R"({"type":"go","address":["a"],"port":1})", R"({"type":"finished","survivors":{}})",
+      R"({"type":"finished","survivors":[1]})", R"({"type":"refused","problems":["x"]})",
+      R"({"type":"prepare","task":"t","ranks":[7],"hold_port":false,)"
+      R"("stop_grace_ms":0})",
+      // out of range
+      R"({"type":"stop","grace_ms":-1})", R"({"type":"stop","grace_ms":604800001})",
+      R"({"type":"stop","grace_ms":18446744073709551615})", R"({"type":"stop","grace_ms":1e400})",
+      R"({"type":"go","address":"a","port":65536})",
+      R"({"type":"ready","run_directory":"/","port":0})", R"({"type":"started","rank":-1,"pid":1})",
+      R"({"type":"started","rank":2147483648,"pid":1})",
+      R"({"type":"ping","sent":2305843009213693953})",
+      R"({"type":"pong","sent":0,"answered":9223372036854775807})",
+      // contradictions
+      R"({"type":"refused","problems":[]})",
+      R"({"type":"ended","rank":0,"core":false,"after_stop":false,"at":1})",
+      R"({"type":"ended","rank":0,"code":0,"signal":9,"core":false,)"
+      R"("after_stop":false,"at":1})",
+      R"({"type":"ended","rank":0,"code":256,"core":false,)"
+      R"("after_stop":false,"at":1})",
+      R"({"type":"ended","rank":0,"signal":0,"core":false,)"
+      R"("after_stop":false,"at":1})",
+      // bytes as hex
+      R"({"type":"go","address":{"hex":"0"},"port":1})",
+      R"({"type":"go","address":{"hex":"zz"},"port":1})",
+      R"({"type":"go","address":{"hex":7},"port":1})", R"({"type":"go","address":{},"port":1})");
+  INFO(payload);
+  const auto message = decode_message(payload);
+  REQUIRE_FALSE(message);
+  CHECK(message.error().error_class == ErrorClass::host);
+}
+
+TEST_CASE("commands that could not be executed are refused") {
+  const auto command =
+      GENERATE(as<std::string>{},  //
+               R"({"rank":0,"working_directory":"/","environment":[],"argv":[]})",
+               R"({"rank":0,"working_directory":"/","environment":[],"shell":""})",
+               R"({"rank":0,"working_directory":"/","environment":[]})",
+               R"({"rank":0,"working_directory":"/","argv":["a"]})",
+               R"({"rank":0,"working_directory":"/","argv":["a"],"environment":[{"name":"A"}]})",
+               R"({"rank":0,"working_directory":"/","argv":["a"],"environment":[{"value":"A"}]})",
+               R"({"rank":0,"working_directory":"/","argv":["a"],)"
+               R"("environment":[{"name":"A","at_launch":"weather"}]})",
+               R"({"rank":0,"working_directory":"/","argv":["a"],)"
+               R"("environment":[{"name":"A","value":"v","secret":1}]})");
+  CHECK_FALSE(decode_message(R"({"type":"prepare","task":"t","hold_port":false,)"
+                             R"("stop_grace_ms":0,"ranks":[)" +
+                             command + "]}"));
+}
+
+TEST_CASE("hostile nesting is refused without becoming a tree") {
+  for (const int depth : {17, 1'000'000}) {
+    const std::string open(static_cast<std::size_t>(depth), '[');
+    CHECK_FALSE(decode_message(open));
+    CHECK_FALSE(
+        decode_message(R"({"type":"bye","x":)" + open + std::string(open.size(), ']') + "}"));
+  }
+  CHECK(decode_message(R"({"type":"bye","x":"[[[[[[[[[[[[[[[[[[[[\"[[["})"));
+}
+
+TEST_CASE("output comes back byte for byte") {
+  for (const std::string& bytes :
+       {""s, "line\n"s, not_text + with_nul, std::string(max_chunk_bytes, '\xff')}) {
+    const OutputChunk chunk{UINT64_MAX, INT32_MAX, OutputStream::err, bytes};
+    const auto back = decode_output(encode_output(chunk));
+    REQUIRE(back);
+    CHECK(*back == chunk);
+  }
+}
+
+TEST_CASE("malformed output is refused") {
+  const OutputChunk good{1, 2, OutputStream::out, "x"};
+  const std::string payload = encode_output(good);
+  const auto with = [&](std::size_t at, char byte) {
+    std::string changed = payload;
+    changed[at] = byte;
+    return changed;
+  };
+  CHECK(decode_output(payload));
+  for (std::size_t length = 0; length < 13; ++length)
+    CHECK_FALSE(decode_output(payload.substr(0, length)));
+  CHECK_FALSE(decode_output(with(7, '\0')));    // number 0
+  CHECK_FALSE(decode_output(with(8, '\x80')));  // a negative rank
+  CHECK_FALSE(decode_output(with(12, '\0')));
+  CHECK_FALSE(decode_output(with(12, '\3')));
+  CHECK_FALSE(decode_output(payload + std::string(max_chunk_bytes, 'x')));
+}
