@@ -9,14 +9,25 @@
 
 namespace train {
 
+namespace {
+
+// The launcher says it, as its own: without our name and verdict.
+ExitCode tell_launcher(const Error& error) {
+  const std::string text = render(error) + "\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  return exit_code_of(error.error_class);
+}
+
+}  // namespace
+
 ExitCode agent_attach_command(const std::string& key) {
   const char* base = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
   const auto directory = HostDirectory::open(base != nullptr ? base : "");
-  if (!directory) return report(directory.error());
+  if (!directory) return tell_launcher(directory.error());
   const auto ended = attach(*directory, key, [&](int listening_socket) {
     return run_agent_process(listening_socket, *directory, key);
   });
-  if (!ended) return report(ended.error());
+  if (!ended) return tell_launcher(ended.error());
   // Nothing of this process is worth a slow ending: the agent runs on by itself.
   ::_exit(*ended);
 }

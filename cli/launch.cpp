@@ -72,6 +72,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.working_directory = std::filesystem::current_path(ignored).string();
   task.log_directory = store.log_directory(task.id);
   task.launcher_pid = ::getpid();
+  task.stop_grace_ms = plan.experiment.stop_grace.count();
   for (const std::string& name : host_names(plan.trial))
     task.hosts += (task.hosts.empty() ? "" : ",") + name;
   for (const PlannedRank& rank : plan.trial.ranks)
@@ -131,7 +132,7 @@ LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, Recorder& re
 RunOutcome not_run(const Trial& trial, const Error& why) {
   RunOutcome outcome;
   outcome.ranks.resize(trial.ranks.size());
-  outcome.cause = Failure{{}, why, std::nullopt, 0, 0};
+  outcome.cause = Failure{{}, why, std::nullopt, -1, 0};
   return outcome;
 }
 
@@ -185,6 +186,12 @@ ExitCode launch_command(const LaunchFlags& flags) {
     return report(make_error(ErrorClass::config, "there is nothing to run: no entrypoint",
                              "write 'entrypoint:' in the experiment, or a command after --"));
 
+  if (std::error_code gone; std::filesystem::current_path(gone).empty())
+    return report(make_error(
+        ErrorClass::missing,
+        fmt::format("the current directory cannot be used: {}", gone.message()),
+        "ranks run where train is started: cd to a directory that exists on every host"));
+
   auto store = open_task_store();
   if (!store) return report(store.error());
   TaskRecord task = new_task(*request, *plan, **store);
@@ -197,9 +204,9 @@ ExitCode launch_command(const LaunchFlags& flags) {
                    task.name, fold_names(host_names(plan->trial)), task.log_directory));
   Recorder recorder(**store, task);
   const Ended ended = run_task(*request, *plan, flags, task, recorder);
-  if (flags.json) answer(task_to_json(task));
+  const ExitCode answered = flags.json ? code_of(answer(task_to_json(task))) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);
-  return ended.code;
+  return ended.code.value() != 0 ? ended.code : answered;
 }
 
 }  // namespace train

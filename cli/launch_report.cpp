@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 
 #include "launcher/agent/agent.hpp"
+#include "launcher/hosts_summary.hpp"
 #include "launcher/rank_set.hpp"
 #include "launcher/run/error_file.hpp"
 
@@ -51,13 +53,7 @@ std::string meaning_of_signal(int signal) {
 
 std::string describe_cause(const Failure& cause, const RunOutcome& outcome,
                            const RankOutput& output, const TaskRecord& task) {
-  const Diagnostic& first = cause.error.diagnostics.front();
-  // The last line says the message again: alone and without more to say it stands there only.
-  const bool is_one_message = cause.error.diagnostics.size() == 1 && !cause.rank;
-  if (is_one_message && first.hint.empty()) return {};
-  if (is_one_message) return "\n" + first.hint;
-  std::string text = "\n" + render(cause.error);
-  if (!cause.rank) return text;
+  std::string text = render(cause.error);
   const RankOutcome& rank = outcome.ranks[*cause.rank];
   if (rank.signal)
     if (const auto meaning = meaning_of_signal(*rank.signal); !meaning.empty())
@@ -76,17 +72,50 @@ std::string describe_cause(const Failure& cause, const RunOutcome& outcome,
   return text;
 }
 
-std::string describe_others(const RunOutcome& outcome) {
+// The trouble of a host, without its name: the same for all hosts where the same is wrong.
+Error without_host(const Failure& failure, const Trial& trial) {
+  const std::string prefix = fmt::format("host '{}': ", trial.hosts[failure.host].host.name);
+  Error error = failure.error;
+  for (Diagnostic& diagnostic : error.diagnostics)
+    if (diagnostic.message.starts_with(prefix)) diagnostic.message.erase(0, prefix.size());
+  return error;
+}
+
+// The failures besides the cause that are the same trouble on other hosts.
+std::set<std::size_t> same_as_cause(const RunOutcome& outcome, const Trial& trial) {
+  std::set<std::size_t> same;
+  if (!outcome.cause || outcome.cause->rank || outcome.cause->host < 0) return same;
+  const Error trouble = without_host(*outcome.cause, trial);
+  for (std::size_t i = 0; i < outcome.others.size(); ++i)
+    if (!outcome.others[i].rank && without_host(outcome.others[i], trial) == trouble)
+      same.insert(i);
+  return same;
+}
+
+// "host 'node01'", or "hosts node[01-03]" where several have the trouble of the cause.
+std::string hosts_of_cause(const RunOutcome& outcome, const Trial& trial) {
+  std::set<int> hosts = {outcome.cause->host};
+  for (const std::size_t index : same_as_cause(outcome, trial))
+    hosts.insert(outcome.others[index].host);
+  if (hosts.size() == 1) return fmt::format("host '{}'", trial.hosts[*hosts.begin()].host.name);
+  std::vector<std::string> names;
+  for (const int host : hosts) names.push_back(trial.hosts[host].host.name);
+  return "hosts " + fold_names(names);
+}
+
+std::string describe_others(const RunOutcome& outcome, const Trial& trial) {
+  const std::set<std::size_t> said_with_cause = same_as_cause(outcome, trial);
   std::string text;
   for (const int index : outcome.simultaneous)
-    text += fmt::format("\nat the same moment, as far as the clocks tell: {}",
-                        outcome.others[index].error.diagnostics.front().message);
+    if (!said_with_cause.contains(index))
+      text += fmt::format("\nat the same moment, as far as the clocks tell: {}",
+                          outcome.others[index].error.diagnostics.front().message);
   std::size_t later = 0;
   constexpr std::size_t most_shown = 8;
   for (std::size_t i = 0; i < outcome.others.size(); ++i) {
-    if (std::find(outcome.simultaneous.begin(), outcome.simultaneous.end(), static_cast<int>(i)) !=
-        outcome.simultaneous.end())
-      continue;
+    const bool is_simultaneous = std::find(outcome.simultaneous.begin(), outcome.simultaneous.end(),
+                                           static_cast<int>(i)) != outcome.simultaneous.end();
+    if (is_simultaneous || said_with_cause.contains(i)) continue;
     if (later++ < most_shown) text += fmt::format("\nalso: {}", render(outcome.others[i].error));
   }
   if (later > most_shown) text += fmt::format("\n... and {} more", later - most_shown);
@@ -160,16 +189,27 @@ std::string last_words(const RunOutcome& outcome, const Trial& trial, const Rank
   const ExitCode code = exit_code_of(outcome);
   const ErrorClass error_class = class_of(outcome);
   // The cause comes last, where a tired reader looks first: nothing scrolls it away.
-  std::string text =
-      describe_others(outcome) + describe_stopped(outcome) + describe_leftovers(outcome, trial);
+  std::string text = describe_others(outcome, trial) + describe_stopped(outcome) +
+                     describe_leftovers(outcome, trial);
   std::string summary;
   if (outcome.cause) {
-    summary = outcome.cause->error.diagnostics.front().message;
-    text += describe_cause(*outcome.cause, outcome, output, task);
+    const Failure& cause = *outcome.cause;
+    summary = cause.error.diagnostics.front().message;
+    if (cause.rank) {
+      text += "\n" + describe_cause(cause, outcome, output, task);
+    } else if (cause.host >= 0) {
+      // What is said here is not said again in the last line; which host it was is.
+      summary = hosts_of_cause(outcome, trial);
+      text += "\n" + render(with_context(without_host(cause, trial), summary));
+    } else {
+      text += "\n" + render(cause.error);
+      summary.clear();
+    }
   } else if (outcome.stop_signal) {
     summary = fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
   }
-  text += fmt::format("\nfailed: {}: {} (exit {})", to_string(error_class), summary, code.value());
+  const std::string what = summary.empty() ? "" : ": " + summary;
+  text += fmt::format("\nfailed: {}{} (exit {})", to_string(error_class), what, code.value());
   return text.substr(1);
 }
 

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <exception>
 
 #include "cli/commands.hpp"
-#include "cli/talk.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/usage_error.hpp"
 
 namespace train {
 
 namespace {
 
 constexpr int highest_slots = 1 << 20;
+constexpr std::uint64_t largest_batch = 1'000'000'000'000;
+constexpr int highest_rank = 1 << 20;
 
 // What follows `--` is the command of the ranks and none of our business.
 std::vector<std::string> take_command(std::vector<std::string>& arguments) {
@@ -20,18 +26,36 @@ std::vector<std::string> take_command(std::vector<std::string>& arguments) {
   return command;
 }
 
+// CLI11's own checks speak of types; these speak of what to write.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return {[=](const std::string& text) {
+            std::uint64_t number = 0;
+            const char* end = text.data() + text.size();
+            const auto read = std::from_chars(text.data(), end, number);
+            const bool is_good =
+                read.ec == std::errc() && read.ptr == end && number >= least && number <= most;
+            return is_good
+                       ? std::string()
+                       : fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
+          },
+          ""};
+}
+
 void add_request_options(CLI::App& command, RequestFlags& flags) {
   command.footer(
       "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
-  command.add_option("CONFIG", flags.config, "Experiment to run (YAML; - for standard input)");
+  command.add_option("CONFIG", flags.config, "Experiment to run (YAML; - for standard input)")
+      ->type_name("");
   command.add_option("-H,--hosts", flags.host_list, "Hosts: node[01-04]:8,gpu-b:4")
       ->type_name("LIST");
   command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
       ->type_name("FILE");
   command.add_option("-n,--slots", flags.slots, "Slots of the trial; one rank each by default")
       ->type_name("SLOTS")
-      ->check(CLI::Range(1, highest_slots));
-  command.add_option("--batch", flags.global_batch, "Global batch size")->type_name("N");
+      ->check(whole_number(1, highest_slots));
+  command.add_option("--batch", flags.global_batch, "Global batch size, over all ranks")
+      ->type_name("N")
+      ->check(whole_number(1, largest_batch));
   command.add_option("--set", flags.settings, "Override one key of the experiment; repeatable")
       ->type_name("KEY=VALUE")
       ->expected(1)
@@ -39,11 +63,21 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+constexpr const char* examples =
+    "Examples:\n"
+    "  train launch experiment.yaml                       on this machine\n"
+    "  train launch experiment.yaml -H gpu-a:8,gpu-b:8    over SSH\n"
+    "  train launch -n 4 -- python3 train.py              without a file\n"
+    "  train plan experiment.yaml                         only show what would run where\n"
+    "\n"
+    "train COMMAND --help describes a command; train(1) describes all, and the exit codes.";
+
 // Which command was chosen, as something to run once all flags are known.
 using Chosen = std::function<ExitCode()>;
 
 void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& tee) {
   CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
+  command->group("Commands");
   add_request_options(*command, flags.request);
   command->add_option("--tee", tee, "Ranks whose output is shown: all, none, rank:0,4-7")
       ->type_name("RANKS");
@@ -61,17 +95,26 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
 
 void add_plan(CLI::App& app, Chosen& chosen, PlanFlags& flags) {
   CLI::App* command = app.add_subcommand("plan", "Show what launch would run, touching no host");
+  command->group("Commands");
   add_request_options(*command, flags.request);
-  const std::map<std::string, PlanFlags::Format> formats = {{"table", PlanFlags::Format::table},
-                                                            {"json", PlanFlags::Format::json},
-                                                            {"env", PlanFlags::Format::env}};
-  command->add_option("--format", flags.format, "table (default), json, or env")
-      ->type_name("FORMAT")
-      ->transform(CLI::CheckedTransformer(formats).description(""));
+  const auto set_format = [&flags](const std::string& name) {
+    using Format = PlanFlags::Format;
+    const std::map<std::string, Format> formats = {
+        {"table", Format::table}, {"json", Format::json}, {"env", Format::env}};
+    const auto found = formats.find(name);
+    if (found == formats.end())
+      throw CLI::ValidationError("--format",
+                                 fmt::format("'{}' is none of table, json and env", name));
+    flags.format = found->second;
+  };
+  command->add_option_function<std::string>("--format", set_format, "table (default), json, or env")
+      ->type_name("FORMAT");
   command->add_flag_callback(
       "--json", [&flags] { flags.format = PlanFlags::Format::json; }, "The same as --format json");
   command->callback([&] { chosen = [&] { return plan_command(flags); }; });
 }
+
+constexpr const char* task_names = "its id in 'train task list', or the beginning of it";
 
 struct TaskFlags {
   TaskListFlags list;
@@ -82,9 +125,11 @@ struct TaskFlags {
 
 void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   CLI::App* task = app.add_subcommand("task", "See and stop tasks");
+  task->group("Commands");
   task->require_subcommand(1);
 
-  CLI::App* list = task->add_subcommand("list", "List the tasks that have not ended");
+  CLI::App* list =
+      task->add_subcommand("list", "List the tasks that have not ended")->group("Commands");
   list->add_flag("--all", flags.list.all, "Also those that have");
   auto* json = list->add_flag_callback(
       "--json", [&flags] { flags.list.format = TaskListFlags::Format::json; }, "Print JSON");
@@ -93,19 +138,23 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
       ->excludes(json);
   list->callback([&] { chosen = [&] { return task_list_command(flags.list); }; });
 
-  CLI::App* show = task->add_subcommand("show", "Show one task");
-  show->add_option("TASK", flags.show.task, "Its id, or the beginning of it")->required();
+  CLI::App* show = task->add_subcommand("show", "Show one task")->group("Commands");
+  show->add_option("TASK", flags.show.task, task_names)->type_name("")->required();
   show->add_flag("--json", flags.show.json, "Print JSON, with plan and configuration");
   show->callback([&] { chosen = [&] { return task_show_command(flags.show); }; });
 
-  CLI::App* logs = task->add_subcommand("logs", "Print what the ranks of a task wrote");
-  logs->add_option("TASK", flags.logs.task, "Its id, or the beginning of it")->required();
-  logs->add_option("--rank", flags.logs.rank, "Only this rank, byte for byte")->type_name("N");
+  CLI::App* logs =
+      task->add_subcommand("logs", "Print what the ranks of a task wrote")->group("Commands");
+  logs->add_option("TASK", flags.logs.task, task_names)->type_name("")->required();
+  logs->add_option("--rank", flags.logs.rank, "Only this rank, byte for byte")
+      ->type_name("N")
+      ->check(whole_number(0, highest_rank));
   logs->add_flag("-f,--follow", flags.logs.follow, "Go on until the task has ended");
   logs->callback([&] { chosen = [&] { return task_logs_command(flags.logs); }; });
 
-  CLI::App* kill = task->add_subcommand("kill", "Stop a task and wait for its end");
-  kill->add_option("TASK", flags.kill.task, "Its id, or the beginning of it")->required();
+  CLI::App* kill =
+      task->add_subcommand("kill", "Stop a task and wait for its end")->group("Commands");
+  kill->add_option("TASK", flags.kill.task, task_names)->type_name("")->required();
   kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
 }
 
@@ -128,23 +177,22 @@ ExitCode run(std::vector<std::string> arguments) {
   CLI::App app("Launches ranked training processes on hosts that have nothing but sshd.", "train");
   app.set_version_flag("--version", "train " TRAIN_VERSION);
   app.require_subcommand(1);
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return std::string("train: ") + error.what() + "\n";
-  });
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND ...");
+  app.get_formatter()->label("REQUIRED", "");
   add_launch(app, chosen, launch, tee);
   add_plan(app, chosen, plan);
   add_task(app, chosen, task);
   add_agent(app, chosen, agent_key);
+  app.footer(examples);  // last: what comes later would inherit it
 
   launch.request.command = plan.request.command = take_command(arguments);
-  std::reverse(arguments.begin(), arguments.end());  // the order that this parse() takes
   try {
-    app.parse(arguments);
+    // The order that this parse() takes.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success& help_or_version) {
     return ExitCode(app.exit(help_or_version));
   } catch (const CLI::ParseError& error) {
-    return report(
-        make_error(ErrorClass::usage, error.what(), "see train --help, or train launch --help"));
+    return report(usage_error(app, error, arguments));
   }
   return chosen();
 }
@@ -154,6 +202,7 @@ ExitCode run(std::vector<std::string> arguments) {
 }  // namespace train
 
 int main(int argc, char* argv[]) {
+  train::open_closed_standard_streams();
   try {
     return train::run({argv + 1, argv + argc}).value();
   } catch (const std::exception& error) {

@@ -8,9 +8,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "backends/accelerator/accelerator.hpp"
 #include "backends/accelerator/machine.hpp"
+#include "config_schema/nearest.hpp"
 #include "config_schema/visible_devices.hpp"
 
 namespace train {
@@ -33,11 +35,24 @@ class OpenFile {
   int fd_;
 };
 
-// What could be meant by a path that does not exist.
+// What could be meant by a path that does not exist: a file beside it, or a command.
 std::string hint_for_missing(const std::string& path, std::string_view what) {
-  if (path.find('/') == std::string::npos && what == "experiment")
+  constexpr std::size_t most_looked_at = 1'000;
+  const std::filesystem::path wanted(path);
+  const auto folder = wanted.has_parent_path() ? wanted.parent_path() : ".";
+  std::vector<std::string> names;
+  std::error_code trouble;
+  for (std::filesystem::directory_iterator entry(folder, trouble), end;
+       !trouble && entry != end && names.size() < most_looked_at; entry.increment(trouble))
+    names.push_back(entry->path().filename().string());
+  if (const auto meant = nearest(wanted.filename().string(), names))
+    return fmt::format("did you mean '{}'?", (wanted.parent_path() / *meant).string());
+  const bool is_experiment = what == "experiment";
+  const bool has_yaml_name = wanted.extension() == ".yaml" || wanted.extension() == ".yml";
+  if (is_experiment && !has_yaml_name)
     return fmt::format("to run a command without a file: train launch -n 1 -- {} ...", path);
-  return "look at the path; it is taken from the current directory";
+  return trouble ? fmt::format("there is no directory '{}' either", folder.string())
+                 : "give its path from the current directory, or an absolute one";
 }
 
 }  // namespace
@@ -50,8 +65,8 @@ Result<std::string> read_input(const std::string& path, std::string_view what) {
                 errno == ENOENT ? hint_for_missing(path, what) : "");
   struct stat status {};
   if (::fstat(file.fd(), &status) == 0 && S_ISDIR(status.st_mode))
-    return fail(ErrorClass::no_input,
-                fmt::format("the {} '{}' is a directory, not a file", what, path));
+    return fail(ErrorClass::no_input, fmt::format("the {} file '{}' is a directory", what, path),
+                "give the path of a file");
   std::string text;
   char buffer[64 << 10];
   while (true) {
@@ -86,6 +101,9 @@ ExperimentOverrides overrides_of(const RequestFlags& flags) {
 }
 
 Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text) {
+  if (flags.config.empty() && flags.command.empty() && flags.settings.empty())
+    return fail(ErrorClass::usage, "there is nothing to run: neither an experiment nor a command",
+                "give a file (experiment.yaml), or a command after -- (-n 4 -- python3 train.py)");
   if (flags.config.empty()) return make_experiment(overrides_of(flags));
   auto contents = read_input(flags.config, "experiment");
   if (!contents) return tl::make_unexpected(contents.error());

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstring>
 
-#include "cli/exit_code.hpp"
 #include "launcher/output/line_splitter.hpp"
 
 namespace train {
@@ -44,7 +44,17 @@ void talk_warnings(const std::vector<Diagnostic>& of_files,
   for (const std::string& warning : of_plan) talk("warning: " + warning);
 }
 
-bool answer(std::string_view text) { return write_all(STDOUT_FILENO, text); }
+Answered answer(std::string_view text) {
+  if (write_all(STDOUT_FILENO, text)) return Answered::yes;
+  if (errno == EPIPE) return Answered::nobody_reads;
+  talk(fmt::format("cannot write to stdout: {}", std::strerror(errno)));
+  talk(verdict(ErrorClass::no_input, code_of(Answered::no)));
+  return Answered::no;
+}
+
+ExitCode code_of(Answered answered) {
+  return answered == Answered::no ? exit_code_of(ErrorClass::no_input) : ExitCode();
+}
 
 ExitCode report(const Error& error) {
   const ExitCode code = exit_code_of(error.error_class);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/exit_code.hpp"
 #include "config_schema/error.hpp"
 
 namespace train {
@@ -18,7 +19,16 @@ void talk(std::string_view said);
 void talk_warnings(const std::vector<Diagnostic>& of_files,
                    const std::vector<std::string>& of_plan);
 
-/// Writes an answer to stdout, whole. Returns false when nobody takes it (a closed pipe).
-bool answer(std::string_view text);
+enum class Answered {
+  yes,
+  nobody_reads,  ///< the pipe was closed by its reader, who has seen enough
+  no,            ///< a full disk, ...: it has been said
+};
+
+/// Writes an answer to stdout, whole.
+Answered answer(std::string_view text);
+
+/// What a command returns whose work was to answer.
+ExitCode code_of(Answered answered);
 
 }  // namespace train

@@ -35,20 +35,21 @@ class LogReader {
 
   bool is_open() const { return fd_ >= 0; }
 
-  // Passes on what has come since; false when nobody takes it.
-  bool pass_on() {
+  // Passes on what has come since.
+  Answered pass_on() {
     char buffer[64 << 10];
     while (true) {
       const ssize_t count = ::read(fd_, buffer, sizeof buffer);
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return true;
-      if (!show({buffer, static_cast<std::size_t>(count)})) return false;
+      if (count <= 0) return Answered::yes;
+      const Answered shown = show({buffer, static_cast<std::size_t>(count)});
+      if (shown != Answered::yes) return shown;
     }
   }
-  bool end() { return prefix_.empty() || answer(prefixed(lines_.end())); }
+  Answered end() { return prefix_.empty() ? Answered::yes : answer(prefixed(lines_.end())); }
 
  private:
-  bool show(std::string_view bytes) {
+  Answered show(std::string_view bytes) {
     return answer(prefix_.empty() ? std::string(bytes) : prefixed(lines_.add(bytes)));
   }
   std::string prefixed(const std::vector<std::string>& lines) const {
@@ -94,14 +95,15 @@ ExitCode task_logs_command(const TaskLogsFlags& flags) {
     // The state is read before the logs: what a task printed before its end is all there then.
     const bool complete = !flags.follow || is_final(task->state);
     for (const auto& reader : *readers)
-      if (!reader->pass_on()) return ExitCode();
+      if (const Answered passed = reader->pass_on(); passed != Answered::yes)
+        return code_of(passed);
     if (complete) break;
     ::poll(nullptr, 0, follow_interval_ms);
     task = (*store)->find(task->id);
     if (!task) return report(task.error());
   }
   for (const auto& reader : *readers)
-    if (!reader->end()) break;
+    if (const Answered ended = reader->end(); ended != Answered::yes) return code_of(ended);
   return ExitCode();
 }
 

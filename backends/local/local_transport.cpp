@@ -195,8 +195,12 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     else if (child_end_->code != CLD_EXITED || child_end_->status != 0)
       what = fmt::format("the connection to the agent failed ({})",
                          describe_end(child_end_->code, child_end_->status));
+    // Its first line says what, the others what to do.
     const std::string errors = without_end_spaces(error_text_);
-    return make_error(ErrorClass::host, errors.empty() ? what : what + ": " + errors);
+    const size_t first_end = std::min(errors.find('\n'), errors.size());
+    const size_t hint = std::min(errors.find_first_not_of(" \n", first_end), errors.size());
+    if (!errors.empty()) what += ": " + errors.substr(0, first_end);
+    return make_error(ErrorClass::host, what, errors.substr(hint));
   }
 
   void close(const Error& why) {

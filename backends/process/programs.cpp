@@ -82,7 +82,8 @@ Result<std::string> find_program(std::string_view name, std::string_view path_va
   const std::string path = absolute(name, working_directory);
   const std::string trouble = obstacle(path);
   if (!trouble.empty())
-    return fail(ErrorClass::missing, fmt::format("cannot execute '{}': {}", path, trouble));
+    return fail(ErrorClass::missing, fmt::format("cannot execute '{}': {}", path, trouble),
+                "every host of the task needs it there, executable");
   return path;
 }
 

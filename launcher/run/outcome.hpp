@@ -37,7 +37,7 @@ struct Failure {
   AlignedInstant at;  ///< when; for a host that was lost, from when it was last heard until noticed
   Error error;        ///< its messages name host and rank
   std::optional<int> rank;
-  int host = 0;       ///< node rank
+  int host = 0;       ///< node rank; -1 when no host is to blame
   int exit_code = 0;  ///< of a rank: its code, or 128 + signal; else 0
 };
 

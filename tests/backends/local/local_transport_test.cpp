@@ -93,6 +93,9 @@ TEST_CASE("a link that failed says how, with what was said on standard error") {
   const auto row =
       GENERATE(Row{"echo 'no room in /tmp' >&2; exit 76",
                    "the connection to the agent failed (exit status 76): no room in /tmp"},
+               Row{"echo 'no room in /tmp' >&2; echo '  make some' >&2; exit 76",
+                   "the connection to the agent failed (exit status 76): no room in /tmp\n"
+                   "  make some"},
                Row{"kill -KILL $$", "the connection to the agent failed (signal 9)"},
                Row{"exec >&-; exec <&-; echo gone >&2", "the agent ended the connection: gone"});
   Loop loop;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/usage_error.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "config_schema/nearest.hpp"
+
+namespace train {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
+
+// The command that the words lead to, and its name as it is typed: "train task logs".
+struct Chosen {
+  const CLI::App* command;
+  std::string typed;
+  std::size_t words = 0;  ///< of the arguments
+};
+
+Chosen chosen_command(const CLI::App& app, const Words& arguments) {
+  Chosen chosen{&app, app.get_name()};
+  while (chosen.words < arguments.size()) {
+    const std::string& word = arguments[chosen.words];
+    const auto next = chosen.command->get_subcommands(
+        [&](const CLI::App* command) { return command->get_name() == word; });
+    if (next.empty()) break;
+    chosen.command = next.front();
+    chosen.typed += " " + arguments[chosen.words++];
+  }
+  return chosen;
+}
+
+// Those that people use; an empty group hides a command.
+Words command_names(const CLI::App& app) {
+  Words names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  return names;
+}
+
+Words option_names(const CLI::App& command) {
+  Words names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::string see_help(const Chosen& chosen) { return fmt::format("see '{} --help'", chosen.typed); }
+
+std::string or_see_help(std::string hint, const Chosen& chosen) {
+  return hint.empty() ? see_help(chosen) : hint + "\n  " + see_help(chosen);
+}
+
+Error unknown_option(const Chosen& chosen, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  return make_error(ErrorClass::usage, fmt::format("'{}' has no option '{}'", chosen.typed, name),
+                    or_see_help(did_you_mean(name, option_names(*chosen.command)), chosen));
+}
+
+Error no_such_command(const Chosen& chosen, const Words& arguments) {
+  const Words names = command_names(*chosen.command);
+  const std::string all = fmt::format("the commands are: {}", fmt::join(names, ", "));
+  if (chosen.words == arguments.size())
+    return make_error(ErrorClass::usage,
+                      fmt::format("'{}' does nothing without a command", chosen.typed),
+                      or_see_help(all, chosen));
+  const std::string& word = arguments[chosen.words];
+  if (is_option(word)) return unknown_option(chosen, word);
+  const std::string meant = did_you_mean(word, names);
+  return make_error(ErrorClass::usage, fmt::format("'{}' has no command '{}'", chosen.typed, word),
+                    or_see_help(meant.empty() ? all : meant, chosen));
+}
+
+// Words that a shell takes as they are stay so.
+std::string quoted(const std::string& word) {
+  const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./:=,+@%").find(c) != std::string_view::npos;
+  });
+  if (is_plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+// A command was given where an experiment is expected: shows where it goes.
+Error command_without_dashes(const Chosen& chosen, const CLI::Option& config, const Words& extra) {
+  constexpr std::size_t longest = 200;
+  const std::string first = config.as<std::string>();
+  const bool is_experiment = first.ends_with(".yaml") || first.ends_with(".yml");
+  std::string command = is_experiment ? first + " --" : "-n 1 -- " + quoted(first);
+  for (const std::string& word : extra) command += " " + quoted(word);
+  if (command.size() > longest) command = command.substr(0, longest) + " ...";
+  return make_error(
+      ErrorClass::usage,
+      fmt::format("'{}' is one word too many: '{}' takes one experiment file", extra.front(),
+                  chosen.typed),
+      fmt::format("the command of the ranks goes after --:\n  {} {}", chosen.typed, command));
+}
+
+Error too_many_words(const CLI::App& app, const Chosen& chosen) {
+  const Words extra = app.remaining(true);
+  if (extra.empty() || is_option(extra.front()))
+    return unknown_option(chosen, extra.empty() ? "" : extra.front());
+  const CLI::Option* config = chosen.command->get_option_no_throw("CONFIG");
+  if (config != nullptr && config->count() > 0)
+    return command_without_dashes(chosen, *config, extra);
+  return make_error(ErrorClass::usage, fmt::format("'{}' is one word too many", extra.front()),
+                    see_help(chosen));
+}
+
+std::string names_of(const CLI::Option& option) { return option.get_name(false, true); }
+
+Error wrong_count(const Chosen& chosen, const CLI::ParseError& error) {
+  for (const CLI::Option* option : chosen.command->get_options())
+    if (option->count() > 1 && option->get_expected_max() == 1 && !option->get_positional())
+      return make_error(ErrorClass::usage,
+                        fmt::format("{} was given {} times", names_of(*option), option->count()),
+                        "give it once");
+  const std::string said = error.what();
+  const CLI::Option* option = chosen.command->get_option_no_throw(said.substr(0, said.find(':')));
+  if (option == nullptr) return make_error(ErrorClass::usage, said, see_help(chosen));
+  return make_error(ErrorClass::usage,
+                    fmt::format("{} needs a value: {}", names_of(*option), option->get_type_name()),
+                    see_help(chosen));
+}
+
+Error missing_word(const Chosen& chosen, const CLI::ParseError& error) {
+  for (const CLI::Option* option : chosen.command->get_options())
+    if (option->get_required() && option->count() == 0)
+      return make_error(ErrorClass::usage,
+                        fmt::format("'{}' needs a {}: {}", chosen.typed, option->get_name(),
+                                    option->get_description()),
+                        see_help(chosen));
+  return make_error(ErrorClass::usage, error.what(), see_help(chosen));
+}
+
+}  // namespace
+
+Error usage_error(const CLI::App& app, const CLI::ParseError& error, const Words& arguments) {
+  const Chosen chosen = chosen_command(app, arguments);
+  if (chosen.command->get_require_subcommand_min() > 0) return no_such_command(chosen, arguments);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return too_many_words(app, chosen);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return wrong_count(chosen, error);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+    return missing_word(chosen, error);
+  return make_error(ErrorClass::usage, error.what(), see_help(chosen));
+}
+
+}  // namespace train

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config_schema/error.hpp"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace train {
+
+/// What is wrong with a command line that `app` refused with `error`, in words of the user: the
+/// word at fault, the nearest command or option, and what to type instead. `arguments` are those
+/// before `--`, without the program. Always class `usage`.
+Error usage_error(const CLI::App& app, const CLI::ParseError& error,
+                  const std::vector<std::string>& arguments);
+
+}  // namespace train

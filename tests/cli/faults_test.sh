@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Launcher, agent and guard that die, and ranks that do not want to.   faults_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+use_train "${1:-}"
+
+two=(-H localhost:2 -n 2)
+# One that ignores TERM, with a child, and a daemon in a session of its own.
+stubborn='trap "" TERM INT HUP
+    (setsid sh -c "trap \"\" TERM HUP; sleep 4711" &)
+    echo up
+    while :; do sleep 4711; done'
+
+start_stubborn() { # start_stubborn [ARGUMENT...]
+    start launch "${two[@]}" "$@" -- /bin/sh -c "$stubborn"
+    within 30 "both ranks are up" out_count_is 2 up
+    within 10 "daemons and children run" process_count_is 4 '^sleep 4711'
+    agent=$(agent_pid) guard=$(ps -o ppid= -p "$agent" | tr -d ' ')
+}
+
+# The agent is the parent of the ranks; its own parent is the guard.
+agent_pid() { ps -o ppid= -p "$(pids_of '^/bin/sh -c trap' | head -n 1)" | tr -d ' '; }
+
+task_is_lost() {
+    expect_equal "state of the task" lost "$(state_of "$(task_id)")"
+}
+
+launcher_is_killed() {
+    start_stubborn --set stop_grace=1s
+    kill -KILL "$launcher"
+    await 5
+    expect_gone 10
+    task_is_lost
+}
+
+agent_is_killed() {
+    start_stubborn
+    kill -KILL "$agent"
+    await 10
+    expect_status 76
+    expect_err "host 'localhost'"
+    expect_gone 10
+}
+
+guard_is_killed() {
+    start_stubborn --set stop_grace=1s
+    kill -KILL "$guard"
+    await 20
+    expect_status 76
+    expect_gone 10
+}
+
+guard_and_agent_are_killed() {
+    # The kernel ends the ranks with their agent; what they made has no parent left.
+    start launch "${two[@]}" -- /bin/sh -c 'echo up; exec sleep 4711'
+    within 30 "both ranks are up" out_count_is 2 up
+    agent=$(ps -o ppid= -p "$(pids_of '^sleep 4711' | head -n 1)" | tr -d ' ')
+    kill -KILL "$(ps -o ppid= -p "$agent" | tr -d ' ')" "$agent"
+    await 10
+    expect_status 76
+    eventually 10 process_count_is 0 . || note_failure "left: $(processes)"
+    rm -rf "$work/host" # nobody is left to do it
+}
+
+launcher_and_agent_are_killed() {
+    start_stubborn
+    kill -KILL "$launcher" "$agent"
+    await 5
+    expect_gone 12
+    task_is_lost
+}
+
+ignores_term() {
+    start_stubborn --set stop_grace=300ms
+    kill -INT "$launcher"
+    await 10
+    expect_status 130
+    expect_gone 2
+}
+
+daemon_of_a_finished_rank() {
+    local began=$SECONDS
+    run launch "${two[@]}" -- /bin/sh -c '(setsid sh -c "sleep 4711" &); echo done'
+    expect_status 0
+    [ $((SECONDS - began)) -lt 10 ] || note_failure "it waited for the daemon"
+    expect_gone 1
+}
+
+daemon_forked_twice() {
+    run launch -n 1 -- /usr/bin/python3 -c 'import os, sys, time
+for _ in range(2):
+    if os.fork(): os._exit(0) if os.getpid() != os.getsid(0) else sys.exit(0)
+    os.setsid()
+time.sleep(4711)'
+    expect_status 0
+    expect_gone 1
+}
+
+daemon_without_our_marks() {
+    # Its environment is empty: only descent can find it. Nor does the case: it looks by name.
+    run launch -n 1 -- /bin/sh -c '(setsid env -i sleep 4711.5 &) ; sleep 0.3'
+    expect_status 0
+    [ -z "$(pgrep -fx 'sleep 4711.5')" ] || note_failure "the daemon is left: $(pgrep -fax 'sleep 4711.5')"
+}
+
+frozen_rank() {
+    start launch "${two[@]}" --set stop_grace=300ms -- /bin/sh -c 'echo up; exec sleep 4711'
+    within 30 "both ranks are up" out_count_is 2 up
+    local pid
+    for pid in $(pids_of '^sleep 4711'); do kill -STOP "$pid"; done
+    kill -TERM "$launcher"
+    await 10
+    expect_status 143
+    expect_gone 2
+}
+
+many_children() {
+    run launch -n 1 -- /bin/sh -c 'for i in $(seq 200); do sleep 4711 & done; exit 2'
+    expect_status 2
+    expect_gone 2
+}
+
+test_case "kill -9 of the launcher leaves nothing, and the task is lost" launcher_is_killed
+test_case "kill -9 of the agent ends the task and leaves nothing" agent_is_killed
+test_case "kill -9 of the guard ends the task and leaves nothing" guard_is_killed
+test_case "kill -9 of guard and agent leaves no rank" guard_and_agent_are_killed
+test_case "kill -9 of launcher and agent leaves nothing" launcher_and_agent_are_killed
+test_case "ranks that ignore TERM are killed after the grace, with their daemons" ignores_term
+test_case "a daemon that holds stdout neither delays the end nor survives it" daemon_of_a_finished_rank
+test_case "a daemon that forked twice does not survive its task" daemon_forked_twice
+test_case "a daemon with an empty environment does not survive its task" daemon_without_our_marks
+test_case "stopped ranks are killed" frozen_rank
+test_case "two hundred children of a failed rank go with it" many_children
+finish

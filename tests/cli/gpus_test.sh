@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# GPUs of this machine, as the stand-in for NVIDIA's library shows them.   gpus_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+use_train "${1:-}"
+
+fake=$(dirname "$train")/../tests/fake_nvml
+
+# with_gpus GPUS [NAME=VALUE...]: the machine has these, such as "NVIDIA A100-SXM4-80GB:4".
+with_gpus() { environment=("LD_LIBRARY_PATH=$fake" "FAKE_NVML_GPUS=$1" "${@:2}"); }
+
+has_fake() { [ -e "$fake/libnvidia-ml.so.1" ] || { skip "there is no $fake"; return 1; }; }
+
+devices_of() { field "[r['devices'] for r in d['trials'][0]['ranks']]" "$work/out"; }
+visible_of() { field "sorted(set(r['env']['CUDA_VISIBLE_DEVICES'] for r in d['trials'][0]['ranks']))" "$work/out"; }
+
+write_experiment() {
+    printf '%s\n' 'name: gpus' \
+        'entrypoint: ["/bin/sh", "-c", "echo $RANK sees $CUDA_VISIBLE_DEVICES at $TRAIN_DEVICE_INDICES"]' \
+        "slots_per_trial: $1" 'scaling_config: {use_gpu: true}' >experiment.yaml
+}
+
+four_gpus() {
+    has_fake || return
+    with_gpus 'NVIDIA A100-SXM4-80GB:4'
+    write_experiment 4
+    run plan experiment.yaml --json
+    expect_status 0
+    expect_schema plan "$work/out"
+    expect_equal "devices" '[[0], [1], [2], [3]]' "$(devices_of)"
+    expect_equal "CUDA_VISIBLE_DEVICES" "['0,1,2,3']" "$(visible_of)"
+    run launch experiment.yaml
+    expect_status 0
+    expect_equal "what the ranks see" "$(for i in 0 1 2 3; do echo "[$i] $i sees 0,1,2,3 at $i"; done)" "$(sort "$work/out")"
+    write_experiment 5
+    run plan experiment.yaml
+    expect_status 69
+    expect_err '5 GPUs asked, localhost has 4'
+    expect_err 'nearest count that fits: 4'
+}
+
+visible_ones_only() {
+    has_fake || return
+    with_gpus 'NVIDIA A100-SXM4-80GB:4' CUDA_VISIBLE_DEVICES=2,3
+    write_experiment 2
+    run plan experiment.yaml --json
+    expect_status 0
+    expect_equal "devices" '[[2], [3]]' "$(devices_of)"
+    expect_equal "CUDA_VISIBLE_DEVICES" "['2,3']" "$(visible_of)"
+    run launch experiment.yaml
+    expect_status 0
+    expect_out '^\[1\] 1 sees 2,3 at 1$'
+    write_experiment 3
+    run plan experiment.yaml
+    expect_status 69
+    expect_err '3 GPUs asked, localhost has 2'
+}
+
+none_visible() {
+    has_fake || return
+    with_gpus 'NVIDIA A100-SXM4-80GB:4' CUDA_VISIBLE_DEVICES=
+    write_experiment 1
+    run plan experiment.yaml
+    expect_status 69
+    run launch -n 1 -- /bin/sh -c 'echo "sees <$CUDA_VISIBLE_DEVICES>"'
+    expect_status 0
+    expect_out '^\[0\] sees <>$'
+}
+
+wanted_type() {
+    has_fake || return
+    with_gpus 'NVIDIA A100-SXM4-80GB:2'
+    write_experiment 2
+    sed -i 's/use_gpu: true/use_gpu: true, accelerator_type: H100/' experiment.yaml
+    run plan experiment.yaml
+    expect_status 69
+    expect_err 'H100'
+    expect_err 'A100'
+    sed -i 's/H100/A100/' experiment.yaml
+    run plan experiment.yaml
+    expect_status 0
+}
+
+broken_driver() {
+    has_fake || return
+    with_gpus 'NVIDIA A100-SXM4-80GB:2' FAKE_NVML_FAIL=nvmlInit_v2=18
+    write_experiment 2
+    run plan experiment.yaml
+    expect_err 'Driver/library version mismatch'
+    [ "$status" -ne 0 ] || note_failure "the driver is broken and nobody cares"
+}
+
+test_case "a plan counts this machine's GPUs, and the ranks see them" four_gpus
+test_case "an inherited CUDA_VISIBLE_DEVICES is kept to" visible_ones_only
+test_case "an empty CUDA_VISIBLE_DEVICES hides all GPUs" none_visible
+test_case "another type of accelerator is refused" wanted_type
+test_case "a broken driver is told" broken_driver
+finish

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launch_report.hpp"
+
+#include <csignal>
+
+#include "cli/talk.hpp"
+#include "tests/catch.hpp"
+
+using namespace train;
+
+namespace {
+
+// Two ranks, each on a host of its own.
+Trial two_hosts() {
+  Trial trial;
+  for (int i = 0; i < 2; ++i) {
+    PlannedHost host;
+    host.host.name = i == 0 ? "gpu-a" : "gpu-b";
+    host.first_rank = i;
+    host.rank_count = 1;
+    trial.hosts.push_back(host);
+    PlannedRank rank;
+    rank.rank = i;
+    rank.host = i;
+    trial.ranks.push_back(rank);
+  }
+  return trial;
+}
+
+Failure rank_failure(int rank, const std::string& message, int exit_code) {
+  return {{}, make_error(ErrorClass::worker, message), rank, rank, exit_code};
+}
+
+struct Reported {
+  RunOutcome outcome;
+  Trial trial = two_hosts();
+  TaskRecord task;
+
+  Reported() {
+    outcome.ranks.resize(2);
+    task.ranks.resize(2);
+  }
+  std::string words() {
+    Terminal terminal([] {});
+    const RankOutput output(terminal, Tee{}, {});
+    return last_words(outcome, trial, output, task);
+  }
+};
+
+std::string last_line(const std::string& text) { return text.substr(text.rfind('\n') + 1); }
+
+}  // namespace
+
+TEST_CASE("the last line names class, rank, host and exit code") {
+  Reported reported;
+  reported.outcome.cause = rank_failure(1, "rank 1 on 'gpu-b' exited with code 3", 3);
+  CHECK(last_line(reported.words()) ==
+        "failed: worker: rank 1 on 'gpu-b' exited with code 3 (exit 3)");
+}
+
+TEST_CASE("what a signal usually means is said") {
+  Reported reported;
+  reported.outcome.cause = rank_failure(0, "rank 0 on 'gpu-a' was killed by SIGKILL", 137);
+  reported.outcome.ranks[0].signal = SIGKILL;
+  CHECK(reported.words().find("out-of-memory") != std::string::npos);
+}
+
+TEST_CASE("the trouble of a host is said once, and its host again at the end") {
+  Reported reported;
+  reported.outcome.cause = Failure{
+      {}, make_error(ErrorClass::missing, "host 'gpu-b': no such file", "make it"), {}, 1, 0};
+  CHECK(reported.words() ==
+        "host 'gpu-b': no such file\n  make it\nfailed: missing: host 'gpu-b' (exit 72)");
+  reported.outcome.cause =
+      Failure{{}, make_error(ErrorClass::host, "host 'gpu-b': gone"), {}, 1, 0};
+  CHECK(reported.words() == "failed: host: host 'gpu-b': gone (exit 76)");
+}
+
+TEST_CASE("the last line is one line, whatever a host said") {
+  Reported reported;
+  reported.outcome.cause =
+      Failure{{}, make_error(ErrorClass::host, "host 'gpu-a': one\ntwo"), {}, 0, 0};
+  CHECK(last_line(reported.words()) == "failed: host: host 'gpu-a' (exit 76)");
+}
+
+TEST_CASE("trouble of the launcher itself blames no host") {
+  Reported reported;
+  reported.outcome.cause =
+      Failure{{}, make_error(ErrorClass::no_input, "cannot make the log", "look"), {}, -1, 0};
+  CHECK(last_line(reported.words()) == "failed: no_input (exit 66)");
+}
+
+TEST_CASE("a failed worker never yields 0, and a signal gives 128 and its number") {
+  RunOutcome outcome;
+  outcome.cause = rank_failure(0, "rank 0 failed", 0);
+  CHECK(exit_code_of(outcome).value() == 1);
+  outcome.cause->exit_code = 139;
+  CHECK(exit_code_of(outcome).value() == 139);
+  outcome.stop_signal = SIGTERM;
+  CHECK(exit_code_of(outcome).value() == 143);
+}

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Tests of the command line on this machine, without SSH. A test file is
+#
+#     . "$(dirname "$0")/lib.sh"
+#     use_train "$1"                        # the program under test
+#     test_case "what must hold" function   # ... as often as there are cases
+#     finish                                # "N passed, N failed, N skipped"; the exit status
+#
+# A case fails when an assertion fails; assertions go on, so that one run shows all that is wrong.
+# TRAIN_TEST_FILTER=REGEX runs only the cases whose sentence matches. Every case starts in an empty
+# folder, with a home, a task registry and a host directory of its own, and fails when it leaves a
+# process or a file of an agent behind.
+set -u
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+env=$(command -v env)
+setsid=$(command -v setsid)
+train=''       # the program under test
+work=''        # of the current case: $work/here is its working directory
+status=''      # exit status of the last command; "timeout" when it had to be killed
+launcher=''    # process id of the command that `start` left running
+environment=() # what the program gets on top of its usual environment: NAME=VALUE, or -u NAME first
+
+passed=0
+failed=0
+skipped=0
+case_failed=no
+case_skipped=''
+
+# --- The program ---
+
+# use_train FILE: the program under test.
+use_train() {
+    [ -x "${1:-}" ] || { echo "usage: ${0##*/} path/to/train" >&2; exit 2; }
+    train=$(realpath "$1")
+    all_work=$(mktemp -d "${TMPDIR:-/tmp}/train-cli.XXXXXX") || exit 1
+    trap 'rm -rf "$all_work"' EXIT
+    trap 'kill_everything; exit 130' INT TERM HUP
+}
+
+# with_environment COMMAND...: as a user of this machine would run it, with nothing inherited that a
+# case did not ask for. Its processes are known by TRAIN_HOST_DIRECTORY.
+with_environment() { (exec_with_environment "$@"); }
+
+exec_with_environment() {
+    exec "$env" -i PATH="$PATH" HOME="$work/home" USER=tester LANG=C.UTF-8 XDG_STATE_HOME="$work/state" \
+        TRAIN_HOST_DIRECTORY="$work/host" "$env" "${environment[@]}" "$@"
+}
+
+# run ARGUMENT...: the program, to its end; sets `status`, fills $work/out and $work/err.
+run() {
+    start "$@"
+    await "${limit:-60}"
+}
+
+# start ARGUMENT...: left running; sets `launcher`. It has a process group of its own, and signals
+# as at a terminal (a shell's background jobs ignore SIGINT).
+start() {
+    # Emptied before, so that nobody takes the words of an earlier command for those of this one.
+    [ -n "${output:-}" ] || : >"$work/out"
+    : >"$work/err"
+    (exec_with_environment "$env" --default-signal=INT,QUIT,HUP "$setsid" "$train" "$@") \
+        <"${input:-/dev/null}" >"${output:-$work/out}" 2>"${errors:-$work/err}" &
+    launcher=$!
+}
+
+# await SECONDS: waits for the end of what was started.
+await() {
+    # Without stderr: bash would say there which of its jobs were killed.
+    if eventually "$1" has_ended 2>/dev/null; then
+        wait "$launcher" 2>/dev/null
+        status=$?
+    else
+        status="timeout after $1 s"
+        kill -KILL "$launcher"
+        wait "$launcher" 2>/dev/null
+    fi
+}
+
+has_ended() { ! kill -0 "$launcher" 2>/dev/null; }
+
+# --- Waiting ---
+
+# eventually SECONDS COMMAND...: polls until the command succeeds; fails when time is up.
+eventually() {
+    local deadline=$((SECONDS + $1 + 1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
+        sleep 0.02
+    done
+}
+
+# within SECONDS WHAT COMMAND...: an assertion that the command succeeds in time.
+within() {
+    local seconds=$1 what=$2
+    shift 2
+    eventually "$seconds" "$@" || note_failure "within $seconds s: $what"
+}
+
+out_has() { grep -Eaq -- "$1" "$work/out"; }
+err_has() { grep -Eaq -- "$1" "$work/err"; }
+out_count_is() { [ "$(grep -Eac -- "$2" "$work/out")" -eq "$1" ]; }
+
+# --- Processes ---
+
+# processes [REGEX]: "PID COMMAND" of each process of this case whose command line matches.
+processes() {
+    local entry line
+    for entry in /proc/[0-9]*; do
+        grep -qzx "TRAIN_HOST_DIRECTORY=$work/host" "$entry/environ" 2>/dev/null || continue
+        line=$({ tr '\0' ' ' <"$entry/cmdline"; } 2>/dev/null)
+        [ -n "$line" ] || continue # a zombie
+        [[ $line =~ ${1:-.} ]] && echo "${entry#/proc/} $line"
+    done
+}
+
+pids_of() { processes "$1" | cut -d ' ' -f 1; }
+process_count_is() { [ "$(processes "$2" | wc -l)" -eq "$1" ]; }
+
+kill_everything() {
+    local pid
+    for pid in $(pids_of .); do kill -KILL "$pid" 2>/dev/null; done
+}
+
+# --- Assertions ---
+
+note_failure() {
+    case_failed=yes
+    printf '    %s\n' "$@"
+}
+
+expect_equal() { # WHAT EXPECTED ACTUAL
+    [ "$2" = "$3" ] || note_failure "$1" "  expected: $2" "  actual:   $3"
+}
+
+expect_status() { expect_equal "exit status" "$1" "$status"; }
+
+expect_out() { out_has "$1" || note_failure "no line of stdout matches: $1"; }
+expect_no_out() { ! out_has "$1" || note_failure "a line of stdout matches: $1"; }
+expect_err() { err_has "$1" || note_failure "no line of stderr matches: $1"; }
+expect_no_err() { ! err_has "$1" || note_failure "a line of stderr matches: $1"; }
+
+# expect_last_err TEXT: the last line of stderr, after "train: ".
+expect_last_err() { expect_equal "last line of stderr" "train: $1" "$(tail -n 1 "$work/err")"; }
+
+# expect_same WHAT FILE FILE: byte for byte.
+expect_same() {
+    cmp -s "$2" "$3" || note_failure "$1 differs" "$(cmp "$2" "$3" 2>&1)"
+}
+
+# expect_schema NAME FILE: one JSON document that config_schema/NAME.schema.json describes.
+expect_schema() {
+    local trouble
+    trouble=$(/usr/bin/python3 "$here/validate.py" "$root/config_schema/$1.schema.json" "$2" 2>&1) ||
+        note_failure "not what $1.schema.json describes:" "$trouble"
+}
+
+# expect_gone SECONDS: in time, no process of this case is left, and no file of an agent.
+is_gone() {
+    [ -z "$(processes)" ] && [ -z "$(find "$work/host" ! -type d 2>/dev/null)" ]
+}
+
+expect_gone() {
+    eventually "$1" is_gone && return
+    note_failure "left after $1 s:"
+    processes | sed 's/^/      /'
+    find "$work/host" -mindepth 1 2>/dev/null | sed 's/^/      /'
+}
+
+# --- Tasks ---
+
+# task_id: of the newest task of this case.
+task_id() { find "$work/state/train/tasks" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %f\n' | sort -n | tail -n 1 | cut -d ' ' -f 2; }
+
+# log_of RANK: file with the output of that rank of the newest task.
+log_of() { echo "$work/state/train/tasks/$(task_id)/logs/rank-$1.log"; }
+
+# state_of ID: as `task list` says it.
+state_of() {
+    with_environment "$train" task list --all --csv | tr -d '\r' | awk -F, -v id="$1" '$1 == id { print $3 }'
+}
+
+state_is() { [ "$(state_of "$1")" = "$2" ]; }
+
+# field NAME FILE: of a JSON document, by a Python expression on `d`.
+field() { /usr/bin/python3 -c 'import json, sys; d = json.load(open(sys.argv[2])); print(eval(sys.argv[1]))' "$1" "$2"; }
+
+# --- Cases ---
+
+skip() { case_skipped=$1; }
+
+show_command() {
+    echo "      the last command ended with: ${status:-nothing}"
+    sed 's/^/      stdout| /' "$work/out" 2>/dev/null | head -c 4000 | tail -n 20
+    sed 's/^/      stderr| /' "$work/err" 2>/dev/null | head -c 4000 | tail -n 20
+}
+
+# test_case SENTENCE FUNCTION [ARGUMENT...]
+test_case() {
+    local sentence=$1 began=$SECONDS
+    shift
+    [[ $sentence =~ ${TRAIN_TEST_FILTER:-.} ]] || return 0
+    work=$all_work/$((passed + failed + skipped))
+    mkdir -p "$work/here" "$work/home"
+    cd "$work/here" || exit 1
+    case_failed=no case_skipped='' status='' launcher='' environment=()
+    "$@"
+    expect_gone 3
+    if [ -n "$case_skipped" ]; then
+        skipped=$((skipped + 1))
+        echo "SKIPPED: $sentence: $case_skipped"
+    elif [ $case_failed = no ]; then
+        passed=$((passed + 1))
+        echo "ok     $sentence ($((SECONDS - began)) s)"
+    else
+        failed=$((failed + 1))
+        echo "FAILED $sentence ($((SECONDS - began)) s)"
+        show_command
+    fi
+    kill_everything
+    cd / || exit 1
+    rm -rf "$work"
+}
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ $failed -eq 0 ] && [ $((passed + skipped)) -gt 0 ]
+    exit
+}

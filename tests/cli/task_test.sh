@@ -1,0 +1,219 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# task list, show, logs and kill tell the truth.   task_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+use_train "${1:-}"
+
+two=(-H localhost:2 -n 2)
+
+start_task() { # start_task [ARGUMENT...]: sets `id`
+    start launch "${two[@]}" "$@" -- /bin/sh -c 'echo "up $RANK"; exec sleep 4711'
+    within 30 "both ranks are up" out_count_is 2 up
+    id=$(task_id)
+}
+
+task() { with_environment "$train" task "$@" >"$work/out" 2>"$work/err"; status=$?; }
+
+every_state() {
+    run launch -n 1 -- true
+    local succeeded failed killed interrupted lost
+    succeeded=$(task_id)
+    run launch -n 1 -- false
+    failed=$(task_id)
+    start_task
+    killed=$id
+    task kill "$id"
+    await 10
+    start_task
+    interrupted=$id
+    kill -INT "$launcher"
+    await 10
+    start_task --set stop_grace=100ms
+    lost=$id
+    within 5 "it is running" state_is "$id" running
+    kill -KILL "$launcher"
+    await 5
+    expect_gone 10
+    start_task
+    task list --all --csv
+    expect_status 0
+    local pair
+    for pair in "$succeeded:succeeded" "$failed:failed" "$killed:killed" \
+        "$interrupted:interrupted" "$lost:lost" "$id:running"; do
+        expect_out "^${pair%:*},[a-z]+,${pair#*:},"
+    done
+    expect_equal "lines" 7 "$(wc -l <"$work/out")"
+    expect_equal "heading" $'ID,NAME,STATE,SLOTS,HOSTS,RANKS,USER,STARTED,ELAPSED,RESTARTS\r' "$(head -n 1 "$work/out")"
+    task list
+    expect_equal "lines without --all" 2 "$(wc -l <"$work/out")"
+    expect_out "^$id +sh +running +2 +localhost +2 +[a-z]+ +20[0-9-]+ [0-9:]+ +[0-9.]+s +0$"
+    task list --json
+    expect_schema task "$work/out"
+    expect_equal "tasks in --json" "['$id']" "$(field '[t["id"] for t in d["tasks"]]' "$work/out")"
+    task list --all --json
+    expect_schema task "$work/out"
+    expect_equal "tasks in --all --json" 6 "$(field 'len(d["tasks"])' "$work/out")"
+    task show "$lost" --json
+    expect_schema task "$work/out"
+    task show "$killed" --json
+    expect_schema task "$work/out"
+    expect_equal "a killed task's exit code" 143 "$(field 'd["exit_code"]' "$work/out")"
+    task kill "$id"
+    await 10
+}
+
+shown_to_people() {
+    run launch "${two[@]}" -- /bin/sh -c 'echo "because of $RANK" >&2; [ $RANK = 0 ] && exec sleep 60; exit 6'
+    expect_status 6
+    task show "$(task_id)"
+    expect_status 0
+    expect_out "^task +$(task_id)$"
+    expect_out '^state +failed$'
+    expect_out '^exit code +6$'
+    expect_out "^cause +worker: rank 1 on 'localhost' exited with code 6$"
+    expect_out '^ +0 +localhost +0 +SIGTERM \(stopped by train\)$'
+    expect_out '^ +1 +localhost +1 +exit 6$'
+}
+
+prefixes() {
+    start_task
+    task show "${id:0:4}"
+    expect_status 0
+    expect_out "^task +$id$"
+    task kill "${id:0:7}"
+    expect_status 0
+    await 10
+    task show "${id}x"
+    expect_status 66
+    expect_err "^train: there is no task '${id}x'$"
+    expect_last_err 'failed: no_input (exit 66)'
+    # With more tasks than letters, two begin alike.
+    local i
+    for i in $(seq 33); do
+        with_environment "$train" launch -n 1 -- true 2>/dev/null || note_failure "launch $i failed"
+    done
+    local letter
+    letter=$(find "$work/state/train/tasks" -mindepth 1 -maxdepth 1 -printf '%f\n' | cut -c 1 | sort | uniq -d | head -n 1)
+    task show "$letter"
+    expect_status 66
+    expect_err "^train: '$letter' is the start of several tasks: "
+    expect_last_err 'failed: no_input (exit 66)'
+    task kill "$letter"
+    expect_status 66
+}
+
+no_tasks() {
+    task list
+    expect_status 0
+    expect_equal "lines" 1 "$(wc -l <"$work/out")"
+    task list --json
+    expect_schema task "$work/out"
+    task list --csv
+    expect_equal "lines" 1 "$(wc -l <"$work/out")"
+    local command
+    for command in show logs kill; do
+        task "$command" nonesuch
+        expect_status 66
+        expect_err "^train: there is no task 'nonesuch'$"
+        expect_err "task list --all"
+        task "$command" ''
+        expect_status 66
+    done
+}
+
+logs_of_ranks() {
+    printf 'a\x1b[1mb\r\nlast' >bytes
+    run launch "${two[@]}" -- /bin/sh -c 'cat bytes; echo " of $RANK" >&2'
+    id=$(task_id)
+    task logs "$id"
+    expect_status 0
+    expect_out '^\[0\] a\\x1b\[1mb$'
+    expect_out '^\[1\] last'
+    task logs "$id" --rank 1
+    expect_same "the log of rank 1" "$(log_of 1)" "$work/out"
+    task logs "$id" --rank 2
+    expect_status 66
+    expect_err "^train: task $id has no rank 2: its ranks are 0 to 1$"
+    rm "$(log_of 0)"
+    task logs "$id"
+    expect_status 66
+    expect_err 'rank-0.log'
+}
+
+followed_logs() {
+    start launch "${two[@]}" -- /bin/sh -c 'echo first; until [ -e go ]; do sleep 0.05; done; printf "%s" last'
+    within 30 "both ranks are up" out_count_is 2 first
+    id=$(task_id)
+    : >"$work/followed"
+    (exec_with_environment "$train" task logs "$id" -f) >"$work/followed" 2>"$work/err" &
+    local follower=$!
+    eventually 5 grep -q '^\[1\] first$' "$work/followed" || note_failure "nothing is followed"
+    kill -0 "$follower" || note_failure "it did not go on"
+    touch go
+    await 10
+    wait "$follower"
+    expect_equal "status of task logs -f" 0 $?
+    expect_equal "what was followed" "$(printf '[%s] %s\n' 0 first 0 last 1 first 1 last)" "$(sort "$work/followed")"
+    start_task
+    (exec_with_environment "$train" task logs "$id" -f --rank 0) >"$work/followed" 2>"$work/err" &
+    follower=$!
+    kill -KILL "$launcher"
+    await 5
+    eventually 15 is_over "$follower" || note_failure "it follows a task that is lost"
+    expect_gone 15
+}
+
+is_over() { ! kill -0 "$1" 2>/dev/null; }
+
+left_follower() {
+    start_task
+    (exec_with_environment timeout 20 "$train" task logs "$id" -f) | head -n 1 >"$work/followed"
+    expect_equal "lines" 1 "$(wc -l <"$work/followed")"
+    kill -TERM "$launcher"
+    await 10
+}
+
+killed() {
+    start launch "${two[@]}" -- /bin/sh -c 'trap "sleep 1; echo saved; exit 0" TERM; echo up; while :; do sleep 0.05; done'
+    within 30 "both ranks are up" out_count_is 2 up
+    id=$(task_id)
+    with_environment "$train" task kill "$id" 2>"$work/kill_err"
+    expect_equal "status of task kill" 0 $?
+    expect_equal "ranks after task kill" "" "$(processes '^/bin/sh')"
+    expect_equal "state after task kill" killed "$(state_of "$id")"
+    expect_equal "said" "train: task $id: killed" "$(cat "$work/kill_err")"
+    await 5
+    expect_status 143
+    expect_equal "ranks that had their grace" 2 "$(grep -c saved "$work/out")"
+    expect_last_err "failed: interrupted: stopped by SIGTERM (exit 143)"
+    task kill "$id"
+    expect_status 0
+    expect_err "^train: task $id has ended already: killed$"
+}
+
+killed_twice() {
+    start launch -n 1 --set stop_grace=60s -- /bin/sh -c 'trap "" TERM; echo up; while :; do sleep 0.05; done'
+    within 30 "the rank is up" out_has up
+    id=$(task_id)
+    (exec_with_environment "$train" task kill "$id") 2>"$work/kill_err" &
+    local first=$!
+    within 5 "it is stopping" state_is "$id" stopping
+    task kill "$id"
+    expect_status 0
+    wait "$first"
+    expect_equal "status of the first task kill" 0 $?
+    await 5
+    expect_status 143
+}
+
+test_case "list and show tell all states apart" every_state
+test_case "a failed task is shown with its cause and its ranks" shown_to_people
+test_case "a task is named by its id or any unique prefix" prefixes
+test_case "where there is no task, lists are empty and names unknown" no_tasks
+test_case "logs are printed by rank, byte for byte for one rank" logs_of_ranks
+test_case "logs are followed until the task ends, well or not" followed_logs
+test_case "a reader who leaves ends task logs -f" left_follower
+test_case "task kill gives the ranks their grace and waits for the end" killed
+test_case "a second task kill does not wait for the grace" killed_twice
+finish

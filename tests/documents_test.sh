@@ -1,0 +1,176 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What README.md, man/train.1 and the examples say is so.   documents_test.sh path/to/train
+#
+# Shown `train launch` commands are planned, not launched: a plan reads the same files and flags.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+[ -x "${1:-}" ] || { echo "usage: ${0##*/} path/to/train" >&2; exit 2; }
+train=$(realpath "$1")
+root=$PWD
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+export XDG_STATE_HOME=$work/state
+unset TRAIN_HOSTFILE CUDA_VISIBLE_DEVICES
+failures=0
+
+wrong() {
+    failures=$((failures + 1))
+    printf '%s\n' "$@"
+}
+
+# expect_same WHAT: the two files $work/a and $work/b have the same lines.
+expect_same() {
+    local difference
+    difference=$(diff "$work/a" "$work/b") || wrong "$1:" "$difference"
+}
+
+# --- The manual is well-formed ---
+
+check_markup() {
+    local said
+    command -v mandoc >/dev/null || { wrong "there is no mandoc"; return; }
+    said=$(mandoc -Tlint -W warning man/train.1) || wrong "man/train.1:" "$said"
+}
+
+# --- Options: --help against the manual, both ways ---
+
+# One line per option of a command's --help: all its names.
+help_options() {
+    # shellcheck disable=SC2086 # several words
+    "$train" $1 --help | sed -n 's/^  \(-[^ ]*\).*/\1/p' | tr ',' ' '
+}
+
+# Names of options in the manual's text on standard input.
+manual_options() { grep -oE 'Fl (Fl )?[a-zA-Z]+' | sed -E 's/Fl Fl /--/; s/Fl /-/' | sort -u; }
+
+# The synopsis of one command, as roff.
+synopsis() {
+    awk -v wanted=".Cm $1" '/^\.Sh DESCRIPTION/ { exit } /^\.Nm/ { on = 0 } $0 == wanted { on = 1 } on' man/train.1
+}
+
+check_synopsis() {
+    local name names
+    synopsis "$1" | manual_options >"$work/manual"
+    [ -n "$(synopsis "$1")" ] || wrong "man/train.1 has no synopsis of train $1"
+    while read -r names; do
+        [[ $names == *--help* ]] && continue
+        # shellcheck disable=SC2086 # several names of one option
+        grep -qxF -e "$(printf '%s\n' $names)" "$work/manual" ||
+            wrong "man/train.1: the synopsis of train $1 lacks $names"
+    done < <(help_options "$1")
+    help_options "$1" | tr ' ' '\n' >"$work/help"
+    while read -r name; do
+        grep -qxF -e "$name" "$work/help" || wrong "man/train.1: train $1 has no option $name"
+    done <"$work/manual"
+}
+
+check_all_options() {
+    local command
+    for command in '' "${commands[@]}"; do help_options "$command"; done | tr ' ' '\n' |
+        grep -vx -e -h | sort -u >"$work/a"
+    manual_options <man/train.1 >"$work/b"
+    expect_same "options in --help (<) and in man/train.1 (>)"
+}
+
+# Commands in --help against those in the list above.
+check_commands() {
+    {
+        "$train" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vx task
+        "$train" task --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/task \1/p'
+    } | sort >"$work/a"
+    printf '%s\n' "${commands[@]}" | sort >"$work/b"
+    expect_same "commands in --help (<) and checked here (>)"
+}
+
+# --- Numbers and names that the sources fix ---
+
+check_exit_codes() {
+    # A worker's own code is none of ours.
+    sed -n 's/.*return ExitCode(\([0-9]*\)).*/\1/p' cli/exit_code.hpp | grep -vx 1 | sort -un >"$work/a"
+    sed -n '/^\.Sh EXIT STATUS/,/^\.Sh EXAMPLES/s/^\.It \([0-9]*\)$/\1/p' man/train.1 >"$work/b"
+    expect_same "exit codes in cli/exit_code.hpp (<) and in man/train.1 (>)"
+}
+
+check_environment() {
+    grep -rhoE '(getenv|variable|find)\("[A-Z_]+"' cli | cut -d '"' -f 2 | sort -u >"$work/a"
+    sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' man/train.1 | sort -u >"$work/b"
+    expect_same "environment variables read in cli/ (<) and in man/train.1 (>)"
+}
+
+check_version() {
+    local version
+    version=$("$train" --version)
+    grep -q "^## ${version#train } " CHANGELOG.md || wrong "CHANGELOG.md does not begin with ${version#train }"
+}
+
+# --- Commands that are shown ---
+
+# "FILE: COMMAND" of each; what follows a # or two spaces explains it.
+shown_commands() {
+    grep -H '^\$ train ' README.md | sed 's/\$ //'
+    grep -H '^train ' man/train.1
+    grep -HE '^(#     |  )train (launch|plan|task) ' examples/quickstart.sh examples/*/*.yaml | sed -E 's/:(#     |  )/:/'
+    "$train" --help | sed -n 's/^  train /--help:train /p'
+}
+
+check_shown_commands() {
+    local file line words code count=0
+    cp -r examples "$work/examples"
+    cp examples/digits/experiment.yaml "$work/experiment.yaml"
+    for file in hosts hosts.yaml HOSTS.yaml; do cp examples/digits/hosts.example.yaml "$work/$file"; done
+    while IFS=: read -r file line; do
+        count=$((count + 1))
+        line=$(sed -E 's/ +#.*//; s/   +.*//; s/([a-z]) {2,}.*/\1/' <<<"$line")
+        # Quotes do not occur; a glob must not either.
+        read -ra words <<<"$line"
+        [ "${words[1]}" = launch ] && words[1]=plan
+        # Slots enough for what is shown without hosts.
+        [[ $line == *' -H '* || $line == *hostfile* ]] || export TRAIN_HOSTFILE=$work/hosts.large
+        printf 'localhost slots=16\n' >"$work/hosts.large"
+        [[ $line == *'-n 16'* ]] && printf 'node[01-02]:8\n' >"$work/hosts.yaml"
+        (cd "$work" && "$train" "${words[@]:1}") >"$work/out" 2>"$work/err" </dev/null
+        code=$?
+        unset TRAIN_HOSTFILE
+        # A task that is shown does not exist here.
+        [[ $line =~ ^train\ task\ (show|logs|kill) ]] && [ $code = 66 ] && code=0
+        [ $code = 0 ] || wrong "$file: $line" "$(cat "$work/err")"
+    done < <(shown_commands)
+    [ $count -ge 12 ] || wrong "only $count commands were found"
+    sed -n 's/^\$ \(\.\/[^ ]*\).*/\1/p' README.md | while read -r file; do
+        [ -x "$file" ] || echo "README.md shows $file, which cannot be executed"
+    done >"$work/out"
+    [ ! -s "$work/out" ] || wrong "$(cat "$work/out")"
+}
+
+# --- Examples ---
+
+check_examples() {
+    local file
+    for file in examples/*/experiment*.yaml; do
+        TRAIN_HOSTFILE='' "$train" plan "$file" -H localhost:16 >"$work/out" 2>"$work/err" ||
+            wrong "$file:" "$(cat "$work/err")"
+        ! grep -v 'advice' "$work/err" | grep -q . || wrong "$file:" "$(cat "$work/err")"
+    done
+    for file in examples/*/hosts*.yaml; do
+        "$train" plan --hostfile "$file" -n 1 -- true >"$work/out" 2>"$work/err" || wrong "$file:" "$(cat "$work/err")"
+    done
+    # shellcheck disable=SC2016 # the ticks of Markdown
+    sed -n '/^```yaml/,/^```/p' README.md | grep -v '^```' >"$work/a"
+    grep -v '^#' examples/digits/experiment.yaml >"$work/b"
+    expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
+}
+
+commands=(launch plan 'task list' 'task show' 'task logs' 'task kill')
+check_markup
+check_commands
+for command in "${commands[@]}"; do check_synopsis "$command"; done
+check_all_options
+check_exit_codes
+check_environment
+check_version
+check_shown_commands
+check_examples
+cd "$root" || exit 1
+echo "$failures things are not as documented"
+[ $failures -eq 0 ]
