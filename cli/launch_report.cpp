@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
+#include <set>
 
 #include "launcher/rank_set.hpp"
 #include "launcher/run/error_file.hpp"
@@ -70,21 +70,36 @@ std::string describe_cause(const Failure& cause, const RunOutcome& outcome,
   return text;
 }
 
-std::string describe_others(const RunOutcome& outcome) {
-  std::string text;
-  for (const int index : outcome.simultaneous)
-    text += fmt::format("\nat the same moment, as far as the clocks tell: {}",
-                        outcome.others[index].error.diagnostics.front().message);
-  std::size_t later = 0;
-  constexpr std::size_t most_shown = 8;
-  for (std::size_t i = 0; i < outcome.others.size(); ++i) {
-    if (std::find(outcome.simultaneous.begin(), outcome.simultaneous.end(), static_cast<int>(i)) !=
-        outcome.simultaneous.end())
-      continue;
-    if (later++ < most_shown) text += fmt::format("\nalso: {}", render(outcome.others[i].error));
+// Lines that are alike but for the rank they are about: the first few, and the number of the rest.
+class FewLines {
+ public:
+  void add(const std::string& line) {
+    if (count_++ < most_shown) text_ += "\n" + line;
   }
-  if (later > most_shown) text += fmt::format("\n... and {} more", later - most_shown);
-  return text;
+  std::string text() const {
+    return count_ <= most_shown ? text_
+                                : fmt::format("{}\n... and {} more", text_, count_ - most_shown);
+  }
+
+ private:
+  static constexpr std::size_t most_shown = 8;
+  std::size_t count_ = 0;
+  std::string text_;
+};
+
+std::string describe_others(const RunOutcome& outcome) {
+  const std::set<int> simultaneous(outcome.simultaneous.begin(), outcome.simultaneous.end());
+  FewLines at_once;
+  FewLines later;
+  for (int i = 0; i < static_cast<int>(outcome.others.size()); ++i) {
+    const Error& error = outcome.others[i].error;
+    if (simultaneous.contains(i))
+      at_once.add(fmt::format("at the same moment, as far as the clocks tell: {}",
+                              error.diagnostics.front().message));
+    else
+      later.add(fmt::format("also: {}", render(error)));
+  }
+  return at_once.text() + later.text();
 }
 
 std::string describe_stopped(const RunOutcome& outcome) {

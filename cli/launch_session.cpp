@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/launch_session.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -109,7 +110,20 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
     prepare.ranks.push_back(
         {rank, plan_.experiment.entrypoint, working_directory(),
          rank_environment(plan_, rank, request_.user_environment, request_.launcher_environment)});
-  if (const auto& link = hosts_[action.host].link) link->send(frame_of(prepare));
+  const std::string payload = encode_message(prepare);
+  if (payload.size() > max_control_payload) return refuse_prepare(action.host, payload.size());
+  if (const auto& link = hosts_[action.host].link)
+    link->send(encode_frame(FrameKind::control, payload));
+}
+
+// Run is not entered while it waits for its actions to be carried out: this comes as an event.
+void LaunchSession::refuse_prepare(int host, std::size_t size) {
+  const Error why = make_error(
+      ErrorClass::config,
+      fmt::format("the arguments and environments of its {} ranks are {} MiB; a host takes {} MiB",
+                  plan_.trial.hosts[host].rank_count, size >> 20, max_control_payload >> 20),
+      "pass large data in a file");
+  loop_.post([this, host, why] { feed(run_event::HostClosed{host, why}); });
 }
 
 void LaunchSession::perform(const run_action::Send& action) {

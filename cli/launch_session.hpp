@@ -57,6 +57,7 @@ class LaunchSession {
   void perform(const run_action::AllStarted& action);
   void perform(const run_action::Stopping& action);
   void perform(const run_action::Over& action);
+  void refuse_prepare(int host, std::size_t size);
   void acknowledge_soon(int host);
   void send_acknowledgements();
   void arm_timer();

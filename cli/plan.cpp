@@ -44,8 +44,7 @@ ExitCode plan_command(const PlanFlags& flags) {
     if (flags.format == PlanFlags::Format::json) answer(refusal_to_json(plan.error()));
     return report(to_error(plan.error()));
   }
-  answer(show(*plan, *request, flags.format));
-  return ExitCode();
+  return answer(show(*plan, *request, flags.format));
 }
 
 }  // namespace train

@@ -5,20 +5,33 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/exit_code.hpp"
 #include "config_schema/error.hpp"
 
 namespace train {
 
 /// Says something to the user, on stderr, each line as "train: <line>" but for indented ones, which
-/// belong to the line above. Text that came from a host or a file is
-/// shown without bytes that steer a terminal.
+/// belong to the line above. Text that came from a host or a file is shown without bytes that steer
+/// a terminal.
 void talk(std::string_view said);
+
+/// What `talk` writes for this, for those who write it elsewhere.
+std::string talk_text(std::string_view said);
 
 /// Says what is legal but worth a line: each as "train: warning: <text>".
 void talk_warnings(const std::vector<Diagnostic>& of_files,
                    const std::vector<std::string>& of_plan);
 
-/// Writes an answer to stdout, whole. Returns false when nobody takes it (a closed pipe).
-bool answer(std::string_view text);
+/// Writes an answer to stdout, whole; false when nobody reads any more (a closed pipe). Anything
+/// else that goes wrong, such as a full disk, is an error of class `no_input`.
+Result<bool> pass_on(std::string_view text);
+
+/// Writes the one answer of a command and returns the code of the command: success also when nobody
+/// reads it.
+ExitCode answer(std::string_view text);
+
+/// Writes all of it, waiting where the descriptor is non-blocking and full (another program may
+/// have made a shared terminal so). 0 or errno.
+int write_whole(int fd, std::string_view text);
 
 }  // namespace train

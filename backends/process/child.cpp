@@ -33,7 +33,7 @@ struct Shared {
   volatile int error;
 };
 
-TRAIN_UNINSTRUMENTED [[noreturn]] void give_up(Shared* shared, ChildStep step) {
+[[noreturn]] TRAIN_UNINSTRUMENTED void give_up(Shared* shared, ChildStep step) {
   shared->error = errno;
   shared->failed = step;
   ::syscall(SYS_exit_group, 127);
@@ -70,6 +70,9 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
       give_up(shared, ChildStep::descriptors);
   if (::chdir(setup->working_directory) != 0) give_up(shared, ChildStep::chdir);
   close_others({});
+  // Only ever lowered again to what it was: cannot fail.
+  if (setup->open_files != nullptr)
+    ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, setup->open_files, nullptr);
   unblock_signals();
   ::execve(setup->program, setup->argv, setup->environment);
   give_up(shared, ChildStep::exec);
