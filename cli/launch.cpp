@@ -143,10 +143,10 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
   Loop loop;
   const auto transports = HostTransports::make(
       loop, plan.trial, open_files ? std::optional(open_files->rlim_cur) : std::nullopt);
-  LaunchSession* running = nullptr;
+  std::optional<LaunchSession> session;
   Terminal terminal([&] {
     loop.post([&] {
-      if (running != nullptr) running->terminal_has_room();
+      if (session) session->terminal_has_room();
     });
   });
   Recorder recorder(store, task, terminal);
@@ -158,16 +158,16 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
   } else if (!logs) {
     outcome = not_run(plan.trial, logs.error());
   } else {
-    LaunchSession session(loop, **transports, output, terminal, request, plan, task.id,
-                          hooks_of(terminal, task, recorder));
-    running = &session;
-    outcome = session.run();
-    running = nullptr;
+    session.emplace(loop, **transports, output, terminal, request, plan, task.id,
+                    hooks_of(terminal, task, recorder));
+    outcome = session->run();
   }
-  // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S).
+  // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). Only
+  // then does the session go, and one more Ctrl-C ends this process.
   task.ended = now_on_the_wall();
   record_outcome(task, outcome, plan.trial);
   recorder.write();
+  session.reset();
   terminal.flush();
   if (outcome.succeeded) return {};
   return {exit_code_of(outcome), last_words(outcome, plan.trial, output, task)};

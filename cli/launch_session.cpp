@@ -9,6 +9,16 @@
 
 namespace train {
 
+namespace {
+
+// nohup(1) says so: the terminal may go, the run goes on.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
 LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& output,
                              Terminal& terminal, const Request& request, const Plan& plan,
                              std::string task_id, Hooks hooks)
@@ -26,8 +36,9 @@ LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& outpu
 LaunchSession::~LaunchSession() = default;
 
 const RunOutcome& LaunchSession::run() {
-  signals_ = loop_.on_signals({SIGINT, SIGTERM, SIGHUP},
-                              [this](int number) { feed(run_event::StopRequested{number}); });
+  const auto stop = [this](int number) { feed(run_event::StopRequested{number}); };
+  signals_ = loop_.on_signals({SIGINT, SIGTERM}, stop);
+  if (!is_ignored(SIGHUP)) hangup_ = loop_.on_signals({SIGHUP}, stop);
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open_host(host);
   if (!run_.over()) loop_.run();
   output_.end();

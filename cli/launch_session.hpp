@@ -76,6 +76,7 @@ class LaunchSession {
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
   std::unique_ptr<Subscription> timer_;
   std::unique_ptr<Subscription> signals_;
+  std::unique_ptr<Subscription> hangup_;
   bool acknowledgements_posted_ = false;
 };
 

@@ -40,7 +40,7 @@ class LogReader {
       if (count < 0) return unreadable();
       if (count == 0) return true;
       offset_ += count;
-      const auto shown = show({buffer, static_cast<std::size_t>(count)});
+      auto shown = show({buffer, static_cast<std::size_t>(count)});
       if (!shown || !*shown) return shown;
     }
   }

@@ -14,8 +14,9 @@
 
 // glibc's own name for clone. ThreadSanitizer intercepts `clone` as if it were a fork, which is
 // wrong for a child that shares the memory.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int __clone(int (*function)(void*), void* stack, int flags, void* argument,
-                       ...) noexcept;  // NOLINT(bugprone-reserved-identifier)
+                       ...) noexcept;
 
 // The child runs in the parent's memory on a stack that no sanitizer knows.
 #define TRAIN_UNINSTRUMENTED __attribute__((no_sanitize("address", "thread", "undefined")))

@@ -20,12 +20,12 @@ skip() {
 
 # fmt and Asio in the form that leaves their bodies to a library: those are parsed, not checked.
 options=(--quiet -p "$build" --extra-arg=-UFMT_HEADER_ONLY --extra-arg=-DASIO_SEPARATE_COMPILATION)
-checks=(--checks=-clang-analyzer-*)
+analyzer=no
 folders=(cli backends launcher config_schema)
 sources=()
 for argument in "$@"; do
     case $argument in
-        --deep) checks=() ;;
+        --deep) analyzer=yes ;;
         --tests) folders+=(tests) ;;
         -*) sed -n 's/^#: \{0,1\}//p' "$0" >&2; exit 64 ;;
         *.cpp) sources+=("$argument") ;;
@@ -36,6 +36,7 @@ done
 tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || skip "there is no clang-tidy"
 version=$("$tidy" --version | grep -o 'version [0-9]*')
 [ "$version" = "version 14" ] || skip "clang-tidy 14 is needed, $tidy is $version"
+[ $analyzer = yes ] || options+=("--checks=-clang-analyzer-*")
 # clang cannot read the precompiled headers of another compiler.
 cmake -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
     -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >"$build.log" 2>&1 || {
@@ -47,18 +48,18 @@ cmake -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_DISABLE_PRECOMPILE_H
 # check SOURCE: prints its findings, and its name behind "FAILED" when there are some.
 check() {
     local output
-    output=$("${command[@]}" "$1" 2>/dev/null) && return
+    output=$("$tidy" "${options[@]}" "$1" 2>/dev/null) && return
     printf '%s\nFAILED %s\n' "$output" "$1"
 }
-export -f check
+
 findings=$(mktemp)
 trap 'rm -f "$findings"' EXIT
-# Arrays do not pass to other shells: written out for the function to read.
-command=("$tidy" "${options[@]}" "${checks[@]}")
-declaration=$(declare -p command)
-printf '%s\0' "${sources[@]}" |
-    xargs -0 -n 1 -P "$(nproc)" bash -c "$declaration"'; check "$1"' tidy | tee "$findings"
-
+for source in "${sources[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+    check "$source" &
+done >>"$findings"
+wait
+cat "$findings"
 failed=$(grep -c '^FAILED ' "$findings")
 echo "$((${#sources[@]} - failed)) passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]
