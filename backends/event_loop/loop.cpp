@@ -108,6 +108,7 @@ struct SignalState {
     ended = true;
     std::error_code ignored;
     signals.clear(ignored);
+    signals.cancel(ignored);
   }
 
   asio::signal_set signals;
