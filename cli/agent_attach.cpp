@@ -5,6 +5,7 @@
 
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
+#include "backends/process/open_files.hpp"
 #include "cli/commands.hpp"
 
 namespace train {
@@ -20,12 +21,13 @@ ExitCode tell_launcher(const Error& error) {
 
 }  // namespace
 
-ExitCode agent_attach_command(const std::string& key) {
+ExitCode agent_attach_command(const AgentAttachFlags& flags) {
+  if (flags.open_files) set_open_files_limit(*flags.open_files);
   const char* base = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
   const auto directory = HostDirectory::open(base != nullptr ? base : "");
   if (!directory) return tell_launcher(directory.error());
-  const auto ended = attach(*directory, key, [&](int listening_socket) {
-    return run_agent_process(listening_socket, *directory, key);
+  const auto ended = attach(*directory, flags.key, [&](int listening_socket) {
+    return run_agent_process(listening_socket, *directory, flags.key);
   });
   if (!ended) return tell_launcher(ended.error());
   // Nothing of this process is worth a slow ending: the agent runs on by itself.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/exit_code.hpp"
@@ -53,7 +55,12 @@ struct TaskKillFlags {
 };
 ExitCode task_kill_command(const TaskKillFlags& flags);
 
+struct AgentAttachFlags {
+  std::string key;
+  /// The ranks' soft limit of descriptors, where it is not what this process was started with.
+  std::optional<std::uint64_t> open_files;
+};
 /// The host side: `train agent attach KEY`, started by the launcher, never by a user.
-ExitCode agent_attach_command(const std::string& key);
+ExitCode agent_attach_command(const AgentAttachFlags& flags);
 
 }  // namespace train

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/process/open_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/launch_report.hpp"
 #include "cli/launch_session.hpp"
@@ -28,15 +28,6 @@ std::string new_task_id() {
   std::uint64_t bits = 0;
   while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) continue;  // interrupted by a signal
   return make_task_id(bits);
-}
-
-// One connection per host and one log file per rank: the soft limit of 1024 is for programs that
-// use select().
-void allow_many_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);  // without it, the first limit that is hit says so
 }
 
 // A pipe that its reader closed must not end a run, and a stopped launcher (Ctrl-Z) would starve
@@ -96,7 +87,8 @@ std::vector<std::string> log_paths(const TaskRecord& task) {
 // does not stop the run.
 class Recorder {
  public:
-  Recorder(TaskStore& store, TaskRecord& task) : store_(store), task_(task) {}
+  Recorder(TaskStore& store, TaskRecord& task, Terminal& terminal)
+      : store_(store), task_(task), terminal_(terminal) {}
 
   void change(TaskState state) {
     if (!is_legal_change(task_.state, state)) return;
@@ -107,12 +99,16 @@ class Recorder {
     const auto written = store_.update(task_);
     if (written || said_) return;
     said_ = true;
-    talk(fmt::format("the record of this task cannot be written: {}", render(written.error())));
+    // Through the terminal's queue: the middle of a rank's line is no place for it.
+    terminal_.write(Terminal::Stream::err,
+                    talk_text(fmt::format("the record of this task cannot be written: {}",
+                                          render(written.error()))));
   }
 
  private:
   TaskStore& store_;
   TaskRecord& task_;
+  Terminal& terminal_;
   bool said_ = false;
 };
 
@@ -123,7 +119,7 @@ LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, Recorder& re
     recorder.change(TaskState::running);
   };
   hooks.on_stopping = [&](const std::string& why) {
-    terminal.write(Terminal::Stream::err, fmt::format("train: {}\n", for_terminal(why)));
+    terminal.write(Terminal::Stream::err, talk_text(why));
     recorder.change(TaskState::stopping);
   };
   return hooks;
@@ -143,15 +139,18 @@ struct Ended {
 };
 
 Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flags, TaskRecord& task,
-               Recorder& recorder) {
+               TaskStore& store) {
+  const auto open_files = raise_open_files_limit();
   Loop loop;
-  const auto transports = HostTransports::make(loop, plan.trial);
-  LaunchSession* running = nullptr;
+  const auto transports = HostTransports::make(
+      loop, plan.trial, open_files ? std::optional(open_files->rlim_cur) : std::nullopt);
+  std::optional<LaunchSession> session;
   Terminal terminal([&] {
     loop.post([&] {
-      if (running != nullptr) running->terminal_has_room();
+      if (session) session->terminal_has_room();
     });
   });
+  Recorder recorder(store, task, terminal);
   RankOutput output(terminal, flags.tee, log_paths(task));
   RunOutcome outcome;
   const auto logs = output.create_logs();
@@ -160,16 +159,17 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
   } else if (!logs) {
     outcome = not_run(plan.trial, logs.error());
   } else {
-    LaunchSession session(loop, **transports, output, terminal, request, plan, task.id,
-                          hooks_of(terminal, task, recorder));
-    running = &session;
-    outcome = session.run();
-    running = nullptr;
+    session.emplace(loop, **transports, output, terminal, request, plan, task.id,
+                    hooks_of(terminal, task, recorder));
+    outcome = session->run();
   }
-  terminal.flush();
+  // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). Only
+  // then does the session go, and one more Ctrl-C ends this process.
   task.ended = now_on_the_wall();
   record_outcome(task, outcome, plan.trial);
   recorder.write();
+  session.reset();
+  terminal.flush();
   return {exit_code_of(outcome), last_words(outcome, plan.trial, output, task)};
 }
 
@@ -197,14 +197,12 @@ ExitCode launch_command(const LaunchFlags& flags) {
   TaskRecord task = new_task(*request, *plan, **store);
   if (const auto created = (*store)->create(task); !created) return report(created.error());
 
-  allow_many_descriptors();
   ignore_signals();
   talk(fmt::format("task {}: {} of '{}' on {}; output in {}", task.id,
                    task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
                    task.name, fold_names(host_names(plan->trial)), task.log_directory));
-  Recorder recorder(**store, task);
-  const Ended ended = run_task(*request, *plan, flags, task, recorder);
-  const ExitCode answered = flags.json ? code_of(answer(task_to_json(task))) : ExitCode();
+  const Ended ended = run_task(*request, *plan, flags, task, **store);
+  const ExitCode answered = flags.json ? answer(task_to_json(task)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code.value() != 0 ? ended.code : answered;
 }

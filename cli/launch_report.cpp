@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
 #include <set>
 
@@ -103,23 +102,38 @@ std::string hosts_of_cause(const RunOutcome& outcome, const Trial& trial) {
   return "hosts " + fold_names(names);
 }
 
+// Lines that are alike but for the rank they are about: the first few, and the number of the rest.
+class FewLines {
+ public:
+  void add(const std::string& line) {
+    if (count_++ < most_shown) text_ += "\n" + line;
+  }
+  std::string text() const {
+    return count_ <= most_shown ? text_
+                                : fmt::format("{}\n... and {} more", text_, count_ - most_shown);
+  }
+
+ private:
+  static constexpr std::size_t most_shown = 8;
+  std::size_t count_ = 0;
+  std::string text_;
+};
+
 std::string describe_others(const RunOutcome& outcome, const Trial& trial) {
   const std::set<std::size_t> said_with_cause = same_as_cause(outcome, trial);
-  std::string text;
-  for (const int index : outcome.simultaneous)
-    if (!said_with_cause.contains(index))
-      text += fmt::format("\nat the same moment, as far as the clocks tell: {}",
-                          outcome.others[index].error.diagnostics.front().message);
-  std::size_t later = 0;
-  constexpr std::size_t most_shown = 8;
-  for (std::size_t i = 0; i < outcome.others.size(); ++i) {
-    const bool is_simultaneous = std::find(outcome.simultaneous.begin(), outcome.simultaneous.end(),
-                                           static_cast<int>(i)) != outcome.simultaneous.end();
-    if (is_simultaneous || said_with_cause.contains(i)) continue;
-    if (later++ < most_shown) text += fmt::format("\nalso: {}", render(outcome.others[i].error));
+  const std::set<int> simultaneous(outcome.simultaneous.begin(), outcome.simultaneous.end());
+  FewLines at_once;
+  FewLines later;
+  for (int i = 0; i < static_cast<int>(outcome.others.size()); ++i) {
+    if (said_with_cause.contains(static_cast<std::size_t>(i))) continue;
+    const Error& error = outcome.others[i].error;
+    if (simultaneous.contains(i))
+      at_once.add(fmt::format("at the same moment, as far as the clocks tell: {}",
+                              error.diagnostics.front().message));
+    else
+      later.add(fmt::format("also: {}", render(error)));
   }
-  if (later > most_shown) text += fmt::format("\n... and {} more", later - most_shown);
-  return text;
+  return at_once.text() + later.text();
 }
 
 std::string describe_stopped(const RunOutcome& outcome) {
@@ -198,9 +212,13 @@ std::string last_words(const RunOutcome& outcome, const Trial& trial, const Rank
     if (cause.rank) {
       text += "\n" + describe_cause(cause, outcome, output, task);
     } else if (cause.host >= 0) {
-      // What is said here is not said again in the last line; which host it was is.
-      summary = hosts_of_cause(outcome, trial);
-      text += "\n" + render(with_context(without_host(cause, trial), summary));
+      const std::string hosts = hosts_of_cause(outcome, trial);
+      const Error trouble = with_context(without_host(cause, trial), hosts);
+      const std::string described = render(trouble);
+      const bool is_one_line = described.find('\n') == std::string::npos;
+      // What is said above is not said again in the last line; which host it was is.
+      if (!is_one_line) text += "\n" + described;
+      summary = is_one_line ? described : hosts;
     } else {
       text += "\n" + render(cause.error);
       summary.clear();

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/launch_session.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 
 namespace train {
+
+namespace {
+
+// nohup(1) says so: the terminal may go, the run goes on.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
 
 LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& output,
                              Terminal& terminal, const Request& request, const Plan& plan,
@@ -25,8 +36,9 @@ LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& outpu
 LaunchSession::~LaunchSession() = default;
 
 const RunOutcome& LaunchSession::run() {
-  signals_ = loop_.on_signals({SIGINT, SIGTERM, SIGHUP},
-                              [this](int number) { feed(run_event::StopRequested{number}); });
+  const auto stop = [this](int number) { feed(run_event::StopRequested{number}); };
+  signals_ = loop_.on_signals({SIGINT, SIGTERM}, stop);
+  if (!is_ignored(SIGHUP)) hangup_ = loop_.on_signals({SIGHUP}, stop);
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open_host(host);
   if (!run_.over()) loop_.run();
   output_.end();
@@ -72,8 +84,7 @@ void LaunchSession::received_output(int host, const std::string& payload) {
   const bool is_own =
       chunk->rank < static_cast<int>(ranks.size()) && ranks[chunk->rank].host == host;
   if (!is_own || chunk->number != hosts_[host].last_chunk + 1)
-    return host_broke_protocol(
-        host, not_our_protocol("sent output out of turn"));
+    return host_broke_protocol(host, not_our_protocol("sent output out of turn"));
   hosts_[host].last_chunk = chunk->number;
   output_.add(*chunk);
   acknowledge_soon(host);
@@ -109,7 +120,20 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
     prepare.ranks.push_back(
         {rank, plan_.experiment.entrypoint, working_directory(),
          rank_environment(plan_, rank, request_.user_environment, request_.launcher_environment)});
-  if (const auto& link = hosts_[action.host].link) link->send(frame_of(prepare));
+  const std::string payload = encode_message(prepare);
+  if (payload.size() > max_control_payload) return refuse_prepare(action.host, payload.size());
+  if (const auto& link = hosts_[action.host].link)
+    link->send(encode_frame(FrameKind::control, payload));
+}
+
+// Run is not entered while it waits for its actions to be carried out: this comes as an event.
+void LaunchSession::refuse_prepare(int host, std::size_t size) {
+  const Error why = make_error(
+      ErrorClass::config,
+      fmt::format("the arguments and environments of its {} ranks are {} MiB; a host takes {} MiB",
+                  plan_.trial.hosts[host].rank_count, size >> 20, max_control_payload >> 20),
+      "pass large data in a file");
+  loop_.post([this, host, why] { feed(run_event::HostClosed{host, why}); });
 }
 
 void LaunchSession::perform(const run_action::Send& action) {

@@ -57,6 +57,7 @@ class LaunchSession {
   void perform(const run_action::AllStarted& action);
   void perform(const run_action::Stopping& action);
   void perform(const run_action::Over& action);
+  void refuse_prepare(int host, std::size_t size);
   void acknowledge_soon(int host);
   void send_acknowledgements();
   void arm_timer();
@@ -75,6 +76,7 @@ class LaunchSession {
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
   std::unique_ptr<Subscription> timer_;
   std::unique_ptr<Subscription> signals_;
+  std::unique_ptr<Subscription> hangup_;
   bool acknowledgements_posted_ = false;
 };
 

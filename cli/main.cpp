@@ -158,12 +158,13 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
 }
 
-void add_agent(CLI::App& app, Chosen& chosen, std::string& key) {
+void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   CLI::App* agent = app.add_subcommand("agent")->group("");  // for launchers, not for people
   agent->require_subcommand(1);
   CLI::App* attach = agent->add_subcommand("attach");
-  attach->add_option("KEY", key)->required();
-  attach->callback([&] { chosen = [&] { return agent_attach_command(key); }; });
+  attach->add_option("KEY", flags.key)->required();
+  attach->add_option("--open-files", flags.open_files);
+  attach->callback([&] { chosen = [&] { return agent_attach_command(flags); }; });
 }
 
 ExitCode run(std::vector<std::string> arguments) {
@@ -171,7 +172,7 @@ ExitCode run(std::vector<std::string> arguments) {
   PlanFlags plan;
   TaskFlags task;
   std::string tee = "all";
-  std::string agent_key;
+  AgentAttachFlags agent;
   Chosen chosen;
 
   CLI::App app("Launches ranked training processes on hosts that have nothing but sshd.", "train");
@@ -182,7 +183,7 @@ ExitCode run(std::vector<std::string> arguments) {
   add_launch(app, chosen, launch, tee);
   add_plan(app, chosen, plan);
   add_task(app, chosen, task);
-  add_agent(app, chosen, agent_key);
+  add_agent(app, chosen, agent);
   app.footer(examples);  // last: what comes later would inherit it
 
   launch.request.command = plan.request.command = take_command(arguments);

@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "cli/talk.hpp"
+
 namespace train {
 
 namespace {
@@ -104,8 +106,11 @@ RankOutput::RankOutput(Terminal& terminal, Tee tee, std::vector<std::string> log
 void RankOutput::add(const OutputChunk& chunk) {
   if (auto trouble = logs_.append(chunk.rank, chunk.bytes); trouble && !log_trouble_) {
     log_trouble_ = trouble;
+    const bool is_shown = tee_.mode != Tee::Mode::none;
     terminal_.write(Terminal::Stream::err,
-                    fmt::format("train: {}; the terminal still gets all output\n", *trouble));
+                    talk_text(fmt::format("{}{}", *trouble,
+                                          is_shown ? "; the terminal still gets its output"
+                                                   : "; this output is lost")));
   }
   RankStreams& streams = streams_[chunk.rank];
   LineSplitter& splitter = chunk.stream == OutputStream::out ? streams.out : streams.err;
@@ -120,12 +125,14 @@ void RankOutput::end() {
 }
 
 void RankOutput::show(int rank, OutputStream stream, const std::vector<std::string>& lines) {
-  if (lines.empty()) return;
+  const bool is_shown = tee_.shows(rank);
+  const bool is_error = stream == OutputStream::err;
+  if (!is_shown && !is_error) return;
   std::string text;
   for (const std::string& line : lines) {
     const std::string shown = for_terminal(line);
-    if (tee_.shows(rank)) text += fmt::format("[{}] {}\n", rank, shown);
-    if (stream == OutputStream::err) streams_[rank].errors.add(shown);
+    if (is_shown) text += fmt::format("[{}] {}\n", rank, shown);
+    if (is_error) streams_[rank].errors.add(shown);
   }
   if (text.empty()) return;
   const bool to_stdout = stream == OutputStream::out && !tee_.all_to_stderr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/talk.hpp"
 
-#include <unistd.h>
-
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -12,21 +12,22 @@
 
 namespace train {
 
-namespace {
-
-bool write_all(int fd, std::string_view text) {
+int write_whole(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd ready{fd, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
   }
-  return true;
+  return 0;
 }
 
-}  // namespace
-
-void talk(std::string_view said) {
+std::string talk_text(std::string_view said) {
   LineSplitter splitter;
   std::vector<std::string> lines = splitter.add(said);
   for (auto& rest : splitter.end()) lines.push_back(std::move(rest));
@@ -35,7 +36,11 @@ void talk(std::string_view said) {
     const bool continues = part.starts_with(' ');
     text += (continues ? "" : "train: ") + for_terminal(part) + '\n';
   }
-  write_all(STDERR_FILENO, text);
+  return text;
+}
+
+void talk(std::string_view said) {
+  write_whole(STDERR_FILENO, talk_text(said));  // there is nobody to be told of its failure
 }
 
 void talk_warnings(const std::vector<Diagnostic>& of_files,
@@ -44,16 +49,17 @@ void talk_warnings(const std::vector<Diagnostic>& of_files,
   for (const std::string& warning : of_plan) talk("warning: " + warning);
 }
 
-Answered answer(std::string_view text) {
-  if (write_all(STDOUT_FILENO, text)) return Answered::yes;
-  if (errno == EPIPE) return Answered::nobody_reads;
-  talk(fmt::format("cannot write to stdout: {}", std::strerror(errno)));
-  talk(verdict(ErrorClass::no_input, code_of(Answered::no)));
-  return Answered::no;
+Result<bool> pass_on(std::string_view text) {
+  const int error = write_whole(STDOUT_FILENO, text);
+  if (error == 0) return true;
+  if (error == EPIPE) return false;
+  return fail(ErrorClass::no_input,
+              fmt::format("cannot write to standard output: {}", std::strerror(error)));
 }
 
-ExitCode code_of(Answered answered) {
-  return answered == Answered::no ? exit_code_of(ErrorClass::no_input) : ExitCode();
+ExitCode answer(std::string_view text) {
+  const auto passed_on = pass_on(text);
+  return passed_on ? ExitCode() : report(passed_on.error());
 }
 
 ExitCode report(const Error& error) {

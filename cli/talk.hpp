@@ -11,24 +11,27 @@
 namespace train {
 
 /// Says something to the user, on stderr, each line as "train: <line>" but for indented ones, which
-/// belong to the line above. Text that came from a host or a file is
-/// shown without bytes that steer a terminal.
+/// belong to the line above. Text that came from a host or a file is shown without bytes that steer
+/// a terminal.
 void talk(std::string_view said);
+
+/// What `talk` writes for this, for those who write it elsewhere.
+std::string talk_text(std::string_view said);
 
 /// Says what is legal but worth a line: each as "train: warning: <text>".
 void talk_warnings(const std::vector<Diagnostic>& of_files,
                    const std::vector<std::string>& of_plan);
 
-enum class Answered {
-  yes,
-  nobody_reads,  ///< the pipe was closed by its reader, who has seen enough
-  no,            ///< a full disk, ...: it has been said
-};
+/// Writes an answer to stdout, whole; false when nobody reads any more (a closed pipe). Anything
+/// else that goes wrong, such as a full disk, is an error of class `no_input`.
+Result<bool> pass_on(std::string_view text);
 
-/// Writes an answer to stdout, whole.
-Answered answer(std::string_view text);
+/// Writes the one answer of a command and returns the code of the command: success also when nobody
+/// reads it.
+ExitCode answer(std::string_view text);
 
-/// What a command returns whose work was to answer.
-ExitCode code_of(Answered answered);
+/// Writes all of it, waiting where the descriptor is non-blocking and full (another program may
+/// have made a shared terminal so). 0 or errno.
+int write_whole(int fd, std::string_view text);
 
 }  // namespace train

@@ -28,7 +28,7 @@ ExitCode task_list_command(const TaskListFlags& flags) {
   if (!store) return report(store.error());
   const auto tasks = (*store)->list(flags.all);
   if (!tasks) return report(tasks.error());
-  return code_of(answer(show(*tasks, flags.format)));
+  return answer(show(*tasks, flags.format));
 }
 
 ExitCode task_show_command(const TaskShowFlags& flags) {
@@ -36,7 +36,7 @@ ExitCode task_show_command(const TaskShowFlags& flags) {
   if (!store) return report(store.error());
   const auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
-  return code_of(answer(flags.json ? task_to_json(*task) : task_to_text(*task, now_on_the_wall())));
+  return answer(flags.json ? task_to_json(*task) : task_to_text(*task, now_on_the_wall()));
 }
 
 }  // namespace train

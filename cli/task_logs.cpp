@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <memory>
 
+#include "backends/process/descriptor.hpp"
 #include "cli/commands.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
@@ -21,36 +21,39 @@ namespace {
 // How often a followed log is looked at.
 constexpr int follow_interval_ms = 100;
 
-// One rank's log file, read from where the last look ended.
+// One rank's log file, read from where the last look ended. It is open only while it is read: a
+// task may have more ranks than this process may have descriptors.
 class LogReader {
  public:
   /// `prefix` begins every line; without one the bytes are passed on as they are.
-  LogReader(const std::string& path, std::string prefix)
-      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)), prefix_(std::move(prefix)) {}
-  ~LogReader() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  LogReader(const LogReader&) = delete;
-  LogReader& operator=(const LogReader&) = delete;
+  LogReader(std::string path, std::string prefix)
+      : path_(std::move(path)), prefix_(std::move(prefix)) {}
 
-  bool is_open() const { return fd_ >= 0; }
-
-  // Passes on what has come since.
-  Answered pass_on() {
+  /// Passes on what has come since; false when nobody reads it.
+  Result<bool> show_more() {
+    const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!file) return unreadable();
     char buffer[64 << 10];
     while (true) {
-      const ssize_t count = ::read(fd_, buffer, sizeof buffer);
+      const ssize_t count = ::pread(file.get(), buffer, sizeof buffer, offset_);
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return Answered::yes;
-      const Answered shown = show({buffer, static_cast<std::size_t>(count)});
-      if (shown != Answered::yes) return shown;
+      if (count < 0) return unreadable();
+      if (count == 0) return true;
+      offset_ += count;
+      auto shown = show({buffer, static_cast<std::size_t>(count)});
+      if (!shown || !*shown) return shown;
     }
   }
-  Answered end() { return prefix_.empty() ? Answered::yes : answer(prefixed(lines_.end())); }
+  /// Passes on a last line without a newline.
+  Result<bool> end() { return prefix_.empty() ? true : pass_on(prefixed(lines_.end())); }
 
  private:
-  Answered show(std::string_view bytes) {
-    return answer(prefix_.empty() ? std::string(bytes) : prefixed(lines_.add(bytes)));
+  tl::unexpected<Error> unreadable() const {
+    return fail(ErrorClass::no_input,
+                fmt::format("cannot read the log '{}': {}", path_, std::strerror(errno)));
+  }
+  Result<bool> show(std::string_view bytes) {
+    return prefix_.empty() ? pass_on(bytes) : pass_on(prefixed(lines_.add(bytes)));
   }
   std::string prefixed(const std::vector<std::string>& lines) const {
     std::string text;
@@ -58,25 +61,22 @@ class LogReader {
     return text;
   }
 
-  int fd_;
+  std::string path_;
   std::string prefix_;
+  off_t offset_ = 0;
   LineSplitter lines_;
 };
 
-using Readers = std::vector<std::unique_ptr<LogReader>>;
+using Readers = std::vector<LogReader>;
 
-Result<Readers> open_logs(const TaskRecord& task, std::optional<int> rank) {
+Result<Readers> logs_of(const TaskRecord& task, std::optional<int> rank) {
   if (rank && (*rank < 0 || *rank >= static_cast<int>(task.ranks.size())))
     return fail(ErrorClass::no_input, fmt::format("task {} has no rank {}: its ranks are 0 to {}",
                                                   task.id, *rank, task.ranks.size() - 1));
   Readers readers;
   for (const RankRecord& record : task.ranks) {
     if (rank && record.rank != *rank) continue;
-    readers.push_back(std::make_unique<LogReader>(
-        record.log_file, rank ? std::string() : fmt::format("[{}] ", record.rank)));
-    if (!readers.back()->is_open())
-      return fail(ErrorClass::no_input, fmt::format("cannot read the log '{}': {}", record.log_file,
-                                                    std::strerror(errno)));
+    readers.emplace_back(record.log_file, rank ? std::string() : fmt::format("[{}] ", record.rank));
   }
   return readers;
 }
@@ -89,22 +89,22 @@ ExitCode task_logs_command(const TaskLogsFlags& flags) {
   if (!store) return report(store.error());
   auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
-  auto readers = open_logs(*task, flags.rank);
+  auto readers = logs_of(*task, flags.rank);
   if (!readers) return report(readers.error());
   while (true) {
     // The state is read before the logs: what a task printed before its end is all there then.
     const bool complete = !flags.follow || is_final(task->state);
-    for (const auto& reader : *readers)
-      if (const Answered passed = reader->pass_on(); passed != Answered::yes)
-        return code_of(passed);
-    if (complete) break;
+    for (LogReader& reader : *readers) {
+      auto shown = reader.show_more();
+      if (shown && *shown && complete) shown = reader.end();
+      if (!shown) return report(shown.error());
+      if (!*shown) return ExitCode();  // nobody reads on, which is no failure
+    }
+    if (complete) return ExitCode();
     ::poll(nullptr, 0, follow_interval_ms);
     task = (*store)->find(task->id);
     if (!task) return report(task.error());
   }
-  for (const auto& reader : *readers)
-    if (const Answered ended = reader->end(); ended != Answered::yes) return code_of(ended);
-  return ExitCode();
 }
 
 }  // namespace train

@@ -1,33 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/terminal.hpp"
 
-#include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <utility>
 
+#include "cli/talk.hpp"
+
 namespace train {
-
-namespace {
-
-// Another program may have made a shared terminal non-blocking: then its readiness is awaited.
-bool write_whole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      pollfd ready{fd, POLLOUT, 0};
-      ::poll(&ready, 1, -1);
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
 
 Terminal::Terminal(std::function<void()> on_room)
     : on_room_(std::move(on_room)), thread_([this] { work(); }) {}
@@ -98,7 +78,7 @@ void Terminal::write_out(const std::vector<Piece>& pieces) {
     const int index = static_cast<int>(piece.stream);
     if (closed_[index]) continue;
     const int fd = piece.stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO;
-    if (write_whole(fd, piece.text)) continue;
+    if (write_whole(fd, piece.text) == 0) continue;
     const std::lock_guard lock(mutex_);
     closed_[index] = true;
   }

@@ -10,13 +10,23 @@
 
 namespace train {
 
-Result<std::unique_ptr<HostTransports>> HostTransports::make(Loop& loop, const Trial& trial) {
+namespace {
+
+std::vector<std::string> attach_command(std::optional<rlim_t> open_files) {
+  std::vector<std::string> command = {own_binary(), "agent", "attach"};
+  if (open_files) command.insert(command.end(), {"--open-files", std::to_string(*open_files)});
+  return command;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostTransports>> HostTransports::make(Loop& loop, const Trial& trial,
+                                                             std::optional<rlim_t> open_files) {
   auto transports = std::make_unique<HostTransports>();
   for (const PlannedHost& planned : trial.hosts) {
     const bool is_local = planned.host.transport == TransportKind::local;
     if (is_local && !transports->local_)
-      transports->local_ = std::make_unique<LocalTransport>(
-          loop, std::vector<std::string>{own_binary(), "agent", "attach"});
+      transports->local_ = std::make_unique<LocalTransport>(loop, attach_command(open_files));
     if (is_local || transports->ssh_) continue;
     const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
     auto options = default_ssh_options(home_directory(), user_name(),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/resource.h>
+
 #include <memory>
+#include <optional>
 
 #include "backends/event_loop/loop.hpp"
 #include "launcher/plan.hpp"
@@ -13,9 +16,11 @@ namespace train {
 /// SSH.
 class HostTransports final : public Transport {
  public:
-  /// For the hosts of this trial; the SSH side is only made when one of them needs it. Errors are
-  /// those of `default_ssh_options`.
-  static Result<std::unique_ptr<HostTransports>> make(Loop& loop, const Trial& trial);
+  /// For the hosts of this trial; the SSH side is only made when one of them needs it. Ranks of
+  /// this machine get the soft limit of descriptors that is given, this process's if none is.
+  /// Errors are those of `default_ssh_options`.
+  static Result<std::unique_ptr<HostTransports>> make(Loop& loop, const Trial& trial,
+                                                      std::optional<rlim_t> open_files);
 
   std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
                                  LinkEvents events) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debian 12 ships fmt's headers and its shared library, but no archive. Compiled into one file here,
-// it costs the build once what FMT_HEADER_ONLY costs every file that includes it.
+// Debian 12 ships fmt's headers and its shared library, but no archive. Compiled into one file
+// here, it costs the build once what FMT_HEADER_ONLY costs every file that includes it.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -14,7 +14,7 @@ namespace {
 
 Place whole(const SourceText& source) { return {source.name, 0, 0, {}}; }
 
-tl::unexpected<Error> refuse(Place place, std::string message, std::string hint) {
+tl::unexpected<Error> refuse(const Place& place, std::string message, std::string hint) {
   Diagnostics diagnostics;
   diagnostics.error(place, {}, std::move(message), std::move(hint));
   return tl::make_unexpected(diagnostics.take_error(ErrorClass::hosts, place.source));

@@ -40,7 +40,7 @@ struct Host {
   std::map<std::string, Quantity> custom;  ///< other declared resources
   std::map<std::string, std::string> labels;
   std::string pool;
-  double weight = 1.0;                     ///< relative speed, > 0
+  double weight = 1.0;  ///< relative speed, > 0
   /// Which devices of the machine the slots are, when not 0, 1, ...: those that an inherited
   /// CUDA_VISIBLE_DEVICES leaves, in its order.
   std::vector<int> device_indices;

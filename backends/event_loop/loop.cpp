@@ -103,9 +103,12 @@ struct SignalState {
   SignalState(asio::io_context& context, std::function<void(int)> on_signal)
       : signals(context), callback(std::move(on_signal)) {}
 
+  // The signals get their default effect back now, not when the handler's last turn has come.
   void end() {
     ended = true;
-    signals.cancel();
+    std::error_code ignored;
+    signals.clear(ignored);
+    signals.cancel(ignored);
   }
 
   asio::signal_set signals;

@@ -45,7 +45,8 @@ class Loop final : public Clock {
   [[nodiscard]] std::unique_ptr<Subscription> when_readable(int fd, std::function<void()> callback);
   /// Calls back whenever `fd` can be written.
   [[nodiscard]] std::unique_ptr<Subscription> when_writable(int fd, std::function<void()> callback);
-  /// Calls back with the number of each of these signals, outside of signal context.
+  /// Calls back with the number of each of these signals, outside of signal context. They have
+  /// their default effect again once nobody subscribes to them.
   [[nodiscard]] std::unique_ptr<Subscription> on_signals(std::initializer_list<int> signals,
                                                          std::function<void(int)> callback);
 

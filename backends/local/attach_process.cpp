@@ -58,6 +58,7 @@ class SpawnOptions {
 
   int spawn(pid_t& pid, const std::vector<std::string>& command) const {
     std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
     for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     return ::posix_spawn(&pid, argv[0], &actions_, &attributes_, argv.data(), environ);

@@ -58,7 +58,10 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
 
   void send(std::string bytes) {
     if (ended_ || !can_send_) return;
-    unsent_ += bytes;
+    if (unsent_.empty())
+      unsent_ = std::move(bytes);
+    else
+      unsent_ += bytes;
     if (is_open_ && !writable_) flush();
   }
 

@@ -13,10 +13,11 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/process/launcher_connection.hpp"
+#include "backends/process/open_files.hpp"
 #include "backends/process/port_hold.hpp"
 #include "backends/process/proc.hpp"
 #include "backends/process/process_tree.hpp"
-#include "backends/process/programs.hpp"
+#include "backends/process/rank_process.hpp"
 #include "backends/process/spawner.hpp"
 #include "backends/process/worker.hpp"
 #include "launcher/agent/agent.hpp"
@@ -27,7 +28,8 @@ namespace {
 
 constexpr std::chrono::seconds kill_limit{5};
 constexpr std::size_t longest_error_file = 64u << 10;
-constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
+// How long to leave waiting connections alone when there is no descriptor for them.
+constexpr std::chrono::seconds accept_pause{1};
 
 std::string first_line_of(const std::string& path) {
   std::string text = read_small_file(path);
@@ -39,59 +41,18 @@ AgentIdentity identity() {
           first_line_of("/proc/sys/kernel/random/boot_id"), ::getpid()};
 }
 
-// The session environment of this host, without what another launcher left in it, and over it the
-// variables of the rank.
-std::map<std::string, std::string> environment_of_rank(const RankCommand& command) {
-  std::map<std::string, std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos || is_scrubbed(text.substr(0, equals))) continue;
-    environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  for (const EnvironmentEntry& entry : command.environment) environment[entry.name] = entry.text;
-  return environment;
-}
-
-std::string path_variable(const std::map<std::string, std::string>& environment) {
-  const auto path = environment.find("PATH");
-  return path == environment.end() ? default_path : path->second;
-}
-
-// What a rank executes, with its program looked up on this host.
-Result<ProcessSpec> process_of_rank(const RankCommand& command) {
-  if (auto directory = check_working_directory(command.working_directory); !directory)
-    return tl::make_unexpected(directory.error());
-  const auto environment = environment_of_rank(command);
-  ProcessSpec spec;
-  spec.working_directory = command.working_directory;
-  for (const auto& [name, value] : environment) spec.environment.push_back(name + "=" + value);
-  if (command.entrypoint.argv.empty()) {
-    spec.program = "/bin/sh";
-    spec.argv = {"/bin/sh", "-c", command.entrypoint.shell};
-    return spec;
-  }
-  spec.argv = command.entrypoint.argv;
-  auto program =
-      find_program(spec.argv.front(), path_variable(environment), command.working_directory);
-  if (!program) return tl::make_unexpected(program.error());
-  if (auto executable = check_program(*program); !executable)
-    return tl::make_unexpected(executable.error());
-  spec.program = *program;
-  return spec;
-}
-
 class AgentProcess {
  public:
   AgentProcess(int listening_socket, const HostDirectory& directory, std::string key)
       : listening_(listening_socket),
         directory_(directory),
         key_(std::move(key)),
-        agent_(identity()) {}
+        agent_(identity()),
+        spawner_(raise_open_files_limit()) {}
 
   int run() {
     (void)become_subreaper();  // where the kernel refuses, the guard is one
-    accepting_ = loop_.when_readable(listening_.get(), [this] { accept(); });
+    await_connections();
     // The guard's death, or a shutdown of the machine, is the end of the launcher for the agent.
     signals_ =
         loop_.on_signals({SIGTERM, SIGINT, SIGHUP}, [this](int) { feed(agent_event::LinkDown{}); });
@@ -104,8 +65,9 @@ class AgentProcess {
  private:
   static constexpr std::chrono::seconds first_connection_limit{30};
 
+  void await_connections();
   void accept();
-  void received(const Frame& frame);
+  bool received(const Frame& frame);
   void feed(const AgentEvent& event);
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);
@@ -138,6 +100,7 @@ class AgentProcess {
   std::map<int, std::unique_ptr<Worker>> workers_;  ///< by rank
   std::unique_ptr<LauncherConnection> connection_;
   std::unique_ptr<Subscription> accepting_;
+  std::unique_ptr<Subscription> accept_pause_;
   std::unique_ptr<Subscription> signals_;
   std::unique_ptr<Subscription> orphans_;
   std::unique_ptr<Subscription> nobody_came_;
@@ -146,26 +109,35 @@ class AgentProcess {
   bool killing_ = false;
 };
 
+void AgentProcess::await_connections() {
+  accepting_ = loop_.when_readable(listening_.get(), [this] { accept(); });
+}
+
 void AgentProcess::accept() {
   Descriptor socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+    // The connection stays in the queue, and would wake this process up without end.
+    accepting_.reset();
+    accept_pause_ = loop_.after(accept_pause, [this] { await_connections(); });
+  }
   if (!socket) return;
   // One launcher at a time: a second connection is closed at once.
   if (connection_) return;
   nobody_came_.reset();
   connection_ = std::make_unique<LauncherConnection>(
       loop_, std::move(socket),
-      LauncherConnection::Events{[this](const Frame& frame) { received(frame); },
+      LauncherConnection::Events{[this](const Frame& frame) { return received(frame); },
                                  [this] { feed(agent_event::LinkDown{}); }});
   feed(agent_event::LinkUp{});
 }
 
-void AgentProcess::received(const Frame& frame) {
+// What no launcher of ours would send ends the connection: nothing of it can be trusted.
+bool AgentProcess::received(const Frame& frame) {
+  if (frame.kind != FrameKind::control) return false;
   auto message = decode_message(frame.payload);
-  const bool is_message = frame.kind == FrameKind::control && message;
-  if (is_message)
-    feed(agent_event::Received{std::move(*message)});
-  else
-    feed(agent_event::LinkDown{});  // no launcher of ours: nothing of it can be trusted
+  if (!message) return false;
+  feed(agent_event::Received{std::move(*message)});
+  return true;
 }
 
 void AgentProcess::feed(const AgentEvent& event) {
@@ -297,7 +269,10 @@ void AgentProcess::finish_kill() {
   agent_event::TreeKilled killed;
   for (const Survivor& survivor : kill_all_descendants(kill_limit))
     killed.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
-  for (const auto& [rank, worker] : workers_) worker->drain();
+  for (const auto& [rank, worker] : workers_) {
+    worker->collect();  // one that took longer than the limit may just have ended
+    worker->drain();
+  }
   soon(std::move(killed));
 }
 

@@ -14,8 +14,9 @@
 
 // glibc's own name for clone. ThreadSanitizer intercepts `clone` as if it were a fork, which is
 // wrong for a child that shares the memory.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int __clone(int (*function)(void*), void* stack, int flags, void* argument,
-                       ...) noexcept;  // NOLINT(bugprone-reserved-identifier)
+                       ...) noexcept;
 
 // The child runs in the parent's memory on a stack that no sanitizer knows.
 #define TRAIN_UNINSTRUMENTED __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -33,7 +34,7 @@ struct Shared {
   volatile int error;
 };
 
-TRAIN_UNINSTRUMENTED [[noreturn]] void give_up(Shared* shared, ChildStep step) {
+[[noreturn]] TRAIN_UNINSTRUMENTED void give_up(Shared* shared, ChildStep step) {
   shared->error = errno;
   shared->failed = step;
   ::syscall(SYS_exit_group, 127);
@@ -70,6 +71,9 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
       give_up(shared, ChildStep::descriptors);
   if (::chdir(setup->working_directory) != 0) give_up(shared, ChildStep::chdir);
   close_others({});
+  // Only ever lowered again to what it was: cannot fail.
+  if (setup->open_files != nullptr)
+    ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, setup->open_files, nullptr);
   unblock_signals();
   ::execve(setup->program, setup->argv, setup->environment);
   give_up(shared, ChildStep::exec);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 namespace train {
@@ -12,7 +13,8 @@ struct ChildSetup {
   char* const* argv = nullptr;         ///< ends with a null pointer
   char* const* environment = nullptr;  ///< ends with a null pointer
   const char* working_directory = nullptr;
-  int standard[3] = {-1, -1, -1};  ///< become descriptors 0, 1 and 2; all above 2
+  int standard[3] = {-1, -1, -1};      ///< become descriptors 0, 1 and 2; all above 2
+  const rlimit* open_files = nullptr;  ///< limit of descriptors; null: as the parent's
 };
 
 /// What the child was doing when it failed.

@@ -18,17 +18,16 @@ void LauncherConnection::read() {
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
   if (count <= 0) return close();
   decoder_.feed({buffer, static_cast<std::size_t>(count)});
-  const std::weak_ptr<bool> alive = alive_;  // a frame may end this connection
-  while (!alive.expired() && socket_) {
-    auto frame = decoder_.next();
+  while (true) {
+    const auto frame = decoder_.next();
     if (!frame) return close();
     if (!*frame) return;
-    events_.on_frame(**frame);
+    if (!events_.on_frame(**frame)) return close();
   }
 }
 
 void LauncherConnection::send(std::string bytes) {
-  if (!socket_) return;
+  if (!can_send_) return;
   unsent_.push_back(std::move(bytes));
   write();
 }
@@ -44,7 +43,7 @@ void LauncherConnection::write() {
       const bool must_wait = errno == EAGAIN || errno == EWOULDBLOCK;
       if (must_wait && !writable_)
         writable_ = loop_.when_writable(socket_.get(), [this] { write(); });
-      if (!must_wait) unsent_.clear();
+      if (!must_wait) forget_unsent();
       return;
     }
     front_offset_ += static_cast<std::size_t>(count);
@@ -55,10 +54,16 @@ void LauncherConnection::write() {
   writable_.reset();
 }
 
-void LauncherConnection::close() {
-  readable_.reset();
-  writable_.reset();
+void LauncherConnection::forget_unsent() {
+  can_send_ = false;
   unsent_.clear();
+  front_offset_ = 0;
+  writable_.reset();
+}
+
+void LauncherConnection::close() {
+  forget_unsent();
+  readable_.reset();
   socket_.reset();
   events_.on_closed();
 }

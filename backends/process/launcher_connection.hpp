@@ -13,23 +13,25 @@
 namespace train {
 
 /// The agent's end of the launcher's stream: frames in, bytes out, neither ever blocking. Callbacks
-/// come from the loop, never from inside `send`.
+/// come from the loop, never from inside `send`; they must not destroy the connection.
 class LauncherConnection {
  public:
   struct Events {
-    std::function<void(const Frame&)> on_frame;
-    std::function<void()> on_closed;  ///< ended, broken, or not speaking the protocol; comes once
+    /// False when no launcher sends such a frame: the connection is closed.
+    std::function<bool(const Frame&)> on_frame;
+    /// Ended, broken, or not speaking the protocol. Comes once, last.
+    std::function<void()> on_closed;
   };
 
   LauncherConnection(Loop& loop, Descriptor socket, Events events);
 
+  /// Writes what the socket takes now and the rest later. After the end it goes nowhere.
   void send(std::string bytes);
-  /// Nothing is waiting to be written.
-  bool drained() const { return unsent_.empty(); }
 
  private:
   void read();
   void write();
+  void forget_unsent();
   void close();
 
   Loop& loop_;
@@ -40,7 +42,7 @@ class LauncherConnection {
   std::size_t front_offset_ = 0;
   std::unique_ptr<Subscription> readable_;
   std::unique_ptr<Subscription> writable_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  bool can_send_ = true;
 };
 
 }  // namespace train

@@ -125,6 +125,7 @@ Result<PortHold> PortHold::take() {
     std::vector<BoundSocket> bound = bind_both(wanted, error);
     if (bound.empty()) continue;
     std::vector<Descriptor> sockets;
+    sockets.reserve(bound.size());
     for (BoundSocket& one : bound) sockets.push_back(std::move(one.socket));
     return PortHold(bound.front().port, std::move(sockets));
   }

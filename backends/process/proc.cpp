@@ -63,7 +63,8 @@ bool lists_children() {
 std::string read_small_file(const std::string& path, size_t limit) {
   constexpr size_t step = 4096;
   std::string text;
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Ranks write some of these files: one may be a pipe, or a terminal.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   while (file && text.size() < limit) {
     const size_t old_size = text.size();
     const size_t wanted = std::min(std::max(step, old_size), limit - old_size);

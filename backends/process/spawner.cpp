@@ -17,7 +17,9 @@ namespace train {
 
 namespace {
 
-constexpr int pipe_capacity = 1 << 20;
+// Enough for a rank to print while the agent is busy. A user may have 64 MiB in the pipes of one
+// host; beyond that every new one, of whatever program, shrinks to 8 KiB.
+constexpr int pipe_capacity = 256 << 10;
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -32,7 +34,7 @@ Result<Pipe> make_output_pipe() {
   if (!pipe) return pipe;
   if (::fcntl(pipe->read_end.get(), F_SETFL, O_NONBLOCK) != 0)
     return fail(ErrorClass::host, "cannot prepare a pipe: " + system_reason(errno));
-  // Best effort: an unprivileged user has a limited sum of pipe pages, and 64 KiB serve as well.
+  // Best effort: 64 KiB, the default, serve as well.
   (void)::fcntl(pipe->write_end.get(), F_SETPIPE_SZ, pipe_capacity);
   return pipe;
 }
@@ -122,6 +124,7 @@ Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   setup.standard[0] = null->get();
   setup.standard[1] = output->write_end.get();
   setup.standard[2] = errors->write_end.get();
+  if (open_files_) setup.open_files = &*open_files_;
   const StartedChild child = start_child(setup);
   if (child.failed != ChildStep::none) return explain(spec, child);
   if (child.pidfd < 0) return refuse_without_pidfd(child.pid);

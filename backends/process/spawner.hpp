@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/resource.h>
+
+#include <optional>
+
 #include "launcher/ports/process_spawner.hpp"
 
 namespace train {
 
 /// Starts worker processes of this machine. Each gets a session of its own, /dev/null as standard
-/// input, pipes (of 1 MiB where the host allows it) as standard output and error, exactly the given
-/// environment, default signals and no other descriptor; it is killed when the thread that spawned
-/// it ends. Call from one thread only, the agent's main thread. Kernels before 5.3 are refused.
+/// input, pipes (of 256 KiB where the host allows it) as standard output and error, exactly the
+/// given environment, default signals and no other descriptor; it is killed when the thread that
+/// spawned it ends. Call from one thread only, the agent's main thread. Kernels before 5.3 are
+/// refused.
 class LinuxSpawner final : public ProcessSpawner {
  public:
+  /// The children get `open_files` as their limit of descriptors; without it, this process's.
+  explicit LinuxSpawner(std::optional<rlimit> open_files = {}) : open_files_(open_files) {}
+
   Result<SpawnedProcess> spawn(const ProcessSpec& spec) override;
+
+ private:
+  std::optional<rlimit> open_files_;
 };
 
 }  // namespace train

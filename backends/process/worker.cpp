@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t read_size = 64u << 10;
 
-// A rank's pipes hold 1 MiB each; something that it left behind may print for ever, so reading
-// "what is there now" is bounded.
-constexpr std::size_t drain_limit = 4u << 20;
+// More than a rank's pipe holds. Something that it left behind may print for ever, so reading "what
+// is there now" is bounded.
+constexpr std::size_t drain_limit = 1u << 20;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Worker::Worker(Loop& loop, const SpawnedProcess& process, Events events)
                {Descriptor(process.stderr_fd), OutputStream::err, nullptr}},
       events_(std::move(events)) {
   for (Source& source : sources_) watch(source);
-  end_ = loop_.when_readable(pidfd_.get(), [this] { process_ended(); });
+  end_ = loop_.when_readable(pidfd_.get(), [this] { collect(); });
 }
 
 void Worker::watch(Source& source) {
@@ -68,7 +68,8 @@ void Worker::drain() {
   for (Source& source : sources_) read(source, drain_limit);
 }
 
-void Worker::process_ended() {
+void Worker::collect() {
+  if (ended_) return;
   const auto status = reap(pidfd_.get(), loop_.now());
   if (status && !*status) return;
   ended_ = true;

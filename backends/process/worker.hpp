@@ -30,6 +30,8 @@ class Worker {
   void resume_reading();
   /// Reads what is in the pipes now, paused or not.
   void drain();
+  /// Notices its end if it has ended, which otherwise the loop does.
+  void collect();
 
  private:
   struct Source {
@@ -40,7 +42,6 @@ class Worker {
   void watch(Source& source);
   /// Reads at most `limit` bytes; false once nothing is left for now.
   bool read(Source& source, std::size_t limit);
-  void process_ended();
 
   Loop& loop_;
   int pid_;

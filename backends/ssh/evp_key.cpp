@@ -86,8 +86,9 @@ std::string ecdsa_blob(EVP_PKEY* key) {
     const std::string y = parameter_number(key, OSSL_PKEY_PARAM_EC_PUB_Y);
     const auto width = static_cast<std::size_t>(EVP_PKEY_get_bits(key) + 7) / 8;
     if (x.empty() || x.size() > width || y.size() > width) return {};
-    const std::string point =
-        '\x04' + std::string(width - x.size(), '\0') + x + std::string(width - y.size(), '\0') + y;
+    std::string point = "\x04";
+    point.append(width - x.size(), '\0').append(x);
+    point.append(width - y.size(), '\0').append(y);
     return wire_string("ecdsa-sha2-" + std::string(curve.ssh_name)) + wire_string(curve.ssh_name) +
            wire_string(point);
   }

@@ -65,7 +65,7 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   bool step_channel();
   bool step_exec();
   bool check_host_key();
-  void retry_or_fail(int max_tries, Error error);
+  void retry_or_fail(int max_tries, const Error& error);
 
   // Channel.
   bool transfer();
@@ -85,7 +85,7 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   void post_pump();
   void watch();
   void set_deadline(nanoseconds delay, std::string_view doing);
-  void fail_with(Error error);
+  void fail_with(const Error& error);
   void fail_broken(std::string_view doing);
   void drop_connection();
   void leave_setup();

@@ -37,7 +37,7 @@ void SshLink::start() {
 
 void SshLink::on_resolved(Result<Resolver::Addresses> addresses) {
   if (is_closed()) return;
-  if (!addresses) return fail_with(std::move(addresses.error()));
+  if (!addresses) return fail_with(addresses.error());
   addresses_ = std::move(*addresses);
   connect();
 }
@@ -73,11 +73,11 @@ void SshLink::on_connect_failed(int error) {
 }
 
 // Starts all over after a pause, unless `max_tries` connections were made already.
-void SshLink::retry_or_fail(int max_tries, Error error) {
+void SshLink::retry_or_fail(int max_tries, const Error& error) {
   drop_connection();
   phase_ = Phase::waiting;
   address_ = 0;
-  if (++tries_ >= max_tries) return fail_with(std::move(error));
+  if (++tries_ >= max_tries) return fail_with(error);
   deadline_ = shared_->loop.after(shared_->backoff(tries_), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->connect();
   });
@@ -201,7 +201,7 @@ bool SshLink::step_channel() {
   const std::string nonce = shared_->nonce();
   auto command = bootstrap_command({nonce, shared_->options.build_id, agent_key_});
   if (!command) {
-    fail_with(std::move(command.error()));
+    fail_with(command.error());
     return false;
   }
   command_ = std::move(*command);

@@ -99,7 +99,7 @@ void SshLink::on_output(std::string_view bytes) {
   bootstrap_->feed(bytes);
   while (phase_ == Phase::bootstrap) {
     auto answer = bootstrap_->next();
-    if (!answer) return fail_with(std::move(answer.error()));
+    if (!answer) return fail_with(answer.error());
     if (!*answer) return;
     on_answer(**answer);
   }
@@ -281,7 +281,7 @@ void SshLink::fail_broken(std::string_view doing) {
                                           "check the host's sshd log"));
 }
 
-void SshLink::fail_with(Error error) {
+void SshLink::fail_with(const Error& error) {
   if (is_closed()) return;
   const auto self = shared_from_this();
   close();

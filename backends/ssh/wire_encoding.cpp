@@ -12,11 +12,11 @@ namespace {
 constexpr std::string_view base64_alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-constexpr std::array<signed char, 256> base64_values() {
-  std::array<signed char, 256> values{};
+constexpr std::array<int, 256> base64_values() {
+  std::array<int, 256> values{};
   for (auto& value : values) value = -1;
   for (std::size_t i = 0; i < base64_alphabet.size(); ++i)
-    values[static_cast<unsigned char>(base64_alphabet[i])] = static_cast<signed char>(i);
+    values[static_cast<unsigned char>(base64_alphabet[i])] = static_cast<int>(i);
   return values;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace train {
 
 std::vector<std::string> LineSplitter::add(std::string_view bytes) {

@@ -58,8 +58,7 @@ void add_devices(const RankView& view, Variables& variables) {
     return;
   }
   const std::vector<int>& visible = is_shared(view.plan) ? view.host.slots : view.rank.slots;
-  variables.set(list_name,
-                fmt::format("{}", fmt::join(devices_of(view.host.host, visible), ",")));
+  variables.set(list_name, fmt::format("{}", fmt::join(devices_of(view.host.host, visible), ",")));
   if (!amd) variables.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   const std::string positions =
       fmt::format("{}", fmt::join(positions_in(visible, view.rank.slots), ","));

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -231,6 +232,21 @@ TEST_CASE("signals are told by number") {
   loop.post([] { ::raise(SIGUSR1); });
   REQUIRE(run(loop));
   CHECK(numbers == std::vector<int>{SIGUSR1, SIGUSR2});
+}
+
+TEST_CASE("a signal that nobody subscribes to any more has its default effect") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Loop loop;
+    auto signals = loop.on_signals({SIGUSR1}, [](int) {});
+    signals.reset();  // and the loop does not run again
+    ::raise(SIGUSR1);
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGUSR1);
 }
 
 TEST_CASE("a stopped loop can run again") {

@@ -6,8 +6,8 @@
 using namespace train;
 
 TEST_CASE("frames survive a stream that arrives byte by byte") {
-  const std::string stream =
-      encode_frame(FrameKind::control, "{}") + encode_frame(FrameKind::output, std::string(1, '\0'));
+  const std::string stream = encode_frame(FrameKind::control, "{}") +
+                             encode_frame(FrameKind::output, std::string(1, '\0'));
   FrameDecoder decoder;
   std::vector<Frame> frames;
   for (const char byte : stream) {
@@ -19,8 +19,8 @@ TEST_CASE("frames survive a stream that arrives byte by byte") {
       frames.push_back(**frame);
     }
   }
-  CHECK(frames == std::vector<Frame>{{FrameKind::control, "{}"},
-                                     {FrameKind::output, std::string(1, '\0')}});
+  CHECK(frames ==
+        std::vector<Frame>{{FrameKind::control, "{}"}, {FrameKind::output, std::string(1, '\0')}});
 }
 
 TEST_CASE("an oversized frame is refused before its payload arrives") {

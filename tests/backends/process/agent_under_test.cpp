@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/backends/process/agent_under_test.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+#include "backends/process/agent_process.hpp"
+
+namespace train::testing {
+
+namespace {
+
+constexpr int patience_milliseconds = 10'000;
+constexpr const char* key = "task-0";
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  return address;
+}
+
+Descriptor listen_on(const std::string& path) {
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const sockaddr_un address = address_of(path);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(socket.get(), 4) != 0)
+    throw std::runtime_error("cannot listen on " + path);
+  return socket;
+}
+
+[[noreturn]] void be_agent(const std::string& base, int listening, unsigned soft_limit) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (soft_limit != 0) limit.rlim_cur = soft_limit;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  const auto directory = HostDirectory::open(base);
+  ::_exit(directory ? run_agent_process(listening, *directory, key) : 99);
+}
+
+}  // namespace
+
+AgentUnderTest::AgentUnderTest(unsigned soft_limit) {
+  Descriptor listening = listen_on(directory_.path() + "/socket");
+  pid_ = ::fork();
+  if (pid_ == 0) be_agent(directory_.path(), listening.release(), soft_limit);
+  connection_ = connect();
+}
+
+AgentUnderTest::~AgentUnderTest() {
+  if (!is_collected_) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  for (const int pid : running_with("TEST_DIRECTORY=" + directory_.path())) ::kill(pid, SIGKILL);
+}
+
+Descriptor AgentUnderTest::connect() const {
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_un address = address_of(directory_.path() + "/socket");
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    throw std::runtime_error("the agent does not listen");
+  return socket;
+}
+
+void AgentUnderTest::send_bytes(std::string_view bytes) { write_all(connection_.get(), bytes); }
+
+std::optional<Frame> AgentUnderTest::next_frame() {
+  while (true) {
+    auto frame = decoder_.next();
+    if (!frame) throw std::runtime_error(render(frame.error()));
+    if (*frame) return std::move(**frame);
+    pollfd polled{connection_.get(), POLLIN, 0};
+    if (::poll(&polled, 1, patience_milliseconds) <= 0)
+      throw std::runtime_error("the agent says nothing");
+    std::array<char, 65536> buffer;
+    const ssize_t count = ::read(connection_.get(), buffer.data(), buffer.size());
+    if (count <= 0) return std::nullopt;
+    decoder_.feed({buffer.data(), static_cast<size_t>(count)});
+  }
+}
+
+void AgentUnderTest::take_output(const Frame& frame) {
+  const auto chunk = decode_output(frame.payload);
+  if (!chunk || chunk->number != ++last_chunk_) throw std::runtime_error("output out of turn");
+  output_ += chunk->bytes;
+  send(message::Acknowledge{last_chunk_});
+}
+
+Message AgentUnderTest::next_message() {
+  while (true) {
+    const auto frame = next_frame();
+    if (!frame) throw std::runtime_error("the agent has hung up");
+    if (frame->kind == FrameKind::output) {
+      take_output(*frame);
+      continue;
+    }
+    auto message = decode_message(frame->payload);
+    if (!message) throw std::runtime_error(render(message.error()));
+    return std::move(*message);
+  }
+}
+
+bool AgentUnderTest::is_hung_up() {
+  while (next_frame()) continue;
+  return true;
+}
+
+int AgentUnderTest::wait() {
+  int status = 0;
+  if (!eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }))
+    throw std::runtime_error("the agent does not end");
+  is_collected_ = true;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+message::Prepare AgentUnderTest::prepare(const std::vector<std::string>& scripts) const {
+  message::Prepare prepare;
+  prepare.task_id = "task";
+  prepare.stop_grace = milliseconds(100);
+  for (const std::string& script : scripts) {
+    RankCommand command;
+    command.rank = static_cast<int>(prepare.ranks.size());
+    command.entrypoint.shell = script;
+    command.working_directory = directory_.path();
+    command.environment = {
+        {.name = "TEST_DIRECTORY", .text = directory_.path()},
+        {.name = "TORCHELASTIC_ERROR_FILE", .text = {}, .at_launch = AtLaunch::error_file}};
+    prepare.ranks.push_back(std::move(command));
+  }
+  return prepare;
+}
+
+void AgentUnderTest::start(const std::vector<std::string>& scripts) {
+  send(prepare(scripts));
+  (void)next<message::Ready>();
+  send(message::Go{"127.0.0.1", 1});
+}
+
+}  // namespace train::testing

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backends/process/descriptor.hpp"
+#include "launcher/wire/frame.hpp"
+#include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
+#include "tests/backends/process/testing.hpp"
+
+namespace train::testing {
+
+/// An agent in a process of its own, and the one launcher that is connected to it. Whatever the
+/// agent leaves running is killed at the end.
+class AgentUnderTest {
+ public:
+  /// `soft_limit` of open descriptors; 0 leaves it.
+  explicit AgentUnderTest(unsigned soft_limit = 0);
+  ~AgentUnderTest();
+  AgentUnderTest(const AgentUnderTest&) = delete;
+  AgentUnderTest& operator=(const AgentUnderTest&) = delete;
+
+  int pid() const { return pid_; }
+  const TemporaryDirectory& directory() const { return directory_; }
+  /// Another connection to the agent's socket.
+  Descriptor connect() const;
+
+  void send(const Message& message) { send_bytes(frame_of(message)); }
+  void send_bytes(std::string_view bytes);
+  /// Goes away without a word.
+  void hang_up() { connection_.reset(); }
+
+  /// The next frame of the agent; nothing when it has ended the connection. Throws after ten
+  /// seconds of silence.
+  std::optional<Frame> next_frame();
+  /// Reads up to the next message of this type. Output on the way is kept, and acknowledged.
+  template <class Wanted>
+  Wanted next() {
+    while (true) {
+      const Message message = next_message();
+      if (const auto* wanted = std::get_if<Wanted>(&message)) return *wanted;
+    }
+  }
+  /// True when the agent ends the connection.
+  bool is_hung_up();
+  /// The agent's exit status, or minus its signal.
+  int wait();
+
+  /// Ranks 0 and up, one for each script, which run in the test's directory.
+  message::Prepare prepare(const std::vector<std::string>& scripts) const;
+  /// Prepares them, waits for Ready, and says go.
+  void start(const std::vector<std::string>& scripts);
+
+  /// What ranks printed on both streams so far.
+  const std::string& output() const { return output_; }
+
+ private:
+  Message next_message();
+  void take_output(const Frame& frame);
+
+  TemporaryDirectory directory_;
+  int pid_ = -1;
+  bool is_collected_ = false;
+  Descriptor connection_;
+  FrameDecoder decoder_;
+  std::string output_;
+  std::uint64_t last_chunk_ = 0;
+};
+
+}  // namespace train::testing

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/rank_output.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/catch.hpp"
+#include "tests/cli/captured_stream.hpp"
+#include "tests/temporary_directory.hpp"
+
+using namespace train;
+using namespace train::testing;
+
+namespace {
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> log_paths(const TemporaryDirectory& directory, int ranks) {
+  std::vector<std::string> paths;
+  for (int rank = 0; rank < ranks; ++rank)
+    paths.push_back(directory.path() + "/" + std::to_string(rank));
+  return paths;
+}
+
+OutputChunk chunk(int rank, OutputStream stream, const std::string& bytes) {
+  return {.number = 1, .rank = rank, .stream = stream, .bytes = bytes};
+}
+
+}  // namespace
+
+TEST_CASE("ranks to be shown are read from a list") {
+  CHECK(parse_tee("all", "--tee")->shows(7));
+  CHECK_FALSE(parse_tee("none", "--tee")->shows(0));
+  const auto some = parse_tee("rank:0,4-6", "--tee");
+  REQUIRE(some);
+  std::set<int> shown;
+  for (int rank = 0; rank < 9; ++rank)
+    if (some->shows(rank)) shown.insert(rank);
+  CHECK(shown == std::set<int>{0, 4, 5, 6});
+}
+
+TEST_CASE("a list of ranks that is none is refused") {
+  const std::string text = GENERATE("", "some", "rank:", "rank:1,", "rank:-1", "rank:3-1",
+                                    "rank:1-", "rank:a", "rank:1-2-3", "rank:99999999999");
+  CAPTURE(text);
+  const auto tee = parse_tee(text, "--tee");
+  REQUIRE_FALSE(tee);
+  CHECK(tee.error().error_class == ErrorClass::usage);
+}
+
+TEST_CASE("lines are shown with their rank, and logs have every byte") {
+  const TemporaryDirectory directory;
+  CapturedStream standard_output(STDOUT_FILENO);
+  CapturedStream standard_error(STDERR_FILENO);
+  {
+    Terminal terminal([] {});
+    RankOutput output(terminal, Tee{}, log_paths(directory, 2));
+    REQUIRE(output.create_logs());
+    output.add(chunk(0, OutputStream::out, "one\ntw"));
+    output.add(chunk(1, OutputStream::err, "\x1b[31mred\n"));
+    output.add(chunk(0, OutputStream::out, "o\nrest"));
+    output.end();
+    CHECK(output.last_errors(1) == std::vector<std::string>{"\\x1b[31mred"});
+    CHECK(output.last_errors(0).empty());
+  }
+  CHECK(standard_output.read_all() == "[0] one\n[0] two\n[0] rest\n");
+  CHECK(standard_error.read_all() == "[1] \\x1b[31mred\n");
+  CHECK(contents(directory.path() + "/0") == "one\ntwo\nrest");
+  CHECK(contents(directory.path() + "/1") == "\x1b[31mred\n");
+}
+
+TEST_CASE("what is not shown is logged, and its last errors are known") {
+  const TemporaryDirectory directory;
+  CapturedStream standard_output(STDOUT_FILENO);
+  CapturedStream standard_error(STDERR_FILENO);
+  {
+    Terminal terminal([] {});
+    RankOutput output(terminal, *parse_tee("rank:1", "--tee"), log_paths(directory, 2));
+    REQUIRE(output.create_logs());
+    output.add(chunk(0, OutputStream::out, "hidden\n"));
+    output.add(chunk(0, OutputStream::err, "cause\n"));
+    output.add(chunk(1, OutputStream::out, "shown\n"));
+    CHECK(output.last_errors(0) == std::vector<std::string>{"cause"});
+  }
+  CHECK(standard_output.read_all() == "[1] shown\n");
+  CHECK(standard_error.read_all().empty());
+  CHECK(contents(directory.path() + "/0") == "hidden\ncause\n");
+}
+
+TEST_CASE("more ranks than files may be open are all logged") {
+  const TemporaryDirectory directory;
+  constexpr int ranks = 600;
+  Terminal terminal([] {});
+  RankOutput output(terminal, *parse_tee("none", "--tee"), log_paths(directory, ranks));
+  REQUIRE(output.create_logs());
+  for (const char* text : {"a", "b"})
+    for (int rank = 0; rank < ranks; ++rank) output.add(chunk(rank, OutputStream::out, text));
+  int complete = 0;
+  for (const std::string& path : log_paths(directory, ranks)) complete += contents(path) == "ab";
+  CHECK(complete == ranks);
+}
+
+TEST_CASE("a log that cannot be written is said once, and output goes on") {
+  CapturedStream standard_output(STDOUT_FILENO);
+  CapturedStream standard_error(STDERR_FILENO);
+  {
+    Terminal terminal([] {});
+    RankOutput output(terminal, Tee{}, {"/dev/full"});
+    output.add(chunk(0, OutputStream::out, "one\n"));
+    output.add(chunk(0, OutputStream::out, "two\n"));
+    REQUIRE(output.log_trouble());
+    CHECK(output.log_trouble()->find("/dev/full") != std::string::npos);
+  }
+  CHECK(standard_output.read_all() == "[0] one\n[0] two\n");
+  const std::string said = standard_error.read_all();
+  CHECK(said.starts_with("train: cannot write '/dev/full'"));
+  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+}
