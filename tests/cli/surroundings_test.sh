@@ -29,7 +29,7 @@ full_output() {
         # shellcheck disable=SC2086 # several words
         output=/dev/full run $command
         expect_status 66
-        expect_err '^train: cannot write to stdout: No space left on device$'
+        expect_err '^train: cannot write to standard output: No space left on device$'
         expect_last_err 'failed: no_input (exit 66)'
     done
 }
@@ -129,7 +129,7 @@ logs_that_cannot_be_written() {
         >"$work/out" 2>"$work/err"
     expect_equal "exit status" 0 $?
     expect_equal "lines on the terminal" 40000 "$(wc -l <"$work/out")"
-    expect_err 'No space left on device; the terminal still gets all output'
+    expect_err 'No space left on device; the terminal still gets its output'
 }
 
 binary_is_replaced() {
