@@ -104,8 +104,8 @@ RankOutput::RankOutput(Terminal& terminal, Tee tee, std::vector<std::string> log
     : terminal_(terminal), tee_(std::move(tee)), logs_(std::move(log_paths)) {}
 
 void RankOutput::add(const OutputChunk& chunk) {
-  if (auto trouble = logs_.append(chunk.rank, chunk.bytes); trouble && !log_trouble_) {
-    log_trouble_ = trouble;
+  if (auto trouble = logs_.append(chunk.rank, chunk.bytes); trouble && !has_told_log_trouble_) {
+    has_told_log_trouble_ = true;
     const bool is_shown = tee_.mode != Tee::Mode::none;
     terminal_.write(Terminal::Stream::err,
                     talk_text(fmt::format("{}{}", *trouble,

@@ -64,8 +64,6 @@ class RankOutput {
   void end();
   /// The last lines of a rank's stderr, as a terminal would show them.
   std::vector<std::string> last_errors(int rank) const;
-  /// Why log files are incomplete, when they are.
-  const std::optional<std::string>& log_trouble() const { return log_trouble_; }
 
  private:
   struct RankStreams {
@@ -80,7 +78,7 @@ class RankOutput {
   Tee tee_;
   LogFiles logs_;
   std::map<int, RankStreams> streams_;
-  std::optional<std::string> log_trouble_;
+  bool has_told_log_trouble_ = false;
 };
 
 }  // namespace train

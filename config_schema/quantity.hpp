@@ -17,8 +17,6 @@ class Quantity {
   constexpr Quantity() = default;
   /// A whole number of units.
   static constexpr Quantity of(std::int64_t units) { return Quantity(units * scale); }
-  /// A number of ten-thousandths.
-  static constexpr Quantity of_parts(std::int64_t parts) { return Quantity(parts); }
   /// Rounds to the nearest ten-thousandth. Nothing for NaN, infinities, negative numbers, numbers
   /// above 10^12, and for values between 0 and 0.0001, which would round to "none".
   static std::optional<Quantity> from_double(double value);

@@ -13,7 +13,7 @@
 namespace train {
 
 /// Builds a tree of nodes from the events of one YAML document, within bounds. After an error that
-/// leaves no tree (`has_given_up`) further events are ignored.
+/// leaves no tree (`verdict`) further events are ignored.
 class YamlBuilder {
  public:
   explicit YamlBuilder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
@@ -25,7 +25,6 @@ class YamlBuilder {
   void begin(YamlKind kind, const YamlMark& mark, const std::string& tag, std::size_t anchor);
   void end();
 
-  bool has_given_up() const { return verdict_.has_value(); }
   /// Why it gave up; nothing when it did not. When `is_certain` is false the parser may have a
   /// better word for it: an unclosed bracket makes it take a list for a key.
   struct Verdict {

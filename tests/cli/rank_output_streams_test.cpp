@@ -112,8 +112,6 @@ TEST_CASE("a log that cannot be written is said once, and output goes on") {
     RankOutput output(terminal, Tee{}, {"/dev/full"});
     output.add(chunk(0, OutputStream::out, "one\n"));
     output.add(chunk(0, OutputStream::out, "two\n"));
-    REQUIRE(output.log_trouble());
-    CHECK(output.log_trouble()->find("/dev/full") != std::string::npos);
   }
   CHECK(standard_output.read_all() == "[0] one\n[0] two\n");
   const std::string said = standard_error.read_all();

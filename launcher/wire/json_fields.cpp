@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/wire/json_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace train {
+
+using nlohmann::json;
+
+namespace {
+
+bool is_utf8(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead == 0) return false;  // kept out of JSON strings as well
+    std::size_t length = 1;
+    std::uint32_t point = lead;
+    if (lead >= 0xf0 && lead <= 0xf4) {
+      length = 4;
+      point = lead & 0x07u;
+    } else if (lead >= 0xe0 && lead < 0xf0) {
+      length = 3;
+      point = lead & 0x0fu;
+    } else if (lead >= 0xc2 && lead < 0xe0) {
+      length = 2;
+      point = lead & 0x1fu;
+    } else if (lead >= 0x80) {
+      return false;
+    }
+    if (i + length > text.size()) return false;
+    for (std::size_t k = 1; k < length; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xc0u) != 0x80u) return false;
+      point = point << 6 | (next & 0x3fu);
+    }
+    const bool overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
+    const bool surrogate = point >= 0xd800 && point < 0xe000;
+    if (overlong || surrogate || point > 0x10ffff) return false;
+    i += length;
+  }
+  return true;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  throw Malformed{"bad hex digit"};
+}
+
+}  // namespace
+
+json from_bytes(std::string_view bytes) {
+  if (is_utf8(bytes)) return json(std::string(bytes));
+  std::string hex;
+  hex.reserve(bytes.size() * 2);
+  for (const char byte : bytes)
+    fmt::format_to(std::back_inserter(hex), "{:02x}", static_cast<unsigned char>(byte));
+  return json{{"hex", hex}};
+}
+
+std::string to_bytes(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_object() || !value.contains("hex") || !value["hex"].is_string())
+    throw Malformed{"expected a string"};
+  const auto& hex = value["hex"].get_ref<const std::string&>();
+  if (hex.size() % 2 != 0) throw Malformed{"odd number of hex digits"};
+  std::string bytes;
+  bytes.reserve(hex.size() / 2);
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(hex_digit(hex[i]) << 4 | hex_digit(hex[i + 1]));
+  return bytes;
+}
+
+const json& field(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) throw Malformed{fmt::format("field '{}' is missing", name)};
+  return *found;
+}
+
+std::string text_field(const json& object, const char* name) {
+  return to_bytes(field(object, name));
+}
+
+bool bool_field(const json& object, const char* name) {
+  const json& value = field(object, name);
+  if (!value.is_boolean()) throw Malformed{fmt::format("field '{}' is no boolean", name)};
+  return value.get<bool>();
+}
+
+std::int64_t number_field(const json& object, const char* name, std::int64_t lowest,
+                          std::int64_t highest) {
+  const json& value = field(object, name);
+  const bool too_big = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
+  if (!value.is_number_integer() || too_big)
+    throw Malformed{fmt::format("field '{}' is no integer", name)};
+  const auto number = value.get<std::int64_t>();
+  if (number < lowest || number > highest)
+    throw Malformed{fmt::format("field '{}' is out of range: {}", name, number)};
+  return number;
+}
+
+int int_field(const json& object, const char* name, int lowest, int highest) {
+  return static_cast<int>(number_field(object, name, lowest, highest));
+}
+
+std::optional<int> optional_int_field(const json& object, const char* name, int lowest,
+                                      int highest) {
+  if (!object.contains(name)) return std::nullopt;
+  return int_field(object, name, lowest, highest);
+}
+
+// Far enough (73 years of uptime) for every real clock, and near enough for differences and sums of
+// two instants never to overflow.
+Instant instant_field(const json& object, const char* name) {
+  return Instant(number_field(object, name, 0, std::int64_t{1} << 61));
+}
+
+const json& array_field(const json& object, const char* name) {
+  const json& value = field(object, name);
+  if (!value.is_array()) throw Malformed{fmt::format("field '{}' is no list", name)};
+  return value;
+}
+
+}  // namespace train

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "launcher/ports/clock.hpp"
+
+namespace train {
+
+// Fields of the JSON that the other side sent. They throw `Malformed`, which `decode_message`
+// catches: nothing that arrives is trusted.
+
+/// What is wrong with the other side's JSON.
+struct Malformed {
+  std::string what;
+};
+
+/// Bytes as JSON. Arguments and values may be any bytes, JSON strings are Unicode: what is not
+/// travels as `{"hex": "..."}`.
+nlohmann::json from_bytes(std::string_view bytes);
+std::string to_bytes(const nlohmann::json& value);
+
+const nlohmann::json& field(const nlohmann::json& object, const char* name);
+const nlohmann::json& array_field(const nlohmann::json& object, const char* name);
+std::string text_field(const nlohmann::json& object, const char* name);
+bool bool_field(const nlohmann::json& object, const char* name);
+std::int64_t number_field(const nlohmann::json& object, const char* name, std::int64_t lowest = 0,
+                          std::int64_t highest = INT64_MAX);
+int int_field(const nlohmann::json& object, const char* name, int lowest = 0,
+              int highest = INT32_MAX);
+/// Nothing when the field is not there.
+std::optional<int> optional_int_field(const nlohmann::json& object, const char* name, int lowest,
+                                      int highest);
+Instant instant_field(const nlohmann::json& object, const char* name);
+
+}  // namespace train
