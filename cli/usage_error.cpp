@@ -53,7 +53,7 @@ Words option_names(const CLI::App& command) {
 
 std::string see_help(const Chosen& chosen) { return fmt::format("see '{} --help'", chosen.typed); }
 
-std::string or_see_help(std::string hint, const Chosen& chosen) {
+std::string or_see_help(const std::string& hint, const Chosen& chosen) {
   return hint.empty() ? see_help(chosen) : hint + "\n  " + see_help(chosen);
 }
 
