@@ -98,6 +98,7 @@ std::string hosts_of_cause(const RunOutcome& outcome, const Trial& trial) {
     hosts.insert(outcome.others[index].host);
   if (hosts.size() == 1) return fmt::format("host '{}'", trial.hosts[*hosts.begin()].host.name);
   std::vector<std::string> names;
+  names.reserve(hosts.size());
   for (const int host : hosts) names.push_back(trial.hosts[host].host.name);
   return "hosts " + fold_names(names);
 }

@@ -109,7 +109,7 @@ TEST_CASE("ignored and blocked signals of the agent are not inherited") {
   const Outcome outcome = run(spec);
   sigset_t after;
   ::sigprocmask(SIG_SETMASK, &before, &after);
-  CHECK(outcome.output == "");
+  CHECK(outcome.output.empty());
   CHECK(::sigismember(&after, SIGUSR2) == 1);  // the agent's own mask is as it was
   CHECK(::sigismember(&after, SIGTERM) == 0);
   CHECK(::signal(SIGUSR1, SIG_DFL) == SIG_IGN);

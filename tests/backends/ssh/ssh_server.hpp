@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/backends/ssh/temporary_keys.hpp"
@@ -27,8 +28,9 @@ inline int free_port() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    throw std::runtime_error("no free port");
   ::close(fd);
   return ntohs(address.sin_port);
 }

@@ -204,7 +204,7 @@ TEST_CASE("a registry that stays locked is busy, and an unknown failure is a bug
 
 TEST_CASE("a registry that is a symbolic link or a directory is refused") {
   const TemporaryDirectory directory;
-  std::ofstream(directory.path() + "/elsewhere");
+  std::ofstream(directory.path() + "/elsewhere") << "";
   fs::create_symlink(directory.path() + "/elsewhere", directory.path() + "/tasks.db");
   CHECK(has(refusal(directory.path()).message, "is not a regular file"));
   fs::remove(directory.path() + "/tasks.db");

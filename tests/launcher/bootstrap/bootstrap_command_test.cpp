@@ -216,7 +216,7 @@ TEST_CASE("an upload that breaks off leaves nothing") {
   const FakeHost host;
   {
     ShellDialogue dialogue({"/bin/sh", "-c", host.command()}, host.home.string());
-    REQUIRE(dialogue.read() != "");
+    REQUIRE_FALSE(dialogue.read().empty());
     dialogue.write("1000 2000 abc\nxxxx");
     dialogue.finish_input();
     CHECK(dialogue.read_all().find(":failed ") != std::string::npos);

@@ -18,7 +18,6 @@ FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, 
                    int first_rank, Readiness& readiness, std::vector<std::string>& complaints)
     : time_(time),
       chance_(chance),
-      scenario_(scenario),
       script_(scenario.hosts[static_cast<std::size_t>(index)]),
       first_rank_(first_rank),
       readiness_(readiness),

@@ -96,7 +96,6 @@ class FakeHost {
 
   VirtualTime& time_;
   Chance& chance_;
-  const Scenario& scenario_;
   const HostScript& script_;
   int first_rank_;
   Readiness& readiness_;
