@@ -36,7 +36,7 @@ std::string show(const Plan& plan, const Request& request, PlanFlags::Format for
 }  // namespace
 
 ExitCode plan_command(const PlanFlags& flags) {
-  const auto request = load_request(flags.request);
+  const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
   talk_warnings(request->warnings, {});
   const auto plan = make_plan(request->experiment, request->inventory);

@@ -100,15 +100,25 @@ ExperimentOverrides overrides_of(const RequestFlags& flags) {
   return {flags.slots, flags.global_batch, flags.settings, flags.command};
 }
 
-Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text) {
+Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text,
+                                         ReadFor purpose) {
   if (flags.config.empty() && flags.command.empty() && flags.settings.empty())
     return fail(ErrorClass::usage, "there is nothing to run: neither an experiment nor a command",
                 "give a file (experiment.yaml), or a command after -- (-n 4 -- python3 train.py)");
-  if (flags.config.empty()) return make_experiment(overrides_of(flags));
+  if (flags.config.empty()) return make_experiment(overrides_of(flags), purpose);
   auto contents = read_input(flags.config, "experiment");
   if (!contents) return tl::make_unexpected(contents.error());
   text = *contents;
-  return parse_experiment({flags.config, text}, overrides_of(flags));
+  return parse_experiment({flags.config, text}, overrides_of(flags), purpose);
+}
+
+// A plan says what will keep it from being launched.
+void warn_of_obstacles(ExperimentConfig& experiment) {
+  for (const Obstacle& obstacle : experiment.obstacles) {
+    Diagnostic warning = obstacle.diagnostic;
+    warning.message = "launch refuses this: " + warning.message;
+    experiment.warnings.push_back(std::move(warning));
+  }
 }
 
 Result<HostInventory> load_host_file(const std::string& path) {
@@ -178,10 +188,10 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
 
 }  // namespace
 
-Result<Request> load_request(const RequestFlags& flags) {
+Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
   request.launcher_environment = launcher_environment();
-  auto experiment = load_experiment(flags, request.experiment_text);
+  auto experiment = load_experiment(flags, request.experiment_text, purpose);
   auto inventory = load_inventory(flags, request.launcher_environment);
   if (!experiment && !inventory) {
     Error both = experiment.error();
@@ -191,6 +201,7 @@ Result<Request> load_request(const RequestFlags& flags) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
+  warn_of_obstacles(*experiment);
   if (auto completed = complete_local_hosts(*inventory, request.launcher_environment); !completed)
     return tl::make_unexpected(completed.error());
   auto user = resolve_environment(*experiment, request.launcher_environment);

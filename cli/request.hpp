@@ -34,8 +34,9 @@ struct Request {
 };
 
 /// Reads the files that the flags name, and this machine where no host is named. Errors of the
-/// experiment and of the hosts are both reported.
-Result<Request> load_request(const RequestFlags& flags);
+/// experiment, what keeps it from being planned or launched, and errors of the hosts are all
+/// reported.
+Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
 
 /// The contents of a regular file of at most 4 MiB, or of a pipe or terminal when `path` is "-":
 /// class `no_input` when it cannot be read, with what the user can do about it.

@@ -9,22 +9,24 @@ namespace train {
 
 namespace {
 
-std::vector<Diagnostic> in_order(std::vector<Diagnostic> diagnostics,
-                                 const std::string& main_source) {
-  const auto rank = [&](const Diagnostic& diagnostic) {
-    const Place& place = diagnostic.place;
+const Diagnostic& diagnostic_of(const Diagnostic& diagnostic) { return diagnostic; }
+const Diagnostic& diagnostic_of(const Obstacle& obstacle) { return obstacle.diagnostic; }
+
+template <class T>
+std::vector<T> in_order(std::vector<T> found, const std::string& main_source) {
+  const auto rank = [&](const T& one) {
+    const Place& place = diagnostic_of(one).place;
     return std::make_tuple(place.source != main_source, place.line, place.column);
   };
-  std::stable_sort(
-      diagnostics.begin(), diagnostics.end(),
-      [&](const Diagnostic& left, const Diagnostic& right) { return rank(left) < rank(right); });
-  std::vector<Diagnostic> unique;
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const T& left, const T& right) { return rank(left) < rank(right); });
+  std::vector<T> unique;
   std::unordered_set<std::string> seen;
-  for (Diagnostic& diagnostic : diagnostics) {
-    const Place& place = diagnostic.place;
+  for (T& one : found) {
+    const Place& place = diagnostic_of(one).place;
     const std::string identity = place.source + '\n' + std::to_string(place.line) + ':' +
-                                 std::to_string(place.column) + ':' + diagnostic.message;
-    if (seen.insert(identity).second) unique.push_back(std::move(diagnostic));
+                                 std::to_string(place.column) + ':' + diagnostic_of(one).message;
+    if (seen.insert(identity).second) unique.push_back(std::move(one));
   }
   return unique;
 }
@@ -44,6 +46,14 @@ void Diagnostics::warn(Place place, std::string key, std::string message, std::s
   warnings_.push_back({std::move(place), std::move(key), std::move(message), std::move(hint)});
 }
 
+void Diagnostics::obstacle(Diagnostic diagnostic, bool blocks_plan) {
+  if (refused_ == Refused::all || (refused_ == Refused::unplannable && blocks_plan))
+    return error(std::move(diagnostic.place), std::move(diagnostic.key),
+                 std::move(diagnostic.message), std::move(diagnostic.hint));
+  if (obstacles_.size() >= max_faults) return;
+  obstacles_.push_back({std::move(diagnostic), blocks_plan});
+}
+
 Error Diagnostics::take_error(ErrorClass error_class, const std::string& main_source) {
   Error error{error_class, in_order(std::move(errors_), main_source)};
   if (left_out_ > 0)
@@ -56,6 +66,10 @@ Error Diagnostics::take_error(ErrorClass error_class, const std::string& main_so
 
 std::vector<Diagnostic> Diagnostics::take_warnings(const std::string& main_source) {
   return in_order(std::move(warnings_), main_source);
+}
+
+std::vector<Obstacle> Diagnostics::take_obstacles(const std::string& main_source) {
+  return in_order(std::move(obstacles_), main_source);
 }
 
 }  // namespace train

@@ -12,11 +12,26 @@ namespace train {
 /// Faults of one input that are kept; the others are counted.
 inline constexpr std::size_t max_faults = 1000;
 
+/// Something legal that cannot run here (yet): `launch` refuses it.
+struct Obstacle {
+  Diagnostic diagnostic;
+  bool blocks_plan = false;  ///< `plan` refuses it as well
+
+  bool operator==(const Obstacle&) const = default;
+};
+
 /// What was found wrong, or worth a warning, while an input was read.
 class Diagnostics {
  public:
+  /// Which obstacles are errors: all, those that keep `plan` from planning, or none.
+  enum class Refused { all, unplannable, none };
+  explicit Diagnostics(Refused refused = Refused::all) : refused_(refused) {}
+
   void error(Place place, std::string key, std::string message, std::string hint = {});
   void warn(Place place, std::string key, std::string message, std::string hint = {});
+
+  /// An error when it is to be refused, else kept.
+  void obstacle(Diagnostic diagnostic, bool blocks_plan);
 
   bool has_errors() const { return !errors_.empty(); }
   /// Whether so much is wrong that reading on tells nobody anything.
@@ -27,10 +42,14 @@ class Diagnostics {
   Error take_error(ErrorClass error_class, const std::string& main_source);
   /// All warnings, in the same order.
   std::vector<Diagnostic> take_warnings(const std::string& main_source);
+  /// All obstacles, in the same order.
+  std::vector<Obstacle> take_obstacles(const std::string& main_source);
 
  private:
+  Refused refused_;
   std::vector<Diagnostic> errors_;
   std::vector<Diagnostic> warnings_;
+  std::vector<Obstacle> obstacles_;
   std::size_t left_out_ = 0;
 };
 

@@ -33,17 +33,16 @@ std::vector<EnvironmentVariable> read_list(const YamlNode& list, Diagnostics& di
   std::vector<EnvironmentVariable> variables;
   for (const YamlNodePtr& item : list.items) {
     const Place place = place_of(item->mark);
-    const std::size_t equals = item->text.find('=');
-    if (item->kind != YamlKind::string || equals == std::string::npos) {
+    if (item->kind != YamlKind::string) {
       diagnostics.error(
           place, list_path,
-          fmt::format("'{}' must hold NAME=VALUE, not {}", list_path, describe(*item)),
-          "for a value of the launcher's environment write "
-          "'environment: {variables: {NAME: null}}'");
+          fmt::format("'{}' must hold NAME=VALUE, not {}", list_path, describe(*item)));
       continue;
     }
-    EnvironmentVariable variable{item->text.substr(0, equals), item->text.substr(equals + 1),
-                                 place};
+    // Without '=' it is the launcher's value, as in docker run -e.
+    const std::size_t equals = item->text.find('=');
+    EnvironmentVariable variable{item->text.substr(0, equals), std::nullopt, place};
+    if (equals != std::string::npos) variable.value = item->text.substr(equals + 1);
     if (check_variable(variable, list_path, diagnostics)) variables.push_back(std::move(variable));
   }
   return variables;

@@ -67,13 +67,7 @@ class HostKeys {
 
   void read_weight(Host& host) {
     const GivenValue* given = fields_.given("weight");
-    if (!given) return;
-    constexpr double most = 1e6;
-    if (!(given->node->real > 0 && given->node->real <= most))
-      return report(given->place, "weight",
-                    fmt::format("'{}' must be above 0 and at most 1000000, not {}", key("weight"),
-                                given->node->text));
-    host.weight = given->node->real;
+    if (given) host.weight = given->node->real;
   }
 
   void read_resources(Host& host) {

@@ -50,11 +50,22 @@ Arguments read_arguments(const fs::path& file) {
   return arguments;
 }
 
-template <class T>
-std::string told(const Result<T>& result) {
-  if (result) return "accepted\n";
-  return "[" + std::string(to_string(result.error().error_class)) + "]\n" +
-         render(result.error(), 100) + "\n";
+std::string told(const Error& error) {
+  return "[" + std::string(to_string(error.error_class)) + "]\n" + render(error, 100) + "\n";
+}
+
+std::string told(const Result<HostInventory>& hosts) {
+  return hosts ? "accepted\n" : told(hosts.error());
+}
+
+// What is legal may still be refused by a command.
+template <class Read>
+std::string told_of(const Read& read) {
+  const Result<ExperimentConfig> launched = read(ReadFor::launching);
+  if (launched) return "accepted\n";
+  if (read(ReadFor::planning)) return "launch alone refuses it: " + told(launched.error());
+  if (read(ReadFor::checking)) return "plan and launch refuse it: " + told(launched.error());
+  return told(launched.error());
 }
 
 std::string what_is_told(const fs::path& folder) {
@@ -62,9 +73,11 @@ std::string what_is_told(const fs::path& folder) {
       fs::exists(folder / "args") ? read_arguments(folder / "args") : Arguments{};
   if (arguments.host_list) return told(parse_host_list({"-H", *arguments.host_list}));
   if (fs::exists(folder / "hosts")) return told(parse_hosts({"hosts", slurp(folder / "hosts")}));
-  if (!fs::exists(folder / "experiment.yaml")) return told(make_experiment(arguments.overrides));
-  return told(parse_experiment({"experiment.yaml", slurp(folder / "experiment.yaml")},
-                               arguments.overrides));
+  if (!fs::exists(folder / "experiment.yaml"))
+    return told_of([&](ReadFor purpose) { return make_experiment(arguments.overrides, purpose); });
+  const SourceText source{"experiment.yaml", slurp(folder / "experiment.yaml")};
+  return told_of(
+      [&](ReadFor purpose) { return parse_experiment(source, arguments.overrides, purpose); });
 }
 
 }  // namespace
