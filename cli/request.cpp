@@ -94,11 +94,11 @@ LauncherEnvironment launcher_environment() {
   return environment;
 }
 
-namespace {
-
 ExperimentOverrides overrides_of(const RequestFlags& flags) {
   return {flags.slots, flags.global_batch, flags.settings, flags.command};
 }
+
+namespace {
 
 Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text,
                                          ReadFor purpose) {

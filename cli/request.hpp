@@ -33,6 +33,9 @@ struct Request {
   std::vector<Diagnostic> warnings;  ///< of the experiment and of the hosts
 };
 
+/// What the flags change in the experiment.
+ExperimentOverrides overrides_of(const RequestFlags& flags);
+
 /// Reads the files that the flags name, and this machine where no host is named. Errors of the
 /// experiment, what keeps it from being planned or launched, and errors of the hosts are all
 /// reported.

@@ -9,6 +9,7 @@ using enum FieldType;
 constexpr FieldSource determined = FieldSource::determined;
 
 constexpr std::string_view at_least = "at least so many batches, samples or epochs apart";
+constexpr std::string_view hdfs_is_gone = "remove it: storage of type hdfs is gone";
 constexpr std::string_view native_is_gone = "the Native API is gone: write 'entrypoint'";
 
 constexpr Field fields[] = {
@@ -168,8 +169,13 @@ constexpr Field fields[] = {
     Field{"internal", any, determined, "", native_is_gone}.removed(),
     Field{"batches_per_step", any, determined, "", "write scheduling_unit"}.removed(),
     Field{"max_steps", any, determined, "", "write searcher.max_length: {batches: N}"}.removed(),
-    Field{"validation_freq", any, determined, "", "write min_validation_period: {batches: N}"}
+    Field{"validation_period", any, determined, "", "write min_validation_period: {batches: N}"}
         .removed(),
+    Field{"checkpoint_period", any, determined, "", "write min_checkpoint_period: {batches: N}"}
+        .removed(),
+    Field{"checkpoint_storage.hdfs_url", any, determined, "", hdfs_is_gone}.removed(),
+    Field{"checkpoint_storage.hdfs_path", any, determined, "", hdfs_is_gone}.removed(),
+    Field{"checkpoint_storage.user", any, determined, "", hdfs_is_gone}.removed(),
 };
 
 }  // namespace

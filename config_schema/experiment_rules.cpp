@@ -139,6 +139,11 @@ class Rules {
   }
 
  private:
+  static bool has_value(const YamlNode& mapping, const char* key) {
+    const YamlEntry* entry = mapping.find(key);
+    return entry && !entry->value->is_null();
+  }
+
   static std::vector<std::string> steps_of(std::string_view path) {
     std::vector<std::string> steps;
     for (const std::string_view step : split(path, '/')) {
@@ -174,6 +179,7 @@ void check_experiment_rules(const FieldReader& fields, std::span<const SearchedP
   rules.check_project();
   rules.check_slots();
   rules.check_log_policies();
+  rules.check_containers();
 }
 
 }  // namespace train

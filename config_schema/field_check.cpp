@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "config_schema/nearest.hpp"
@@ -112,9 +113,21 @@ std::string type_text(const Field& field, FieldType type) {
   return "a value";
 }
 
+std::string without_underscores(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), '_'), text.end());
+  return text;
+}
+
+// A number of YAML 1.1: 3_200.
+bool has_underscores(const std::string& text) {
+  return text.find('_') != text.npos && is_number(resolve_plain_scalar(without_underscores(text)));
+}
+
 // What to write instead of a value of the wrong type, where that is plain to see.
 std::string type_hint(const YamlNode& node, const Field& field) {
   const bool wants_number = has(field.types, integer | number);
+  if (field.has_one_key && node.kind == YamlKind::integer)
+    return fmt::format("write {{batches: {}}}", node.text);
   if (has(field.types, string) && node.is_scalar())
     return fmt::format("write \"{}\" in quotes", node.text);
   if (has(field.types, integer) && node.kind == YamlKind::real &&
@@ -123,6 +136,8 @@ std::string type_hint(const YamlNode& node, const Field& field) {
   if (node.kind != YamlKind::string) return {};
   const YamlNode plain = resolve_plain_scalar(node.text);
   if (wants_number && is_number(plain)) return "remove the quotes";
+  if (wants_number && has_underscores(node.text))
+    return fmt::format("write {}: numbers have no underscores", without_underscores(node.text));
   const std::string lower = to_lower(node.text);
   if (has(field.types, boolean) && (lower == "yes" || lower == "on" || lower == "true"))
     return "write true";
