@@ -128,13 +128,44 @@ class Rules {
     const GivenValue* policies = fields_.given("log_policies");
     if (!policies) return;
     for (const YamlNodePtr& policy : policies->node->items) {
-      const auto has_key = [&](const char* key) {
-        const YamlEntry* entry = policy->find(key);
-        return entry && !entry->value->is_null();
-      };
-      if (policy->kind != YamlKind::mapping || has_key("pattern") || has_key("name")) continue;
-      diagnostics_.error(place_of(policy->mark), "log_policies", "a log policy without 'pattern'",
-                         "write the pattern of the lines");
+      if (policy->kind != YamlKind::mapping) continue;
+      if (!has_value(*policy, "pattern") && !has_value(*policy, "name"))
+        diagnostics_.error(place_of(policy->mark), "log_policies", "a log policy without 'pattern'",
+                           "write the pattern of the lines");
+      if (has_value(*policy, "action") && has_value(*policy, "actions"))
+        diagnostics_.error(place_of(policy->find("actions")->mark), "log_policies",
+                           fmt::format("'actions' cannot be given with 'action' on line {}",
+                                       policy->find("action")->mark.line),
+                           "write all of them under 'actions'");
+    }
+  }
+
+  // Of the trial's own container Determined sets these itself.
+  void check_containers() {
+    constexpr const char* own[] = {"image",
+                                   "command",
+                                   "args",
+                                   "working_dir",
+                                   "ports",
+                                   "liveness_probe",
+                                   "readiness_probe",
+                                   "startup_probe",
+                                   "lifecycle",
+                                   "termination_message_path",
+                                   "termination_message_policy",
+                                   "image_pull_policy",
+                                   "security_context"};
+    const GivenValue* containers = fields_.given("environment.pod_spec.spec.containers");
+    if (!containers) return;
+    for (const YamlNodePtr& container : containers->node->items) {
+      const YamlEntry* name = container->find("name");
+      if (!name || name->value->text != "determined-container") continue;
+      for (const char* key : own)
+        if (const YamlEntry* entry = container->find(key))
+          diagnostics_.error(place_of(entry->mark), "environment.pod_spec.spec.containers",
+                             fmt::format("'{}' of the container '{}' on line {} cannot be set", key,
+                                         name->value->text, name->mark.line),
+                             "remove it: Determined sets it");
     }
   }
 

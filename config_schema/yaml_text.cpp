@@ -12,6 +12,7 @@ namespace train {
 namespace {
 
 constexpr std::size_t widest_list = 80;
+constexpr std::size_t widest_before_origin = 44;
 
 // Words that YAML takes for a string without quotes, wherever they stand.
 bool is_plain_string(std::string_view text) {
@@ -25,8 +26,10 @@ bool is_plain_string(std::string_view text) {
   const bool is_word_of_others = text == "y" || text == "n" || text == "yes" || text == "no" ||
                                  text == "on" || text == "off" || text == "Yes" || text == "No" ||
                                  text == "On" || text == "Off";
-  const bool begins_like_a_number = text.front() >= '0' && text.front() <= '9';
-  return !is_word_of_others && !begins_like_a_number &&
+  const bool may_be_a_number =
+      text.find_first_not_of("0123456789abcdefABCDEFxXoO_.:+-") == text.npos &&
+      text.find_first_of("0123456789") != text.npos;
+  return !is_word_of_others && !may_be_a_number &&
          resolve_plain_scalar(std::string(text)).kind == YamlKind::string;
 }
 
@@ -76,7 +79,8 @@ class Writer {
     std::string text;
     std::size_t widest = 0;
     for (const Line& each : lines_)
-      if (!each.origin.empty()) widest = std::max(widest, std::min(each.text.size(), widest_list));
+      if (!each.origin.empty())
+        widest = std::max(widest, std::min(each.text.size(), widest_before_origin));
     for (const Line& each : lines_) {
       text += each.text;
       if (comments_ == YamlComments::origins && !each.origin.empty())
