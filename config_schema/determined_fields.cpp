@@ -9,7 +9,6 @@ using enum FieldType;
 constexpr FieldSource determined = FieldSource::determined;
 
 constexpr std::string_view at_least = "at least so many batches, samples or epochs apart";
-constexpr std::string_view hdfs_is_gone = "remove it: storage of type hdfs is gone";
 constexpr std::string_view native_is_gone = "the Native API is gone: write 'entrypoint'";
 
 constexpr Field fields[] = {
@@ -24,9 +23,8 @@ constexpr Field fields[] = {
     Field{"checkpoint_storage", mapping, determined, "", "where checkpoints go"}
         .selected_by("type")
         .no_effect(),
-    Field{"checkpoint_storage.type", string, determined, "", "the kind of storage"}
-        .one_of("shared_fs|s3|gcs|azure|directory")
-        .gone_ones("hdfs=write shared_fs, with the folder where HDFS is mounted"),
+    Field{"checkpoint_storage.type", string, determined, "", "the kind of storage"}.one_of(
+        "shared_fs|s3|gcs|azure|directory|hdfs"),
     Field{"checkpoint_storage.save_experiment_best", integer, determined, "0",
           "best checkpoints of the experiment that are kept"}
         .from(0),
@@ -61,6 +59,11 @@ constexpr Field fields[] = {
         .secret(),
     Field{"checkpoint_storage.account_url", string, determined, "", "the account"}.of("azure"),
     Field{"checkpoint_storage.credential", string, determined, "", "login"}.of("azure").secret(),
+    Field{"checkpoint_storage.hdfs_url", string, determined, "", "the service"}.of("hdfs"),
+    Field{"checkpoint_storage.hdfs_path", string, determined, "", "folder in it"}
+        .like(FieldPattern::absolute_path)
+        .of("hdfs"),
+    Field{"checkpoint_storage.user", string, determined, "", "the user of it"}.of("hdfs"),
     Field{"tensorboard_storage", open, determined, "", "where TensorBoard's files go"}.no_effect(),
     Field{"min_checkpoint_period", mapping, determined, "", "checkpoints are"}
         .one_key()
@@ -120,7 +123,7 @@ constexpr Field fields[] = {
     Field{"log_policies[].action", string | mapping, determined, "", "what happens"}.one_of(
         "cancel_retries|exclude_node"),
     Field{"log_policies[].action.type", string, determined, "", "what happens"}
-        .one_of("cancel_retries|exclude_node|send_webhook")
+        .one_of("cancel_retries|exclude_node")
         .needed(),
     Field{"log_policies[].actions", list, determined, "", "all that happens"},
     Field{"log_policies[].actions[]", string | mapping, determined, "", "what happens"}.one_of(
@@ -135,16 +138,16 @@ constexpr Field fields[] = {
         .to(32'767),
     Field{"integrations", mapping, determined, "", "other services"}.no_effect(),
     Field{"integrations.pachyderm", mapping, determined, "", "Pachyderm"},
-    Field{"integrations.pachyderm.pachd", mapping, determined, "", "its server"},
+    Field{"integrations.pachyderm.pachd", mapping, determined, "", "its server"}.needed(),
     Field{"integrations.pachyderm.pachd.host", string, determined, "", "host"},
     Field{"integrations.pachyderm.pachd.port", integer, determined, "", "port"},
-    Field{"integrations.pachyderm.proxy", mapping, determined, "", "its proxy"},
+    Field{"integrations.pachyderm.proxy", mapping, determined, "", "its proxy"}.needed(),
     Field{"integrations.pachyderm.proxy.scheme", string, determined, "", "http or https"},
     Field{"integrations.pachyderm.proxy.host", string, determined, "", "host"},
     Field{"integrations.pachyderm.proxy.port", integer, determined, "", "port"},
-    Field{"integrations.pachyderm.dataset", mapping, determined, "", "its data"},
-    Field{"integrations.pachyderm.dataset.project", string, determined, "", "project"},
-    Field{"integrations.pachyderm.dataset.repo", string, determined, "", "repository"},
+    Field{"integrations.pachyderm.dataset", mapping, determined, "", "its data"}.needed(),
+    Field{"integrations.pachyderm.dataset.project", string, determined, "", "project"}.needed(),
+    Field{"integrations.pachyderm.dataset.repo", string, determined, "", "repository"}.needed(),
     Field{"integrations.pachyderm.dataset.commit", string, determined, "", "commit"},
     Field{"integrations.pachyderm.dataset.branch", string, determined, "", "branch"},
     Field{"integrations.pachyderm.dataset.token", string, determined, "", "login"}.secret(),
@@ -173,9 +176,6 @@ constexpr Field fields[] = {
         .removed(),
     Field{"checkpoint_period", any, determined, "", "write min_checkpoint_period: {batches: N}"}
         .removed(),
-    Field{"checkpoint_storage.hdfs_url", any, determined, "", hdfs_is_gone}.removed(),
-    Field{"checkpoint_storage.hdfs_path", any, determined, "", hdfs_is_gone}.removed(),
-    Field{"checkpoint_storage.user", any, determined, "", hdfs_is_gone}.removed(),
 };
 
 }  // namespace

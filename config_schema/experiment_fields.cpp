@@ -130,7 +130,8 @@ constexpr Field what_it_needs[] = {
         .like(FieldPattern::memory_size)
         .no_effect(),
     Field{"resources.devices", list, determined, "", "devices of the container"}.no_effect(),
-    Field{"resources.devices[]", mapping | string, determined, "", "one device"},
+    Field{"resources.devices[]", mapping | string, determined, "", "one device"}.like(
+        FieldPattern::device),
     Field{"resources.devices[].host_path", string, determined, "", "path on the host"}.needed(),
     Field{"resources.devices[].container_path", string, determined, "", "path in the container"}
         .needed(),

@@ -48,6 +48,7 @@ enum class FieldPattern {
   memory_size,     ///< Determined's: `4g`, `1.5 GiB`, `1048576`
   without_parent,  ///< no `..` between slashes
   not_dot,         ///< not `.`
+  device,          ///< `HOST_PATH:CONTAINER_PATH` or `HOST_PATH:CONTAINER_PATH:MODE`
 };
 
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
