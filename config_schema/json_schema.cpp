@@ -35,11 +35,10 @@ class SchemaMaker {
         rest = value_of(*child, true);
         continue;
       }
-      const bool is_removed = child->effect == FieldEffect::removed;
-      if (is_removed && !(field && has(field->types, open))) continue;
       const bool is_needed = child->needed_by == "*";
-      properties[std::string(leaf)] =
-          is_removed ? Json{{"type", "null"}} : value_of(*child, !is_needed);
+      properties[std::string(leaf)] = child->effect == FieldEffect::removed
+                                          ? removed_of(*child)
+                                          : value_of(*child, !is_needed);
       if (is_needed) required.push_back(leaf);
     }
     if (field && !field->open_kinds.empty()) rest = true;
@@ -86,6 +85,11 @@ class SchemaMaker {
       then["propertyNames"] = {{"enum", std::move(names)}};
     }
     return then;
+  }
+
+  // Only absent, which null is too.
+  static Json removed_of(const Field& field) {
+    return {{"description", field.meaning}, {"type", "null"}, {"doNotSuggest", true}};
   }
 
   Json value_of(const Field& field, bool may_be_null) const {
