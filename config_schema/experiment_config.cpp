@@ -243,15 +243,19 @@ YamlNodePtr ExperimentReader::without_searched(const YamlNodePtr& root) {
 
 void ExperimentReader::read_search() {
   config_.searcher = fields_.text("searcher.name");
-  for (const SearchedParameter& parameter : searched_) {
-    config_.searched.push_back(parameter.path);
-    found_.obstacle({parameter.place, parameter.path,
-                     fmt::format("'{}' is of type {}: search is not there yet in this version of "
-                                 "train",
-                                 parameter.path, parameter.type),
-                     "write one plain value"},
-                    false);
-  }
+  for (const SearchedParameter& parameter : searched_) config_.searched.push_back(parameter.path);
+  const GivenValue* name = fields_.given("searcher.name");
+  const bool is_said_already = name && name->node->text != "single";
+  if (searched_.empty() || is_said_already) return;
+  const SearchedParameter& first = searched_.front();
+  const std::string others =
+      searched_.size() > 1 ? fmt::format(", as are {} more", searched_.size() - 1) : "";
+  found_.obstacle({first.place, first.path,
+                   fmt::format("'{}' is of type {}{}: search is not there yet in this version of "
+                               "train",
+                               first.path, first.type, others),
+                   "write one plain value"},
+                  false);
 }
 
 Result<ExperimentConfig> ExperimentReader::read(YamlNodePtr root) {

@@ -253,7 +253,10 @@ std::string expectation(const Field& field) {
   std::vector<std::string> parts;
   for (const FieldType type : every_type)
     if (has(field.types, type)) parts.push_back(type_text(field, type));
-  return join_words(parts, "or");
+  const bool has_alternatives =
+      parts.size() == 2 && parts.front().find(" or ") != std::string::npos;
+  return has_alternatives ? fmt::format("{}, or {}", parts.front(), parts.back())
+                          : join_words(parts, "or");
 }
 
 bool has_type(const YamlNode& node, const Field& field) {

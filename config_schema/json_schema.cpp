@@ -36,9 +36,8 @@ class SchemaMaker {
         continue;
       }
       const bool is_needed = child->needed_by == "*";
-      properties[std::string(leaf)] = child->effect == FieldEffect::removed
-                                          ? removed_of(*child)
-                                          : value_of(*child, !is_needed);
+      properties[std::string(leaf)] =
+          may_be_given(child->effect) ? value_of(*child, !is_needed) : removed_of(*child);
       if (is_needed) required.push_back(leaf);
     }
     if (field && !field->open_kinds.empty()) rest = true;
@@ -81,7 +80,7 @@ class SchemaMaker {
     if (!field.open_kinds.empty()) {
       Json names = Json::array();
       for (const Field* child : table_.children(path))
-        if (child->effect != FieldEffect::removed) names.push_back(leaf_of(child->path));
+        if (may_be_given(child->effect)) names.push_back(leaf_of(child->path));
       then["propertyNames"] = {{"enum", std::move(names)}};
     }
     return then;
