@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published schemas and the readers say the same of every accepted file and of every golden case.
-// A case whose fault no schema can see (a relation between values) says so in a file `beyond_schema`.
+// The published schemas and the readers say the same of every accepted file and of every golden
+// case. A case whose fault no schema can see (a relation between values) says so in a file
+// `beyond_schema`.
 #include "config_schema/json_schema.hpp"
 
 #include <algorithm>
