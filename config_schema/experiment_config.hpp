@@ -101,6 +101,8 @@ struct ExperimentConfig {
   std::chrono::milliseconds stop_grace{10'000};
 
   std::vector<Diagnostic> warnings;  ///< legal, but worth a line
+
+  bool operator==(const ExperimentConfig&) const = default;
 };
 
 /// What the command line adds to an experiment: `-n`, `--batch`, `--set`, and what follows `--`.
