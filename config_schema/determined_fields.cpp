@@ -8,7 +8,6 @@ namespace {
 using enum FieldType;
 constexpr FieldSource determined = FieldSource::determined;
 
-constexpr std::string_view hdfs_is_gone = "remove it: storage of type hdfs is gone";
 constexpr std::string_view native_is_gone = "the Native API is gone: write 'entrypoint'";
 
 constexpr Field fields[] = {
@@ -25,9 +24,8 @@ constexpr Field fields[] = {
     Field{"checkpoint_storage", mapping, determined, "", "where checkpoints are kept"}
         .selected_by("type")
         .no_effect(),
-    Field{"checkpoint_storage.type", string, determined, "", "the kind of storage"}
-        .one_of("shared_fs|s3|gcs|azure|directory")
-        .gone_ones("hdfs=write shared_fs, with the folder where HDFS is mounted"),
+    Field{"checkpoint_storage.type", string, determined, "", "the kind of storage"}.one_of(
+        "shared_fs|s3|gcs|azure|directory|hdfs"),
     Field{"checkpoint_storage.save_experiment_best", integer, determined, "0",
           "best checkpoints of the experiment that are kept"}
         .from(0),
@@ -76,6 +74,11 @@ constexpr Field fields[] = {
     Field{"checkpoint_storage.credential", string, determined, "", "login, with account_url"}
         .of("azure")
         .secret(),
+    Field{"checkpoint_storage.hdfs_url", string, determined, "", "address of HDFS"}.of("hdfs"),
+    Field{"checkpoint_storage.hdfs_path", string, determined, "", "folder in HDFS"}
+        .like(FieldPattern::absolute_path)
+        .of("hdfs"),
+    Field{"checkpoint_storage.user", string, determined, "", "the user of HDFS"}.of("hdfs"),
     Field{"tensorboard_storage", open, determined, "", "where TensorBoard's files go"}.no_effect(),
     Field{"min_checkpoint_period", mapping, determined, "",
           "how far checkpoints are apart at least"}
@@ -153,7 +156,7 @@ constexpr Field fields[] = {
     Field{"log_policies[].action", string | mapping, determined, "", "what happens then"}.one_of(
         "cancel_retries|exclude_node"),
     Field{"log_policies[].action.type", string, determined, "", "what happens then"}
-        .one_of("cancel_retries|exclude_node|send_webhook")
+        .one_of("cancel_retries|exclude_node")
         .needed(),
     Field{"log_policies[].actions", list, determined, "", "all that happens then"},
     Field{"log_policies[].actions[]", string | mapping, determined, "",
@@ -173,17 +176,19 @@ constexpr Field fields[] = {
         .to(32'767),
     Field{"integrations", mapping, determined, "", "other services that take part"}.no_effect(),
     Field{"integrations.pachyderm", mapping, determined, "", "data that Pachyderm keeps"},
-    Field{"integrations.pachyderm.pachd", mapping, determined, "", "Pachyderm's server"},
+    Field{"integrations.pachyderm.pachd", mapping, determined, "", "Pachyderm's server"}.needed(),
     Field{"integrations.pachyderm.pachd.host", string, determined, "", "name of its host"},
     Field{"integrations.pachyderm.pachd.port", integer, determined, "", "number of its port"},
-    Field{"integrations.pachyderm.proxy", mapping, determined, "", "Pachyderm's proxy"},
+    Field{"integrations.pachyderm.proxy", mapping, determined, "", "Pachyderm's proxy"}.needed(),
     Field{"integrations.pachyderm.proxy.scheme", string, determined, "",
           "its scheme, http or https"},
     Field{"integrations.pachyderm.proxy.host", string, determined, "", "name of its host"},
     Field{"integrations.pachyderm.proxy.port", integer, determined, "", "number of its port"},
-    Field{"integrations.pachyderm.dataset", mapping, determined, "", "which data"},
-    Field{"integrations.pachyderm.dataset.project", string, determined, "", "name of the project"},
-    Field{"integrations.pachyderm.dataset.repo", string, determined, "", "name of the repository"},
+    Field{"integrations.pachyderm.dataset", mapping, determined, "", "which data"}.needed(),
+    Field{"integrations.pachyderm.dataset.project", string, determined, "", "name of the project"}
+        .needed(),
+    Field{"integrations.pachyderm.dataset.repo", string, determined, "", "name of the repository"}
+        .needed(),
     Field{"integrations.pachyderm.dataset.commit", string, determined, "",
           "identifier of the commit"},
     Field{"integrations.pachyderm.dataset.branch", string, determined, "", "name of the branch"},
@@ -216,9 +221,6 @@ constexpr Field fields[] = {
         .removed(),
     Field{"checkpoint_period", any, determined, "", "write min_checkpoint_period: {batches: N}"}
         .removed(),
-    Field{"checkpoint_storage.hdfs_url", any, determined, "", hdfs_is_gone}.removed(),
-    Field{"checkpoint_storage.hdfs_path", any, determined, "", hdfs_is_gone}.removed(),
-    Field{"checkpoint_storage.user", any, determined, "", hdfs_is_gone}.removed(),
 };
 
 }  // namespace

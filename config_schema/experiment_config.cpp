@@ -84,6 +84,7 @@ class ExperimentReader {
   Diagnostics found_;
   FieldReader fields_;
   std::vector<SearchedParameter> searched_;
+  std::vector<SearchedParameter> uncounted_;
   ExperimentConfig config_;
   bool has_entrypoint_ = false;  // written, be it wrong
 };
@@ -233,6 +234,7 @@ YamlNodePtr ExperimentReader::without_searched(const YamlNodePtr& root) {
   if (!found || found->value->kind != YamlKind::mapping) return root;
   Hyperparameters read = read_hyperparameters(*found->value, found_);
   searched_ = std::move(read.searched);
+  uncounted_ = std::move(read.uncounted);
   auto copy = std::make_shared<YamlNode>(*root);
   for (YamlEntry& entry : copy->entries)
     if (entry.key == key) entry.value = read.plain;
@@ -241,15 +243,19 @@ YamlNodePtr ExperimentReader::without_searched(const YamlNodePtr& root) {
 
 void ExperimentReader::read_search() {
   config_.searcher = fields_.text("searcher.name");
-  for (const SearchedParameter& parameter : searched_) {
-    config_.searched.push_back(parameter.path);
-    found_.obstacle({parameter.place, parameter.path,
-                     fmt::format("'{}' is of type {}: search is not there yet in this version of "
-                                 "train",
-                                 parameter.path, parameter.type),
-                     "write one plain value"},
-                    false);
-  }
+  for (const SearchedParameter& parameter : searched_) config_.searched.push_back(parameter.path);
+  const GivenValue* name = fields_.given("searcher.name");
+  const bool is_said_already = name && name->node->text != "single";
+  if (searched_.empty() || is_said_already) return;
+  const SearchedParameter& first = searched_.front();
+  const std::string others =
+      searched_.size() > 1 ? fmt::format(", as are {} more", searched_.size() - 1) : "";
+  found_.obstacle({first.place, first.path,
+                   fmt::format("'{}' is of type {}{}: search is not there yet in this version of "
+                               "train",
+                               first.path, first.type, others),
+                   "write one plain value"},
+                  false);
 }
 
 Result<ExperimentConfig> ExperimentReader::read(YamlNodePtr root) {
@@ -264,7 +270,7 @@ Result<ExperimentConfig> ExperimentReader::read(YamlNodePtr root) {
   read_values();
   read_search();
   read_environment(fields_, found_, config_);
-  check_experiment_rules(fields_, searched_, found_);
+  check_experiment_rules(fields_, uncounted_, found_);
   if (found_.has_errors())
     return tl::make_unexpected(found_.take_error(ErrorClass::config, source_));
   config_.warnings = found_.take_warnings(source_);

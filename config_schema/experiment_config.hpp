@@ -108,6 +108,8 @@ struct ExperimentConfig {
 
   std::vector<Diagnostic> warnings;  ///< legal, but worth a line
   std::vector<Obstacle> obstacles;   ///< legal, but a launch refuses it
+
+  bool operator==(const ExperimentConfig&) const = default;
 };
 
 /// What the command line adds to an experiment: `-n`, `--batch`, `--set`, and what follows `--`.

@@ -157,7 +157,8 @@ constexpr Field what_it_needs[] = {
     Field{"resources.devices", list, determined, "", "devices of the host that the container sees"}
         .no_effect(),
     Field{"resources.devices[]", mapping | string, determined, "",
-          "one device: HOST_PATH:CONTAINER_PATH:MODE, or these as keys"},
+          "one device: HOST_PATH:CONTAINER_PATH:MODE, or these as keys"}
+        .like(FieldPattern::device),
     Field{"resources.devices[].host_path", string, determined, "", "path of the device on the host"}
         .needed(),
     Field{"resources.devices[].container_path", string, determined, "",

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "config_schema/text.hpp"
 
 namespace train {
@@ -21,24 +23,22 @@ class Rules {
                              "searcher.max_length.epochs"}) {
       const GivenValue* epochs = fields_.given(path);
       if (!epochs) continue;
-      report(*epochs,
-             records ? fmt::format("'{}' needs 'records_per_epoch', which is {} on line {}", path,
-                                   records->node->text, records->place.line)
-                     : fmt::format("'{}' needs 'records_per_epoch', which is missing", path),
-             "write 'records_per_epoch: N', the samples of one epoch, or count in batches");
+      diagnostics_.warn(
+          epochs->place, path,
+          records ? fmt::format("'{}' counts by 'records_per_epoch', which is {} on line {}", path,
+                                records->node->text, records->place.line)
+                  : fmt::format("'{}' counts by 'records_per_epoch', which is missing", path));
     }
   }
 
-  void check_grid(std::span<const SearchedParameter> searched) {
+  void check_grid(std::span<const SearchedParameter> uncounted) {
     const GivenValue* name = fields_.given("searcher.name");
     if (!name || name->node->text != "grid") return;
-    for (const SearchedParameter& parameter : searched) {
-      if (parameter.has_count || parameter.type == "categorical") continue;
+    for (const SearchedParameter& parameter : uncounted)
       diagnostics_.error(parameter.place, parameter.path,
                          fmt::format("'{}' has no 'count', but the searcher on line {} is grid",
                                      parameter.path, name->place.line),
                          "write 'count: N', the number of values to try");
-    }
   }
 
   void check_search_length() {
@@ -127,7 +127,17 @@ class Rules {
   void check_log_policies() {
     const GivenValue* policies = fields_.given("log_policies");
     if (!policies) return;
+    std::map<std::string, int> lines;
     for (const YamlNodePtr& policy : policies->node->items) {
+      if (has_value(*policy, "name")) {
+        const YamlNode& name = *policy->find("name")->value;
+        const auto [first, is_new] = lines.emplace(name.text, name.mark.line);
+        if (!is_new)
+          diagnostics_.error(
+              place_of(name.mark), "log_policies",
+              fmt::format("there is a policy '{}' on line {} already", name.text, first->second),
+              "give them different names");
+      }
       if (policy->kind != YamlKind::mapping) continue;
       if (!has_value(*policy, "pattern") && !has_value(*policy, "name"))
         diagnostics_.error(place_of(policy->mark), "log_policies", "a log policy without 'pattern'",
@@ -198,11 +208,11 @@ class Rules {
 
 }  // namespace
 
-void check_experiment_rules(const FieldReader& fields, std::span<const SearchedParameter> searched,
+void check_experiment_rules(const FieldReader& fields, std::span<const SearchedParameter> uncounted,
                             Diagnostics& diagnostics) {
   Rules rules(fields, diagnostics);
   rules.check_epochs();
-  rules.check_grid(searched);
+  rules.check_grid(uncounted);
   rules.check_search_length();
   rules.check_storage_path();
   rules.check_azure();

@@ -32,12 +32,18 @@ constexpr bool has(FieldType types, FieldType one) {
 
 /// What giving a value does.
 enum class FieldEffect {
-  used,      ///< it is read
-  metadata,  ///< kept for people; changes nothing
-  none,      ///< legal, has no effect here: a warning says so
-  later,     ///< its feature is not there yet: `launch` refuses all but the default value
-  removed,   ///< of older versions of Determined: an error whose hint is `meaning`
+  used,       ///< it is read
+  metadata,   ///< kept for people; changes nothing
+  none,       ///< legal, has no effect here: a warning says so
+  later,      ///< its feature is not there yet: `launch` refuses all but the default value
+  removed,    ///< of older versions of Determined: an error whose hint is `meaning`
+  forbidden,  ///< never to be given: an error whose hint is `meaning`
 };
+
+/// Whether a key may have a value at all.
+constexpr bool may_be_given(FieldEffect effect) {
+  return effect != FieldEffect::removed && effect != FieldEffect::forbidden;
+}
 
 enum class FieldSource { determined, ray, train };
 
@@ -48,6 +54,7 @@ enum class FieldPattern {
   memory_size,     ///< Determined's: `4g`, `1.5 GiB`, `1048576`
   without_parent,  ///< no `..` between slashes
   not_dot,         ///< not `.`
+  device,          ///< `HOST_PATH:CONTAINER_PATH` or `HOST_PATH:CONTAINER_PATH:MODE`
 };
 
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
@@ -85,6 +92,7 @@ struct Field {
   constexpr Field for_people() const { return with(&Field::effect, FieldEffect::metadata); }
   constexpr Field later() const { return with(&Field::effect, FieldEffect::later); }
   constexpr Field removed() const { return with(&Field::effect, FieldEffect::removed); }
+  constexpr Field forbidden() const { return with(&Field::effect, FieldEffect::forbidden); }
   constexpr Field twin_of(std::string_view other) const { return with(&Field::twin, other); }
   constexpr Field from(std::int64_t least) const { return with(&Field::minimum, least); }
   constexpr Field above(std::int64_t bound) const {

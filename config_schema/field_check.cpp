@@ -39,6 +39,8 @@ std::string pattern_text(FieldPattern pattern) {
       return "a path without '..'";
     case FieldPattern::not_dot:
       return "a path other than '.'";
+    case FieldPattern::device:
+      return "HOST_PATH:CONTAINER_PATH[:MODE]";
   }
   return "a string";
 }
@@ -218,6 +220,9 @@ bool looks_like(std::string_view text, FieldPattern pattern) {
       return !has_parent_step(text);
     case FieldPattern::not_dot:
       return text != ".";
+    case FieldPattern::device:
+      return std::count(text.begin(), text.end(), ':') == 1 ||
+             std::count(text.begin(), text.end(), ':') == 2;
   }
   return true;
 }
@@ -248,7 +253,10 @@ std::string expectation(const Field& field) {
   std::vector<std::string> parts;
   for (const FieldType type : every_type)
     if (has(field.types, type)) parts.push_back(type_text(field, type));
-  return join_words(parts, "or");
+  const bool has_alternatives =
+      parts.size() == 2 && parts.front().find(" or ") != std::string::npos;
+  return has_alternatives ? fmt::format("{}, or {}", parts.front(), parts.back())
+                          : join_words(parts, "or");
 }
 
 bool has_type(const YamlNode& node, const Field& field) {
@@ -285,6 +293,8 @@ std::string_view regular_expression(FieldPattern pattern) {
       return "^(?!(.*/)?\\.\\.(/|$))";
     case FieldPattern::not_dot:
       return "^(?!\\.$)";
+    case FieldPattern::device:
+      return "^[^:]*:[^:]*(:[^:]*)?$";
   }
   return "";
 }

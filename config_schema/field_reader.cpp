@@ -79,19 +79,30 @@ void FieldReader::read_mapping(const YamlNode& mapping, const Level& level) {
 
 // The nearest key is looked for among the neighbours that do something, then among the others, then
 // anywhere by its last word, for a key that is right but in the wrong place.
-void FieldReader::report_unknown(const YamlEntry& entry, const Level& level) {
+std::string FieldReader::meant_instead_of(const std::string& key, const Level& level) const {
+  const Field* elsewhere = table_.find_anywhere(key);
+  const bool is_elsewhere = elsewhere && acts(elsewhere->path);
+  if (is_elsewhere) return fmt::format("it belongs to '{}'", elsewhere->path);
   std::vector<std::string> neighbours;
   std::vector<std::string> idle;
-  for (const Field* field : table_.children(level.path)) {
-    const bool acts = field->effect == FieldEffect::used || field->effect == FieldEffect::later;
-    if (field->effect != FieldEffect::removed)
-      (acts ? neighbours : idle).emplace_back(leaf_of(field->path));
+  for (const Field* field : table_.children(level.path))
+    if (may_be_given(field->effect))
+      (acts(field->path) ? neighbours : idle).emplace_back(leaf_of(field->path));
+  const std::string hint = did_you_mean(key, neighbours);
+  return hint.empty() ? did_you_mean(key, idle) : hint;
+}
+
+// Whether a key and what it is inside do anything here.
+bool FieldReader::acts(std::string_view path) const {
+  for (; !path.empty(); path = parent_of(path)) {
+    const Field* field = table_.find(path);
+    if (field->effect != FieldEffect::used && field->effect != FieldEffect::later) return false;
   }
-  std::string hint = did_you_mean(entry.key, neighbours);
-  if (hint.empty()) hint = did_you_mean(entry.key, idle);
-  const Field* elsewhere = table_.find_anywhere(entry.key);
-  if (elsewhere && elsewhere->effect != FieldEffect::removed)
-    hint = fmt::format("it belongs to '{}'", elsewhere->path);
+  return &table_ != &hyperparameter_fields();
+}
+
+void FieldReader::report_unknown(const YamlEntry& entry, const Level& level) {
+  std::string hint = meant_instead_of(entry.key, level);
   if (hint.empty() && entry.key.find(':') != entry.key.npos)
     hint = "a space is missing after the colon";
   const std::string where =
@@ -137,7 +148,7 @@ void FieldReader::check_needed(const YamlNode& mapping, const Level& level) {
         is_always ? std::string() : fmt::format(" with '{}: {}'", level.field->selector, kind);
     diagnostics_.error(level.place, joined(name, leaf_of(child->path)),
                        fmt::format("'{}' is missing in '{}'{}", leaf_of(child->path), name, with),
-                       fmt::format("it is {}", expectation(*child)));
+                       fmt::format("write '{}: ...', {}", leaf_of(child->path), child->meaning));
   }
 }
 
@@ -148,6 +159,10 @@ void FieldReader::read_entry(const YamlEntry& entry, const Field& field, const s
         place_of(entry.mark), prefix_ + shown,
         fmt::format("'{}' is of an older version of Determined", prefix_ + shown),
         std::string(field.meaning));
+  if (field.effect == FieldEffect::forbidden)
+    return diagnostics_.error(place_of(entry.mark), prefix_ + shown,
+                              fmt::format("'{}' cannot be set", prefix_ + shown),
+                              std::string(field.meaning));
   const Place place = value_place(entry);
   if (!check(*entry.value, place, field, shown)) return;
   check_effect(entry, field, shown);

@@ -71,6 +71,8 @@ class FieldReader {
   void note_later(const YamlNode& node, const Place& place, const Field& field,
                   const std::string& shown);
   void keep(GivenValue value);
+  bool acts(std::string_view path) const;
+  std::string meant_instead_of(const std::string& key, const Level& level) const;
   void report_unknown(const YamlEntry& entry, const Level& level);
 
   const FieldTable& table_;

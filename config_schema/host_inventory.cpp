@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
 #include "config_schema/text.hpp"
@@ -13,6 +15,17 @@ namespace train {
 namespace {
 
 Place whole(const SourceText& source) { return {source.name, 0, 0, {}}; }
+
+// Byte `offset` of a list, which may have several lines: `-H "$(cat hosts)"`.
+Place place_in(const SourceText& source, std::size_t offset) {
+  const std::string_view before = std::string_view(source.text).substr(0, offset);
+  const std::size_t begin = before.rfind('\n') + 1;  // 0 where there is none
+  const std::string_view line =
+      std::string_view(source.text).substr(begin, source.text.find('\n', offset) - begin);
+  const int number = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+  return {source.name, number, column_of(line, offset - begin),
+          std::string(line.size() <= max_shown_line ? line : std::string_view())};
+}
 
 tl::unexpected<Error> refuse(const Place& place, std::string message, std::string hint) {
   Diagnostics diagnostics;
@@ -105,10 +118,7 @@ Result<HostInventory> parse_hosts(const SourceText& source) {
 
 Result<HostInventory> parse_host_list(const SourceText& source) {
   const std::string& text = source.text;
-  const auto place_at = [&](std::size_t offset) {
-    const std::string& shown = text.size() <= max_shown_line ? text : std::string();
-    return Place{source.name, 1, column_of(text, offset), shown};
-  };
+  const auto place_at = [&](std::size_t offset) { return place_in(source, offset); };
   if (const auto trouble = find_no_text(text))
     return refuse(whole(source), fmt::format("the list holds {}", trouble->reason),
                   "write hosts as node[01-04]:8,gpu-b:4");

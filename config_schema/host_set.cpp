@@ -199,7 +199,8 @@ Expanded<std::vector<HostListPart>> split_host_list(std::string_view list) {
 Expanded<std::vector<std::string>> expand_host_pattern(std::string_view pattern,
                                                        std::size_t limit) {
   // Ranges in a pattern also bound the recursion and the memory of what is read.
-  constexpr std::size_t longest = 65'536;
+  // What the numbers of all hosts fold into still fits.
+  constexpr std::size_t longest = 20 * max_hosts;
   constexpr std::size_t most_brackets = 16;
   if (pattern.empty()) return refuse(0, "a host's name is missing");
   if (pattern.size() > longest) return refuse(0, "the host set is too long");

@@ -53,6 +53,7 @@ class Reader {
 
   // nullptr when the value is searched, or wrong. A list is a constant, whatever it holds.
   YamlNodePtr read(const YamlNodePtr& node, const std::string& path) {
+    if (node->kind == YamlKind::sequence) note_uncounted(*node, path);
     if (node->kind != YamlKind::mapping) return node;
     const YamlEntry* type = node->find("type");
     if (!type) return read_entries(*node, path);
@@ -69,8 +70,25 @@ class Reader {
   }
 
   std::vector<SearchedParameter> take_searched() { return std::move(searched_); }
+  std::vector<SearchedParameter> take_uncounted() { return std::move(uncounted_); }
 
  private:
+  // Determined's grid search looks into lists, though they are constants.
+  void note_uncounted(const YamlNode& node, const std::string& path) {
+    for (std::size_t i = 0; i < node.items.size(); ++i)
+      note_uncounted(*node.items[i], fmt::format("{}[{}]", path, i));
+    const YamlEntry* type = node.find("type");
+    if (!type) {
+      for (const YamlEntry& entry : node.entries)
+        note_uncounted(*entry.value, fmt::format("{}.{}", path, entry.key));
+      return;
+    }
+    const bool is_range = is_one_of(type->value->text, "int|double|log");
+    const YamlEntry* count = node.find("count");
+    if (is_range && (!count || count->value->is_null()))
+      uncounted_.push_back({path, type->value->text, value_place(*type)});
+  }
+
   YamlNodePtr read_kind(const YamlNode& node, const YamlEntry& type, const std::string& path) {
     const YamlNode& said = *type.value;
     const std::vector<std::string> kinds = {"const", "int", "double", "log", "categorical"};
@@ -98,7 +116,9 @@ class Reader {
       return nullptr;
     }
     check_range(fields, said.text, path);
-    searched_.push_back({path, said.text, value_place(type), fields.wrote(said.text + ".count")});
+    searched_.push_back({path, said.text, value_place(type)});
+    if (said.text != "categorical" && !fields.wrote(said.text + ".count"))
+      uncounted_.push_back(searched_.back());
     return nullptr;
   }
 
@@ -119,6 +139,7 @@ class Reader {
 
   Diagnostics& diagnostics_;
   std::vector<SearchedParameter> searched_;
+  std::vector<SearchedParameter> uncounted_;
 };
 
 }  // namespace
@@ -133,6 +154,7 @@ Hyperparameters read_hyperparameters(const YamlNode& mapping, Diagnostics& diagn
   Hyperparameters read;
   read.plain = reader.read_entries(mapping, "hyperparameters");
   read.searched = reader.take_searched();
+  read.uncounted = reader.take_uncounted();
   return read;
 }
 

@@ -14,7 +14,6 @@ struct SearchedParameter {
   std::string path;  ///< "hyperparameters.lr"
   std::string type;  ///< "int", "double", "log" or "categorical"
   Place place;       ///< of the type
-  bool has_count = false;
 };
 
 /// Hyperparameters after Determined's rules: plain values, `{type: const, val: V}` as V, and apart
@@ -22,6 +21,8 @@ struct SearchedParameter {
 struct Hyperparameters {
   YamlNodePtr plain;
   std::vector<SearchedParameter> searched;
+  /// Ranges without `count`, also those in lists, which a grid search refuses.
+  std::vector<SearchedParameter> uncounted;
 };
 
 /// Reads the mapping under `hyperparameters:` of any depth. A mapping with a `type` is one

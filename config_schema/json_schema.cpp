@@ -35,11 +35,9 @@ class SchemaMaker {
         rest = value_of(*child, true);
         continue;
       }
-      const bool is_removed = child->effect == FieldEffect::removed;
-      if (is_removed && !(field && has(field->types, open))) continue;
       const bool is_needed = child->needed_by == "*";
       properties[std::string(leaf)] =
-          is_removed ? Json{{"type", "null"}} : value_of(*child, !is_needed);
+          may_be_given(child->effect) ? value_of(*child, !is_needed) : removed_of(*child);
       if (is_needed) required.push_back(leaf);
     }
     if (field && !field->open_kinds.empty()) rest = true;
@@ -82,10 +80,15 @@ class SchemaMaker {
     if (!field.open_kinds.empty()) {
       Json names = Json::array();
       for (const Field* child : table_.children(path))
-        if (child->effect != FieldEffect::removed) names.push_back(leaf_of(child->path));
+        if (may_be_given(child->effect)) names.push_back(leaf_of(child->path));
       then["propertyNames"] = {{"enum", std::move(names)}};
     }
     return then;
+  }
+
+  // Only absent, which null is too.
+  static Json removed_of(const Field& field) {
+    return {{"description", field.meaning}, {"type", "null"}, {"doNotSuggest", true}};
   }
 
   Json value_of(const Field& field, bool may_be_null) const {

@@ -29,7 +29,8 @@ bool is_plain_string(std::string_view text) {
   const bool may_be_a_number =
       text.find_first_not_of("0123456789abcdefABCDEFxXoO_.:+-") == text.npos &&
       text.find_first_of("0123456789") != text.npos;
-  return !is_word_of_others && !may_be_a_number &&
+  const bool ends_documents = text.starts_with("...");
+  return !is_word_of_others && !may_be_a_number && !ends_documents &&
          resolve_plain_scalar(std::string(text)).kind == YamlKind::string;
 }
 

@@ -61,11 +61,12 @@ std::string told(const Result<HostInventory>& hosts) {
 // What is legal may still be refused by a command.
 template <class Read>
 std::string told_of(const Read& read) {
+  const Result<ExperimentConfig> checked = read(ReadFor::checking);
+  if (!checked) return told(checked.error());
+  const Result<ExperimentConfig> planned = read(ReadFor::planning);
+  if (!planned) return "plan and launch refuse it: " + told(planned.error());
   const Result<ExperimentConfig> launched = read(ReadFor::launching);
-  if (launched) return "accepted\n";
-  if (read(ReadFor::planning)) return "launch alone refuses it: " + told(launched.error());
-  if (read(ReadFor::checking)) return "plan and launch refuse it: " + told(launched.error());
-  return told(launched.error());
+  return launched ? "accepted\n" : "launch alone refuses it: " + told(launched.error());
 }
 
 std::string what_is_told(const fs::path& folder) {

@@ -88,6 +88,8 @@ std::string string_of(const Field& field) {
       return "Ar path No without \"'..'\"";
     case FieldPattern::not_dot:
       return "Ar path No other than \"'.'\"";
+    case FieldPattern::device:
+      return "Ar string No such as /dev/kvm:/dev/kvm:mrw";
   }
   if (field.choices.empty()) return "Ar string";
   std::string words;
@@ -261,7 +263,7 @@ std::string manual_of(std::span<const Group> groups, bool are_idle) {
   for (const Group& group : groups) {
     text += fmt::format(".Ss {}\n.Bl -tag -width Ds{}\n", group.title, are_idle ? " -compact" : "");
     for (const Field& field : table.fields()) {
-      if (field.effect == FieldEffect::removed || is_inside_twin(table, field)) continue;
+      if (!may_be_given(field.effect) || is_inside_twin(table, field)) continue;
       const std::string_view root = root_of(field.path);
       const bool is_aside = table.find(root)->effect == FieldEffect::none ||
                             (root == "environment" && is_idle(table, field));
@@ -282,12 +284,12 @@ std::string keys_of_hosts(const FieldTable& table) {
 }
 
 // Old keys and words, with what to write; neighbours with the same advice stand together.
-struct Removed {
+struct Refused {
   std::string names;
   std::string advice;
 };
 
-void add_removed(std::vector<Removed>& all, std::string name, std::string_view advice) {
+void add_refused(std::vector<Refused>& all, std::string name, std::string_view advice) {
   if (!all.empty() && all.back().advice == advice)
     all.back().names += " , " + std::move(name);
   else
@@ -316,20 +318,20 @@ std::string manual_of_hyperparameter_kinds() {
   return text + ".El\n";
 }
 
-std::string manual_of_removed_keys() {
-  std::vector<Removed> all;
+std::string manual_of_refused_keys() {
+  std::vector<Refused> all;
   for (const Field& field : experiment_fields().fields()) {
-    if (field.effect == FieldEffect::removed)
-      add_removed(all, "Ic " + shown_path(field.path), field.meaning);
+    if (!may_be_given(field.effect))
+      add_refused(all, "Ic " + shown_path(field.path), field.meaning);
     for (const std::string& entry : words_of(field.gone_choices)) {
       const std::size_t equals = entry.find('=');
-      add_removed(all, fmt::format("Ic {} : Cm {}", field.path, entry.substr(0, equals)),
+      add_refused(all, fmt::format("Ic {} : Cm {}", field.path, entry.substr(0, equals)),
                   entry.substr(equals + 1));
     }
   }
   std::string text = ".Bl -tag -width Ds\n";
-  for (const Removed& removed : all)
-    text += fmt::format(".It {}\n{}", removed.names, sentence(removed.advice));
+  for (const Refused& refused : all)
+    text += fmt::format(".It {}\n{}", refused.names, sentence(refused.advice));
   return text + ".El\n";
 }
 

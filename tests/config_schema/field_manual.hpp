@@ -13,8 +13,8 @@ std::string manual_of_experiment_keys();
 std::string manual_of_idle_keys();
 /// The kinds of searched hyperparameters, each with its keys.
 std::string manual_of_hyperparameter_kinds();
-/// Keys and words of older versions of Determined, with what to write instead.
-std::string manual_of_removed_keys();
+/// Keys that are never taken, and words of older versions, with what to write instead.
+std::string manual_of_refused_keys();
 /// What a hosts file in YAML may hold at its top, and for each host.
 std::string manual_of_host_keys();
 

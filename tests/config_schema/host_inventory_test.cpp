@@ -68,6 +68,12 @@ TEST_CASE("an inline list may hold no faults") {
   }
 }
 
+TEST_CASE("a fault in an inline list of several lines is shown in its line") {
+  const auto inventory = parse_host_list({"-H", "n1,\nn2,\n n3:0,\nn4"});
+  REQUIRE_FALSE(inventory);
+  CHECK(inventory.error().diagnostics.front().place == Place{"-H", 3, 5, " n3:0,"});
+}
+
 TEST_CASE("an inventory in YAML says everything about its hosts") {
   const auto hosts = read_hosts(R"(
 defaults:

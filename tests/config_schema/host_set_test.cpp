@@ -156,3 +156,12 @@ TEST_CASE("expanding what was folded gives the names back") {
     REQUIRE(*again == names);
   }
 }
+
+TEST_CASE("the numbers of very many hosts fold into a set that can be expanded") {
+  const auto odd = expand_host_set("n[000000000000000001-000000000000131071/2]");
+  REQUIRE(odd);
+  CHECK(odd->size() == max_hosts);
+  const auto again = expand_host_set(fold_hosts(*odd));
+  REQUIRE(again);
+  CHECK((*again == *odd));
+}

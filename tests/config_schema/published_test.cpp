@@ -75,7 +75,7 @@ TEST_CASE("the tables of train-config(5) are those of the fields", "[published]"
   page = with_table(page, "keys", manual_of_experiment_keys());
   page = with_table(page, "kinds", manual_of_hyperparameter_kinds());
   page = with_table(page, "idle keys", manual_of_idle_keys());
-  page = with_table(page, "removed keys", manual_of_removed_keys());
+  page = with_table(page, "refused keys", manual_of_refused_keys());
   check_published(name, page);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("the tables of train-hosts(5) are those of the fields", "[published]")
 
 TEST_CASE("every key of an experiment stands in the manual", "[published]") {
   const auto heads =
-      heads_of(manual_of_experiment_keys() + manual_of_idle_keys() + manual_of_removed_keys());
+      heads_of(manual_of_experiment_keys() + manual_of_idle_keys() + manual_of_refused_keys());
   for (const Field& field : experiment_fields().fields()) {
     const Field* outer = experiment_fields().find(parent_of(field.path));
     const bool is_told_elsewhere = outer != nullptr && !outer->twin.empty();
