@@ -178,6 +178,7 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
 ExitCode launch_command(const LaunchFlags& flags) {
   const auto request = load_request(flags.request);
   if (!request) return report(request.error());
+  if (!request->hosts_note.empty()) talk(request->hosts_note);
   talk_warnings(request->warnings, {});
   const auto plan = make_plan(request->experiment, request->inventory);
   if (!plan) return report(to_error(plan.error()));

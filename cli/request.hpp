@@ -31,10 +31,11 @@ struct Request {
   std::vector<EnvironmentVariable> user_environment;  ///< with every value known
   LauncherEnvironment launcher_environment;
   std::vector<Diagnostic> warnings;  ///< of the experiment and of the hosts
+  std::string hosts_note;  ///< whose allocation the hosts are; empty when the user named them
 };
 
-/// Reads the files that the flags name, and this machine where no host is named. Errors of the
-/// experiment and of the hosts are both reported.
+/// Reads the files that the flags name, the allocation of a scheduler, or this machine where no
+/// host is named. Errors of the experiment and of the hosts are both reported.
 Result<Request> load_request(const RequestFlags& flags);
 
 /// The contents of a regular file of at most 4 MiB, or of a pipe or terminal when `path` is "-":

@@ -18,6 +18,7 @@ class HostCollection {
   void add(Host host);
   /// How many more hosts may be added.
   std::size_t room() const;
+  std::vector<Host>& hosts() { return hosts_; }
   std::vector<Host> take() { return std::move(hosts_); }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden cases: tests/cases/FAULT/ holds an experiment.yaml or a hosts file with one fault, perhaps
-// `args` with one flag a line, and error.txt, what the user is told. TRAIN_REGENERATE=1 writes the
+// `args` with one flag a line, or the `environment` of a scheduler's job (NAME=VALUE lines; files
+// beside it), and error.txt, what the user is told. TRAIN_REGENERATE=1 writes the
 // error.txt files anew; look at the difference before you commit it.
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 
 #include "config_schema/experiment_config.hpp"
 #include "config_schema/host_inventory.hpp"
+#include "config_schema/scheduler_allocation.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -57,9 +59,22 @@ std::string told(const Result<T>& result) {
          render(result.error(), 100) + "\n";
 }
 
+// What an allocation is refused for.
+std::string told_of_allocation(const fs::path& folder) {
+  EnvironmentMap environment;
+  std::istringstream lines(slurp(folder / "environment"));
+  for (std::string line; std::getline(lines, line);)
+    environment[line.substr(0, line.find('='))] = line.substr(line.find('=') + 1);
+  return told(read_allocation(environment, [&](const std::string& name) -> Result<std::string> {
+    if (fs::exists(folder / name)) return slurp(folder / name);
+    return fail(ErrorClass::no_input, "cannot read the hosts file '" + name + "': No such file");
+  }));
+}
+
 std::string what_is_told(const fs::path& folder) {
   const Arguments arguments =
       fs::exists(folder / "args") ? read_arguments(folder / "args") : Arguments{};
+  if (fs::exists(folder / "environment")) return told_of_allocation(folder);
   if (arguments.host_list) return told(parse_host_list({"-H", *arguments.host_list}));
   if (fs::exists(folder / "hosts")) return told(parse_hosts({"hosts", slurp(folder / "hosts")}));
   if (!fs::exists(folder / "experiment.yaml")) return told(make_experiment(arguments.overrides));
