@@ -12,10 +12,10 @@
 
 #include "backends/accelerator/accelerator.hpp"
 #include "backends/accelerator/machine.hpp"
+#include "config_schema/host_set.hpp"
 #include "config_schema/nearest.hpp"
 #include "config_schema/scheduler_allocation.hpp"
 #include "config_schema/visible_devices.hpp"
-#include "launcher/hosts_summary.hpp"
 
 namespace train {
 
@@ -189,8 +189,8 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
       environment, [](const std::string& path) { return read_input(path, "hosts"); });
   if (!allocation) return tl::make_unexpected(allocation.error());
   if (*allocation) {
-    note =
-        fmt::format("hosts of {}: {}", (*allocation)->source, fold_names(names_of(**allocation)));
+    note = fmt::format("hosts of {}: {}", (*allocation)->source,
+                       summarize_hosts(names_of(**allocation)));
     return std::move(**allocation);
   }
   HostInventory inventory;
