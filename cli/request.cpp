@@ -12,6 +12,7 @@
 
 #include "backends/accelerator/accelerator.hpp"
 #include "backends/accelerator/machine.hpp"
+#include "config_schema/host_filter.hpp"
 #include "config_schema/host_set.hpp"
 #include "config_schema/nearest.hpp"
 #include "config_schema/scheduler_allocation.hpp"
@@ -177,6 +178,8 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
                                      const LauncherEnvironment& environment, std::string& note) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
     return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
+  if (flags.include && flags.exclude)
+    return fail(ErrorClass::usage, "--include and --exclude were both given", "use one of them");
   if (!flags.host_list.empty()) return parse_host_list({"-H", flags.host_list});
   if (!flags.host_file.empty()) return load_host_file(flags.host_file);
   const auto from_environment = environment.find("TRAIN_HOSTFILE");
@@ -201,6 +204,16 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
   return inventory;
 }
 
+// The hosts with what is known of this machine, less those that the flags leave out.
+Result<HostInventory> usable_inventory(HostInventory inventory, const RequestFlags& flags,
+                                       const LauncherEnvironment& environment) {
+  if (auto completed = complete_local_hosts(inventory, environment); !completed)
+    return tl::make_unexpected(completed.error());
+  if (flags.include) return filter_hosts(std::move(inventory), FilterKind::include, *flags.include);
+  if (flags.exclude) return filter_hosts(std::move(inventory), FilterKind::exclude, *flags.exclude);
+  return inventory;
+}
+
 }  // namespace
 
 Result<Request> load_request(const RequestFlags& flags) {
@@ -208,6 +221,8 @@ Result<Request> load_request(const RequestFlags& flags) {
   request.launcher_environment = launcher_environment();
   auto experiment = load_experiment(flags, request.experiment_text);
   auto inventory = load_inventory(flags, request.launcher_environment, request.hosts_note);
+  if (inventory)
+    inventory = usable_inventory(std::move(*inventory), flags, request.launcher_environment);
   if (!experiment && !inventory) {
     Error both = experiment.error();
     const auto& more = inventory.error().diagnostics;
@@ -216,8 +231,6 @@ Result<Request> load_request(const RequestFlags& flags) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
-  if (auto completed = complete_local_hosts(*inventory, request.launcher_environment); !completed)
-    return tl::make_unexpected(completed.error());
   auto user = resolve_environment(*experiment, request.launcher_environment);
   if (!user) return tl::make_unexpected(user.error());
   request.warnings = experiment->warnings;

@@ -17,6 +17,8 @@ struct RequestFlags {
   std::string config;                         ///< path; empty: the command alone
   std::string host_list;                      ///< -H
   std::string host_file;                      ///< --hostfile
+  std::optional<std::string> include;         ///< --include
+  std::optional<std::string> exclude;         ///< --exclude
   std::optional<int> slots;                   ///< -n
   std::optional<std::uint64_t> global_batch;  ///< --batch
   std::vector<std::string> settings;          ///< --set, in order

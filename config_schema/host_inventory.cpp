@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
 #include "config_schema/text.hpp"
@@ -65,6 +67,15 @@ std::string_view to_string(TransportKind transport) {
       return "ssh";
   }
   return "auto";
+}
+
+std::optional<int> slot_count(const Host& host) {
+  if (host.accelerators.value_or(0) > 0)
+    return std::min(*host.accelerators, host.slots.value_or(*host.accelerators));
+  if (host.slots) return host.slots;
+  if (!host.cpus) return std::nullopt;
+  constexpr std::int64_t most = 65'536;
+  return static_cast<int>(std::clamp<std::int64_t>(host.cpus->whole(), 1, most));
 }
 
 void HostCollection::add(Host host) {

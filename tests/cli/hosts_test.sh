@@ -107,9 +107,50 @@ rank_is_no_job() {
     expect_out '^\[0\] localhost '
 }
 
+filters() {
+    printf 'w0 slots=4\nw1 slots=4\n' >hosts
+    plan --hostfile hosts -n 2 --include w1:0,3
+    expect_hosts 'w1 0,3'
+    plan --hostfile hosts -n 7 --exclude w0:1 --set resources.allow_heterogeneous=true
+    expect_hosts 'w0 0,2,3;w1 0,1,2,3'
+    plan --hostfile hosts -n 4 --exclude w1
+    expect_hosts 'w0 0,1,2,3'
+    plan --hostfile hosts -n 4 --include 'w1:3,0@w0:1-2'
+    expect_hosts 'w0 1,2;w1 0,3'
+    run plan --hostfile hosts -n 2 --include w1:0,3 -- true
+    expect_out '^w1    0 - - 1$'
+    expect_out '^1 +w1 +1 +3 '
+    refused 69 'w1 has 2' -- --hostfile hosts -n 3 --include w1:0,3
+    refused 78 "^train: --include: there is no host 'w2'" "did you mean 'w0'" -- --hostfile hosts -n 1 --include w2
+    refused 78 "^train: --exclude: 'w0' has no slot 4" 'slots are 0 to 3' -- --hostfile hosts -n 1 --exclude w0:4
+    refused 64 '--include and --exclude were both given' 'use one of them' -- --hostfile hosts --include w0 --exclude w1
+    refused 78 '^train: --include: the list of hosts is empty' -- -n 1 --include ''
+    environment=('SLURM_JOB_NODELIST=s[1-4]' 'SLURM_TASKS_PER_NODE=2(x4)')
+    plan -n 4 --exclude 's[2-3]'
+    expect_hosts 's1 0,1;s4 0,1'
+}
+
+filtered_devices() {
+    plan -H w0:4,w1:4 -n 4 --include w0:1,3@w1:0,2 --set 'scaling_config.use_gpu=true' --set scaling_config.num_workers=4
+    expect_hosts 'w0 1,3;w1 0,2'
+    expect_equal "devices" '[[1], [3], [0], [2]]' "$(field '[r["devices"] for r in d["trials"][0]["ranks"]]' "$work/plan.json")"
+    expect_equal "visible" "1,3 1,3 0,2 0,2" \
+        "$(field '" ".join(r["env"]["CUDA_VISIBLE_DEVICES"] for r in d["trials"][0]["ranks"])' "$work/plan.json")"
+    expect_equal "indices" "0 1 0 1" \
+        "$(field '" ".join(r["env"]["TRAIN_DEVICE_INDICES"] for r in d["trials"][0]["ranks"])' "$work/plan.json")"
+    expect_schema plan "$work/plan.json"
+    run launch -H localhost:4 -n 2 --exclude localhost:0,2 -- true
+    expect_status 0
+    with_environment "$train" task show "$(task_id)" >"$work/out"
+    expect_out '^ +0 +localhost +1 '
+    expect_out '^ +1 +localhost +3 '
+}
+
 test_case "flags, TRAIN_HOSTFILE, a scheduler and this machine, in this order" precedence
 test_case "hosts and slots are those of the job: Slurm, PBS, LSF, Grid Engine" schedulers
 test_case "a scheduler's variable that cannot be used is refused, not ignored" scheduler_faults
 test_case "the job's host on which train runs needs no SSH" own_host_is_local
 test_case "a rank that calls train does not take the job's hosts" rank_is_no_job
+test_case "--include and --exclude choose hosts and slots" filters
+test_case "the slots that a filter leaves are the devices that the ranks see" filtered_devices
 finish

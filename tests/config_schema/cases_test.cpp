@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "config_schema/experiment_config.hpp"
+#include "config_schema/host_filter.hpp"
 #include "config_schema/host_inventory.hpp"
 #include "config_schema/scheduler_allocation.hpp"
 #include "tests/catch.hpp"
@@ -30,6 +31,7 @@ std::string slurp(const fs::path& file) {
 struct Arguments {
   ExperimentOverrides overrides;
   std::optional<std::string> host_list;
+  std::optional<std::pair<FilterKind, std::string>> filter;
 };
 
 Arguments read_arguments(const fs::path& file) {
@@ -44,12 +46,19 @@ Arguments read_arguments(const fs::path& file) {
       arguments.overrides.global_batch = std::stoull(value);
     else if (flag == "--set")
       arguments.overrides.settings.push_back(value);
+    else if (flag == "--include" || flag == "--exclude")
+      arguments.filter = {flag == "--include" ? FilterKind::include : FilterKind::exclude, value};
     else if (flag == "-H")
       arguments.host_list = value;
     else
       FAIL("unknown flag in " << file);
   }
   return arguments;
+}
+
+Result<HostInventory> filtered(Result<HostInventory> hosts, const Arguments& arguments) {
+  if (!hosts || !arguments.filter) return hosts;
+  return filter_hosts(std::move(*hosts), arguments.filter->first, arguments.filter->second);
 }
 
 template <class T>
@@ -75,8 +84,10 @@ std::string what_is_told(const fs::path& folder) {
   const Arguments arguments =
       fs::exists(folder / "args") ? read_arguments(folder / "args") : Arguments{};
   if (fs::exists(folder / "environment")) return told_of_allocation(folder);
-  if (arguments.host_list) return told(parse_host_list({"-H", *arguments.host_list}));
-  if (fs::exists(folder / "hosts")) return told(parse_hosts({"hosts", slurp(folder / "hosts")}));
+  if (arguments.host_list)
+    return told(filtered(parse_host_list({"-H", *arguments.host_list}), arguments));
+  if (fs::exists(folder / "hosts"))
+    return told(filtered(parse_hosts({"hosts", slurp(folder / "hosts")}), arguments));
   if (!fs::exists(folder / "experiment.yaml")) return told(make_experiment(arguments.overrides));
   return told(parse_experiment({"experiment.yaml", slurp(folder / "experiment.yaml")},
                                arguments.overrides));
