@@ -147,9 +147,10 @@ void complete_accelerators(Host& host, const std::vector<Accelerator>& visible) 
 Result<void> complete_local_hosts(HostInventory& inventory,
                                   const LauncherEnvironment& environment) {
   bool any_local = false;
+  OwnNames own_names;
   for (Host& host : inventory.hosts) {
     if (host.transport == TransportKind::automatic)
-      host.transport = is_this_machine(host.address) ? TransportKind::local : TransportKind::ssh;
+      host.transport = own_names.contains(host.address) ? TransportKind::local : TransportKind::ssh;
     any_local = any_local || host.transport == TransportKind::local;
   }
   if (!any_local) return {};

@@ -49,7 +49,7 @@ void HostCounts::add(const HostWord& name, int slots, const Line& line) {
   Host host;
   host.name = host.address = text;
   host.slots = slots;
-  host.place = place_at(line, name.offset);
+  host.place = {line.source, line.number, 0, {}};
   known_.emplace(std::move(text), hosts_.size());
   hosts_.push_back(std::move(host));
 }

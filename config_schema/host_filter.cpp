@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "config_schema/diagnostics.hpp"
 #include "config_schema/host_set.hpp"
@@ -24,7 +24,13 @@ constexpr const char* form = "write hosts, with slots if not all are meant: w0@w
 struct Choice {
   bool is_named = false;
   bool is_whole = false;
-  std::set<int> slots;
+  std::vector<bool> slots;  // of all that the host has; empty: none is named
+};
+
+// Slots from first to last.
+struct SlotRange {
+  int first = 0;
+  int last = 0;
 };
 
 // `text` begins at byte `offset` of the filter.
@@ -91,7 +97,7 @@ class FilterReader {
     const bool has_slots = colon < part.text.size();
     const auto slots = has_slots
                            ? read_slots({part.text.substr(colon + 1), part.offset + colon + 1})
-                           : std::set<int>();
+                           : std::vector<SlotRange>();
     if (has_slots && slots.empty()) return;
     std::vector<std::string> unknown;
     for (const std::string& name : names) {
@@ -119,9 +125,9 @@ class FilterReader {
     return {};
   }
 
-  // "0,2-3"; none after a fault.
-  std::set<int> read_slots(const Part& part) {
-    std::set<int> slots;
+  // "0,2-3", ascending and without overlaps; none after a fault.
+  std::vector<SlotRange> read_slots(const Part& part) {
+    std::vector<SlotRange> slots;
     std::size_t offset = part.offset;
     for (const std::string_view text : split(part.text, ',')) {
       const std::size_t dash = std::min(text.find('-'), text.size());
@@ -134,10 +140,22 @@ class FilterReader {
                                       : fmt::format("'{}' is no slot: they count from 0", text));
         return {};
       }
-      for (int slot = first; slot <= last; ++slot) slots.insert(slots.end(), slot);
+      slots.push_back({first, last});
       offset += text.size() + 1;
     }
-    return slots;
+    return united(std::move(slots));
+  }
+
+  static std::vector<SlotRange> united(std::vector<SlotRange> ranges) {
+    std::sort(ranges.begin(), ranges.end(),
+              [](const SlotRange& a, const SlotRange& b) { return a.first < b.first; });
+    std::vector<SlotRange> disjoint;
+    for (const SlotRange& range : ranges)
+      if (!disjoint.empty() && range.first <= disjoint.back().last + 1)
+        disjoint.back().last = std::max(disjoint.back().last, range.last);
+      else
+        disjoint.push_back(range);
+    return disjoint;
   }
 
   // -1 when it is none.
@@ -149,7 +167,7 @@ class FilterReader {
     return is_whole && slot <= most ? slot : -1;
   }
 
-  void choose(std::size_t index, const std::set<int>& slots, const Part& part) {
+  void choose(std::size_t index, const std::vector<SlotRange>& slots, const Part& part) {
     const Host& host = inventory_.hosts[index];
     Choice& choice = choices_[index];
     choice.is_named = true;
@@ -161,25 +179,45 @@ class FilterReader {
     if (!count)
       return report(part.offset, fmt::format("how many slots '{}' has is not said", host.name),
                     fmt::format("write '{0} slots=N' in the hosts file, or -H {0}:N", host.name));
-    if (*slots.rbegin() >= *count)
-      return report(
-          part.offset, fmt::format("'{}' has no slot {}", host.name, *slots.lower_bound(*count)),
-          *count == 1 ? "its only slot is 0" : fmt::format("its slots are 0 to {}", *count - 1));
-    choice.slots.insert(slots.begin(), slots.end());
+    if (slots.back().last >= *count) return report_slot(host, slots, *count, part.offset);
+    if (choice.slots.empty() && !has_room(*count, part.offset)) return;
+    choice.slots.resize(static_cast<std::size_t>(*count));
+    for (const SlotRange& range : slots)
+      std::fill(choice.slots.begin() + range.first, choice.slots.begin() + range.last + 1, true);
+  }
+
+  // Hosts may declare tens of thousands of slots, and there may be as many hosts.
+  bool has_room(int count, std::size_t offset) {
+    constexpr std::size_t most = std::size_t{1} << 22;
+    const bool had_room = slots_ <= most;
+    slots_ += static_cast<std::size_t>(count);
+    if (had_room && slots_ > most)
+      report(offset, fmt::format("slots are chosen of hosts that have more than {} in all", most),
+             "name whole hosts");
+    return slots_ <= most;
+  }
+
+  void report_slot(const Host& host, const std::vector<SlotRange>& slots, int count,
+                   std::size_t offset) {
+    const auto beyond = std::find_if(slots.begin(), slots.end(),
+                                     [&](const SlotRange& range) { return range.last >= count; });
+    report(offset, fmt::format("'{}' has no slot {}", host.name, std::max(beyond->first, count)),
+           count == 1 ? "its only slot is 0" : fmt::format("its slots are 0 to {}", count - 1));
   }
 
   void report_unknown(const std::vector<std::string>& unknown, std::size_t offset) {
     constexpr std::size_t most_compared = 20;  // as many as are shown
-    std::vector<std::string> names;
-    names.reserve(inventory_.hosts.size());
-    for (const Host& host : inventory_.hosts) names.push_back(host.name);
+    if (names_.empty()) {
+      for (const Host& host : inventory_.hosts) names_.push_back(host.name);
+      summary_ = summarize_hosts(names_);
+    }
     std::string meant;
     if (unknown.size() == 1 && ++compared_ <= most_compared)
-      meant = did_you_mean(unknown.front(), names);
+      meant = did_you_mean(unknown.front(), names_);
     report(offset,
            unknown.size() == 1 ? fmt::format("there is no host '{}'", unknown.front())
                                : fmt::format("there are no hosts {}", summarize_hosts(unknown)),
-           meant.empty() ? fmt::format("the hosts are {}", summarize_hosts(names)) : meant);
+           meant.empty() ? fmt::format("the hosts are {}", summary_) : meant);
   }
 
   const HostInventory& inventory_;
@@ -188,7 +226,10 @@ class FilterReader {
   std::vector<Choice> choices_;
   std::unordered_map<std::string, std::size_t> index_of_;
   Diagnostics diagnostics_;
+  std::vector<std::string> names_;  // of all hosts, and their summary, once one is unknown
+  std::string summary_;
   std::size_t compared_ = 0;
+  std::size_t slots_ = 0;  // that are told apart
 };
 
 // Whether anything of the host is left; notes which of its slots are.
@@ -197,11 +238,10 @@ bool keep(Host& host, const Choice& choice, FilterKind kind) {
   if (!choice.is_named) return !includes;
   if (choice.is_whole) return includes;
   std::vector<int> left;
-  const int count = *slot_count(host);
-  for (int slot = 0; slot < count; ++slot)
-    if (choice.slots.contains(slot) == includes) left.push_back(slot);
+  for (std::size_t slot = 0; slot < choice.slots.size(); ++slot)
+    if (choice.slots[slot] == includes) left.push_back(static_cast<int>(slot));
   if (left.empty()) return false;
-  if (static_cast<int>(left.size()) < count) host.slot_indices = std::move(left);
+  if (left.size() < choice.slots.size()) host.slot_indices = std::move(left);
   return true;
 }
 

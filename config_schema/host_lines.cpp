@@ -111,8 +111,8 @@ class LineReader {
         host.address = name;
         host.user = item.user;
         host.slots = slots;
-        host.place = place_at(offset);
-        hosts_.add(std::move(host));
+        host.place = {source_.name, number_, column_of(line_, offset), {}};
+        hosts_.add(std::move(host), line_);
       }
     }
   }
@@ -138,7 +138,9 @@ std::vector<Host> read_line_hosts(const SourceText& source, Diagnostics& diagnos
   HostCollection hosts(diagnostics);
   LineReader reader(source, diagnostics, hosts);
   int number = 0;
-  for (const std::string_view line : split(source.text, '\n')) {
+  const auto lines = split(source.text, '\n');
+  hosts.reserve(lines.size());
+  for (const std::string_view line : lines) {
     if (diagnostics.is_full()) break;
     reader.read(line, ++number);
   }

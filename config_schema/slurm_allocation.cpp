@@ -104,11 +104,12 @@ class SlurmReader {
         report(list, names.error(), part.offset);
         continue;
       }
+      const Place place = place_of(list, part.offset);
       for (const std::string& name : *names) {
         Host named;
         named.name = named.address = name;
-        named.place = place_of(list, part.offset);
-        hosts_.add(std::move(named));
+        named.place = {place.source, place.line, place.column, {}};
+        hosts_.add(std::move(named), list.value);
       }
     }
   }

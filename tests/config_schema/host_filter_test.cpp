@@ -127,3 +127,13 @@ TEST_CASE("very many hosts are filtered") {
   CHECK(left->hosts.front().slot_indices == std::vector<int>{7});
   CHECK(left->hosts.back().slot_indices.empty());
 }
+
+TEST_CASE("a filter of very many slots is refused before it is made") {
+  const auto left = filter_hosts(hosts_of("n[1-65536]:65536"), FilterKind::exclude, "n[1-65536]:0");
+  REQUIRE_FALSE(left);
+  CHECK(left.error().diagnostics.size() == 1);
+  std::string ranges = "w0:0-65535";
+  for (int i = 0; i < 10'000; ++i) ranges += ",0-65535";
+  CHECK(include(ranges) == "'w0' has no slot 4");
+  CHECK(include(ranges, "w0:65536") == "w0");
+}
