@@ -71,6 +71,11 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
       ->type_name("LIST");
   command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
       ->type_name("FILE");
+  command
+      .add_option("--include", flags.include, "Only these hosts and slots: w0@w1:0,2, w[0-3]:0-1")
+      ->type_name("HOSTS");
+  command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
+      ->type_name("HOSTS");
   add_overrides(command, flags);
 }
 

@@ -38,6 +38,7 @@ std::string show(const Plan& plan, const Request& request, PlanFlags::Format for
 ExitCode plan_command(const PlanFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
+  if (!request->hosts_note.empty()) talk(request->hosts_note);
   talk_warnings(request->warnings, {});
   const auto plan = make_plan(request->experiment, request->inventory);
   if (!plan) {

@@ -89,12 +89,14 @@ std::string shortened(std::string text) {
 
 std::string shown(std::string_view text) { return shortened(printable(text)); }
 
-// A flag is one line: its number would say nothing.
-bool is_flag(const Place& place) { return !place.source.empty() && place.source.front() == '-'; }
+// A flag, or a variable ("$PATH"), is one line: its number would say nothing.
+bool is_one_line(const Place& place) {
+  return !place.source.empty() && (place.source.front() == '-' || place.source.front() == '$');
+}
 
 std::string render_place(const Place& place) {
   if (place.source.empty()) return {};
-  if (place.line == 0 || is_flag(place)) return fmt::format("{}: ", place.source);
+  if (place.line == 0 || is_one_line(place)) return fmt::format("{}: ", place.source);
   if (place.column == 0) return fmt::format("{}:{}: ", place.source, place.line);
   return fmt::format("{}:{}:{}: ", place.source, place.line, place.column);
 }
@@ -131,7 +133,7 @@ std::string render_caret(const Place& place) {
   if (end < characters.size()) line += "...";
   for (std::size_t i = begin; i < column; ++i)
     caret += i < end && characters[i] == "\t" ? '\t' : ' ';
-  const std::string number = is_flag(place) ? "" : std::to_string(place.line);
+  const std::string number = is_one_line(place) ? "" : std::to_string(place.line);
   const std::string gap(number.size(), ' ');
   const std::string space = number.empty() ? "" : " ";
   return fmt::format("\n  {}{}| {}\n  {}{}| {}^", number, space, line, gap, space, caret);

@@ -29,7 +29,8 @@ std::string_view to_string(ErrorClass error_class);
 
 /// A place in a text that the user wrote. Lines and columns count from 1; 0 means "not known".
 struct Place {
-  std::string source;  ///< file name as the user wrote it, or the flag ("--set", "-H")
+  std::string
+      source;  ///< file name as the user wrote it, or the flag ("--set", "-H"), or "$VARIABLE"
   int line = 0;
   int column = 0;
   std::string text;  ///< the line itself, for the caret; may be empty

@@ -47,10 +47,10 @@ std::string pattern_text(FieldPattern pattern) {
 
 std::string string_text(const Field& field) {
   if (field.choices.empty()) return pattern_text(field.pattern);
-  auto words = words_of(field.choices);
+  auto words = choice_words(field.choices);
   // Methods of search are known, and plan takes them.
   if (field.path == "searcher.name")
-    for (std::string& word : words_of(field.later_choices)) words.push_back(std::move(word));
+    for (std::string& word : choice_words(field.later_choices)) words.push_back(std::move(word));
   return words.size() == 1 ? fmt::format("'{}'", words.front())
                            : "one of " + join_words(words, "or");
 }
@@ -178,8 +178,8 @@ std::optional<ValueFault> find_choice_fault(const YamlNode& node, const Field& f
     return ValueFault{{},
                       fmt::format("'{}: {}' is of an older version of Determined", name, node.text),
                       std::string(now)};
-  std::vector<std::string> known = words_of(field.later_choices);
-  for (std::string& word : words_of(field.choices)) known.push_back(std::move(word));
+  std::vector<std::string> known = choice_words(field.later_choices);
+  for (std::string& word : choice_words(field.choices)) known.push_back(std::move(word));
   return ValueFault{{},
                     fmt::format("'{}' must be {}, not '{}'", name, expectation(field), node.text),
                     did_you_mean(node.text, known)};

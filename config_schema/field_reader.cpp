@@ -125,7 +125,7 @@ void FieldReader::check_kind(const YamlEntry& entry, const Field& field, const Y
       place_of(entry.mark), prefix_ + joined(level.shown, entry.key),
       fmt::format("'{}' does not go with '{}: {}'{}", entry.key, selector, kind,
                   is_given ? fmt::format(" on line {}", selecting->mark.line) : ", the default"),
-      fmt::format("it belongs to {}", join_words(words_of(field.kinds), "or")));
+      fmt::format("it belongs to {}", join_words(choice_words(field.kinds), "or")));
 }
 
 void FieldReader::check_needed(const YamlNode& mapping, const Level& level) {
@@ -220,7 +220,7 @@ void FieldReader::note_later(const YamlNode& node, const Place& place, const Fie
     return obstacle(
         is_search ? fmt::format("searcher '{}': search is not there yet", node.text)
                   : fmt::format("'{}: {}' is not there yet", name, node.text),
-        fmt::format("this version of train takes {}", join_words(words_of(field.choices), "or")));
+        fmt::format("this version of train takes {}", join_words(choice_words(field.choices), "or")));
   }
   if (field.effect != FieldEffect::later) return;
   const YamlNode usual = resolve_plain_scalar(std::string(field.default_text));

@@ -40,7 +40,7 @@ std::string_view leaf_of(std::string_view path) {
   return path.substr(path.rfind('.') + 1);
 }
 
-std::vector<std::string> words_of(std::string_view choices) {
+std::vector<std::string> choice_words(std::string_view choices) {
   std::vector<std::string> words;
   if (choices.empty()) return words;
   for (const std::string_view word : split(choices, '|')) words.emplace_back(word);

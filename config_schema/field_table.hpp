@@ -37,7 +37,7 @@ std::string_view parent_of(std::string_view path);
 /// The last word of a path: "c" of "a.b.c", "[]" of "a.b[]".
 std::string_view leaf_of(std::string_view path);
 /// The words of "a|b|c"; none of "".
-std::vector<std::string> words_of(std::string_view choices);
+std::vector<std::string> choice_words(std::string_view choices);
 /// Whether a word is one of "a|b|c".
 bool is_one_of(std::string_view word, std::string_view choices);
 

@@ -15,9 +15,12 @@ class HostCollection {
  public:
   explicit HostCollection(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  void add(Host host);
+  /// `line` is the text of the line that declares it, for an error; no host keeps it.
+  void add(Host host, std::string_view line);
+  void reserve(std::size_t hosts);
   /// How many more hosts may be added.
   std::size_t room() const;
+  std::vector<Host>& hosts() { return hosts_; }
   std::vector<Host> take() { return std::move(hosts_); }
 
  private:

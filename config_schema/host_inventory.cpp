@@ -80,8 +80,17 @@ std::string_view to_string(TransportKind transport) {
   return "auto";
 }
 
-void HostCollection::add(Host host) {
-  const auto [known, is_new] = known_.emplace(host.name, hosts_.size());
+std::optional<int> slot_count(const Host& host) {
+  if (host.accelerators.value_or(0) > 0)
+    return std::min(*host.accelerators, host.slots.value_or(*host.accelerators));
+  if (host.slots) return host.slots;
+  if (!host.cpus) return std::nullopt;
+  constexpr std::int64_t most = 65'536;
+  return static_cast<int>(std::clamp<std::int64_t>(host.cpus->whole(), 1, most));
+}
+
+void HostCollection::add(Host host, std::string_view line) {
+  const auto [known, is_new] = known_.try_emplace(host.name, hosts_.size());
   if (is_new) {
     hosts_.push_back(std::move(host));
     return;
@@ -92,7 +101,13 @@ void HostCollection::add(Host host) {
           ? fmt::format("host '{}' is named twice; first at column {}", host.name, first.column)
           : fmt::format("host '{}' on line {} is named twice; first on line {}", host.name,
                         host.place.line, first.line);
+  if (line.size() <= max_shown_line) host.place.text = std::string(line);
   diagnostics_.error(host.place, "name", message, "remove one of the two");
+}
+
+void HostCollection::reserve(std::size_t hosts) {
+  hosts_.reserve(std::min(hosts, max_hosts));
+  known_.reserve(std::min(hosts, max_hosts));
 }
 
 std::size_t HostCollection::room() const { return max_hosts - hosts_.size(); }
@@ -134,14 +149,15 @@ Result<HostInventory> parse_host_list(const SourceText& source) {
                         item.error().hint);
       continue;
     }
+    const Place place = place_at(part.offset);
     for (const std::string& name : item->names) {
       Host host;
       host.name = name;
       host.address = name;
       host.user = item->user;
       host.slots = item->slots;
-      host.place = place_at(part.offset);
-      hosts.add(std::move(host));
+      host.place = {place.source, place.line, place.column, {}};
+      hosts.add(std::move(host), place.text);
     }
   }
   return finish(source, hosts.take(), diagnostics);

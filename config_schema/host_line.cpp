@@ -64,6 +64,18 @@ tl::expected<NamePart, HostSetError> read_names(std::string_view text, std::size
 
 }  // namespace
 
+std::vector<HostWord> words_of(std::string_view line) {
+  constexpr std::string_view blanks = " \t\r\n";
+  std::vector<HostWord> words;
+  for (std::size_t at = line.find_first_not_of(blanks); at < line.size();
+       at = line.find_first_not_of(blanks, at)) {
+    const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+    words.push_back({line.substr(at, end - at), at});
+    at = end;
+  }
+  return words;
+}
+
 tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t offset) {
   constexpr int most = 65'536;
   int slots = 0;

@@ -18,6 +18,15 @@ struct HostItem {
   std::optional<int> slots;
 };
 
+/// A word of a line, and the byte where it begins.
+struct HostWord {
+  std::string_view text;
+  std::size_t offset = 0;
+};
+
+/// The words between blanks.
+std::vector<HostWord> words_of(std::string_view line);
+
 /// Reads `[user@]set[:slots]`, with IPv6 addresses in brackets (`[::1]:8`). At most `limit` names.
 tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit);
 

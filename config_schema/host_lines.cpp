@@ -11,25 +11,6 @@ namespace train {
 
 namespace {
 
-struct Word {
-  std::string_view text;
-  std::size_t offset = 0;
-};
-
-// Words of a line, without its comment.
-std::vector<Word> words_of(std::string_view line) {
-  line = line.substr(0, line.find('#'));
-  std::vector<Word> words;
-  for (std::size_t i = 0; i < line.size();) {
-    const std::size_t begin = line.find_first_not_of(" \t", i);
-    if (begin == line.npos) break;
-    const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
-    words.push_back({line.substr(begin, end - begin), begin});
-    i = end;
-  }
-  return words;
-}
-
 class LineReader {
  public:
   LineReader(const SourceText& source, Diagnostics& diagnostics, HostCollection& hosts)
@@ -38,7 +19,7 @@ class LineReader {
   void read(std::string_view line, int number) {
     line_ = line;
     number_ = number;
-    const std::vector<Word> words = words_of(line);
+    const std::vector<HostWord> words = words_of(line.substr(0, line.find('#')));
     if (words.empty()) return;
     declared_ = {};
     slots_.reset();
@@ -59,7 +40,7 @@ class LineReader {
     diagnostics_.error(place_at(offset + error.offset), {}, error.message, error.hint);
   }
 
-  bool read_set(const Word& word) {
+  bool read_set(const HostWord& word) {
     const auto parts = split_host_list(word.text);
     if (!parts) {
       report(parts.error(), word.offset);
@@ -79,7 +60,7 @@ class LineReader {
     return true;
   }
 
-  bool read_option(const Word& word) {
+  bool read_option(const HostWord& word) {
     const std::size_t equals = word.text.find('=');
     if (equals == word.text.npos) {
       diagnostics_.error(place_at(word.offset), {},
@@ -130,8 +111,8 @@ class LineReader {
         host.address = name;
         host.user = item.user;
         host.slots = slots;
-        host.place = place_at(offset);
-        hosts_.add(std::move(host));
+        host.place = {source_.name, number_, column_of(line_, offset), {}};
+        hosts_.add(std::move(host), line_);
       }
     }
   }
@@ -157,7 +138,9 @@ std::vector<Host> read_line_hosts(const SourceText& source, Diagnostics& diagnos
   HostCollection hosts(diagnostics);
   LineReader reader(source, diagnostics, hosts);
   int number = 0;
-  for (const std::string_view line : split(source.text, '\n')) {
+  const auto lines = split(source.text, '\n');
+  hosts.reserve(lines.size());
+  for (const std::string_view line : lines) {
     if (diagnostics.is_full()) break;
     reader.read(line, ++number);
   }

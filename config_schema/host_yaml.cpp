@@ -146,6 +146,7 @@ class InventoryReader {
                          "write 'hosts:' with one '- name: ...' for each host");
     } else if (const GivenValue* given = top.given("hosts")) {
       int index = 0;
+      hosts_.reserve(given->node->items.size());
       for (const YamlNodePtr& item : given->node->items) read_item(*item, index++);
     }
     return hosts_.take();
@@ -224,12 +225,12 @@ class InventoryReader {
           "write these hosts one by one");
       return;
     }
-    host.place = place;
-    for (const std::string& name : item->names) {
-      Host named = host;
-      named.name = name;
-      if (named.address.empty()) named.address = name;
-      hosts_.add(std::move(named));
+    host.place = {place.source, place.line, place.column, {}};
+    for (std::size_t i = 0; i < item->names.size(); ++i) {
+      Host named = i + 1 == item->names.size() ? std::move(host) : host;
+      named.name = item->names[i];
+      if (named.address.empty()) named.address = named.name;
+      hosts_.add(std::move(named), place.text);
     }
   }
 

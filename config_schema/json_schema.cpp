@@ -54,8 +54,8 @@ class SchemaMaker {
   Json kinds_of(const std::string& path, const Field& field) const {
     const std::string selector(field.selector);
     const Field& choice = *table_.find(path + "." + selector);
-    std::vector<std::string> kinds = words_of(choice.choices);
-    for (std::string& kind : words_of(choice.later_choices)) kinds.push_back(std::move(kind));
+    std::vector<std::string> kinds = choice_words(choice.choices);
+    for (std::string& kind : choice_words(choice.later_choices)) kinds.push_back(std::move(kind));
     Json all = Json::array();
     for (const std::string& kind : kinds) {
       Json then = then_of(path, field, kind);
@@ -144,8 +144,8 @@ class SchemaMaker {
 
   static Json string_of(const Field& field) {
     Json schema = {{"type", "string"}};
-    std::vector<std::string> words = words_of(field.choices);
-    for (std::string& word : words_of(field.later_choices)) words.push_back(std::move(word));
+    std::vector<std::string> words = choice_words(field.choices);
+    for (std::string& word : choice_words(field.later_choices)) words.push_back(std::move(word));
     if (!words.empty()) schema["enum"] = words;
     if (field.pattern != FieldPattern::none) schema["pattern"] = regular_expression(field.pattern);
     return schema;

@@ -97,7 +97,7 @@ std::optional<TpuSlice> tpu_slice(std::string_view generation, std::string_view 
 std::string tpu_shapes(std::string_view generation) {
   const Generation* found = find_generation(generation);
   if (found == nullptr) return {};
-  std::vector<std::string> shapes = words_of(found->shapes);
+  std::vector<std::string> shapes = choice_words(found->shapes);
   if (found->largest[0] > 0)
     shapes.push_back(
         fmt::format("AxBxC in multiples of 4 up to {}", fmt::join(found->largest, "x")));

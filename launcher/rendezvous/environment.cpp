@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "launcher/hosts_summary.hpp"
+#include "config_schema/host_set.hpp"
 #include "launcher/rendezvous/groups.hpp"
 
 namespace train {
@@ -91,7 +91,7 @@ void warn_of_hosts(const Plan& plan, std::vector<std::string>& lines) {
   }
   if (!hosts.empty())
     lines.push_back(fmt::format("env of {}: train sets {}; the value given is not used",
-                                fold_names(hosts), example));
+                                summarize_hosts(hosts), example));
 }
 
 void warn_of_shared_batch(const Plan& plan, std::vector<std::string>& lines) {
@@ -106,7 +106,7 @@ void warn_of_shared_batch(const Plan& plan, std::vector<std::string>& lines) {
     lines.push_back(fmt::format(
         "processes: per_host gives the workers of a host one environment, and on {} their batch "
         "sizes differ: TRAIN_BATCH_SIZE is not set there",
-        fold_names(hosts)));
+        summarize_hosts(hosts)));
 }
 
 }  // namespace

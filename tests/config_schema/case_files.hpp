@@ -8,10 +8,13 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config_schema/experiment_config.hpp"
+#include "config_schema/host_filter.hpp"
 #include "config_schema/host_inventory.hpp"
+#include "config_schema/scheduler_allocation.hpp"
 
 namespace train::testing {
 
@@ -36,14 +39,21 @@ struct Case {
   std::optional<std::string> hosts;
   ExperimentOverrides overrides;
   std::optional<std::string> host_list;
+  std::optional<std::pair<FilterKind, std::string>> filter;  ///< --include, --exclude
+  std::optional<EnvironmentMap> environment;                 ///< of a scheduler's job
 };
 
-/// Reads a folder with `experiment.yaml` or `hosts`, and `args`, one flag a line.
+/// Reads a folder with `experiment.yaml`, `hosts`, or the `environment` of a job (NAME=VALUE lines;
+/// files beside it), and `args`, one flag a line.
 inline Case read_case(const std::filesystem::path& folder) {
   Case one;
   if (std::filesystem::exists(folder / "experiment.yaml"))
     one.experiment = slurp(folder / "experiment.yaml");
   if (std::filesystem::exists(folder / "hosts")) one.hosts = slurp(folder / "hosts");
+  if (std::filesystem::exists(folder / "environment")) one.environment.emplace();
+  std::istringstream variables(slurp(folder / "environment"));
+  for (std::string line; std::getline(variables, line);)
+    (*one.environment)[line.substr(0, line.find('='))] = line.substr(line.find('=') + 1);
   std::istringstream lines(slurp(folder / "args"));
   for (std::string line; std::getline(lines, line);) {
     const std::string flag = line.substr(0, line.find(' '));
@@ -56,6 +66,8 @@ inline Case read_case(const std::filesystem::path& folder) {
       one.overrides.settings.push_back(value);
     else if (flag == "-H")
       one.host_list = value;
+    else if (flag == "--include" || flag == "--exclude")
+      one.filter = {flag == "--include" ? FilterKind::include : FilterKind::exclude, value};
     else
       throw std::runtime_error("unknown flag in " + folder.string());
   }
