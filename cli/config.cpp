@@ -21,9 +21,10 @@ struct Checked {
   std::optional<ErrorClass> worst;  ///< nothing: every file is legal
 };
 
-void add_unreadable(Checked& checked, const std::string& file, const Error& error) {
+// The message names the file; only data says it apart.
+void add_unreadable(Checked& checked, const std::string& file, bool as_data, const Error& error) {
   for (Diagnostic diagnostic : error.diagnostics) {
-    diagnostic.place.source = file;
+    if (as_data) diagnostic.place.source = file;
     checked.findings.push_back({Severity::error, std::move(diagnostic)});
   }
   if (!checked.worst) checked.worst = error.error_class;
@@ -33,9 +34,9 @@ Checked check_files(const ConfigCheckFlags& flags) {
   Checked checked;
   const FileKind kind = flags.are_hosts ? FileKind::hosts : FileKind::detect;
   for (const std::string& file : flags.files) {
-    const auto text = read_input(file, flags.are_hosts ? "hosts" : "experiment");
+    const auto text = read_input(file, flags.are_hosts ? "hosts" : "configuration");
     if (!text) {
-      add_unreadable(checked, file, text.error());
+      add_unreadable(checked, file, flags.json, text.error());
       continue;
     }
     const auto findings = check_file({file, *text}, kind);
@@ -89,7 +90,7 @@ ExitCode config_check_command(const ConfigCheckFlags& flags) {
 
 ExitCode config_show_command(const ConfigShowFlags& flags) {
   const RequestFlags& request = flags.request;
-  const auto text = read_input(request.config, "experiment");
+  const auto text = read_input(request.config, "configuration");
   if (!text) return report(text.error());
   const auto shown = effective_experiment({request.config, *text}, overrides_of(request));
   if (!shown) return report(shown.error());

@@ -41,9 +41,10 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
           ""};
 }
 
-CLI::Option* add_config(CLI::App& command, RequestFlags& flags) {
+CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::string& purpose) {
   return command
-      .add_option("CONFIG", flags.config, "Experiment to run (YAML; - for standard input)")
+      .add_option("CONFIG", flags.config,
+                  fmt::format("Experiment to {} (YAML; - for standard input)", purpose))
       ->type_name("");
 }
 
@@ -65,7 +66,7 @@ void add_overrides(CLI::App& command, RequestFlags& flags) {
 void add_request_options(CLI::App& command, RequestFlags& flags) {
   command.footer(
       "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
-  add_config(command, flags);
+  add_config(command, flags, "run");
   command.add_option("-H,--hosts", flags.host_list, "Hosts: node[01-04]:8,gpu-b:4")
       ->type_name("LIST");
   command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
@@ -84,6 +85,7 @@ constexpr const char* examples =
     "  train launch experiment.yaml -H gpu-a:8,gpu-b:8    over SSH\n"
     "  train launch -n 4 -- python3 train.py              without a file\n"
     "  train plan experiment.yaml                         only show what would run where\n"
+    "  train config check experiment.yaml                 only say what is wrong with it\n"
     "\n"
     "train COMMAND --help describes a command; train(1) describes all, and the exit codes.";
 
@@ -198,7 +200,7 @@ void add_config_commands(CLI::App& app, Chosen& chosen, ConfigFlags& flags) {
 
   CLI::App* show =
       config->add_subcommand("show", "Print an experiment with all defaults")->group("Commands");
-  add_config(*show, flags.show.request)->required();
+  add_config(*show, flags.show.request, "show")->required();
   add_overrides(*show, flags.show.request);
   show->add_flag("--origin", flags.show.origin, "Say where each value comes from");
   show->add_flag("--json", flags.show.json, "Print JSON");
@@ -252,6 +254,9 @@ ExitCode run(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return report(usage_error(app, error, arguments));
   }
+  const bool runs_ranks = app.got_subcommand("launch") || app.got_subcommand("plan");
+  if (!runs_ranks && !launch.request.command.empty())
+    return report(command_without_ranks(app, arguments, launch.request.command));
   return chosen();
 }
 

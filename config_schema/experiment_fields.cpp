@@ -17,60 +17,68 @@ constexpr std::int64_t most_of_one = 1'000'000'000'000;  // of one resource
 constexpr std::int64_t most_samples = 1'000'000'000'000;
 
 constexpr Field what_runs[] = {
-    Field{"name", string, determined, "", "what messages and tables call the experiment"},
-    Field{"description", string, determined, "", "a line for people"},
+    Field{"name", string, determined, "",
+          "what messages and tables call the experiment; default: the file's name"},
+    Field{"description", string, determined, "", "a line for people about the experiment"},
     Field{"entrypoint", string | strings, determined, "",
-          "what each rank runs: a line for /bin/sh, or a list of words that is executed as it is"},
-    Field{"processes", string, train, "per_rank", "one process for each rank, or one for each host"}
+          "what each rank runs: a line for /bin/sh, or a list of words run as they are"},
+    Field{"processes", string, train, "per_rank",
+          "one process for each rank, or one on each host, such as torchrun"}
         .one_of("per_rank|per_host"),
-    Field{"working_directory", string, train, "", "where the ranks run; default: here"},
+    Field{"working_directory", string, train, "",
+          "the folder the ranks run in, on every host; default: the launcher's"},
     Field{"framework", string, train, "torch", "which rendezvous variables the ranks get"}
         .one_of("torch|jax|none")
         .later_ones("tensorflow|deepspeed|horovod|mpi")
         .not_planned(),
-    Field{"backend", string, train, "auto", "the collective library, for TRAIN_BACKEND"}.one_of(
-        "auto|nccl|gloo|mpi|ucc"),
-    Field{"visible_devices", string, train, "auto", "which devices a rank sees"}.one_of(
-        "auto|shared|per_rank"),
-    Field{"environment", mapping, determined, "", "variables of every rank, and its container"},
+    Field{"backend", string, train, "auto",
+          "the collective library, in TRAIN_BACKEND; auto: nccl on whole GPUs, else gloo"}
+        .one_of("auto|nccl|gloo|mpi|ucc"),
+    Field{"visible_devices", string, train, "auto",
+          "GPUs a rank sees: shared: all of the trial on its host; per_rank: its own"}
+        .one_of("auto|shared|per_rank"),
+    Field{"environment", mapping, determined, "",
+          "variables of every rank, and Determined's settings of the container"},
     Field{"environment.variables", mapping, train, "",
-          "NAME: value; a null is replaced by the launcher's value, which is never shown"}
+          "NAME: value; null stands for the launcher's value, which is never shown"}
         .read_apart(),
-    Field{"environment.variables.*", string | number | boolean, train, "", "value of one variable"},
+    Field{"environment.variables.*", string | number | boolean, train, "",
+          "the value of one variable"},
     Field{"environment.environment_variables", strings | mapping, determined, "",
           "list of NAME=VALUE (NAME alone: the launcher's value), or such lists by device"}
         .read_apart(),
     Field{"environment.environment_variables.cpu", strings | mapping, determined, "",
-          "without slots"},
+          "variables of a trial without slots"},
     Field{"environment.environment_variables.cuda", strings | mapping, determined, "",
-          "with slots"},
+          "variables of a trial with slots"},
     Field{"environment.environment_variables.rocm", strings | mapping, determined, "",
-          "on AMD GPUs"},
+          "variables of a trial on AMD GPUs: not read, since train knows none yet"},
     Field{"environment.environment_variables.gpu", strings | mapping, determined, "",
           "the old name of cuda"},
     Field{"environment.environment_variables.*", string | number | boolean, train, "",
-          "value of one variable"},
+          "the value of one variable"},
     Field{"forward_environment", strings, train,
           "[PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH, LD_LIBRARY_PATH]",
-          "variables of the launcher that the ranks get when it has them"},
-    Field{"data", open, determined, "{}", "reaches the ranks as JSON, in TRAIN_DATA"},
+          "variables that the ranks get from the launcher, where it has them; []: none"},
+    Field{"data", open, determined, "{}", "what the ranks get as JSON, in TRAIN_DATA"},
     Field{"hyperparameters", mapping, determined, "{}",
-          "reach the ranks as JSON, in TRAIN_HPARAMS; ranges are for a search"},
-    Field{"hyperparameters.*", any, determined, "", "a value, or what it is searched in"}
+          "values for the ranks, as JSON in TRAIN_HPARAMS, and ranges for a search"},
+    Field{"hyperparameters.*", any, determined, "",
+          "a plain value, a group of hyperparameters, or what a search chooses from"}
         .hyperparameter(),
     Field{"hyperparameters.global_batch_size", integer, determined, "",
-          "samples of one step, over all ranks"}
+          "samples of one training step, over all ranks"}
         .hyperparameter()
         .twin_of("global_batch_size")
         .from(1)
         .to(most_samples),
-    Field{"global_batch_size", integer, train, "", "samples of one step, over all ranks"}
+    Field{"global_batch_size", integer, train, "", "samples of one training step, over all ranks"}
         .from(1)
         .to(most_samples),
 };
 
 constexpr Field what_it_needs[] = {
-    Field{"resources", mapping, determined, "", "what one trial takes"},
+    Field{"resources", mapping, determined, "", "what one trial takes, and where"},
     Field{"resources.slots_per_trial", integer, determined, "",
           "slots of the trial; 0: one worker on CPUs; default: one worker"}
         .from(0)
@@ -84,71 +92,97 @@ constexpr Field what_it_needs[] = {
         .twin_of("resources.num_workers")
         .from(1)
         .to(most_workers),
-    Field{"resources.resources_per_worker", mapping, ray, "", "what one worker takes"}.read_apart(),
-    Field{"resources.resources_per_worker.CPU", number, ray, "", "CPUs"}.from(0).to(most_of_one),
-    Field{"resources.resources_per_worker.GPU", number, ray, "", "GPUs; less than one is shared"}
+    Field{"resources.resources_per_worker", mapping, ray, "", "what one worker takes from its host"}
+        .read_apart(),
+    Field{"resources.resources_per_worker.CPU", number, ray, "", "CPUs; counted, not enforced"}
         .from(0)
         .to(most_of_one),
-    Field{"resources.resources_per_worker.TPU", number, ray, "", "TPU chips"}.from(0).to(
-        most_of_one),
+    Field{"resources.resources_per_worker.GPU", number, ray, "",
+          "GPUs; below 1, workers share one; above 1 it must be whole"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources.resources_per_worker.TPU", number, ray, "", "TPU chips: 1, 2, 4 or 8"}
+        .from(0)
+        .to(most_of_one),
     Field{"resources.resources_per_worker.memory", bytes, ray, "",
-          "bytes, or a size such as 16GiB"},
-    Field{"resources.resources_per_worker.*", number, ray, "", "a resource that hosts declare"}
+          "bytes, or a size such as 16GiB; counted, not enforced"},
+    Field{"resources.resources_per_worker.*", number, ray, "",
+          "a resource of any other name, which hosts declare"}
         .from(0)
         .to(most_of_one),
-    Field{"resources_per_worker", mapping, ray, "", "what one worker takes"}
+    Field{"resources_per_worker", mapping, ray, "", "what one worker takes from its host"}
         .twin_of("resources.resources_per_worker")
         .read_apart(),
-    Field{"resources_per_worker.CPU", number, ray, "", "CPUs"}.from(0).to(most_of_one),
-    Field{"resources_per_worker.GPU", number, ray, "", "GPUs; less than one is shared"}.from(0).to(
+    Field{"resources_per_worker.CPU", number, ray, "", "CPUs; counted, not enforced"}.from(0).to(
         most_of_one),
-    Field{"resources_per_worker.TPU", number, ray, "", "TPU chips"}.from(0).to(most_of_one),
-    Field{"resources_per_worker.memory", bytes, ray, "", "bytes, or a size such as 16GiB"},
-    Field{"resources_per_worker.*", number, ray, "", "a resource that hosts declare"}.from(0).to(
+    Field{"resources_per_worker.GPU", number, ray, "",
+          "GPUs; below 1, workers share one; above 1 it must be whole"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources_per_worker.TPU", number, ray, "", "TPU chips: 1, 2, 4 or 8"}.from(0).to(
         most_of_one),
+    Field{"resources_per_worker.memory", bytes, ray, "",
+          "bytes, or a size such as 16GiB; counted, not enforced"},
+    Field{"resources_per_worker.*", number, ray, "",
+          "a resource of any other name, which hosts declare"}
+        .from(0)
+        .to(most_of_one),
     Field{"resources.placement", string, train, "auto",
           "how ranks are laid on hosts; default with scaling_config: pack"}
         .one_of("auto|pack|spread|strict_pack|strict_spread"),
     Field{"resources.allow_heterogeneous", boolean, train, "false",
-          "whole hosts of several sizes may be mixed"},
-    Field{"resources.is_single_node", boolean, determined, "false", "one host or never"},
+          "whole hosts of different sizes may be mixed in one trial"},
+    Field{"resources.is_single_node", boolean, determined, "false",
+          "the whole trial runs on one host, or not at all"},
     Field{"resources.batch_remainder", string, train, "drop",
-          "what becomes of samples that cannot be shared out evenly"}
+          "an uneven batch: drop the rest, spread it over the first ranks, or refuse it"}
         .one_of("drop|spread|error"),
     Field{"resources.batch_split", string, train, "even",
-          "equal batches, or batches by the weights of the hosts"}
+          "equal batches for all ranks, or batches by the weights of their hosts"}
         .one_of("even|weighted"),
-    Field{"resources.resource_pool", string, determined, "", "only hosts of this pool"},
-    Field{"resources.max_slots", integer, determined, "", "slots of all trials at once"}
+    Field{"resources.resource_pool", string, determined, "", "only hosts whose 'pool' is this"},
+    Field{"resources.max_slots", integer, determined, "",
+          "most slots that all trials may take at once"}
         .no_effect(),
-    Field{"resources.priority", integer, determined, "", "in Determined's scheduler"}
+    Field{"resources.priority", integer, determined, "", "priority in Determined's scheduler"}
         .from(1)
         .to(99)
         .no_effect(),
-    Field{"resources.weight", number, determined, "1", "in Determined's scheduler"}.no_effect(),
-    Field{"resources.shm_size", integer | string, determined, "", "of the container's /dev/shm"}
+    Field{"resources.weight", number, determined, "1", "share in Determined's fair-share scheduler"}
+        .no_effect(),
+    Field{"resources.shm_size", integer | string, determined, "",
+          "size of the container's /dev/shm"}
         .like(FieldPattern::memory_size)
         .no_effect(),
-    Field{"resources.devices", list, determined, "", "devices of the container"}.no_effect(),
-    Field{"resources.devices[]", mapping | string, determined, "", "one device"}.like(
-        FieldPattern::device),
-    Field{"resources.devices[].host_path", string, determined, "", "path on the host"}.needed(),
-    Field{"resources.devices[].container_path", string, determined, "", "path in the container"}
+    Field{"resources.devices", list, determined, "", "devices of the host that the container sees"}
+        .no_effect(),
+    Field{"resources.devices[]", mapping | string, determined, "",
+          "one device: HOST_PATH:CONTAINER_PATH:MODE, or these as keys"}
+        .like(FieldPattern::device),
+    Field{"resources.devices[].host_path", string, determined, "", "path of the device on the host"}
         .needed(),
-    Field{"resources.devices[].mode", string, determined, "mrw", "what may be done with it"},
-    Field{"resources.native_parallel", boolean, determined, "false", "of old trials"}.no_effect(),
-    Field{"resources.agent_label", string, determined, "", "of old clusters"}.no_effect(),
-    Field{"resources.slots", integer, determined, "", "of commands, not of experiments"}
+    Field{"resources.devices[].container_path", string, determined, "",
+          "path of the device in the container"}
+        .needed(),
+    Field{"resources.devices[].mode", string, determined, "mrw",
+          "what the container may do: m (make nodes), r (read), w (write)"},
+    Field{"resources.native_parallel", boolean, determined, "false", "of trials of old versions"}
+        .no_effect(),
+    Field{"resources.agent_label", string, determined, "", "which agents of old clusters run it"}
+        .no_effect(),
+    Field{"resources.slots", integer, determined, "",
+          "of commands, not of experiments: write slots_per_trial"}
         .for_people(),
-    Field{"optimizations", mapping, determined, "", "how gradients are exchanged"},
+    Field{"optimizations", mapping, determined, "",
+          "how gradients are exchanged; the script does it, from its environment"},
     Field{"optimizations.aggregation_frequency", integer, determined, "1",
-          "batches of one exchange, for TRAIN_AGGREGATION_FREQUENCY"}
+          "batches between exchanges of gradients, in TRAIN_AGGREGATION_FREQUENCY"}
         .from(1)
         .to(1'000'000),
 };
 
 constexpr Field scaling[] = {
-    Field{"scaling_config", mapping, ray, "", "Ray's ScalingConfig"},
+    Field{"scaling_config", mapping, ray, "", "the arguments of Ray's ScalingConfig"},
     Field{"scaling_config.num_workers", integer, ray, "1", "ranks of the trial"}
         .twin_of("resources.num_workers")
         .from(1)
@@ -161,56 +195,66 @@ constexpr Field scaling[] = {
           "what one worker takes; default: CPU: 1, or GPU: 1 with use_gpu"}
         .twin_of("resources.resources_per_worker")
         .read_apart(),
-    Field{"scaling_config.resources_per_worker.CPU", number, ray, "", "CPUs"}.from(0).to(
-        most_of_one),
+    Field{"scaling_config.resources_per_worker.CPU", number, ray, "", "CPUs; counted, not enforced"}
+        .from(0)
+        .to(most_of_one),
     Field{"scaling_config.resources_per_worker.GPU", number, ray, "",
-          "GPUs; less than one is shared"}
+          "GPUs; below 1, workers share one; above 1 it must be whole"}
         .from(0)
         .to(most_of_one),
-    Field{"scaling_config.resources_per_worker.TPU", number, ray, "", "TPU chips"}.from(0).to(
-        most_of_one),
+    Field{"scaling_config.resources_per_worker.TPU", number, ray, "", "TPU chips: 1, 2, 4 or 8"}
+        .from(0)
+        .to(most_of_one),
     Field{"scaling_config.resources_per_worker.memory", bytes, ray, "",
-          "bytes, or a size such as 16GiB"},
-    Field{"scaling_config.resources_per_worker.*", number, ray, "", "a resource that hosts declare"}
+          "bytes, or a size such as 16GiB; counted, not enforced"},
+    Field{"scaling_config.resources_per_worker.*", number, ray, "",
+          "a resource of any other name, which hosts declare"}
         .from(0)
         .to(most_of_one),
-    Field{"scaling_config.accelerator_type", string, ray, "", "Ray's constant, such as A100"},
+    Field{"scaling_config.accelerator_type", string, ray, "",
+          "only hosts with this accelerator: Ray's constant, such as A100"},
     Field{"scaling_config.topology", string, ray, "", "shape of a TPU slice, such as 4x4"},
     Field{"scaling_config.placement_strategy", string, ray, "PACK", "how ranks are laid on hosts"}
         .twin_of("resources.placement")
         .one_of("PACK|SPREAD|STRICT_PACK|STRICT_SPREAD"),
-    Field{"scaling_config.trainer_resources", open, ray, "{}", "reserved on the host of rank 0"}
+    Field{"scaling_config.trainer_resources", open, ray, "{}",
+          "what the trainer takes on the host of rank 0; deprecated by Ray"}
         .later()
         .not_planned(),
     Field{"scaling_config.label_selector", open | list, ray, "",
-          "labels that the hosts of all workers, or of each, must have"}
+          "labels that the hosts of all workers have, or a list of them by worker"}
         .later()
         .not_planned(),
-    Field{"scaling_config.label_selector.*", string, ray, "", "value of this label"},
-    Field{"scaling_config.label_selector[]", mapping, ray, "", "labels of one worker"},
-    Field{"scaling_config.label_selector[].*", string, ray, "", "value of this label"},
+    Field{"scaling_config.label_selector.*", string, ray, "", "what the label must be"},
+    Field{"scaling_config.label_selector[]", mapping, ray, "", "labels for one worker"},
+    Field{"scaling_config.label_selector[].*", string, ray, "", "what the label must be"},
 };
 
 constexpr Field how_it_ends[] = {
-    Field{"max_restarts", integer, determined, "0", "restarts of the whole trial"}
+    Field{"max_restarts", integer, determined, "0",
+          "how often the whole trial is started again after a failure"}
         .from(0)
         .to(1'000'000)
         .later(),
-    Field{"stop_grace", duration, train, "10s", "time from TERM to KILL"},
-    Field{"cpu_binding", string, train, "none", "binds ranks to CPUs"}.later(),
-    Field{"hang_timeout", duration, train, "", "stops a trial that prints nothing for so long"}
+    Field{"stop_grace", duration, train, "10s",
+          "time from SIGTERM to SIGKILL when ranks are stopped"},
+    Field{"cpu_binding", string, train, "none", "how ranks are bound to CPUs"}.later(),
+    Field{"hang_timeout", duration, train, "",
+          "stops a trial whose ranks print nothing for so long"}
         .later(),
-    Field{"on_launcher_loss", string, train, "stop", "what hosts do without their launcher"}
+    Field{"on_launcher_loss", string, train, "stop", "what hosts do when their launcher is gone"}
         .one_of("stop")
         .later_ones("continue"),
-    Field{"reconnect_window", duration, train, "60s", "how long hosts wait for their launcher"}
+    Field{"reconnect_window", duration, train, "60s",
+          "how long hosts wait for their launcher to come back"}
         .later(),
     Field{"min_slots_per_trial", integer, train, "", "fewest slots that the trial may shrink to"}
         .from(0)
         .to(most_workers)
         .later(),
     Field{"log_limit", bytes, train, "", "output that is kept of a rank"}.later(),
-    Field{"spool_overflow", string, train, "block", "what a full spool does"}
+    Field{"spool_overflow", string, train, "block",
+          "what happens when output comes faster than it is taken: ranks wait, or it is lost"}
         .one_of("block")
         .later_ones("drop"),
 };

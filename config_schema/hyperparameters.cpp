@@ -16,8 +16,8 @@ namespace {
 using enum FieldType;
 constexpr FieldSource determined = FieldSource::determined;
 
-constexpr std::string_view least = "the smallest value";
-constexpr std::string_view most = "the largest value, above minval";
+constexpr std::string_view least = "the smallest value that is tried";
+constexpr std::string_view most = "the largest value that is tried, above minval";
 constexpr std::string_view points = "how many values a grid search takes from the range";
 
 // By kind: a kind is a mapping here, and `type` says which.
@@ -35,15 +35,16 @@ constexpr Field kinds_of_values[] = {
     Field{"double.minval", number, determined, "", least}.needed(),
     Field{"double.maxval", number, determined, "", most}.needed(),
     Field{"double.count", integer, determined, "", points}.from(1),
-    Field{"log", mapping, determined, "", "a power of a base, its exponent of a range"},
+    Field{"log", mapping, determined, "", "a power of base, its exponent of a range"},
     Field{"log.type", string, determined, "", "the kind"}.one_of("log").needed(),
-    Field{"log.minval", number, determined, "", "the smallest exponent"}.needed(),
-    Field{"log.maxval", number, determined, "", "the largest exponent, above minval"}.needed(),
+    Field{"log.minval", number, determined, "", "the smallest exponent that is tried"}.needed(),
+    Field{"log.maxval", number, determined, "", "the largest exponent that is tried, above minval"}
+        .needed(),
     Field{"log.base", number, determined, "", "what is raised to the exponent"}.above(0).needed(),
     Field{"log.count", integer, determined, "", points}.from(1),
-    Field{"categorical", mapping, determined, "", "one of some values"},
+    Field{"categorical", mapping, determined, "", "one value of a list"},
     Field{"categorical.type", string, determined, "", "the kind"}.one_of("categorical").needed(),
-    Field{"categorical.vals", list, determined, "", "the values"}.needed(),
+    Field{"categorical.vals", list, determined, "", "the values to choose from"}.needed(),
 };
 
 class Reader {

@@ -14,10 +14,11 @@ constexpr std::string_view counted = "random|adaptive_asha|async_halving";
 constexpr std::string_view all_but_custom = "single|random|grid|adaptive_asha|async_halving";
 
 constexpr Field fields[] = {
-    Field{"searcher", mapping, determined, "", "how hyperparameters are chosen"}
+    Field{"searcher", mapping, determined, "", "how the values of hyperparameters are chosen"}
         .selected_by("name")
         .open_to("custom"),
-    Field{"searcher.name", string, determined, "single", "the method"}
+    Field{"searcher.name", string, determined, "single",
+          "the method; single: one trial, nothing is searched"}
         .one_of("single")
         .later_ones("random|grid|adaptive_asha|async_halving|custom")
         .gone_ones("adaptive=write adaptive_asha, with max_trials in place of budget|"
@@ -25,24 +26,33 @@ constexpr Field fields[] = {
                    "sync_halving=write adaptive_asha, with max_trials in place of budget|"
                    "pbt=write random or adaptive_asha: population based training is gone")
         .needed(),
-    Field{"searcher.metric", string, determined, "", "the metric that is compared"}
+    Field{"searcher.metric", string, determined, "",
+          "the validation metric by which trials are compared"}
         .for_people()
         .needed(several),
-    Field{"searcher.smaller_is_better", boolean, determined, "true", "how it is compared"}
+    Field{"searcher.smaller_is_better", boolean, determined, "true",
+          "whether the smaller metric is the better one"}
         .for_people(),
-    Field{"searcher.max_length", integer | mapping, determined, "", "how long a trial trains"}
+    Field{"searcher.max_length", integer | mapping, determined, "",
+          "how long a trial trains: a number of batches, or one of the keys below"}
         .from(0)
         .of(all_but_custom)
         .one_key()
         .no_effect(),
-    Field{"searcher.max_length.batches", integer, determined, "", "in batches"}.from(1),
-    Field{"searcher.max_length.records", integer, determined, "", "in samples"}.from(1),
-    Field{"searcher.max_length.epochs", integer, determined, "", "in epochs"}.from(1),
-    Field{"searcher.max_time", integer, determined, "", "how long a trial trains, in time_metric"}
+    Field{"searcher.max_length.batches", integer, determined, "", "batches that a trial trains"}
+        .from(1),
+    Field{"searcher.max_length.records", integer, determined, "", "samples that a trial trains"}
+        .from(1),
+    Field{"searcher.max_length.epochs", integer, determined, "",
+          "epochs that a trial trains; needs records_per_epoch"}
+        .from(1),
+    Field{"searcher.max_time", integer, determined, "",
+          "how long a trial trains, counted by time_metric"}
         .from(1)
         .of(asha)
         .no_effect(),
-    Field{"searcher.time_metric", string, determined, "", "the metric that counts time"}
+    Field{"searcher.time_metric", string, determined, "",
+          "the training metric that counts time, such as batches"}
         .of(asha)
         .no_effect(),
     Field{"searcher.max_trials", integer, determined, "", "how many trials run in all"}
@@ -53,32 +63,39 @@ constexpr Field fields[] = {
           "how many trials run at once; 0: as many as fit"}
         .from(0)
         .of(several),
-    Field{"searcher.mode", string, determined, "standard", "how early trials are stopped"}
+    Field{"searcher.mode", string, determined, "standard",
+          "how early trials are stopped that do badly"}
         .one_of("aggressive|standard|conservative")
         .of("adaptive_asha"),
     Field{"searcher.divisor", number, determined, "4",
-          "the share of trials that go on is 1/divisor"}
+          "of the trials that are compared, one in so many goes on"}
         .above(1)
         .of(asha),
-    Field{"searcher.max_rungs", integer, determined, "5", "how often trials are compared"}
+    Field{"searcher.max_rungs", integer, determined, "5",
+          "how often a trial is compared with others, at most"}
         .from(1)
         .of("adaptive_asha"),
-    Field{"searcher.bracket_rungs", list, determined, "[]", "the rungs of each bracket"}.of(
-        "adaptive_asha"),
-    Field{"searcher.bracket_rungs[]", integer, determined, "", "rungs of one bracket"},
-    Field{"searcher.num_rungs", integer, determined, "", "how often trials are compared"}
+    Field{"searcher.bracket_rungs", list, determined, "[]",
+          "comparisons of each bracket, instead of those that mode implies"}
+        .of("adaptive_asha"),
+    Field{"searcher.bracket_rungs[]", integer, determined, "", "comparisons of one bracket"},
+    Field{"searcher.num_rungs", integer, determined, "",
+          "how often a trial is compared with others"}
         .from(1)
         .of("async_halving")
         .needed("async_halving"),
     Field{"searcher.stop_once", boolean, determined, "false",
-          "trials are compared once, and stopped or run to the end"}
+          "a trial that was stopped is never taken up again"}
         .of(asha),
-    Field{"searcher.unit", string, determined, "", "the unit of lengths"}
+    Field{"searcher.unit", string, determined, "",
+          "the unit of the lengths that the method counts in"}
         .one_of("batches|records|epochs")
         .of("custom"),
-    Field{"searcher.source_trial_id", integer, determined, "", "where weights come from"}
+    Field{"searcher.source_trial_id", integer, determined, "",
+          "the trial whose latest checkpoint every trial starts from"}
         .no_effect(),
-    Field{"searcher.source_checkpoint_uuid", string, determined, "", "where weights come from"}
+    Field{"searcher.source_checkpoint_uuid", string, determined, "",
+          "the checkpoint that every trial starts from"}
         .no_effect(),
     Field{"searcher.max_steps", any, determined, "",
           "write max_length: {batches: N}; a step was batches_per_step batches, 100 by default"}

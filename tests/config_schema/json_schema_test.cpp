@@ -97,7 +97,7 @@ TEST_CASE("what the reader accepts, the schema accepts") {
 
 TEST_CASE("the examples follow the schemas") {
   int count = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(TRAIN_EXAMPLES)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(TRAIN_ROOT "/examples")) {
     const std::string name = entry.path().filename().string();
     if (entry.path().extension() != ".yaml") continue;
     INFO(entry.path().string());
