@@ -93,7 +93,7 @@ std::string string_of(const Field& field) {
   }
   if (field.choices.empty()) return "Ar string";
   std::string words;
-  for (const std::string& word : words_of(field.choices))
+  for (const std::string& word : choice_words(field.choices))
     words += (words.empty() ? "Cm " : " | ") + word;
   return words;
 }
@@ -146,14 +146,14 @@ std::string shown_path(std::string_view path) {
 
 // Whether it must be given, and with what else in its mapping.
 std::string need_of(const Field& field) {
-  const std::vector<std::string> kinds = words_of(field.kinds);
+  const std::vector<std::string> kinds = choice_words(field.kinds);
   const std::string only = "Only for " + join_words(kinds, "and");
   if (field.needed_by.empty()) return kinds.empty() ? "" : wrapped(only + ".");
   if (field.needed_by == field.kinds)
     return wrapped(fmt::format("{}, which {} it.", only, kinds.size() == 1 ? "needs" : "need"));
   const bool is_always = field.needed_by == "*";
   const std::string needed =
-      is_always ? "Required" : "Required for " + join_words(words_of(field.needed_by), "and");
+      is_always ? "Required" : "Required for " + join_words(choice_words(field.needed_by), "and");
   const bool has_usual_parent = is_always && !field.default_text.empty();
   return wrapped(has_usual_parent
                      ? fmt::format("{} where there is '{}'.", needed, parent_of(field.path))
@@ -165,7 +165,7 @@ std::string later_sentence(const Field& field) {
   if (!field.later_choices.empty())
     return wrapped(fmt::format("Not there yet, and refused by {}: {}.",
                                field.blocks_plan ? "plan and launch" : "launch",
-                               join_words(words_of(field.later_choices), "and")));
+                               join_words(choice_words(field.later_choices), "and")));
   if (field.effect != FieldEffect::later) return {};
   const bool is_off = field.default_text == "false" || field.default_text == "{}";
   return wrapped(fmt::format("Not there yet: {} {}.", who,
@@ -323,7 +323,7 @@ std::string manual_of_refused_keys() {
   for (const Field& field : experiment_fields().fields()) {
     if (!may_be_given(field.effect))
       add_refused(all, "Ic " + shown_path(field.path), field.meaning);
-    for (const std::string& entry : words_of(field.gone_choices)) {
+    for (const std::string& entry : choice_words(field.gone_choices)) {
       const std::size_t equals = entry.find('=');
       add_refused(all, fmt::format("Ic {} : Cm {}", field.path, entry.substr(0, equals)),
                   entry.substr(equals + 1));

@@ -94,7 +94,7 @@ TEST_CASE("every key of an experiment stands in the manual", "[published]") {
     const bool is_wild = field.path.find('*') != field.path.npos;
     if (is_told_elsewhere || is_wild) continue;
     INFO(field.path);
-    const std::size_t gone_words = words_of(field.gone_choices).size();
+    const std::size_t gone_words = choice_words(field.gone_choices).size();
     CHECK(heads.count(std::string(field.path)) == 1 + gone_words);
   }
 }
