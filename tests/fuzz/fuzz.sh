@@ -58,6 +58,7 @@ gather_seeds() {
         value=$(sed -n 's/^-H //p' "$folder/args")
         [ -z "$value" ] || printf '%s' "$value" | tee >(seed hosts "$file") | seed host_set "$file"
     done
+    for file in tests/accepted/*.yaml; do seed experiment "$(basename "$file")" "$file"; done
     for file in examples/*/experiment*.yaml; do seed experiment example "$file"; done
     for file in examples/*/hosts*.yaml; do seed hosts example "$file"; done
 }
