@@ -30,18 +30,27 @@ void add_unreadable(Checked& checked, const std::string& file, bool as_data, con
   if (!checked.worst) checked.worst = error.error_class;
 }
 
+// A hosts file in lines is one scalar to YAML.
+bool is_not_a_mapping(const Finding& finding) {
+  return finding.diagnostic.message.starts_with("an experiment is a mapping");
+}
+
 Checked check_files(const ConfigCheckFlags& flags) {
   Checked checked;
-  const FileKind kind = flags.are_hosts ? FileKind::hosts : FileKind::detect;
   for (const std::string& file : flags.files) {
     const auto text = read_input(file, flags.are_hosts ? "hosts" : "configuration");
     if (!text) {
       add_unreadable(checked, file, flags.json, text.error());
       continue;
     }
-    const auto findings = check_file({file, *text}, kind);
-    if (has_errors(findings))
-      checked.worst = flags.are_hosts ? ErrorClass::hosts : ErrorClass::config;
+    const SourceText source{file, *text};
+    const FileKind kind = flags.are_hosts ? FileKind::hosts : kind_of(source);
+    auto findings = check_file(source, kind);
+    if (has_errors(findings)) {
+      checked.worst = kind == FileKind::hosts ? ErrorClass::hosts : ErrorClass::config;
+      if (is_not_a_mapping(findings.front()))
+        findings.front().diagnostic.hint += "; a hosts file without 'hosts:' needs --hosts";
+    }
     checked.findings.insert(checked.findings.end(), findings.begin(), findings.end());
   }
   return checked;

@@ -40,8 +40,8 @@ struct Request {
 ExperimentOverrides overrides_of(const RequestFlags& flags);
 
 /// Reads the files that the flags name, the allocation of a scheduler, or this machine where no
-/// host is named. Errors of the experiment, what keeps it from being planned or launched, and errors
-/// of the hosts are all reported.
+/// host is named. Errors of the experiment, what keeps it from being planned or launched, and
+/// errors of the hosts are all reported.
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
 
 /// The contents of a regular file of at most 4 MiB, or of a pipe or terminal when `path` is "-":

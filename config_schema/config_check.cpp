@@ -40,11 +40,6 @@ std::vector<Finding> check_experiment(const SourceText& source) {
   return findings;
 }
 
-bool looks_like_hosts(const SourceText& source) {
-  const auto root = read_yaml(source, ErrorClass::config);
-  return root && (*root)->find("hosts") != nullptr;
-}
-
 using Json = nlohmann::ordered_json;
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
@@ -64,10 +59,13 @@ std::string_view to_string(Severity severity) {
   return "error";
 }
 
+FileKind kind_of(const SourceText& source) {
+  const auto root = read_yaml(source, ErrorClass::config);
+  return root && (*root)->find("hosts") ? FileKind::hosts : FileKind::experiment;
+}
+
 std::vector<Finding> check_file(const SourceText& source, FileKind kind) {
-  const bool is_hosts =
-      kind == FileKind::hosts || (kind == FileKind::detect && looks_like_hosts(source));
-  return is_hosts ? check_hosts(source) : check_experiment(source);
+  return kind == FileKind::hosts ? check_hosts(source) : check_experiment(source);
 }
 
 bool has_errors(const std::vector<Finding>& findings) {

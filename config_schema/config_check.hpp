@@ -24,9 +24,11 @@ struct Finding {
   Diagnostic diagnostic;
 };
 
-/// What a file is read as; `detect`: a mapping with `hosts` is an inventory of hosts, all else an
-/// experiment.
-enum class FileKind { detect, experiment, hosts };
+/// What a file is read as.
+enum class FileKind { experiment, hosts };
+
+/// A YAML mapping with `hosts` is an inventory of hosts, all else an experiment.
+FileKind kind_of(const SourceText& source);
 
 /// All that is to be said of a file, errors first, each group ordered by line. A legal file has no
 /// errors.

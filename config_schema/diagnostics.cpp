@@ -5,6 +5,8 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "config_schema/text.hpp"
+
 namespace train {
 
 namespace {
@@ -64,8 +66,30 @@ Error Diagnostics::take_error(ErrorClass error_class, const std::string& main_so
   return error;
 }
 
-std::vector<Diagnostic> Diagnostics::take_warnings(const std::string& main_source) {
-  return in_order(std::move(warnings_), main_source);
+void Diagnostics::note_idle(Place place, std::string key) {
+  if (idle_.size() >= max_faults) return;
+  const std::string message = "'" + key + "' has no effect here";
+  idle_.push_back({std::move(place), std::move(key), message, {}});
+}
+
+std::vector<Diagnostic> Diagnostics::take_warnings(const std::string& main_source,
+                                                   IdleKeys idle_keys) {
+  std::vector<Diagnostic> idle = in_order(std::move(idle_), main_source);
+  if (idle_keys == IdleKeys::each || idle.size() < 2) {
+    warnings_.insert(warnings_.end(), idle.begin(), idle.end());
+    return in_order(std::move(warnings_), main_source);
+  }
+  std::vector<Diagnostic> warnings = in_order(std::move(warnings_), main_source);
+  Diagnostic all{{main_source, 0, 0, {}}, {}, {}, {}};
+  std::vector<std::string> names;
+  for (const Diagnostic& key : idle)
+    names.push_back("'" + key.key + "'" +
+                    (key.place.source == main_source
+                         ? " (line " + std::to_string(key.place.line) + ")"
+                         : std::string()));
+  all.message = join_words(names) + " have no effect here";
+  warnings.push_back(std::move(all));
+  return warnings;
 }
 
 std::vector<Obstacle> Diagnostics::take_obstacles(const std::string& main_source) {

@@ -273,7 +273,9 @@ Result<ExperimentConfig> ExperimentReader::read(YamlNodePtr root) {
   check_experiment_rules(fields_, uncounted_, found_);
   if (found_.has_errors())
     return tl::make_unexpected(found_.take_error(ErrorClass::config, source_));
-  config_.warnings = found_.take_warnings(source_);
+  config_.warnings = found_.take_warnings(source_, purpose_ == ReadFor::checking
+                                                       ? Diagnostics::IdleKeys::each
+                                                       : Diagnostics::IdleKeys::together);
   config_.obstacles = found_.take_obstacles(source_);
   return std::move(config_);
 }

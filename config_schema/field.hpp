@@ -88,6 +88,14 @@ struct Field {
   bool is_hyperparameter = false;    ///< it may also be `{type: int, ...}`
   bool blocks_plan = false;          ///< what is later here keeps `plan` from planning, too
 
+  /// A copy with another value of one member.
+  template <class T, class V>
+  constexpr Field with(T Field::*member, V value) const {
+    Field copy = *this;
+    copy.*member = value;
+    return copy;
+  }
+
   constexpr Field no_effect() const { return with(&Field::effect, FieldEffect::none); }
   constexpr Field for_people() const { return with(&Field::effect, FieldEffect::metadata); }
   constexpr Field later() const { return with(&Field::effect, FieldEffect::later); }
@@ -118,14 +126,6 @@ struct Field {
   constexpr Field read_apart() const { return with(&Field::is_read_apart, true); }
   constexpr Field hyperparameter() const { return with(&Field::is_hyperparameter, true); }
   constexpr Field not_planned() const { return with(&Field::blocks_plan, true); }
-
- private:
-  template <class T, class V>
-  constexpr Field with(T Field::*member, V value) const {
-    Field copy = *this;
-    copy.*member = value;
-    return copy;
-  }
 };
 
 }  // namespace train

@@ -205,8 +205,7 @@ bool FieldReader::check(const YamlNode& node, const Place& place, const Field& f
 void FieldReader::check_effect(const YamlEntry& entry, const Field& field,
                                const std::string& shown) {
   const std::string name = prefix_ + shown;
-  if (field.effect == FieldEffect::none)
-    diagnostics_.warn(place_of(entry.mark), name, fmt::format("'{}' has no effect here", name));
+  if (field.effect == FieldEffect::none) diagnostics_.note_idle(place_of(entry.mark), name);
   note_later(*entry.value, value_place(entry), field, name);
 }
 
@@ -217,10 +216,10 @@ void FieldReader::note_later(const YamlNode& node, const Place& place, const Fie
   };
   if (node.kind == YamlKind::string && is_one_of(node.text, field.later_choices)) {
     const bool is_search = field.path == "searcher.name";
-    return obstacle(
-        is_search ? fmt::format("searcher '{}': search is not there yet", node.text)
-                  : fmt::format("'{}: {}' is not there yet", name, node.text),
-        fmt::format("this version of train takes {}", join_words(choice_words(field.choices), "or")));
+    return obstacle(is_search ? fmt::format("searcher '{}': search is not there yet", node.text)
+                              : fmt::format("'{}: {}' is not there yet", name, node.text),
+                    fmt::format("this version of train takes {}",
+                                join_words(choice_words(field.choices), "or")));
   }
   if (field.effect != FieldEffect::later) return;
   const YamlNode usual = resolve_plain_scalar(std::string(field.default_text));

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
 #include "config_schema/text.hpp"
@@ -16,16 +14,36 @@ namespace {
 
 Place whole(const SourceText& source) { return {source.name, 0, 0, {}}; }
 
-// Byte `offset` of a list, which may have several lines: `-H "$(cat hosts)"`.
-Place place_in(const SourceText& source, std::size_t offset) {
-  const std::string_view before = std::string_view(source.text).substr(0, offset);
-  const std::size_t begin = before.rfind('\n') + 1;  // 0 where there is none
-  const std::string_view line =
-      std::string_view(source.text).substr(begin, source.text.find('\n', offset) - begin);
-  const int number = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
-  return {source.name, number, column_of(line, offset - begin),
-          std::string(line.size() <= max_shown_line ? line : std::string_view())};
-}
+// Places in a list, asked for from left to right. It may have several lines: `-H "$(cat hosts)"`.
+class ListPlaces {
+ public:
+  explicit ListPlaces(const SourceText& source)
+      : name_(source.name), rest_(source.text), line_(first_line(rest_)), columns_(line_) {}
+
+  Place at(std::size_t offset) {
+    while (offset > begin_ + line_.size()) {
+      begin_ += line_.size() + 1;
+      rest_.remove_prefix(line_.size() + 1);
+      line_ = first_line(rest_);
+      columns_ = ColumnCounter(line_);
+      ++number_;
+    }
+    return {name_, number_, columns_.at(offset - begin_),
+            std::string(line_.size() <= max_shown_line ? line_ : std::string_view())};
+  }
+
+ private:
+  static std::string_view first_line(std::string_view text) {
+    return text.substr(0, text.find('\n'));
+  }
+
+  std::string name_;
+  std::string_view rest_;  // from the current line on
+  std::string_view line_;
+  std::size_t begin_ = 0;  // of the line
+  int number_ = 1;
+  ColumnCounter columns_;
+};
 
 tl::unexpected<Error> refuse(const Place& place, std::string message, std::string hint) {
   Diagnostics diagnostics;
@@ -133,23 +151,24 @@ Result<HostInventory> parse_hosts(const SourceText& source) {
 
 Result<HostInventory> parse_host_list(const SourceText& source) {
   const std::string& text = source.text;
-  const auto place_at = [&](std::size_t offset) { return place_in(source, offset); };
+  ListPlaces places(source);
   if (const auto trouble = find_no_text(text))
     return refuse(whole(source), fmt::format("the list holds {}", trouble->reason),
                   "write hosts as node[01-04]:8,gpu-b:4");
   const auto parts = split_host_list(text);
   if (!parts)
-    return refuse(place_at(parts.error().offset), parts.error().message, parts.error().hint);
+    return refuse(places.at(parts.error().offset), parts.error().message, parts.error().hint);
   Diagnostics diagnostics;
   HostCollection hosts(diagnostics);
   for (const HostListPart& part : *parts) {
+    if (diagnostics.is_full()) break;
     const auto item = read_host_item(part.text, hosts.room());
     if (!item) {
-      diagnostics.error(place_at(part.offset + item.error().offset), {}, item.error().message,
+      diagnostics.error(places.at(part.offset + item.error().offset), {}, item.error().message,
                         item.error().hint);
       continue;
     }
-    const Place place = place_at(part.offset);
+    const Place place = places.at(part.offset);
     for (const std::string& name : item->names) {
       Host host;
       host.name = name;

@@ -21,9 +21,15 @@ bool is_user_char(char c) {
          c == '+' || c == '$';
 }
 
+// A user of many hosts is kept with each of them.
+constexpr std::size_t longest_user = 256;
+
 tl::expected<std::string, HostSetError> read_user(std::string_view text) {
   if (text.empty()) return refuse(0, "the user before '@' is missing", "write user@host or host");
   const bool is_plain = std::all_of(text.begin(), text.end(), is_user_char);
+  if (text.size() > longest_user)
+    return refuse(0, fmt::format("a user's name of more than {} characters", longest_user),
+                  "write user@host or host");
   if (!is_plain || text.front() == '-')
     return refuse(0, fmt::format("'{}' is no user's name", text), "write user@host or host");
   return std::string(text);

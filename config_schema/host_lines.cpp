@@ -18,6 +18,7 @@ class LineReader {
 
   void read(std::string_view line, int number) {
     line_ = line;
+    columns_ = ColumnCounter(line);
     number_ = number;
     const std::vector<HostWord> words = words_of(line.substr(0, line.find('#')));
     if (words.empty()) return;
@@ -26,14 +27,15 @@ class LineReader {
     max_slots_.reset();
     if (!read_set(words[0])) return;
     bool is_legal = true;
-    for (std::size_t i = 1; i < words.size(); ++i) is_legal &= read_option(words[i]);
+    for (std::size_t i = 1; i < words.size() && !diagnostics_.is_full(); ++i)
+      is_legal &= read_option(words[i]);
     if (is_legal) add_hosts();
   }
 
  private:
-  Place place_at(std::size_t offset) const {
+  Place place_at(std::size_t offset) {
     std::string shown(line_.size() <= max_shown_line ? line_ : std::string_view());
-    return {source_.name, number_, column_of(line_, offset), std::move(shown)};
+    return {source_.name, number_, columns_.at(offset), std::move(shown)};
   }
 
   void report(const HostSetError& error, std::size_t offset) {
@@ -126,6 +128,7 @@ class LineReader {
   Diagnostics& diagnostics_;
   HostCollection& hosts_;
   std::string_view line_;
+  ColumnCounter columns_{{}};
   int number_ = 0;
   std::vector<Declared> declared_;
   std::optional<int> slots_;

@@ -156,6 +156,18 @@ std::size_t count_names(const std::vector<Piece>& pieces, std::size_t limit) {
   return names;
 }
 
+// The length of the longest name that there will be.
+std::size_t longest_name(const std::vector<Piece>& pieces) {
+  std::size_t length = 0;
+  for (const Piece& piece : pieces) {
+    std::size_t digits = 0;
+    for (const Range& range : piece.ranges)
+      digits = std::max({digits, range.width, fmt::formatted_size("{}", range.last)});
+    length += piece.text.size() + digits;
+  }
+  return length;
+}
+
 void append_names(const std::vector<Piece>& pieces, std::size_t at, const std::string& begun,
                   std::vector<std::string>& names) {
   if (at == pieces.size()) {
@@ -213,6 +225,9 @@ Expanded<std::vector<std::string>> expand_host_pattern(std::string_view pattern,
   const std::size_t count = count_names(*pieces, limit);
   if (count > limit)
     return refuse(0, fmt::format("'{}' makes more than {} hosts", pattern, max_hosts));
+  if (longest_name(*pieces) > max_host_name)
+    return refuse(0, fmt::format("a name of more than {} characters", max_host_name),
+                  "no host's name is as long");
   std::vector<std::string> names;
   names.reserve(count);
   append_names(*pieces, 0, {}, names);

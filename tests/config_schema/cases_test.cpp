@@ -55,8 +55,7 @@ std::string what_is_told(const fs::path& folder) {
   if (!one.experiment)
     return told_of([&](ReadFor purpose) { return make_experiment(one.overrides, purpose); });
   const SourceText source{"experiment.yaml", *one.experiment};
-  return told_of(
-      [&](ReadFor purpose) { return parse_experiment(source, one.overrides, purpose); });
+  return told_of([&](ReadFor purpose) { return parse_experiment(source, one.overrides, purpose); });
 }
 
 }  // namespace

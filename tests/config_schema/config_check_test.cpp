@@ -12,17 +12,20 @@ using namespace train::testing;
 TEST_CASE("accepted files have no errors") {
   for (const auto& file : sorted_entries(TRAIN_ACCEPTED)) {
     INFO(file.filename().string());
-    const auto findings = check_file({"x.yaml", slurp(file)}, FileKind::detect);
+    const auto findings = check_file({"x.yaml", slurp(file)}, FileKind::experiment);
     CHECK_FALSE(has_errors(findings));
   }
 }
 
 TEST_CASE("an inventory is told from an experiment") {
-  CHECK(check_file({"h", "hosts: [n1, n2]\n"}, FileKind::detect).empty());
-  CHECK(has_errors(check_file({"h", "hosts: [n1, n1]\n"}, FileKind::detect)));
+  CHECK(kind_of({"h", "hosts: [n1, n2]\n"}) == FileKind::hosts);
+  CHECK(kind_of({"h", "entrypoint: x\n"}) == FileKind::experiment);
+  CHECK(kind_of({"h", "n1 slots=8\n"}) == FileKind::experiment);
+  CHECK(kind_of({"h", "[broken"}) == FileKind::experiment);
+  CHECK(check_file({"h", "hosts: [n1, n2]\n"}, FileKind::hosts).empty());
+  CHECK(has_errors(check_file({"h", "hosts: [n1, n1]\n"}, FileKind::hosts)));
   CHECK(has_errors(check_file({"h", "hosts: [n1]\n"}, FileKind::experiment)));
   CHECK(check_file({"h", "n1 slots=8\n"}, FileKind::hosts).empty());
-  CHECK(has_errors(check_file({"h", "n1 slots=8\n"}, FileKind::detect)));
 }
 
 TEST_CASE("findings say how grave they are") {
@@ -37,7 +40,7 @@ TEST_CASE("findings say how grave they are") {
 
 TEST_CASE("findings are data") {
   const auto findings =
-      check_file({"x.yaml", "resources: {slot_per_trial: 1}\n"}, FileKind::detect);
+      check_file({"x.yaml", "resources: {slot_per_trial: 1}\n"}, FileKind::experiment);
   const auto document = nlohmann::json::parse(findings_to_json(findings));
   const auto& found = document.at("diagnostics").at(0);
   CHECK(found.at("severity") == "error");

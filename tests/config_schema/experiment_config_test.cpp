@@ -137,25 +137,25 @@ TEST_CASE("variables with impossible names are refused") {
 }
 
 TEST_CASE("keys without effect are named once in a warning") {
-  const auto config = read_experiment(R"(
+  const std::string text = R"(
+entrypoint: python3 train.py
 checkpoint_storage: {type: shared_fs, host_path: /tmp}
-profiling: {enabled: true}
-min_validation_period: {batches: 100}
-perform_initial_validation: true
 bind_mounts: [{host_path: /a, container_path: /b}]
-log_policies: [{pattern: x}]
-records_per_epoch: 100
 environment: {image: x}
-resources: {priority: 3}
-)");
-  CHECK(warnings_of(config) ==
-        std::vector<std::string>{
-            "'checkpoint_storage' has no effect here", "'profiling' has no effect here",
-            "'min_validation_period' has no effect here",
-            "'perform_initial_validation' has no effect here", "'bind_mounts' has no effect here",
-            "'log_policies' has no effect here", "'records_per_epoch' has no effect here",
-            "'environment.image' has no effect here", "'resources.priority' has no effect here"});
-  CHECK(config.warnings[0].place.line == 2);
+)";
+  const auto launched = read_experiment(text);
+  CHECK(warnings_of(launched) ==
+        std::vector<std::string>{"'checkpoint_storage' (line 3), 'bind_mounts' (line 4) and "
+                                 "'environment.image' (line 5) have no effect here"});
+  const auto checked = parse_experiment({"x.yaml", text}, {}, ReadFor::checking);
+  REQUIRE(checked);
+  CHECK(warnings_of(*checked) ==
+        std::vector<std::string>{"'checkpoint_storage' has no effect here",
+                                 "'bind_mounts' has no effect here",
+                                 "'environment.image' has no effect here"});
+  CHECK(checked->warnings[0].place.line == 3);
+  CHECK(warnings_of(read_experiment("debug: true")) ==
+        std::vector<std::string>{"'debug' has no effect here"});
 }
 
 TEST_CASE("a single searcher runs, and the missing restarts are said") {

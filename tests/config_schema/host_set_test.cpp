@@ -236,3 +236,12 @@ TEST_CASE("names for messages are folded, and never long") {
   CHECK(summary.size() < 300);
   CHECK(summary.ends_with(" and 963 more"));
 }
+
+TEST_CASE("a name longer than DNS allows is refused before it is made") {
+  const std::string longest(max_host_name, 'n');
+  CHECK(expand_host_set(longest)->front() == longest);
+  CHECK_FALSE(expand_host_set(longest + "n"));
+  CHECK(expand_host_set(std::string(max_host_name - 2, 'n') + "[98-99]"));
+  CHECK_FALSE(expand_host_set(std::string(max_host_name - 2, 'n') + "[98-100]"));
+  CHECK_FALSE(expand_host_set(std::string(65'000, 'n') + "[1-65536]"));
+}

@@ -95,6 +95,21 @@ TEST_CASE("what the reader accepts, the schema accepts") {
   CHECK(count >= 40);
 }
 
+TEST_CASE("the examples follow the schemas") {
+  int count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(TRAIN_ROOT "/examples")) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() != ".yaml") continue;
+    INFO(entry.path().string());
+    const auto root = read_yaml({name, slurp(entry.path())}, ErrorClass::config);
+    REQUIRE(root);
+    const Schema& schema = name.starts_with("hosts") ? hosts_schema() : experiment_schema();
+    CHECK(schema.errors(**root) == "");
+    ++count;
+  }
+  CHECK(count >= 2);
+}
+
 TEST_CASE("the schema and the reader refuse the same cases") {
   int refused = 0;
   for (const auto& folder : sorted_entries(TRAIN_CASES)) {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "config_schema/field.hpp"
+#include "config_schema/field_table.hpp"
 #include "config_schema/text.hpp"
 
 using namespace train;
@@ -17,9 +17,9 @@ void add_words(std::string_view text, char separator, std::set<std::string>& wor
     if (!word.empty()) words.emplace(word);
 }
 
-std::set<std::string> words_of(std::span<const Field> fields) {
+std::set<std::string> words_of(const FieldTable& table) {
   std::set<std::string> words;
-  for (const Field& field : fields) {
+  for (const Field& field : table.fields()) {
     add_words(field.path, '.', words);
     add_words(field.choices, '|', words);
     add_words(field.later_choices, '|', words);
@@ -39,6 +39,7 @@ int main(int argc, char* argv[]) {
   const std::string target = argc == 2 ? argv[1] : "";
   if (target == "experiment") {
     print(words_of(experiment_fields()));
+    print(words_of(hyperparameter_fields()));
   } else if (target == "hosts") {
     print(words_of(host_fields()));
     print(words_of(inventory_fields()));

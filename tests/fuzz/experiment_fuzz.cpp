@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiments with what the command line adds. An input is a YAML text, and perhaps a line "--args"
 // with a flag on each line behind it: "-n 4", "--batch 64", "--set a.b=c", "-- word".
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "config_schema/experiment_config.hpp"
+#include "config_schema/experiment_show.hpp"
 #include "config_schema/text.hpp"
+#include "config_schema/yaml_document.hpp"
+#include "config_schema/yaml_text.hpp"
 #include "tests/fuzz/property.hpp"
 
 using namespace train;
@@ -87,6 +91,36 @@ void check_result(const Result<ExperimentConfig>& result,
   check_experiment(*result);
 }
 
+// What counts of an experiment: not where it was written.
+ExperimentConfig meaning_of(ExperimentConfig config) {
+  config.warnings.clear();
+  for (EnvironmentVariable& variable : config.environment) variable.place = {};
+  std::sort(config.obstacles.begin(), config.obstacles.end(),
+            [](const Obstacle& left, const Obstacle& right) {
+              return left.diagnostic.key < right.diagnostic.key;
+            });
+  for (Obstacle& obstacle : config.obstacles) obstacle.diagnostic.place = {};
+  return config;
+}
+
+// A legal experiment is shown so that it reads back to the same.
+void check_shown(const Input& input, const std::vector<fuzz::NamedText>& texts) {
+  const SourceText source{file_name, input.text};
+  ExperimentOverrides overrides = input.overrides;
+  overrides.command.clear();
+  const auto checked = parse_experiment(source, overrides, ReadFor::checking);
+  if (!checked) return fuzz::check_error(checked.error(), ErrorClass::config, texts);
+  for (const Obstacle& obstacle : checked->obstacles)
+    require(!obstacle.diagnostic.message.empty(), "an obstacle says why");
+  const auto shown = effective_experiment(source, overrides);
+  require(shown.has_value(), "what is legal is shown");
+  const std::string text = yaml_text(**shown, YamlComments::none);
+  if (text.size() > max_yaml_bytes) return;
+  const auto again = parse_experiment({file_name, text}, {}, ReadFor::checking);
+  require(again.has_value(), "what is shown is legal", text);
+  require(meaning_of(*again) == meaning_of(*checked), "what is shown means the same", text);
+}
+
 // An editor's byte order mark and line ends change nothing.
 std::string with_other_line_ends(const std::string& text) {
   std::string changed = "\xef\xbb\xbf";
@@ -108,6 +142,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     result = parse_experiment({file_name, input.text}, input.overrides);
   }
   check_result(result, texts);
+  check_shown(input, texts);
   const bool has_plain_ends = input.text.find_first_of("\r\xef") == std::string::npos;
   if (has_plain_ends)
     require(

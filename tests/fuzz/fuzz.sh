@@ -58,6 +58,7 @@ gather_seeds() {
         value=$(sed -n 's/^-H //p' "$folder/args")
         [ -z "$value" ] || printf '%s' "$value" | tee >(seed hosts "$file") | seed host_set "$file"
     done
+    for file in tests/accepted/*.yaml; do seed experiment "$(basename "$file")" "$file"; done
     for file in examples/*/experiment*.yaml; do seed experiment example "$file"; done
     for file in examples/*/hosts*.yaml; do seed hosts example "$file"; done
 }
@@ -80,7 +81,7 @@ fuzz() {
     # AddressSanitizer keeps freed memory aside, which is none of the target's.
     ASAN_OPTIONS=quarantine_size_mb=16 \
         "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=512 \
-        -malloc_limit_mb=128 -dict="$build/$1.dict" -artifact_prefix="$build/found/$1-" \
+        -malloc_limit_mb=128 -entropic_scale_per_exec_time=1 -dict="$build/$1.dict" -artifact_prefix="$build/found/$1-" \
         "$build/grown/$1" "$build/seeds/$1" >"$build/$1.log" 2>&1
 }
 

@@ -37,7 +37,9 @@ void check_inventory(const HostInventory& inventory, const std::vector<fuzz::Nam
     require(names.insert(host.name).second, "a host is there once", host.name);
     in_order.push_back(host.name);
   }
-  // What messages show can be given back as -H.
+  // What messages show can be given back as -H. Folding very many is host_set_fuzz's work.
+  constexpr std::size_t few = 1000;
+  if (in_order.size() > few) return;
   const std::string folded = fold_hosts(in_order);
   const auto again = parse_host_list({"-H", folded});
   require(again.has_value(), "folded hosts are a host list", folded);

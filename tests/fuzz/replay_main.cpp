@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // main() of a fuzz target without a fuzzer: gives it every file of some folders.
 //   replay_TARGET FOLDER...
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +22,15 @@ std::vector<fs::path> files_of(const fs::path& folder) {
   return files;
 }
 
+// As fuzz.sh bounds it; Linux counts in KiB.
+constexpr long most_memory = 512 << 10;
+
+long memory_used() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
 void replay(const fs::path& file) {
   // The name comes first: of an input with a fault nothing comes back.
   std::printf("%s\n", file.c_str());
@@ -27,6 +38,7 @@ void replay(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   const std::string bytes(std::istreambuf_iterator<char>(stream), {});
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  train::fuzz::require(memory_used() <= most_memory, "an input is read in bounded memory");
 }
 
 }  // namespace
