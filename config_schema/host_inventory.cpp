@@ -7,6 +7,7 @@
 
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
+#include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/yaml_document.hpp"
 
@@ -91,7 +92,11 @@ void HostCollection::add(Host host, std::string_view line) {
           : fmt::format("host '{}' on line {} is named twice; first on line {}", host.name,
                         host.place.line, first.line);
   if (line.size() <= max_shown_line) host.place.text = std::string(line);
-  diagnostics_.error(host.place, "name", message, "remove one of the two");
+  const bool may_want_slots = !slots_form_.empty() && !host.slots && !hosts_[known->second].slots;
+  diagnostics_.error(host.place, "name", message,
+                     may_want_slots
+                         ? fmt::format("remove one of the two; two slots are {}", slots_form_)
+                         : "remove one of the two");
 }
 
 void HostCollection::reserve(std::size_t hosts) {
@@ -122,34 +127,31 @@ Result<HostInventory> parse_hosts(const SourceText& source) {
 
 Result<HostInventory> parse_host_list(const SourceText& source) {
   const std::string& text = source.text;
-  const auto place_at = [&](std::size_t offset) {
-    const std::string& shown = text.size() <= max_shown_line ? text : std::string();
-    return Place{source.name, 1, column_of(text, offset), shown};
-  };
+  PlaceCursor places(source.name, text);
   if (const auto trouble = find_no_text(text))
     return refuse(whole(source), fmt::format("the list holds {}", trouble->reason),
                   "write hosts as node[01-04]:8,gpu-b:4");
   const auto parts = split_host_list(text);
   if (!parts)
-    return refuse(place_at(parts.error().offset), parts.error().message, parts.error().hint);
+    return refuse(places.shown_at(parts.error().offset), parts.error().message, parts.error().hint);
   Diagnostics diagnostics;
-  HostCollection hosts(diagnostics);
+  HostCollection hosts(diagnostics, "node01:2");
   for (const HostListPart& part : *parts) {
     const auto item = read_host_item(part.text, hosts.room());
     if (!item) {
-      diagnostics.error(place_at(part.offset + item.error().offset), {}, item.error().message,
-                        item.error().hint);
+      diagnostics.error(places.shown_at(part.offset + item.error().offset), {},
+                        item.error().message, item.error().hint);
       continue;
     }
-    const Place place = place_at(part.offset);
+    const Place place = places.at(part.offset);
     for (const std::string& name : item->names) {
       Host host;
       host.name = name;
       host.address = name;
       host.user = item->user;
       host.slots = item->slots;
-      host.place = {place.source, place.line, place.column, {}};
-      hosts.add(std::move(host), place.text);
+      host.place = place;
+      hosts.add(std::move(host), places.line());
     }
   }
   return finish(source, hosts.take(), diagnostics);

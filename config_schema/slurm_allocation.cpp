@@ -9,6 +9,7 @@
 #include "config_schema/accelerator_type.hpp"
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
+#include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/yaml_node.hpp"
 
@@ -98,17 +99,18 @@ class SlurmReader {
   void read_names(const Variable& list) {
     const auto parts = split_host_list(list.value);
     if (!parts) return report(list, parts.error());
+    PlaceCursor places("$" + list.name, list.value);
     for (const HostListPart& part : *parts) {
       const auto names = expand_host_pattern(part.text, hosts_.room());
       if (!names) {
         report(list, names.error(), part.offset);
         continue;
       }
-      const Place place = place_of(list, part.offset);
+      const Place place = places.at(part.offset);
       for (const std::string& name : *names) {
         Host named;
         named.name = named.address = name;
-        named.place = {place.source, place.line, place.column, {}};
+        named.place = place;
         hosts_.add(std::move(named), list.value);
       }
     }
