@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
+#include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/yaml_document.hpp"
 
@@ -13,37 +16,6 @@ namespace train {
 namespace {
 
 Place whole(const SourceText& source) { return {source.name, 0, 0, {}}; }
-
-// Places in a list, asked for from left to right. It may have several lines: `-H "$(cat hosts)"`.
-class ListPlaces {
- public:
-  explicit ListPlaces(const SourceText& source)
-      : name_(source.name), rest_(source.text), line_(first_line(rest_)), columns_(line_) {}
-
-  Place at(std::size_t offset) {
-    while (offset > begin_ + line_.size()) {
-      begin_ += line_.size() + 1;
-      rest_.remove_prefix(line_.size() + 1);
-      line_ = first_line(rest_);
-      columns_ = ColumnCounter(line_);
-      ++number_;
-    }
-    return {name_, number_, columns_.at(offset - begin_),
-            std::string(line_.size() <= max_shown_line ? line_ : std::string_view())};
-  }
-
- private:
-  static std::string_view first_line(std::string_view text) {
-    return text.substr(0, text.find('\n'));
-  }
-
-  std::string name_;
-  std::string_view rest_;  // from the current line on
-  std::string_view line_;
-  std::size_t begin_ = 0;  // of the line
-  int number_ = 1;
-  ColumnCounter columns_;
-};
 
 tl::unexpected<Error> refuse(const Place& place, std::string message, std::string hint) {
   Diagnostics diagnostics;
@@ -120,7 +92,11 @@ void HostCollection::add(Host host, std::string_view line) {
           : fmt::format("host '{}' on line {} is named twice; first on line {}", host.name,
                         host.place.line, first.line);
   if (line.size() <= max_shown_line) host.place.text = std::string(line);
-  diagnostics_.error(host.place, "name", message, "remove one of the two");
+  const bool may_want_slots = !slots_form_.empty() && !host.slots && !hosts_[known->second].slots;
+  diagnostics_.error(host.place, "name", message,
+                     may_want_slots
+                         ? fmt::format("remove one of the two; two slots are {}", slots_form_)
+                         : "remove one of the two");
 }
 
 void HostCollection::reserve(std::size_t hosts) {
@@ -151,21 +127,21 @@ Result<HostInventory> parse_hosts(const SourceText& source) {
 
 Result<HostInventory> parse_host_list(const SourceText& source) {
   const std::string& text = source.text;
-  ListPlaces places(source);
+  PlaceCursor places(source.name, text);
   if (const auto trouble = find_no_text(text))
     return refuse(whole(source), fmt::format("the list holds {}", trouble->reason),
                   "write hosts as node[01-04]:8,gpu-b:4");
   const auto parts = split_host_list(text);
   if (!parts)
-    return refuse(places.at(parts.error().offset), parts.error().message, parts.error().hint);
+    return refuse(places.shown_at(parts.error().offset), parts.error().message, parts.error().hint);
   Diagnostics diagnostics;
-  HostCollection hosts(diagnostics);
+  HostCollection hosts(diagnostics, "node01:2");
   for (const HostListPart& part : *parts) {
     if (diagnostics.is_full()) break;
     const auto item = read_host_item(part.text, hosts.room());
     if (!item) {
-      diagnostics.error(places.at(part.offset + item.error().offset), {}, item.error().message,
-                        item.error().hint);
+      diagnostics.error(places.shown_at(part.offset + item.error().offset), {},
+                        item.error().message, item.error().hint);
       continue;
     }
     const Place place = places.at(part.offset);
@@ -175,8 +151,8 @@ Result<HostInventory> parse_host_list(const SourceText& source) {
       host.address = name;
       host.user = item->user;
       host.slots = item->slots;
-      host.place = {place.source, place.line, place.column, {}};
-      hosts.add(std::move(host), place.text);
+      host.place = place;
+      hosts.add(std::move(host), places.line());
     }
   }
   return finish(source, hosts.take(), diagnostics);

@@ -9,8 +9,8 @@
 #include "config_schema/accelerator_type.hpp"
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
+#include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
-#include "config_schema/yaml_node.hpp"
 
 namespace train {
 
@@ -85,9 +85,7 @@ class SlurmReader {
   Host& host(std::size_t i) { return hosts_.hosts()[begin_ + i]; }
 
   static Place place_of(const Variable& variable, std::size_t offset) {
-    const std::string& text = variable.value;
-    return {"$" + variable.name, 1, column_of(text, offset),
-            text.size() <= max_shown_line ? text : std::string()};
+    return PlaceCursor("$" + variable.name, variable.value).shown_at(offset);
   }
 
   void report(const Variable& variable, const HostSetError& error, std::size_t offset = 0) {
@@ -98,18 +96,19 @@ class SlurmReader {
   void read_names(const Variable& list) {
     const auto parts = split_host_list(list.value);
     if (!parts) return report(list, parts.error());
+    PlaceCursor places("$" + list.name, list.value);
     for (const HostListPart& part : *parts) {
       const auto names = expand_host_pattern(part.text, hosts_.room());
       if (!names) {
         report(list, names.error(), part.offset);
         continue;
       }
-      const Place place = place_of(list, part.offset);
+      const Place place = places.at(part.offset);
       for (const std::string& name : *names) {
         Host named;
         named.name = named.address = name;
-        named.place = {place.source, place.line, place.column, {}};
-        hosts_.add(std::move(named), list.value);
+        named.place = place;
+        hosts_.add(std::move(named), places.line());
       }
     }
   }

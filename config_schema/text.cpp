@@ -71,15 +71,6 @@ int column_of(std::string_view line, std::size_t offset) {
   return 1 + count_characters(line.substr(0, offset));
 }
 
-int ColumnCounter::at(std::size_t offset) {
-  offset = std::min(offset, line_.size());
-  const bool is_left = offset < offset_;
-  const std::size_t begin = is_left ? 0 : offset_;
-  column_ = (is_left ? 1 : column_) + count_characters(line_.substr(begin, offset - begin));
-  offset_ = offset;
-  return column_;
-}
-
 int count_characters(std::string_view text) {
   return static_cast<int>(
       std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));

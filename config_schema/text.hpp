@@ -25,20 +25,6 @@ std::vector<std::string> split_lines(std::string_view text);
 /// The column, from 1 and in characters, of byte `offset` of a UTF-8 line.
 int column_of(std::string_view line, std::size_t offset);
 
-/// The columns of one line, asked for from left to right at the cost of one pass: a line may have
-/// megabytes.
-class ColumnCounter {
- public:
-  explicit ColumnCounter(std::string_view line) : line_(line) {}
-  /// `column_of(line, offset)`.
-  int at(std::size_t offset);
-
- private:
-  std::string_view line_;
-  std::size_t offset_ = 0;
-  int column_ = 1;
-};
-
 /// How many characters (code points) a UTF-8 text has.
 int count_characters(std::string_view text);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config_schema/host_inventory.hpp"
 
+#include <fmt/format.h>
+
 #include "tests/config_schema/reading.hpp"
 
 using namespace train;
@@ -45,8 +47,36 @@ TEST_CASE("hostfiles of other launchers are read") {
       {"10.0.0.1 slots=1 max-slots=2\n", "10.0.0.1:1"},
       {"node10\nnode2\n", "node10 node2"},
       {"localhost\n", "localhost"},
+      {"n1 slots = 8\nn2 slots= 4 max_slots =8\n", "n1:8 n2:4"},
+      {"n1 count=8\nn2 cpu=4\n", "n1:8 n2:4"},
+      {"n1 user=root slots=2\nn2 username=train\n", "root@n1:2 train@n2"},
+      {"n1:4 user=root\n", "root@n1:4"},
+      {"n1 slots=2#no blank before\n#n2\n", "n1:2"},
+      {"n1 slots=2 slots-max=4\n", "n1:2"},
+      {"n[0-4/2],m[1-2][3-4] slots=1", "n0:1 n2:1 n4:1 m13:1 m14:1 m23:1 m24:1"},
+      {"node01.lab.\n", "node01.lab."},
+      {"\xef\xbb\xbf# c\r\n\r\n\tn1\t\tslots=2\t\r\n", "n1:2"},
+      {"1.2.3.4.5\n", "1.2.3.4.5"},
   }));
   CHECK(shown(read_hosts(text)) == hosts);
+}
+
+TEST_CASE("a line may name the port of sshd") {
+  const auto hosts = read_hosts("n[1-2] port=2222 slots=4\nn3\n");
+  CHECK(hosts[1].port == 2222);
+  CHECK(hosts[1].slots == 4);
+  CHECK(hosts[2].port == 22);
+}
+
+TEST_CASE("a line of very many hosts is read in time in proportion") {
+  std::string list;
+  for (int i = 0; i < 65'536; ++i) list += fmt::format("{}n{}", i == 0 ? "" : ",", i);
+  const auto in_file = read_hosts(list);
+  REQUIRE(in_file.size() == 65'536);
+  CHECK(in_file.back().place.column == 1 + static_cast<int>(list.rfind('n')));
+  const auto inventory = parse_host_list({"-H", list});
+  REQUIRE(inventory);
+  CHECK(inventory->hosts.back().place.column == in_file.back().place.column);
 }
 
 TEST_CASE("an inline list is read in order") {

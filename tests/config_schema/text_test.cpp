@@ -30,13 +30,6 @@ TEST_CASE("columns count characters") {
   CHECK(column_of("\xc3\xa9: 1", 4) == 4);
 }
 
-TEST_CASE("columns are counted from the last one asked for") {
-  const std::string line = "\xc3\xa9: \xc3\xa9x";
-  ColumnCounter columns(line);
-  for (const std::size_t offset : {0, 2, 4, 4, 7, 99, 3, 0, 6})
-    CHECK(columns.at(offset) == column_of(line, offset));
-}
-
 TEST_CASE("words join as people write them") {
   CHECK(join_words({"a"}) == "a");
   CHECK(join_words({"a", "b", "c"}, "or") == "a, b or c");

@@ -17,12 +17,12 @@ jobs=${FUZZ_JOBS:-$(nproc)}
 targets=()
 for argument in "$@"; do
     case $argument in
-        experiment | hosts | host_set | frame) targets+=("$argument") ;;
+        allocation | experiment | hosts | host_set | frame) targets+=("$argument") ;;
         */train) ;; # the program under test, which every test script is given
         *) sed -n 's/^#: \{0,1\}//p' "$0" >&2; exit 64 ;;
     esac
 done
-[ ${#targets[@]} -gt 0 ] || targets=(experiment hosts host_set frame)
+[ ${#targets[@]} -gt 0 ] || targets=(allocation experiment hosts host_set frame)
 
 skip() {
     echo "SKIPPED: $*"
@@ -53,6 +53,7 @@ gather_seeds() {
         file=$(basename "$folder")
         seed experiment "$file" "$folder/experiment.yaml"
         seed hosts "$file" "$folder/hosts"
+        [ ! -f "$folder/environment" ] || seed_allocation "$file" "$folder"
         [ -f "$folder/args" ] || continue
         printf '\n--args\n' | cat - "$folder/args" | seed experiment "$file"
         value=$(sed -n 's/^-H //p' "$folder/args")
@@ -67,6 +68,18 @@ gather_seeds() {
 seed() {
     [ -d "$build/seeds/$1" ] && { [ $# -lt 3 ] || [ -f "$3" ]; } || return 0
     cat "${3:--}" >>"$build/seeds/$1/case_$2"
+}
+
+# seed_allocation NAME FOLDER: variables, an empty line, and the files beside them.
+seed_allocation() {
+    local file
+    {
+        cat "$2/environment"
+        echo
+        for file in "$2"/*; do
+            case ${file##*/} in environment | error.txt) ;; *) cat "$file" ;; esac
+        done
+    } | seed allocation "$1"
 }
 
 write_dictionary() { # write_dictionary TARGET

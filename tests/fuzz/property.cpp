@@ -33,7 +33,8 @@ std::string as_data(const Diagnostic& diagnostic) {
 }
 
 bool fits(const Place& place, const NamedText& text) {
-  const bool is_flag = text.name.front() == '-';  // shown as it was typed
+  // A flag or a variable is shown as it is.
+  const bool is_flag = text.name.front() == '-' || text.name.front() == '$';
   const std::vector<std::string> lines =
       split_lines(is_flag ? text.text : normalize_text(text.text));
   // The end of a text is where the line after its last would be.
