@@ -71,10 +71,14 @@ illegal_files() {
     expect_status 78
     expect_err "^train: hosts:2:8: unknown key 'slot'"
     expect_last_err 'failed: hosts (exit 78)'
+    run config check hosts
+    expect_status 78
+    expect_err "a hosts file without 'hosts:' needs --hosts"
     printf 'hosts:\n  - name: a\n    slotss: 4\n' >hosts.yaml
     run config check hosts.yaml
     expect_status 78
     expect_err "^train: hosts.yaml:3:5: unknown key 'slotss'"
+    expect_last_err 'failed: hosts (exit 78)'
     expect_err "did you mean 'slots'\?"
 }
 
