@@ -15,7 +15,7 @@
 #include "cli/talk.hpp"
 #include "cli/task_table.hpp"
 #include "cli/transports.hpp"
-#include "launcher/hosts_summary.hpp"
+#include "config_schema/host_set.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/plan_json.hpp"
 #include "launcher/task/task_json.hpp"
@@ -176,8 +176,9 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
 }  // namespace
 
 ExitCode launch_command(const LaunchFlags& flags) {
-  const auto request = load_request(flags.request);
+  const auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
+  if (!request->hosts_note.empty()) talk(request->hosts_note);
   talk_warnings(request->warnings, {});
   const auto plan = make_plan(request->experiment, request->inventory);
   if (!plan) return report(to_error(plan.error()));
@@ -200,7 +201,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
   ignore_signals();
   talk(fmt::format("task {}: {} of '{}' on {}; output in {}", task.id,
                    task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
-                   task.name, fold_names(host_names(plan->trial)), task.log_directory));
+                   task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
   const Ended ended = run_task(*request, *plan, flags, task, **store);
   const ExitCode answered = flags.json ? answer(task_to_json(task)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);

@@ -6,8 +6,8 @@
 #include <csignal>
 #include <set>
 
+#include "config_schema/host_set.hpp"
 #include "launcher/agent/agent.hpp"
-#include "launcher/hosts_summary.hpp"
 #include "launcher/rank_set.hpp"
 #include "launcher/run/error_file.hpp"
 
@@ -100,7 +100,7 @@ std::string hosts_of_cause(const RunOutcome& outcome, const Trial& trial) {
   std::vector<std::string> names;
   names.reserve(hosts.size());
   for (const int host : hosts) names.push_back(trial.hosts[host].host.name);
-  return "hosts " + fold_names(names);
+  return "hosts " + summarize_hosts(names);
 }
 
 // Lines that are alike but for the rank they are about: the first few, and the number of the rest.

@@ -12,7 +12,10 @@
 
 #include "backends/accelerator/accelerator.hpp"
 #include "backends/accelerator/machine.hpp"
+#include "config_schema/host_filter.hpp"
+#include "config_schema/host_set.hpp"
 #include "config_schema/nearest.hpp"
+#include "config_schema/scheduler_allocation.hpp"
 #include "config_schema/visible_devices.hpp"
 
 namespace train {
@@ -94,21 +97,31 @@ LauncherEnvironment launcher_environment() {
   return environment;
 }
 
-namespace {
-
 ExperimentOverrides overrides_of(const RequestFlags& flags) {
   return {flags.slots, flags.global_batch, flags.settings, flags.command};
 }
 
-Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text) {
+namespace {
+
+Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text,
+                                         ReadFor purpose) {
   if (flags.config.empty() && flags.command.empty() && flags.settings.empty())
     return fail(ErrorClass::usage, "there is nothing to run: neither an experiment nor a command",
                 "give a file (experiment.yaml), or a command after -- (-n 4 -- python3 train.py)");
-  if (flags.config.empty()) return make_experiment(overrides_of(flags));
+  if (flags.config.empty()) return make_experiment(overrides_of(flags), purpose);
   auto contents = read_input(flags.config, "experiment");
   if (!contents) return tl::make_unexpected(contents.error());
   text = *contents;
-  return parse_experiment({flags.config, text}, overrides_of(flags));
+  return parse_experiment({flags.config, text}, overrides_of(flags), purpose);
+}
+
+// A plan says what will keep it from being launched.
+void warn_of_obstacles(ExperimentConfig& experiment) {
+  for (const Obstacle& obstacle : experiment.obstacles) {
+    Diagnostic warning = obstacle.diagnostic;
+    warning.message = "launch refuses this: " + warning.message;
+    experiment.warnings.push_back(std::move(warning));
+  }
 }
 
 Result<HostInventory> load_host_file(const std::string& path) {
@@ -130,13 +143,24 @@ std::vector<Accelerator> visible_accelerators(const Machine& machine,
   return visible;
 }
 
+// Of more visible GPUs than the host is said to have, the first are its own.
+void complete_accelerators(Host& host, const std::vector<Accelerator>& visible) {
+  if (!host.accelerators) host.accelerators = static_cast<int>(visible.size());
+  const auto count = static_cast<std::size_t>(*host.accelerators);
+  if (count == 0 || visible.size() < count) return;
+  if (host.accelerator_type.empty()) host.accelerator_type = visible.front().type;
+  if (!host.device_indices.empty()) return;
+  for (std::size_t i = 0; i < count; ++i) host.device_indices.push_back(visible[i].index);
+}
+
 // What is known of this machine without asking anybody fills what the user left out.
 Result<void> complete_local_hosts(HostInventory& inventory,
                                   const LauncherEnvironment& environment) {
   bool any_local = false;
+  OwnNames own_names;
   for (Host& host : inventory.hosts) {
     if (host.transport == TransportKind::automatic)
-      host.transport = is_this_machine(host.address) ? TransportKind::local : TransportKind::ssh;
+      host.transport = own_names.contains(host.address) ? TransportKind::local : TransportKind::ssh;
     any_local = any_local || host.transport == TransportKind::local;
   }
   if (!any_local) return {};
@@ -147,19 +171,26 @@ Result<void> complete_local_hosts(HostInventory& inventory,
     if (host.transport != TransportKind::local) continue;
     if (!host.cpus) host.cpus = Quantity::of(machine->cpus);
     if (!host.memory) host.memory = machine->memory;
-    if (host.accelerators) continue;
-    host.accelerators = static_cast<int>(visible.size());
-    if (!visible.empty() && host.accelerator_type.empty())
-      host.accelerator_type = visible.front().type;
-    for (const Accelerator& accelerator : visible) host.device_indices.push_back(accelerator.index);
+    complete_accelerators(host, visible);
   }
   return {};
 }
 
+std::vector<std::string> names_of(const HostInventory& inventory) {
+  std::vector<std::string> names;
+  names.reserve(inventory.hosts.size());
+  for (const Host& host : inventory.hosts) names.push_back(host.name);
+  return names;
+}
+
+// From the first of: flags, $TRAIN_HOSTFILE, a scheduler's allocation (which `note` then says),
+// this machine.
 Result<HostInventory> load_inventory(const RequestFlags& flags,
-                                     const LauncherEnvironment& environment) {
+                                     const LauncherEnvironment& environment, std::string& note) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
     return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
+  if (flags.include && flags.exclude)
+    return fail(ErrorClass::usage, "--include and --exclude were both given", "use one of them");
   if (!flags.host_list.empty()) return parse_host_list({"-H", flags.host_list});
   if (!flags.host_file.empty()) return load_host_file(flags.host_file);
   const auto from_environment = environment.find("TRAIN_HOSTFILE");
@@ -167,6 +198,14 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
     auto inventory = load_host_file(from_environment->second);
     if (!inventory) return tl::make_unexpected(with_context(inventory.error(), "$TRAIN_HOSTFILE"));
     return inventory;
+  }
+  auto allocation = read_allocation(
+      environment, [](const std::string& path) { return read_input(path, "hosts"); });
+  if (!allocation) return tl::make_unexpected(allocation.error());
+  if (*allocation) {
+    note = fmt::format("hosts of {}: {}", (*allocation)->source,
+                       summarize_hosts(names_of(**allocation)));
+    return std::move(**allocation);
   }
   HostInventory inventory;
   inventory.source = "this machine";
@@ -176,13 +215,25 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
   return inventory;
 }
 
+// The hosts with what is known of this machine, less those that the flags leave out.
+Result<HostInventory> usable_inventory(HostInventory inventory, const RequestFlags& flags,
+                                       const LauncherEnvironment& environment) {
+  if (auto completed = complete_local_hosts(inventory, environment); !completed)
+    return tl::make_unexpected(completed.error());
+  if (flags.include) return filter_hosts(std::move(inventory), FilterKind::include, *flags.include);
+  if (flags.exclude) return filter_hosts(std::move(inventory), FilterKind::exclude, *flags.exclude);
+  return inventory;
+}
+
 }  // namespace
 
-Result<Request> load_request(const RequestFlags& flags) {
+Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
   request.launcher_environment = launcher_environment();
-  auto experiment = load_experiment(flags, request.experiment_text);
-  auto inventory = load_inventory(flags, request.launcher_environment);
+  auto experiment = load_experiment(flags, request.experiment_text, purpose);
+  auto inventory = load_inventory(flags, request.launcher_environment, request.hosts_note);
+  if (inventory)
+    inventory = usable_inventory(std::move(*inventory), flags, request.launcher_environment);
   if (!experiment && !inventory) {
     Error both = experiment.error();
     const auto& more = inventory.error().diagnostics;
@@ -191,8 +242,7 @@ Result<Request> load_request(const RequestFlags& flags) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
-  if (auto completed = complete_local_hosts(*inventory, request.launcher_environment); !completed)
-    return tl::make_unexpected(completed.error());
+  warn_of_obstacles(*experiment);
   auto user = resolve_environment(*experiment, request.launcher_environment);
   if (!user) return tl::make_unexpected(user.error());
   request.warnings = experiment->warnings;

@@ -17,6 +17,8 @@ struct RequestFlags {
   std::string config;                         ///< path; empty: the command alone
   std::string host_list;                      ///< -H
   std::string host_file;                      ///< --hostfile
+  std::optional<std::string> include;         ///< --include
+  std::optional<std::string> exclude;         ///< --exclude
   std::optional<int> slots;                   ///< -n
   std::optional<std::uint64_t> global_batch;  ///< --batch
   std::vector<std::string> settings;          ///< --set, in order
@@ -31,11 +33,16 @@ struct Request {
   std::vector<EnvironmentVariable> user_environment;  ///< with every value known
   LauncherEnvironment launcher_environment;
   std::vector<Diagnostic> warnings;  ///< of the experiment and of the hosts
+  std::string hosts_note;  ///< whose allocation the hosts are; empty when the user named them
 };
 
-/// Reads the files that the flags name, and this machine where no host is named. Errors of the
-/// experiment and of the hosts are both reported.
-Result<Request> load_request(const RequestFlags& flags);
+/// What the flags change in the experiment.
+ExperimentOverrides overrides_of(const RequestFlags& flags);
+
+/// Reads the files that the flags name, the allocation of a scheduler, or this machine where no
+/// host is named. Errors of the experiment, what keeps it from being planned or launched, and
+/// errors of the hosts are all reported.
+Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
 
 /// The contents of a regular file of at most 4 MiB, or of a pipe or terminal when `path` is "-":
 /// class `no_input` when it cannot be read, with what the user can do about it.

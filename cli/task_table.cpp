@@ -7,7 +7,7 @@
 #include <array>
 #include <ctime>
 
-#include "launcher/hosts_summary.hpp"
+#include "config_schema/host_set.hpp"
 #include "launcher/output/line_splitter.hpp"
 #include "launcher/run/outcome.hpp"
 
@@ -49,7 +49,7 @@ Row row_of(const TaskRecord& task, UnixMillis now) {
           for_terminal(task.name),
           std::string(to_string(task.state)),
           task.slots,
-          for_terminal(fold_names(split_names(task.hosts))),
+          for_terminal(summarize_hosts(split_names(task.hosts))),
           std::to_string(task.world_size),
           for_terminal(task.user),
           task.started ? local_time(*task.started) : "-",
@@ -128,9 +128,9 @@ std::string task_to_text(const TaskRecord& task, UnixMillis now) {
       "task       {}\nname       {}\nstate      {}\nslots      {}\nhosts      {}\nranks      {}\n"
       "user       {}\ncreated    {}\nstarted    {}\nelapsed    {}\n",
       task.id, for_terminal(task.name), to_string(task.state), task.slots,
-      for_terminal(fold_names(split_names(task.hosts))), task.world_size, for_terminal(task.user),
-      local_time(task.created), task.started ? local_time(*task.started) : "-",
-      format_duration(elapsed(task, now)));
+      for_terminal(summarize_hosts(split_names(task.hosts))), task.world_size,
+      for_terminal(task.user), local_time(task.created),
+      task.started ? local_time(*task.started) : "-", format_duration(elapsed(task, now)));
   if (task.exit_code) text += fmt::format("exit code  {}\n", *task.exit_code);
   if (!task.cause.empty())
     text += fmt::format("cause      {}: {}\n", task.error_class, for_terminal(task.cause));

@@ -29,7 +29,8 @@ std::string_view to_string(ErrorClass error_class);
 
 /// A place in a text that the user wrote. Lines and columns count from 1; 0 means "not known".
 struct Place {
-  std::string source;  ///< file name as the user wrote it, or the flag ("--set", "-H")
+  std::string
+      source;  ///< file name as the user wrote it, or the flag ("--set", "-H"), or "$VARIABLE"
   int line = 0;
   int column = 0;
   std::string text;  ///< the line itself, for the caret; may be empty
@@ -73,6 +74,9 @@ Error with_context(Error error, std::string_view context);
 ///       3 | - slot: 4
 ///         |   ^
 ///       did you mean 'slots'?
+///
+/// Control characters are shown as `\x1b`, and of a message of thousands of bytes only the begin
+/// and the end: neither a long value nor a hostile host fills or steers the terminal.
 std::string render(const Diagnostic& diagnostic);
 
 /// All diagnostics of an error, one after the other, at most `limit` of them; what is left out is

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
+#include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/yaml_document.hpp"
 
@@ -67,8 +70,17 @@ std::string_view to_string(TransportKind transport) {
   return "auto";
 }
 
-void HostCollection::add(Host host) {
-  const auto [known, is_new] = known_.emplace(host.name, hosts_.size());
+std::optional<int> slot_count(const Host& host) {
+  if (host.accelerators.value_or(0) > 0)
+    return std::min(*host.accelerators, host.slots.value_or(*host.accelerators));
+  if (host.slots) return host.slots;
+  if (!host.cpus) return std::nullopt;
+  constexpr std::int64_t most = 65'536;
+  return static_cast<int>(std::clamp<std::int64_t>(host.cpus->whole(), 1, most));
+}
+
+void HostCollection::add(Host host, std::string_view line) {
+  const auto [known, is_new] = known_.try_emplace(host.name, hosts_.size());
   if (is_new) {
     hosts_.push_back(std::move(host));
     return;
@@ -79,7 +91,17 @@ void HostCollection::add(Host host) {
           ? fmt::format("host '{}' is named twice; first at column {}", host.name, first.column)
           : fmt::format("host '{}' on line {} is named twice; first on line {}", host.name,
                         host.place.line, first.line);
-  diagnostics_.error(host.place, "name", message, "remove one of the two");
+  if (line.size() <= max_shown_line) host.place.text = std::string(line);
+  const bool may_want_slots = !slots_form_.empty() && !host.slots && !hosts_[known->second].slots;
+  diagnostics_.error(host.place, "name", message,
+                     may_want_slots
+                         ? fmt::format("remove one of the two; two slots are {}", slots_form_)
+                         : "remove one of the two");
+}
+
+void HostCollection::reserve(std::size_t hosts) {
+  hosts_.reserve(std::min(hosts, max_hosts));
+  known_.reserve(std::min(hosts, max_hosts));
 }
 
 std::size_t HostCollection::room() const { return max_hosts - hosts_.size(); }
@@ -105,33 +127,32 @@ Result<HostInventory> parse_hosts(const SourceText& source) {
 
 Result<HostInventory> parse_host_list(const SourceText& source) {
   const std::string& text = source.text;
-  const auto place_at = [&](std::size_t offset) {
-    const std::string& shown = text.size() <= max_shown_line ? text : std::string();
-    return Place{source.name, 1, column_of(text, offset), shown};
-  };
+  PlaceCursor places(source.name, text);
   if (const auto trouble = find_no_text(text))
     return refuse(whole(source), fmt::format("the list holds {}", trouble->reason),
                   "write hosts as node[01-04]:8,gpu-b:4");
   const auto parts = split_host_list(text);
   if (!parts)
-    return refuse(place_at(parts.error().offset), parts.error().message, parts.error().hint);
+    return refuse(places.shown_at(parts.error().offset), parts.error().message, parts.error().hint);
   Diagnostics diagnostics;
-  HostCollection hosts(diagnostics);
+  HostCollection hosts(diagnostics, "node01:2");
   for (const HostListPart& part : *parts) {
+    if (diagnostics.is_full()) break;
     const auto item = read_host_item(part.text, hosts.room());
     if (!item) {
-      diagnostics.error(place_at(part.offset + item.error().offset), {}, item.error().message,
-                        item.error().hint);
+      diagnostics.error(places.shown_at(part.offset + item.error().offset), {},
+                        item.error().message, item.error().hint);
       continue;
     }
+    const Place place = places.at(part.offset);
     for (const std::string& name : item->names) {
       Host host;
       host.name = name;
       host.address = name;
       host.user = item->user;
       host.slots = item->slots;
-      host.place = place_at(part.offset);
-      hosts.add(std::move(host));
+      host.place = place;
+      hosts.add(std::move(host), places.line());
     }
   }
   return finish(source, hosts.take(), diagnostics);

@@ -44,12 +44,18 @@ struct Host {
   /// Which devices of the machine the slots are, when not 0, 1, ...: those that an inherited
   /// CUDA_VISIBLE_DEVICES leaves, in its order.
   std::vector<int> device_indices;
+  /// The slots that may be used, ascending, when a filter left only some; empty: all of them.
+  std::vector<int> slot_indices;
   std::string interface;                   ///< network interface for collectives; empty: not said
   std::map<std::string, std::string> env;  ///< variables of every rank on this host
   Place place;                             ///< where it was declared
 
   bool operator==(const Host&) const = default;
 };
+
+/// How many slots the host has, filtered or not: its accelerators (at most as many as it declares
+/// slots), else its declared slots, else its whole CPUs; nothing when it says none of these.
+std::optional<int> slot_count(const Host& host);
 
 /// Hosts in file order: the order in which ranks are numbered.
 struct HostInventory {

@@ -15,18 +15,13 @@ tl::unexpected<HostSetError> refuse(std::size_t offset, std::string message,
   return tl::make_unexpected(HostSetError{offset, std::move(message), std::move(hint)});
 }
 
+constexpr const char* no_port =
+    "after ':' come the slots; a port is written in a hosts file: 'port=2222', or 'port: 2222'";
+
 bool is_user_char(char c) {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return is_letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '\\' ||
          c == '+' || c == '$';
-}
-
-tl::expected<std::string, HostSetError> read_user(std::string_view text) {
-  if (text.empty()) return refuse(0, "the user before '@' is missing", "write user@host or host");
-  const bool is_plain = std::all_of(text.begin(), text.end(), is_user_char);
-  if (!is_plain || text.front() == '-')
-    return refuse(0, fmt::format("'{}' is no user's name", text), "write user@host or host");
-  return std::string(text);
 }
 
 bool is_address(std::string_view text) {
@@ -54,8 +49,9 @@ tl::expected<NamePart, HostSetError> read_names(std::string_view text, std::size
     return NamePart{{std::string(address)}, close + 1};
   }
   if (std::count(text.begin(), text.end(), ':') > 1)
-    return refuse(0, fmt::format("'{}' has more than one ':'", text),
-                  "write IPv6 addresses in brackets: [::1] or [::1]:8");
+    return refuse(
+        0, fmt::format("'{}' has more than one ':'", text),
+        is_address(text) ? "write IPv6 addresses in brackets: [::1] or [::1]:8" : no_port);
   const std::size_t end = std::min(text.find(':'), text.size());
   auto names = expand_host_pattern(text.substr(0, end), limit);
   if (!names) return tl::make_unexpected(names.error());
@@ -63,6 +59,39 @@ tl::expected<NamePart, HostSetError> read_names(std::string_view text, std::size
 }
 
 }  // namespace
+
+tl::expected<std::string, HostSetError> read_user(std::string_view text, std::size_t offset) {
+  constexpr std::size_t longest = 256;  // a user of many hosts is kept with each of them
+  if (text.empty()) return refuse(offset, "the user's name is missing", "write user@host or host");
+  if (text.size() > longest)
+    return refuse(offset, fmt::format("a user's name of more than {} characters", longest),
+                  "write user@host or host");
+  const bool is_plain = std::all_of(text.begin(), text.end(), is_user_char);
+  if (!is_plain || text.front() == '-')
+    return refuse(offset, fmt::format("'{}' is no user's name", text), "write user@host or host");
+  return std::string(text);
+}
+
+tl::expected<int, HostSetError> read_port(std::string_view text, std::size_t offset) {
+  constexpr int most = 65'535;
+  int port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (is_number && port >= 1 && port <= most) return port;
+  return refuse(offset, fmt::format("a port is a whole number from 1 to {}, not '{}'", most, text));
+}
+
+std::vector<HostWord> host_words(std::string_view line) {
+  constexpr std::string_view blanks = " \t\r\n";
+  std::vector<HostWord> words;
+  for (std::size_t at = line.find_first_not_of(blanks); at < line.size();
+       at = line.find_first_not_of(blanks, at)) {
+    const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+    words.push_back({line.substr(at, end - at), at});
+    at = end;
+  }
+  return words;
+}
 
 tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t offset) {
   constexpr int most = 65'536;
@@ -72,14 +101,16 @@ tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t of
   if (is_number && slots >= 1 && slots <= most) return slots;
   return refuse(offset,
                 fmt::format("slots must be a whole number from 1 to {}, not '{}'", most, text),
-                "leave a host without slots out");
+                is_number && slots == 0               ? "leave a host without slots out"
+                : text.find(':') != std::string::npos ? no_port
+                                                      : "as in node01:8, or 'node01 slots=8'");
 }
 
 tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit) {
   HostItem item;
   std::size_t begin = 0;
   if (const std::size_t at = text.find('@'); at != text.npos) {
-    const auto user = read_user(text.substr(0, at));
+    const auto user = read_user(text.substr(0, at), 0);
     if (!user) return tl::make_unexpected(user.error());
     item.user = *user;
     begin = at + 1;

@@ -18,10 +18,25 @@ struct HostItem {
   std::optional<int> slots;
 };
 
+/// A word of a line, and the byte where it begins.
+struct HostWord {
+  std::string_view text;
+  std::size_t offset = 0;
+};
+
+/// The words between blanks.
+std::vector<HostWord> host_words(std::string_view line);
+
 /// Reads `[user@]set[:slots]`, with IPv6 addresses in brackets (`[::1]:8`). At most `limit` names.
 tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit);
 
-/// Reads a number of slots, 1 to 65,536.
+/// Reads a number of slots, 1 to 65,536. `offset` is where `text` begins, for the error.
 tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t offset);
+
+/// Reads the name of a user as ssh takes it.
+tl::expected<std::string, HostSetError> read_user(std::string_view text, std::size_t offset);
+
+/// Reads a port, 1 to 65,535.
+tl::expected<int, HostSetError> read_port(std::string_view text, std::size_t offset);
 
 }  // namespace train

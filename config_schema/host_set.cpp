@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <optional>
 
 #include "config_schema/text.hpp"
 
@@ -100,14 +101,46 @@ Expanded<std::vector<Range>> read_ranges(std::string_view text, std::size_t offs
   return ranges;
 }
 
-// The first byte that no host name has; npos when all are fine.
-std::size_t find_strange(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!is_letter && !is_digit(c) && c != '-' && c != '.' && c != '_') return i;
+bool is_name_char(char c) {
+  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return is_letter || is_digit(c) || c == '-' || c == '.' || c == '_';
+}
+
+// The character at byte `at`, all its bytes.
+std::string_view character_at(std::string_view text, std::size_t at) {
+  std::size_t end = at + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+  return text.substr(at, end - at);
+}
+
+// What is wrong with the text of a name between brackets, if anything is.
+std::optional<HostSetError> check_text(std::string_view text) {
+  const auto strange = static_cast<std::size_t>(
+      std::find_if_not(text.begin(), text.end(), is_name_char) - text.begin());
+  if (strange < text.size()) {
+    const char c = text[strange];
+    return HostSetError{
+        strange, fmt::format("'{}' cannot be in a host's name", character_at(text, strange)),
+        c == ' ' || c == '\t' || c == '=' ? "separate hosts by commas, and write slots as node01:8"
+        : c == '{' || c == '}'            ? "sets are written in brackets: node[01-04]"
+                                          : "names have letters, digits, '-', '.' and '_'"};
   }
-  return text.npos;
+  if (const std::size_t dots = text.find(".."); dots != text.npos)
+    return HostSetError{dots, "two dots in a row cannot be in a host's name", {}};
+  return std::nullopt;
+}
+
+// "10.0.0.256" is no name either: all who look it up take it for an address.
+bool is_broken_address(std::string_view name) {
+  constexpr std::string_view letters = "0123456789.";
+  if (name.find_first_not_of(letters) != name.npos) return false;
+  const auto parts = split(name, '.');
+  return parts.size() == 4 && std::any_of(parts.begin(), parts.end(), [](std::string_view part) {
+           constexpr int most = 255;
+           int number = -1;
+           std::from_chars(part.data(), part.data() + part.size(), number);
+           return part.size() > 3 || number < 0 || number > most;
+         });
 }
 
 Expanded<std::vector<Piece>> read_pieces(std::string_view pattern) {
@@ -119,10 +152,8 @@ Expanded<std::vector<Piece>> read_pieces(std::string_view pattern) {
     piece.text = std::string(pattern.substr(at, open - at));
     if (const std::size_t bracket = piece.text.find(']'); bracket != piece.text.npos)
       return refuse(at + bracket, fmt::format("']' without '[' in '{}'", pattern));
-    if (const std::size_t strange = find_strange(piece.text); strange != piece.text.npos)
-      return refuse(at + strange,
-                    fmt::format("'{}' cannot be in a host's name", piece.text.substr(strange, 1)),
-                    "names have letters, digits, '-', '.' and '_'");
+    if (const auto trouble = check_text(piece.text))
+      return refuse(at + trouble->offset, trouble->message, trouble->hint);
     at = open;
     if (open < pattern.size()) {
       const std::size_t close = pattern.find(']', open);
@@ -156,6 +187,18 @@ std::size_t count_names(const std::vector<Piece>& pieces, std::size_t limit) {
   return names;
 }
 
+// The length of the longest name that there will be.
+std::size_t longest_name(const std::vector<Piece>& pieces) {
+  std::size_t length = 0;
+  for (const Piece& piece : pieces) {
+    std::size_t digits = 0;
+    for (const Range& range : piece.ranges)
+      digits = std::max({digits, range.width, fmt::formatted_size("{}", range.last)});
+    length += piece.text.size() + digits;
+  }
+  return length;
+}
+
 void append_names(const std::vector<Piece>& pieces, std::size_t at, const std::string& begun,
                   std::vector<std::string>& names) {
   if (at == pieces.size()) {
@@ -170,6 +213,13 @@ void append_names(const std::vector<Piece>& pieces, std::size_t at, const std::s
           pieces, at + 1,
           fmt::format("{}{}{:0{}}", begun, piece.text, range.first + i * range.step, range.width),
           names);
+}
+
+// Numbers come from brackets: what they make is looked at once it is made.
+std::optional<std::string> find_broken_address(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (is_digit(name.front()) && is_broken_address(name)) return name;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -199,22 +249,31 @@ Expanded<std::vector<HostListPart>> split_host_list(std::string_view list) {
 Expanded<std::vector<std::string>> expand_host_pattern(std::string_view pattern,
                                                        std::size_t limit) {
   // Ranges in a pattern also bound the recursion and the memory of what is read.
-  constexpr std::size_t longest = 65'536;
+  // What the numbers of all hosts fold into still fits.
+  constexpr std::size_t longest = 20 * max_hosts;
   constexpr std::size_t most_brackets = 16;
   if (pattern.empty()) return refuse(0, "a host's name is missing");
   if (pattern.size() > longest) return refuse(0, "the host set is too long");
-  if (pattern.front() == '-')
-    return refuse(0, fmt::format("'{}' begins with '-'", pattern), "no host's name does");
+  if (pattern.front() == '-' || pattern.front() == '.')
+    return refuse(0, fmt::format("'{}' begins with '{}'", pattern, pattern.front()),
+                  "no host's name does");
   auto pieces = read_pieces(pattern);
   if (!pieces) return tl::make_unexpected(pieces.error());
   if (pieces->size() > most_brackets)
     return refuse(0, fmt::format("more than {} brackets in one name", most_brackets));
   const std::size_t count = count_names(*pieces, limit);
   if (count > limit)
-    return refuse(0, fmt::format("'{}' makes more than {} hosts", pattern, max_hosts));
+    return refuse(0, limit < max_hosts
+                         ? fmt::format("with '{}' there are more than {} hosts", pattern, max_hosts)
+                         : fmt::format("'{}' makes more than {} hosts", pattern, max_hosts));
+  if (longest_name(*pieces) > max_host_name)
+    return refuse(0, fmt::format("a name of more than {} characters", max_host_name),
+                  "no host's name is as long");
   std::vector<std::string> names;
   names.reserve(count);
   append_names(*pieces, 0, {}, names);
+  if (const auto name = find_broken_address(names))
+    return refuse(0, fmt::format("'{}' is no IPv4 address", *name));
   return names;
 }
 

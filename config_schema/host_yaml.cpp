@@ -19,6 +19,18 @@ TransportKind transport_of(const std::string& word) {
   return TransportKind::automatic;
 }
 
+// Roughly the memory that a host takes.
+std::size_t bytes_of(const Host& host) {
+  constexpr std::size_t of_an_entry = 128;
+  std::size_t bytes = sizeof(Host) + host.identity_file.size() + host.pool.size();
+  bytes += host.address.size() + host.user.size() + host.interface.size();
+  bytes += host.accelerator_type.size();
+  for (const auto& [name, value] : host.env) bytes += of_an_entry + name.size() + value.size();
+  for (const auto& [name, value] : host.labels) bytes += of_an_entry + name.size() + value.size();
+  for (const auto& [name, quantity] : host.custom) bytes += of_an_entry + name.size();
+  return bytes;
+}
+
 // Reads the keys of one host, or of `defaults:`, over what `host` says already.
 class HostKeys {
  public:
@@ -67,13 +79,7 @@ class HostKeys {
 
   void read_weight(Host& host) {
     const GivenValue* given = fields_.given("weight");
-    if (!given) return;
-    constexpr double most = 1e6;
-    if (!(given->node->real > 0 && given->node->real <= most))
-      return report(given->place, "weight",
-                    fmt::format("'{}' must be above 0 and at most 1000000, not {}", key("weight"),
-                                given->node->text));
-    host.weight = given->node->real;
+    if (given) host.weight = given->node->real;
   }
 
   void read_resources(Host& host) {
@@ -152,6 +158,7 @@ class InventoryReader {
                          "write 'hosts:' with one '- name: ...' for each host");
     } else if (const GivenValue* given = top.given("hosts")) {
       int index = 0;
+      hosts_.reserve(given->node->items.size());
       for (const YamlNodePtr& item : given->node->items) read_item(*item, index++);
     }
     return hosts_.take();
@@ -161,12 +168,6 @@ class InventoryReader {
   void read_defaults(const FieldReader& top) {
     const GivenValue* given = top.given("defaults");
     if (!given) return;
-    if (given->node->kind != YamlKind::mapping) {
-      diagnostics_.error(
-          given->place, "defaults",
-          fmt::format("'defaults' must be a mapping, not {}", describe(*given->node)));
-      return;
-    }
     for (const char* own : {"name", "address"})
       if (const YamlEntry* entry = given->node->find(own))
         diagnostics_.error(place_of(entry->mark), fmt::format("defaults.{}", own),
@@ -175,6 +176,7 @@ class InventoryReader {
   }
 
   void read_item(const YamlNode& item, int index) {
+    if (bytes_ > most_bytes) return;
     const Place place = place_of(item.mark);
     const std::string path = fmt::format("hosts[{}]", index);
     if (item.kind == YamlKind::string) return read_short(item, place, path);
@@ -223,6 +225,14 @@ class InventoryReader {
     }
     if (item->slots) host.slots = item->slots;
     if (!item->user.empty()) host.user = item->user;
+    bytes_ += bytes_of(host) * item->names.size();
+    if (bytes_ > most_bytes) {
+      diagnostics_.error(
+          place, path,
+          fmt::format("hosts and what is said of each take more than {} MiB", most_bytes >> 20),
+          "each host of a set, and with 'defaults', has a copy of all its keys");
+      return;
+    }
     if (item->names.size() > 1 && !host.address.empty()) {
       diagnostics_.error(
           place, path + ".address",
@@ -230,18 +240,21 @@ class InventoryReader {
           "write these hosts one by one");
       return;
     }
-    host.place = place;
-    for (const std::string& name : item->names) {
-      Host named = host;
-      named.name = name;
-      if (named.address.empty()) named.address = name;
-      hosts_.add(std::move(named));
+    host.place = {place.source, place.line, place.column, {}};
+    for (std::size_t i = 0; i < item->names.size(); ++i) {
+      Host named = i + 1 == item->names.size() ? std::move(host) : host;
+      named.name = item->names[i];
+      if (named.address.empty()) named.address = named.name;
+      hosts_.add(std::move(named), place.text);
     }
   }
+
+  static constexpr std::size_t most_bytes = 256u << 20;
 
   Diagnostics& diagnostics_;
   HostCollection hosts_;
   Host defaults_;
+  std::size_t bytes_ = 0;  // of all hosts
 };
 
 }  // namespace

@@ -7,10 +7,6 @@
 
 namespace train {
 
-/// Names in their order, runs of consecutive numbers folded: "node[01-16], gpu-b". At most `limit`
-/// pieces are shown; the names left out are counted.
-std::string fold_names(const std::vector<std::string>& names, std::size_t limit = 6);
-
 /// A host and what is said of it.
 struct HostAmount {
   std::string host;

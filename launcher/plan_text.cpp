@@ -95,16 +95,19 @@ class PlanText {
     add_wrapped(title, "  ", "\x1b[1m");
   }
 
-  // Slots of a host, used or not; unknown hosts have those that are used.
-  int slot_count(const PlannedHost& host) const {
+  // Slots of a host that may be used, used or not; unknown hosts have those that are used.
+  int usable_slots(const PlannedHost& host) const {
     const SlotSupply supply = slot_supply(host.host, plan_.experiment.needs);
     if (supply.kind == SlotKind::beside) return 0;
     return static_cast<int>((supply.size.parts() + Quantity::scale - 1) / Quantity::scale);
   }
 
-  // Ranks in each slot, "." where there is none.
+  // Ranks in each slot, "." where there is none, "-" where a filter left the slot out.
   Row cells_of(const PlannedHost& host) const {
-    Row cells(static_cast<std::size_t>(std::max(slot_count(host), 0)), ".");
+    const std::vector<int>& left = host.host.slot_indices;
+    const int all = left.empty() ? usable_slots(host) : train::slot_count(host.host).value_or(0);
+    Row cells(static_cast<std::size_t>(std::max(all, 0)), left.empty() ? "." : "-");
+    for (const int slot : left) cells[static_cast<std::size_t>(slot)] = ".";
     for (int i = 0; i < host.rank_count; ++i) {
       const PlannedRank& rank = trial_.ranks[host.first_rank + i];
       for (const int slot : rank.slots) {
@@ -123,7 +126,7 @@ class PlanText {
 
   // A map of the slots where it fits the line, else the same in words.
   std::string slots_text(const PlannedHost& host, std::size_t room) const {
-    const int slots = slot_count(host);
+    const int slots = usable_slots(host);
     if (slots > 0 && static_cast<std::size_t>(slots) * 2 <= room) {
       const Row cells = cells_of(host);
       std::size_t widest = 1;

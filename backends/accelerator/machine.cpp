@@ -19,7 +19,6 @@
 namespace train {
 namespace {
 
-/// An IPv6 address; IPv4 ones are mapped into ::ffff:0:0/96, so that one comparison serves both.
 using Address = std::array<unsigned char, 16>;
 
 Address mapped(const in_addr& v4) {
@@ -29,17 +28,6 @@ Address mapped(const in_addr& v4) {
   return address;
 }
 
-std::optional<Address> parse_address(std::string text) {
-  if (text.size() > 2 && text.front() == '[' && text.back() == ']')
-    text = text.substr(1, text.size() - 2);
-  text = text.substr(0, text.find('%'));  // the zone of a link-local address
-  in_addr v4{};
-  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return mapped(v4);
-  Address v6{};
-  if (inet_pton(AF_INET6, text.c_str(), v6.data()) == 1) return v6;
-  return std::nullopt;
-}
-
 bool is_loopback(const Address& address) {
   static constexpr Address v6_loopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   static constexpr Address v4_loopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
@@ -47,51 +35,11 @@ bool is_loopback(const Address& address) {
          std::equal(address.begin(), address.begin() + 13, v4_loopback.begin());
 }
 
-bool is_of_an_interface(const Address& address) {
-  ifaddrs* first = nullptr;
-  if (getifaddrs(&first) != 0) return false;
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> interfaces(first, &freeifaddrs);
-  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr) continue;
-    Address own{};
-    if (entry->ifa_addr->sa_family == AF_INET) {
-      sockaddr_in v4{};
-      std::memcpy(&v4, entry->ifa_addr, sizeof v4);
-      own = mapped(v4.sin_addr);
-    } else if (entry->ifa_addr->sa_family == AF_INET6) {
-      sockaddr_in6 v6{};
-      std::memcpy(&v6, entry->ifa_addr, sizeof v6);
-      std::memcpy(own.data(), &v6.sin6_addr, own.size());
-    } else {
-      continue;
-    }
-    if (own == address) return true;
-  }
-  return false;
-}
-
-bool is_own_address(const Address& address) {
-  return is_loopback(address) || is_of_an_interface(address);
-}
-
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return out;
-}
-
-/// The address that a hosts file (hosts(5)) gives to a name in lower case: the first there.
-std::optional<Address> address_in_hosts_file(const std::string& file, const std::string& name) {
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    std::string address;
-    words >> address;
-    for (std::string word; words >> word;)
-      if (lower(word) == name) return parse_address(address);
-  }
-  return std::nullopt;
 }
 
 std::string kernel_host_name() {
@@ -138,16 +86,71 @@ Result<Machine> describe_machine_with_accelerators(const AcceleratorSource& sour
   return machine;
 }
 
-bool is_this_machine(std::string_view name_or_address, const NameSource& source) {
+std::optional<Address> OwnNames::parse_address(std::string text) {
+  if (text.size() > 2 && text.front() == '[' && text.back() == ']')
+    text = text.substr(1, text.size() - 2);
+  text = text.substr(0, text.find('%'));  // the zone of a link-local address
+  in_addr v4{};
+  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return mapped(v4);
+  Address v6{};
+  if (inet_pton(AF_INET6, text.c_str(), v6.data()) == 1) return v6;
+  return std::nullopt;
+}
+
+void OwnNames::read_interfaces() {
+  interfaces_.emplace();
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> interfaces(first, &freeifaddrs);
+  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr) continue;
+    if (entry->ifa_addr->sa_family == AF_INET) {
+      sockaddr_in v4{};
+      std::memcpy(&v4, entry->ifa_addr, sizeof v4);
+      interfaces_->push_back(mapped(v4.sin_addr));
+    } else if (entry->ifa_addr->sa_family == AF_INET6) {
+      sockaddr_in6 v6{};
+      std::memcpy(&v6, entry->ifa_addr, sizeof v6);
+      std::memcpy(interfaces_->emplace_back().data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+    }
+  }
+}
+
+bool OwnNames::is_own_address(const Address& address) {
+  if (is_loopback(address)) return true;
+  if (!interfaces_) read_interfaces();
+  return std::find(interfaces_->begin(), interfaces_->end(), address) != interfaces_->end();
+}
+
+// The format of hosts(5): the first line that has a name counts.
+void OwnNames::read_hosts_file() {
+  addresses_.emplace();
+  std::ifstream stream(source_.hosts_file);
+  for (std::string line; std::getline(stream, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string address;
+    words >> address;
+    const auto parsed = parse_address(address);
+    for (std::string word; words >> word;) addresses_->try_emplace(lower(word), parsed);
+  }
+}
+
+bool OwnNames::contains(std::string_view name_or_address) {
   std::string name = lower(name_or_address);
   if (name.ends_with('.')) name.pop_back();
   if (name.empty()) return false;
   if (name == "localhost") return true;
   if (const auto address = parse_address(name)) return is_own_address(*address);
-  const std::string own = lower(source.host_name.empty() ? kernel_host_name() : source.host_name);
-  if (name == own || name == own.substr(0, own.find('.'))) return true;
-  const auto address = address_in_hosts_file(source.hosts_file, name);
-  return address && is_own_address(*address);
+  if (host_name_.empty())
+    host_name_ = lower(source_.host_name.empty() ? kernel_host_name() : source_.host_name);
+  if (name == host_name_ || name == host_name_.substr(0, host_name_.find('.'))) return true;
+  if (!addresses_) read_hosts_file();
+  const auto found = addresses_->find(name);
+  return found != addresses_->end() && found->second && is_own_address(*found->second);
+}
+
+bool is_this_machine(std::string_view name_or_address, const NameSource& source) {
+  return OwnNames(source).contains(name_or_address);
 }
 
 }  // namespace train

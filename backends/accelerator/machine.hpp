@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "backends/accelerator/accelerator.hpp"
@@ -29,10 +33,33 @@ struct NameSource {
   std::string hosts_file = "/etc/hosts";
 };
 
-/// `name_or_address` is this machine: "localhost", a loopback address, the address of one of its
+/// What this machine is called: "localhost", a loopback address, the address of one of its
 /// interfaces, its host name (whole, or up to the first dot), or a name to which /etc/hosts gives
 /// one of these addresses. Letter case and a final dot do not matter. No resolver is asked, so that
-/// no network is.
+/// no network is. What is looked up is read once, when it is needed first: thousands of hosts may
+/// be asked for, and /etc/hosts may list them all.
+class OwnNames {
+ public:
+  explicit OwnNames(NameSource source = {}) : source_(std::move(source)) {}
+
+  bool contains(std::string_view name_or_address);
+
+ private:
+  /// An IPv6 address; IPv4 ones are mapped into ::ffff:0:0/96, so that one comparison serves both.
+  using Address = std::array<unsigned char, 16>;
+
+  static std::optional<Address> parse_address(std::string text);
+  bool is_own_address(const Address& address);
+  void read_interfaces();
+  void read_hosts_file();
+
+  NameSource source_;
+  std::string host_name_;                           ///< lower case; empty until it is needed
+  std::optional<std::vector<Address>> interfaces_;  ///< nothing until they are needed
+  std::optional<std::unordered_map<std::string, std::optional<Address>>> addresses_;  ///< by name
+};
+
+/// The same for one name.
 bool is_this_machine(std::string_view name_or_address, const NameSource& source = {});
 
 }  // namespace train

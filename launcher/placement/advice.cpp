@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "config_schema/host_set.hpp"
 #include "launcher/hosts_summary.hpp"
 
 namespace train {
@@ -31,7 +32,7 @@ void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
   if (!unsaid.empty())
     lines.push_back(
         fmt::format("{} {} nothing of slots and {} as one: write '{} slots=N', or -H {}:N",
-                    fold_names(unsaid), verb(unsaid, "says", "say"),
+                    summarize_hosts(unsaid), verb(unsaid, "says", "say"),
                     verb(unsaid, "counts", "count each"), unsaid.front(), unsaid.front()));
   const auto relied = hosts_where(trial, [&](const PlannedHost& host) {
     const SlotSupply supply = slot_supply(host.host, experiment.needs);
@@ -40,7 +41,7 @@ void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
   if (!relied.empty())
     lines.push_back(fmt::format(
         "{} {} slots and no accelerators: every slot is taken for a GPU, which is relied on",
-        fold_names(relied), verb(relied, "declares", "declare")));
+        summarize_hosts(relied), verb(relied, "declares", "declare")));
 }
 
 void warn_of_unchecked(const ExperimentConfig& experiment, const Trial& trial,
@@ -50,14 +51,14 @@ void warn_of_unchecked(const ExperimentConfig& experiment, const Trial& trial,
       hosts_where(trial, [](const PlannedHost& host) { return !host.host.cpus.has_value(); });
   if (needs.cpus_named && !needs.cpus.is_zero() && !no_cpus.empty())
     lines.push_back(fmt::format("{} {} not say how many CPUs there are: {} per worker not checked",
-                                fold_names(no_cpus), verb(no_cpus, "does", "do"),
+                                summarize_hosts(no_cpus), verb(no_cpus, "does", "do"),
                                 counted(to_string(needs.cpus), "CPU")));
   const auto no_memory =
       hosts_where(trial, [](const PlannedHost& host) { return !host.host.memory.has_value(); });
   if (needs.memory.value_or(0) > 0 && !no_memory.empty())
     lines.push_back(
         fmt::format("{} {} not say how much memory there is: {} bytes per worker not checked",
-                    fold_names(no_memory), verb(no_memory, "does", "do"), *needs.memory));
+                    summarize_hosts(no_memory), verb(no_memory, "does", "do"), *needs.memory));
 }
 
 void advise_on_batch(const ExperimentConfig& experiment, const Trial& trial,
@@ -79,7 +80,7 @@ void advise_on_cpu_workers(const ExperimentConfig& experiment, const Trial& tria
   if (crowded.empty()) return;
   lines.push_back(fmt::format(
       "{} {} more than one CPU-only worker: one with more CPUs needs no communication there",
-      fold_names(crowded), verb(crowded, "has", "have")));
+      summarize_hosts(crowded), verb(crowded, "has", "have")));
 }
 
 void advise_on_cpus_per_gpu(const ExperimentConfig& experiment, const Trial& trial,
@@ -98,10 +99,11 @@ void advise_on_cpus_per_gpu(const ExperimentConfig& experiment, const Trial& tri
     idle.push_back(planned.host.name);
   }
   if (idle.empty()) return;
-  lines.push_back(fmt::format(
-      "CPUs beside the GPUs of {} stay unused: a worker takes {}, its share is {} "
-      "(resources_per_worker: {{CPU: {}}})",
-      fold_names(idle), needs.cpus.is_zero() ? "none by name" : to_string(needs.cpus), fair, fair));
+  lines.push_back(
+      fmt::format("CPUs beside the GPUs of {} stay unused: a worker takes {}, its share is {} "
+                  "(resources_per_worker: {{CPU: {}}})",
+                  summarize_hosts(idle),
+                  needs.cpus.is_zero() ? "none by name" : to_string(needs.cpus), fair, fair));
 }
 
 void advise_on_hosts(const ExperimentConfig& experiment, const HostSearch& search,

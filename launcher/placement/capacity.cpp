@@ -43,13 +43,10 @@ SlotSupply supply_of_gpu_host(const Host& host, const WorkerNeeds& needs) {
     return {.kind = SlotKind::beside,
             .size = host.cpus.value_or(Quantity()),
             .use = host.cpus ? needs.cpus : Quantity()};
-  const int devices = std::min(*host.accelerators, host.slots.value_or(*host.accelerators));
-  return {.kind = SlotKind::devices, .size = Quantity::of(devices), .use = needs.slots};
+  return {.kind = SlotKind::devices, .size = Quantity::of(*slot_count(host)), .use = needs.slots};
 }
 
-}  // namespace
-
-SlotSupply slot_supply(const Host& host, const WorkerNeeds& needs) {
+SlotSupply supply_of_all(const Host& host, const WorkerNeeds& needs) {
   if (host.accelerators.value_or(0) > 0) return supply_of_gpu_host(host, needs);
   const bool wants_gpus = needs.gpus_named && !needs.slots.is_zero();
   if (wants_gpus && (host.accelerators || (!host.slots && host.cpus)))
@@ -61,6 +58,16 @@ SlotSupply slot_supply(const Host& host, const WorkerNeeds& needs) {
           .use = needs.slots.is_zero() ? Quantity::of(1) : needs.slots,
           .unsaid = !host.slots,
           .relied = wants_gpus};
+}
+
+}  // namespace
+
+SlotSupply slot_supply(const Host& host, const WorkerNeeds& needs) {
+  SlotSupply supply = supply_of_all(host, needs);
+  const bool has_slots = supply.kind != SlotKind::beside && supply.kind != SlotKind::missing;
+  if (has_slots && !host.slot_indices.empty())
+    supply.size = Quantity::of(static_cast<std::int64_t>(host.slot_indices.size()));
+  return supply;
 }
 
 std::vector<Constraint> constraints_of(const ExperimentConfig& experiment,

@@ -31,7 +31,7 @@ struct SlotSupply {
 };
 
 /// A host with accelerators: they are its slots, a declared number of slots limits them. Else the
-/// declared slots; else its CPUs; else one slot.
+/// declared slots; else its CPUs; else one slot. Of a filtered host, the slots that are left.
 SlotSupply slot_supply(const Host& host, const WorkerNeeds& needs);
 
 /// What limits the workers of a host; checked in this order.

@@ -35,6 +35,13 @@ std::vector<std::vector<int>> slots_of_workers(const SlotSupply& supply, int wor
   return slots;
 }
 
+// The slots of the host behind those of its supply: a filter may have left out some.
+void rename_slots(std::vector<std::vector<int>>& of_workers, const std::vector<int>& left) {
+  if (left.empty()) return;
+  for (std::vector<int>& slots : of_workers)
+    for (int& slot : slots) slot = left[static_cast<std::size_t>(slot)];
+}
+
 std::vector<int> united(const std::vector<std::vector<int>>& parts) {
   std::vector<int> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
@@ -46,6 +53,7 @@ std::vector<int> united(const std::vector<std::vector<int>>& parts) {
 void add_host(Trial& trial, const ExperimentConfig& experiment, const Host& host, int workers) {
   const SlotSupply supply = slot_supply(host, experiment.needs);
   std::vector<std::vector<int>> slots = slots_of_workers(supply, workers);
+  rename_slots(slots, host.slot_indices);
   PlannedHost planned{.host = host,
                       .slots = united(slots),
                       .slots_are_gpus = supply.kind == SlotKind::devices,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "config_schema/host_set.hpp"
 #include "launcher/hosts_summary.hpp"
 #include "launcher/placement/nearest.hpp"
 #include "launcher/placement/whole_hosts.hpp"
@@ -234,7 +235,7 @@ class Explanation {
         experiment_.workers, usable.empty() ? "none" : fmt::format("{}", usable.size()),
         counted(fmt::format("{}", search_.eligible.size()), "host"),
         share_text.empty() ? "" : fmt::format(" of {}", share_text),
-        usable.empty() ? "" : ": " + fold_names(usable));
+        usable.empty() ? "" : ": " + summarize_hosts(usable));
   }
 
   // Enough in all, but not in whole hosts.
@@ -295,7 +296,7 @@ class Explanation {
     if (unsaid.empty()) return;
     lines.push_back(
         fmt::format("{} {} nothing of slots and {} as one: write '{} slots=N', or -H {}:N",
-                    fold_names(unsaid), unsaid.size() == 1 ? "says" : "say",
+                    summarize_hosts(unsaid), unsaid.size() == 1 ? "says" : "say",
                     unsaid.size() == 1 ? "counts" : "count each", unsaid.front(), unsaid.front()));
   }
 

@@ -7,13 +7,13 @@
 #include <array>
 #include <utility>
 
-#include "launcher/hosts_summary.hpp"
+#include "config_schema/host_set.hpp"
 #include "launcher/rendezvous/groups.hpp"
 
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 7> fact_names{{
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 8> fact_names{{
     {AtLaunch::no, "no"},
     {AtLaunch::task_id, "task_id"},
     {AtLaunch::rendezvous_address, "rendezvous_address"},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<AtLaunch, std::string_view>, 7> fact_names{{
     {AtLaunch::rendezvous_endpoint, "rendezvous_endpoint"},
     {AtLaunch::run_directory, "run_directory"},
     {AtLaunch::error_file, "error_file"},
+    {AtLaunch::hyperparameters, "hyperparameters"},
 }};
 
 RankView view_of(const Plan& plan, int rank) {
@@ -90,7 +91,7 @@ void warn_of_hosts(const Plan& plan, std::vector<std::string>& lines) {
   }
   if (!hosts.empty())
     lines.push_back(fmt::format("env of {}: train sets {}; the value given is not used",
-                                fold_names(hosts), example));
+                                summarize_hosts(hosts), example));
 }
 
 void warn_of_shared_batch(const Plan& plan, std::vector<std::string>& lines) {
@@ -105,7 +106,7 @@ void warn_of_shared_batch(const Plan& plan, std::vector<std::string>& lines) {
     lines.push_back(fmt::format(
         "processes: per_host gives the workers of a host one environment, and on {} their batch "
         "sizes differ: TRAIN_BATCH_SIZE is not set there",
-        fold_names(hosts)));
+        summarize_hosts(hosts)));
 }
 
 }  // namespace

@@ -57,6 +57,37 @@ visible_ones_only() {
     expect_err '3 GPUs asked, localhost has 2'
 }
 
+chosen_slots() {
+    has_fake || return
+    with_gpus 'NVIDIA A100-SXM4-80GB:4'
+    write_experiment 2
+    run plan experiment.yaml --json --include localhost:1,3
+    expect_equal "devices" '[[1], [3]]' "$(devices_of)"
+    run launch experiment.yaml --exclude localhost:0-1
+    expect_status 0
+    expect_equal "what the ranks see" "$(for i in 0 1; do echo "[$i] $i sees 2,3 at $i"; done)" "$(sort "$work/out")"
+    run plan experiment.yaml --include localhost:4
+    expect_status 78
+    expect_err "'localhost' has no slot 4"
+    with_gpus 'NVIDIA A100-SXM4-80GB:4' CUDA_VISIBLE_DEVICES=3,0,1
+    run plan experiment.yaml --json --exclude localhost:1
+    expect_equal "devices of visible ones" '[[3], [1]]' "$(devices_of)"
+}
+
+gpus_of_a_job() {
+    has_fake || return
+    with_gpus 'NVIDIA A100-SXM4-80GB:4' CUDA_VISIBLE_DEVICES=2,3 "SLURM_JOB_NODELIST=$(hostname)" \
+        SLURM_GPUS_ON_NODE=2 SLURM_TASKS_PER_NODE=1 SLURM_JOB_CPUS_PER_NODE=8
+    write_experiment 2
+    run plan experiment.yaml --json
+    expect_status 0
+    expect_equal "devices" '[[2], [3]]' "$(devices_of)"
+    write_experiment 3
+    run plan experiment.yaml
+    expect_status 69
+    expect_err '3 GPUs asked, .* has 2'
+}
+
 none_visible() {
     has_fake || return
     with_gpus 'NVIDIA A100-SXM4-80GB:4' CUDA_VISIBLE_DEVICES=
@@ -93,6 +124,8 @@ broken_driver() {
 
 test_case "a plan counts this machine's GPUs, and the ranks see them" four_gpus
 test_case "an inherited CUDA_VISIBLE_DEVICES is kept to" visible_ones_only
+test_case "--include and --exclude choose GPUs among the visible ones" chosen_slots
+test_case "the GPUs of a scheduler's job are those that it made visible" gpus_of_a_job
 test_case "an empty CUDA_VISIBLE_DEVICES hides all GPUs" none_visible
 test_case "another type of accelerator is refused" wanted_type
 test_case "a broken driver is told" broken_driver

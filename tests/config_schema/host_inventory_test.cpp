@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config_schema/host_inventory.hpp"
 
+#include <fmt/format.h>
+
 #include "tests/config_schema/reading.hpp"
 
 using namespace train;
@@ -45,8 +47,36 @@ TEST_CASE("hostfiles of other launchers are read") {
       {"10.0.0.1 slots=1 max-slots=2\n", "10.0.0.1:1"},
       {"node10\nnode2\n", "node10 node2"},
       {"localhost\n", "localhost"},
+      {"n1 slots = 8\nn2 slots= 4 max_slots =8\n", "n1:8 n2:4"},
+      {"n1 count=8\nn2 cpu=4\n", "n1:8 n2:4"},
+      {"n1 user=root slots=2\nn2 username=train\n", "root@n1:2 train@n2"},
+      {"n1:4 user=root\n", "root@n1:4"},
+      {"n1 slots=2#no blank before\n#n2\n", "n1:2"},
+      {"n1 slots=2 slots-max=4\n", "n1:2"},
+      {"n[0-4/2],m[1-2][3-4] slots=1", "n0:1 n2:1 n4:1 m13:1 m14:1 m23:1 m24:1"},
+      {"node01.lab.\n", "node01.lab."},
+      {"\xef\xbb\xbf# c\r\n\r\n\tn1\t\tslots=2\t\r\n", "n1:2"},
+      {"1.2.3.4.5\n", "1.2.3.4.5"},
   }));
   CHECK(shown(read_hosts(text)) == hosts);
+}
+
+TEST_CASE("a line may name the port of sshd") {
+  const auto hosts = read_hosts("n[1-2] port=2222 slots=4\nn3\n");
+  CHECK(hosts[1].port == 2222);
+  CHECK(hosts[1].slots == 4);
+  CHECK(hosts[2].port == 22);
+}
+
+TEST_CASE("a line of very many hosts is read in time in proportion") {
+  std::string list;
+  for (int i = 0; i < 65'536; ++i) list += fmt::format("{}n{}", i == 0 ? "" : ",", i);
+  const auto in_file = read_hosts(list);
+  REQUIRE(in_file.size() == 65'536);
+  CHECK(in_file.back().place.column == 1 + static_cast<int>(list.rfind('n')));
+  const auto inventory = parse_host_list({"-H", list});
+  REQUIRE(inventory);
+  CHECK(inventory->hosts.back().place.column == in_file.back().place.column);
 }
 
 TEST_CASE("an inline list is read in order") {
@@ -66,6 +96,12 @@ TEST_CASE("an inline list may hold no faults") {
     REQUIRE_FALSE(inventory);
     CHECK(inventory.error().error_class == ErrorClass::hosts);
   }
+}
+
+TEST_CASE("a fault in an inline list of several lines is shown in its line") {
+  const auto inventory = parse_host_list({"-H", "n1,\nn2,\n n3:0,\nn4"});
+  REQUIRE_FALSE(inventory);
+  CHECK(inventory.error().diagnostics.front().place == Place{"-H", 3, 5, " n3:0,"});
 }
 
 TEST_CASE("an inventory in YAML says everything about its hosts") {
@@ -158,6 +194,21 @@ TEST_CASE("more hosts than the bound are refused before they are made") {
   CHECK(read_hosts("n[1-65536]\n").size() == 65'536);
   CHECK(refused("n[1-65536]\nm1\n").find("hosts:2:1") == 0);
   CHECK(refused("n[1-40000],m[1-40000]\n").find("hosts:1:12") == 0);
+}
+
+TEST_CASE("what is said of many hosts is bounded before it is copied to each") {
+  const std::string text(1 << 20, 'x');
+  const auto refused = [](const std::string& hosts) {
+    const auto inventory = parse_hosts({"hosts", hosts});
+    return !inventory &&
+           inventory.error().diagnostics.front().message.find("256 MiB") != std::string::npos;
+  };
+  CHECK(refused("hosts:\n- {name: 'n[1-60000]', env: {A: " + text + "}}\n"));
+  std::string with_defaults = "defaults: {identity_file: " + text + "}\nhosts:\n";
+  for (int i = 0; i < 1000; ++i) with_defaults += "- n" + std::to_string(i) + "\n";
+  CHECK(refused(with_defaults));
+  CHECK_FALSE(refused("hosts:\n- {name: 'n[1-100]', env: {A: " + text + "}}\n"));
+  CHECK_FALSE(parse_host_list({"-H", std::string(60'000, 'u') + "@n[1-65536]"}));
 }
 
 TEST_CASE("garbage is refused for what it is") {

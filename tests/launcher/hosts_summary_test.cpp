@@ -5,16 +5,6 @@
 
 using namespace train;
 
-TEST_CASE("runs of numbered names are folded") {
-  CHECK(fold_names({"node01", "node02", "node03", "gpu-b"}) == "node[01-03], gpu-b");
-  CHECK(fold_names({"n9", "n10", "n11"}) == "n[9-11]");
-  CHECK(fold_names({"n1.lab", "n2.lab", "n4.lab"}) == "n[1-2].lab, n4.lab");
-  CHECK(fold_names({"n2", "n1"}) == "n2, n1");
-  CHECK(fold_names({"n09", "n10", "n1"}) == "n[09-10], n1");
-  CHECK(fold_names({"a", "b", "c", "d"}, 2) == "a, b and 2 more");
-  CHECK(fold_names({"99999999999999999999", "b"}) == "99999999999999999999, b");
-}
-
 TEST_CASE("amounts of many hosts are grouped") {
   CHECK(list_amounts({{"a", "4"}, {"b", "2"}}) == "a 4, b 2");
   std::vector<HostAmount> many;

@@ -85,3 +85,10 @@ TEST_CASE("control sequences come only with colour") {
   CHECK(plan_to_text(plan).find('\x1b') == std::string::npos);
   CHECK(plan_to_text(plan, {.width = 80, .color = true}).find("\x1b[1mdigits:") == 0);
 }
+
+TEST_CASE("slots that a filter left out are marked") {
+  Host host = gpu_host("n1", 5);
+  host.slot_indices = {0, 2, 3};
+  const std::string text = plan_to_text(planned(slot_experiment(2), inventory_of({host})));
+  CHECK(text.find("n1    0 - 1 . -\n") != std::string::npos);
+}

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -72,6 +73,18 @@ TEST_CASE("this machine is known by its names and addresses") {
   }));
   CAPTURE(row.name);
   CHECK(is_this_machine(row.name, source) == row.is_here);
+}
+
+TEST_CASE("own names are read once, however many are asked for") {
+  const TemporaryDirectory directory;
+  const auto hosts_file = directory.path() + "/hosts";
+  std::ofstream(hosts_file) << "127.0.1.1 gpu-a\n";
+  OwnNames names({.host_name = "node01", .hosts_file = hosts_file});
+  CHECK(names.contains("gpu-a"));
+  std::filesystem::remove(hosts_file);
+  CHECK(names.contains("gpu-a"));
+  CHECK_FALSE(names.contains("gpu-b"));
+  CHECK(names.contains("node01"));
 }
 
 TEST_CASE("the kernel's host name is this machine") {

@@ -61,7 +61,7 @@ TEST_CASE("strict spreading says how many hosts can take a worker") {
   REQUIRE_FALSE(plan);
   CHECK(plan.error().reasons.front() ==
         "3 workers asked, one on each host (placement: strict_spread), 2 of 3 hosts can take one "
-        "of 2 GPUs: n1, n3");
+        "of 2 GPUs: n[1,3]");
   CHECK(plan.error().nearest == std::vector<int>{4});
 }
 

@@ -242,3 +242,39 @@ TEST_CASE("a pool picks hosts when some host names one") {
   REQUIRE(plan);
   CHECK(used_hosts(*plan) == Used{{"n1", 2}});
 }
+
+TEST_CASE("only the slots that a filter left are used, under their own numbers") {
+  Host gpus = gpu_host("n1", 4);
+  gpus.slot_indices = {1, 3};
+  Host places = place_host("n2", 8);
+  places.slot_indices = {0, 7};
+  const auto plan = make_plan(gpu_experiment(4, 1), inventory_of({gpus, places}));
+  REQUIRE(plan);
+  CHECK(rank_slots(*plan) == Slots{{1}, {3}, {0}, {7}});
+  CHECK(plan->trial.hosts[0].slots == std::vector<int>{1, 3});
+  const auto halves = make_plan(gpu_experiment(4, 0.5), inventory_of({gpus}));
+  REQUIRE(halves);
+  CHECK(rank_slots(*halves) == Slots{{1}, {1}, {3}, {3}});
+  const auto too_many = make_plan(gpu_experiment(3, 1), inventory_of({gpus}));
+  REQUIRE_FALSE(too_many);
+  CHECK(too_many.error().reasons.front().find("n1 has 2") != std::string::npos);
+}
+
+TEST_CASE("the devices of a filtered host are those behind its slots") {
+  Host host = gpu_host("n1", 3);
+  host.device_indices = {4, 6, 7};
+  host.slot_indices = {0, 2};
+  const auto plan = make_plan(gpu_experiment(2, 1), inventory_of({host}));
+  REQUIRE(plan);
+  CHECK(devices_of(plan->trial.hosts[0].host, plan->trial.hosts[0].slots) ==
+        std::vector<int>{4, 7});
+}
+
+TEST_CASE("of a filtered host whose slots are CPUs, the CPUs that are left count") {
+  Host host = cpu_host("n1", 8);
+  host.slot_indices = {2, 3, 5};
+  const auto plan = make_plan(slot_experiment(3), inventory_of({host}));
+  REQUIRE(plan);
+  CHECK(rank_slots(*plan) == Slots{{2}, {3}, {5}});
+  CHECK_FALSE(make_plan(slot_experiment(4), inventory_of({host})));
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/place_cursor.hpp"
+
+#include <algorithm>
+
+#include "config_schema/text.hpp"
+#include "config_schema/yaml_node.hpp"
+
+namespace train {
+
+Place PlaceCursor::at(std::size_t offset) {
+  offset = std::min(offset, text_.size());
+  if (offset < offset_) {
+    offset_ = line_begin_ = 0;
+    line_ = column_ = 1;
+  }
+  for (std::size_t end = text_.find('\n', offset_); end < offset; end = text_.find('\n', offset_)) {
+    offset_ = line_begin_ = end + 1;
+    ++line_;
+    column_ = 1;
+  }
+  column_ += count_characters(text_.substr(offset_, offset - offset_));
+  offset_ = offset;
+  return {source_, line_, column_, {}};
+}
+
+Place PlaceCursor::shown_at(std::size_t offset) {
+  Place place = at(offset);
+  if (const std::string_view text = line(); text.size() <= max_shown_line)
+    place.text = std::string(text);
+  return place;
+}
+
+std::string_view PlaceCursor::line() const {
+  return text_.substr(line_begin_, text_.find('\n', line_begin_) - line_begin_);
+}
+
+}  // namespace train

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench_hosts [ROUNDS]: what reading, expanding, folding and filtering hosts costs, from 1,024 to
+// 65,536 of them. A table a task: median of ROUNDS (default 9) with least and most, in
+// milliseconds, per host, and the growth since the line before; about 2.0 is linear. Nothing here
+// passes or fails: times depend on the machine.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <vector>
+
+#include "config_schema/host_filter.hpp"
+#include "config_schema/host_inventory.hpp"
+#include "config_schema/host_set.hpp"
+#include "config_schema/scheduler_allocation.hpp"
+
+using namespace train;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Ends the benchmark when what is timed did not work.
+void require(bool is_so, const char* what) {
+  if (is_so) return;
+  fmt::print(stderr, "bench_hosts: {} failed\n", what);
+  std::exit(1);
+}
+
+struct Times {
+  double median = 0;
+  double least = 0;
+  double most = 0;
+};
+
+Times times_of(const std::function<void()>& work, int rounds) {
+  work();  // fills the caches; not counted
+  std::vector<double> millis;
+  for (int round = 0; round < rounds; ++round) {
+    const auto begin = Clock::now();
+    work();
+    millis.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+  }
+  std::sort(millis.begin(), millis.end());
+  return {millis[millis.size() / 2], millis.front(), millis.back()};
+}
+
+// Work on a number of hosts, prepared outside of what is timed.
+using Task = std::function<std::function<void()>(std::size_t hosts)>;
+
+void show(const char* title, std::size_t most, int rounds, const Task& task) {
+  fmt::print("\n{}\n\n  {:>8} {:>10} {:>21} {:>10} {:>8}\n", title, "hosts", "ms", "(min-max)",
+             "us a host", "growth");
+  double before = 0;
+  for (std::size_t hosts = 1'024; hosts <= most; hosts *= 2) {
+    const Times times = times_of(task(hosts), rounds);
+    fmt::print("  {:>8} {:>10.2f} {:>21} {:>10.3f} {:>8}\n", hosts, times.median,
+               fmt::format("({:.2f}-{:.2f})", times.least, times.most),
+               times.median * 1'000 / static_cast<double>(hosts),
+               before == 0 ? "" : fmt::format("{:.2f}", times.median / before));
+    before = times.median;
+  }
+}
+
+std::vector<std::string> names_of(std::size_t hosts) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < hosts; ++i) names.push_back(fmt::format("node{:05}", i));
+  return names;
+}
+
+// A file with one line a host, in a form such as "{} slots=8\n".
+std::string lines(std::size_t hosts, const char* form) {
+  std::string text;
+  for (const std::string& name : names_of(hosts)) text += fmt::format(fmt::runtime(form), name);
+  return text;
+}
+
+Task reading(const char* head, const char* form) {
+  return [=](std::size_t hosts) {
+    return [source = SourceText{"hosts", head + lines(hosts, form)}, hosts] {
+      const auto inventory = parse_hosts(source);
+      require(inventory && inventory->hosts.size() == hosts, "reading");
+    };
+  };
+}
+
+Task expanding(const std::function<std::string(std::size_t)>& set) {
+  return [=](std::size_t hosts) {
+    return [text = set(hosts), hosts] {
+      const auto names = expand_host_set(text);
+      require(names && names->size() == hosts, "expanding");
+    };
+  };
+}
+
+Task folding(const std::function<std::string(std::size_t)>& set) {
+  return [=](std::size_t hosts) {
+    return
+        [names = *expand_host_set(set(hosts))] { require(!fold_hosts(names).empty(), "folding"); };
+  };
+}
+
+std::string one_dimension(std::size_t hosts) { return fmt::format("node[00000-{:05}]", hosts - 1); }
+
+std::string two_dimensions(std::size_t hosts) {
+  return fmt::format("r[1-{}]n[1-64]-ib", hosts / 64);
+}
+
+// Nothing folds: neighbours differ in two numbers.
+std::string no_dimension(std::size_t hosts) {
+  std::string text;
+  for (std::size_t i = 0; i < hosts; ++i)
+    text += fmt::format("{}r{}n{}", text.empty() ? "" : ",", i % 2, i);
+  return text;
+}
+
+std::function<void()> filtering(std::size_t hosts) {
+  auto inventory = parse_host_list({"-H", one_dimension(hosts) + ":8"});
+  require(inventory.has_value(), "reading");
+  return [inventory = *inventory, filter = one_dimension(hosts) + ":0-6"] {
+    require(filter_hosts(inventory, FilterKind::exclude, filter).has_value(), "filtering");
+  };
+}
+
+std::function<void()> reading_a_job(std::size_t hosts) {
+  const EnvironmentMap environment = {{"SLURM_JOB_NODELIST", one_dimension(hosts)},
+                                      {"SLURM_TASKS_PER_NODE", fmt::format("8(x{})", hosts)},
+                                      {"SLURM_JOB_CPUS_PER_NODE", fmt::format("64(x{})", hosts)}};
+  return [environment] {
+    const auto job = read_allocation(
+        environment, [](const std::string&) -> Result<std::string> { std::abort(); });
+    require(job && *job, "reading a job");
+  };
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
+  if (argc > 2 || rounds < 5) {
+    fmt::print(stderr, "usage: {} [ROUNDS, at least 5]\n", argv[0]);
+    return 64;
+  }
+  constexpr std::size_t all = 65'536;
+  show("hosts file, a name a line", all, rounds, reading("", "{}\n"));
+  show("hosts file, 'NAME slots=8'", all, rounds, reading("", "{} slots=8\n"));
+  show("hosts file, 'NAME:8'", all, rounds, reading("", "{}:8\n"));
+  show("hosts file, YAML, '- {name: NAME, slots: 8}'", 16'384, rounds,
+       reading("hosts:\n", "- {{name: {}, slots: 8}}\n"));
+  show("expanding node[00000-65535]", all, rounds, expanding(one_dimension));
+  show("expanding r[1-1024]n[1-64]-ib", all, rounds, expanding(two_dimensions));
+  show("folding node[00000-65535]", all, rounds, folding(one_dimension));
+  show("folding r[1-1024]n[1-64]-ib", all, rounds, folding(two_dimensions));
+  show("folding what does not fold", all, rounds, folding(no_dimension));
+  show("excluding slots of every host", all, rounds, filtering);
+  show("a Slurm job", all, rounds, reading_a_job);
+}
