@@ -55,6 +55,29 @@ struct TaskKillFlags {
 };
 ExitCode task_kill_command(const TaskKillFlags& flags);
 
+struct ConfigCheckFlags {
+  std::vector<std::string> files;
+  bool are_hosts = false;  ///< read as hosts files, whatever they look like
+  bool warnings = false;   ///< say also what is legal
+  bool json = false;
+};
+/// Says what is wrong with experiments and hosts files, and nothing when they are legal.
+ExitCode config_check_command(const ConfigCheckFlags& flags);
+
+struct ConfigShowFlags {
+  RequestFlags request;  ///< of which the experiment, `-n`, `--batch` and `--set` count
+  bool origin = false;
+  bool json = false;
+};
+/// Prints an experiment as it counts, with all defaults.
+ExitCode config_show_command(const ConfigShowFlags& flags);
+
+struct ConfigSchemaFlags {
+  std::string name = "experiment";
+};
+/// Prints a published JSON Schema.
+ExitCode config_schema_command(const ConfigSchemaFlags& flags);
+
 struct AgentAttachFlags {
   std::string key;
   /// The ranks' soft limit of descriptors, where it is not what this process was started with.

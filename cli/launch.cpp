@@ -176,7 +176,7 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
 }  // namespace
 
 ExitCode launch_command(const LaunchFlags& flags) {
-  const auto request = load_request(flags.request);
+  const auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(request->hosts_note);
   talk_warnings(request->warnings, {});

@@ -41,20 +41,15 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
           ""};
 }
 
-void add_request_options(CLI::App& command, RequestFlags& flags) {
-  command.footer(
-      "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
-  command.add_option("CONFIG", flags.config, "Experiment to run (YAML; - for standard input)")
+CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::string& purpose) {
+  return command
+      .add_option("CONFIG", flags.config,
+                  fmt::format("Experiment to {} (YAML; - for standard input)", purpose))
       ->type_name("");
-  command.add_option("-H,--hosts", flags.host_list, "Hosts: node[01-04]:8,gpu-b:4")
-      ->type_name("LIST");
-  command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
-      ->type_name("FILE");
-  command
-      .add_option("--include", flags.include, "Only these hosts and slots: w0@w1:0,2, w[0-3]:0-1")
-      ->type_name("HOSTS");
-  command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
-      ->type_name("HOSTS");
+}
+
+// What changes an experiment.
+void add_overrides(CLI::App& command, RequestFlags& flags) {
   command.add_option("-n,--slots", flags.slots, "Slots of the trial; one rank each by default")
       ->type_name("SLOTS")
       ->check(whole_number(1, highest_slots));
@@ -68,12 +63,29 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void add_request_options(CLI::App& command, RequestFlags& flags) {
+  command.footer(
+      "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
+  add_config(command, flags, "run");
+  command.add_option("-H,--hosts", flags.host_list, "Hosts: node[01-04]:8,gpu-b:4")
+      ->type_name("LIST");
+  command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
+      ->type_name("FILE");
+  command
+      .add_option("--include", flags.include, "Only these hosts and slots: w0@w1:0,2, w[0-3]:0-1")
+      ->type_name("HOSTS");
+  command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
+      ->type_name("HOSTS");
+  add_overrides(command, flags);
+}
+
 constexpr const char* examples =
     "Examples:\n"
     "  train launch experiment.yaml                       on this machine\n"
     "  train launch experiment.yaml -H gpu-a:8,gpu-b:8    over SSH\n"
     "  train launch -n 4 -- python3 train.py              without a file\n"
     "  train plan experiment.yaml                         only show what would run where\n"
+    "  train config check experiment.yaml                 only say what is wrong with it\n"
     "\n"
     "train COMMAND --help describes a command; train(1) describes all, and the exit codes.";
 
@@ -163,6 +175,46 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
 }
 
+struct ConfigFlags {
+  ConfigCheckFlags check;
+  ConfigShowFlags show;
+  ConfigSchemaFlags schema;
+};
+
+void add_config_commands(CLI::App& app, Chosen& chosen, ConfigFlags& flags) {
+  CLI::App* config = app.add_subcommand("config", "Check and show experiments and hosts files");
+  config->group("Commands");
+  config->require_subcommand(1);
+
+  CLI::App* check =
+      config->add_subcommand("check", "Say what is wrong with files; silent if nothing")
+          ->group("Commands");
+  check->add_option("FILE", flags.check.files, "Experiments and hosts files (- for standard input)")
+      ->type_name("")
+      ->required();
+  check->add_flag("--hosts", flags.check.are_hosts, "Read them as hosts files");
+  check->add_flag("-W,--warnings", flags.check.warnings,
+                  "Also say what is legal, but has no effect or cannot be launched");
+  check->add_flag("--json", flags.check.json, "Print all that is found as JSON");
+  check->callback([&] { chosen = [&] { return config_check_command(flags.check); }; });
+
+  CLI::App* show =
+      config->add_subcommand("show", "Print an experiment with all defaults")->group("Commands");
+  add_config(*show, flags.show.request, "show")->required();
+  add_overrides(*show, flags.show.request);
+  show->add_flag("--origin", flags.show.origin, "Say where each value comes from");
+  show->add_flag("--json", flags.show.json, "Print JSON");
+  show->callback([&] { chosen = [&] { return config_show_command(flags.show); }; });
+
+  CLI::App* schema =
+      config->add_subcommand("schema", "Print a JSON Schema, for editors")->group("Commands");
+  schema
+      ->add_option("NAME", flags.schema.name,
+                   "experiment (default), hosts, diagnostics, plan, task")
+      ->type_name("");
+  schema->callback([&] { chosen = [&] { return config_schema_command(flags.schema); }; });
+}
+
 void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   CLI::App* agent = app.add_subcommand("agent")->group("");  // for launchers, not for people
   agent->require_subcommand(1);
@@ -176,6 +228,7 @@ ExitCode run(std::vector<std::string> arguments) {
   LaunchFlags launch;
   PlanFlags plan;
   TaskFlags task;
+  ConfigFlags config;
   std::string tee = "all";
   AgentAttachFlags agent;
   Chosen chosen;
@@ -188,6 +241,7 @@ ExitCode run(std::vector<std::string> arguments) {
   add_launch(app, chosen, launch, tee);
   add_plan(app, chosen, plan);
   add_task(app, chosen, task);
+  add_config_commands(app, chosen, config);
   add_agent(app, chosen, agent);
   app.footer(examples);  // last: what comes later would inherit it
 
@@ -200,6 +254,9 @@ ExitCode run(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return report(usage_error(app, error, arguments));
   }
+  const bool runs_ranks = app.got_subcommand("launch") || app.got_subcommand("plan");
+  if (!runs_ranks && !launch.request.command.empty())
+    return report(command_without_ranks(app, arguments, launch.request.command));
   return chosen();
 }
 

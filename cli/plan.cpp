@@ -36,10 +36,13 @@ std::string show(const Plan& plan, const Request& request, PlanFlags::Format for
 }  // namespace
 
 ExitCode plan_command(const PlanFlags& flags) {
-  const auto request = load_request(flags.request);
+  const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(request->hosts_note);
-  talk_warnings(request->warnings, {});
+  // A table that is seen on the same screen has them already.
+  const bool is_on_screen = flags.format == PlanFlags::Format::table &&
+                            ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
+  if (!is_on_screen) talk_warnings(request->warnings, {});
   const auto plan = make_plan(request->experiment, request->inventory);
   if (!plan) {
     if (flags.format == PlanFlags::Format::json) answer(refusal_to_json(plan.error()));

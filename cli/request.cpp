@@ -97,21 +97,31 @@ LauncherEnvironment launcher_environment() {
   return environment;
 }
 
-namespace {
-
 ExperimentOverrides overrides_of(const RequestFlags& flags) {
   return {flags.slots, flags.global_batch, flags.settings, flags.command};
 }
 
-Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text) {
+namespace {
+
+Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text,
+                                         ReadFor purpose) {
   if (flags.config.empty() && flags.command.empty() && flags.settings.empty())
     return fail(ErrorClass::usage, "there is nothing to run: neither an experiment nor a command",
                 "give a file (experiment.yaml), or a command after -- (-n 4 -- python3 train.py)");
-  if (flags.config.empty()) return make_experiment(overrides_of(flags));
+  if (flags.config.empty()) return make_experiment(overrides_of(flags), purpose);
   auto contents = read_input(flags.config, "experiment");
   if (!contents) return tl::make_unexpected(contents.error());
   text = *contents;
-  return parse_experiment({flags.config, text}, overrides_of(flags));
+  return parse_experiment({flags.config, text}, overrides_of(flags), purpose);
+}
+
+// A plan says what will keep it from being launched.
+void warn_of_obstacles(ExperimentConfig& experiment) {
+  for (const Obstacle& obstacle : experiment.obstacles) {
+    Diagnostic warning = obstacle.diagnostic;
+    warning.message = "launch refuses this: " + warning.message;
+    experiment.warnings.push_back(std::move(warning));
+  }
 }
 
 Result<HostInventory> load_host_file(const std::string& path) {
@@ -217,10 +227,10 @@ Result<HostInventory> usable_inventory(HostInventory inventory, const RequestFla
 
 }  // namespace
 
-Result<Request> load_request(const RequestFlags& flags) {
+Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
   request.launcher_environment = launcher_environment();
-  auto experiment = load_experiment(flags, request.experiment_text);
+  auto experiment = load_experiment(flags, request.experiment_text, purpose);
   auto inventory = load_inventory(flags, request.launcher_environment, request.hosts_note);
   if (inventory)
     inventory = usable_inventory(std::move(*inventory), flags, request.launcher_environment);
@@ -232,6 +242,7 @@ Result<Request> load_request(const RequestFlags& flags) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
+  warn_of_obstacles(*experiment);
   auto user = resolve_environment(*experiment, request.launcher_environment);
   if (!user) return tl::make_unexpected(user.error());
   request.warnings = experiment->warnings;

@@ -36,9 +36,13 @@ struct Request {
   std::string hosts_note;  ///< whose allocation the hosts are; empty when the user named them
 };
 
+/// What the flags change in the experiment.
+ExperimentOverrides overrides_of(const RequestFlags& flags);
+
 /// Reads the files that the flags name, the allocation of a scheduler, or this machine where no
-/// host is named. Errors of the experiment and of the hosts are both reported.
-Result<Request> load_request(const RequestFlags& flags);
+/// host is named. Errors of the experiment, what keeps it from being planned or launched, and
+/// errors of the hosts are all reported.
+Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
 
 /// The contents of a regular file of at most 4 MiB, or of a pipe or terminal when `path` is "-":
 /// class `no_input` when it cannot be read, with what the user can do about it.

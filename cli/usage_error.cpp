@@ -109,9 +109,13 @@ Error too_many_words(const CLI::App& app, const Chosen& chosen) {
   if (extra.empty() || is_option(extra.front()))
     return unknown_option(chosen, extra.empty() ? "" : extra.front());
   const CLI::Option* config = chosen.command->get_option_no_throw("CONFIG");
-  if (config != nullptr && config->count() > 0)
-    return command_without_dashes(chosen, *config, extra);
-  return make_error(ErrorClass::usage, fmt::format("'{}' is one word too many", extra.front()),
+  const bool has_config = config != nullptr && config->count() > 0;
+  // Where an experiment is needed, no command can stand in for it.
+  if (has_config && !config->get_required()) return command_without_dashes(chosen, *config, extra);
+  const std::string taken =
+      has_config ? fmt::format(": '{}' takes one experiment file", chosen.typed) : "";
+  return make_error(ErrorClass::usage,
+                    fmt::format("'{}' is one word too many{}", extra.front(), taken),
                     see_help(chosen));
 }
 
@@ -142,6 +146,14 @@ Error missing_word(const Chosen& chosen, const CLI::ParseError& error) {
 }
 
 }  // namespace
+
+Error command_without_ranks(const CLI::App& app, const Words& arguments, const Words& command) {
+  const Chosen chosen = chosen_command(app, arguments);
+  return make_error(ErrorClass::usage,
+                    fmt::format("'{}' runs nothing: it takes no '-- {}'", chosen.typed,
+                                command.size() > 1 ? command.front() + " ..." : command.front()),
+                    or_see_help("launch and plan take the command of the ranks after --", chosen));
+}
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& error, const Words& arguments) {
   const Chosen chosen = chosen_command(app, arguments);

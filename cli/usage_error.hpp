@@ -19,4 +19,8 @@ namespace train {
 Error usage_error(const CLI::App& app, const CLI::ParseError& error,
                   const std::vector<std::string>& arguments);
 
+/// What is wrong with `-- command` after a command of `train` that runs no ranks.
+Error command_without_ranks(const CLI::App& app, const std::vector<std::string>& arguments,
+                            const std::vector<std::string>& command);
+
 }  // namespace train

@@ -52,6 +52,43 @@ Error with_context(Error error, std::string_view context) {
 
 namespace {
 
+// What a user wrote, or a host sent, may hold bytes that steer a terminal: `\x1b`. A line end is
+// part of some texts.
+std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool is_second = byte == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F
+    if (is_second) {
+      shown += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else if ((byte < 0x20 && byte != '\t' && byte != '\n') || byte == 0x7f) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// A message may quote a value of megabytes; its begin and its end say what it is about.
+std::string shortened(std::string text) {
+  constexpr std::size_t longest = 3000;
+  constexpr std::size_t kept_end = 800;
+  if (text.size() <= longest) return text;
+  std::size_t begin = longest - kept_end;
+  std::size_t end = text.size() - kept_end;
+  while (begin > 0 && is_continuation(text[begin])) --begin;
+  while (end < text.size() && is_continuation(text[end])) ++end;
+  return text.substr(0, begin) + " ... " + text.substr(end);
+}
+
+std::string shown(std::string_view text) { return shortened(printable(text)); }
+
 // A flag, or a variable ("$PATH"), is one line: its number would say nothing.
 bool is_one_line(const Place& place) {
   return !place.source.empty() && (place.source.front() == '-' || place.source.front() == '$');
@@ -67,12 +104,15 @@ std::string render_place(const Place& place) {
 std::vector<std::string> characters_of(std::string_view text) {
   std::vector<std::string> characters;
   for (const char c : text) {
-    const bool is_continuation = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-    if (is_continuation && !characters.empty())
+    if (is_continuation(c) && !characters.empty())
       characters.back() += c;
     else
       characters.emplace_back(1, c);
   }
+  // One sign for each, so that the caret stays where it belongs.
+  for (std::string& character : characters)
+    if (character != "\t" && (character == "\n" || printable(character) != character))
+      character = "?";
   return characters;
 }
 
@@ -102,10 +142,10 @@ std::string render_caret(const Place& place) {
 }  // namespace
 
 std::string render(const Diagnostic& diagnostic) {
-  std::string text = render_place(diagnostic.place) + diagnostic.message;
+  std::string text = render_place(diagnostic.place) + shown(diagnostic.message);
   if (diagnostic.place.line > 0 && diagnostic.place.column > 0 && !diagnostic.place.text.empty())
     text += render_caret(diagnostic.place);
-  if (!diagnostic.hint.empty()) text += "\n  " + diagnostic.hint;
+  if (!diagnostic.hint.empty()) text += "\n  " + shown(diagnostic.hint);
   return text;
 }
 

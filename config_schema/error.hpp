@@ -74,6 +74,9 @@ Error with_context(Error error, std::string_view context);
 ///       3 | - slot: 4
 ///         |   ^
 ///       did you mean 'slots'?
+///
+/// Control characters are shown as `\x1b`, and of a message of thousands of bytes only the begin
+/// and the end: neither a long value nor a hostile host fills or steers the terminal.
 std::string render(const Diagnostic& diagnostic);
 
 /// All diagnostics of an error, one after the other, at most `limit` of them; what is left out is

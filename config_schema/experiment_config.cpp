@@ -7,6 +7,7 @@
 
 #include "config_schema/entrypoint.hpp"
 #include "config_schema/experiment_environment.hpp"
+#include "config_schema/experiment_rules.hpp"
 #include "config_schema/field_reader.hpp"
 #include "config_schema/hyperparameters.hpp"
 #include "config_schema/json_text.hpp"
@@ -43,14 +44,31 @@ std::string stem_of(const std::string& file) {
   return dot == name.npos || dot == 0 ? name : name.substr(0, dot);
 }
 
+Diagnostics::Refused refused_for(ReadFor purpose) {
+  switch (purpose) {
+    case ReadFor::launching:
+      return Diagnostics::Refused::all;
+    case ReadFor::planning:
+      return Diagnostics::Refused::unplannable;
+    case ReadFor::checking:
+      break;
+  }
+  return Diagnostics::Refused::none;
+}
+
 class ExperimentReader {
  public:
-  ExperimentReader(std::string source, const ExperimentOverrides& overrides)
-      : source_(std::move(source)), overrides_(overrides), fields_(experiment_fields(), found_) {}
+  ExperimentReader(std::string source, const ExperimentOverrides& overrides, ReadFor purpose)
+      : source_(std::move(source)),
+        overrides_(overrides),
+        purpose_(purpose),
+        found_(refused_for(purpose)),
+        fields_(experiment_fields(), found_) {}
 
   Result<ExperimentConfig> read(YamlNodePtr root);
 
  private:
+  YamlNodePtr without_searched(const YamlNodePtr& root);
   void read_names();
   void read_entrypoint();
   void check_entrypoint(const Place& place);
@@ -58,11 +76,15 @@ class ExperimentReader {
   void read_choices();
   void read_batch();
   void read_values();
+  void read_search();
 
   std::string source_;
   const ExperimentOverrides& overrides_;
+  ReadFor purpose_;
   Diagnostics found_;
   FieldReader fields_;
+  std::vector<SearchedParameter> searched_;
+  std::vector<SearchedParameter> uncounted_;
   ExperimentConfig config_;
   bool has_entrypoint_ = false;  // written, be it wrong
 };
@@ -92,7 +114,7 @@ void ExperimentReader::read_entrypoint() {
   }
   if (given) unwrap(place);
   config_.entrypoint = with_words(std::move(config_.entrypoint), overrides_.command);
-  if (config_.entrypoint.empty() && !has_entrypoint_) {
+  if (config_.entrypoint.empty() && !has_entrypoint_ && purpose_ != ReadFor::checking) {
     if (!source_.empty()) place.source = source_;
     found_.error(place, "entrypoint", "there is nothing to run: 'entrypoint' is missing",
                  "write 'entrypoint: python3 train.py', or add '-- python3 train.py'");
@@ -104,7 +126,8 @@ void ExperimentReader::unwrap(const Place& place) {
   Unwrapped unwrapped = unwrap_determined(config_.entrypoint);
   if (unwrapped.wrapper.empty()) return;
   if (unwrapped.trouble) {
-    found_.error(place, "entrypoint", unwrapped.trouble->message, unwrapped.trouble->hint);
+    found_.obstacle({place, "entrypoint", unwrapped.trouble->message, unwrapped.trouble->hint},
+                    false);
     return;
   }
   config_.entrypoint = std::move(unwrapped.entrypoint);
@@ -122,18 +145,20 @@ void ExperimentReader::check_entrypoint(const Place& place) {
   if (is_without_program)
     found_.error(place, "entrypoint", "the program, the first word of 'entrypoint', is empty");
   if (is_trial_class(entrypoint))
-    found_.warn(place, "entrypoint",
-                fmt::format("'{}' looks like a trial class of Determined, which train cannot run",
-                            entrypoint.shell),
-                "write the command that each rank runs, such as 'python3 train.py'");
+    found_.obstacle({place, "entrypoint",
+                     fmt::format("'{}' is a trial class of Determined, which train cannot run",
+                                 entrypoint.shell),
+                     "write the command that each rank runs, such as 'python3 train.py'"},
+                    false);
   const auto launcher = find_host_launcher(entrypoint);
   if (launcher && !fields_.wrote("processes"))
-    found_.error(place, "entrypoint",
-                 fmt::format("'{}' starts the processes of a whole host, and train would start "
-                             "it once for every rank",
-                             *launcher),
-                 "write the command that each rank runs, or 'processes: per_host' to run it once "
-                 "per host");
+    found_.obstacle(
+        {place, "entrypoint",
+         fmt::format("'{}' starts the processes of a whole host, and train would start it once "
+                     "for every rank",
+                     *launcher),
+         "write the command that each rank runs, or 'processes: per_host' to run it once per host"},
+        true);
 }
 
 void ExperimentReader::read_choices() {
@@ -175,7 +200,10 @@ void ExperimentReader::read_values() {
   config_.allow_heterogeneous = fields_.boolean("resources.allow_heterogeneous");
   config_.aggregation_frequency =
       static_cast<int>(fields_.integer("optimizations.aggregation_frequency").value_or(1));
+  config_.gradient_compression = fields_.boolean("optimizations.gradient_compression");
+  config_.average_training_metrics = fields_.boolean("optimizations.average_training_metrics");
   config_.stop_grace = fields_.duration("stop_grace");
+  config_.max_restarts = static_cast<int>(fields_.integer("max_restarts").value_or(0));
   if (const GivenValue* given = fields_.given("forward_environment")) {
     config_.forward_environment.clear();
     for (const YamlNodePtr& item : given->node->items) {
@@ -199,29 +227,57 @@ void ExperimentReader::read_values() {
                 "'max_restarts' is 0 here where Determined's default is 5");
 }
 
+// The tree with plain hyperparameters alone.
+YamlNodePtr ExperimentReader::without_searched(const YamlNodePtr& root) {
+  constexpr std::string_view key = "hyperparameters";
+  const YamlEntry* found = root->find(key);
+  if (!found || found->value->kind != YamlKind::mapping) return root;
+  Hyperparameters read = read_hyperparameters(*found->value, found_);
+  searched_ = std::move(read.searched);
+  uncounted_ = std::move(read.uncounted);
+  auto copy = std::make_shared<YamlNode>(*root);
+  for (YamlEntry& entry : copy->entries)
+    if (entry.key == key) entry.value = read.plain;
+  return copy;
+}
+
+void ExperimentReader::read_search() {
+  config_.searcher = fields_.text("searcher.name");
+  for (const SearchedParameter& parameter : searched_) config_.searched.push_back(parameter.path);
+  const GivenValue* name = fields_.given("searcher.name");
+  const bool is_said_already = name && name->node->text != "single";
+  if (searched_.empty() || is_said_already) return;
+  const SearchedParameter& first = searched_.front();
+  const std::string others =
+      searched_.size() > 1 ? fmt::format(", as are {} more", searched_.size() - 1) : "";
+  found_.obstacle({first.place, first.path,
+                   fmt::format("'{}' is of type {}{}: search is not there yet in this version of "
+                               "train",
+                               first.path, first.type, others),
+                   "write one plain value"},
+                  false);
+}
+
 Result<ExperimentConfig> ExperimentReader::read(YamlNodePtr root) {
   const YamlEntry* entrypoint = root->find("entrypoint");
   has_entrypoint_ = entrypoint && !entrypoint->value->is_null();
-  root = with_plain_hyperparameters(std::move(root), found_);
-  fields_.read(*root);
+  fields_.read(*without_searched(root));
   read_names();
   read_entrypoint();
   read_choices();
   read_workers(fields_, found_, config_);
   read_batch();
   read_values();
+  read_search();
   read_environment(fields_, found_, config_);
+  check_experiment_rules(fields_, uncounted_, found_);
   if (found_.has_errors())
     return tl::make_unexpected(found_.take_error(ErrorClass::config, source_));
-  config_.warnings = found_.take_warnings(source_);
+  config_.warnings = found_.take_warnings(source_, purpose_ == ReadFor::checking
+                                                       ? Diagnostics::IdleKeys::each
+                                                       : Diagnostics::IdleKeys::together);
+  config_.obstacles = found_.take_obstacles(source_);
   return std::move(config_);
-}
-
-Result<ExperimentConfig> read_experiment(const std::string& source, YamlNodePtr root,
-                                         const ExperimentOverrides& overrides) {
-  auto changed = apply_overrides(std::move(root), overrides);
-  if (!changed) return tl::make_unexpected(std::move(changed.error()));
-  return ExperimentReader(source, overrides).read(std::move(*changed));
 }
 
 }  // namespace
@@ -244,10 +300,10 @@ std::string_view to_string(Processes value) {
   return processes_words[static_cast<std::size_t>(value)];
 }
 
-Result<ExperimentConfig> parse_experiment(const SourceText& source,
-                                          const ExperimentOverrides& overrides) {
+Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
+                                         const ExperimentOverrides& overrides) {
   auto root = read_yaml(source, ErrorClass::config);
-  if (!root) return tl::make_unexpected(std::move(root.error()));
+  if (!root) return root;
   const YamlNode& node = **root;
   if (node.kind != YamlKind::mapping && !node.is_null()) {
     Diagnostics diagnostics;
@@ -256,11 +312,20 @@ Result<ExperimentConfig> parse_experiment(const SourceText& source,
                       "write 'key: value' lines, such as 'entrypoint: python3 train.py'");
     return tl::make_unexpected(diagnostics.take_error(ErrorClass::config, source.name));
   }
-  return read_experiment(source.name, std::move(*root), overrides);
+  return apply_overrides(std::move(*root), overrides);
 }
 
-Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides) {
-  return read_experiment({}, std::make_shared<YamlNode>(), overrides);
+Result<ExperimentConfig> parse_experiment(const SourceText& source,
+                                          const ExperimentOverrides& overrides, ReadFor purpose) {
+  auto root = read_experiment_tree(source, overrides);
+  if (!root) return tl::make_unexpected(std::move(root.error()));
+  return ExperimentReader(source.name, overrides, purpose).read(std::move(*root));
+}
+
+Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides, ReadFor purpose) {
+  auto root = apply_overrides(std::make_shared<YamlNode>(), overrides);
+  if (!root) return tl::make_unexpected(std::move(root.error()));
+  return ExperimentReader({}, overrides, purpose).read(std::move(*root));
 }
 
 }  // namespace train

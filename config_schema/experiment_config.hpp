@@ -9,9 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "config_schema/diagnostics.hpp"
 #include "config_schema/error.hpp"
 #include "config_schema/quantity.hpp"
 #include "config_schema/source_text.hpp"
+#include "config_schema/yaml_node.hpp"
 
 namespace train {
 
@@ -84,6 +86,8 @@ struct ExperimentConfig {
   BatchRemainder batch_remainder = BatchRemainder::drop;
   BatchSplit batch_split = BatchSplit::even;
   int aggregation_frequency = 1;
+  bool gradient_compression = false;     ///< for the workers to do
+  bool average_training_metrics = true;  ///< for the workers to do
 
   Framework framework = Framework::torch;
   CollectiveBackend backend = CollectiveBackend::automatic;
@@ -94,13 +98,18 @@ struct ExperimentConfig {
   /// Variables of the launcher's own environment that the ranks get when they are set there.
   std::vector<std::string> forward_environment = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
                                                   "PYTHONPATH", "LD_LIBRARY_PATH"};
-  std::string hyperparameters_json = "{}";  ///< one line of JSON
-  std::string data_json = "{}";             ///< one line of JSON
+  std::string hyperparameters_json = "{}";  ///< one line of JSON, without what is searched
+  std::vector<std::string> searched;        ///< paths of what a search chooses
+  std::string searcher = "single";
+  std::string data_json = "{}";  ///< one line of JSON
 
   int max_restarts = 0;
   std::chrono::milliseconds stop_grace{10'000};
 
   std::vector<Diagnostic> warnings;  ///< legal, but worth a line
+  std::vector<Obstacle> obstacles;   ///< legal, but a launch refuses it
+
+  bool operator==(const ExperimentConfig&) const = default;
 };
 
 /// What the command line adds to an experiment: `-n`, `--batch`, `--set`, and what follows `--`.
@@ -113,12 +122,23 @@ struct ExperimentOverrides {
       {};  ///< after `--`: appended to the entrypoint, or the entrypoint
 };
 
+/// What an experiment is read for. What is legal but cannot run here (yet) is refused by a launch,
+/// and by a plan when it keeps `plan` from planning; a check needs no entrypoint either.
+enum class ReadFor { launching, planning, checking };
+
 /// Reads an experiment, applies the overrides, and checks it. Errors are of class `config`, all of
 /// the input at once, ordered by line; an override's place is its flag.
 Result<ExperimentConfig> parse_experiment(const SourceText& source,
-                                          const ExperimentOverrides& overrides = {});
+                                          const ExperimentOverrides& overrides = {},
+                                          ReadFor purpose = ReadFor::launching);
+
+/// The tree of an experiment as it is read: merge keys resolved, overrides applied, nothing else
+/// checked. Its marks say where each value came from.
+Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
+                                         const ExperimentOverrides& overrides);
 
 /// An experiment without a file: `train launch -n 4 -- python3 train.py`.
-Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides);
+Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides,
+                                         ReadFor purpose = ReadFor::launching);
 
 }  // namespace train

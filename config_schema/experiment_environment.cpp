@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 namespace train {
 
 namespace {
@@ -33,17 +35,16 @@ std::vector<EnvironmentVariable> read_list(const YamlNode& list, Diagnostics& di
   std::vector<EnvironmentVariable> variables;
   for (const YamlNodePtr& item : list.items) {
     const Place place = place_of(item->mark);
-    const std::size_t equals = item->text.find('=');
-    if (item->kind != YamlKind::string || equals == std::string::npos) {
+    if (item->kind != YamlKind::string) {
       diagnostics.error(
           place, list_path,
-          fmt::format("'{}' must hold NAME=VALUE, not {}", list_path, describe(*item)),
-          "for a value of the launcher's environment write "
-          "'environment: {variables: {NAME: null}}'");
+          fmt::format("'{}' must hold NAME=VALUE, not {}", list_path, describe(*item)));
       continue;
     }
-    EnvironmentVariable variable{item->text.substr(0, equals), item->text.substr(equals + 1),
-                                 place};
+    // Without '=' it is the launcher's value, as in docker run -e.
+    const std::size_t equals = item->text.find('=');
+    EnvironmentVariable variable{item->text.substr(0, equals), std::nullopt, place};
+    if (equals != std::string::npos) variable.value = item->text.substr(equals + 1);
     if (check_variable(variable, list_path, diagnostics)) variables.push_back(std::move(variable));
   }
   return variables;
@@ -81,26 +82,38 @@ bool is_by_device(const YamlNode& node) {
   return true;
 }
 
-// The later of two in a list counts, as in Determined; two keys that disagree are an error.
-void add_variable(std::vector<EnvironmentVariable>& variables, EnvironmentVariable variable,
-                  bool is_other_key, Diagnostics& diagnostics) {
-  for (EnvironmentVariable& known : variables) {
-    if (known.name != variable.name) continue;
+// Collects the variables of an experiment in order. The later of two in a list counts, as in
+// Determined; two keys that disagree are an error.
+class Collection {
+ public:
+  Collection(std::vector<EnvironmentVariable>& variables, Diagnostics& diagnostics)
+      : variables_(variables), diagnostics_(diagnostics) {}
+
+  void add(EnvironmentVariable variable, bool is_other_key) {
+    const auto [place, is_new] = known_.emplace(variable.name, variables_.size());
+    if (is_new) {
+      variables_.push_back(std::move(variable));
+      return;
+    }
+    EnvironmentVariable& known = variables_[place->second];
     if (known.value == variable.value) return;
     if (is_other_key)
-      diagnostics.error(
+      diagnostics_.error(
           variable.place, "environment",
           fmt::format("'{}' has another value on line {}", variable.name, known.place.line),
           "keep one of the two");
     else
-      diagnostics.warn(variable.place, "environment",
-                       fmt::format("'{}' was set on line {} already; this value counts",
-                                   variable.name, known.place.line));
+      diagnostics_.warn(variable.place, "environment",
+                        fmt::format("'{}' was set on line {} already; this value counts",
+                                    variable.name, known.place.line));
     known = std::move(variable);
-    return;
   }
-  variables.push_back(std::move(variable));
-}
+
+ private:
+  std::vector<EnvironmentVariable>& variables_;
+  Diagnostics& diagnostics_;
+  std::unordered_map<std::string, std::size_t> known_;  // name to index
+};
 
 }  // namespace
 
@@ -129,17 +142,17 @@ std::vector<EnvironmentVariable> read_variables(const YamlNode& mapping, const s
 
 void read_environment(const FieldReader& fields, Diagnostics& diagnostics,
                       ExperimentConfig& config) {
+  Collection collection(config.environment, diagnostics);
   if (const GivenValue* given = fields.given(list_path)) {
     const YamlNode& node = *given->node;
     auto variables = is_by_device(node) ? read_by_device(node, !config.slots.is_zero(), diagnostics)
                                         : read_any(node, given->place, list_path, diagnostics);
-    for (EnvironmentVariable& variable : variables)
-      add_variable(config.environment, std::move(variable), false, diagnostics);
+    for (EnvironmentVariable& variable : variables) collection.add(std::move(variable), false);
   }
   if (const GivenValue* given = fields.given("environment.variables"))
     for (EnvironmentVariable& variable :
          read_variables(*given->node, "environment.variables", diagnostics))
-      add_variable(config.environment, std::move(variable), true, diagnostics);
+      collection.add(std::move(variable), true);
 }
 
 }  // namespace train

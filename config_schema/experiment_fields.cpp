@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config_schema/field.hpp"
+#include "config_schema/experiment_fields.hpp"
+
+#include <vector>
+
+#include "config_schema/field_table.hpp"
 
 namespace train {
 
@@ -8,163 +12,275 @@ namespace {
 using enum FieldType;
 using enum FieldSource;
 
-constexpr FieldEffect metadata = FieldEffect::metadata;
-constexpr FieldEffect no_effect = FieldEffect::none;
-constexpr FieldEffect later = FieldEffect::later;
-
 constexpr std::int64_t most_workers = 1'000'000;
+constexpr std::int64_t most_of_one = 1'000'000'000'000;  // of one resource
 constexpr std::int64_t most_samples = 1'000'000'000'000;
 
-constexpr std::string_view policies = "auto|pack|spread|strict_pack|strict_spread";
-constexpr std::string_view ray_policies = "PACK|SPREAD|STRICT_PACK|STRICT_SPREAD";
-
-constexpr Field fields[] = {
-    // What it is called.
-    {"name", string, determined, "", "what messages and tables call the experiment"},
-    {"description", string, determined, "", "a line for people"},
-    {"labels", any, determined, "", "words to find it by", metadata},
-    {"tags", any, determined, "", "words to find it by", metadata},
-    {"project", string, determined, "", "the project it belongs to", metadata},
-    {"workspace", string, determined, "", "the workspace it belongs to", metadata},
-    {"data", open_mapping, determined, "{}", "reaches the workers as JSON (TRAIN_DATA)"},
-
-    // What runs.
-    {"entrypoint", command, determined, "", "what each rank runs: a shell line or a list of words"},
-    {"processes", choice, train, "per_rank", "one process per rank, or one per host",
-     FieldEffect::used, "", 0, no_limit, "per_rank|per_host"},
-    {"working_directory", string, train, "", "where the ranks run"},
-    {"framework", choice, train, "torch", "which rendezvous environment the ranks get",
-     FieldEffect::used, "", 0, no_limit, "torch|jax|none", "tensorflow|deepspeed|horovod|mpi"},
-    {"backend", choice, train, "auto", "the collective library (TRAIN_BACKEND)", FieldEffect::used,
-     "", 0, no_limit, "auto|nccl|gloo|mpi|ucc"},
-    {"visible_devices", choice, train, "auto", "which devices a rank sees", FieldEffect::used, "",
-     0, no_limit, "auto|shared|per_rank"},
-    {"environment", mapping, determined, "", "variables of every rank"},
-    {"environment.variables", open_mapping, train, "", "name: value; null: the launcher's value"},
-    {"environment.environment_variables", any, determined, "", "list of NAME=VALUE, or by device"},
-    {"environment.image", any, determined, "", "container image", no_effect},
-    {"environment.force_pull_image", boolean, determined, "false", "pull the image", no_effect},
-    {"environment.pod_spec", any, determined, "", "Kubernetes pod", no_effect},
-    {"environment.registry_auth", any, determined, "", "image registry", no_effect},
-    {"environment.add_capabilities", any, determined, "", "container capabilities", no_effect},
-    {"environment.drop_capabilities", any, determined, "", "container capabilities", no_effect},
-    {"environment.ports", any, determined, "", "container ports", no_effect},
-    {"environment.proxy_ports", any, determined, "", "container ports", no_effect},
-    {"environment.slurm", any, determined, "", "Slurm options", no_effect},
-    {"environment.pbs", any, determined, "", "PBS options", no_effect},
-    {"forward_environment", strings, train, "",
-     "variables of the launcher's environment that the ranks get"},
-    {"hyperparameters", open_mapping, determined, "{}", "reach the workers as JSON"},
-    {"hyperparameters.global_batch_size", integer, determined, "", "samples per step of all ranks",
-     FieldEffect::used, "global_batch_size", 1, most_samples},
-    {"global_batch_size", integer, train, "", "samples per step of all ranks", FieldEffect::used,
-     "", 1, most_samples},
-    {"optimizations", mapping, determined, "", "how gradients are exchanged"},
-    {"optimizations.aggregation_frequency", integer, determined, "1", "batches per exchange",
-     FieldEffect::used, "", 1, 1'000'000},
-    {"optimizations.gradient_compression", boolean, determined, "false", "compress", later},
-    {"optimizations.average_training_metrics", boolean, determined, "true", "average", no_effect},
-    {"optimizations.average_aggregated_gradients", boolean, determined, "true", "average",
-     no_effect},
-    {"optimizations.auto_tune_tensor_fusion", boolean, determined, "false", "tune Horovod", later},
-    {"optimizations.tensor_fusion_threshold", integer, determined, "64", "Horovod", no_effect},
-    {"optimizations.tensor_fusion_cycle_time", integer, determined, "1", "Horovod", no_effect},
-    {"optimizations.mixed_precision", string, determined, "O0", "Apex level", no_effect},
-    {"optimizations.grad_updates_size_file", string, determined, "", "debugging", no_effect},
-
-    // What it needs.
-    {"resources", mapping, determined, "", "what the trial takes"},
-    {"resources.slots_per_trial", integer, determined, "", "slots of the trial; 0: one CPU worker",
-     FieldEffect::used, "", 0, most_workers},
-    {"slots_per_trial", integer, determined, "", "slots of the trial", FieldEffect::used,
-     "resources.slots_per_trial", 0, most_workers},
-    {"resources.resources_per_worker", open_mapping, ray, "",
-     "CPU, GPU, memory and custom amounts"},
-    {"resources_per_worker", open_mapping, ray, "", "CPU, GPU, memory and custom amounts",
-     FieldEffect::used, "resources.resources_per_worker"},
-    {"resources.num_workers", integer, ray, "", "ranks of the trial", FieldEffect::used, "", 1,
-     most_workers},
-    {"num_workers", integer, ray, "", "ranks of the trial", FieldEffect::used,
-     "resources.num_workers", 1, most_workers},
-    {"resources.placement", choice, train, "auto", "how ranks are laid on hosts", FieldEffect::used,
-     "", 0, no_limit, policies},
-    {"resources.allow_heterogeneous", boolean, train, "false", "mix whole hosts of several sizes"},
-    {"resources.batch_remainder", choice, train, "drop", "what happens to a batch's remainder",
-     FieldEffect::used, "", 0, no_limit, "drop|spread|error"},
-    {"resources.batch_split", choice, train, "even", "how the batch is split", FieldEffect::used,
-     "", 0, no_limit, "even|weighted"},
-    {"resources.is_single_node", boolean, determined, "false", "one host or never"},
-    {"resources.resource_pool", string, determined, "", "selects hosts by pool"},
-    {"resources.priority", integer, determined, "", "scheduling priority", no_effect},
-    {"resources.max_slots", integer, determined, "", "slots of all trials", no_effect},
-    {"resources.shm_size", any, determined, "", "shared memory of the container", no_effect},
-    {"resources.weight", number, determined, "1", "fair share", no_effect},
-    {"resources.devices", list, determined, "", "devices of the container", no_effect},
-    {"resources.native_parallel", boolean, determined, "false", "old trials", no_effect},
-    {"resources.resource_manager", string, determined, "", "which manager", no_effect},
-    {"scaling_config", mapping, ray, "", "Ray's ScalingConfig"},
-    {"scaling_config.num_workers", integer, ray, "1", "ranks of the trial", FieldEffect::used,
-     "resources.num_workers", 1, most_workers},
-    {"scaling_config.use_gpu", boolean, ray, "false", "each worker takes a GPU"},
-    {"scaling_config.use_tpu", boolean, ray, "false", "each worker takes TPU chips", later},
-    {"scaling_config.resources_per_worker", open_mapping, ray, "", "amounts", FieldEffect::used,
-     "resources.resources_per_worker"},
-    {"scaling_config.accelerator_type", string, ray, "", "Ray's constant, such as A100"},
-    {"scaling_config.topology", string, ray, "", "shape of a TPU slice", later},
-    {"scaling_config.placement_strategy", choice, ray, "PACK", "how ranks are laid on hosts",
-     FieldEffect::used, "resources.placement", 0, no_limit, ray_policies},
-    {"scaling_config.trainer_resources", open_mapping, ray, "{}", "reserved on rank 0's host",
-     later},
-    {"scaling_config.label_selector", any, ray, "", "labels that hosts must have", later},
-
-    // How it ends.
-    {"max_restarts", integer, determined, "0", "restarts of the whole trial", later, "", 0,
-     1'000'000},
-    {"stop_grace", duration, train, "10s", "from TERM to KILL"},
-    {"cpu_binding", string, train, "none", "binds ranks to CPUs", later},
-    {"hang_timeout", duration, train, "", "stops a trial that prints nothing", later},
-    {"on_launcher_loss", string, train, "stop", "what hosts do without their launcher", later},
-    {"reconnect_window", duration, train, "60s", "how long hosts wait for their launcher", later},
-    {"min_slots_per_trial", integer, train, "", "elastic trials", later, "", 0, most_workers},
-    {"log_limit", bytes, train, "", "output kept per rank", later},
-    {"spool_overflow", choice, train, "block", "what a full spool does", later, "", 0, no_limit,
-     "block|drop"},
-
-    // Search.
-    {"searcher", open_mapping, determined, "", "how hyperparameters are chosen"},
-    {"searcher.name", choice, determined, "single", "the method", FieldEffect::used, "", 0,
-     no_limit, "single", "random|grid|adaptive_asha|asha|async_halving|custom"},
-    {"searcher.metric", string, determined, "", "what is compared", metadata},
-    {"searcher.smaller_is_better", boolean, determined, "true", "how it is compared", metadata},
-    {"searcher.max_length", any, determined, "", "length of training", no_effect},
-    {"searcher.max_time", integer, determined, "", "length of training", no_effect},
-    {"searcher.time_metric", string, determined, "", "length of training", no_effect},
-    {"searcher.source_trial_id", integer, determined, "", "where weights come from", no_effect},
-    {"searcher.source_checkpoint_uuid", string, determined, "", "where weights come from",
-     no_effect},
-
-    // Determined's own machinery.
-    {"bind_mounts", list, determined, "", "folders of the container", no_effect},
-    {"checkpoint_policy", string, determined, "best", "which checkpoints count", no_effect},
-    {"checkpoint_storage", any, determined, "", "where checkpoints go", no_effect},
-    {"debug", boolean, determined, "false", "more logs", no_effect},
-    {"integrations", any, determined, "", "other services", no_effect},
-    {"log_policies", list, determined, "", "what log lines trigger", no_effect},
-    {"min_checkpoint_period", any, determined, "", "how often it saves", no_effect},
-    {"min_validation_period", any, determined, "", "how often it validates", no_effect},
-    {"pbs", any, determined, "", "PBS options", no_effect},
-    {"perform_initial_validation", boolean, determined, "false", "validates first", no_effect},
-    {"preemption_timeout", integer, determined, "", "seconds to leave", no_effect},
-    {"profiling", any, determined, "", "what is measured", no_effect},
-    {"records_per_epoch", integer, determined, "0", "samples of an epoch", no_effect},
-    {"reproducibility", any, determined, "", "random seed", no_effect},
-    {"retention_policy", any, determined, "", "how long logs are kept", no_effect},
-    {"scheduling_unit", integer, determined, "100", "batches between decisions", no_effect},
-    {"slurm", any, determined, "", "Slurm options", no_effect},
+constexpr Field what_runs[] = {
+    Field{"name", string, determined, "",
+          "what messages and tables call the experiment; default: the file's name"},
+    Field{"description", string, determined, "", "a line for people about the experiment"},
+    Field{"entrypoint", string | strings, determined, "",
+          "what each rank runs: a line for /bin/sh, or a list of words run as they are"},
+    Field{"processes", string, train, "per_rank",
+          "one process for each rank, or one on each host, such as torchrun"}
+        .one_of("per_rank|per_host"),
+    Field{"working_directory", string, train, "",
+          "the folder the ranks run in, on every host; default: the launcher's"},
+    Field{"framework", string, train, "torch", "which rendezvous variables the ranks get"}
+        .one_of("torch|jax|none")
+        .later_ones("tensorflow|deepspeed|horovod|mpi")
+        .not_planned(),
+    Field{"backend", string, train, "auto",
+          "the collective library, in TRAIN_BACKEND; auto: nccl on whole GPUs, else gloo"}
+        .one_of("auto|nccl|gloo|mpi|ucc"),
+    Field{"visible_devices", string, train, "auto",
+          "GPUs a rank sees: shared: all of the trial on its host; per_rank: its own"}
+        .one_of("auto|shared|per_rank"),
+    Field{"environment", mapping, determined, "",
+          "variables of every rank, and Determined's settings of the container"},
+    Field{"environment.variables", mapping, train, "",
+          "NAME: value; null stands for the launcher's value, which is never shown"}
+        .read_apart(),
+    Field{"environment.variables.*", string | number | boolean, train, "",
+          "the value of one variable"},
+    Field{"environment.environment_variables", strings | mapping, determined, "",
+          "list of NAME=VALUE (NAME alone: the launcher's value), or such lists by device"}
+        .read_apart(),
+    Field{"environment.environment_variables.cpu", strings | mapping, determined, "",
+          "variables of a trial without slots"},
+    Field{"environment.environment_variables.cuda", strings | mapping, determined, "",
+          "variables of a trial with slots"},
+    Field{"environment.environment_variables.rocm", strings | mapping, determined, "",
+          "variables of a trial on AMD GPUs: not read, since train knows none yet"},
+    Field{"environment.environment_variables.gpu", strings | mapping, determined, "",
+          "the old name of cuda"},
+    Field{"environment.environment_variables.*", string | number | boolean, train, "",
+          "the value of one variable"},
+    Field{"forward_environment", strings, train,
+          "[PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH, LD_LIBRARY_PATH]",
+          "variables that the ranks get from the launcher, where it has them; []: none"},
+    Field{"data", open, determined, "{}", "what the ranks get as JSON, in TRAIN_DATA"},
+    Field{"hyperparameters", mapping, determined, "{}",
+          "values for the ranks, as JSON in TRAIN_HPARAMS, and ranges for a search"},
+    Field{"hyperparameters.*", any, determined, "",
+          "a plain value, a group of hyperparameters, or what a search chooses from"}
+        .hyperparameter(),
+    Field{"hyperparameters.global_batch_size", integer, determined, "",
+          "samples of one training step, over all ranks"}
+        .hyperparameter()
+        .twin_of("global_batch_size")
+        .from(1)
+        .to(most_samples),
+    Field{"global_batch_size", integer, train, "", "samples of one training step, over all ranks"}
+        .from(1)
+        .to(most_samples),
 };
+
+constexpr Field what_it_needs[] = {
+    Field{"resources", mapping, determined, "", "what one trial takes, and where"},
+    Field{"resources.slots_per_trial", integer, determined, "",
+          "slots of the trial; 0: one worker on CPUs; default: one worker"}
+        .from(0)
+        .to(most_workers),
+    Field{"slots_per_trial", integer, determined, "", "slots of the trial"}
+        .twin_of("resources.slots_per_trial")
+        .from(0)
+        .to(most_workers),
+    Field{"resources.num_workers", integer, ray, "", "ranks of the trial"}.from(1).to(most_workers),
+    Field{"num_workers", integer, ray, "", "ranks of the trial"}
+        .twin_of("resources.num_workers")
+        .from(1)
+        .to(most_workers),
+    Field{"resources.resources_per_worker", mapping, ray, "", "what one worker takes from its host"}
+        .read_apart(),
+    Field{"resources.resources_per_worker.CPU", number, ray, "", "CPUs; counted, not enforced"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources.resources_per_worker.GPU", number, ray, "",
+          "GPUs; below 1, workers share one; above 1 it must be whole"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources.resources_per_worker.TPU", number, ray, "", "TPU chips: 1, 2, 4 or 8"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources.resources_per_worker.memory", bytes, ray, "",
+          "bytes, or a size such as 16GiB; counted, not enforced"},
+    Field{"resources.resources_per_worker.*", number, ray, "",
+          "a resource of any other name, which hosts declare"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources_per_worker", mapping, ray, "", "what one worker takes from its host"}
+        .twin_of("resources.resources_per_worker")
+        .read_apart(),
+    Field{"resources_per_worker.CPU", number, ray, "", "CPUs; counted, not enforced"}.from(0).to(
+        most_of_one),
+    Field{"resources_per_worker.GPU", number, ray, "",
+          "GPUs; below 1, workers share one; above 1 it must be whole"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources_per_worker.TPU", number, ray, "", "TPU chips: 1, 2, 4 or 8"}.from(0).to(
+        most_of_one),
+    Field{"resources_per_worker.memory", bytes, ray, "",
+          "bytes, or a size such as 16GiB; counted, not enforced"},
+    Field{"resources_per_worker.*", number, ray, "",
+          "a resource of any other name, which hosts declare"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources.placement", string, train, "auto",
+          "how ranks are laid on hosts; default with scaling_config: pack"}
+        .one_of("auto|pack|spread|strict_pack|strict_spread"),
+    Field{"resources.allow_heterogeneous", boolean, train, "false",
+          "whole hosts of different sizes may be mixed in one trial"},
+    Field{"resources.is_single_node", boolean, determined, "false",
+          "the whole trial runs on one host, or not at all"},
+    Field{"resources.batch_remainder", string, train, "drop",
+          "an uneven batch: drop the rest, spread it over the first ranks, or refuse it"}
+        .one_of("drop|spread|error"),
+    Field{"resources.batch_split", string, train, "even",
+          "equal batches for all ranks, or batches by the weights of their hosts"}
+        .one_of("even|weighted"),
+    Field{"resources.resource_pool", string, determined, "", "only hosts whose 'pool' is this"},
+    Field{"resources.max_slots", integer, determined, "",
+          "most slots that all trials may take at once"}
+        .no_effect(),
+    Field{"resources.priority", integer, determined, "", "priority in Determined's scheduler"}
+        .from(1)
+        .to(99)
+        .no_effect(),
+    Field{"resources.weight", number, determined, "1", "share in Determined's fair-share scheduler"}
+        .no_effect(),
+    Field{"resources.shm_size", integer | string, determined, "",
+          "size of the container's /dev/shm"}
+        .like(FieldPattern::memory_size)
+        .no_effect(),
+    Field{"resources.devices", list, determined, "", "devices of the host that the container sees"}
+        .no_effect(),
+    Field{"resources.devices[]", mapping | string, determined, "",
+          "one device: HOST_PATH:CONTAINER_PATH:MODE, or these as keys"}
+        .like(FieldPattern::device),
+    Field{"resources.devices[].host_path", string, determined, "", "path of the device on the host"}
+        .needed(),
+    Field{"resources.devices[].container_path", string, determined, "",
+          "path of the device in the container"}
+        .needed(),
+    Field{"resources.devices[].mode", string, determined, "mrw",
+          "what the container may do: m (make nodes), r (read), w (write)"},
+    Field{"resources.native_parallel", boolean, determined, "false", "of trials of old versions"}
+        .no_effect(),
+    Field{"resources.agent_label", string, determined, "", "which agents of old clusters run it"}
+        .no_effect(),
+    Field{"resources.slots", integer, determined, "",
+          "of commands, not of experiments: write slots_per_trial"}
+        .for_people(),
+    Field{"optimizations", mapping, determined, "",
+          "how gradients are exchanged; the script does it, from its environment"},
+    Field{"optimizations.aggregation_frequency", integer, determined, "1",
+          "batches between exchanges of gradients, in TRAIN_AGGREGATION_FREQUENCY"}
+        .from(1)
+        .to(1'000'000),
+};
+
+constexpr Field scaling[] = {
+    Field{"scaling_config", mapping, ray, "", "the arguments of Ray's ScalingConfig"},
+    Field{"scaling_config.num_workers", integer, ray, "1", "ranks of the trial"}
+        .twin_of("resources.num_workers")
+        .from(1)
+        .to(most_workers),
+    Field{"scaling_config.use_gpu", boolean, ray, "false", "each worker takes a GPU"},
+    Field{"scaling_config.use_tpu", boolean, ray, "false", "each worker takes TPU chips"}
+        .later()
+        .not_planned(),
+    Field{"scaling_config.resources_per_worker", mapping, ray, "",
+          "what one worker takes; default: CPU: 1, or GPU: 1 with use_gpu"}
+        .twin_of("resources.resources_per_worker")
+        .read_apart(),
+    Field{"scaling_config.resources_per_worker.CPU", number, ray, "", "CPUs; counted, not enforced"}
+        .from(0)
+        .to(most_of_one),
+    Field{"scaling_config.resources_per_worker.GPU", number, ray, "",
+          "GPUs; below 1, workers share one; above 1 it must be whole"}
+        .from(0)
+        .to(most_of_one),
+    Field{"scaling_config.resources_per_worker.TPU", number, ray, "", "TPU chips: 1, 2, 4 or 8"}
+        .from(0)
+        .to(most_of_one),
+    Field{"scaling_config.resources_per_worker.memory", bytes, ray, "",
+          "bytes, or a size such as 16GiB; counted, not enforced"},
+    Field{"scaling_config.resources_per_worker.*", number, ray, "",
+          "a resource of any other name, which hosts declare"}
+        .from(0)
+        .to(most_of_one),
+    Field{"scaling_config.accelerator_type", string, ray, "",
+          "only hosts with this accelerator: Ray's constant, such as A100"},
+    Field{"scaling_config.topology", string, ray, "", "shape of a TPU slice, such as 4x4"},
+    Field{"scaling_config.placement_strategy", string, ray, "PACK", "how ranks are laid on hosts"}
+        .twin_of("resources.placement")
+        .one_of("PACK|SPREAD|STRICT_PACK|STRICT_SPREAD"),
+    Field{"scaling_config.trainer_resources", open, ray, "{}",
+          "what the trainer takes on the host of rank 0; deprecated by Ray"}
+        .later()
+        .not_planned(),
+    Field{"scaling_config.label_selector", open | list, ray, "",
+          "labels that the hosts of all workers have, or a list of them by worker"}
+        .later()
+        .not_planned(),
+    Field{"scaling_config.label_selector.*", string, ray, "", "what the label must be"},
+    Field{"scaling_config.label_selector[]", mapping, ray, "", "labels for one worker"},
+    Field{"scaling_config.label_selector[].*", string, ray, "", "what the label must be"},
+};
+
+constexpr Field how_it_ends[] = {
+    Field{"max_restarts", integer, determined, "0",
+          "how often the whole trial is started again after a failure"}
+        .from(0)
+        .to(1'000'000)
+        .later(),
+    Field{"stop_grace", duration, train, "10s",
+          "time from SIGTERM to SIGKILL when ranks are stopped"},
+    Field{"cpu_binding", string, train, "none", "how ranks are bound to CPUs"}.later(),
+    Field{"hang_timeout", duration, train, "",
+          "stops a trial whose ranks print nothing for so long"}
+        .later(),
+    Field{"on_launcher_loss", string, train, "stop", "what hosts do when their launcher is gone"}
+        .one_of("stop")
+        .later_ones("continue"),
+    Field{"reconnect_window", duration, train, "60s",
+          "how long hosts wait for their launcher to come back"}
+        .later(),
+    Field{"min_slots_per_trial", integer, train, "", "fewest slots that the trial may shrink to"}
+        .from(0)
+        .to(most_workers)
+        .later(),
+    Field{"log_limit", bytes, train, "", "output that is kept of a rank"}.later(),
+    Field{"spool_overflow", string, train, "block",
+          "what happens when output comes faster than it is taken: ranks wait, or it is lost"}
+        .one_of("block")
+        .later_ones("drop"),
+};
+
+template <std::size_t N>
+void append(std::vector<Field>& all, const Field (&fields)[N]) {
+  all.insert(all.end(), fields, fields + N);
+}
+
+std::vector<Field> all_fields() {
+  std::vector<Field> all;
+  append(all, what_runs);
+  append(all, what_it_needs);
+  append(all, scaling);
+  append(all, how_it_ends);
+  for (const auto fields : {searcher_fields(), container_fields(), determined_fields()})
+    all.insert(all.end(), fields.begin(), fields.end());
+  return all;
+}
 
 }  // namespace
 
-std::span<const Field> experiment_fields() { return fields; }
+const FieldTable& experiment_fields() {
+  static const std::vector<Field> all = all_fields();
+  static const FieldTable table(all);
+  return table;
+}
 
 }  // namespace train

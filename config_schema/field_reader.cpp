@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "config_schema/field_check.hpp"
 #include "config_schema/json_text.hpp"
 #include "config_schema/nearest.hpp"
 #include "config_schema/text.hpp"
@@ -14,78 +13,31 @@ namespace train {
 
 namespace {
 
-std::vector<std::string> words_of(std::string_view choices) {
-  std::vector<std::string> words;
-  if (choices.empty()) return words;
-  for (const std::string_view word : split(choices, '|')) words.emplace_back(word);
-  return words;
+using enum FieldType;
+
+std::string joined(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-  for (const std::string& candidate : words)
-    if (candidate == word) return true;
-  return false;
+// What a mapping's selector says ("s3"), or its default; empty: nothing known.
+std::string kind_of(const YamlNode& mapping, const Field& field, const FieldTable& table) {
+  const Field* selector = table.find(joined(std::string(field.path), field.selector));
+  const YamlEntry* entry = mapping.find(field.selector);
+  const bool is_given = entry && !entry->value->is_null();
+  if (!is_given && !selector->needed_by.empty()) return {};
+  const std::string kind = is_given ? entry->value->text : std::string(selector->default_text);
+  const bool is_known =
+      is_one_of(kind, selector->choices) || is_one_of(kind, selector->later_choices);
+  return is_known ? kind : std::string();
 }
 
-std::string_view parent_of(std::string_view path) {
-  const std::size_t dot = path.rfind('.');
-  return dot == path.npos ? std::string_view() : path.substr(0, dot);
+// With some kinds a mapping may hold anything: `searcher: {name: custom}`.
+bool is_of_open_kind(const YamlNode& mapping, const Field& field, const FieldTable& table) {
+  return !field.open_kinds.empty() && is_one_of(kind_of(mapping, field, table), field.open_kinds);
 }
 
-std::string_view leaf_of(std::string_view path) { return path.substr(path.rfind('.') + 1); }
-
-bool has_type(const YamlNode& node, FieldType type) {
-  switch (type) {
-    case FieldType::any:
-      return true;
-    case FieldType::string:
-    case FieldType::choice:
-      return node.kind == YamlKind::string;
-    case FieldType::boolean:
-      return node.kind == YamlKind::boolean;
-    case FieldType::integer:
-      return node.kind == YamlKind::integer;
-    case FieldType::number:
-      return node.kind == YamlKind::integer || node.kind == YamlKind::real;
-    case FieldType::bytes:
-      return read_bytes(node).has_value();
-    case FieldType::duration:
-      return read_duration(node).has_value();
-    case FieldType::list:
-    case FieldType::strings:
-      return node.kind == YamlKind::sequence;
-    case FieldType::command:
-      return node.kind == YamlKind::string || node.kind == YamlKind::sequence;
-    case FieldType::mapping:
-    case FieldType::open_mapping:
-      return node.kind == YamlKind::mapping;
-  }
-  return false;
-}
-
-// What to write instead of a value of the wrong type, where that is plain to see.
-std::string type_hint(const YamlNode& node, const Field& field) {
-  const bool wants_number = field.type == FieldType::integer || field.type == FieldType::number;
-  if (field.type == FieldType::string && node.is_scalar())
-    return fmt::format("write \"{}\" in quotes", node.text);
-  if (field.type == FieldType::integer && node.kind == YamlKind::real &&
-      node.real == std::floor(node.real) && std::abs(node.real) < 1e15)
-    return fmt::format("write {}", static_cast<std::int64_t>(node.real));
-  if (node.kind != YamlKind::string) return {};
-  const YamlKind plain = resolve_plain_scalar(node.text).kind;
-  if (wants_number && (plain == YamlKind::integer || plain == YamlKind::real))
-    return "remove the quotes";
-  const std::string lower = to_lower(node.text);
-  if (field.type == FieldType::boolean && (lower == "yes" || lower == "on" || lower == "true"))
-    return "write true";
-  if (field.type == FieldType::boolean && (lower == "no" || lower == "off" || lower == "false"))
-    return "write false";
-  return {};
-}
-
-std::string range_text(const Field& field) {
-  if (field.maximum != no_limit) return fmt::format(" from {} to {}", field.minimum, field.maximum);
-  return fmt::format(" of at least {}", field.minimum);
+std::string shown_value(const YamlNode& node) {
+  return node.is_scalar() ? node.text : json_text(node);
 }
 
 }  // namespace
@@ -95,187 +47,198 @@ Place value_place(const YamlEntry& entry) {
   return place_of(has_own ? entry.value->mark : entry.mark);
 }
 
-std::string expectation(const Field& field) {
-  switch (field.type) {
-    case FieldType::any:
-      return "a value";
-    case FieldType::string:
-      return "a string";
-    case FieldType::boolean:
-      return "true or false";
-    case FieldType::integer:
-      return "a whole number" + range_text(field);
-    case FieldType::number:
-      return "a number" + range_text(field);
-    case FieldType::bytes:
-      return "a number of bytes such as 16GiB";
-    case FieldType::duration:
-      return "a duration such as 10s (a bare number is seconds)";
-    case FieldType::choice:
-      return "one of " + join_words(words_of(field.choices), "or");
-    case FieldType::list:
-      return "a list";
-    case FieldType::strings:
-      return "a list of strings";
-    case FieldType::command:
-      return "a string or a list of strings";
-    case FieldType::mapping:
-    case FieldType::open_mapping:
-      return "a mapping";
-  }
-  return "a value";
-}
-
-FieldReader::FieldReader(std::span<const Field> table, Diagnostics& diagnostics, std::string prefix)
+FieldReader::FieldReader(const FieldTable& table, Diagnostics& diagnostics, std::string prefix)
     : table_(table), diagnostics_(diagnostics), prefix_(std::move(prefix)) {}
 
-const Field* FieldReader::find(std::string_view path) const {
-  for (const Field& field : table_)
-    if (field.path == path) return &field;
-  return nullptr;
+void FieldReader::read(const YamlNode& mapping) {
+  read_mapping(mapping, {{}, {}, nullptr, place_of(mapping.mark)});
 }
 
-void FieldReader::read(const YamlNode& mapping) { read_mapping(mapping, {}, false); }
+void FieldReader::read_as(std::string_view path, const YamlNode& mapping,
+                          const std::string& shown) {
+  read_mapping(mapping, {std::string(path), shown, table_.find(path), place_of(mapping.mark)});
+}
 
-void FieldReader::read_mapping(const YamlNode& mapping, const std::string& path, bool is_open) {
+void FieldReader::read_mapping(const YamlNode& mapping, const Level& level) {
+  const Field* every = table_.find(joined(level.path, "*"));
+  const bool is_open = level.field && (has(level.field->types, open) ||
+                                       is_of_open_kind(mapping, *level.field, table_));
   for (const YamlEntry& entry : mapping.entries) {
-    const std::string entry_path = path.empty() ? entry.key : path + "." + entry.key;
-    const Field* field = entry.key.find('.') == entry.key.npos ? find(entry_path) : nullptr;
-    if (field)
-      read_entry(entry, *field);
-    else if (!is_open)
-      report_unknown(entry, path);
+    const bool is_one_word = entry.key.find_first_of(".[*") == entry.key.npos;
+    const Field* field = is_one_word ? table_.find(joined(level.path, entry.key)) : nullptr;
+    if (!field) field = every;
+    if (field) {
+      check_kind(entry, *field, mapping, level);
+      read_entry(entry, *field, joined(level.shown, entry.key));
+    } else if (!is_open) {
+      report_unknown(entry, level);
+    }
   }
+  check_needed(mapping, level);
 }
 
-// The nearest key is looked for among the neighbours first, then anywhere by its last word, for a
-// key that is right but in the wrong place.
-void FieldReader::report_unknown(const YamlEntry& entry, const std::string& path) {
+// The nearest key is looked for among the neighbours that do something, then among the others, then
+// anywhere by its last word, for a key that is right but in the wrong place.
+std::string FieldReader::meant_instead_of(const std::string& key, const Level& level) const {
+  const Field* elsewhere = table_.find_anywhere(key);
+  const bool is_elsewhere = elsewhere && acts(elsewhere->path);
+  if (is_elsewhere) return fmt::format("it belongs to '{}'", elsewhere->path);
   std::vector<std::string> neighbours;
-  std::string elsewhere;
-  for (const Field& field : table_) {
-    if (parent_of(field.path) == path) neighbours.emplace_back(leaf_of(field.path));
-    if (elsewhere.empty() && leaf_of(field.path) == entry.key) elsewhere = std::string(field.path);
+  std::vector<std::string> idle;
+  for (const Field* field : table_.children(level.path))
+    if (may_be_given(field->effect))
+      (acts(field->path) ? neighbours : idle).emplace_back(leaf_of(field->path));
+  const std::string hint = did_you_mean(key, neighbours);
+  return hint.empty() ? did_you_mean(key, idle) : hint;
+}
+
+// Whether a key and what it is inside do anything here.
+bool FieldReader::acts(std::string_view path) const {
+  for (; !path.empty(); path = parent_of(path)) {
+    const Field* field = table_.find(path);
+    if (field->effect != FieldEffect::used && field->effect != FieldEffect::later) return false;
   }
-  std::string hint = did_you_mean(entry.key, neighbours);
-  if (!elsewhere.empty()) hint = fmt::format("it belongs to '{}'", elsewhere);
+  return &table_ != &hyperparameter_fields();
+}
+
+void FieldReader::report_unknown(const YamlEntry& entry, const Level& level) {
+  std::string hint = meant_instead_of(entry.key, level);
   if (hint.empty() && entry.key.find(':') != entry.key.npos)
     hint = "a space is missing after the colon";
-  const std::string where = path.empty() ? std::string() : fmt::format(" in '{}'", path);
-  const std::string full = prefix_ + (path.empty() ? entry.key : path + "." + entry.key);
-  diagnostics_.error(place_of(entry.mark), full,
+  const std::string where =
+      level.path.empty() ? std::string() : fmt::format(" in '{}'", prefix_ + level.shown);
+  diagnostics_.error(place_of(entry.mark), prefix_ + joined(level.shown, entry.key),
                      fmt::format("unknown key '{}'{}", entry.key, where), std::move(hint));
 }
 
-void FieldReader::read_entry(const YamlEntry& entry, const Field& field) {
-  if (entry.value->is_null() || !check(entry, field)) return;
-  const Place place = value_place(entry);
-  const YamlText* text = entry.value->mark.text.get();
-  GivenValue value{&field, entry.value, place, text && text->is_flag};
-  written_[std::string(field.path)] = value;
-  keep(std::move(value));
-  const bool is_open = field.type == FieldType::open_mapping;
-  if (field.type == FieldType::mapping || is_open)
-    read_mapping(*entry.value, std::string(field.path), is_open);
+// Keys of another kind: `bucket` with `type: shared_fs`.
+void FieldReader::check_kind(const YamlEntry& entry, const Field& field, const YamlNode& mapping,
+                             const Level& level) {
+  if (field.kinds.empty() || entry.value->is_null() || !level.field) return;
+  const std::string kind = kind_of(mapping, *level.field, table_);
+  const bool is_open = is_of_open_kind(mapping, *level.field, table_);
+  if (kind.empty() || is_open || is_one_of(kind, field.kinds)) return;
+  const std::string selector = joined(prefix_ + level.shown, level.field->selector);
+  const YamlEntry* selecting = mapping.find(level.field->selector);
+  const bool is_given = selecting && !selecting->value->is_null();
+  diagnostics_.error(
+      place_of(entry.mark), prefix_ + joined(level.shown, entry.key),
+      fmt::format("'{}' does not go with '{}: {}'{}", entry.key, selector, kind,
+                  is_given ? fmt::format(" on line {}", selecting->mark.line) : ", the default"),
+      fmt::format("it belongs to {}", join_words(choice_words(field.kinds), "or")));
 }
 
-bool FieldReader::check(const YamlEntry& entry, const Field& field) {
-  const YamlNode& node = *entry.value;
-  const Place place = value_place(entry);
-  if (!has_type(node, field.type)) {
-    diagnostics_.error(place, prefix_ + std::string(field.path),
-                       fmt::format("'{}{}' must be {}, not {}", prefix_, field.path,
-                                   expectation(field), describe(node)),
-                       type_hint(node, field));
-    return false;
-  }
-  switch (field.type) {
-    case FieldType::choice:
-      if (!check_choice(node, place, field)) return false;
-      break;
-    case FieldType::integer:
-    case FieldType::number:
-      if (!check_number(node, place, field)) return false;
-      break;
-    case FieldType::strings:
-    case FieldType::command:
-      if (!check_strings(node, field)) return false;
-      break;
-    default:
-      break;
-  }
-  return check_effect(entry, place, field);
-}
-
-bool FieldReader::check_choice(const YamlNode& node, const Place& place, const Field& field) {
-  const std::vector<std::string> choices = words_of(field.choices);
-  if (contains(choices, node.text)) return true;
-  const std::string path = prefix_ + std::string(field.path);
-  std::vector<std::string> known = words_of(field.later_choices);
-  if (contains(known, node.text)) {
-    const bool is_search = field.path == "searcher.name";
-    diagnostics_.error(place, path,
-                       is_search ? fmt::format("searcher '{}': search is not there yet", node.text)
-                                 : fmt::format("'{}: {}' is not there yet", path, node.text),
-                       fmt::format("this version of train takes {}", join_words(choices, "or")));
-    return false;
-  }
-  known.insert(known.end(), choices.begin(), choices.end());
-  diagnostics_.error(place, path,
-                     fmt::format("'{}' must be {}, not '{}'", path, expectation(field), node.text),
-                     did_you_mean(node.text, known));
-  return false;
-}
-
-bool FieldReader::check_strings(const YamlNode& node, const Field& field) {
-  bool is_legal = true;
-  const std::string path = prefix_ + std::string(field.path);
-  for (const YamlNodePtr& item : node.items) {
-    if (item->kind == YamlKind::string) continue;
-    is_legal = false;
+void FieldReader::check_needed(const YamlNode& mapping, const Level& level) {
+  const std::string name = prefix_ + level.shown;
+  if (level.field && level.field->has_one_key && mapping.entries.size() != 1) {
+    std::vector<std::string> keys;
+    for (const Field* child : table_.children(level.path)) keys.emplace_back(leaf_of(child->path));
     diagnostics_.error(
-        place_of(item->mark), path,
-        fmt::format("'{}' must be {}, not {} in it", path, expectation(field), describe(*item)),
-        item->is_scalar() ? fmt::format("write \"{}\" in quotes", item->text) : std::string());
+        level.place, name,
+        fmt::format("'{}' must have exactly one of {}", name, join_words(keys, "or")));
   }
-  return is_legal;
+  for (const Field* child : table_.children(level.path)) {
+    if (child->needed_by.empty()) continue;
+    const bool is_always = child->needed_by == "*";
+    const std::string kind = is_always ? "" : kind_of(mapping, *level.field, table_);
+    if (!is_always && !is_one_of(kind, child->needed_by)) continue;
+    const YamlEntry* entry = mapping.find(leaf_of(child->path));
+    if (entry && !entry->value->is_null()) continue;
+    const std::string with =
+        is_always ? std::string() : fmt::format(" with '{}: {}'", level.field->selector, kind);
+    diagnostics_.error(level.place, joined(name, leaf_of(child->path)),
+                       fmt::format("'{}' is missing in '{}'{}", leaf_of(child->path), name, with),
+                       fmt::format("write '{}: ...', {}", leaf_of(child->path), child->meaning));
+  }
 }
 
-bool FieldReader::check_number(const YamlNode& node, const Place& place, const Field& field) {
-  const bool fits = field.type == FieldType::number || node.integer.has_value();
-  const bool is_low = !(node.real >= static_cast<double>(field.minimum));
-  const bool is_high = field.maximum != no_limit && node.real > static_cast<double>(field.maximum);
-  if (fits && std::isfinite(node.real) && !is_low && !is_high) return true;
-  const std::string path = prefix_ + std::string(field.path);
-  diagnostics_.error(place, path,
-                     fmt::format("'{}' must be {}, not {}", path, expectation(field), node.text));
+void FieldReader::read_entry(const YamlEntry& entry, const Field& field, const std::string& shown) {
+  if (entry.value->is_null()) return;
+  if (field.effect == FieldEffect::removed)
+    return diagnostics_.error(
+        place_of(entry.mark), prefix_ + shown,
+        fmt::format("'{}' is of an older version of Determined", prefix_ + shown),
+        std::string(field.meaning));
+  if (field.effect == FieldEffect::forbidden)
+    return diagnostics_.error(place_of(entry.mark), prefix_ + shown,
+                              fmt::format("'{}' cannot be set", prefix_ + shown),
+                              std::string(field.meaning));
+  const Place place = value_place(entry);
+  if (!check(*entry.value, place, field, shown)) return;
+  check_effect(entry, field, shown);
+  const YamlText* text = entry.value->mark.text.get();
+  const bool is_single = field.path.find_first_of("[*") == field.path.npos;
+  if (is_single) {
+    GivenValue value{&field, entry.value, place, text && text->is_flag};
+    written_[field.path] = value;
+    keep(std::move(value));
+  }
+  read_inside(entry.value, field, shown, place);
+}
+
+void FieldReader::read_inside(const YamlNodePtr& node, const Field& field, const std::string& shown,
+                              const Place& place) {
+  if (field.is_read_apart) return;
+  if (node->kind == YamlKind::mapping && has(field.types, mapping | open))
+    return read_mapping(*node, {std::string(field.path), shown, &field, place});
+  const Field* item_field = table_.find(std::string(field.path) + "[]");
+  if (node->kind != YamlKind::sequence || !item_field) return;
+  for (std::size_t i = 0; i < node->items.size(); ++i) {
+    const YamlNodePtr& item = node->items[i];
+    const std::string name = fmt::format("{}[{}]", shown, i);
+    const Place item_place = item->mark.text ? place_of(item->mark) : place;
+    if (check(*item, item_place, *item_field, name))
+      read_inside(item, *item_field, name, item_place);
+  }
+}
+
+bool FieldReader::check(const YamlNode& node, const Place& place, const Field& field,
+                        const std::string& shown) {
+  const std::string name = prefix_ + shown;
+  auto fault = find_fault(node, field, name);
+  if (!fault) return true;
+  diagnostics_.error(fault->mark.text ? place_of(fault->mark) : place, name,
+                     std::move(fault->message), std::move(fault->hint));
   return false;
 }
 
-bool FieldReader::check_effect(const YamlEntry& entry, const Place& place, const Field& field) {
-  const std::string path = prefix_ + std::string(field.path);
-  if (field.effect == FieldEffect::none)
-    diagnostics_.warn(place_of(entry.mark), path, fmt::format("'{}' has no effect here", path));
-  if (field.effect != FieldEffect::later) return true;
-  const YamlNode& node = *entry.value;
+void FieldReader::check_effect(const YamlEntry& entry, const Field& field,
+                               const std::string& shown) {
+  const std::string name = prefix_ + shown;
+  if (field.effect == FieldEffect::none) diagnostics_.note_idle(place_of(entry.mark), name);
+  note_later(*entry.value, value_place(entry), field, name);
+}
+
+void FieldReader::note_later(const YamlNode& node, const Place& place, const Field& field,
+                             const std::string& name) {
+  const auto obstacle = [&](std::string message, std::string hint) {
+    diagnostics_.obstacle({place, name, std::move(message), std::move(hint)}, field.blocks_plan);
+  };
+  if (node.kind == YamlKind::string && is_one_of(node.text, field.later_choices)) {
+    const bool is_search = field.path == "searcher.name";
+    return obstacle(is_search ? fmt::format("searcher '{}': search is not there yet", node.text)
+                              : fmt::format("'{}: {}' is not there yet", name, node.text),
+                    fmt::format("this version of train takes {}",
+                                join_words(choice_words(field.choices), "or")));
+  }
+  if (field.effect != FieldEffect::later) return;
   const YamlNode usual = resolve_plain_scalar(std::string(field.default_text));
   const bool is_same_duration =
-      field.type == FieldType::duration && read_duration(node) == read_duration(usual);
+      has(field.types, FieldType::duration) && read_duration(node) == read_duration(usual);
   const bool is_usual = node.is_scalar() ? json_text(node) == json_text(usual) || is_same_duration
                                          : json_text(node) == field.default_text;
-  if (is_usual) return true;
+  if (is_usual) return;
   const std::string feature =
-      field.path == "max_restarts" ? "restarts are" : fmt::format("'{}' is", path);
-  diagnostics_.error(place, path, fmt::format("{} not there yet in this version of train", feature),
-                     field.default_text.empty()
-                         ? std::string("remove the key")
-                         : fmt::format("remove the key, or write {}", field.default_text));
-  return false;
+      field.path == "max_restarts" ? "restarts are" : fmt::format("'{}' is", name);
+  obstacle(fmt::format("{} not there yet in this version of train", feature),
+           field.default_text.empty()
+               ? std::string("remove the key")
+               : fmt::format("remove the key, or write {}", field.default_text));
 }
 
 void FieldReader::keep(GivenValue value) {
   const Field& field = *value.field;
-  const std::string canonical(field.same_as.empty() ? field.path : field.same_as);
+  const std::string_view canonical = field.twin.empty() ? field.path : field.twin;
   const auto found = given_.find(canonical);
   if (found == given_.end()) {
     given_.emplace(canonical, std::move(value));
@@ -287,12 +250,10 @@ void FieldReader::keep(GivenValue value) {
     return;
   }
   if (to_lower(json_text(*first.node)) == to_lower(json_text(*value.node))) return;
-  const auto shown = [](const GivenValue& given) {
-    return given.node->is_scalar() ? given.node->text : json_text(*given.node);
-  };
   diagnostics_.error(value.place, prefix_ + std::string(field.path),
                      fmt::format("'{}' is {} here, but '{}' is {} on line {}", field.path,
-                                 shown(value), first.field->path, shown(first), first.place.line),
+                                 shown_value(*value.node), first.field->path,
+                                 shown_value(*first.node), first.place.line),
                      "both mean the same: keep one of them");
 }
 
@@ -301,9 +262,12 @@ const GivenValue* FieldReader::given(std::string_view path) const {
   return found == given_.end() ? nullptr : &found->second;
 }
 
-bool FieldReader::wrote(std::string_view path) const {
-  return written_.find(path) != written_.end();
+const GivenValue* FieldReader::written(std::string_view path) const {
+  const auto found = written_.find(path);
+  return found == written_.end() ? nullptr : &found->second;
 }
+
+bool FieldReader::wrote(std::string_view path) const { return written(path) != nullptr; }
 
 std::optional<std::int64_t> FieldReader::integer(std::string_view path) const {
   const GivenValue* value = given(path);
@@ -317,19 +281,19 @@ std::optional<double> FieldReader::number(std::string_view path) const {
 
 bool FieldReader::boolean(std::string_view path) const {
   if (const GivenValue* value = given(path)) return value->node->boolean;
-  const Field* field = find(path);
+  const Field* field = table_.find(path);
   return field && field->default_text == "true";
 }
 
 std::string FieldReader::text(std::string_view path) const {
   if (const GivenValue* value = given(path)) return value->node->text;
-  const Field* field = find(path);
+  const Field* field = table_.find(path);
   return field ? std::string(field->default_text) : std::string();
 }
 
 std::chrono::milliseconds FieldReader::duration(std::string_view path) const {
   const GivenValue* value = given(path);
-  const Field* field = find(path);
+  const Field* field = table_.find(path);
   const auto usual =
       field ? read_duration(resolve_plain_scalar(std::string(field->default_text))) : std::nullopt;
   const auto said = value ? read_duration(*value->node) : std::nullopt;

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "config_schema/text.hpp"
-#include "config_schema/yaml_node.hpp"
+#include "config_schema/place_cursor.hpp"
 
 namespace train {
 
@@ -17,8 +16,9 @@ constexpr const char* form_of_counted = "lines are 'host slots queue processors'
 constexpr const char* form_of_pairs = "hosts and numbers take turns: 'node01 8 node02 8'";
 
 Place place_at(const HostCounts::Line& line, std::size_t offset) {
-  return {line.source, line.number, column_of(line.text, offset),
-          line.text.size() <= max_shown_line ? std::string(line.text) : std::string()};
+  Place place = PlaceCursor(line.source, line.text).shown_at(offset);
+  place.line += line.number - 1;  // the value of a variable may have several lines
+  return place;
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ void HostCounts::add(const HostWord& name, int slots, const Line& line) {
 }
 
 void HostCounts::add_repeated(const Line& line) {
-  const auto words = words_of(line.text);
+  const auto words = host_words(line.text);
   if (words.size() > 1)
     return report(line, words[1].offset,
                   {0, fmt::format("'{}' is not understood", words[1].text),
@@ -64,7 +64,7 @@ void HostCounts::add_repeated(const Line& line) {
 }
 
 void HostCounts::add_counted(const Line& line) {
-  const auto words = words_of(line.text);
+  const auto words = host_words(line.text);
   if (words.size() < 2)
     return report(line, words[0].offset,
                   {words[0].text.size(),
@@ -75,7 +75,7 @@ void HostCounts::add_counted(const Line& line) {
 }
 
 void HostCounts::add_gpu(const Line& line) {
-  const HostWord word = words_of(line.text).front();
+  const HostWord word = host_words(line.text).front();
   constexpr std::string_view mark = "-gpu";
   const std::size_t at = word.text.rfind(mark);
   const std::string_view digits = at == word.text.npos ? "" : word.text.substr(at + mark.size());
@@ -104,11 +104,11 @@ void HostCounts::add_gpu(const Line& line) {
 }
 
 void HostCounts::add_names(const Line& line) {
-  for (const HostWord& word : words_of(line.text)) add(word, 1, line);
+  for (const HostWord& word : host_words(line.text)) add(word, 1, line);
 }
 
 void HostCounts::add_pairs(const Line& line) {
-  const auto words = words_of(line.text);
+  const auto words = host_words(line.text);
   for (std::size_t i = 0; i < words.size(); i += 2) {
     if (i + 1 == words.size())
       return report(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config_schema/field.hpp"
+#include "config_schema/field_table.hpp"
 
 namespace train {
 
@@ -8,33 +8,61 @@ namespace {
 using enum FieldType;
 using enum FieldSource;
 
+constexpr std::int64_t most_of_one = 1'000'000'000'000;  // of one resource
+
 constexpr Field hosts[] = {
-    {"name", string, train, "", "a host, or a host set such as node[01-16]"},
-    {"address", string, train, "", "what is connected to; default: the name"},
-    {"user", string, train, "", "the user to log in as"},
-    {"port", integer, train, "22", "of sshd", FieldEffect::used, "", 1, 65'535},
-    {"identity_file", string, train, "", "private key"},
-    {"transport", choice, train, "auto", "how the host is reached", FieldEffect::used, "", 0,
-     no_limit, "auto|local|ssh", "openssh"},
-    {"slots", integer, train, "", "places for workers", FieldEffect::used, "", 1, 65'536},
-    {"accelerator_type", string, ray, "", "Ray's constant, such as A100"},
-    {"resources", open_mapping, ray, "", "CPU, GPU, memory and custom amounts"},
-    {"labels", open_mapping, train, "", "key: value, to select hosts by"},
-    {"pool", string, determined, "", "selected by resources.resource_pool"},
-    {"weight", number, train, "1", "relative speed, above 0"},
-    {"interface", string, determined, "", "network interface of the collectives"},
-    {"slice", string, train, "", "the TPU slice it belongs to", FieldEffect::later},
-    {"env", open_mapping, train, "", "variables of every rank there"},
+    Field{"name", string, train, "", "the host's name, or a host set such as node[01-16]"},
+    Field{"address", string, train, "", "where to connect; default: the name"},
+    Field{"user", string, train, "", "the user to log in as; default: ssh's"},
+    Field{"port", integer, train, "22", "the port of sshd"}.from(1).to(65'535),
+    Field{"identity_file", string, train, "", "the private key to log in with; default: ssh's"},
+    Field{"transport", string, train, "auto",
+          "how the host is reached; auto: directly if it is this machine, else over SSH"}
+        .one_of("auto|local|ssh")
+        .later_ones("openssh"),
+    Field{"slots", integer, train, "",
+          "places for workers; on a host with GPUs, how many of them are used"}
+        .from(1)
+        .to(65'536),
+    Field{"accelerator_type", string, ray, "", "what its GPUs are: Ray's constant, such as A100"},
+    Field{"resources", mapping, ray, "", "what the host has, for workers that ask for it"}
+        .read_apart(),
+    Field{"resources.CPU", number, ray, "", "CPUs"}.from(0).to(most_of_one),
+    Field{"resources.GPU", integer, ray, "", "GPUs of the host"}.from(0).to(65'536),
+    Field{"resources.TPU", number, ray, "", "TPU chips, which are not there yet"}.from(0).to(0),
+    Field{"resources.memory", bytes, ray, "", "bytes, or a size such as 512GiB"},
+    Field{"resources.*", number, ray, "", "a resource of any other name that workers ask for"}
+        .from(0)
+        .to(most_of_one),
+    Field{"labels", mapping, train, "", "NAME: value, for what selects hosts by labels"}
+        .read_apart(),
+    Field{"labels.*", string | number | boolean, train, "", "the value of one label"},
+    Field{"pool", string, determined, "",
+          "the pool that resources.resource_pool of an experiment names"},
+    Field{"weight", number, train, "1", "speed beside other hosts, for batch_split: weighted"}
+        .above(0)
+        .to(1'000'000),
+    Field{"interface", string, determined, "", "network interface of the collectives"},
+    Field{"slice", string, train, "", "the TPU slice that the host belongs to"}.later(),
+    Field{"env", mapping, train, "", "variables of every rank on the host"}.read_apart(),
+    Field{"env.*", string | number | boolean, train, "", "the value of one variable"},
 };
 
 constexpr Field inventory[] = {
-    {"defaults", any, train, "", "keys of every host that does not say otherwise"},
-    {"hosts", list, train, "", "the hosts, in the order in which ranks are numbered"},
+    Field{"defaults", any, train, "", "keys of a host, for every host that does not say otherwise"},
+    Field{"hosts", list, train, "", "the hosts, in the order in which ranks are numbered"},
 };
 
 }  // namespace
 
-std::span<const Field> host_fields() { return hosts; }
-std::span<const Field> inventory_fields() { return inventory; }
+const FieldTable& host_fields() {
+  static const FieldTable table(hosts);
+  return table;
+}
+
+const FieldTable& inventory_fields() {
+  static const FieldTable table(inventory);
+  return table;
+}
 
 }  // namespace train

@@ -11,8 +11,8 @@
 #include "config_schema/diagnostics.hpp"
 #include "config_schema/host_set.hpp"
 #include "config_schema/nearest.hpp"
+#include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
-#include "config_schema/yaml_node.hpp"
 
 namespace train {
 
@@ -82,8 +82,7 @@ class FilterReader {
 
  private:
   void report(std::size_t offset, std::string message, std::string hint = form) {
-    const std::string& shown = filter_.size() <= max_shown_line ? filter_ : std::string();
-    diagnostics_.error({source_, 1, column_of(filter_, offset), shown}, {}, std::move(message),
+    diagnostics_.error(PlaceCursor(source_, filter_).shown_at(offset), {}, std::move(message),
                        std::move(hint));
   }
 

@@ -137,6 +137,7 @@ Result<HostInventory> parse_host_list(const SourceText& source) {
   Diagnostics diagnostics;
   HostCollection hosts(diagnostics, "node01:2");
   for (const HostListPart& part : *parts) {
+    if (diagnostics.is_full()) break;
     const auto item = read_host_item(part.text, hosts.room());
     if (!item) {
       diagnostics.error(places.shown_at(part.offset + item.error().offset), {},

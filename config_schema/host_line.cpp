@@ -61,7 +61,11 @@ tl::expected<NamePart, HostSetError> read_names(std::string_view text, std::size
 }  // namespace
 
 tl::expected<std::string, HostSetError> read_user(std::string_view text, std::size_t offset) {
+  constexpr std::size_t longest = 256;  // a user of many hosts is kept with each of them
   if (text.empty()) return refuse(offset, "the user's name is missing", "write user@host or host");
+  if (text.size() > longest)
+    return refuse(offset, fmt::format("a user's name of more than {} characters", longest),
+                  "write user@host or host");
   const bool is_plain = std::all_of(text.begin(), text.end(), is_user_char);
   if (!is_plain || text.front() == '-')
     return refuse(offset, fmt::format("'{}' is no user's name", text), "write user@host or host");
@@ -77,7 +81,7 @@ tl::expected<int, HostSetError> read_port(std::string_view text, std::size_t off
   return refuse(offset, fmt::format("a port is a whole number from 1 to {}, not '{}'", most, text));
 }
 
-std::vector<HostWord> words_of(std::string_view line) {
+std::vector<HostWord> host_words(std::string_view line) {
   constexpr std::string_view blanks = " \t\r\n";
   std::vector<HostWord> words;
   for (std::size_t at = line.find_first_not_of(blanks); at < line.size();

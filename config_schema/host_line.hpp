@@ -25,7 +25,7 @@ struct HostWord {
 };
 
 /// The words between blanks.
-std::vector<HostWord> words_of(std::string_view line);
+std::vector<HostWord> host_words(std::string_view line);
 
 /// Reads `[user@]set[:slots]`, with IPv6 addresses in brackets (`[::1]:8`). At most `limit` names.
 tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit);

@@ -85,7 +85,7 @@ class LineReader {
     bool is_legal = true;
     for (const Option& option : options_of(line, end)) {
       is_legal &= read_option(option);
-      if (!option.value) break;  // what follows is no option either
+      if (!option.value || diagnostics_.is_full()) break;  // what follows is no option either
     }
     if (is_legal) add_hosts();
   }

@@ -187,6 +187,18 @@ std::size_t count_names(const std::vector<Piece>& pieces, std::size_t limit) {
   return names;
 }
 
+// The length of the longest name that there will be.
+std::size_t longest_name(const std::vector<Piece>& pieces) {
+  std::size_t length = 0;
+  for (const Piece& piece : pieces) {
+    std::size_t digits = 0;
+    for (const Range& range : piece.ranges)
+      digits = std::max({digits, range.width, fmt::formatted_size("{}", range.last)});
+    length += piece.text.size() + digits;
+  }
+  return length;
+}
+
 void append_names(const std::vector<Piece>& pieces, std::size_t at, const std::string& begun,
                   std::vector<std::string>& names) {
   if (at == pieces.size()) {
@@ -204,15 +216,9 @@ void append_names(const std::vector<Piece>& pieces, std::size_t at, const std::s
 }
 
 // Numbers come from brackets: what they make is looked at once it is made.
-std::optional<std::string> check_names(const std::vector<std::string>& names) {
-  constexpr std::size_t longest = 255;  // of DNS
-  for (const std::string& name : names) {
-    if (name.size() > longest)
-      return fmt::format("'{}...' is longer than the {} characters of a host's name",
-                         name.substr(0, 16), longest);
-    if (is_digit(name.front()) && is_broken_address(name))
-      return fmt::format("'{}' is no IPv4 address", name);
-  }
+std::optional<std::string> find_broken_address(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (is_digit(name.front()) && is_broken_address(name)) return name;
   return std::nullopt;
 }
 
@@ -243,7 +249,8 @@ Expanded<std::vector<HostListPart>> split_host_list(std::string_view list) {
 Expanded<std::vector<std::string>> expand_host_pattern(std::string_view pattern,
                                                        std::size_t limit) {
   // Ranges in a pattern also bound the recursion and the memory of what is read.
-  constexpr std::size_t longest = 65'536;
+  // What the numbers of all hosts fold into still fits.
+  constexpr std::size_t longest = 20 * max_hosts;
   constexpr std::size_t most_brackets = 16;
   if (pattern.empty()) return refuse(0, "a host's name is missing");
   if (pattern.size() > longest) return refuse(0, "the host set is too long");
@@ -259,10 +266,14 @@ Expanded<std::vector<std::string>> expand_host_pattern(std::string_view pattern,
     return refuse(0, limit < max_hosts
                          ? fmt::format("with '{}' there are more than {} hosts", pattern, max_hosts)
                          : fmt::format("'{}' makes more than {} hosts", pattern, max_hosts));
+  if (longest_name(*pieces) > max_host_name)
+    return refuse(0, fmt::format("a name of more than {} characters", max_host_name),
+                  "no host's name is as long");
   std::vector<std::string> names;
   names.reserve(count);
   append_names(*pieces, 0, {}, names);
-  if (const auto trouble = check_names(names)) return refuse(0, *trouble);
+  if (const auto name = find_broken_address(names))
+    return refuse(0, fmt::format("'{}' is no IPv4 address", *name));
   return names;
 }
 

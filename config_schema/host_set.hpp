@@ -12,6 +12,10 @@ namespace train {
 /// A host set is expanded only when it has no more hosts than this.
 inline constexpr std::size_t max_hosts = 65'536;
 
+/// Names are not longer than DNS allows (RFC 1035, section 2.3.4: 255 bytes with the lengths of the
+/// labels), which bounds the memory of a set.
+inline constexpr std::size_t max_host_name = 253;
+
 /// What is wrong with a host set, and the byte of it where that is.
 struct HostSetError {
   std::size_t offset = 0;

@@ -19,6 +19,18 @@ TransportKind transport_of(const std::string& word) {
   return TransportKind::automatic;
 }
 
+// Roughly the memory that a host takes.
+std::size_t bytes_of(const Host& host) {
+  constexpr std::size_t of_an_entry = 128;
+  std::size_t bytes = sizeof(Host) + host.identity_file.size() + host.pool.size();
+  bytes += host.address.size() + host.user.size() + host.interface.size();
+  bytes += host.accelerator_type.size();
+  for (const auto& [name, value] : host.env) bytes += of_an_entry + name.size() + value.size();
+  for (const auto& [name, value] : host.labels) bytes += of_an_entry + name.size() + value.size();
+  for (const auto& [name, quantity] : host.custom) bytes += of_an_entry + name.size();
+  return bytes;
+}
+
 // Reads the keys of one host, or of `defaults:`, over what `host` says already.
 class HostKeys {
  public:
@@ -67,13 +79,7 @@ class HostKeys {
 
   void read_weight(Host& host) {
     const GivenValue* given = fields_.given("weight");
-    if (!given) return;
-    constexpr double most = 1e6;
-    if (!(given->node->real > 0 && given->node->real <= most))
-      return report(given->place, "weight",
-                    fmt::format("'{}' must be above 0 and at most 1000000, not {}", key("weight"),
-                                given->node->text));
-    host.weight = given->node->real;
+    if (given) host.weight = given->node->real;
   }
 
   void read_resources(Host& host) {
@@ -176,6 +182,7 @@ class InventoryReader {
   }
 
   void read_item(const YamlNode& item, int index) {
+    if (bytes_ > most_bytes) return;
     const Place place = place_of(item.mark);
     const std::string path = fmt::format("hosts[{}]", index);
     if (item.kind == YamlKind::string) return read_short(item, place, path);
@@ -224,6 +231,14 @@ class InventoryReader {
     }
     if (item->slots) host.slots = item->slots;
     if (!item->user.empty()) host.user = item->user;
+    bytes_ += bytes_of(host) * item->names.size();
+    if (bytes_ > most_bytes) {
+      diagnostics_.error(
+          place, path,
+          fmt::format("hosts and what is said of each take more than {} MiB", most_bytes >> 20),
+          "each host of a set, and with 'defaults', has a copy of all its keys");
+      return;
+    }
     if (item->names.size() > 1 && !host.address.empty()) {
       diagnostics_.error(
           place, path + ".address",
@@ -240,9 +255,12 @@ class InventoryReader {
     }
   }
 
+  static constexpr std::size_t most_bytes = 256u << 20;
+
   Diagnostics& diagnostics_;
   HostCollection hosts_;
   Host defaults_;
+  std::size_t bytes_ = 0;  // of all hosts
 };
 
 }  // namespace

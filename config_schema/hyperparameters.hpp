@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "config_schema/diagnostics.hpp"
 #include "config_schema/yaml_node.hpp"
 
 namespace train {
 
-/// The root of an experiment with `{type: const, val: x}` hyperparameters replaced by x. Ranges and
-/// choices (`type: int, double, log, categorical`) need a search, which is not there yet: each is
-/// an error, and NaN and infinities are, since JSON cannot carry them.
-YamlNodePtr with_plain_hyperparameters(YamlNodePtr root, Diagnostics& diagnostics);
+/// A hyperparameter whose value a search chooses.
+struct SearchedParameter {
+  std::string path;  ///< "hyperparameters.lr"
+  std::string type;  ///< "int", "double", "log" or "categorical"
+  Place place;       ///< of the type
+};
 
-/// Reports NaN and infinities anywhere in a value that becomes JSON.
+/// Hyperparameters after Determined's rules: plain values, `{type: const, val: V}` as V, and apart
+/// from them those that are searched, which `plain` leaves out.
+struct Hyperparameters {
+  YamlNodePtr plain;
+  std::vector<SearchedParameter> searched;
+  /// Ranges without `count`, also those in lists, which a grid search refuses.
+  std::vector<SearchedParameter> uncounted;
+};
+
+/// Reads the mapping under `hyperparameters:` of any depth. A mapping with a `type` is one
+/// hyperparameter and has the keys of `hyperparameter_fields()`.
+Hyperparameters read_hyperparameters(const YamlNode& mapping, Diagnostics& diagnostics);
+
+/// Numbers that JSON cannot carry (NaN, infinities, overflow) become errors.
 void check_for_json(const YamlNode& node, const std::string& path, Diagnostics& diagnostics);
 
 }  // namespace train

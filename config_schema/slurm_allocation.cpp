@@ -11,7 +11,6 @@
 #include "config_schema/host_line.hpp"
 #include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
-#include "config_schema/yaml_node.hpp"
 
 namespace train {
 
@@ -86,9 +85,7 @@ class SlurmReader {
   Host& host(std::size_t i) { return hosts_.hosts()[begin_ + i]; }
 
   static Place place_of(const Variable& variable, std::size_t offset) {
-    const std::string& text = variable.value;
-    return {"$" + variable.name, 1, column_of(text, offset),
-            text.size() <= max_shown_line ? text : std::string()};
+    return PlaceCursor("$" + variable.name, variable.value).shown_at(offset);
   }
 
   void report(const Variable& variable, const HostSetError& error, std::size_t offset = 0) {
@@ -111,7 +108,7 @@ class SlurmReader {
         Host named;
         named.name = named.address = name;
         named.place = place;
-        hosts_.add(std::move(named), list.value);
+        hosts_.add(std::move(named), places.line());
       }
     }
   }

@@ -34,13 +34,13 @@ std::size_t utf8_length(std::string_view text) {
 
 std::string normalize_text(std::string_view text) {
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-  if (text.substr(0, byte_order_mark.size()) == byte_order_mark)
+  while (text.substr(0, byte_order_mark.size()) == byte_order_mark)
     text.remove_prefix(byte_order_mark.size());
   std::string result;
   result.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_line_end = text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
-    if (!is_line_end) result += text[i];
+  for (const char c : text) {
+    while (c == '\n' && !result.empty() && result.back() == '\r') result.pop_back();
+    result += c;
   }
   return result;
 }

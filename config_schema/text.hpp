@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// A text without byte order mark and with `\n` line ends only.
+/// A text without byte order mark and with `\n` line ends only. What is normalized stays as it is.
 std::string normalize_text(std::string_view text);
 
 /// Why these bytes are no text that people write, or nothing when they are: not UTF-8, or with

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "config_schema/amounts.hpp"
+#include "config_schema/scaling_rules.hpp"
 
 namespace train {
 
@@ -50,30 +51,12 @@ Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
   return request;
 }
 
-// Ray's rules about GPUs, on what the user wrote; an absent use_gpu is false there.
-void check_use_gpu(const FieldReader& fields, const Request& request, Diagnostics& diagnostics) {
-  if (!fields.wrote("scaling_config") || !request.amounts.gpu) return;
-  const Amount& gpu = *request.amounts.gpu;
-  const GivenValue* use_gpu = fields.given("scaling_config.use_gpu");
-  if (request.use_gpu && gpu.quantity.is_zero())
-    diagnostics.error(
-        gpu.place, path_of(*request.amounts_given) + ".GPU",
-        fmt::format("'use_gpu: true' on line {} contradicts 'GPU: 0'", use_gpu->place.line),
-        "remove one of the two");
-  if (!request.use_gpu && !gpu.quantity.is_zero())
-    diagnostics.error(
-        gpu.place, path_of(*request.amounts_given) + ".GPU",
-        fmt::format("'GPU: {}' needs 'use_gpu: true', but use_gpu is {}", to_string(gpu.quantity),
-                    use_gpu ? fmt::format("false on line {}", use_gpu->place.line)
-                            : "absent, which is false"),
-        "write 'use_gpu: true' in scaling_config");
-}
-
 void check_amounts(const Request& request, Diagnostics& diagnostics) {
   const Amounts& amounts = request.amounts;
   if (amounts.tpu && !amounts.tpu->quantity.is_zero())
-    diagnostics.error(amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
-                      "TPUs are not there yet in this version of train", "ask for GPU or CPU");
+    diagnostics.obstacle({amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
+                          "TPUs are not there yet in this version of train", "ask for GPU or CPU"},
+                         true);
   if (!amounts.gpu) return;
   const Quantity gpus = amounts.gpu->quantity;
   if (gpus > Quantity::of(1) && !gpus.is_whole())
@@ -145,7 +128,7 @@ void check_agreement(const Request& request, std::int64_t workers, Quantity each
 
 void read_workers(const FieldReader& fields, Diagnostics& diagnostics, ExperimentConfig& config) {
   const Request request = read_request(fields, diagnostics);
-  check_use_gpu(fields, request, diagnostics);
+  check_scaling_config(fields, request.amounts, request.amounts_given, diagnostics);
   check_amounts(request, diagnostics);
   config.needs = needs_of(fields, request);
   const Quantity each = config.needs.slots;

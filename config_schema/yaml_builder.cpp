@@ -32,6 +32,13 @@ bool has_kind(const YamlNode& node, std::string_view tag) {
   }
 }
 
+// Text counts as well: a line of it and aliases of aliases would become gigabytes. A file without
+// aliases is not refused for it.
+std::size_t weight_of(const std::string& text) {
+  constexpr std::size_t bytes_of_a_node = 16;
+  return text.size() / bytes_of_a_node;
+}
+
 YamlNode make_string(std::string text) {
   YamlNode node;
   node.kind = YamlKind::string;
@@ -56,6 +63,7 @@ void YamlBuilder::take_key(const YamlMark& mark, const std::string& text, bool i
   open.key_is_plain = is_plain;
   open.key = text;
   open.key_mark = mark;
+  open.node->size += weight_of(text);
   const auto [known, is_new] = open.lines.emplace(text, mark.line);
   if (is_new) return;
   diagnostics_.error(place_of(mark), text,
@@ -79,6 +87,7 @@ void YamlBuilder::add_scalar(const YamlMark& mark, const std::string& tag, std::
                      "tags are not needed: write the plain value");
   }
   node.mark = mark;
+  node.size += weight_of(node.text);
   auto shared = std::make_shared<YamlNode>(std::move(node));
   if (anchor != 0) anchors_[anchor] = shared;
   add(std::move(shared));

@@ -54,7 +54,8 @@ struct YamlNode {
   double real = 0;                      ///< when kind is integer or real
   std::vector<YamlNodePtr> items;       ///< when kind is sequence
   std::vector<YamlEntry> entries;       ///< when kind is mapping; merge keys are resolved
-  std::size_t size = 1;                 ///< nodes in it, itself included, with aliases expanded
+  std::size_t size = 1;                 ///< nodes in it, itself included, with aliases expanded;
+                                        ///< long text counts as several
   YamlMark mark;
 
   /// The entry of that key; nullptr when there is none, or when this is no mapping.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What README.md, man/train.1 and the examples say is so.   documents_test.sh path/to/train
+# What README.md, the manual and the examples say is so.   documents_test.sh path/to/train
 #
 # Shown `train launch` commands are planned, not launched: a plan reads the same files and flags.
 set -u
@@ -28,9 +28,18 @@ expect_same() {
 # --- The manual is well-formed ---
 
 check_markup() {
-    local said
+    local page said
     command -v mandoc >/dev/null || { wrong "there is no mandoc"; return; }
-    said=$(mandoc -Tlint -W warning man/train.1) || wrong "man/train.1:" "$said"
+    for page in man/*.[15]; do
+        said=$(mandoc -Tlint -W warning "$page") || wrong "$page:" "$said"
+        said=$(mandoc -Tascii "$page" 2>/dev/null | sed 's/.\x08//g' | awk 'length > 80')
+        [ -z "$said" ] || wrong "$page is wider than a terminal:" "$said"
+        # What other manuals of ours it names is there.
+        sed -n 's/^\.Xr \(train[a-z-]*\) \([0-9]\).*/\1.\2/p' "$page" | while read -r said; do
+            [ -f "man/$said" ] || echo "$page names $said, which is not there"
+        done >"$work/out"
+        [ ! -s "$work/out" ] || wrong "$(cat "$work/out")"
+    done
 }
 
 # --- Options: --help against the manual, both ways ---
@@ -75,9 +84,12 @@ check_all_options() {
 
 # Commands in --help against those in the list above.
 check_commands() {
+    local group
     {
-        "$train" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vx task
-        "$train" task --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/task \1/p'
+        "$train" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vxE 'task|config'
+        for group in task config; do
+            "$train" $group --help | sed -n "/^Commands:/,/^$/s/^  \([a-z]*\) .*/$group \1/p"
+        done
     } | sort >"$work/a"
     printf '%s\n' "${commands[@]}" | sort >"$work/b"
     expect_same "commands in --help (<) and checked here (>)"
@@ -109,26 +121,26 @@ check_version() {
 # "FILE: COMMAND" of each; what follows a # or two spaces explains it.
 shown_commands() {
     grep -H '^\$ train ' README.md | sed 's/\$ //'
-    grep -H '^train ' man/train.1
-    grep -HE '^(#     |  )train (launch|plan|task) ' examples/quickstart.sh examples/*/*.yaml | sed -E 's/:(#     |  )/:/'
+    grep -H '^train ' man/*.[15]
+    grep -HE '^(#     |  )train (launch|plan|task|config) ' examples/quickstart.sh examples/*/*.yaml | sed -E 's/:(#     |  )/:/'
     "$train" --help | sed -n 's/^  train /--help:train /p'
 }
 
 check_shown_commands() {
-    local file line words code count=0
+    local file line words code hosts count=0
     cp -r examples "$work/examples"
     cp examples/digits/experiment.yaml "$work/experiment.yaml"
-    for file in hosts hosts.yaml HOSTS.yaml; do cp examples/digits/hosts.example.yaml "$work/$file"; done
     while IFS=: read -r file line; do
         count=$((count + 1))
         line=$(sed -E 's/ +#.*//; s/   +.*//; s/([a-z]) {2,}.*/\1/' <<<"$line")
-        # Quotes do not occur; a glob must not either.
-        read -ra words <<<"$line"
+        # Quotes do not occur; a glob must not either. What is redirected is left out.
+        read -ra words <<<"${line%% > *}"
         [ "${words[1]}" = launch ] && words[1]=plan
         # Slots enough for what is shown without hosts.
         [[ $line == *' -H '* || $line == *hostfile* ]] || export TRAIN_HOSTFILE=$work/hosts.large
         printf 'localhost slots=16\n' >"$work/hosts.large"
-        [[ $line == *'-n 16'* ]] && printf 'node[01-02]:8\n' >"$work/hosts.yaml"
+        for hosts in hosts hosts.yaml HOSTS.yaml; do cp examples/digits/hosts.example.yaml "$work/$hosts"; done
+        [[ $line == *'-n 16'* ]] && printf 'node[01-02]:8\n' | tee "$work/hosts" >"$work/hosts.yaml"
         (cd "$work" && "$train" "${words[@]:1}") >"$work/out" 2>"$work/err" </dev/null
         code=$?
         unset TRAIN_HOSTFILE
@@ -143,6 +155,53 @@ check_shown_commands() {
     [ ! -s "$work/out" ] || wrong "$(cat "$work/out")"
 }
 
+# --- Files that the manual shows ---
+
+# One file for each literal block of a page: $work/block.1, ...
+split_blocks() {
+    rm -f "$work"/block.*
+    awk -v out="$work/block." '/^\.Ed/ { on = 0 } on { print > (out n) } /^\.Bd -literal/ { on = 1; n++ }' "$1"
+}
+
+check_blocks() {
+    local block count=0 words=()
+    split_blocks man/train-config.5
+    for block in "$work"/block.*; do
+        grep -q '^entrypoint:' "$block" || continue
+        count=$((count + 1))
+        "$train" config check "$block" 2>"$work/err" || wrong "an experiment in train-config(5):" "$(cat "$work/err")"
+    done
+    [ $count -ge 5 ] || wrong "only $count experiments were found in train-config(5)"
+    count=0
+    while read -r line; do
+        count=$((count + 1))
+        eval "words=($line)"
+        "$train" config show examples/digits/experiment.yaml "${words[@]}" >"$work/out" 2>"$work/err" ||
+            wrong "$line in train-config(5):" "$(cat "$work/err")"
+    done < <(grep -h '^--set' man/train-config.5)
+    [ $count -ge 4 ] || wrong "only $count overrides were found in train-config(5)"
+    split_blocks man/train-hosts.5
+    count=0
+    for block in "$work"/block.*; do
+        ! grep -q '^train ' "$block" || continue
+        count=$((count + 1))
+        "$train" config check --hosts "$block" 2>"$work/err" || wrong "hosts in train-hosts(5):" "$(cat "$work/err")"
+    done
+    [ $count -eq 3 ] || wrong "$count hosts files were found in train-hosts(5), not 3"
+}
+
+# What host sets expand to: ".It SET Ta NAME NAME ...".
+check_host_sets() {
+    local set names planned count=0
+    while read -r set names; do
+        count=$((count + 1))
+        planned=$("$train" plan -H "$set" -n "$(wc -w <<<"$names")" --json -- true 2>/dev/null |
+            sed -n 's/^ *"host": "\([^"]*\)".*/\1/p' | awk '!seen[$0]++' | paste -sd ' ')
+        [ "$planned" = "$names" ] || wrong "train-hosts(5): $set is $planned, not $names"
+    done < <(sed -n 's/^\.It \([^ ]*\[[^ ]*\) Ta /\1 /p' man/train-hosts.5)
+    [ $count -ge 7 ] || wrong "only $count host sets were found in train-hosts(5)"
+}
+
 # --- Examples ---
 
 check_examples() {
@@ -151,6 +210,8 @@ check_examples() {
         TRAIN_HOSTFILE='' "$train" plan "$file" -H localhost:16 >"$work/out" 2>"$work/err" ||
             wrong "$file:" "$(cat "$work/err")"
         ! grep -v 'advice' "$work/err" | grep -q . || wrong "$file:" "$(cat "$work/err")"
+        "$train" config check -W "$file" >"$work/out" 2>&1 || wrong "$file is not legal"
+        [ ! -s "$work/out" ] || wrong "$file:" "$(cat "$work/out")"
     done
     for file in examples/*/hosts*.yaml; do
         "$train" plan --hostfile "$file" -n 1 -- true >"$work/out" 2>"$work/err" || wrong "$file:" "$(cat "$work/err")"
@@ -161,7 +222,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan 'task list' 'task show' 'task logs' 'task kill')
+commands=(launch plan 'task list' 'task show' 'task logs' 'task kill' 'config check' 'config show' 'config schema')
 check_markup
 check_commands
 for command in "${commands[@]}"; do check_synopsis "$command"; done
@@ -170,6 +231,8 @@ check_exit_codes
 check_environment
 check_version
 check_shown_commands
+check_blocks
+check_host_sets
 check_examples
 cd "$root" || exit 1
 echo "$failures things are not as documented"

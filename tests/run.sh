@@ -5,7 +5,8 @@
 #:   unit      unit tests and linters (CTest)
 #:   cli       the command line, on this machine
 #:   cluster   launches over real SSH on hosts made of namespaces; needs root
-#:   all       these three (the default)
+#:   fuzz      what reads foreign text and bytes, each target for FUZZ_SECONDS (60); needs clang++
+#:   all       these four (the default)
 #:   tidy      clang-tidy over the sources of the program, without its slow analyzer: about as long as
 #:             all the others together, so before a change lands, and not in CI
 #:
@@ -79,13 +80,14 @@ run_scripts() { # run_scripts FOLDER
 
 run_cli() { run_scripts tests/cli; }
 run_cluster() { run_scripts tests/cluster; }
+run_fuzz() { run_script tests/fuzz/fuzz.sh; }
 run_tidy() { run_script tests/lint/tidy.sh; }
 
 install=yes suite=all
 for argument in "$@"; do
     case $argument in
         --no-install) install=no ;;
-        unit | cli | cluster | tidy | all) suite=$argument ;;
+        unit | cli | cluster | fuzz | tidy | all) suite=$argument ;;
         *) sed -n 's/^#: \{0,1\}//p' "$0" >&2; exit 64 ;;
     esac
 done
@@ -99,7 +101,7 @@ step "build ($build)"
 cmake --build --preset release || exit 1
 
 case $suite in
-    all) run_unit; run_cli; run_cluster ;;
+    all) run_unit; run_cli; run_cluster; run_fuzz ;;
     *) "run_$suite" ;;
 esac
 

@@ -254,6 +254,8 @@ std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
       case AtLaunch::error_file:
         entry.text = fmt::format("{}/error-{}.json", run_directory, rank);
         break;
+      case AtLaunch::hyperparameters:  // the launcher fills them in before it sends anything
+        break;
     }
     entry.at_launch = AtLaunch::no;
   }

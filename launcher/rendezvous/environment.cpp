@@ -13,7 +13,7 @@
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 7> fact_names{{
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 8> fact_names{{
     {AtLaunch::no, "no"},
     {AtLaunch::task_id, "task_id"},
     {AtLaunch::rendezvous_address, "rendezvous_address"},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<AtLaunch, std::string_view>, 7> fact_names{{
     {AtLaunch::rendezvous_endpoint, "rendezvous_endpoint"},
     {AtLaunch::run_directory, "run_directory"},
     {AtLaunch::error_file, "error_file"},
+    {AtLaunch::hyperparameters, "hyperparameters"},
 }};
 
 RankView view_of(const Plan& plan, int rank) {

@@ -19,6 +19,7 @@ enum class AtLaunch {
   rendezvous_endpoint,  ///< address:port
   run_directory,        ///< the task's own directory on the rank's host
   error_file,           ///< where this rank may write its error, on its host
+  hyperparameters,      ///< what the search chose for this trial
 };
 
 std::string_view to_string(AtLaunch fact);

@@ -11,6 +11,7 @@ namespace {
 constexpr const char* loopback = "127.0.0.1";
 
 std::string number(std::int64_t value) { return fmt::format("{}", value); }
+std::string flag(bool value) { return value ? "1" : "0"; }
 
 void add_master(const RankView& view, const std::string& prefix, Variables& variables) {
   if (view.plan.trial.hosts.size() == 1)
@@ -114,9 +115,14 @@ void add_own(const RankView& view, Variables& variables) {
   variables.set_at_launch("TRAIN_RUN_DIR", AtLaunch::run_directory);
   variables.set("TRAIN_TRIAL_ID", number(trial.trial));
   variables.set("TRAIN_RESTART_COUNT", "0");
-  variables.set("TRAIN_HPARAMS", experiment.hyperparameters_json);
+  if (experiment.searched.empty())
+    variables.set("TRAIN_HPARAMS", experiment.hyperparameters_json);
+  else
+    variables.set_at_launch("TRAIN_HPARAMS", AtLaunch::hyperparameters);
   variables.set("TRAIN_DATA", experiment.data_json);
   variables.set("TRAIN_AGGREGATION_FREQUENCY", number(experiment.aggregation_frequency));
+  variables.set("TRAIN_GRADIENT_COMPRESSION", flag(experiment.gradient_compression));
+  variables.set("TRAIN_AVERAGE_TRAINING_METRICS", flag(experiment.average_training_metrics));
   variables.set("TRAIN_BACKEND", std::string(to_string(trial.backend)));
   set_number(variables, "TRAIN_GLOBAL_BATCH_SIZE", trial.global_batch_size);
   set_number(variables, "TRAIN_PER_SLOT_BATCH_SIZE", trial.per_slot_batch_size);

@@ -1,106 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden cases: tests/cases/FAULT/ holds an experiment.yaml or a hosts file with one fault, perhaps
-// `args` with one flag a line, or the `environment` of a scheduler's job (NAME=VALUE lines; files
-// beside it), and error.txt, what the user is told. TRAIN_REGENERATE=1 writes the
-// error.txt files anew; look at the difference before you commit it.
-#include <algorithm>
+// Golden cases: tests/cases/FAULT/ holds an experiment.yaml, a hosts file or the environment of a
+// scheduler's job with one fault, perhaps `args` with one flag a line, and error.txt, what the user
+// is told. TRAIN_REGENERATE=1 writes the error.txt files anew; look at the difference before you
+// commit it.
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <sstream>
 
-#include "config_schema/experiment_config.hpp"
-#include "config_schema/host_filter.hpp"
-#include "config_schema/host_inventory.hpp"
-#include "config_schema/scheduler_allocation.hpp"
 #include "tests/catch.hpp"
+#include "tests/config_schema/case_files.hpp"
 
 using namespace train;
+using namespace train::testing;
 
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string slurp(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
+std::string told(const Error& error) {
+  return "[" + std::string(to_string(error.error_class)) + "]\n" + render(error, 100) + "\n";
 }
 
-struct Arguments {
-  ExperimentOverrides overrides;
-  std::optional<std::string> host_list;
-  std::optional<std::pair<FilterKind, std::string>> filter;
-};
-
-Arguments read_arguments(const fs::path& file) {
-  Arguments arguments;
-  std::istringstream lines(slurp(file));
-  for (std::string line; std::getline(lines, line);) {
-    const std::string flag = line.substr(0, line.find(' '));
-    const std::string value = flag == line ? "" : line.substr(flag.size() + 1);
-    if (flag == "-n")
-      arguments.overrides.slots = std::stoi(value);
-    else if (flag == "--batch")
-      arguments.overrides.global_batch = std::stoull(value);
-    else if (flag == "--set")
-      arguments.overrides.settings.push_back(value);
-    else if (flag == "--include" || flag == "--exclude")
-      arguments.filter = {flag == "--include" ? FilterKind::include : FilterKind::exclude, value};
-    else if (flag == "-H")
-      arguments.host_list = value;
-    else
-      FAIL("unknown flag in " << file);
-  }
-  return arguments;
+// What is legal may still be refused by a command.
+template <class Read>
+std::string told_of(const Read& read) {
+  const Result<ExperimentConfig> checked = read(ReadFor::checking);
+  if (!checked) return told(checked.error());
+  const Result<ExperimentConfig> planned = read(ReadFor::planning);
+  if (!planned) return "plan and launch refuse it: " + told(planned.error());
+  const Result<ExperimentConfig> launched = read(ReadFor::launching);
+  return launched ? "accepted\n" : "launch alone refuses it: " + told(launched.error());
 }
 
-Result<HostInventory> filtered(Result<HostInventory> hosts, const Arguments& arguments) {
-  if (!hosts || !arguments.filter) return hosts;
-  return filter_hosts(std::move(*hosts), arguments.filter->first, arguments.filter->second);
+std::string told_of_hosts(Result<HostInventory> hosts, const Case& one) {
+  if (hosts && one.filter)
+    hosts = filter_hosts(std::move(*hosts), one.filter->first, one.filter->second);
+  return hosts ? "accepted\n" : told(hosts.error());
 }
 
-template <class T>
-std::string told(const Result<T>& result) {
-  if (result) return "accepted\n";
-  return "[" + std::string(to_string(result.error().error_class)) + "]\n" +
-         render(result.error(), 100) + "\n";
-}
-
-// What an allocation is refused for.
-std::string told_of_allocation(const fs::path& folder) {
-  EnvironmentMap environment;
-  std::istringstream lines(slurp(folder / "environment"));
-  for (std::string line; std::getline(lines, line);)
-    environment[line.substr(0, line.find('='))] = line.substr(line.find('=') + 1);
-  return told(read_allocation(environment, [&](const std::string& name) -> Result<std::string> {
-    if (fs::exists(folder / name)) return slurp(folder / name);
-    return fail(ErrorClass::no_input, "cannot read the hosts file '" + name + "': No such file");
-  }));
+std::string told_of_allocation(const fs::path& folder, const EnvironmentMap& environment) {
+  const auto allocation =
+      read_allocation(environment, [&](const std::string& name) -> Result<std::string> {
+        if (fs::exists(folder / name)) return slurp(folder / name);
+        return fail(ErrorClass::no_input,
+                    "cannot read the hosts file '" + name + "': No such file");
+      });
+  return allocation ? "accepted\n" : told(allocation.error());
 }
 
 std::string what_is_told(const fs::path& folder) {
-  const Arguments arguments =
-      fs::exists(folder / "args") ? read_arguments(folder / "args") : Arguments{};
-  if (fs::exists(folder / "environment")) return told_of_allocation(folder);
-  if (arguments.host_list)
-    return told(filtered(parse_host_list({"-H", *arguments.host_list}), arguments));
-  if (fs::exists(folder / "hosts"))
-    return told(filtered(parse_hosts({"hosts", slurp(folder / "hosts")}), arguments));
-  if (!fs::exists(folder / "experiment.yaml")) return told(make_experiment(arguments.overrides));
-  return told(parse_experiment({"experiment.yaml", slurp(folder / "experiment.yaml")},
-                               arguments.overrides));
+  const Case one = read_case(folder);
+  if (one.environment) return told_of_allocation(folder, *one.environment);
+  if (one.host_list) return told_of_hosts(parse_host_list({"-H", *one.host_list}), one);
+  if (one.hosts) return told_of_hosts(parse_hosts({"hosts", *one.hosts}), one);
+  if (!one.experiment)
+    return told_of([&](ReadFor purpose) { return make_experiment(one.overrides, purpose); });
+  const SourceText source{"experiment.yaml", *one.experiment};
+  return told_of([&](ReadFor purpose) { return parse_experiment(source, one.overrides, purpose); });
 }
 
 }  // namespace
 
 TEST_CASE("every fault is told as its case says") {
   const bool regenerates = std::getenv("TRAIN_REGENERATE") != nullptr;
-  std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(TRAIN_CASES)) folders.push_back(entry.path());
-  std::sort(folders.begin(), folders.end());
-  REQUIRE(folders.size() >= 40);
+  const auto folders = sorted_entries(TRAIN_CASES);
+  REQUIRE(folders.size() >= 150);
   for (const fs::path& folder : folders) {
     INFO(folder.filename().string());
     const std::string said = what_is_told(folder);

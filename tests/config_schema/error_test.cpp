@@ -32,3 +32,23 @@ TEST_CASE("what is left out is counted") {
   const Error error{ErrorClass::config, std::vector<Diagnostic>(3, Diagnostic{{}, {}, "m", {}})};
   CHECK(render(error, 2) == "m\nm\n... and 1 more");
 }
+
+TEST_CASE("what is quoted steers no terminal") {
+  CHECK(render(Diagnostic{{"f", 1, 3, "a\x1b[31m\nb"}, {}, "'\x1b[31m\r\x7f'", "\xc2\x9b \n\tb"}) ==
+        "f:1:3: '\\x1b[31m\\x0d\\x7f'\n  1 | a?[31m?b\n    |   ^\n  \\u009b \n\tb");
+}
+
+TEST_CASE("of a very long message the begin and the end are shown") {
+  const std::string text = render(Diagnostic{{}, {}, "'" + std::string(1 << 20, 'a') + "' ?", {}});
+  CHECK(text.size() < 3100);
+  CHECK(text.substr(0, 3) == "'aa");
+  CHECK(text.substr(text.size() - 5) == "aa' ?");
+  // Characters stay whole.
+  std::string umlauts = "x";
+  for (int i = 0; i < 5000; ++i) umlauts += "\xc3\xa4";
+  const std::string cut = render(Diagnostic{{}, {}, umlauts, {}});
+  const std::size_t dots = cut.find(" ... ");
+  REQUIRE(dots != cut.npos);
+  CHECK(cut[dots - 1] == '\xa4');
+  CHECK(cut[dots + 5] == '\xc3');
+}

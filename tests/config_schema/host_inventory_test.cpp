@@ -98,6 +98,12 @@ TEST_CASE("an inline list may hold no faults") {
   }
 }
 
+TEST_CASE("a fault in an inline list of several lines is shown in its line") {
+  const auto inventory = parse_host_list({"-H", "n1,\nn2,\n n3:0,\nn4"});
+  REQUIRE_FALSE(inventory);
+  CHECK(inventory.error().diagnostics.front().place == Place{"-H", 3, 5, " n3:0,"});
+}
+
 TEST_CASE("an inventory in YAML says everything about its hosts") {
   const auto hosts = read_hosts(R"(
 defaults:
@@ -188,6 +194,21 @@ TEST_CASE("more hosts than the bound are refused before they are made") {
   CHECK(read_hosts("n[1-65536]\n").size() == 65'536);
   CHECK(refused("n[1-65536]\nm1\n").find("hosts:2:1") == 0);
   CHECK(refused("n[1-40000],m[1-40000]\n").find("hosts:1:12") == 0);
+}
+
+TEST_CASE("what is said of many hosts is bounded before it is copied to each") {
+  const std::string text(1 << 20, 'x');
+  const auto refused = [](const std::string& hosts) {
+    const auto inventory = parse_hosts({"hosts", hosts});
+    return !inventory &&
+           inventory.error().diagnostics.front().message.find("256 MiB") != std::string::npos;
+  };
+  CHECK(refused("hosts:\n- {name: 'n[1-60000]', env: {A: " + text + "}}\n"));
+  std::string with_defaults = "defaults: {identity_file: " + text + "}\nhosts:\n";
+  for (int i = 0; i < 1000; ++i) with_defaults += "- n" + std::to_string(i) + "\n";
+  CHECK(refused(with_defaults));
+  CHECK_FALSE(refused("hosts:\n- {name: 'n[1-100]', env: {A: " + text + "}}\n"));
+  CHECK_FALSE(parse_host_list({"-H", std::string(60'000, 'u') + "@n[1-65536]"}));
 }
 
 TEST_CASE("garbage is refused for what it is") {

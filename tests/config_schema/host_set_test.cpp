@@ -204,6 +204,15 @@ TEST_CASE("sets of several dimensions, paddings, suffixes and steps survive fold
   }
 }
 
+TEST_CASE("the numbers of very many hosts fold into a set that can be expanded") {
+  const auto odd = expand_host_set("n[000000000000000001-000000000000131071/2]");
+  REQUIRE(odd);
+  CHECK(odd->size() == max_hosts);
+  const auto again = expand_host_set(fold_hosts(*odd));
+  REQUIRE(again);
+  CHECK((*again == *odd));
+}
+
 TEST_CASE("numbers without order are folded into brackets that can be read again") {
   std::mt19937 random(7);
   std::vector<std::string> names;
@@ -226,4 +235,13 @@ TEST_CASE("names for messages are folded, and never long") {
   const std::string summary = summarize_hosts(scattered);
   CHECK(summary.size() < 300);
   CHECK(summary.ends_with(" and 963 more"));
+}
+
+TEST_CASE("a name longer than DNS allows is refused before it is made") {
+  const std::string longest(max_host_name, 'n');
+  CHECK(expand_host_set(longest)->front() == longest);
+  CHECK_FALSE(expand_host_set(longest + "n"));
+  CHECK(expand_host_set(std::string(max_host_name - 2, 'n') + "[98-99]"));
+  CHECK_FALSE(expand_host_set(std::string(max_host_name - 2, 'n') + "[98-100]"));
+  CHECK_FALSE(expand_host_set(std::string(65'000, 'n') + "[1-65536]"));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config_schema/place_cursor.hpp"
 
+#include "config_schema/text.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -26,6 +28,13 @@ TEST_CASE("a place before the last one is found as well") {
   CHECK(places.at(4).line == 3);
   CHECK(places.shown_at(0) == Place{"f", 1, 1, "a"});
   CHECK(places.at(2).line == 2);
+}
+
+TEST_CASE("columns are counted from the last one asked for") {
+  const std::string line = "\xc3\xa9: \xc3\xa9x";
+  PlaceCursor places("f", line);
+  for (const std::size_t offset : {0, 2, 4, 4, 7, 3, 0, 6})
+    CHECK(places.at(offset).column == column_of(line, offset));
 }
 
 TEST_CASE("very long lines are not shown") {

@@ -19,7 +19,7 @@ inline ExperimentConfig read_experiment(std::string text,
   return *config;
 }
 
-/// The messages with which a text is refused, one a line; empty when it is accepted.
+/// The messages with which a launch refuses a text, one a line; empty when it accepts it.
 inline std::string refusal(std::string text, const ExperimentOverrides& overrides = {}) {
   if (text.find("entrypoint") == std::string::npos) text += "\nentrypoint: python3 train.py\n";
   const auto config = parse_experiment({"experiment.yaml", text}, overrides);

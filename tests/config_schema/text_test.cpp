@@ -9,6 +9,8 @@ TEST_CASE("byte order marks and carriage returns go") {
   CHECK(normalize_text("\xef\xbb\xbf"
                        "a\r\nb\r\n") == "a\nb\n");
   CHECK(normalize_text("a\rb") == "a\rb");
+  // A text that is normalized twice has one form: places are those of either.
+  CHECK(normalize_text("\xef\xbb\xbf\xef\xbb\xbf\r\r\r\na\r") == "\na\r");
 }
 
 TEST_CASE("what is no text is found, with its line") {

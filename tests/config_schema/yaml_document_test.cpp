@@ -109,6 +109,15 @@ TEST_CASE("an alias stands for its value, places included") {
   CHECK(root->size == 5);
 }
 
+TEST_CASE("long text counts as several values, so that aliases of it stay bounded") {
+  const std::string text(1600, 'x');
+  CHECK(read("a: " + text)->size == 102);
+  CHECK(read(text.substr(0, 800) + ": 1")->size == 52);
+  std::string bomb = "[&a " + text;
+  for (int i = 0; i < 10'000; ++i) bomb += ", *a";
+  CHECK(trouble(bomb + "]").find("expands to more than") != std::string::npos);
+}
+
 TEST_CASE("a broken text says where") {
   CHECK(trouble("a: 1\na: 2\n").find("x.yaml:2:1: key 'a' is given twice; first on line 1") == 0);
   CHECK(trouble("a: [1\n").find("x.yaml:2") == 0);

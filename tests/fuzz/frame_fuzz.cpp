@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What arrives from a host, where anybody may answer. An input is read three times: as a stream of
+// frames, as the payload of a control frame, and as the payload of an output frame.
+#include <algorithm>
+
+#include "launcher/wire/frame.hpp"
+#include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
+#include "tests/fuzz/property.hpp"
+
+using namespace train;
+using fuzz::require;
+
+namespace {
+
+void check_refusal(const Error& error) { fuzz::check_error(error, ErrorClass::host, {}); }
+
+void check_control(std::string_view payload) {
+  const auto message = decode_message(payload);
+  if (!message) return check_refusal(message.error());
+  const std::string encoded = encode_message(*message);
+  require(encoded.find('\n') == encoded.npos, "a message is one line", encoded);
+  const auto again = decode_message(encoded);
+  require(again.has_value(), "what was encoded can be decoded", encoded);
+  require(*again == *message, "a message comes back as it was sent", encoded);
+}
+
+void check_output(std::string_view payload) {
+  const auto chunk = decode_output(payload);
+  if (!chunk) return check_refusal(chunk.error());
+  require(chunk->bytes.size() <= max_chunk_bytes && chunk->rank >= 0, "a chunk is within bounds");
+  require(encode_output(*chunk) == payload, "a chunk comes back as it was sent");
+}
+
+// The frames of a stream that arrives in pieces of that size, and what was wrong with the rest.
+struct Reading {
+  std::vector<Frame> frames;
+  std::optional<Error> error;
+
+  bool operator==(const Reading&) const = default;
+};
+
+Reading read_stream(std::string_view stream, std::size_t piece) {
+  Reading reading;
+  FrameDecoder decoder;
+  while (true) {
+    auto frame = decoder.next();
+    if (!frame) {
+      if (reading.error) require(*reading.error == frame.error(), "a broken stream stays broken");
+      reading.error = frame.error();
+    } else if (*frame) {
+      require(!reading.error, "a broken stream has no more frames");
+      reading.frames.push_back(std::move(**frame));
+      continue;
+    }
+    if (stream.empty()) return reading;
+    decoder.feed(stream.substr(0, piece));
+    stream.remove_prefix(std::min(piece, stream.size()));
+  }
+}
+
+void check_stream(std::string_view stream) {
+  const Reading reading = read_stream(stream, stream.size() + 1);
+  require(reading == read_stream(stream, 1), "a stream reads the same in pieces of one byte");
+  require(reading == read_stream(stream, 7), "a stream reads the same in pieces of seven bytes");
+  std::string encoded;
+  for (const Frame& frame : reading.frames) {
+    encoded += encode_frame(frame.kind, frame.payload);
+    if (frame.kind == FrameKind::control)
+      check_control(frame.payload);
+    else
+      check_output(frame.payload);
+  }
+  require(stream.substr(0, encoded.size()) == encoded, "frames are the bytes that arrived");
+  if (reading.error) check_refusal(*reading.error);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const fuzz::CpuLimit limit;
+  check_stream(bytes);
+  check_control(bytes);
+  check_output(bytes);
+  return 0;
+}
