@@ -43,7 +43,8 @@ class ScalingRules {
       diagnostics_.warn(topology_->place, "scaling_config.topology",
                         "'scaling_config.topology' has no effect without 'use_tpu: true'");
     check_selector_count();
-    if (const GivenValue* trainer = fields_.written("scaling_config.trainer_resources"))
+    const GivenValue* trainer = fields_.written("scaling_config.trainer_resources");
+    if (trainer && !trainer->node->entries.empty())  // empty is the default, as `show` prints it
       diagnostics_.warn(trainer->place, "scaling_config.trainer_resources",
                         "'trainer_resources' is deprecated by Ray");
   }
