@@ -86,7 +86,7 @@ seed_allocation() {
 }
 
 write_dictionary() { # write_dictionary TARGET
-    cat "tests/fuzz/words/$1.dict"
+    cat "tests/fuzz/words/$1.dict" || return 1
     case $1 in experiment | hosts) "$build/tests/fuzz/fuzz_dictionary" "$1" ;; esac
 }
 
