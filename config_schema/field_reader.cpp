@@ -102,6 +102,7 @@ bool FieldReader::acts(std::string_view path) const {
 }
 
 void FieldReader::report_unknown(const YamlEntry& entry, const Level& level) {
+  if (diagnostics_.is_full()) return diagnostics_.error({}, {}, {});  // it only counts then
   std::string hint = meant_instead_of(entry.key, level);
   if (hint.empty() && entry.key.find(':') != entry.key.npos)
     hint = "a space is missing after the colon";

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/yaml_builder.hpp"
 
@@ -37,6 +38,21 @@ bool is_closed(std::string_view text, std::size_t begin) {
     }
   }
   return false;
+}
+
+// The bracket with which more are open than anybody nests, or npos. yaml-cpp keeps all that is
+// behind an open bracket, 240 bytes for each, before it looks at the depth. Brackets in quotes and
+// comments count here as well, which is why this bound is far above `max_yaml_depth`.
+std::size_t find_deep_bracket(std::string_view text) {
+  constexpr int most_open = 10'000;
+  int open = 0;
+  for (std::size_t i = text.find_first_of("[]{}"); i != text.npos;
+       i = text.find_first_of("[]{}", i + 1)) {
+    const bool opens = text[i] == '[' || text[i] == '{';
+    open = opens ? open + 1 : std::max(open - 1, 0);
+    if (open > most_open) return i;
+  }
+  return text.npos;
 }
 
 // Hands yaml-cpp's events to the builder, with marks of our own.
@@ -236,6 +252,9 @@ Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class) 
                   "is this the right file? It must be UTF-8");
   }
   const std::string text = normalize_text(source.text);
+  if (const std::size_t bracket = find_deep_bracket(text); bracket != text.npos)
+    return refuse(PlaceCursor(source.name, text).shown_at(bracket),
+                  fmt::format("nested deeper than {} levels", max_yaml_depth), {});
   auto lines = std::make_shared<YamlText>();
   lines->name = source.name;
   lines->lines = split_lines(text);
