@@ -102,6 +102,7 @@ bool FieldReader::acts(std::string_view path) const {
 }
 
 void FieldReader::report_unknown(const YamlEntry& entry, const Level& level) {
+  if (diagnostics_.is_full()) return diagnostics_.error({}, {}, {});  // it only counts then
   std::string hint = meant_instead_of(entry.key, level);
   if (hint.empty() && entry.key.find(':') != entry.key.npos)
     hint = "a space is missing after the colon";
@@ -249,6 +250,7 @@ void FieldReader::keep(GivenValue value) {
     if (value.is_flag) first = std::move(value);
     return;
   }
+  if (first.field == &field) return;  // a duplicate key, which is said already
   if (to_lower(json_text(*first.node)) == to_lower(json_text(*value.node))) return;
   diagnostics_.error(value.place, prefix_ + std::string(field.path),
                      fmt::format("'{}' is {} here, but '{}' is {} on line {}", field.path,

@@ -12,10 +12,15 @@ Place PlaceCursor::at(std::size_t offset) {
   offset = std::min(offset, text_.size());
   if (offset < offset_) {
     offset_ = line_begin_ = 0;
+    line_end_.reset();
     line_ = column_ = 1;
   }
-  for (std::size_t end = text_.find('\n', offset_); end < offset; end = text_.find('\n', offset_)) {
+  // Nothing right of the place is looked at: a line may have megabytes.
+  const std::string_view before = text_.substr(0, offset);
+  for (std::size_t end = before.find('\n', offset_); end != before.npos;
+       end = before.find('\n', offset_)) {
     offset_ = line_begin_ = end + 1;
+    line_end_.reset();
     ++line_;
     column_ = 1;
   }
@@ -31,8 +36,9 @@ Place PlaceCursor::shown_at(std::size_t offset) {
   return place;
 }
 
-std::string_view PlaceCursor::line() const {
-  return text_.substr(line_begin_, text_.find('\n', line_begin_) - line_begin_);
+std::string_view PlaceCursor::line() {
+  if (!line_end_) line_end_ = std::min(text_.find('\n', line_begin_), text_.size());
+  return text_.substr(line_begin_, *line_end_ - line_begin_);
 }
 
 }  // namespace train

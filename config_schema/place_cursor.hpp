@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,13 +23,14 @@ class PlaceCursor {
   /// The same with the text of its line, unless that is too long to be shown.
   Place shown_at(std::size_t offset);
   /// The line of the last place.
-  std::string_view line() const;
+  std::string_view line();
 
  private:
   std::string source_;
   std::string_view text_;
   std::size_t offset_ = 0;  ///< of the last place, and its line and column
   std::size_t line_begin_ = 0;
+  std::optional<std::size_t> line_end_;  ///< once it was looked for
   int line_ = 1;
   int column_ = 1;
 };

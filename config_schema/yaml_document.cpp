@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/yaml_builder.hpp"
 
@@ -37,6 +38,21 @@ bool is_closed(std::string_view text, std::size_t begin) {
     }
   }
   return false;
+}
+
+// The bracket with which more are open than anybody nests, or npos. yaml-cpp keeps all that is
+// behind an open bracket, 240 bytes for each, before it looks at the depth. Brackets in quotes and
+// comments count here as well, which is why this bound is far above `max_yaml_depth`.
+std::size_t find_deep_bracket(std::string_view text) {
+  constexpr int most_open = 10'000;
+  int open = 0;
+  for (std::size_t i = text.find_first_of("[]{}"); i != text.npos;
+       i = text.find_first_of("[]{}", i + 1)) {
+    const bool opens = text[i] == '[' || text[i] == '{';
+    open = opens ? open + 1 : std::max(open - 1, 0);
+    if (open > most_open) return i;
+  }
+  return text.npos;
 }
 
 // Hands yaml-cpp's events to the builder, with marks of our own.
@@ -179,6 +195,7 @@ void run_parser(const std::string& text, EventReader& reader, const YamlBuilder&
   }
 }
 
+// nullptr after an error that leaves no tree.
 YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlText>& lines,
                   std::size_t shift, Diagnostics& diagnostics) {
   YamlBuilder builder(diagnostics);
@@ -196,8 +213,10 @@ YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlText>
   } else if (const auto& verdict = builder.verdict()) {
     const Diagnostic& found = verdict->diagnostic;
     diagnostics.error(found.place, {}, found.message, found.hint);
+  } else {
+    return builder.take_root();
   }
-  return builder.take_root();
+  return nullptr;
 }
 
 }  // namespace
@@ -218,11 +237,19 @@ Result<YamlNodePtr> read_yaml_flag(const SourceText& source, std::size_t value_b
 }
 
 Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class) {
-  Diagnostics diagnostics;
+  Diagnostics faults;
+  auto root = read_yaml_tree(source, error_class, faults);
+  if (root && faults.has_errors())
+    return tl::make_unexpected(faults.take_error(error_class, source.name));
+  return root;
+}
+
+Result<YamlNodePtr> read_yaml_tree(const SourceText& source, ErrorClass error_class,
+                                   Diagnostics& faults) {
   const Place whole{.source = source.name, .line = 0, .column = 0, .text = {}};
   const auto refuse = [&](Place place, std::string message, std::string hint) {
-    diagnostics.error(std::move(place), {}, std::move(message), std::move(hint));
-    return tl::make_unexpected(diagnostics.take_error(error_class, source.name));
+    faults.error(std::move(place), {}, std::move(message), std::move(hint));
+    return tl::make_unexpected(faults.take_error(error_class, source.name));
   };
   if (source.text.size() > max_yaml_bytes)
     return refuse(
@@ -236,12 +263,14 @@ Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class) 
                   "is this the right file? It must be UTF-8");
   }
   const std::string text = normalize_text(source.text);
+  if (const std::size_t bracket = find_deep_bracket(text); bracket != text.npos)
+    return refuse(PlaceCursor(source.name, text).shown_at(bracket),
+                  fmt::format("nested deeper than {} levels", max_yaml_depth), {});
   auto lines = std::make_shared<YamlText>();
   lines->name = source.name;
   lines->lines = split_lines(text);
-  YamlNodePtr root = parse(text, lines, 0, diagnostics);
-  if (diagnostics.has_errors())
-    return tl::make_unexpected(diagnostics.take_error(error_class, source.name));
+  YamlNodePtr root = parse(text, lines, 0, faults);
+  if (!root) return tl::make_unexpected(faults.take_error(error_class, source.name));
   return root;
 }
 

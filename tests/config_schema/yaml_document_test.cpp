@@ -118,6 +118,13 @@ TEST_CASE("long text counts as several values, so that aliases of it stay bounde
   CHECK(trouble(bomb + "]").find("expands to more than") != std::string::npos);
 }
 
+TEST_CASE("brackets without end are refused before the parser keeps them") {
+  const std::string many(11'000, '[');
+  CHECK(trouble("a:\n  " + many).find("x.yaml:2:10003: nested deeper than 64 levels") == 0);
+  CHECK(trouble("a: {b: " + many).find("x.yaml:1:") == 0);
+  CHECK(trouble("a: '" + many.substr(0, 9'000) + "'  # " + many.substr(0, 900)) == "accepted");
+}
+
 TEST_CASE("a broken text says where") {
   CHECK(trouble("a: 1\na: 2\n").find("x.yaml:2:1: key 'a' is given twice; first on line 1") == 0);
   CHECK(trouble("a: [1\n").find("x.yaml:2") == 0);

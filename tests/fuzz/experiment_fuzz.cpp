@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
+#include "config_schema/config_check.hpp"
 #include "config_schema/experiment_config.hpp"
 #include "config_schema/experiment_show.hpp"
+#include "config_schema/json_text.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/yaml_document.hpp"
 #include "config_schema/yaml_text.hpp"
@@ -97,7 +100,8 @@ ExperimentConfig meaning_of(ExperimentConfig config) {
   for (EnvironmentVariable& variable : config.environment) variable.place = {};
   std::sort(config.obstacles.begin(), config.obstacles.end(),
             [](const Obstacle& left, const Obstacle& right) {
-              return left.diagnostic.key < right.diagnostic.key;
+              return std::tie(left.diagnostic.key, left.diagnostic.message) <
+                     std::tie(right.diagnostic.key, right.diagnostic.message);
             });
   for (Obstacle& obstacle : config.obstacles) obstacle.diagnostic.place = {};
   return config;
@@ -110,8 +114,9 @@ void check_shown(const Input& input, const std::vector<fuzz::NamedText>& texts) 
   overrides.command.clear();
   const auto checked = parse_experiment(source, overrides, ReadFor::checking);
   if (!checked) return fuzz::check_error(checked.error(), ErrorClass::config, texts);
-  for (const Obstacle& obstacle : checked->obstacles)
-    require(!obstacle.diagnostic.message.empty(), "an obstacle says why");
+  std::vector<Diagnostic> obstacles;
+  for (const Obstacle& obstacle : checked->obstacles) obstacles.push_back(obstacle.diagnostic);
+  fuzz::check_diagnostics(obstacles, texts);
   const auto shown = effective_experiment(source, overrides);
   require(shown.has_value(), "what is legal is shown");
   const std::string text = yaml_text(**shown, YamlComments::none);
@@ -119,6 +124,26 @@ void check_shown(const Input& input, const std::vector<fuzz::NamedText>& texts) 
   const auto again = parse_experiment({file_name, text}, {}, ReadFor::checking);
   require(again.has_value(), "what is shown is legal", text);
   require(meaning_of(*again) == meaning_of(*checked), "what is shown means the same", text);
+  const auto shown_again = effective_experiment({file_name, text}, {});
+  require(shown_again && yaml_text(**shown_again, YamlComments::none) == text,
+          "what is shown is shown the same again", text);
+}
+
+// Any tree is written as YAML that reads back to it, legal experiment or not.
+void check_tree(const SourceText& source) {
+  const auto root = read_yaml(source, ErrorClass::config);
+  if (!root)
+    return fuzz::check_error(root.error(), ErrorClass::config, {{source.name, source.text}});
+  const std::string text = yaml_text(**root, YamlComments::none);
+  if (text.size() > max_yaml_bytes) return;
+  const auto again = read_yaml({source.name, text}, ErrorClass::config);
+  require(again.has_value(), "what is written is YAML", text);
+  require(json_text(**again) == json_text(**root), "YAML reads back to the same", text);
+}
+
+void check_findings(const SourceText& source) {
+  const auto findings = check_file(source, kind_of(source));
+  require(nlohmann::json::accept(findings_to_json(findings)), "findings are JSON");
 }
 
 // An editor's byte order mark and line ends change nothing.
@@ -143,6 +168,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   check_result(result, texts);
   check_shown(input, texts);
+  check_tree({file_name, input.text});
+  check_findings({file_name, input.text});
   const bool has_plain_ends = input.text.find_first_of("\r\xef") == std::string::npos;
   if (has_plain_ends)
     require(

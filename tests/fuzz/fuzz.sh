@@ -57,7 +57,7 @@ gather_seeds() {
         [ -f "$folder/args" ] || continue
         printf '\n--args\n' | cat - "$folder/args" | seed experiment "$file"
         value=$(sed -n 's/^-H //p' "$folder/args")
-        [ -z "$value" ] || printf '%s' "$value" | tee >(seed hosts "$file") | seed host_set "$file"
+        [ -z "$value" ] || for target in hosts host_set; do printf '%s' "$value" | seed $target "$file"; done
     done
     for file in tests/accepted/*.yaml; do seed experiment "$(basename "$file")" "$file"; done
     for file in examples/*/experiment*.yaml; do seed experiment example "$file"; done
@@ -66,8 +66,11 @@ gather_seeds() {
 
 # seed TARGET NAME [FILE]: adds a file, when there is one, or standard input to a seed.
 seed() {
-    [ -d "$build/seeds/$1" ] && { [ $# -lt 3 ] || [ -f "$3" ]; } || return 0
-    cat "${3:--}" >>"$build/seeds/$1/case_$2"
+    if [ ! -d "$build/seeds/$1" ]; then
+        [ $# -eq 3 ] || cat >/dev/null
+    elif [ $# -lt 3 ] || [ -f "$3" ]; then
+        cat "${3:--}" >>"$build/seeds/$1/case_$2"
+    fi
 }
 
 # seed_allocation NAME FOLDER: variables, an empty line, and the files beside them.
@@ -83,17 +86,17 @@ seed_allocation() {
 }
 
 write_dictionary() { # write_dictionary TARGET
-    cat "tests/fuzz/words/$1.dict"
+    cat "tests/fuzz/words/$1.dict" || return 1
     case $1 in experiment | hosts) "$build/tests/fuzz/fuzz_dictionary" "$1" ;; esac
 }
 
 # fuzz TARGET: its log is $build/TARGET.log.
 fuzz() {
     write_dictionary "$1" >"$build/$1.dict" || return 1
-    # A slow input ends the target itself, by CPU time; -timeout is for what never ends.
+    # A slow input ends the target itself, by CPU time; -timeout, by the clock, is for what never ends.
     # AddressSanitizer keeps freed memory aside, which is none of the target's.
     ASAN_OPTIONS=quarantine_size_mb=16 \
-        "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=512 \
+        "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -max_len=4096 -timeout=120 -rss_limit_mb=512 \
         -malloc_limit_mb=128 -entropic_scale_per_exec_time=1 -dict="$build/$1.dict" -artifact_prefix="$build/found/$1-" \
         "$build/grown/$1" "$build/seeds/$1" >"$build/$1.log" 2>&1
 }
