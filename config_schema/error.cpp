@@ -91,7 +91,8 @@ std::string shown(std::string_view text) { return shortened(printable(text)); }
 
 // A flag, or a variable ("$PATH"), is one line: its number would say nothing.
 bool is_one_line(const Place& place) {
-  return !place.source.empty() && (place.source.front() == '-' || place.source.front() == '$');
+  // "-" alone is standard input.
+  return place.source.size() > 1 && (place.source.front() == '-' || place.source.front() == '$');
 }
 
 std::string render_place(const Place& place) {

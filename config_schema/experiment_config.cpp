@@ -114,10 +114,11 @@ void ExperimentReader::read_entrypoint() {
   }
   if (given) unwrap(place);
   config_.entrypoint = with_words(std::move(config_.entrypoint), overrides_.command);
-  if (config_.entrypoint.empty() && !has_entrypoint_ && purpose_ != ReadFor::checking) {
+  if (config_.entrypoint.empty() && !has_entrypoint_) {
     if (!source_.empty()) place.source = source_;
-    found_.error(place, "entrypoint", "there is nothing to run: 'entrypoint' is missing",
-                 "write 'entrypoint: python3 train.py', or add '-- python3 train.py'");
+    found_.obstacle({place, "entrypoint", "there is nothing to run: 'entrypoint' is missing",
+                     "write 'entrypoint: python3 train.py', or add '-- python3 train.py'"},
+                    true);
   }
   if (!config_.entrypoint.empty()) check_entrypoint(place);
 }

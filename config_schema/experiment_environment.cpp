@@ -67,6 +67,7 @@ std::vector<EnvironmentVariable> read_by_device(const YamlNode& mapping, bool ha
   for (const YamlEntry& entry : mapping.entries) {
     const std::string path = fmt::format("{}.{}", list_path, entry.key);
     auto variables = read_any(*entry.value, value_place(entry), path, diagnostics);
+    if (entry.key == "rocm" && !variables.empty()) diagnostics.note_idle(value_place(entry), path);
     const bool is_chosen =
         has_slots ? entry.key == "cuda" || entry.key == "gpu" : entry.key == "cpu";
     if (is_chosen) chosen.insert(chosen.end(), variables.begin(), variables.end());

@@ -75,6 +75,9 @@ constexpr Field what_runs[] = {
     Field{"global_batch_size", integer, train, "", "samples of one training step, over all ranks"}
         .from(1)
         .to(most_samples),
+    Field{"hosts", any, train, "",
+          "write hosts in a file of their own, and name it with --hostfile"}
+        .forbidden(),
 };
 
 constexpr Field what_it_needs[] = {

@@ -49,8 +49,12 @@ constexpr Field hosts[] = {
 };
 
 constexpr Field inventory[] = {
-    Field{"defaults", any, train, "", "keys of a host, for every host that does not say otherwise"},
+    Field{"defaults", mapping, train, "",
+          "keys of a host, for every host that does not say otherwise"}
+        .read_apart(),
     Field{"hosts", list, train, "", "the hosts, in the order in which ranks are numbered"},
+    Field{"entrypoint", any, train, "", "it belongs to an experiment, not to a hosts file"}
+        .forbidden(),
 };
 
 }  // namespace

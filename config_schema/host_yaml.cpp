@@ -168,12 +168,6 @@ class InventoryReader {
   void read_defaults(const FieldReader& top) {
     const GivenValue* given = top.given("defaults");
     if (!given) return;
-    if (given->node->kind != YamlKind::mapping) {
-      diagnostics_.error(
-          given->place, "defaults",
-          fmt::format("'defaults' must be a mapping, not {}", describe(*given->node)));
-      return;
-    }
     for (const char* own : {"name", "address"})
       if (const YamlEntry* entry = given->node->find(own))
         diagnostics_.error(place_of(entry->mark), fmt::format("defaults.{}", own),

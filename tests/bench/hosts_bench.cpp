@@ -64,6 +64,16 @@ void show(const char* title, std::size_t most, int rounds, const Task& task) {
   }
 }
 
+void show_ten_thousand(const std::vector<std::pair<const char*, Task>>& tasks, int rounds) {
+  constexpr std::size_t hosts = 10'000;
+  fmt::print("\n10,000 hosts\n\n  {:<45} {:>10} {:>21}\n", "", "ms", "(min-max)");
+  for (const auto& [title, task] : tasks) {
+    const Times times = times_of(task(hosts), rounds);
+    fmt::print("  {:<45} {:>10.2f} {:>21}\n", title, times.median,
+               fmt::format("({:.2f}-{:.2f})", times.least, times.most));
+  }
+}
+
 std::vector<std::string> names_of(std::size_t hosts) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < hosts; ++i) names.push_back(fmt::format("node{:05}", i));
@@ -144,11 +154,15 @@ int main(int argc, char** argv) {
     return 64;
   }
   constexpr std::size_t all = 65'536;
-  show("hosts file, a name a line", all, rounds, reading("", "{}\n"));
-  show("hosts file, 'NAME slots=8'", all, rounds, reading("", "{} slots=8\n"));
-  show("hosts file, 'NAME:8'", all, rounds, reading("", "{}:8\n"));
-  show("hosts file, YAML, '- {name: NAME, slots: 8}'", 16'384, rounds,
-       reading("hosts:\n", "- {{name: {}, slots: 8}}\n"));
+  const std::vector<std::pair<const char*, Task>> files = {
+      {"hosts file, a name a line", reading("", "{}\n")},
+      {"hosts file, 'NAME slots=8'", reading("", "{} slots=8\n")},
+      {"hosts file, 'NAME:8'", reading("", "{}:8\n")},
+      {"hosts file, YAML, '- {name: NAME, slots: 8}'",
+       reading("hosts:\n", "- {{name: {}, slots: 8}}\n")}};
+  show_ten_thousand(files, rounds);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    show(files[i].first, i + 1 < files.size() ? all : 16'384, rounds, files[i].second);
   show("expanding node[00000-65535]", all, rounds, expanding(one_dimension));
   show("expanding r[1-1024]n[1-64]-ib", all, rounds, expanding(two_dimensions));
   show("folding node[00000-65535]", all, rounds, folding(one_dimension));

@@ -279,7 +279,8 @@ std::string manual_of(std::span<const Group> groups, bool are_idle) {
 std::string keys_of_hosts(const FieldTable& table) {
   std::string text = ".Bl -tag -width Ds\n";
   for (const Field& field : table.fields())
-    text += item_of(shown_path(field.path), field.not_planned(), is_idle(table, field));
+    if (may_be_given(field.effect))
+      text += item_of(shown_path(field.path), field.not_planned(), is_idle(table, field));
   return text + ".El\n";
 }
 
