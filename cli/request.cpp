@@ -81,8 +81,10 @@ Result<std::string> read_input(const std::string& path, std::string_view what) {
     if (count == 0) return text;
     text.append(buffer, static_cast<std::size_t>(count));
     if (text.size() > largest_input)
-      return fail(ErrorClass::no_input, fmt::format("the {} file '{}' is larger than {} MiB", what,
-                                                    path, largest_input >> 20));
+      return fail(
+          what == "hosts" ? ErrorClass::hosts : ErrorClass::config,
+          fmt::format("the {} file '{}' is larger than {} MiB", what, path, largest_input >> 20),
+          "is this the right file?");
   }
 }
 

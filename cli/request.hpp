@@ -45,7 +45,7 @@ ExperimentOverrides overrides_of(const RequestFlags& flags);
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
 
 /// The contents of a regular file of at most 4 MiB, or of a pipe or terminal when `path` is "-":
-/// class `no_input` when it cannot be read, with what the user can do about it.
+/// class `no_input` when it cannot be read, `config` or `hosts` when it is larger.
 Result<std::string> read_input(const std::string& path, std::string_view what);
 
 /// The environment of this process.

@@ -56,6 +56,13 @@ void Diagnostics::obstacle(Diagnostic diagnostic, bool blocks_plan) {
   obstacles_.push_back({std::move(diagnostic), blocks_plan});
 }
 
+void Diagnostics::adopt_errors(Diagnostics other) {
+  for (Diagnostic& found : other.errors_)
+    error(std::move(found.place), std::move(found.key), std::move(found.message),
+          std::move(found.hint));
+  left_out_ += other.left_out_;
+}
+
 Error Diagnostics::take_error(ErrorClass error_class, const std::string& main_source) {
   Error error{error_class, in_order(std::move(errors_), main_source)};
   if (left_out_ > 0)

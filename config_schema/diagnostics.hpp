@@ -35,6 +35,9 @@ class Diagnostics {
   /// An error when it is to be refused, else kept.
   void obstacle(Diagnostic diagnostic, bool blocks_plan);
 
+  /// Takes over the errors of another.
+  void adopt_errors(Diagnostics other);
+
   bool has_errors() const { return !errors_.empty(); }
   /// Whether so much is wrong that reading on tells nobody anything.
   bool is_full() const { return errors_.size() >= max_faults; }

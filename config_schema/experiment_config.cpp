@@ -65,7 +65,8 @@ class ExperimentReader {
         found_(refused_for(purpose)),
         fields_(experiment_fields(), found_) {}
 
-  Result<ExperimentConfig> read(YamlNodePtr root);
+  /// `faults` are what was found wrong with the tree itself.
+  Result<ExperimentConfig> read(YamlNodePtr root, Diagnostics faults);
 
  private:
   YamlNodePtr without_searched(const YamlNodePtr& root);
@@ -259,7 +260,8 @@ void ExperimentReader::read_search() {
                   false);
 }
 
-Result<ExperimentConfig> ExperimentReader::read(YamlNodePtr root) {
+Result<ExperimentConfig> ExperimentReader::read(YamlNodePtr root, Diagnostics faults) {
+  found_.adopt_errors(std::move(faults));
   const YamlEntry* entrypoint = root->find("entrypoint");
   has_entrypoint_ = entrypoint && !entrypoint->value->is_null();
   fields_.read(*without_searched(root));
@@ -302,31 +304,37 @@ std::string_view to_string(Processes value) {
 }
 
 Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
-                                         const ExperimentOverrides& overrides) {
-  auto root = read_yaml(source, ErrorClass::config);
+                                         const ExperimentOverrides& overrides,
+                                         Diagnostics& faults) {
+  auto root = read_yaml_tree(source, ErrorClass::config, faults);
   if (!root) return root;
   const YamlNode& node = **root;
   if (node.kind != YamlKind::mapping && !node.is_null()) {
-    Diagnostics diagnostics;
-    diagnostics.error(place_of(node.mark), {},
-                      fmt::format("an experiment is a mapping of keys, not {}", describe(node)),
-                      "write 'key: value' lines, such as 'entrypoint: python3 train.py'");
-    return tl::make_unexpected(diagnostics.take_error(ErrorClass::config, source.name));
+    faults.error(place_of(node.mark), {},
+                 fmt::format("an experiment is a mapping of keys, not {}", describe(node)),
+                 "write 'key: value' lines, such as 'entrypoint: python3 train.py'");
+    return tl::make_unexpected(faults.take_error(ErrorClass::config, source.name));
   }
-  return apply_overrides(std::move(*root), overrides);
+  auto changed = apply_overrides(std::move(*root), overrides);
+  if (changed) return changed;
+  for (const Diagnostic& found : changed.error().diagnostics)
+    faults.error(found.place, found.key, found.message, found.hint);
+  return tl::make_unexpected(faults.take_error(changed.error().error_class, source.name));
 }
 
 Result<ExperimentConfig> parse_experiment(const SourceText& source,
                                           const ExperimentOverrides& overrides, ReadFor purpose) {
-  auto root = read_experiment_tree(source, overrides);
+  Diagnostics faults;
+  auto root = read_experiment_tree(source, overrides, faults);
   if (!root) return tl::make_unexpected(std::move(root.error()));
-  return ExperimentReader(source.name, overrides, purpose).read(std::move(*root));
+  return ExperimentReader(source.name, overrides, purpose)
+      .read(std::move(*root), std::move(faults));
 }
 
 Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides, ReadFor purpose) {
   auto root = apply_overrides(std::make_shared<YamlNode>(), overrides);
   if (!root) return tl::make_unexpected(std::move(root.error()));
-  return ExperimentReader({}, overrides, purpose).read(std::move(*root));
+  return ExperimentReader({}, overrides, purpose).read(std::move(*root), Diagnostics());
 }
 
 }  // namespace train

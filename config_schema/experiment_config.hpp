@@ -133,9 +133,10 @@ Result<ExperimentConfig> parse_experiment(const SourceText& source,
                                           ReadFor purpose = ReadFor::launching);
 
 /// The tree of an experiment as it is read: merge keys resolved, overrides applied, nothing else
-/// checked. Its marks say where each value came from.
+/// checked. Its marks say where each value came from. What is wrong and leaves a tree (duplicate
+/// keys) goes to `faults`.
 Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
-                                         const ExperimentOverrides& overrides);
+                                         const ExperimentOverrides& overrides, Diagnostics& faults);
 
 /// An experiment without a file: `train launch -n 4 -- python3 train.py`.
 Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides,

@@ -105,9 +105,9 @@ Result<YamlNodePtr> effective_experiment(const SourceText& source,
                                          const ExperimentOverrides& overrides) {
   const auto config = parse_experiment(source, overrides, ReadFor::checking);
   if (!config) return tl::make_unexpected(config.error());
-  const auto tree = read_experiment_tree(source, overrides);
-  if (!tree) return tree;
   Diagnostics said_already(Diagnostics::Refused::none);
+  const auto tree = read_experiment_tree(source, overrides, said_already);
+  if (!tree) return tree;
   FieldReader fields(experiment_fields(), said_already);
   fields.read(**tree);
   return Effective(*config, fields).mapping_of(tree->get(), "");

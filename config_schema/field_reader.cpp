@@ -250,6 +250,7 @@ void FieldReader::keep(GivenValue value) {
     if (value.is_flag) first = std::move(value);
     return;
   }
+  if (first.field == &field) return;  // a duplicate key, which is said already
   if (to_lower(json_text(*first.node)) == to_lower(json_text(*value.node))) return;
   diagnostics_.error(value.place, prefix_ + std::string(field.path),
                      fmt::format("'{}' is {} here, but '{}' is {} on line {}", field.path,

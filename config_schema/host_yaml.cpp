@@ -260,7 +260,7 @@ class InventoryReader {
 }  // namespace
 
 std::vector<Host> read_yaml_hosts(const SourceText& source, Diagnostics& diagnostics) {
-  const auto root = read_yaml(source, ErrorClass::hosts);
+  const auto root = read_yaml_tree(source, ErrorClass::hosts, diagnostics);
   if (!root) {
     for (const Diagnostic& found : root.error().diagnostics)
       diagnostics.error(found.place, found.key, found.message, found.hint);

@@ -195,6 +195,7 @@ void run_parser(const std::string& text, EventReader& reader, const YamlBuilder&
   }
 }
 
+// nullptr after an error that leaves no tree.
 YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlText>& lines,
                   std::size_t shift, Diagnostics& diagnostics) {
   YamlBuilder builder(diagnostics);
@@ -212,8 +213,10 @@ YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlText>
   } else if (const auto& verdict = builder.verdict()) {
     const Diagnostic& found = verdict->diagnostic;
     diagnostics.error(found.place, {}, found.message, found.hint);
+  } else {
+    return builder.take_root();
   }
-  return builder.take_root();
+  return nullptr;
 }
 
 }  // namespace
@@ -234,11 +237,19 @@ Result<YamlNodePtr> read_yaml_flag(const SourceText& source, std::size_t value_b
 }
 
 Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class) {
-  Diagnostics diagnostics;
+  Diagnostics faults;
+  auto root = read_yaml_tree(source, error_class, faults);
+  if (root && faults.has_errors())
+    return tl::make_unexpected(faults.take_error(error_class, source.name));
+  return root;
+}
+
+Result<YamlNodePtr> read_yaml_tree(const SourceText& source, ErrorClass error_class,
+                                   Diagnostics& faults) {
   const Place whole{.source = source.name, .line = 0, .column = 0, .text = {}};
   const auto refuse = [&](Place place, std::string message, std::string hint) {
-    diagnostics.error(std::move(place), {}, std::move(message), std::move(hint));
-    return tl::make_unexpected(diagnostics.take_error(error_class, source.name));
+    faults.error(std::move(place), {}, std::move(message), std::move(hint));
+    return tl::make_unexpected(faults.take_error(error_class, source.name));
   };
   if (source.text.size() > max_yaml_bytes)
     return refuse(
@@ -258,9 +269,8 @@ Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class) 
   auto lines = std::make_shared<YamlText>();
   lines->name = source.name;
   lines->lines = split_lines(text);
-  YamlNodePtr root = parse(text, lines, 0, diagnostics);
-  if (diagnostics.has_errors())
-    return tl::make_unexpected(diagnostics.take_error(error_class, source.name));
+  YamlNodePtr root = parse(text, lines, 0, faults);
+  if (!root) return tl::make_unexpected(faults.take_error(error_class, source.name));
   return root;
 }
 

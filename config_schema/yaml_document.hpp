@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "config_schema/diagnostics.hpp"
 #include "config_schema/error.hpp"
 #include "config_schema/source_text.hpp"
 #include "config_schema/yaml_node.hpp"
@@ -17,6 +18,11 @@ inline constexpr std::size_t max_yaml_nodes = 1'000'000;  ///< with aliases expa
 /// are named), more than one document, unknown tags, keys that are no scalars, text that is not
 /// UTF-8, and the bounds above. A text without content is null.
 Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class);
+
+/// The same, for those who look for more faults in the tree: what is wrong and leaves a tree
+/// (duplicate keys, merges of what is no mapping) goes to `faults`.
+Result<YamlNodePtr> read_yaml_tree(const SourceText& source, ErrorClass error_class,
+                                   Diagnostics& faults);
 
 /// Reads the YAML value of a flag such as `--set a.b=[1, 2]`, which begins at byte `value_begin` of
 /// the text; places speak of the whole text.

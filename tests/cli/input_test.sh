@@ -37,7 +37,7 @@ files() {
     refused 66 no_input "TRAIN_HOSTFILE.*nope" -- launch -- true
     environment=()
     head -c 5000000 /dev/zero | tr '\0' '#' >large.yaml
-    refused 66 no_input "'large.yaml' is larger than 4 MiB" -- launch large.yaml
+    refused 78 config "'large.yaml' is larger than 4 MiB" -- launch large.yaml
     [ ! -e "$work/state" ] || note_failure "a task was recorded"
 }
 

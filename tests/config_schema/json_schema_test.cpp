@@ -71,7 +71,10 @@ YamlNodePtr tree_of(const Case& one) {
     return root && (*root)->kind == YamlKind::mapping ? *root : nullptr;
   }
   if (!one.experiment) return nullptr;
-  const auto root = read_experiment_tree({"experiment.yaml", *one.experiment}, one.overrides);
+  Diagnostics faults;
+  const auto root =
+      read_experiment_tree({"experiment.yaml", *one.experiment}, one.overrides, faults);
+  if (faults.has_errors()) return nullptr;
   return root && (*root)->kind == YamlKind::mapping ? *root : nullptr;
 }
 
@@ -87,7 +90,8 @@ TEST_CASE("what the reader accepts, the schema accepts") {
   int count = 0;
   for (const auto& file : sorted_entries(TRAIN_ACCEPTED)) {
     INFO(file.filename().string());
-    const auto root = read_experiment_tree({"x.yaml", slurp(file)}, {});
+    Diagnostics faults;
+    const auto root = read_experiment_tree({"x.yaml", slurp(file)}, {}, faults);
     REQUIRE(root);
     CHECK(experiment_schema().errors(**root) == "");
     ++count;
