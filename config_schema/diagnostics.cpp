@@ -89,6 +89,7 @@ std::vector<Diagnostic> Diagnostics::take_warnings(const std::string& main_sourc
   std::vector<Diagnostic> warnings = in_order(std::move(warnings_), main_source);
   Diagnostic all{{main_source, 0, 0, {}}, {}, {}, {}};
   std::vector<std::string> names;
+  names.reserve(idle.size());
   for (const Diagnostic& key : idle)
     names.push_back("'" + key.key + "'" +
                     (key.place.source == main_source

@@ -66,7 +66,7 @@ class ExperimentReader {
         fields_(experiment_fields(), found_) {}
 
   /// `faults` are what was found wrong with the tree itself.
-  Result<ExperimentConfig> read(YamlNodePtr root, Diagnostics faults);
+  Result<ExperimentConfig> read(const YamlNodePtr& root, Diagnostics faults);
 
  private:
   YamlNodePtr without_searched(const YamlNodePtr& root);
@@ -260,7 +260,7 @@ void ExperimentReader::read_search() {
                   false);
 }
 
-Result<ExperimentConfig> ExperimentReader::read(YamlNodePtr root, Diagnostics faults) {
+Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnostics faults) {
   found_.adopt_errors(std::move(faults));
   const YamlEntry* entrypoint = root->find("entrypoint");
   has_entrypoint_ = entrypoint && !entrypoint->value->is_null();
@@ -327,14 +327,13 @@ Result<ExperimentConfig> parse_experiment(const SourceText& source,
   Diagnostics faults;
   auto root = read_experiment_tree(source, overrides, faults);
   if (!root) return tl::make_unexpected(std::move(root.error()));
-  return ExperimentReader(source.name, overrides, purpose)
-      .read(std::move(*root), std::move(faults));
+  return ExperimentReader(source.name, overrides, purpose).read(*root, std::move(faults));
 }
 
 Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides, ReadFor purpose) {
   auto root = apply_overrides(std::make_shared<YamlNode>(), overrides);
   if (!root) return tl::make_unexpected(std::move(root.error()));
-  return ExperimentReader({}, overrides, purpose).read(std::move(*root), Diagnostics());
+  return ExperimentReader({}, overrides, purpose).read(*root, Diagnostics());
 }
 
 }  // namespace train

@@ -106,7 +106,7 @@ Result<YamlNodePtr> effective_experiment(const SourceText& source,
   const auto config = parse_experiment(source, overrides, ReadFor::checking);
   if (!config) return tl::make_unexpected(config.error());
   Diagnostics said_already(Diagnostics::Refused::none);
-  const auto tree = read_experiment_tree(source, overrides, said_already);
+  auto tree = read_experiment_tree(source, overrides, said_already);
   if (!tree) return tree;
   FieldReader fields(experiment_fields(), said_already);
   fields.read(**tree);

@@ -241,12 +241,15 @@ class InventoryReader {
       return;
     }
     host.place = {place.source, place.line, place.column, {}};
-    for (std::size_t i = 0; i < item->names.size(); ++i) {
-      Host named = i + 1 == item->names.size() ? std::move(host) : host;
-      named.name = item->names[i];
-      if (named.address.empty()) named.address = named.name;
-      hosts_.add(std::move(named), place.text);
-    }
+    for (std::size_t i = 0; i + 1 < item->names.size(); ++i)
+      add_named(host, item->names[i], place.text);
+    add_named(std::move(host), item->names.back(), place.text);
+  }
+
+  void add_named(Host host, const std::string& name, std::string_view line) {
+    host.name = name;
+    if (host.address.empty()) host.address = name;
+    hosts_.add(std::move(host), line);
   }
 
   static constexpr std::size_t most_bytes = 256u << 20;

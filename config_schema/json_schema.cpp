@@ -103,12 +103,13 @@ class SchemaMaker {
     Json schema = Json::object();
     schema["description"] = field.meaning;
     if (const Json usual = default_of(field); !usual.is_null()) schema["default"] = usual;
-    if (alternatives.size() == 1)
+    // The definition of hyperparameters takes any value as well.
+    const bool is_one =
+        alternatives.size() == 1 || (has(field.types, any) && field.is_hyperparameter);
+    if (is_one)
       schema.update(alternatives.front());
     else if (!alternatives.empty() && !has(field.types, any))
       schema["anyOf"] = std::move(alternatives);
-    else if (field.is_hyperparameter)
-      schema.update(alternatives.front());
     return schema;
   }
 

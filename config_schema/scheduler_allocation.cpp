@@ -63,6 +63,10 @@ class AllocationReader {
   Result<HostInventory> read(const char* job, const char* id, const std::string& variable,
                              Body body) {
     if (auto done = body(); !done) return tl::make_unexpected(done.error());
+    // A variable may hold nothing but blanks.
+    if (!diagnostics_.has_errors() && hosts_.size() == 0)
+      diagnostics_.error(whole(variable), variable, "no hosts in it",
+                         "name the hosts with -H or --hostfile");
     if (diagnostics_.has_errors())
       return tl::make_unexpected(diagnostics_.take_error(ErrorClass::hosts, "$" + variable));
     const std::string* number = find(environment_, id);

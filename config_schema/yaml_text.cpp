@@ -109,7 +109,7 @@ class Writer {
       first = indent;
       const YamlNode& value = *entry.value;
       if (const std::string text = inline_text(value); !text.empty()) {
-        line(0, begin + " " + text, value.mark);
+        line(0, fmt::format("{} {}", begin, text), value.mark);
         continue;
       }
       line(0, begin, {});
@@ -123,7 +123,7 @@ class Writer {
       const std::string begin = take_prefix(indent, first) + "-";
       first = indent;
       if (const std::string text = inline_text(*item); !text.empty()) {
-        line(0, begin + " " + text, item->mark);
+        line(0, fmt::format("{} {}", begin, text), item->mark);
         continue;
       }
       prefix_ = begin + " ";

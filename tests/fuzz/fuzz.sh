@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-#: Builds the fuzz targets (preset "fuzz") and runs them, as many at a time as there are CPUs.   fuzz.sh [TARGET]...
+#: Builds the fuzz targets (preset "fuzz") and runs them, all at a time.   fuzz.sh [TARGET]...
 #:
 #:   FUZZ_SECONDS   for each target (60)
-#:   FUZZ_JOBS      targets at a time
+#:   FUZZ_JOBS      targets at a time (all)
 #:
 #: An input that shows a fault is left in build/fuzz/found/; mend the fault and keep the input, under a
 #: name that says what it does, in tests/fuzz/regression/TARGET/. Inputs that reached new code stay in
@@ -13,7 +13,6 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=build/fuzz
 seconds=${FUZZ_SECONDS:-60}
-jobs=${FUZZ_JOBS:-$(nproc)}
 targets=()
 for argument in "$@"; do
     case $argument in
@@ -23,6 +22,7 @@ for argument in "$@"; do
     esac
 done
 [ ${#targets[@]} -gt 0 ] || targets=(allocation experiment hosts host_set frame)
+jobs=${FUZZ_JOBS:-${#targets[@]}}
 
 skip() {
     echo "SKIPPED: $*"
