@@ -33,12 +33,22 @@ struct PlannedHost {
   /// Workers of the trial there; differs from `rank_count` only when `processes` is `per_host`: one
   /// rank is then started for all of them, owns all their slots, and takes their whole batch.
   int worker_count = 0;
+  int slice = -1;        ///< index into Trial::slices; -1: not on a TPU slice
+  int slice_worker = 0;  ///< 0 .. hosts of its slice - 1: TPU_WORKER_ID
 
   bool operator==(const PlannedHost&) const = default;
 };
 
 /// The devices of the machine behind slots of a host whose slots are devices.
 std::vector<int> devices_of(const Host& host, const std::vector<int>& slots);
+
+/// One TPU slice that the trial uses, all of it.
+struct PlannedSlice {
+  std::string name;        ///< the `slice:` that its hosts declare; the host's name if it is alone
+  std::vector<int> hosts;  ///< indices into Trial::hosts, by slice worker
+
+  bool operator==(const PlannedSlice&) const = default;
+};
 
 /// One trial, placed.
 struct Trial {
@@ -54,6 +64,7 @@ struct Trial {
   CollectiveBackend backend = CollectiveBackend::gloo;
   std::vector<PlannedHost> hosts;
   std::vector<PlannedRank> ranks;
+  std::vector<PlannedSlice> slices;  ///< TPU slices, numbered by their first host
 
   bool operator==(const Trial&) const = default;
 };
