@@ -116,8 +116,7 @@ constexpr Field fields[] = {
     Field{"optimizations.average_training_metrics", boolean, determined, "true",
           "average metrics over ranks; in TRAIN_AVERAGE_TRAINING_METRICS"},
     Field{"optimizations.auto_tune_tensor_fusion", boolean, determined, "false",
-          "lets Horovod tune its fusion of tensors"}
-        .later(),
+          "lets Horovod tune its fusion of tensors: HOROVOD_AUTOTUNE"},
     Field{"optimizations.average_aggregated_gradients", boolean, determined, "true",
           "averages what aggregation_frequency sums up"}
         .no_effect(),

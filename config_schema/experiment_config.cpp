@@ -25,7 +25,8 @@ constexpr std::array<std::string_view, 5> policies = {"auto", "pack", "spread", 
                                                       "strict_spread"};
 constexpr std::array<std::string_view, 3> remainders = {"drop", "spread", "error"};
 constexpr std::array<std::string_view, 2> splits = {"even", "weighted"};
-constexpr std::array<std::string_view, 3> frameworks = {"torch", "jax", "none"};
+constexpr std::array<std::string_view, 7> frameworks = {"torch",   "jax", "tensorflow", "deepspeed",
+                                                        "horovod", "mpi", "none"};
 constexpr std::array<std::string_view, 5> backends = {"auto", "nccl", "gloo", "mpi", "ucc"};
 constexpr std::array<std::string_view, 3> devices_words = {"auto", "shared", "per_rank"};
 constexpr std::array<std::string_view, 2> processes_words = {"per_rank", "per_host"};
@@ -204,6 +205,10 @@ void ExperimentReader::read_values() {
       static_cast<int>(fields_.integer("optimizations.aggregation_frequency").value_or(1));
   config_.gradient_compression = fields_.boolean("optimizations.gradient_compression");
   config_.average_training_metrics = fields_.boolean("optimizations.average_training_metrics");
+  config_.auto_tune_tensor_fusion = fields_.boolean("optimizations.auto_tune_tensor_fusion");
+  const GivenValue* tuning = fields_.given("optimizations.auto_tune_tensor_fusion");
+  if (tuning && config_.auto_tune_tensor_fusion && config_.framework != Framework::horovod)
+    found_.note_idle(tuning->place, std::string(tuning->field->path));
   config_.stop_grace = fields_.duration("stop_grace");
   config_.max_restarts = static_cast<int>(fields_.integer("max_restarts").value_or(0));
   if (const GivenValue* given = fields_.given("forward_environment")) {

@@ -42,7 +42,7 @@ struct WorkerNeeds {
 enum class PlacementPolicy { automatic, pack, spread, strict_pack, strict_spread };
 enum class BatchRemainder { drop, spread, error };
 enum class BatchSplit { even, weighted };
-enum class Framework { torch, jax, none };
+enum class Framework { torch, jax, tensorflow, deepspeed, horovod, mpi, none };
 enum class CollectiveBackend { automatic, nccl, gloo, mpi, ucc };
 enum class VisibleDevices { automatic, shared, per_rank };
 enum class Processes { per_rank, per_host };
@@ -88,6 +88,7 @@ struct ExperimentConfig {
   int aggregation_frequency = 1;
   bool gradient_compression = false;     ///< for the workers to do
   bool average_training_metrics = true;  ///< for the workers to do
+  bool auto_tune_tensor_fusion = false;  ///< for Horovod to do
 
   Framework framework = Framework::torch;
   CollectiveBackend backend = CollectiveBackend::automatic;

@@ -28,9 +28,8 @@ constexpr Field what_runs[] = {
     Field{"working_directory", string, train, "",
           "the folder the ranks run in, on every host; default: the launcher's"},
     Field{"framework", string, train, "torch", "which rendezvous variables the ranks get"}
-        .one_of("torch|jax|none")
-        .later_ones("tensorflow|deepspeed|horovod|mpi")
-        .not_planned(),
+        .one_of("torch|jax|tensorflow|deepspeed|none")
+        .later_ones("horovod|mpi"),
     Field{"backend", string, train, "auto",
           "the collective library, in TRAIN_BACKEND; auto: nccl on whole GPUs, else gloo"}
         .one_of("auto|nccl|gloo|mpi|ucc"),

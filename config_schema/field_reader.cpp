@@ -40,6 +40,16 @@ std::string shown_value(const YamlNode& node) {
   return node.is_scalar() ? node.text : json_text(node);
 }
 
+// Why a known word cannot be launched in this version.
+std::string why_later(const Field& field, const std::string& name, const std::string& word) {
+  if (field.path == "searcher.name")
+    return fmt::format("searcher '{}': search is not there yet", word);
+  if (field.path == "framework")
+    return fmt::format("'{}: {}' is not there yet: its ranks meet at {}, which train does not run",
+                       name, word, word == "mpi" ? "a PMIx server" : "a server of Horovod's own");
+  return fmt::format("'{}: {}' is not there yet", name, word);
+}
+
 }  // namespace
 
 Place value_place(const YamlEntry& entry) {
@@ -216,9 +226,7 @@ void FieldReader::note_later(const YamlNode& node, const Place& place, const Fie
     diagnostics_.obstacle({place, name, std::move(message), std::move(hint)}, field.blocks_plan);
   };
   if (node.kind == YamlKind::string && is_one_of(node.text, field.later_choices)) {
-    const bool is_search = field.path == "searcher.name";
-    return obstacle(is_search ? fmt::format("searcher '{}': search is not there yet", node.text)
-                              : fmt::format("'{}: {}' is not there yet", name, node.text),
+    return obstacle(why_later(field, name, node.text),
                     fmt::format("this version of train takes {}",
                                 join_words(choice_words(field.choices), "or")));
   }

@@ -192,15 +192,39 @@ TEST_CASE("features that are not there yet are refused, their defaults accepted"
       {"min_slots_per_trial: 2", "min_slots_per_trial: ~"},
       {"log_limit: 1GiB", "log_limit:"},
       {"spool_overflow: drop", "spool_overflow: block"},
-      {"optimizations: {auto_tune_tensor_fusion: true}",
-       "optimizations: {auto_tune_tensor_fusion: false}"},
       {"scaling_config: {trainer_resources: {CPU: 1}}", "scaling_config: {trainer_resources: {}}"},
       {"searcher: {name: grid, metric: loss}", "searcher: {name: single}"},
-      {"framework: mpi", "framework: none"},
+      {"framework: mpi", "framework: tensorflow"},
+      {"framework: horovod", "framework: deepspeed"},
   }));
   INFO(refused);
   CHECK(refusal(refused).find("not there yet") != std::string::npos);
   CHECK(refusal(accepted).empty());
+}
+
+TEST_CASE("a framework that needs a server of its own is planned, not launched") {
+  for (const auto& [word, framework] : std::vector<std::pair<std::string, Framework>>{
+           {"horovod", Framework::horovod}, {"mpi", Framework::mpi}}) {
+    const auto config = parse_experiment({"x.yaml", "entrypoint: a\nframework: " + word + "\n"}, {},
+                                         ReadFor::planning);
+    REQUIRE(config);
+    CHECK(config->framework == framework);
+    REQUIRE(config->obstacles.size() == 1);
+    CHECK(config->obstacles[0].diagnostic.message.find("server") != std::string::npos);
+  }
+}
+
+TEST_CASE("the tuning of fusion has no effect but on Horovod") {
+  const auto read = [](const std::string& framework) {
+    return *parse_experiment({"x.yaml", "entrypoint: a\nframework: " + framework +
+                                            "\noptimizations: {auto_tune_tensor_fusion: true}\n"},
+                             {}, ReadFor::planning);
+  };
+  CHECK(read("horovod").auto_tune_tensor_fusion);
+  CHECK(read("horovod").warnings.empty());
+  REQUIRE(read("torch").warnings.size() == 1);
+  CHECK(read("torch").warnings[0].message ==
+        "'optimizations.auto_tune_tensor_fusion' has no effect here");
 }
 
 TEST_CASE("null means absent") {
@@ -251,6 +275,12 @@ TEST_CASE("choices have the names that files use") {
   CHECK(to_string(PlacementPolicy::strict_spread) == "strict_spread");
   CHECK(to_string(BatchRemainder::error) == "error");
   CHECK(to_string(BatchSplit::weighted) == "weighted");
+  CHECK(to_string(Framework::torch) == "torch");
+  CHECK(to_string(Framework::jax) == "jax");
+  CHECK(to_string(Framework::tensorflow) == "tensorflow");
+  CHECK(to_string(Framework::deepspeed) == "deepspeed");
+  CHECK(to_string(Framework::horovod) == "horovod");
+  CHECK(to_string(Framework::mpi) == "mpi");
   CHECK(to_string(Framework::none) == "none");
   CHECK(to_string(CollectiveBackend::ucc) == "ucc");
   CHECK(to_string(VisibleDevices::per_rank) == "per_rank");
