@@ -182,6 +182,8 @@ ExitCode launch_command(const LaunchFlags& flags) {
   talk_warnings(request->warnings, {});
   const auto plan = make_plan(request->experiment, request->inventory);
   if (!plan) return report(to_error(plan.error()));
+  if (auto faults = oversized_variables(*plan); !faults.empty())
+    return report(Error{ErrorClass::config, std::move(faults)});
   talk_warnings({}, plan->warnings);
   if (plan->experiment.entrypoint.empty())
     return report(make_error(ErrorClass::config, "there is nothing to run: no entrypoint",

@@ -26,11 +26,12 @@ LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& outpu
       transport_(transport),
       output_(output),
       terminal_(terminal),
-      request_(request),
       plan_(plan),
       task_id_(std::move(task_id)),
       hooks_(std::move(hooks)),
-      run_(plan.trial, plan.experiment.stop_grace),
+      ports_(port_needs(plan)),
+      environments_(plan, request.user_environment, request.launcher_environment),
+      run_(plan.trial, ports_, plan.experiment.stop_grace),
       hosts_(plan.trial.hosts.size()) {}
 
 LaunchSession::~LaunchSession() = default;
@@ -113,13 +114,13 @@ std::string LaunchSession::working_directory() const {
 void LaunchSession::perform(const run_action::SendPrepare& action) {
   message::Prepare prepare;
   prepare.task_id = task_id_;
-  prepare.hold_port = action.host == 0;
+  prepare.hold_ports = held_ports(ports_, plan_.trial, action.host);
+  prepare.files = run_files(plan_.experiment);
   prepare.stop_grace = plan_.experiment.stop_grace;
   const PlannedHost& host = plan_.trial.hosts[action.host];
   for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)
     prepare.ranks.push_back(
-        {rank, plan_.experiment.entrypoint, working_directory(),
-         rank_environment(plan_, rank, request_.user_environment, request_.launcher_environment)});
+        {rank, plan_.experiment.entrypoint, working_directory(), environments_.of(rank)});
   const std::string payload = encode_message(prepare);
   if (payload.size() > max_control_payload) return refuse_prepare(action.host, payload.size());
   if (const auto& link = hosts_[action.host].link)
@@ -138,6 +139,10 @@ void LaunchSession::refuse_prepare(int host, std::size_t size) {
 
 void LaunchSession::perform(const run_action::Send& action) {
   if (const auto& link = hosts_[action.host].link) link->send(frame_of(action.message));
+}
+
+void LaunchSession::perform(const run_action::SendGo& action) {
+  if (const auto& link = hosts_[action.host].link) link->send(frame_of(run_.start_message()));
 }
 
 void LaunchSession::perform(const run_action::CloseHost& action) {

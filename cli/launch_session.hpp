@@ -53,6 +53,7 @@ class LaunchSession {
   void carry_out(const RunAction& action);
   void perform(const run_action::SendPrepare& action);
   void perform(const run_action::Send& action);
+  void perform(const run_action::SendGo& action);
   void perform(const run_action::CloseHost& action);
   void perform(const run_action::AllStarted& action);
   void perform(const run_action::Stopping& action);
@@ -67,10 +68,11 @@ class LaunchSession {
   Transport& transport_;
   RankOutput& output_;
   Terminal& terminal_;
-  const Request& request_;
   const Plan& plan_;
   std::string task_id_;
   Hooks hooks_;
+  PortNeeds ports_;
+  RankEnvironments environments_;
   Run run_;
   std::vector<HostStream> hosts_;
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks

@@ -31,11 +31,11 @@ std::string line_of(const EnvironmentEntry& entry) {
 std::string plan_to_env(const Plan& plan, const std::vector<EnvironmentVariable>& user,
                         const LauncherEnvironment& launcher) {
   std::string text;
+  const RankEnvironments environments(plan, user, launcher);
   for (const PlannedRank& rank : plan.trial.ranks) {
     if (!text.empty()) text += '\n';
     text += fmt::format("# rank {} on {}\n", rank.rank, plan.trial.hosts[rank.host].host.name);
-    for (const EnvironmentEntry& entry : rank_environment(plan, rank.rank, user, launcher))
-      text += line_of(entry);
+    for (const EnvironmentEntry& entry : environments.of(rank.rank)) text += line_of(entry);
   }
   return text;
 }

@@ -60,9 +60,9 @@ Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& use
   Json hosts = Json::array();
   for (const PlannedHost& host : trial.hosts) hosts.push_back(json_of(host));
   Json ranks = Json::array();
+  const RankEnvironments environments(plan, user, launcher);
   for (const PlannedRank& rank : trial.ranks)
-    ranks.push_back(json_of(rank, trial.hosts[rank.host].host,
-                            rank_environment(plan, rank.rank, user, launcher)));
+    ranks.push_back(json_of(rank, trial.hosts[rank.host].host, environments.of(rank.rank)));
   return {{"trial", trial.trial},
           {"slots", json_of(trial.slots)},
           {"world_size", trial.world_size},

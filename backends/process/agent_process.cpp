@@ -73,7 +73,7 @@ class AgentProcess {
   void perform(const agent_action::SendOutput& action);
   void perform(const agent_action::CheckHost& action);
   void perform(const agent_action::StartRank& action);
-  void perform(const agent_action::ReleasePort& action);
+  void perform(const agent_action::ReleasePorts& action);
   void perform(const agent_action::TerminateRank& action);
   void perform(const agent_action::KillTree& action);
   void perform(const agent_action::PauseReading& action);
@@ -95,7 +95,7 @@ class AgentProcess {
   Loop loop_;
   Agent agent_;
   LinuxSpawner spawner_;
-  std::optional<PortHold> port_;
+  std::vector<PortHold> ports_;
   std::string run_directory_;
   std::map<int, std::unique_ptr<Worker>> workers_;  ///< by rank
   std::unique_ptr<LauncherConnection> connection_;
@@ -195,20 +195,19 @@ void AgentProcess::perform(const agent_action::CheckHost& action) {
     checked.run_directory = run_directory_ = *made;
   else
     add(made.error());
-  if (action.prepare.hold_port) {
-    if (auto port = PortHold::take()) {
-      checked.held_port = port->port();
-      port_ = std::move(*port);
-    } else {
-      add(port.error());
-    }
-  }
+  for (const RunFile& file : action.prepare.files)
+    if (auto written = directory_.write_file(key_, file.name, file.text); !written)
+      add(written.error());
+  auto ports = PortHold::take(action.prepare.hold_ports);
+  if (!ports) add(ports.error());
+  if (ports) ports_ = std::move(*ports);
+  for (const PortHold& port : ports_) checked.held_ports.push_back(port.port());
   soon(std::move(checked));
 }
 
 void AgentProcess::perform(const agent_action::StartRank& action) {
-  const int rank = action.command.rank;
-  const auto spec = process_of_rank(action.command);
+  const int rank = action.rank;
+  const auto spec = process_of_rank(agent_.command_of(rank));
   const auto process =
       spec ? spawner_.spawn(*spec) : Result<SpawnedProcess>(tl::make_unexpected(spec.error()));
   if (!process) return soon(agent_event::RankNotStarted{rank, render(process.error())});
@@ -230,9 +229,9 @@ void AgentProcess::rank_ended(int rank, const ExitStatus& status) {
   if (killing_ && !any_worker_alive()) loop_.post([this] { finish_kill(); });
 }
 
-// The port stays held until the end where nothing is lost by it: rendezvous servers set
-// SO_REUSEADDR and can listen beside the hold, and nobody else gets the port in between.
-void AgentProcess::perform(const agent_action::ReleasePort&) {}
+// The ports stay held until the end where nothing is lost by it: rendezvous servers set
+// SO_REUSEADDR and can listen beside the hold, and nobody else gets the ports in between.
+void AgentProcess::perform(const agent_action::ReleasePorts&) {}
 
 void AgentProcess::perform(const agent_action::TerminateRank& action) {
   const auto worker = workers_.find(action.rank);

@@ -18,6 +18,7 @@ namespace train {
 namespace {
 
 constexpr mode_t own_only = 0700;
+constexpr mode_t own_file = 0600;
 constexpr size_t longest_key = 64;
 constexpr size_t longest_socket_path = sizeof(sockaddr_un::sun_path) - 1;
 
@@ -103,6 +104,24 @@ Result<std::string> HostDirectory::make_run_directory(const std::string& key) co
   std::string path = run_directory(key);
   if (auto made = open_own(path); !made) return tl::make_unexpected(made.error());
   return path;
+}
+
+Result<void> HostDirectory::write_file(const std::string& key, const std::string& name,
+                                       const std::string& text) const {
+  const std::string path = run_directory(key) + "/" + name;
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, own_file));
+  int error = file ? 0 : errno;
+  for (size_t written = 0; error == 0 && written < text.size();) {
+    const ssize_t count = ::write(file.get(), text.data() + written, text.size() - written);
+    if (count >= 0)
+      written += static_cast<size_t>(count);
+    else if (errno != EINTR)
+      error = errno;
+  }
+  if (error == 0) return {};
+  return fail(ErrorClass::host, fmt::format("cannot write '{}': {}", path, system_reason(error)),
+              error == ENOSPC ? "make room on this file system" : "");
 }
 
 Result<void> HostDirectory::remove(const std::string& key) const {

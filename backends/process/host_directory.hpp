@@ -35,6 +35,11 @@ class HostDirectory {
   /// Makes the run directory of an agent, 0700; one that is there already stays as it is.
   Result<std::string> make_run_directory(const std::string& key) const;
 
+  /// Writes a file into the run directory of an agent, 0600; one that is there already is an error,
+  /// of class `host`.
+  Result<void> write_file(const std::string& key, const std::string& name,
+                          const std::string& text) const;
+
   /// Removes socket, run directory and, last, lock of an agent. What is not there is no error.
   /// Goes on after an error, and returns the first.
   Result<void> remove(const std::string& key) const;

@@ -133,4 +133,14 @@ Result<PortHold> PortHold::take() {
               "too many ports of this host are in use, or sockets are not permitted");
 }
 
+Result<std::vector<PortHold>> PortHold::take(int count) {
+  std::vector<PortHold> holds;
+  while (static_cast<int>(holds.size()) < count) {
+    auto hold = take();
+    if (!hold) return tl::make_unexpected(hold.error());
+    holds.push_back(std::move(*hold));
+  }
+  return holds;
+}
+
 }  // namespace train

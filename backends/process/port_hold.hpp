@@ -20,6 +20,8 @@ class PortHold {
   /// Takes a free port, outside of the range of ephemeral ports where there is one free, so that no
   /// outgoing connection takes it after the release either. Class `host` when there is none.
   static Result<PortHold> take();
+  /// Takes so many, all different, or none.
+  static Result<std::vector<PortHold>> take(int count);
 
   std::uint16_t port() const { return port_; }
 

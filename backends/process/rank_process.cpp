@@ -16,7 +16,7 @@ namespace {
 constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
 
 // The session environment of this host, without what another launcher left in it, and over it the
-// variables of the rank.
+// variables of the rank, but for those that are for sessions without one.
 std::map<std::string, std::string> environment_of_rank(const RankCommand& command) {
   std::map<std::string, std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -25,7 +25,15 @@ std::map<std::string, std::string> environment_of_rank(const RankCommand& comman
     if (equals == std::string_view::npos || is_scrubbed(text.substr(0, equals))) continue;
     environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
   }
-  for (const EnvironmentEntry& entry : command.environment) environment[entry.name] = entry.text;
+  for (const EnvironmentEntry& entry : command.environment)
+    for (const std::string_view name : ruled_out_by(entry.name))
+      environment.erase(std::string(name));
+  for (const EnvironmentEntry& entry : command.environment) {
+    if (entry.is_default)
+      environment.emplace(entry.name, entry.text);
+    else
+      environment[entry.name] = entry.text;
+  }
   return environment;
 }
 

@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
+
+#include "launcher/rendezvous/endpoint.hpp"
+#include "launcher/rendezvous/tensorflow.hpp"
 
 namespace train {
 
@@ -78,24 +82,31 @@ void Agent::handle(const agent_event::HostChecked& event) {
     state_ = State::finished;
     return;
   }
-  held_port_ = event.held_port;
   run_directory_ = event.run_directory;
   state_ = State::ready;
-  say(message::Ready{held_port_, run_directory_});
+  say(message::Ready{event.held_ports, run_directory_});
 }
 
 void Agent::receive(const message::Go& m) {
   if (state_ != State::ready) return;
   state_ = State::running;
-  act(agent_action::ReleasePort{});
-  for (auto& command : prepare_.ranks) {
+  go_ = m;
+  act(agent_action::ReleasePorts{});
+  for (const auto& command : prepare_.ranks) {
     ranks_[command.rank] = RankState::starting;
-    RankCommand complete = std::move(command);
-    complete.environment = fill_in(std::move(complete.environment), m, prepare_.task_id,
-                                   run_directory_, complete.rank);
-    act(agent_action::StartRank{std::move(complete)});
+    act(agent_action::StartRank{command.rank});
   }
   after_rank_ended();  // without ranks, all have ended
+}
+
+RankCommand Agent::command_of(int rank) const {
+  const auto found = std::find_if(prepare_.ranks.begin(), prepare_.ranks.end(),
+                                  [&](const RankCommand& command) { return command.rank == rank; });
+  assert(found != prepare_.ranks.end());
+  RankCommand complete = *found;
+  complete.environment =
+      fill_in(std::move(complete.environment), go_, prepare_.task_id, run_directory_, rank);
+  return complete;
 }
 
 void Agent::handle(const agent_event::RankStarted& event) {
@@ -221,10 +232,38 @@ void Agent::leave() {
 
 namespace {
 
-std::string endpoint(const message::Go& go) {
-  const bool is_ipv6 = go.rendezvous_address.find(':') != std::string::npos;
-  if (is_ipv6) return fmt::format("[{}]:{}", go.rendezvous_address, go.rendezvous_port);
-  return fmt::format("{}:{}", go.rendezvous_address, go.rendezvous_port);
+std::string at_launch_value(AtLaunch fact, const message::Go& go, const std::string& task_id,
+                            const std::string& run_directory, int rank) {
+  switch (fact) {
+    case AtLaunch::no:
+    case AtLaunch::hyperparameters:  // the launcher fills them in before it sends anything
+      break;
+    case AtLaunch::task_id:
+      return task_id;
+    case AtLaunch::rendezvous_address:
+      return go.rendezvous_address;
+    case AtLaunch::rendezvous_port:
+      return std::to_string(go.rendezvous_port);
+    case AtLaunch::rendezvous_host:
+      return in_brackets(go.rendezvous_address);
+    case AtLaunch::rendezvous_endpoint:
+      return endpoint(go.rendezvous_address, go.rendezvous_port);
+    case AtLaunch::megascale_address:
+      return go.megascale_address;
+    case AtLaunch::megascale_port:
+      return std::to_string(go.megascale_port);
+    case AtLaunch::tensorflow_cluster:
+      return tensorflow_config(go.workers, rank);
+    case AtLaunch::run_directory:
+      return run_directory;
+    case AtLaunch::error_file:
+      return fmt::format("{}/error-{}.json", run_directory, rank);
+    case AtLaunch::hyperparameters_file:
+      return fmt::format("{}/{}", run_directory, hyperparameters_file_name);
+    case AtLaunch::data_file:
+      return fmt::format("{}/{}", run_directory, data_file_name);
+  }
+  return {};
 }
 
 }  // namespace
@@ -233,30 +272,8 @@ std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
                                       const message::Go& go, const std::string& task_id,
                                       const std::string& run_directory, int rank) {
   for (auto& entry : environment) {
-    switch (entry.at_launch) {
-      case AtLaunch::no:
-        break;
-      case AtLaunch::task_id:
-        entry.text = task_id;
-        break;
-      case AtLaunch::rendezvous_address:
-        entry.text = go.rendezvous_address;
-        break;
-      case AtLaunch::rendezvous_port:
-        entry.text = std::to_string(go.rendezvous_port);
-        break;
-      case AtLaunch::rendezvous_endpoint:
-        entry.text = endpoint(go);
-        break;
-      case AtLaunch::run_directory:
-        entry.text = run_directory;
-        break;
-      case AtLaunch::error_file:
-        entry.text = fmt::format("{}/error-{}.json", run_directory, rank);
-        break;
-      case AtLaunch::hyperparameters:  // the launcher fills them in before it sends anything
-        break;
-    }
+    if (entry.at_launch == AtLaunch::no) continue;
+    entry.text = at_launch_value(entry.at_launch, go, task_id, run_directory, rank);
     entry.at_launch = AtLaunch::no;
   }
   return environment;

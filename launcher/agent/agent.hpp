@@ -26,9 +26,9 @@ struct Received {
 };
 /// What CheckHost found: nothing wrong, or the problems.
 struct HostChecked {
-  std::vector<Diagnostic> problems;
-  std::optional<int> held_port;
-  std::string run_directory;
+  std::vector<Diagnostic> problems = {};
+  std::vector<int> held_ports = {};
+  std::string run_directory = {};
 };
 struct RankStarted {
   int rank = 0;
@@ -73,18 +73,17 @@ struct SendMessage {
 struct SendOutput {
   OutputChunk chunk;
 };
-/// Look whether every rank's working directory and program are there; hold a port if asked. Answer
-/// with HostChecked.
+/// Look whether every rank's working directory and program are there, hold as many ports as asked,
+/// and write the files into the run directory. Answer with HostChecked.
 struct CheckHost {
   message::Prepare prepare;
 };
-/// Execute one rank, its environment complete but for the host's session environment. Answer with
-/// RankStarted or RankNotStarted.
+/// Execute one rank, with what `Agent::command_of` says. Answer with RankStarted or RankNotStarted.
 struct StartRank {
-  RankCommand command;  ///< no at-launch value is left in its environment
+  int rank = 0;
 };
-/// Nobody needs the held port to be kept any longer.
-struct ReleasePort {};
+/// Nobody needs the held ports to be kept any longer.
+struct ReleasePorts {};
 /// TERM to the process group of a rank.
 struct TerminateRank {
   int rank = 0;
@@ -101,7 +100,7 @@ struct Leave {};
 
 using AgentAction =
     std::variant<agent_action::SendMessage, agent_action::SendOutput, agent_action::CheckHost,
-                 agent_action::StartRank, agent_action::ReleasePort, agent_action::TerminateRank,
+                 agent_action::StartRank, agent_action::ReleasePorts, agent_action::TerminateRank,
                  agent_action::KillTree, agent_action::PauseReading, agent_action::ResumeReading,
                  agent_action::Leave>;
 
@@ -131,6 +130,10 @@ class Agent {
   /// When a Tick is wanted, if at all.
   std::optional<Instant> next_deadline() const;
   bool gone() const { return state_ == State::gone; }
+  /// What a rank that is to be started executes: its environment is complete but for the host's
+  /// session environment, with no at-launch value left. Made when it is asked for, since the
+  /// environments of many ranks can be long.
+  RankCommand command_of(int rank) const;
 
  private:
   enum class State { waiting, checking, ready, running, killing, flushing, finished, gone };
@@ -173,7 +176,7 @@ class Agent {
   State state_ = State::waiting;
   bool link_up_ = false;
   message::Prepare prepare_;
-  std::optional<int> held_port_;
+  message::Go go_;
   std::string run_directory_;
   std::map<int, RankState> ranks_;
   bool reading_paused_ = false;

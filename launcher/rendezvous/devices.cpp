@@ -23,11 +23,12 @@ bool has_no_gpu(const RankView& view) {
 }
 
 // `auto`: one list for all ranks of a host where LOCAL_RANK is an index into it, else each its own.
+// TensorFlow's workers know no LOCAL_RANK: each takes every device that it sees.
 bool is_shared(const Plan& plan) {
   const ExperimentConfig& experiment = plan.experiment;
   if (experiment.visible_devices != VisibleDevices::automatic)
     return experiment.visible_devices == VisibleDevices::shared;
-  return experiment.needs.slots == Quantity::of(1);
+  return experiment.needs.slots == Quantity::of(1) && experiment.framework != Framework::tensorflow;
 }
 
 std::vector<int> positions_in(const std::vector<int>& all, const std::vector<int>& some) {
@@ -37,6 +38,14 @@ std::vector<int> positions_in(const std::vector<int>& all, const std::vector<int
     positions.push_back(
         static_cast<int>(std::lower_bound(all.begin(), all.end(), slot) - all.begin()));
   return positions;
+}
+
+// A process has its chips for itself, and counts them from 0.
+void add_tpu_devices(const RankView& view, Variables& variables) {
+  if (!indices_are_declared(view.host)) return;
+  add_chips(view, devices_of(view.host.host, view.rank.slots), variables);
+  const std::vector<int> positions = positions_in(view.rank.slots, view.rank.slots);
+  variables.set("TRAIN_DEVICE_INDICES", fmt::format("{}", fmt::join(positions, ",")));
 }
 
 }  // namespace
@@ -51,6 +60,7 @@ std::vector<int> devices_of(const Host& host, const std::vector<int>& slots) {
 }
 
 void add_devices(const RankView& view, Variables& variables) {
+  if (is_tpu_host(view.host.host)) return add_tpu_devices(view, variables);
   const bool amd = is_amd(view.host.host);
   const char* list_name = amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
   if (!indices_are_declared(view.host)) {

@@ -9,50 +9,59 @@
 
 #include "config_schema/host_set.hpp"
 #include "launcher/rendezvous/groups.hpp"
+#include "launcher/rendezvous/variable_limit.hpp"
 
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 8> fact_names{{
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 14> fact_names{{
     {AtLaunch::no, "no"},
     {AtLaunch::task_id, "task_id"},
     {AtLaunch::rendezvous_address, "rendezvous_address"},
     {AtLaunch::rendezvous_port, "rendezvous_port"},
+    {AtLaunch::rendezvous_host, "rendezvous_host"},
     {AtLaunch::rendezvous_endpoint, "rendezvous_endpoint"},
+    {AtLaunch::megascale_address, "megascale_address"},
+    {AtLaunch::megascale_port, "megascale_port"},
+    {AtLaunch::tensorflow_cluster, "tensorflow_cluster"},
     {AtLaunch::run_directory, "run_directory"},
     {AtLaunch::error_file, "error_file"},
     {AtLaunch::hyperparameters, "hyperparameters"},
+    {AtLaunch::hyperparameters_file, "hyperparameters_file"},
+    {AtLaunch::data_file, "data_file"},
 }};
 
-RankView view_of(const Plan& plan, int rank) {
+RankView view_of(const Plan& plan, int rank, const CrossRanks& cross_ranks) {
   const PlannedRank& planned = plan.trial.ranks[rank];
-  return {plan, planned, plan.trial.hosts[planned.host]};
+  return {plan, planned, plan.trial.hosts[planned.host], cross_ranks};
 }
 
 void add_train_groups(const RankView& view, Variables& variables) {
   add_rendezvous(view, variables);
   add_devices(view, variables);
+  add_slice(view, variables);
   add_own(view, variables);
 }
 
-bool is_secret(const ExperimentConfig& experiment, const std::string& name) {
-  return std::any_of(experiment.environment.begin(), experiment.environment.end(),
-                     [&](const EnvironmentVariable& variable) {
-                       return variable.name == name && !variable.value;
-                     });
+std::set<std::string> secrets_of(const ExperimentConfig& experiment) {
+  std::set<std::string> names;
+  for (const EnvironmentVariable& variable : experiment.environment)
+    if (!variable.value) names.insert(variable.name);
+  return names;
 }
 
 // From the weakest to the strongest: what the launcher forwards, what the host declares, what the
 // experiment says.
 void add_user_groups(const RankView& view, const std::vector<EnvironmentVariable>& user,
-                     const LauncherEnvironment& launcher, Variables& variables) {
+                     const std::set<std::string>& secrets, const LauncherEnvironment& launcher,
+                     Variables& variables) {
   for (const std::string& name : view.plan.experiment.forward_environment)
     if (const auto found = launcher.find(name); found != launcher.end())
       variables.set(name, found->second);
   for (const auto& [name, text] : view.host.host.env) variables.set(name, text);
   for (const EnvironmentVariable& variable : user) {
     const std::string text = variable.value.value_or("");
-    if (is_secret(view.plan.experiment, variable.name))
+    if (secrets.count(variable.name) > 0)
       variables.set_secret(variable.name, text);
     else
       variables.set(variable.name, text);
@@ -62,7 +71,7 @@ void add_user_groups(const RankView& view, const std::vector<EnvironmentVariable
 // Names that train sets on this rank whatever the user says.
 Variables own_variables(const Plan& plan, int rank) {
   Variables variables;
-  add_train_groups(view_of(plan, rank), variables);
+  add_train_groups(view_of(plan, rank, CrossRanks()), variables);
   return variables;
 }
 
@@ -95,7 +104,7 @@ void warn_of_hosts(const Plan& plan, std::vector<std::string>& lines) {
 }
 
 void warn_of_shared_batch(const Plan& plan, std::vector<std::string>& lines) {
-  if (plan.experiment.processes != Processes::per_host || !plan.trial.batch_sum) return;
+  if (!is_host_launcher(plan.experiment) || !plan.trial.batch_sum) return;
   std::vector<std::string> hosts;
   for (const PlannedRank& rank : plan.trial.ranks) {
     const PlannedHost& host = plan.trial.hosts[rank.host];
@@ -145,15 +154,25 @@ Result<std::vector<EnvironmentVariable>> resolve_environment(const ExperimentCon
   return resolved;
 }
 
-std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
-                                               const std::vector<EnvironmentVariable>& user,
-                                               const LauncherEnvironment& launcher) {
-  const RankView view = view_of(plan, rank);
+RankEnvironments::RankEnvironments(const Plan& plan, const std::vector<EnvironmentVariable>& user,
+                                   const LauncherEnvironment& launcher)
+    : plan_(plan), user_(user), launcher_(launcher), secrets_(secrets_of(plan.experiment)) {
+  if (plan.experiment.framework == Framework::horovod) cross_ranks_ = CrossRanks(plan.trial);
+}
+
+std::vector<EnvironmentEntry> RankEnvironments::of(int rank) const {
+  const RankView view = view_of(plan_, rank, cross_ranks_);
   Variables variables;
-  add_user_groups(view, user, launcher, variables);
+  add_user_groups(view, user_, secrets_, launcher_, variables);
   add_defaults(view, variables);
   add_train_groups(view, variables);
   return variables.entries();
+}
+
+std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
+                                               const std::vector<EnvironmentVariable>& user,
+                                               const LauncherEnvironment& launcher) {
+  return RankEnvironments(plan, user, launcher).of(rank);
 }
 
 std::vector<std::string> environment_warnings(const Plan& plan) {
@@ -161,14 +180,24 @@ std::vector<std::string> environment_warnings(const Plan& plan) {
   warn_of_experiment(plan, lines);
   warn_of_hosts(plan, lines);
   warn_of_shared_batch(plan, lines);
+  for (const Diagnostic& fault : oversized_variables(plan))
+    lines.push_back("launch refuses this: " + fault.message);
   return lines;
 }
 
 bool is_scrubbed(std::string_view name) {
-  constexpr std::array<std::string_view, 4> prefixes{"SLURM_", "OMPI_", "PMI_", "TORCHELASTIC_"};
+  constexpr std::array<std::string_view, 8> prefixes{"SLURM_", "OMPI_", "PMI_",  "TORCHELASTIC_",
+                                                     "PMI2_",  "PMIX_", "PRTE_", "MV2_COMM_WORLD_"};
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
     return name.substr(0, prefix.size()) == prefix;
   });
+}
+
+std::span<const std::string_view> ruled_out_by(std::string_view name) {
+  static constexpr std::array<std::string_view, 3> of_rocr{
+      "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
+  if (name == "ROCR_VISIBLE_DEVICES") return of_rocr;
+  return {};
 }
 
 }  // namespace train

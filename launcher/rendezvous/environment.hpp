@@ -2,24 +2,33 @@
 #pragma once
 
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "launcher/plan.hpp"
+#include "launcher/rendezvous/cross_ranks.hpp"
 
 namespace train {
 
 /// A value that only a launch can know. Plans print it as `{"at_launch": "<name>"}`.
 enum class AtLaunch {
-  no,                   ///< the value is known: `text`
-  task_id,              ///< filled in by the launcher
-  rendezvous_address,   ///< address of rank 0's host that the other hosts reach
-  rendezvous_port,      ///< free port on rank 0's host, held by its agent
-  rendezvous_endpoint,  ///< address:port
-  run_directory,        ///< the task's own directory on the rank's host
-  error_file,           ///< where this rank may write its error, on its host
-  hyperparameters,      ///< what the search chose for this trial
+  no,                    ///< the value is known: `text`
+  task_id,               ///< filled in by the launcher
+  rendezvous_address,    ///< address of rank 0's host that the other hosts reach
+  rendezvous_port,       ///< free port on rank 0's host, held by its agent
+  rendezvous_host,       ///< the address as it stands before ":port": IPv6 in brackets
+  rendezvous_endpoint,   ///< address:port
+  megascale_address,     ///< address of the first host of the first TPU slice
+  megascale_port,        ///< free port there, held by its agent
+  tensorflow_cluster,    ///< address:port of every rank, each port held by its agent, as TF_CONFIG
+  run_directory,         ///< the task's own directory on the rank's host
+  error_file,            ///< where this rank may write its error, on its host
+  hyperparameters,       ///< what the search chose for this trial
+  hyperparameters_file,  ///< on the rank's host: JSON that is too long for a variable
+  data_file,             ///< the same for `data`
 };
 
 std::string_view to_string(AtLaunch fact);
@@ -32,6 +41,7 @@ struct EnvironmentEntry {
   std::string text;                   ///< the value, when it is known
   AtLaunch at_launch = AtLaunch::no;  ///< what the value will be, when it is not
   bool secret = false;                ///< shown redacted everywhere
+  bool is_default = false;            ///< gives way to what the host's session says
 
   bool operator==(const EnvironmentEntry&) const = default;
 };
@@ -44,8 +54,27 @@ using LauncherEnvironment = std::map<std::string, std::string>;
 Result<std::vector<EnvironmentVariable>> resolve_environment(const ExperimentConfig& experiment,
                                                              const LauncherEnvironment& launcher);
 
-/// Exactly the variables that rank `rank` gets on top of its host's session environment, sorted by
-/// name. Made per rank on demand. `user` is what `resolve_environment` returned.
+/// Makes the environment of each rank of a plan when it is asked for, in time that does not depend
+/// on the number of ranks.
+class RankEnvironments {
+ public:
+  /// `user` is what `resolve_environment` returned. All three must outlive this.
+  RankEnvironments(const Plan& plan, const std::vector<EnvironmentVariable>& user,
+                   const LauncherEnvironment& launcher);
+
+  /// Exactly the variables that the rank gets on top of its host's session environment, sorted by
+  /// name.
+  std::vector<EnvironmentEntry> of(int rank) const;
+
+ private:
+  const Plan& plan_;
+  const std::vector<EnvironmentVariable>& user_;
+  const LauncherEnvironment& launcher_;
+  std::set<std::string> secrets_;
+  CrossRanks cross_ranks_;
+};
+
+/// The environment of one rank alone; those of many are cheaper from `RankEnvironments`.
 std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
                                                const std::vector<EnvironmentVariable>& user,
                                                const LauncherEnvironment& launcher);
@@ -55,7 +84,11 @@ std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
 std::vector<std::string> environment_warnings(const Plan& plan);
 
 /// Whether a variable that a host's session brings is kept from the ranks: leftovers of another
-/// launcher (`SLURM_*`, `OMPI_*`, `PMI_*`, `TORCHELASTIC_*`).
+/// launcher (`SLURM_*`, `OMPI_*`, `PMI_*`, `TORCHELASTIC_*`, and those of PMIx, PRRTE and MVAPICH).
 bool is_scrubbed(std::string_view name);
+
+/// The variables that a host's session brings and a rank's own variable rules out: HIP counts its
+/// list of devices within what `ROCR_VISIBLE_DEVICES` leaves.
+std::span<const std::string_view> ruled_out_by(std::string_view name);
 
 }  // namespace train

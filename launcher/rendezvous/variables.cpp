@@ -16,7 +16,8 @@ void Variables::set_at_launch(const std::string& name, AtLaunch fact) {
 }
 
 void Variables::set_default(const std::string& name, std::string text) {
-  if (!has(name)) set(name, std::move(text));
+  if (has(name)) return;
+  entries_[name] = {.name = name, .text = std::move(text), .is_default = true};
 }
 
 std::vector<EnvironmentEntry> Variables::entries() const {

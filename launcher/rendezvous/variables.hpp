@@ -15,7 +15,7 @@ class Variables {
   void set(const std::string& name, std::string text);
   void set_secret(const std::string& name, std::string text);
   void set_at_launch(const std::string& name, AtLaunch fact);
-  /// Only when the variable is not there yet.
+  /// Only when the variable is not there yet; the host's session may still say otherwise.
   void set_default(const std::string& name, std::string text);
 
   bool has(const std::string& name) const { return entries_.count(name) > 0; }

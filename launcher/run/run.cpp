@@ -4,6 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+
+#include "launcher/rendezvous/endpoint.hpp"
+#include "launcher/rendezvous/tensorflow.hpp"
+#include "launcher/rendezvous/variable_limit.hpp"
 
 namespace train {
 
@@ -25,8 +30,8 @@ Error rank_error(int rank, const std::string& host, const message::RankEnded& m)
 
 }  // namespace
 
-Run::Run(const Trial& trial, milliseconds stop_grace, Timing timing)
-    : trial_(trial), stop_grace_(stop_grace), timing_(timing) {
+Run::Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace, Timing timing)
+    : trial_(trial), ports_(ports), stop_grace_(stop_grace), timing_(timing) {
   for (const PlannedHost& host : trial.hosts) hosts_.emplace_back().name = host.host.name;
   for (const PlannedRank& rank : trial.ranks) hosts_[rank.host].ranks.push_back(rank.rank);
   for (HostRun& host : hosts_) host.ranks_left = static_cast<int>(host.ranks.size());
@@ -110,8 +115,16 @@ void Run::receive(int host, const message::Pong& m) { hosts_[host].heartbeat.ans
 void Run::receive(int host, const message::Ready& m) {
   HostRun& h = hosts_[host];
   if (h.state != HostState::preparing) return out_of_turn(host, "'ready'");
+  const auto wanted = static_cast<std::size_t>(held_ports(ports_, trial_, host));
+  if (m.held_ports.size() != wanted ||
+      std::set(m.held_ports.begin(), m.held_ports.end()).size() != wanted)
+    return host_failed(host, make_error(ErrorClass::host,
+                                        fmt::format("holds {} ports and was asked for {} "
+                                                    "different ones",
+                                                    m.held_ports.size(), wanted),
+                                        not_our_agent));
   enter(h, HostState::ready);
-  h.held_port = m.held_port;
+  h.held_ports = m.held_ports;
   decide_start();
 }
 
@@ -131,15 +144,38 @@ void Run::decide_start() {
   if (!verdict_at_) verdict_at_ = now_ + timing_.verdict_wait;
 }
 
+// Ports come in the order of `PortNeeds`.
+message::Go Run::start_message_of_hosts() const {
+  message::Go start;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    const std::string address = hosts_.size() == 1 ? "127.0.0.1" : hosts_[host].address;
+    auto port = hosts_[host].held_ports.begin();
+    if (host == 0) start.rendezvous_address = address;
+    if (host == 0 && ports_.rendezvous) start.rendezvous_port = *port++;
+    if (host == ports_.megascale_host) {
+      start.megascale_address = address;
+      start.megascale_port = *port++;
+    }
+    for (; port != hosts_[host].held_ports.end(); ++port)
+      start.workers.push_back(endpoint(address, *port));
+  }
+  return start;
+}
+
 void Run::go() {
+  start_ = start_message_of_hosts();
+  const std::size_t bytes = ports_.workers ? tensorflow_config_size(start_.workers) : 0;
+  if (bytes > longest_variable) {
+    const Diagnostic why = oversized_tensorflow_config(trial_.world_size, bytes);
+    failures_.push_back(
+        {{now_, nanoseconds(0)}, Error{ErrorClass::config, {why}}, std::nullopt, -1, 0});
+    return stop(milliseconds(0), {});
+  }
   phase_ = Phase::running;
   go_at_ = now_;
-  const HostRun& first = hosts_.front();
-  const message::Go start{hosts_.size() == 1 ? "127.0.0.1" : first.address,
-                          first.held_port.value_or(0)};
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     enter(hosts_[host], HostState::running);
-    act(run_action::Send{host, start});
+    act(run_action::SendGo{host});
   }
 }
 

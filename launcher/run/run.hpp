@@ -13,6 +13,7 @@
 #include "config_schema/error.hpp"
 #include "launcher/plan.hpp"
 #include "launcher/ports/clock.hpp"
+#include "launcher/rendezvous/held_ports.hpp"
 #include "launcher/run/heartbeat.hpp"
 #include "launcher/run/outcome.hpp"
 #include "launcher/wire/message.hpp"
@@ -61,6 +62,10 @@ struct Send {
   int host = 0;
   Message message;
 };
+/// Send this host `Run::start_message()`. That can be long, and is the same for all of them.
+struct SendGo {
+  int host = 0;
+};
 /// Close the stream to this host; nothing more is expected of it.
 struct CloseHost {
   int host = 0;
@@ -75,8 +80,9 @@ struct Stopping {
 struct Over {};
 }  // namespace run_action
 
-using RunAction = std::variant<run_action::SendPrepare, run_action::Send, run_action::CloseHost,
-                               run_action::AllStarted, run_action::Stopping, run_action::Over>;
+using RunAction = std::variant<run_action::SendPrepare, run_action::Send, run_action::SendGo,
+                               run_action::CloseHost, run_action::AllStarted, run_action::Stopping,
+                               run_action::Over>;
 
 /// The decisions of one attempt to execute a plan, and nothing else: events in, actions out.
 ///
@@ -98,14 +104,17 @@ class Run {
   };
 
   /// `trial` must outlive the run.
-  Run(const Trial& trial, milliseconds stop_grace, Timing timing);
-  Run(const Trial& trial, milliseconds stop_grace) : Run(trial, stop_grace, Timing()) {}
+  Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace, Timing timing);
+  Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace)
+      : Run(trial, ports, stop_grace, Timing()) {}
 
   /// Takes one event; the actions are to be carried out in order.
   std::vector<RunAction> on(const RunEvent& event, Instant now);
   /// When a Tick is wanted, if at all.
   std::optional<Instant> next_deadline() const;
   bool over() const { return phase_ == Phase::over; }
+  /// What every host is told to start its ranks with. Only once all of them are ready.
+  const message::Go& start_message() const { return start_; }
   /// How it ended. Only when over.
   const RunOutcome& outcome() const { return outcome_; }
 
@@ -122,7 +131,7 @@ class Run {
     bool open = false;
     Instant opened{0};
     Heartbeat heartbeat;
-    std::optional<int> held_port;
+    std::vector<int> held_ports;
     int ranks_left = 0;  ///< whose end is not known
     std::optional<Instant> finish_by;
     std::vector<message::Survivor> survivors;
@@ -171,6 +180,7 @@ class Run {
   void host_failed(int host, Error why);
   void rank_failed(Failure failure);
   void decide_start();
+  message::Go start_message_of_hosts() const;
   void go();
   void stop(milliseconds grace, const std::string& why);
   void send_stop(int host, milliseconds grace);
@@ -179,6 +189,8 @@ class Run {
   void finish();
 
   const Trial& trial_;
+  PortNeeds ports_;
+  message::Go start_;
   milliseconds stop_grace_;
   Timing timing_;
   Phase phase_ = Phase::connecting;

@@ -90,9 +90,10 @@ bool bool_field(const json& object, const char* name) {
   return value.get<bool>();
 }
 
-std::int64_t number_field(const json& object, const char* name, std::int64_t lowest,
-                          std::int64_t highest) {
-  const json& value = field(object, name);
+namespace {
+
+std::int64_t number_in(const json& value, const char* name, std::int64_t lowest,
+                       std::int64_t highest) {
   const bool too_big = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
   if (!value.is_number_integer() || too_big)
     throw Malformed{fmt::format("field '{}' is no integer", name)};
@@ -100,6 +101,13 @@ std::int64_t number_field(const json& object, const char* name, std::int64_t low
   if (number < lowest || number > highest)
     throw Malformed{fmt::format("field '{}' is out of range: {}", name, number)};
   return number;
+}
+
+}  // namespace
+
+std::int64_t number_field(const json& object, const char* name, std::int64_t lowest,
+                          std::int64_t highest) {
+  return number_in(field(object, name), name, lowest, highest);
 }
 
 int int_field(const json& object, const char* name, int lowest, int highest) {
@@ -110,6 +118,17 @@ std::optional<int> optional_int_field(const json& object, const char* name, int 
                                       int highest) {
   if (!object.contains(name)) return std::nullopt;
   return int_field(object, name, lowest, highest);
+}
+
+std::vector<int> int_list_field(const json& object, const char* name, int lowest, int highest,
+                                std::size_t most) {
+  const json& list = array_field(object, name);
+  if (list.size() > most) throw Malformed{fmt::format("field '{}' is too long", name)};
+  std::vector<int> numbers;
+  numbers.reserve(list.size());
+  for (const json& value : list)
+    numbers.push_back(static_cast<int>(number_in(value, name, lowest, highest)));
+  return numbers;
 }
 
 // Far enough (73 years of uptime) for every real clock, and near enough for differences and sums of

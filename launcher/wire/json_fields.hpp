@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "launcher/ports/clock.hpp"
 
@@ -35,6 +36,9 @@ int int_field(const nlohmann::json& object, const char* name, int lowest = 0,
 /// Nothing when the field is not there.
 std::optional<int> optional_int_field(const nlohmann::json& object, const char* name, int lowest,
                                       int highest);
+/// A list of at most `most` numbers.
+std::vector<int> int_list_field(const nlohmann::json& object, const char* name, int lowest,
+                                int highest, std::size_t most);
 Instant instant_field(const nlohmann::json& object, const char* name);
 
 }  // namespace train

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t deepest_nesting = 16;
 
 constexpr int highest_port = 65'535;
+constexpr std::size_t longest_file_name = 64;
 constexpr std::int64_t longest_grace_ms = 7LL * 24 * 3600 * 1000;
 
 json to_json(const EnvironmentEntry& entry) {
@@ -26,6 +27,7 @@ json to_json(const EnvironmentEntry& entry) {
   else
     value["at_launch"] = to_string(entry.at_launch);
   if (entry.secret) value["secret"] = true;
+  if (entry.is_default) value["default"] = true;
   return value;
 }
 
@@ -33,6 +35,7 @@ EnvironmentEntry environment_entry(const json& value) {
   EnvironmentEntry entry;
   entry.name = text_field(value, "name");
   entry.secret = value.contains("secret") && bool_field(value, "secret");
+  entry.is_default = value.contains("default") && bool_field(value, "default");
   if (value.contains("at_launch")) {
     entry.at_launch = at_launch_from_string(text_field(value, "at_launch"));
     if (entry.at_launch == AtLaunch::no) throw Malformed{"unknown launch-time value"};
@@ -72,32 +75,54 @@ RankCommand rank_command(const json& value) {
   return command;
 }
 
+// It goes into the run directory and nowhere else.
+RunFile run_file(const json& value) {
+  RunFile file{text_field(value, "name"), text_field(value, "text")};
+  const bool is_plain = !file.name.empty() && file.name.size() <= longest_file_name &&
+                        file.name.front() != '.' &&
+                        file.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+  if (!is_plain) throw Malformed{"a file with a path for a name"};
+  return file;
+}
+
 // One pair of functions per message: what it looks like, and how it is read back.
 
 json body(const message::Prepare& m) {
   json ranks = json::array();
   for (const auto& command : m.ranks) ranks.push_back(to_json(command));
-  return {{"type", "prepare"},
-          {"task", from_bytes(m.task_id)},
-          {"ranks", std::move(ranks)},
-          {"hold_port", m.hold_port},
-          {"stop_grace_ms", m.stop_grace.count()}};
+  json files = json::array();
+  for (const auto& file : m.files)
+    files.push_back({{"name", from_bytes(file.name)}, {"text", from_bytes(file.text)}});
+  return {{"type", "prepare"},         {"task", from_bytes(m.task_id)},
+          {"ranks", std::move(ranks)}, {"hold_ports", m.hold_ports},
+          {"files", std::move(files)}, {"stop_grace_ms", m.stop_grace.count()}};
 }
 Message read_prepare(const json& value) {
   message::Prepare m;
   m.task_id = text_field(value, "task");
   for (const auto& command : array_field(value, "ranks")) m.ranks.push_back(rank_command(command));
-  m.hold_port = bool_field(value, "hold_port");
+  m.hold_ports = int_field(value, "hold_ports", 0, highest_port);
+  for (const auto& file : array_field(value, "files")) m.files.push_back(run_file(file));
   m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));
   return m;
 }
 
 json body(const message::Go& m) {
-  return {
-      {"type", "go"}, {"address", from_bytes(m.rendezvous_address)}, {"port", m.rendezvous_port}};
+  json workers = json::array();
+  for (const std::string& worker : m.workers) workers.push_back(from_bytes(worker));
+  return {{"type", "go"},
+          {"address", from_bytes(m.rendezvous_address)},
+          {"port", m.rendezvous_port},
+          {"megascale_address", from_bytes(m.megascale_address)},
+          {"megascale_port", m.megascale_port},
+          {"workers", std::move(workers)}};
 }
 Message read_go(const json& value) {
-  return message::Go{text_field(value, "address"), int_field(value, "port", 0, highest_port)};
+  message::Go m{text_field(value, "address"), int_field(value, "port", 0, highest_port),
+                text_field(value, "megascale_address"),
+                int_field(value, "megascale_port", 0, highest_port)};
+  for (const auto& worker : array_field(value, "workers")) m.workers.push_back(to_bytes(worker));
+  return m;
 }
 
 json body(const message::Stop& m) { return {{"type", "stop"}, {"grace_ms", m.grace.count()}}; }
@@ -129,12 +154,11 @@ Message read_hello(const json& value) {
 }
 
 json body(const message::Ready& m) {
-  json value{{"type", "ready"}, {"run_directory", from_bytes(m.run_directory)}};
-  if (m.held_port) value["port"] = *m.held_port;
-  return value;
+  return {
+      {"type", "ready"}, {"run_directory", from_bytes(m.run_directory)}, {"ports", m.held_ports}};
 }
 Message read_ready(const json& value) {
-  return message::Ready{optional_int_field(value, "port", 1, highest_port),
+  return message::Ready{int_list_field(value, "ports", 1, highest_port, highest_port),
                         text_field(value, "run_directory")};
 }
 

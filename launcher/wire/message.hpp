@@ -11,12 +11,13 @@
 #include "config_schema/error.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/variable_limit.hpp"
 
 namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 1;
+constexpr int wire_version = 2;
 
 /// What one rank executes on its host. Arguments and values are bytes, not text.
 struct RankCommand {
@@ -32,18 +33,22 @@ namespace message {
 
 // From the launcher.
 
-/// First phase: check everything that the ranks need, hold a port if asked, start nothing.
+/// First phase: check everything that the ranks need, hold ports, write files, start nothing.
 struct Prepare {
   std::string task_id;
   std::vector<RankCommand> ranks;
-  bool hold_port = false;           ///< this is rank 0's host
+  int hold_ports = 0;               ///< how many; 0 .. 65535
+  std::vector<RunFile> files = {};  ///< for the run directory; readable for the user alone
   milliseconds stop_grace{10'000};  ///< used when the launcher is lost
   bool operator==(const Prepare&) const = default;
 };
-/// Second phase, once every host is ready: start the ranks.
+/// Second phase, once every host is ready: start the ranks. A port is 0 where nobody needs it.
 struct Go {
   std::string rendezvous_address;
   int rendezvous_port = 0;
+  std::string megascale_address = {};
+  int megascale_port = 0;
+  std::vector<std::string> workers = {};  ///< address:port of every rank; empty: nobody asks
   bool operator==(const Go&) const = default;
 };
 /// TERM to every rank, KILL after the grace; zero kills at once.
@@ -75,7 +80,7 @@ struct Hello {
   bool operator==(const Hello&) const = default;
 };
 struct Ready {
-  std::optional<int> held_port;
+  std::vector<int> held_ports;  ///< 1 .. 65535 each, in the order of launcher/rendezvous
   std::string run_directory;
   bool operator==(const Ready&) const = default;
 };

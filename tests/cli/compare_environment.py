@@ -22,6 +22,7 @@ at_launch = {
     "task_id": re.compile(re.escape(task) + r"\Z"),
     "rendezvous_address": re.compile(r"127\.0\.0\.1\Z"),
     "rendezvous_port": re.compile(r"\d{4,5}\Z"),
+    "rendezvous_host": re.compile(r"127\.0\.0\.1\Z"),
     "rendezvous_endpoint": re.compile(r"127\.0\.0\.1:\d{4,5}\Z"),
     "run_directory": re.compile(r"/.+/" + re.escape(task) + r"-\d+\Z"),
     "error_file": re.compile(r"/.+/error-\d+\.json\Z"),

@@ -78,6 +78,15 @@ shipped_once() {
     expect_equal "cached program (name, inode, size, time)" "$first" "$(cached_programs)"
 }
 
+tensorflow_workers_meet() {
+    cp "$(dirname "$0")/../cli/tensorflow_worker.py" "$shared/"
+    launch -H 'node[01-04]:2' -n 8 --set framework=tensorflow -- \
+        /usr/bin/python3 /srv/shared/tensorflow_worker.py
+    expect_status 0
+    expect_equal "workers that met all" 8 "$(grep -c 'of 8 has met all' "$work/out")"
+    expect_idle 2 "${nodes[@]}"
+}
+
 # --- Workers that fail ---
 
 worker_exits_3() {
@@ -275,6 +284,7 @@ test_case "every rank leaves one log file with its output alone" one_log_per_ran
 test_case "hosts may have different homes" different_homes
 test_case "what an rc file prints does no harm" noisy_rc_file
 test_case "the program is sent to a host once" shipped_once
+test_case "TensorFlow's workers meet on four hosts, each on a port of its own" tensorflow_workers_meet
 test_case "a worker's exit code is the launcher's, and the last line says whose" worker_exits_3
 test_case "a worker that a signal ends gives 128 and the signal" worker_is_killed
 test_case "workers that ignore TERM are killed after the grace" workers_ignore_term

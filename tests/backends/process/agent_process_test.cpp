@@ -93,13 +93,13 @@ TEST_CASE("a program that vanishes between check and start is named") {
   finish(agent);
 }
 
-TEST_CASE("a port is held only when it is asked for") {
-  const bool wanted = GENERATE(true, false);
+TEST_CASE("as many ports are held as were asked for") {
+  const int wanted = GENERATE(0, 1, 3);
   AgentUnderTest agent;
   auto prepare = agent.prepare({"true"});
-  prepare.hold_port = wanted;
+  prepare.hold_ports = wanted;
   agent.send(prepare);
-  CHECK(agent.next<message::Ready>().held_port.has_value() == wanted);
+  CHECK(agent.next<message::Ready>().held_ports.size() == static_cast<std::size_t>(wanted));
   agent.send(message::Bye{});
   CHECK(agent.wait() == 0);
 }
@@ -120,6 +120,67 @@ TEST_CASE("a rank gets the session's environment without what other launchers le
   finish(agent);
   CHECK(agent.output() == "session,rank,,4321\n");
   for (const char* name : {"SESSION_VALUE", "OVER_VALUE", "SLURM_JOB_ID"}) ::unsetenv(name);
+}
+
+TEST_CASE("a default of a rank gives way to the session, a value of its own does not") {
+  ::setenv("OMP_NUM_THREADS", "3", 1);
+  ::setenv("PYTHONUNBUFFERED", "", 1);
+  AgentUnderTest agent;
+  auto prepare = agent.prepare({"echo \"$OMP_NUM_THREADS,$PYTHONUNBUFFERED,$PYTHONFAULTHANDLER\""});
+  auto& environment = prepare.ranks[0].environment;
+  for (const char* name : {"OMP_NUM_THREADS", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER"})
+    environment.push_back({.name = name, .text = "1", .is_default = true});
+  agent.send(prepare);
+  agent.next<message::Ready>();
+  agent.send(message::Go{"127.0.0.1", 4321});
+  finish(agent);
+  CHECK(agent.output() == "3,,1\n");
+  for (const char* name : {"OMP_NUM_THREADS", "PYTHONUNBUFFERED"}) ::unsetenv(name);
+}
+
+TEST_CASE("the session's lists of devices go where a rank has AMD devices of its own") {
+  const std::vector<const char*> names{"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                                       "GPU_DEVICE_ORDINAL"};
+  for (const char* name : names) ::setenv(name, "1", 1);
+  AgentUnderTest agent;
+  auto prepare = agent.prepare(
+      {"echo "
+       "\"${HIP_VISIBLE_DEVICES-none},${CUDA_VISIBLE_DEVICES-none},${GPU_DEVICE_ORDINAL-none}\""});
+  prepare.ranks[0].environment.push_back({.name = "ROCR_VISIBLE_DEVICES", .text = "1"});
+  prepare.ranks[0].environment.push_back({.name = "HIP_VISIBLE_DEVICES", .text = "0"});
+  agent.send(prepare);
+  agent.next<message::Ready>();
+  agent.send(message::Go{"127.0.0.1", 4321});
+  finish(agent);
+  CHECK(agent.output() == "0,none,none\n");
+  for (const char* name : names) ::unsetenv(name);
+}
+
+TEST_CASE("files are in the run directory, for the user alone, before a rank starts") {
+  AgentUnderTest agent;
+  auto prepare = agent.prepare({"cat \"$TRAIN_DATA_FILE\"; stat -c ,%a,%s \"$TRAIN_DATA_FILE\""});
+  const std::string text = "{\"a\": \"" + std::string(200'000, 'x') + "\"}";
+  prepare.files = {{"data.json", text}};
+  prepare.ranks[0].environment.push_back(
+      {.name = "TRAIN_DATA_FILE", .text = {}, .at_launch = AtLaunch::data_file});
+  agent.send(prepare);
+  const auto ready = agent.next<message::Ready>();
+  CHECK(std::filesystem::exists(ready.run_directory + "/data.json"));
+  agent.send(message::Go{"127.0.0.1", 4321});
+  finish(agent);
+  CHECK(agent.output() == text + ",600," + std::to_string(text.size()) + "\n");
+}
+
+TEST_CASE("a file that cannot be written keeps the host from being ready") {
+  AgentUnderTest agent;
+  auto prepare = agent.prepare({"true"});
+  prepare.files = {{"data.json", "1"}, {"data.json", "2"}};
+  agent.send(prepare);
+  const auto refused = agent.next<message::Refused>();
+  REQUIRE(refused.problems.size() == 1);
+  CHECK(refused.problems[0].message.find("data.json': file exists") != std::string::npos);
+  agent.send(message::Bye{});
+  CHECK(agent.wait() == 0);
 }
 
 TEST_CASE("a stop ends the ranks with TERM, and those that ignore it with KILL") {

@@ -2,6 +2,7 @@
 #include "backends/process/port_hold.hpp"
 
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "tests/catch.hpp"
@@ -40,6 +41,20 @@ TEST_CASE("a held port is for servers that reuse addresses only, one at a time")
   CHECK_FALSE(listen_on(family, hold->port(), Reuse::yes));
 }
 
+TEST_CASE("no hold at all is taken where there are not enough descriptors") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit few = before;
+  few.rlim_cur = 32;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  const auto holds = PortHold::take(50);
+  const auto later = PortHold::take(1);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  REQUIRE_FALSE(holds);
+  CHECK(holds.error().error_class == ErrorClass::host);
+  CHECK(later);
+}
+
 TEST_CASE("a released port is anybody's") {
   std::uint16_t port = 0;
   {
@@ -51,14 +66,11 @@ TEST_CASE("a released port is anybody's") {
 }
 
 TEST_CASE("many holds are all different") {
-  std::vector<PortHold> holds;
+  const auto holds = PortHold::take(50);
+  REQUIRE(holds);
   std::vector<std::uint16_t> ports;
-  for (int i = 0; i < 50; ++i) {
-    auto hold = PortHold::take();
-    REQUIRE(hold);
-    ports.push_back(hold->port());
-    holds.push_back(std::move(*hold));
-  }
+  for (const PortHold& hold : *holds) ports.push_back(hold.port());
+  CHECK(ports.size() == 50);
   std::sort(ports.begin(), ports.end());
   CHECK(std::adjacent_find(ports.begin(), ports.end()) == ports.end());
 }

@@ -22,7 +22,7 @@ class Bench {
 
   void connect() { on(agent_event::LinkUp{}); }
   void prepare(std::vector<int> ranks) {
-    message::Prepare m{"taskid", {}, true, 7s};
+    message::Prepare m{"taskid", {}, 1, {}, 7s};
     for (const int rank : ranks) {
       m.ranks.push_back({rank, {"true", {}}, "/", {}});
       m.ranks.back().environment = {{"PORT", "", AtLaunch::rendezvous_port, false}};
@@ -32,7 +32,7 @@ class Bench {
   void make_ready(std::vector<int> ranks) {
     connect();
     prepare(std::move(ranks));
-    on(agent_event::HostChecked{{}, 29'500, "/tmp/run"});
+    on(agent_event::HostChecked{{}, {29'500}, "/tmp/run"});
   }
   void start(std::vector<int> ranks) {
     make_ready(ranks);
@@ -90,15 +90,15 @@ TEST_CASE("nothing is started before the launcher says go") {
   b.prepare({4, 5});
   CHECK(has<agent_action::CheckHost>(b.last));
   CHECK_FALSE(has<agent_action::StartRank>(b.last));
-  b.on(agent_event::HostChecked{{}, 29'500, "/tmp/run"});
-  CHECK(said<message::Ready>(b.last) == message::Ready{29'500, "/tmp/run"});
+  b.on(agent_event::HostChecked{{}, {29'500}, "/tmp/run"});
+  CHECK(said<message::Ready>(b.last) == message::Ready{{29'500}, "/tmp/run"});
   CHECK_FALSE(has<agent_action::StartRank>(b.last));
   b.say(message::Go{"10.0.0.1", 29'500});
-  CHECK(has<agent_action::ReleasePort>(b.last));
+  CHECK(has<agent_action::ReleasePorts>(b.last));
   const auto started = all<agent_action::StartRank>(b.last);
   REQUIRE(started.size() == 2);
-  CHECK(started[1].command.rank == 5);
-  CHECK(started[1].command.environment.front() ==
+  CHECK(started[1].rank == 5);
+  CHECK(b.agent.command_of(5).environment.front() ==
         EnvironmentEntry{"PORT", "29500", AtLaunch::no, false});
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("go, ready and prepare count once and only in their turn") {
   CHECK(b.say(message::Go{"a", 1}).empty());
   b.prepare({0});
   CHECK(b.say(message::Go{"a", 1}).empty());
-  b.on(agent_event::HostChecked{{}, std::nullopt, "/r"});
+  b.on(agent_event::HostChecked{{}, {}, "/r"});
   b.prepare({9});
   CHECK(b.last.empty());
   b.say(message::Go{"a", 1});
@@ -120,7 +120,7 @@ TEST_CASE("a host that lacks something refuses and starts nothing") {
   Bench b;
   b.connect();
   b.prepare({0});
-  b.on(agent_event::HostChecked{{{{}, {}, "no 'python3'", "install it"}}, 1, "/r"});
+  b.on(agent_event::HostChecked{{{{}, {}, "no 'python3'", "install it"}}, {1}, "/r"});
   REQUIRE(said<message::Refused>(b.last));
   CHECK(said<message::Refused>(b.last)->problems.front().message == "no 'python3'");
   CHECK_FALSE(has<agent_action::StartRank>(b.say(message::Go{"a", 1})));
@@ -166,10 +166,10 @@ TEST_CASE("a stop before go starts nothing and finishes at once") {
   Bench b;
   b.connect();
   if (progress > 0) b.prepare({0});
-  if (progress > 1) b.on(agent_event::HostChecked{{}, 1, "/r"});
+  if (progress > 1) b.on(agent_event::HostChecked{{}, {1}, "/r"});
   b.say(message::Stop{10s});
   CHECK(said<message::Finished>(b.last));
-  CHECK(b.on(agent_event::HostChecked{{}, 1, "/r"}).empty());
+  CHECK(b.on(agent_event::HostChecked{{}, {1}, "/r"}).empty());
   CHECK(b.say(message::Go{"a", 1}).empty());
   CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
 }
@@ -240,7 +240,7 @@ TEST_CASE("without ranks running a lost launcher ends the agent at once") {
   Bench b;
   b.connect();
   if (progress > 0) b.prepare({0});
-  if (progress > 1) b.on(agent_event::HostChecked{{}, 1, "/r"});
+  if (progress > 1) b.on(agent_event::HostChecked{{}, {1}, "/r"});
   if (progress > 2) b.say(message::Stop{0s});
   if (silent)
     b.tick(b.now + Agent::silence_limit);

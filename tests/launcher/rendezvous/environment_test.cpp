@@ -3,48 +3,9 @@
 
 #include <algorithm>
 
-#include "tests/catch.hpp"
-#include "tests/launcher/builders.hpp"
+#include "tests/launcher/rendezvous/values.hpp"
 
 using namespace train;
-
-namespace {
-
-/// Name -> value; "<fact>" for what only a launch can know, "<secret>" for what is not shown.
-using Values = std::map<std::string, std::string>;
-
-Values values_of(const Plan& plan, int rank, const LauncherEnvironment& launcher = {}) {
-  const auto user = resolve_environment(plan.experiment, launcher);
-  REQUIRE(user);
-  Values values;
-  std::string previous;
-  for (const EnvironmentEntry& entry : rank_environment(plan, rank, *user, launcher)) {
-    CHECK(previous < entry.name);  // sorted, no name twice
-    previous = entry.name;
-    values[entry.name] = entry.at_launch != AtLaunch::no
-                             ? "<" + std::string(to_string(entry.at_launch)) + ">"
-                         : entry.secret ? "<secret>"
-                                        : entry.text;
-  }
-  return values;
-}
-
-Plan planned(const ExperimentConfig& experiment, const HostInventory& hosts) {
-  auto plan = make_plan(experiment, hosts);
-  REQUIRE(plan);
-  return std::move(*plan);
-}
-
-std::string value(const Values& values, const std::string& name) {
-  const auto found = values.find(name);
-  return found == values.end() ? "(unset)" : found->second;
-}
-
-EnvironmentVariable variable(const std::string& name, std::optional<std::string> text) {
-  return {name, std::move(text), {}};
-}
-
-}  // namespace
 
 TEST_CASE("a torch rank gets torchrun's environment, and nothing else is there") {
   ExperimentConfig experiment = slot_experiment(4);
@@ -98,44 +59,6 @@ TEST_CASE("on one host the master is loopback") {
   const Plan plan = planned(slot_experiment(2), gpu_inventory({2}));
   CHECK(value(values_of(plan, 0), "MASTER_ADDR") == "127.0.0.1");
   CHECK(value(values_of(plan, 0), "MASTER_PORT") == "<rendezvous_port>");
-}
-
-TEST_CASE("a jax process gets its coordinator and its devices") {
-  ExperimentConfig experiment = slot_experiment(4);
-  experiment.framework = Framework::jax;
-  const Values values = values_of(planned(experiment, gpu_inventory({2, 2})), 3);
-  CHECK(value(values, "JAX_COORDINATOR_ADDRESS") == "<rendezvous_endpoint>");
-  CHECK(value(values, "JAX_NUM_PROCESSES") == "4");
-  CHECK(value(values, "JAX_PROCESS_ID") == "3");
-  CHECK(value(values, "JAX_LOCAL_DEVICE_IDS") == "1");
-  CHECK(value(values, "RANK") == "(unset)");
-  CHECK(value(values, "TORCH_NCCL_ASYNC_ERROR_HANDLING") == "(unset)");
-}
-
-TEST_CASE("without a framework there is no rendezvous") {
-  ExperimentConfig experiment = slot_experiment(2);
-  experiment.framework = Framework::none;
-  const Values values = values_of(planned(experiment, gpu_inventory({2})), 0);
-  CHECK(value(values, "RANK") == "(unset)");
-  CHECK(value(values, "MASTER_ADDR") == "(unset)");
-  CHECK(value(values, "JAX_PROCESS_ID") == "(unset)");
-  CHECK(value(values, "TRAIN_TASK_ID") == "<task_id>");
-}
-
-TEST_CASE("a process per host gets torchrun's arguments and all devices") {
-  ExperimentConfig experiment = slot_experiment(4);
-  experiment.processes = Processes::per_host;
-  experiment.global_batch_size = 64;
-  const Values values = values_of(planned(experiment, gpu_inventory({2, 2})), 1);
-  CHECK(value(values, "PET_NNODES") == "2");
-  CHECK(value(values, "PET_NODE_RANK") == "1");
-  CHECK(value(values, "PET_NPROC_PER_NODE") == "2");
-  CHECK(value(values, "PET_MASTER_ADDR") == "<rendezvous_address>");
-  CHECK(value(values, "PET_MASTER_PORT") == "<rendezvous_port>");
-  CHECK(value(values, "CUDA_VISIBLE_DEVICES") == "0,1");
-  CHECK(value(values, "TRAIN_BATCH_SIZE") == "16");
-  CHECK(value(values, "TRAIN_BATCH_OFFSET") == "(unset)");
-  CHECK(value(values, "RANK") == "(unset)");
 }
 
 TEST_CASE("a batch size that the workers of a host do not share is not set") {
@@ -260,6 +183,30 @@ TEST_CASE("a default gives way to what users set, anywhere") {
   CHECK(value(values, "NOT_SET") == "(unset)");
 }
 
+TEST_CASE("defaults alone give way to the session of a host") {
+  HostInventory hosts = gpu_inventory({1, 1});
+  hosts.hosts[0].interface = hosts.hosts[1].interface = "eth0";
+  hosts.hosts[0].env = {{"SITE", "a"}};
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  experiment.needs.cpus = Quantity::of(2);
+  experiment.environment = {variable("PYTHONUNBUFFERED", "0")};
+  const Plan plan = planned(experiment, hosts);
+  std::vector<std::string> defaults;
+  for (const EnvironmentEntry& entry : rank_environment(plan, 0, experiment.environment, {}))
+    if (entry.is_default) defaults.push_back(entry.name);
+  CHECK(defaults == std::vector<std::string>{"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME",
+                                             "OMP_NUM_THREADS", "PYTHONFAULTHANDLER",
+                                             "TORCH_NCCL_ASYNC_ERROR_HANDLING"});
+}
+
+TEST_CASE("a host's list of AMD devices rules out lists within it") {
+  const auto ruled_out = ruled_out_by("ROCR_VISIBLE_DEVICES");
+  CHECK(std::vector<std::string_view>(ruled_out.begin(), ruled_out.end()) ==
+        std::vector<std::string_view>{"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                                      "GPU_DEVICE_ORDINAL"});
+  CHECK(ruled_out_by("CUDA_VISIBLE_DEVICES").empty());
+}
+
 TEST_CASE("what train sets itself is not the user's to set, and the plan says so") {
   ExperimentConfig experiment = gpu_experiment(2, 1);
   HostInventory hosts = gpu_inventory({2});
@@ -306,15 +253,26 @@ TEST_CASE("every variable that is nowhere set is named at once") {
 
 TEST_CASE("leftovers of other launchers are scrubbed") {
   for (const char* name :
-       {"SLURM_JOB_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "TORCHELASTIC_RUN_ID"})
+       {"SLURM_JOB_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "TORCHELASTIC_RUN_ID", "PMI2_FD",
+        "PMIX_RANK", "PRTE_LAUNCHED", "MV2_COMM_WORLD_RANK"})
     CHECK(is_scrubbed(name));
-  for (const char* name : {"PATH", "SLURM", "MY_SLURM_JOB", "RANK"}) CHECK_FALSE(is_scrubbed(name));
+  for (const char* name : {"PATH", "SLURM", "MY_SLURM_JOB", "RANK", "PMI", "PMIX", "slurm_job_id",
+                           "HOROVOD_FUSION_THRESHOLD", "NCCL_DEBUG", ""})
+    CHECK_FALSE(is_scrubbed(name));
+}
+
+TEST_CASE("what train sets is scrubbed from no rank") {
+  ExperimentConfig experiment = slot_experiment(2);
+  experiment.framework = Framework::mpi;
+  CHECK(value(values_of(planned(experiment, gpu_inventory({2})), 1), "OMPI_COMM_WORLD_RANK") ==
+        "1");
 }
 
 TEST_CASE("facts of a launch and their names go both ways") {
-  for (const AtLaunch fact :
-       {AtLaunch::no, AtLaunch::task_id, AtLaunch::rendezvous_address, AtLaunch::rendezvous_port,
-        AtLaunch::rendezvous_endpoint, AtLaunch::run_directory, AtLaunch::error_file})
+  for (int i = 1; i <= static_cast<int>(AtLaunch::data_file); ++i) {
+    const auto fact = static_cast<AtLaunch>(i);
+    CHECK(to_string(fact) != "no");
     CHECK(at_launch_from_string(to_string(fact)) == fact);
+  }
   CHECK(at_launch_from_string("nonsense") == AtLaunch::no);
 }

@@ -15,8 +15,8 @@ namespace train {
 class RunBench {
  public:
   explicit RunBench(const std::vector<int>& ranks_per_host,
-                    milliseconds grace = milliseconds(10'000))
-      : trial(trial_of(ranks_per_host)), run(trial, grace) {}
+                    milliseconds grace = milliseconds(10'000), PortNeeds needs = {})
+      : trial(trial_of(ranks_per_host)), ports(needs), run(trial, ports, grace) {}
 
   void on(const RunEvent& event) { last = run.on(event, now); }
   void say(int host, Message m) { on(run_event::HostSaid{host, std::move(m)}); }
@@ -33,7 +33,13 @@ class RunBench {
       if (const auto* ping = std::get_if<message::Ping>(&send.message); ping && send.host == host)
         return say_and_keep(host, message::Pong{ping->sent, now});
   }
-  void ready(int host) { say(host, message::Ready{29'500 + host, "/run"}); }
+  /// As many ports as it was asked for: 1000 for host 0, 1010 for host 1, and those that follow.
+  void ready(int host) {
+    std::vector<int> held;
+    while (static_cast<int>(held.size()) < held_ports(ports, trial, host))
+      held.push_back(1'000 + 10 * host + static_cast<int>(held.size()));
+    say(host, message::Ready{held, "/run"});
+  }
   void lose(int host) {
     on(run_event::HostClosed{host, make_error(ErrorClass::host, "connection reset")});
   }
@@ -75,6 +81,12 @@ class RunBench {
       if (std::holds_alternative<M>(send.message)) found.push_back(send.host);
     return found;
   }
+  /// The hosts that were told to start their ranks.
+  std::vector<int> started() const {
+    std::vector<int> found;
+    for (const auto& go : all<run_action::SendGo>()) found.push_back(go.host);
+    return found;
+  }
   std::vector<int> closed() const {
     std::vector<int> found;
     for (const auto& close : all<run_action::CloseHost>()) found.push_back(close.host);
@@ -90,6 +102,7 @@ class RunBench {
   }
 
   Trial trial;
+  PortNeeds ports;
   Run run;
   Instant now = std::chrono::seconds(1000);
   std::vector<RunAction> last;

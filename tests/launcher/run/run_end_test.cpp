@@ -265,7 +265,7 @@ TEST_CASE("a host that breaks the protocol before the start is cut off and named
   b.say(0, message);
   CHECK(b.closed() == std::vector{0});
   b.ready(1);
-  CHECK(b.told<message::Go>().empty());
+  CHECK(b.started().empty());
   CHECK(b.cause().find("host 'h0': ") == 0);
 }
 
@@ -274,7 +274,7 @@ TEST_CASE("a host that breaks the protocol while ranks run is cut off and named"
       as<Message>{}, message::RankStarted{0, 1}, message::RankStarted{1, 1},
       message::RankStarted{-1, 1}, message::RankStarted{2, 1}, message::RankNotStarted{1, "x"},
       message::RankNotStarted{0, "x"}, message::RankEnded{1, 1, {}, false, false, 1s, {}},
-      message::Finished{}, message::Ready{1, "x"}, message::Refused{{{{}, {}, "x", ""}}},
+      message::Finished{}, message::Ready{{1}, "x"}, message::Refused{{{{}, {}, "x", ""}}},
       message::Go{"a", 1}, message::Acknowledge{1}, message::Ping{1s});
   RunBench b({1, 1});
   b.start();

@@ -18,17 +18,58 @@ TEST_CASE("every host is prepared as soon as it is open, and none goes before al
   b.ready(2);
   CHECK(b.last.empty());
   b.ready(0);
-  CHECK(b.told<message::Go>() == std::vector{0, 1, 2});
-  for (const auto& send : b.all<run_action::Send>())
-    CHECK(std::get<message::Go>(send.message) == message::Go{"10.0.0.1", 29'500});
+  CHECK(b.started() == std::vector{0, 1, 2});
+  CHECK(b.run.start_message() == message::Go{"10.0.0.1", 1'000});
 }
 
 TEST_CASE("a single host meets on loopback") {
   RunBench b({4});
   b.open(0);
   b.ready(0);
-  CHECK(std::get<message::Go>(b.all<run_action::Send>().front().message).rendezvous_address ==
-        "127.0.0.1");
+  CHECK(b.run.start_message() == message::Go{"127.0.0.1", 1'000});
+}
+
+TEST_CASE("every worker has a port of its own, beside those of the rendezvous and of MEGASCALE") {
+  RunBench b({2, 1, 1}, milliseconds(10'000),
+             {.rendezvous = true, .megascale_host = 1, .workers = true});
+  for (int host = 0; host < 3; ++host) b.open(host);
+  for (int host = 0; host < 3; ++host) b.ready(host);
+  CHECK(b.run.start_message() ==
+        message::Go{"10.0.0.1",
+                    1'000,
+                    "10.0.0.2",
+                    1'010,
+                    {"10.0.0.1:1001", "10.0.0.1:1002", "10.0.0.2:1011", "10.0.0.3:1020"}});
+}
+
+TEST_CASE("a host that holds other ports than it was asked for is none of ours") {
+  const auto ports = GENERATE(as<std::vector<int>>{}, std::vector<int>{}, std::vector<int>{1},
+                              std::vector<int>{1, 2, 3}, std::vector<int>{1, 1});
+  RunBench b({2}, milliseconds(10'000), {.rendezvous = false, .workers = true});
+  b.open(0);
+  b.say(0, message::Ready{ports, "/run"});
+  CHECK(b.started().empty());
+  CHECK(b.cause().find("host 'h0': holds ") == 0);
+}
+
+TEST_CASE("a TF_CONFIG that no kernel takes starts nothing") {
+  const int workers = GENERATE(5'457, 5'459);
+  RunBench b({workers - 1, 1}, milliseconds(10'000), {.rendezvous = false, .workers = true});
+  for (int host = 0; host < 2; ++host) b.on(run_event::HostOpened{host, "192.168.100.200"});
+  std::vector<int> ports;
+  for (int port = 10'000; static_cast<int>(ports.size()) < workers - 1; ++port)
+    ports.push_back(port);
+  b.say(0, message::Ready{ports, "/run"});
+  b.say(1, message::Ready{{65'535}, "/run"});
+  if (workers == 5'457) {
+    CHECK(b.started() == std::vector{0, 1});
+    return;
+  }
+  CHECK(b.started().empty());
+  CHECK(b.cause().find("the TF_CONFIG of each of 5459 workers has") == 0);
+  CHECK(b.outcome().cause->error.error_class == ErrorClass::config);
+  CHECK(b.outcome().cause->host == -1);
+  CHECK(b.told<message::Bye>() == std::vector{0, 1});
 }
 
 TEST_CASE("a run succeeds when every rank exits with code 0 and every host has finished") {
@@ -55,7 +96,7 @@ TEST_CASE("one host that refuses keeps every rank from being started anywhere") 
   for (int host = 0; host < 3; ++host) b.open(host);
   b.ready(0);
   b.say(1, message::Refused{{{{}, {}, "no 'python3'", ""}, {{}, {}, "no '/data'", ""}}});
-  CHECK(b.told<message::Go>().empty());
+  CHECK(b.started().empty());
   CHECK_FALSE(b.run.over());  // the third has not spoken yet
   b.ready(2);
   CHECK(b.told<message::Bye>() == std::vector{0, 2});

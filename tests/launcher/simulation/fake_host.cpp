@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "launcher/rendezvous/tensorflow.hpp"
+
 namespace train::simulation {
 
 using namespace std::chrono_literals;
@@ -18,6 +20,8 @@ FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, 
                    int first_rank, Readiness& readiness, std::vector<std::string>& complaints)
     : time_(time),
       chance_(chance),
+      scenario_(scenario),
+      index_(index),
       script_(scenario.hosts[static_cast<std::size_t>(index)]),
       first_rank_(first_rank),
       readiness_(readiness),
@@ -111,13 +115,19 @@ void FakeHost::perform(const agent_action::SendOutput& action) {
 void FakeHost::perform(const agent_action::CheckHost& action) {
   agent_event::HostChecked checked;
   if (script_.refuses) checked.problems = {{{}, {}, "no 'python3'", {}}};
-  if (action.prepare.hold_port) checked.held_port = 29'500;
+  int ports = action.prepare.hold_ports;
+  if (script_.miscounts_ports) ports += ports > 0 && chance_.one_in(2) ? -1 : 1;
+  while (static_cast<int>(checked.held_ports.size()) < ports)
+    checked.held_ports.push_back(20'000 + static_cast<int>(chance_.below(100)) * 100 +
+                                 static_cast<int>(checked.held_ports.size()));
+  readiness_.ports[index_] = checked.held_ports;
   checked.run_directory = "/run";
   later(script_.check_delay, [this, checked] { feed(checked); });
 }
 
 void FakeHost::perform(const agent_action::StartRank& action) {
-  const int rank = action.command.rank;
+  const int rank = action.rank;
+  check_environment(rank);
   if (readiness_.ready < readiness_.hosts)
     complaints_.push_back("a rank was started before every host was ready");
   const RankScript& script = script_.ranks[static_cast<std::size_t>(rank - first_rank_)];
@@ -139,6 +149,26 @@ void FakeHost::perform(const agent_action::StartRank& action) {
     report_end(rank);
   });
   live(rank);
+}
+
+// Every rank is told the same ports: those that their hosts hold, in the order in which they are
+// asked for.
+void FakeHost::check_environment(int rank) {
+  int rendezvous = 0;
+  int megascale = 0;
+  std::vector<std::string> workers;
+  for (const auto& [host, held] : readiness_.ports) {
+    auto port = held.begin();
+    if (scenario_.ports.rendezvous && host == 0) rendezvous = *port++;
+    if (scenario_.ports.megascale_host == host) megascale = *port++;
+    const std::string address = readiness_.hosts == 1 ? "127.0.0.1" : address_of(host);
+    for (; port != held.end(); ++port) workers.push_back(address + ":" + std::to_string(*port));
+  }
+  const std::vector<EnvironmentEntry> expected{{"MASTER_PORT", std::to_string(rendezvous)},
+                                               {"MEGASCALE_PORT", std::to_string(megascale)},
+                                               {"TF_CONFIG", tensorflow_config(workers, rank)}};
+  if (agent_.command_of(rank).environment != expected)
+    complaints_.push_back("a rank was told other ports than those that are held");
 }
 
 // The next stretch of a rank's life: it ends with a print, or with its end.

@@ -40,11 +40,15 @@ struct FakeProcess {
   std::uint64_t in_pipes() const { return printed[0] + printed[1] - read[0] - read[1]; }
 };
 
-/// What all hosts share: to see that none starts early.
+/// What all hosts share: to see that none starts early, and what its ranks must be told.
 struct Readiness {
   int hosts = 0;
   int ready = 0;
+  std::map<int, std::vector<int>> ports = {};  ///< that each host holds
 };
+
+/// What the launcher reaches a host by.
+inline std::string address_of(int host) { return "10.0.0." + std::to_string(host + 1); }
 
 /// A host: the real Agent, driven as its process drives it, over a table of fake processes.
 class FakeHost {
@@ -79,13 +83,14 @@ class FakeHost {
   void perform(const agent_action::SendOutput& action);
   void perform(const agent_action::CheckHost& action);
   void perform(const agent_action::StartRank& action);
-  void perform(const agent_action::ReleasePort&) {}
+  void perform(const agent_action::ReleasePorts&) {}
   void perform(const agent_action::TerminateRank& action);
   void perform(const agent_action::KillTree& action);
   void perform(const agent_action::PauseReading&) { paused_ = true; }
   void perform(const agent_action::ResumeReading& action);
   void perform(const agent_action::Leave& action);
 
+  void check_environment(int rank);
   void live(int rank);
   void end(int rank, std::optional<int> code, std::optional<int> signal);
   void plan_read(int rank);
@@ -96,6 +101,8 @@ class FakeHost {
 
   VirtualTime& time_;
   Chance& chance_;
+  const Scenario& scenario_;
+  int index_;
   const HostScript& script_;
   int first_rank_;
   Readiness& readiness_;

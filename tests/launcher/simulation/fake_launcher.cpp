@@ -11,7 +11,7 @@ FakeLauncher::FakeLauncher(VirtualTime& time, const Scenario& scenario, const Tr
       scenario_(scenario),
       trial_(trial),
       complaints_(complaints),
-      run_(trial, scenario.grace),
+      run_(trial, scenario.ports, scenario.grace),
       links_(trial.hosts.size()),
       received_(trial.ranks.size()) {}
 
@@ -19,7 +19,7 @@ void FakeLauncher::connected(int host, OneWay& to_host, OneWay& from_host) {
   Link& link = links_[static_cast<std::size_t>(host)];
   link.to_host = &to_host;
   link.from_host = &from_host;
-  feed(run_event::HostOpened{host, "10.0.0.1"});
+  feed(run_event::HostOpened{host, address_of(host)});
 }
 
 void FakeLauncher::unreachable(int host) {
@@ -106,10 +106,20 @@ void FakeLauncher::send(int host, const Message& message) {
 
 void FakeLauncher::perform(const run_action::SendPrepare& action) {
   const PlannedHost& host = trial_.hosts[static_cast<std::size_t>(action.host)];
-  message::Prepare prepare{"taskid", {}, action.host == 0, scenario_.grace};
+  message::Prepare prepare{
+      "taskid", {}, held_ports(scenario_.ports, trial_, action.host), {}, scenario_.grace};
   for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)
-    prepare.ranks.push_back({rank, {"true", {}}, "/", {}});
+    prepare.ranks.push_back({rank,
+                             {"true", {}},
+                             "/",
+                             {{"MASTER_PORT", "", AtLaunch::rendezvous_port},
+                              {"MEGASCALE_PORT", "", AtLaunch::megascale_port},
+                              {"TF_CONFIG", "", AtLaunch::tensorflow_cluster}}});
   send(action.host, prepare);
+}
+
+void FakeLauncher::perform(const run_action::SendGo& action) {
+  send(action.host, run_.start_message());
 }
 
 void FakeLauncher::perform(const run_action::CloseHost& action) {

@@ -50,6 +50,7 @@ class FakeLauncher {
 
   void perform(const run_action::SendPrepare& action);
   void perform(const run_action::Send& action) { send(action.host, action.message); }
+  void perform(const run_action::SendGo& action);
   void perform(const run_action::CloseHost& action);
   void perform(const run_action::AllStarted&) {}
   void perform(const run_action::Stopping&) {}

@@ -14,7 +14,7 @@ namespace {
 // Whether anything was done to this host that a launcher may hold against it.
 bool is_suspect(const HostScript& host) {
   return host.fault != HostFault::none || host.unreachable || host.refuses ||
-         host.check_delay > 50s;
+         host.miscounts_ports || host.check_delay > 50s;
 }
 
 std::string of_rank(int rank) { return " (rank " + std::to_string(rank) + ")"; }

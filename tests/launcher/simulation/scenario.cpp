@@ -104,12 +104,15 @@ void make_faulty(HostScript& host, Chance& chance) {
 }
 
 void make_bad_start(HostScript& host, Chance& chance) {
-  switch (chance.below(4)) {
+  switch (chance.below(5)) {
     case 0:
       host.unreachable = true;
       break;
     case 1:
       host.check_delay = 30s + chance.up_to(60s);
+      break;
+    case 2:
+      host.miscounts_ports = true;
       break;
     default:
       host.refuses = true;
@@ -128,7 +131,7 @@ Trial Scenario::trial() const {
 bool Scenario::is_undisturbed() const {
   const bool hosts_are_well = std::all_of(hosts.begin(), hosts.end(), [](const HostScript& host) {
     return host.fault == HostFault::none && !host.unreachable && !host.refuses &&
-           host.check_delay < 20s;
+           !host.miscounts_ports && host.check_delay < 20s;
   });
   return hosts_are_well && interrupts.empty() && !launcher_dies;
 }
@@ -181,6 +184,9 @@ Scenario scenario_of(std::uint64_t seed) {
   scenario.grace = milliseconds(chance.below(4) * 2'500);
   scenario.write_delay = chance.up_to(chance.one_in(4) ? nanoseconds(200ms) : nanoseconds(1ms));
   if (chance.one_in(2)) scenario.output_limits = {.capacity = 100'000, .window = 20'000};
+  scenario.ports = {.rendezvous = chance.one_in(2),
+                    .megascale_host = chance.one_in(3) ? static_cast<int>(chance.below(hosts)) : -1,
+                    .workers = chance.one_in(2)};
   return scenario;
 }
 

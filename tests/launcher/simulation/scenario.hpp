@@ -7,6 +7,7 @@
 #include "launcher/agent/output_queue.hpp"
 #include "launcher/plan.hpp"
 #include "launcher/ports/clock.hpp"
+#include "launcher/rendezvous/held_ports.hpp"
 
 namespace train::simulation {
 
@@ -38,6 +39,7 @@ struct HostScript {
   bool unreachable = false;
   nanoseconds check_delay{0};
   bool refuses = false;
+  bool miscounts_ports = false;  ///< holds one port less than it was asked for, or one too many
   nanoseconds start_delay{0};
   bool kill_hangs = false;  ///< the agent lives on, but never sees the end of its processes
   HostFault fault = HostFault::none;
@@ -61,6 +63,7 @@ struct Scenario {
   bool launcher_dies_silently = false;  ///< its machine, with all connections
   nanoseconds write_delay{0};           ///< from output received to output acknowledged
   OutputQueue::Limits output_limits;
+  PortNeeds ports;
 
   Trial trial() const;
   /// Nothing but the ranks' own doing can end the run.

@@ -22,7 +22,8 @@ RankCommand hostile_command() {
                          {"BYTES", not_text, AtLaunch::no, false},
                          {"SECRET", with_nul, AtLaunch::no, true},
                          {"EMPTY", "", AtLaunch::no, false},
-                         {"MASTER_PORT", "", AtLaunch::rendezvous_port, false}};
+                         {"MASTER_PORT", "", AtLaunch::rendezvous_port, false},
+                         {"OMP_NUM_THREADS", "1", AtLaunch::no, false, true}};
   return command;
 }
 
@@ -33,20 +34,30 @@ RankCommand shell_command() {
   return command;
 }
 
+// A Go that is right but for its address.
+std::string with_address(const std::string& address) {
+  return R"({"type":"go","address":)" + address +
+         R"(,"port":1,"megascale_address":"","megascale_port":0,"workers":[]})";
+}
+
 std::vector<Message> all_messages() {
   constexpr Instant late{std::int64_t{1} << 61};
   return {
-      message::Prepare{"abcdefgh", {hostile_command(), shell_command()}, true, milliseconds(0)},
-      message::Prepare{not_text, {}, false, milliseconds(604'800'000)},
+      message::Prepare{"abcdefgh", {hostile_command(), shell_command()}, 1, {}, milliseconds(0)},
+      message::Prepare{not_text,
+                       {},
+                       65'535,
+                       {{"hparams.json", not_text}, {"data.json", ""}},
+                       milliseconds(604'800'000)},
       message::Go{"10.0.0.1", 65'535},
-      message::Go{not_text, 0},
+      message::Go{not_text, 0, not_text, 1, {"10.0.0.1:1", not_text}},
       message::Stop{milliseconds(10'000)},
       message::Acknowledge{INT64_MAX},
       message::Ping{late},
       message::Bye{},
       message::Hello{wire_version, not_text, with_nul, INT64_MAX},
-      message::Ready{std::nullopt, "/tmp/train-0/x"},
-      message::Ready{1, not_text},
+      message::Ready{{}, "/tmp/train-0/x"},
+      message::Ready{{1, 65'535}, not_text},
       message::Refused{{{{}, {}, "no '" + not_text + "' here", "install it"}, {{}, {}, "", ""}}},
       message::RankStarted{INT32_MAX, 4'194'304},
       message::RankNotStarted{0, with_nul},
@@ -102,14 +113,26 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"stop","grace_ms":true})", R"({"type":"stop","grace_ms":null})",
       R"({"type":"go","address":["a"],"port":1})", R"({"type":"finished","survivors":{}})",
       R"({"type":"finished","survivors":[1]})", R"({"type":"refused","problems":["x"]})",
-      R"({"type":"prepare","task":"t","ranks":[7],"hold_port":false,)"
+      R"({"type":"prepare","task":"t","ranks":[7],"hold_ports":0,"files":[],)"
       R"("stop_grace_ms":0})",
+      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":true,"files":[],)"
+      R"("stop_grace_ms":0})",
+      R"({"type":"ready","run_directory":"/","ports":1})",
+      R"({"type":"ready","run_directory":"/","ports":["1"]})",
       // out of range
       R"({"type":"stop","grace_ms":-1})", R"({"type":"stop","grace_ms":604800001})",
       R"({"type":"stop","grace_ms":18446744073709551615})", R"({"type":"stop","grace_ms":1e400})",
-      R"({"type":"go","address":"a","port":65536})",
-      R"({"type":"ready","run_directory":"/","port":0})", R"({"type":"started","rank":-1,"pid":1})",
-      R"({"type":"started","rank":2147483648,"pid":1})",
+      R"({"type":"go","address":"a","port":65536,"megascale_address":"","megascale_port":0,)"
+      R"("workers":[]})",
+      R"({"type":"go","address":"a","port":1,"megascale_address":"","megascale_port":65536,)"
+      R"("workers":[]})",
+      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":65536,"files":[],)"
+      R"("stop_grace_ms":0})",
+      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":-1,"files":[],)"
+      R"("stop_grace_ms":0})",
+      R"({"type":"ready","run_directory":"/","ports":[0]})",
+      R"({"type":"ready","run_directory":"/","ports":[1,65536]})",
+      R"({"type":"started","rank":-1,"pid":1})", R"({"type":"started","rank":2147483648,"pid":1})",
       R"({"type":"ping","sent":2305843009213693953})",
       R"({"type":"pong","sent":0,"answered":9223372036854775807})",
       // contradictions
@@ -122,9 +145,8 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"ended","rank":0,"signal":0,"core":false,)"
       R"("after_stop":false,"at":1})",
       // bytes as hex
-      R"({"type":"go","address":{"hex":"0"},"port":1})",
-      R"({"type":"go","address":{"hex":"zz"},"port":1})",
-      R"({"type":"go","address":{"hex":7},"port":1})", R"({"type":"go","address":{},"port":1})");
+      with_address(R"({"hex":"0"})"), with_address(R"({"hex":"zz"})"), with_address(R"({"hex":7})"),
+      with_address("{}"));
   INFO(payload);
   const auto message = decode_message(payload);
   REQUIRE_FALSE(message);
@@ -144,9 +166,32 @@ TEST_CASE("commands that could not be executed are refused") {
                R"("environment":[{"name":"A","at_launch":"weather"}]})",
                R"({"rank":0,"working_directory":"/","argv":["a"],)"
                R"("environment":[{"name":"A","value":"v","secret":1}]})");
-  CHECK_FALSE(decode_message(R"({"type":"prepare","task":"t","hold_port":false,)"
+  CHECK_FALSE(decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"files":[],)"
                              R"("stop_grace_ms":0,"ranks":[)" +
                              command + "]}"));
+}
+
+TEST_CASE("a file of the run directory has a plain name") {
+  const auto with_file = [](const std::string& name) {
+    return decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,)"
+                          R"("ranks":[],"files":[{"name":)" +
+                          name + R"(,"text":"{}"}]})");
+  };
+  CHECK(with_file(R"("data.json")"));
+  for (const char* name : {R"("")", R"("..")", R"(".profile")", R"("a/b")", R"("/etc/passwd")",
+                           R"({"hex":"610062"})", "7"})
+    CHECK_FALSE(with_file(name));
+  CHECK_FALSE(with_file('"' + std::string(65, 'a') + '"'));
+}
+
+TEST_CASE("an address that is a string is taken") {
+  CHECK(decode_message(with_address(R"("10.0.0.1")")));
+}
+
+TEST_CASE("a host cannot send more ports than there are") {
+  std::string ports = "1";
+  for (int i = 0; i < 65'535; ++i) ports += ",1";
+  CHECK_FALSE(decode_message(R"({"type":"ready","run_directory":"/","ports":[)" + ports + "]}"));
 }
 
 TEST_CASE("hostile nesting is refused without becoming a tree") {

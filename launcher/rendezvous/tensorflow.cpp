@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/rendezvous/tensorflow.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace train {
+
+std::string tensorflow_config(const std::vector<std::string>& workers, int index) {
+  std::string text = R"({"cluster":{"worker":[)";
+  for (const std::string& worker : workers) {
+    if (&worker != &workers.front()) text += ',';
+    text += nlohmann::json(worker).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  return text + fmt::format(R"(]}},"task":{{"type":"worker","index":{}}}}})", index);
+}
+
+std::size_t tensorflow_config_size(const std::vector<std::string>& workers) {
+  constexpr std::string_view name = "TF_CONFIG=";
+  const int last = workers.empty() ? 0 : static_cast<int>(workers.size()) - 1;
+  return name.size() + tensorflow_config(workers, last).size();
+}
+
+}  // namespace train

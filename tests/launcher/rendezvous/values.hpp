@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The environments of planned ranks, in a form that is easily compared.
+
+#include <map>
+#include <string>
+
+#include "launcher/rendezvous/environment.hpp"
+#include "tests/catch.hpp"
+#include "tests/launcher/builders.hpp"
+
+namespace train {
+
+/// Name -> value; "<fact>" for what only a launch can know, "<secret>" for what is not shown.
+using Values = std::map<std::string, std::string>;
+
+inline Values values_of(const Plan& plan, int rank, const LauncherEnvironment& launcher = {}) {
+  const auto user = resolve_environment(plan.experiment, launcher);
+  REQUIRE(user);
+  Values values;
+  std::string previous;
+  for (const EnvironmentEntry& entry : rank_environment(plan, rank, *user, launcher)) {
+    CHECK(previous < entry.name);  // sorted, no name twice
+    previous = entry.name;
+    values[entry.name] = entry.at_launch != AtLaunch::no
+                             ? "<" + std::string(to_string(entry.at_launch)) + ">"
+                         : entry.secret ? "<secret>"
+                                        : entry.text;
+  }
+  return values;
+}
+
+inline Plan planned(const ExperimentConfig& experiment, const HostInventory& hosts) {
+  auto plan = make_plan(experiment, hosts);
+  REQUIRE(plan);
+  return std::move(*plan);
+}
+
+inline std::string value(const Values& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? "(unset)" : found->second;
+}
+
+/// Those whose names start with one of these prefixes.
+inline Values with_prefix(const Values& values, const std::vector<std::string>& prefixes) {
+  Values some;
+  for (const auto& [name, text] : values)
+    for (const std::string& prefix : prefixes)
+      if (name.starts_with(prefix)) some[name] = text;
+  return some;
+}
+
+inline EnvironmentVariable variable(const std::string& name, std::optional<std::string> text) {
+  return {name, std::move(text), {}};
+}
+
+}  // namespace train
