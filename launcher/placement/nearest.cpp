@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "launcher/batch.hpp"
+#include "launcher/placement/what_fits.hpp"
 
 namespace train {
 namespace {
@@ -20,10 +21,17 @@ std::optional<int> whole_slots(const WorkerNeeds& needs, int workers) {
   return static_cast<int>(slots.whole());
 }
 
+// Slices are laid out by a rule of their own: anything may fit until it is tried.
+PlacementRule loosest_rule(const ExperimentConfig& experiment) {
+  PlacementRule rule = rule_of(experiment);
+  if (experiment.slices) rule.policy = PlacementPolicy::spread;
+  return rule;
+}
+
 class CountSearch {
  public:
   CountSearch(const ExperimentConfig& experiment, const HostSearch& search)
-      : experiment_(experiment), search_(search), what_fits_(search.rooms, rule_of(experiment)) {}
+      : experiment_(experiment), search_(search), what_fits_(search.rooms, loosest_rule(experiment)) {}
 
   std::optional<int> below() const {
     return walk(std::min(experiment_.workers - 1, what_fits_.most()), -1);
@@ -39,7 +47,9 @@ class CountSearch {
       const auto slots = whole_slots(experiment_.needs, workers);
       if (!slots || !what_fits_.fits(workers)) continue;
       if (!batch_obstacle(experiment_, workers).empty()) continue;
-      if (choose_hosts(search_.rooms, workers, rule_of(experiment_))) return slots;
+      if (place_again(experiment_, search_, workers)) return slots;
+      // What is left to the trainer or to slices may fail often, and each try looks at all hosts.
+      budget -= static_cast<std::int64_t>(search_.rooms.size());
     }
     return std::nullopt;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "config_schema/text.hpp"
+#include "config_schema/tpu_topology.hpp"
 #include "launcher/rendezvous/groups.hpp"
 
 namespace train {
@@ -22,7 +22,7 @@ const char* bounds_of(std::size_t chips) {
 
 }  // namespace
 
-bool is_tpu_host(const Host& host) { return to_lower(host.accelerator_type).starts_with("tpu"); }
+bool is_tpu_host(const Host& host) { return is_tpu_type(host.accelerator_type); }
 
 void add_chips(const RankView& view, const std::vector<int>& chips, Variables& variables) {
   const Host& host = view.host.host;

@@ -192,7 +192,6 @@ TEST_CASE("features that are not there yet are refused, their defaults accepted"
       {"min_slots_per_trial: 2", "min_slots_per_trial: ~"},
       {"log_limit: 1GiB", "log_limit:"},
       {"spool_overflow: drop", "spool_overflow: block"},
-      {"scaling_config: {trainer_resources: {CPU: 1}}", "scaling_config: {trainer_resources: {}}"},
       {"searcher: {name: grid, metric: loss}", "searcher: {name: single}"},
       {"framework: mpi", "framework: tensorflow"},
       {"framework: horovod", "framework: deepspeed"},

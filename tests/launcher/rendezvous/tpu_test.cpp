@@ -68,7 +68,7 @@ TEST_CASE("a worker with fewer chips than its host is told which, and how they l
 }
 
 TEST_CASE("a TPU host is known by its type, in any case, and gets no list of GPUs") {
-  for (const char* type : {"TPU-V4", "tpu-v6e", "Tpu-v5litepod", "TPU"}) {
+  for (const char* type : {"TPU-V4", "tpu-v6e", "Tpu-v5litepod", "TPU", "v5p"}) {
     CAPTURE(type);
     const Plan plan = planned(gpu_experiment(1, 2), inventory_of({tpu_host("t1", 2, type)}));
     const Values values = values_of(plan, 0);
