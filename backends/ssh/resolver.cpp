@@ -8,6 +8,8 @@
 #include <asio/ip/tcp.hpp>
 #include <cstring>
 
+#include "launcher/rendezvous/endpoint.hpp"
+
 namespace train {
 
 struct Resolver::Impl {
@@ -21,18 +23,20 @@ SocketAddress socket_address(const sockaddr* address, socklen_t size) {
   SocketAddress result;
   std::memcpy(&result.storage, address, size);
   result.size = size;
-  char text[NI_MAXHOST] = {};
-  if (::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
-    result.numeric = text;
+  result.numeric = numeric_text(address, size);
   return result;
 }
 
 }  // namespace
 
-std::string endpoint_text(const std::string& host, int port) {
-  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
-                                             : fmt::format("[{}]:{}", host, port);
+std::string numeric_text(const sockaddr* address, socklen_t size) {
+  char text[NI_MAXHOST] = {};
+  const bool is_shown =
+      ::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0;
+  return is_shown ? text : "";
 }
+
+std::string endpoint_text(const std::string& host, int port) { return endpoint(host, port); }
 
 Resolver::Resolver(Loop& loop) : loop_(loop), impl_(std::make_unique<Impl>(loop.context())) {}
 Resolver::~Resolver() = default;

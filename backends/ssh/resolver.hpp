@@ -21,6 +21,9 @@ struct SocketAddress {
   std::string numeric;  ///< "10.77.1.3", "fe80::1%eth0"
 };
 
+/// "10.77.1.3", "fe80::1%eth0"; empty when it is no address.
+std::string numeric_text(const sockaddr* address, socklen_t size);
+
 /// "10.77.1.3:22", "[::1]:22".
 std::string endpoint_text(const std::string& host, int port);
 

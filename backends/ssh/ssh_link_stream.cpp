@@ -158,7 +158,7 @@ void SshLink::become_open() {
   const std::string first = bootstrap_->take_rest();
   bootstrap_.reset();
   const LinkEvents events = events_;  // the link may end inside a call
-  events.on_open({addresses_[address_].numeric, "ssh"});
+  events.on_open({addresses_[address_].numeric, "ssh", stream_->own_address()});
   if (!first.empty() && phase_ == Phase::streaming) events.on_bytes(first);
 }
 

@@ -45,6 +45,13 @@ int TcpStream::connect_result() const {
   return ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
+std::string TcpStream::own_address() const {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  auto* address = reinterpret_cast<sockaddr*>(&storage);
+  return ::getsockname(fd_, address, &size) == 0 ? numeric_text(address, size) : "";
+}
+
 ssize_t TcpStream::receive(char* buffer, std::size_t size) {
   if (taken_ < input_.size()) return static_cast<ssize_t>(take_input(buffer, size));
   if (ended_) return error_ ? -error_ : 0;

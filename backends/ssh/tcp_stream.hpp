@@ -24,6 +24,8 @@ class TcpStream {
   /// 0 once connected, or the errno of the failed attempt.
   int connect_result() const;
   int fd() const { return fd_; }
+  /// This machine's address on the connection, numeric; empty when there is none.
+  std::string own_address() const;
 
   /// Reads what is there: a count of bytes, 0 at the end, or -errno (-EAGAIN: nothing yet). Makes
   /// the kernel acknowledge at once, which halves the time that a login takes: sshd's small writes

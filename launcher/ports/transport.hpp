@@ -15,7 +15,8 @@ namespace train {
 struct LinkInfo {
   std::string
       address;  ///< numeric address that the launcher reached the host by; loopback if local
-  std::string transport;  ///< "local", "ssh"
+  std::string transport;         ///< "local", "ssh"
+  std::string own_address = {};  ///< this machine's on the same connection; empty if local
 };
 
 /// What a link tells its owner. All callbacks come from the event loop, never from inside a call

@@ -79,6 +79,7 @@ void Run::handle(const run_event::HostOpened& event) {
   if (host.state != HostState::connecting) return;
   enter(host, HostState::preparing);
   host.address = event.address;
+  host.own_address = event.own_address;
   host.open = true;
   host.opened = now_;
   host.heartbeat.heard(now_);
@@ -144,11 +145,21 @@ void Run::decide_start() {
   if (!verdict_at_) verdict_at_ = now_ + timing_.verdict_wait;
 }
 
+// What other hosts reach this machine by: what it is on the connection to the first of them.
+std::string Run::address_of_this_machine() const {
+  for (const HostRun& host : hosts_)
+    if (!host.own_address.empty() && !is_loopback(host.own_address)) return host.own_address;
+  return "127.0.0.1";
+}
+
 // Ports come in the order of `PortNeeds`.
 message::Go Run::start_message_of_hosts() const {
   message::Go start;
+  const std::string here = address_of_this_machine();
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
-    const std::string address = hosts_.size() == 1 ? "127.0.0.1" : hosts_[host].address;
+    const std::string& reached = hosts_[host].address;
+    const std::string address =
+        hosts_.size() == 1 ? "127.0.0.1" : (is_loopback(reached) ? here : reached);
     auto port = hosts_[host].held_ports.begin();
     if (host == 0) start.rendezvous_address = address;
     if (host == 0 && ports_.rendezvous) start.rendezvous_port = *port++;

@@ -22,10 +22,12 @@ namespace train {
 
 /// What happens to a run. `host` is a node rank. Instants are the launcher's clock.
 namespace run_event {
-/// The agent's stream is open; `address` is the one the launcher reached the host by.
+/// The agent's stream is open; `address` is the one the launcher reached the host by, and
+/// `own_address` its own on that connection.
 struct HostOpened {
   int host = 0;
   std::string address;
+  std::string own_address = {};
 };
 struct HostSaid {
   int host = 0;
@@ -126,6 +128,7 @@ class Run {
   struct HostRun {
     std::string name;
     std::string address;
+    std::string own_address;
     std::vector<int> ranks;
     HostState state = HostState::connecting;
     bool open = false;
@@ -180,6 +183,7 @@ class Run {
   void host_failed(int host, Error why);
   void rank_failed(Failure failure);
   void decide_start();
+  std::string address_of_this_machine() const;
   message::Go start_message_of_hosts() const;
   void go();
   void stop(milliseconds grace, const std::string& why);

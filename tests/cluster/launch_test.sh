@@ -87,6 +87,19 @@ tensorflow_workers_meet() {
     expect_idle 2 "${nodes[@]}"
 }
 
+# The machine of the launcher takes part: the others must not be told its loopback address.
+launcher_takes_part() {
+    launch -H 'head:1,node[01-02]:1' -n 3 --set framework=tensorflow -- \
+        /usr/bin/python3 /srv/shared/tensorflow_worker.py
+    expect_status 0
+    expect_equal "workers that met all" 3 "$(grep -c 'of 3 has met all' "$work/out")"
+    # shellcheck disable=SC2016
+    launch -H 'head:1,node[01-02]:1' -n 3 -- /bin/sh -c 'echo "meet at $MASTER_ADDR"'
+    expect_status 0
+    expect_equal "ranks that meet at the head" 3 "$(grep -c 'meet at 10\.77\.0\.1$' "$work/out")"
+    expect_idle 2 head "${nodes[@]}"
+}
+
 # --- Workers that fail ---
 
 worker_exits_3() {
@@ -285,6 +298,7 @@ test_case "hosts may have different homes" different_homes
 test_case "what an rc file prints does no harm" noisy_rc_file
 test_case "the program is sent to a host once" shipped_once
 test_case "TensorFlow's workers meet on four hosts, each on a port of its own" tensorflow_workers_meet
+test_case "the launcher's own machine takes part with an address that others reach" launcher_takes_part
 test_case "a worker's exit code is the launcher's, and the last line says whose" worker_exits_3
 test_case "a worker that a signal ends gives 128 and the signal" worker_is_killed
 test_case "workers that ignore TERM are killed after the grace" workers_ignore_term

@@ -113,6 +113,7 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
     REQUIRE(probe.opened == 1);
     CHECK(probe.info.address == "127.0.0.1");
     CHECK(probe.info.transport == "ssh");
+    CHECK(probe.info.own_address == "127.0.0.1");
     probe.link->send(megabyte);
     probe.link->send(" last");
     const std::string expected = "agent t-0\nfirst " + megabyte + " last";

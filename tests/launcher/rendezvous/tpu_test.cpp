@@ -13,12 +13,19 @@ Host tpu_host(const std::string& name, int chips, const std::string& type = "TPU
   return host;
 }
 
+ExperimentConfig tpu_experiment(int workers, int chips) {
+  ExperimentConfig experiment = gpu_experiment(workers, chips);
+  experiment.needs.gpus_named = false;
+  experiment.needs.tpus_named = true;
+  return experiment;
+}
+
 // Slices of these hosts each, all of them used wholly.
 Plan slices_of(const std::vector<std::vector<std::string>>& names) {
   std::vector<Host> hosts;
   for (const auto& slice : names)
     for (const std::string& name : slice) hosts.push_back(tpu_host(name, 4));
-  ExperimentConfig experiment = gpu_experiment(static_cast<int>(hosts.size()), 4);
+  ExperimentConfig experiment = tpu_experiment(static_cast<int>(hosts.size()), 4);
   experiment.framework = Framework::jax;
   Plan plan = planned(experiment, inventory_of(std::move(hosts)));
   int next = 0;
@@ -61,7 +68,7 @@ TEST_CASE("a worker with fewer chips than its host is told which, and how they l
   };
   for (const Row& row : rows) {
     CAPTURE(row.chips, row.of_host);
-    const Plan plan = planned(gpu_experiment(row.of_host / row.chips, row.chips),
+    const Plan plan = planned(tpu_experiment(row.of_host / row.chips, row.chips),
                               inventory_of({tpu_host("t1", row.of_host)}));
     CHECK(with_prefix(values_of(plan, row.rank), of_tpus) == row.expected);
   }
@@ -70,7 +77,7 @@ TEST_CASE("a worker with fewer chips than its host is told which, and how they l
 TEST_CASE("a TPU host is known by its type, in any case, and gets no list of GPUs") {
   for (const char* type : {"TPU-V4", "tpu-v6e", "Tpu-v5litepod", "TPU", "v5p"}) {
     CAPTURE(type);
-    const Plan plan = planned(gpu_experiment(1, 2), inventory_of({tpu_host("t1", 2, type)}));
+    const Plan plan = planned(tpu_experiment(1, 2), inventory_of({tpu_host("t1", 2, type)}));
     const Values values = values_of(plan, 0);
     CHECK(with_prefix(values, of_tpus) == Values{});
     CHECK(value(values, "TRAIN_DEVICE_INDICES") == "0,1");
@@ -113,6 +120,6 @@ TEST_CASE("several slices find each other through the first host of the first") 
 }
 
 TEST_CASE("a TPU host that is on no slice is told of none") {
-  const Plan plan = planned(gpu_experiment(1, 4), inventory_of({tpu_host("t1", 4)}));
+  const Plan plan = planned(tpu_experiment(1, 4), inventory_of({tpu_host("t1", 4)}));
   CHECK(value(values_of(plan, 0), "TPU_WORKER_ID") == "(unset)");
 }

@@ -29,6 +29,20 @@ TEST_CASE("a single host meets on loopback") {
   CHECK(b.run.start_message() == message::Go{"127.0.0.1", 1'000});
 }
 
+TEST_CASE("others reach this machine by what it is on the connections to them") {
+  const auto address_of_first = [](const std::vector<run_event::HostOpened>& opened) {
+    RunBench b(std::vector<int>(opened.size(), 1));
+    for (const auto& event : opened) b.on(event);
+    for (int host = 0; host < b.hosts(); ++host) b.ready(host);
+    return b.run.start_message().rendezvous_address;
+  };
+  CHECK(address_of_first({{0, "127.0.0.1"}, {1, "10.0.0.2", "10.0.0.9"}}) == "10.0.0.9");
+  CHECK(address_of_first({{0, "::1", "::1"}, {1, "fd00::2", "fd00::9"}}) == "fd00::9");
+  CHECK(address_of_first({{0, "10.0.0.2", "10.0.0.9"}, {1, "127.0.0.1"}}) == "10.0.0.2");
+  CHECK(address_of_first({{0, "127.0.0.1"}, {1, "127.0.0.1", "127.0.0.1"}}) == "127.0.0.1");
+  CHECK(address_of_first({{0, "10.0.0.2", "10.0.0.9"}}) == "127.0.0.1");
+}
+
 TEST_CASE("every worker has a port of its own, beside those of the rendezvous and of MEGASCALE") {
   RunBench b({2, 1, 1}, milliseconds(10'000),
              {.rendezvous = true, .megascale_host = 1, .workers = true});
