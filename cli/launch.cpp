@@ -132,6 +132,11 @@ RunOutcome not_run(const Trial& trial, const Error& why) {
   return outcome;
 }
 
+std::string whole_record(TaskRecord task, TaskStore& store) {
+  if (auto recorded = store.find(task.id)) task.plan_json = std::move(recorded->plan_json);
+  return task_to_json(task);
+}
+
 // How a run ended, and what is to be said about it.
 struct Ended {
   ExitCode code;
@@ -199,13 +204,14 @@ ExitCode launch_command(const LaunchFlags& flags) {
   if (!store) return report(store.error());
   TaskRecord task = new_task(*request, *plan, **store);
   if (const auto created = (*store)->create(task); !created) return report(created.error());
+  task.plan_json = {};  // recorded, and with the environments of all ranks long
 
   ignore_signals();
   talk(fmt::format("task {}: {} of '{}' on {}; output in {}", task.id,
                    task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
                    task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
   const Ended ended = run_task(*request, *plan, flags, task, **store);
-  const ExitCode answered = flags.json ? answer(task_to_json(task)) : ExitCode();
+  const ExitCode answered = flags.json ? answer(whole_record(task, **store)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code.value() != 0 ? ended.code : answered;
 }

@@ -54,38 +54,50 @@ Json json_of(const PlannedRank& rank, const Host& host,
           {"env", json_of(environment)}};
 }
 
-Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& user,
-                   const LauncherEnvironment& launcher) {
+// A value as it stands inside a document, at this depth.
+std::string at_depth(int depth, const Json& value) {
+  const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
+  std::string text;
+  for (const char c : value.dump(2, ' ', false, Json::error_handler_t::replace)) {
+    text += c;
+    if (c == '\n') text += indent;
+  }
+  return text;
+}
+
+// The ranks come last and one by one: the environments of 80,000 of them are never one tree.
+void append_trial(const Plan& plan, const RankEnvironments& environments, std::string& text) {
   const Trial& trial = plan.trial;
   Json hosts = Json::array();
   for (const PlannedHost& host : trial.hosts) hosts.push_back(json_of(host));
-  Json ranks = Json::array();
-  const RankEnvironments environments(plan, user, launcher);
-  for (const PlannedRank& rank : trial.ranks)
-    ranks.push_back(json_of(rank, trial.hosts[rank.host].host, environments.of(rank.rank)));
-  return {{"trial", trial.trial},
-          {"slots", json_of(trial.slots)},
-          {"world_size", trial.world_size},
-          {"global_batch_size", or_null(trial.global_batch_size)},
-          {"batch_sum", or_null(trial.batch_sum)},
-          {"effective_batch_size", or_null(trial.effective_batch_size)},
-          {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
-          {"hosts", std::move(hosts)},
-          {"ranks", std::move(ranks)}};
+  text += at_depth(2, {{"trial", trial.trial},
+                       {"slots", json_of(trial.slots)},
+                       {"world_size", trial.world_size},
+                       {"global_batch_size", or_null(trial.global_batch_size)},
+                       {"batch_sum", or_null(trial.batch_sum)},
+                       {"effective_batch_size", or_null(trial.effective_batch_size)},
+                       {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
+                       {"hosts", std::move(hosts)}});
+  text.resize(text.rfind('\n'));  // its end comes after the ranks
+  text += ",\n      \"ranks\": [";
+  for (const PlannedRank& rank : trial.ranks) {
+    text += rank.rank == 0 ? "\n        " : ",\n        ";
+    text += at_depth(4, json_of(rank, trial.hosts[rank.host].host, environments.of(rank.rank)));
+  }
+  text += "\n      ]\n    }";
 }
 
 }  // namespace
 
 std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable>& user,
                          const LauncherEnvironment& launcher) {
-  Json trials = Json::array();
-  trials.push_back(json_of_trial(plan, user, launcher));
-  Json document = Json::object();
-  document["experiment"] = plan.experiment.name;
-  document["trials"] = std::move(trials);
-  document["warnings"] = plan.warnings;
-  document["advice"] = plan.advice;
-  return written(document);
+  std::string text = "{\n  \"experiment\": " + at_depth(1, plan.experiment.name);
+  text += ",\n  \"trials\": [\n    ";
+  append_trial(plan, RankEnvironments(plan, user, launcher), text);
+  text += "\n  ],\n  \"warnings\": " + at_depth(1, plan.warnings);
+  text += ",\n  \"advice\": " + at_depth(1, plan.advice);
+  text += "\n}\n";
+  return text;
 }
 
 std::string refusal_to_json(const Refusal& refusal) {
