@@ -59,9 +59,11 @@ constexpr Field what_runs[] = {
     Field{"forward_environment", strings, train,
           "[PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH, LD_LIBRARY_PATH]",
           "variables that the ranks get from the launcher, where it has them; []: none"},
-    Field{"data", open, determined, "{}", "what the ranks get as JSON, in TRAIN_DATA"},
+    Field{"data", open, determined, "{}",
+          "what the ranks get as JSON, in TRAIN_DATA; if it is long, in a file: TRAIN_DATA_FILE"},
     Field{"hyperparameters", mapping, determined, "{}",
-          "values for the ranks, as JSON in TRAIN_HPARAMS, and ranges for a search"},
+          "values for the ranks, as JSON in TRAIN_HPARAMS or TRAIN_HPARAMS_FILE, and ranges to "
+          "search"},
     Field{"hyperparameters.*", any, determined, "",
           "a plain value, a group of hyperparameters, or what a search chooses from"}
         .hyperparameter(),
@@ -224,9 +226,7 @@ constexpr Field scaling[] = {
     Field{"scaling_config.trainer_resources.GPU", number, ray, "", "GPUs, kept from the workers"}
         .from(0)
         .to(most_of_one),
-    Field{"scaling_config.trainer_resources.TPU", number, ray, "", "TPU chips: none"}
-        .from(0)
-        .to(0),
+    Field{"scaling_config.trainer_resources.TPU", number, ray, "", "TPU chips: none"}.from(0).to(0),
     Field{"scaling_config.trainer_resources.memory", bytes, ray, "",
           "bytes, or a size such as 16GiB"},
     Field{"scaling_config.trainer_resources.*", number, ray, "", "a resource of any other name"}
