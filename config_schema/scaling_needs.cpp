@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
 
 #include "config_schema/amounts.hpp"
 #include "config_schema/tpu_topology.hpp"
@@ -58,6 +58,23 @@ std::vector<LabelSelector> read_selectors(const FieldReader& fields, Diagnostics
   for (std::size_t i = 0; i < given->node->items.size(); ++i)
     selectors.push_back(
         read_selector(*given->node->items[i], fmt::format("{}[{}]", path, i), diagnostics));
+  constexpr std::size_t most_different = 64;
+  std::vector<const LabelSelector*> different;
+  for (const LabelSelector& selector : selectors)
+    if (std::none_of(different.begin(), different.end(),
+                     [&](const LabelSelector* each) { return *each == selector; }))
+      different.push_back(&selector);
+  if (different.size() > most_different)
+    diagnostics.error(given->place, path,
+                      fmt::format("{} different label selectors are more than {}",
+                                  different.size(), most_different),
+                      "give workers that may share hosts the same selector");
+  if (different.size() > 1)
+    if (const GivenValue* trainer = fields.given("scaling_config.trainer_resources");
+        trainer && !trainer->node->entries.empty())
+      diagnostics.error(trainer->place, "scaling_config.trainer_resources",
+                        "'trainer_resources' cannot be given with a list of label selectors",
+                        "Ray deprecated it before there were any: remove it");
   return selectors;
 }
 

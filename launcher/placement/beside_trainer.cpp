@@ -82,7 +82,7 @@ class BesideTrainer {
 
  private:
   static bool is_filled(const Room& room) {
-    return room.is_whole() && room.fill_beside_trainer > 0 &&
+    return room.fill_beside_trainer > 0 &&
            room.beside_trainer >= room.fill_beside_trainer;
   }
 

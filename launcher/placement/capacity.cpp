@@ -259,4 +259,18 @@ int workers_that_fill(const SlotSupply& supply) {
   return idle < Quantity::of(1) ? workers : 0;
 }
 
+int workers_that_fill_beside_trainer(const Host& host, const ExperimentConfig& experiment) {
+  const SlotSupply supply = slot_supply(host, experiment.needs);
+  const TrainerNeeds& trainer = experiment.trainer;
+  const int workers = slots_beside_trainer({host, nullptr}, experiment).value_or(0);
+  if (workers == 0 || workers == unlimited_workers || !supply.has_slots()) return 0;
+  if (trainer.gpus.is_zero() && supply.kind != SlotKind::cpus) return workers_that_fill(supply);
+  if (supply.use < Quantity::of(1) && supply.kind != SlotKind::cpus) return workers;
+  // The trainer has whole devices, or a part of one that no worker gets.
+  const bool takes_devices = supply.kind != SlotKind::cpus;
+  const Quantity of_trainer =
+      !takes_devices ? trainer.cpus : std::max(trainer.gpus, Quantity::of(1));
+  return supply.size - of_trainer - supply.use * workers < Quantity::of(1) ? workers : 0;
+}
+
 }  // namespace train

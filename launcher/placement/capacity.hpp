@@ -82,4 +82,7 @@ int workers_beside_trainer(const HostView& view, const ExperimentConfig& experim
 /// Workers that leave no slot of an idle host without one; 0 when no number does.
 int workers_that_fill(const SlotSupply& supply);
 
+/// The same for the slots that the trainer leaves. Only slots are looked at.
+int workers_that_fill_beside_trainer(const Host& host, const ExperimentConfig& experiment);
+
 }  // namespace train

@@ -42,6 +42,7 @@ class Search {
       : experiment_(experiment), inventory_(inventory), holdings_(holdings) {
     found_.constraints = constraints_of(experiment, inventory);
     found_.failed = found_.constraints.size();
+    found_.selected = select_workers(experiment, inventory);
     if (experiment.slices) found_.slices = slices_of(inventory);
     find_eligible();
     found_.rooms.reserve(inventory.hosts.size());
@@ -94,10 +95,10 @@ class Search {
   void make_room_for_trainer(Room& room, const HostView& view) {
     room.beside_trainer =
         room.workers > 0 ? workers_beside_trainer(view, experiment_, found_.constraints) : -1;
-    const bool takes_slots =
-        !experiment_.trainer.gpus.is_zero() ||
-        slot_supply(view.host, experiment_.needs).kind == SlotKind::cpus;
-    room.fill_beside_trainer = takes_slots ? room.beside_trainer : room.fill;
+    const SlotSupply supply = slot_supply(view.host, experiment_.needs);
+    const bool is_idle = free_slots(view.host, supply, view.held) == supply.size;
+    room.fill_beside_trainer =
+        is_idle ? workers_that_fill_beside_trainer(view.host, experiment_) : 0;
   }
 
   // The rule as far as the constraints up to this one go.
@@ -108,6 +109,10 @@ class Search {
         std::any_of(found_.constraints.begin(), end, [](const Constraint& constraint) {
           return constraint.kind == Constraint::Kind::trainer;
         });
+    // A host that the workers alone do not fill may be filled with the trainer.
+    const bool is_automatic = rule.policy == PlacementPolicy::automatic;
+    const bool is_before_trainer = !experiment_.trainer.empty() && !rule.has_trainer;
+    if (is_automatic && is_before_trainer) rule.policy = PlacementPolicy::spread;
     // What slices ask of the policy is looked at with them.
     if (experiment_.slices) rule.policy = PlacementPolicy::spread;
     if (experiment_.slices) rule.is_single_node = false;
@@ -118,6 +123,8 @@ class Search {
                                          const PlacementRule& rule) const {
     if (constraint.kind == Constraint::Kind::slices)
       return choose_slices(found_.slices, *experiment_.slices, found_.rooms, rule_of(experiment_));
+    if (!found_.selected.are_alike())
+      return choose_for_selected(found_.rooms, found_.selected, rule);
     return choose_hosts(found_.rooms, experiment_.workers, rule);
   }
 
@@ -137,6 +144,9 @@ HostSearch search_hosts(const ExperimentConfig& experiment, const HostInventory&
 std::optional<std::vector<int>> place_again(const ExperimentConfig& experiment,
                                             const HostSearch& search, int workers) {
   const PlacementRule rule = rule_of(experiment);
+  if (!search.selected.are_alike())
+    return workers == experiment.workers ? choose_for_selected(search.rooms, search.selected, rule)
+                                         : std::nullopt;
   if (!experiment.slices) return choose_hosts(search.rooms, workers, rule);
   SliceNeeds needs = *experiment.slices;
   const int of_a_slice = needs.hosts * needs.workers_per_host;

@@ -21,10 +21,12 @@ std::optional<int> whole_slots(const WorkerNeeds& needs, int workers) {
   return static_cast<int>(slots.whole());
 }
 
-// Slices are laid out by a rule of their own: anything may fit until it is tried.
+// Slices are laid out by a rule of their own, and a host that the workers alone do not fill may be
+// filled with the trainer: anything may fit until it is tried.
 PlacementRule loosest_rule(const ExperimentConfig& experiment) {
   PlacementRule rule = rule_of(experiment);
-  if (experiment.slices) rule.policy = PlacementPolicy::spread;
+  const bool is_automatic = rule.policy == PlacementPolicy::automatic;
+  if (experiment.slices || (is_automatic && rule.has_trainer)) rule.policy = PlacementPolicy::spread;
   return rule;
 }
 
@@ -62,8 +64,9 @@ class CountSearch {
 }  // namespace
 
 std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSearch& search) {
-  const CountSearch counts(experiment, search);
   std::vector<int> nearest;
+  if (!search.selected.are_alike()) return nearest;  // there is a selector for each worker
+  const CountSearch counts(experiment, search);
   if (const auto below = counts.below()) nearest.push_back(*below);
   if (const auto above = counts.above()) nearest.push_back(*above);
   return nearest;

@@ -59,8 +59,39 @@ class Explanation {
       case Constraint::Kind::slices:
         return slices_reason();
       default:
-        return search_.is_shortage ? shortage_reason() : policy_reason();
+        break;
     }
+    if (search_.is_shortage) return shortage_reason();
+    return search_.selected.are_alike() ? policy_reason() : selectors_reason();
+  }
+
+  // There are places enough, but not on hosts that each worker selects.
+  std::string selectors_reason() const {
+    const std::vector<int>& of_kind = search_.selected.of_kind;
+    std::vector<std::string> parts;
+    constexpr std::size_t most_kinds = 6;
+    for (std::size_t kind = 0; kind < of_kind.size() && kind < most_kinds; ++kind) {
+      std::vector<std::string> hosts;
+      std::int64_t room_of_kind = 0;
+      for (const int index : search_.eligible) {
+        if (((search_.selected.kinds[static_cast<std::size_t>(index)] >> kind) & 1U) == 0) continue;
+        room_of_kind += room(index).workers;
+        hosts.push_back(host(index).name);
+      }
+      parts.push_back(fmt::format(
+          "{} of {} ({})", counted(fmt::format("{}", of_kind[kind]), "worker"),
+          hosts.empty() ? std::string("no host") : summarize_hosts(hosts, 2),
+          hosts.empty() ? std::string("none matches")
+                        : fmt::format("room for {}", std::min<std::int64_t>(
+                                                         room_of_kind, unlimited_workers))));
+    }
+    if (of_kind.size() > most_kinds)
+      parts.push_back(fmt::format("{} more selectors", of_kind.size() - most_kinds));
+    return fmt::format(
+        "{} asked, each on hosts of its own label_selector, and under placement: {} these do not "
+        "go together: {}",
+        counted(fmt::format("{}", experiment_.workers), "worker"), to_string(rule_.policy),
+        fmt::join(parts, ", "));
   }
 
  private:
@@ -159,9 +190,11 @@ class Explanation {
                            counted(to_string(needed), "CPU"), subject("has", "have"),
                            to_string(all));
     }
+    PlacementRule alone = rule_;
+    alone.has_trainer = false;
+    if (!choose_hosts(search_.failed_rooms, experiment_.workers, alone)) return policy_reason();
     return fmt::format(
-        "{} fit, but not with the trainer ({}) beside rank 0's on one host: room for workers beside "
-        "it: {}",
+        "{} fit, but not with the trainer ({}) on rank 0's host: room for workers beside it: {}",
         workers, trainer_text(), room_beside_trainer());
   }
 

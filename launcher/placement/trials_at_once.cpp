@@ -65,12 +65,15 @@ void take_away(std::vector<Room>& rooms, const std::vector<int>& counts, const P
 }
 
 // Trials laid one after the other, as launches would be.
-Fit one_by_one(std::vector<Room> rooms, int workers, const PlacementRule& rule) {
+Fit one_by_one(const HostSearch& search, int workers, const PlacementRule& rule) {
+  std::vector<Room> rooms = search.rooms;
   constexpr std::int64_t most_steps = 20'000'000;
   const auto cost = static_cast<std::int64_t>(rooms.size()) + workers;
   Fit fit{.trials = 0, .is_at_least = true};
   for (std::int64_t steps = 0; steps < most_steps; steps += cost) {
-    const auto counts = choose_hosts(rooms, workers, rule);
+    const auto counts = search.selected.are_alike()
+                            ? choose_hosts(rooms, workers, rule)
+                            : choose_for_selected(rooms, search.selected, rule);
     if (!counts) break;
     ++fit.trials;
     take_away(rooms, *counts, rule);
@@ -90,7 +93,7 @@ Fit fit_of(const ExperimentConfig& experiment, const HostSearch& search) {
     return {.trials = whole / experiment.slices->slices};
   }
   if (experiment.slices) return {.trials = 1, .is_at_least = true};
-  if (rule.has_trainer) return one_by_one(rooms, workers, rule);
+  if (rule.has_trainer || !search.selected.are_alike()) return one_by_one(search, workers, rule);
   if (rule.is_one_host()) return {.trials = one_host_each(rooms, workers)};
   switch (rule.policy) {
     case PlacementPolicy::strict_spread:
@@ -103,7 +106,7 @@ Fit fit_of(const ExperimentConfig& experiment, const HostSearch& search) {
       break;
   }
   if (rule.allow_heterogeneous) {
-    const Fit mixed = one_by_one(rooms, workers, rule);
+    const Fit mixed = one_by_one(search, workers, rule);
     return {.trials = std::max(mixed.trials, by_determined(rooms, workers)), .is_at_least = true};
   }
   return {.trials = by_determined(rooms, workers)};
