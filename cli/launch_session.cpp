@@ -142,7 +142,8 @@ void LaunchSession::perform(const run_action::Send& action) {
 }
 
 void LaunchSession::perform(const run_action::SendGo& action) {
-  if (const auto& link = hosts_[action.host].link) link->send(frame_of(run_.start_message()));
+  if (start_frame_.empty()) start_frame_ = frame_of(run_.start_message());
+  if (const auto& link = hosts_[action.host].link) link->send(start_frame_);
 }
 
 void LaunchSession::perform(const run_action::CloseHost& action) {

@@ -74,6 +74,7 @@ class LaunchSession {
   PortNeeds ports_;
   RankEnvironments environments_;
   Run run_;
+  std::string start_frame_;  ///< Go, encoded once for all hosts
   std::vector<HostStream> hosts_;
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
   std::unique_ptr<Subscription> timer_;

@@ -19,8 +19,10 @@ std::string tensorflow_config(const std::vector<std::string>& workers, int index
 
 std::size_t tensorflow_config_size(const std::vector<std::string>& workers) {
   constexpr std::string_view name = "TF_CONFIG=";
-  const int last = workers.empty() ? 0 : static_cast<int>(workers.size()) - 1;
-  return name.size() + tensorflow_config(workers, last).size();
+  if (workers.empty()) return name.size() + tensorflow_config({}, 0).size();
+  std::size_t bytes = name.size() + workers.size() - 1;  // commas
+  for (const std::string& worker : workers) bytes += worker.size() + 2;
+  return bytes + tensorflow_config({}, static_cast<int>(workers.size()) - 1).size();
 }
 
 }  // namespace train

@@ -7,7 +7,7 @@
 namespace train {
 
 /// The value of TF_CONFIG for the worker at `index` of a cluster whose workers listen on these
-/// "address:port", in order: the first is TensorFlow's chief.
+/// "address:port" (numeric), in order: the first is TensorFlow's chief.
 /// Source: TensorFlow's guide "Multi-worker training with Keras", "TF_CONFIG".
 std::string tensorflow_config(const std::vector<std::string>& workers, int index);
 

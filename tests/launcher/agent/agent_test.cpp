@@ -371,7 +371,7 @@ TEST_CASE("an agent that has left does nothing more") {
 }
 
 TEST_CASE("everything that only a launch can know is filled in") {
-  const message::Go go{"10.0.0.1", 29'500};
+  const message::Go go{"10.0.0.1", 29'500, "10.0.0.2", 8'081, {"a:1", "b:2", "c:3", "d:4"}};
   const message::Go ipv6{"fd00::1", 29'500};
   const auto filled = [](AtLaunch fact, const message::Go& m) {
     const auto entries = fill_in({{"X", "", fact, true}}, m, "taskid", "/run/t", 3);
@@ -384,6 +384,14 @@ TEST_CASE("everything that only a launch can know is filled in") {
   CHECK(filled(AtLaunch::rendezvous_port, go) == "29500");
   CHECK(filled(AtLaunch::rendezvous_endpoint, go) == "10.0.0.1:29500");
   CHECK(filled(AtLaunch::rendezvous_endpoint, ipv6) == "[fd00::1]:29500");
+  CHECK(filled(AtLaunch::rendezvous_host, go) == "10.0.0.1");
+  CHECK(filled(AtLaunch::rendezvous_host, ipv6) == "[fd00::1]");
+  CHECK(filled(AtLaunch::megascale_address, go) == "10.0.0.2");
+  CHECK(filled(AtLaunch::megascale_port, go) == "8081");
+  CHECK(filled(AtLaunch::tensorflow_cluster, go) ==
+        R"({"cluster":{"worker":["a:1","b:2","c:3","d:4"]},"task":{"type":"worker","index":3}})");
+  CHECK(filled(AtLaunch::hyperparameters_file, go) == "/run/t/hparams.json");
+  CHECK(filled(AtLaunch::data_file, go) == "/run/t/data.json");
   CHECK(filled(AtLaunch::run_directory, go) == "/run/t");
   CHECK(filled(AtLaunch::error_file, go) == "/run/t/error-3.json");
   CHECK(fill_in({{"X", "kept", AtLaunch::no, false}}, go, "", "", 0).front().text == "kept");

@@ -124,8 +124,29 @@ TEST_CASE("devices come from declared indices only") {
     const bool is_list = each.list == "0,1";
     CHECK((value(values, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID") == is_list);
   }
-  CHECK(value(values_of(planned(gpu_experiment(2, 1), inventory_of({amd})), 0),
-              "ROCR_VISIBLE_DEVICES") == "0,1");
+}
+
+TEST_CASE("AMD devices are in a list of their own, and in no other") {
+  Host amd = gpu_host("n1", 4);
+  amd.accelerator_type = "AMD-Instinct-MI300X";
+  const std::vector<std::string> lists{"ROCR_", "HIP_", "CUDA_", "GPU_DEVICE"};
+  const auto devices = [&](const ExperimentConfig& experiment) {
+    return with_prefix(values_of(planned(experiment, inventory_of({amd})), 1), lists);
+  };
+  CHECK(devices(gpu_experiment(2, 1)) == Values{{"ROCR_VISIBLE_DEVICES", "0,1"}});
+  CHECK(devices(gpu_experiment(2, 2)) == Values{{"ROCR_VISIBLE_DEVICES", "2,3"}});
+  CHECK(devices(cpu_experiment(2, 1)) == Values{{"ROCR_VISIBLE_DEVICES", ""}});
+}
+
+TEST_CASE("devices are those of the machine that the slots stand for") {
+  HostInventory hosts = gpu_inventory({2});
+  hosts.hosts[0].device_indices = {5, 3};
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  CHECK(value(values_of(planned(experiment, hosts), 1), "CUDA_VISIBLE_DEVICES") == "5,3");
+  CHECK(value(values_of(planned(experiment, hosts), 1), "TRAIN_DEVICE_INDICES") == "1");
+  experiment.visible_devices = VisibleDevices::per_rank;
+  CHECK(value(values_of(planned(experiment, hosts), 1), "CUDA_VISIBLE_DEVICES") == "3");
+  CHECK(value(values_of(planned(experiment, hosts), 1), "TRAIN_DEVICE_INDICES") == "0");
 }
 
 TEST_CASE("the backend is nccl when every rank has GPUs of its own") {
@@ -153,6 +174,84 @@ TEST_CASE("the network interface is named when hosts differ and nobody else name
   CHECK(value(alone, "NCCL_SOCKET_IFNAME") == "(unset)");
   experiment.environment = {variable("NCCL_SOCKET_IFNAME", "bond0")};
   CHECK(value(values_of(planned(experiment, hosts), 1), "NCCL_SOCKET_IFNAME") == "bond0");
+  CHECK(value(values_of(planned(experiment, hosts), 1), "GLOO_SOCKET_IFNAME") == "ib0");
+  experiment.environment = {};
+  hosts.hosts[1].env = {{"GLOO_SOCKET_IFNAME", "eth9"}};
+  CHECK(value(values_of(planned(experiment, hosts), 1), "GLOO_SOCKET_IFNAME") == "eth9");
+  experiment.forward_environment = {"NCCL_SOCKET_IFNAME"};
+  CHECK(value(values_of(planned(experiment, hosts), 1, {{"NCCL_SOCKET_IFNAME", "^lo"}}),
+              "NCCL_SOCKET_IFNAME") == "^lo");
+  hosts.hosts[1].interface = "";
+  CHECK(value(values_of(planned(experiment, hosts), 1), "NCCL_SOCKET_IFNAME") == "(unset)");
+}
+
+TEST_CASE(
+    "what the launcher forwards, a host and the experiment say, and train sets, in this order") {
+  struct Row {
+    bool forwarded, of_host, of_experiment;
+    std::string name, expected;
+  };
+  const std::vector<Row> rows{
+      {true, false, false, "SITE", "launcher"},  {true, true, false, "SITE", "host"},
+      {true, true, true, "SITE", "experiment"},  {false, true, true, "SITE", "experiment"},
+      {false, false, false, "SITE", "(unset)"},  {true, true, true, "RANK", "1"},
+      {true, true, true, "TRAIN_TRIAL_ID", "0"}, {true, true, true, "CUDA_VISIBLE_DEVICES", "0,1"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name, row.forwarded, row.of_host, row.of_experiment);
+    ExperimentConfig experiment = gpu_experiment(2, 1);
+    HostInventory hosts = gpu_inventory({2});
+    if (row.forwarded) experiment.forward_environment = {row.name};
+    if (row.of_host) hosts.hosts[0].env = {{row.name, "host"}};
+    if (row.of_experiment) experiment.environment = {variable(row.name, "experiment")};
+    CHECK(value(values_of(planned(experiment, hosts), 1, {{row.name, "launcher"}}), row.name) ==
+          row.expected);
+  }
+}
+
+TEST_CASE("without a global batch nothing is said of batches") {
+  const Values values = values_of(planned(slot_experiment(2), gpu_inventory({2})), 0);
+  for (const char* name : {"TRAIN_GLOBAL_BATCH_SIZE", "TRAIN_BATCH_SIZE", "TRAIN_BATCH_OFFSET",
+                           "TRAIN_PER_SLOT_BATCH_SIZE", "TRAIN_EFFECTIVE_BATCH_SIZE"})
+    CHECK(value(values, name) == "(unset)");
+  CHECK(value(values, "TRAIN_AGGREGATION_FREQUENCY") == "1");
+}
+
+TEST_CASE("a rank is told its own share, and where it begins") {
+  ExperimentConfig experiment = slot_experiment(3);
+  experiment.global_batch_size = 8;
+  experiment.batch_remainder = BatchRemainder::spread;
+  const Plan plan = planned(experiment, gpu_inventory({3}));
+  const std::vector<std::pair<std::string, std::string>> shares{{"3", "0"}, {"3", "3"}, {"2", "6"}};
+  for (int rank = 0; rank < 3; ++rank) {
+    CAPTURE(rank);
+    const Values values = values_of(plan, rank);
+    CHECK(value(values, "TRAIN_BATCH_SIZE") == shares[rank].first);
+    CHECK(value(values, "TRAIN_BATCH_OFFSET") == shares[rank].second);
+    CHECK(value(values, "TRAIN_GLOBAL_BATCH_SIZE") == "8");
+    CHECK(value(values, "TRAIN_PER_SLOT_BATCH_SIZE") == "2");
+    CHECK(value(values, "TRAIN_EFFECTIVE_BATCH_SIZE") == "8");
+  }
+}
+
+TEST_CASE("what the workers do themselves reaches them") {
+  ExperimentConfig experiment = slot_experiment(1);
+  experiment.gradient_compression = true;
+  experiment.average_training_metrics = false;
+  experiment.max_restarts = 3;
+  experiment.data_json = R"({"path":"/data"})";
+  const Values values = values_of(planned(experiment, gpu_inventory({1})), 0);
+  CHECK(value(values, "TRAIN_GRADIENT_COMPRESSION") == "1");
+  CHECK(value(values, "TRAIN_AVERAGE_TRAINING_METRICS") == "0");
+  CHECK(value(values, "TORCHELASTIC_MAX_RESTARTS") == "3");
+  CHECK(value(values, "TRAIN_DATA") == R"({"path":"/data"})");
+}
+
+TEST_CASE("hyperparameters that a search chooses are known at launch") {
+  ExperimentConfig experiment = slot_experiment(1);
+  experiment.searched = {"hyperparameters.lr"};
+  CHECK(value(values_of(planned(experiment, gpu_inventory({1})), 0), "TRAIN_HPARAMS") ==
+        "<hyperparameters>");
 }
 
 TEST_CASE("threads follow the CPUs of a rank") {

@@ -209,7 +209,14 @@ TEST_CASE("TF_CONFIG names every worker, and which of them this is") {
         R"("task":{"type":"worker","index":1}})");
   CHECK(tensorflow_config({"[fd00::1]:4001"}, 0) ==
         R"({"cluster":{"worker":["[fd00::1]:4001"]},"task":{"type":"worker","index":0}})");
-  CHECK(tensorflow_config_size({"10.0.0.1:4001", "10.0.0.2:4002"}) ==
-        std::string("TF_CONFIG=").size() +
-            tensorflow_config({"10.0.0.1:4001", "10.0.0.2:4002"}, 1).size());
+}
+
+TEST_CASE("the size of a TF_CONFIG is known without making one") {
+  for (const int workers : {0, 1, 2, 10, 11, 1'000}) {
+    CAPTURE(workers);
+    const std::vector<std::string> endpoints(workers, "[fd00::1]:65535");
+    CHECK(tensorflow_config_size(endpoints) ==
+          std::string("TF_CONFIG=").size() +
+              tensorflow_config(endpoints, std::max(0, workers - 1)).size());
+  }
 }
