@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "config_schema/host_set.hpp"
+#include "config_schema/tpu_topology.hpp"
 #include "launcher/batch.hpp"
 #include "launcher/hosts_summary.hpp"
 #include "launcher/placement/advice.hpp"
@@ -127,8 +128,9 @@ CollectiveBackend resolved_backend(const ExperimentConfig& experiment, const Tri
   if (experiment.backend != CollectiveBackend::automatic) return experiment.backend;
   const bool has_own_gpus =
       experiment.needs.slots >= Quantity::of(1) &&
-      std::all_of(trial.hosts.begin(), trial.hosts.end(),
-                  [](const PlannedHost& host) { return host.slots_are_gpus; });
+      std::all_of(trial.hosts.begin(), trial.hosts.end(), [](const PlannedHost& host) {
+        return host.slots_are_gpus && !is_tpu_type(host.host.accelerator_type);
+      });
   return has_own_gpus ? CollectiveBackend::nccl : CollectiveBackend::gloo;
 }
 
@@ -224,11 +226,10 @@ std::vector<std::string> holder_lines(const std::vector<Holder>& holders) {
   std::vector<std::string> lines;
   for (const Holder& holder : holders) {
     if (lines.size() == most_holders) break;
-    lines.push_back(fmt::format("{} holds {}{}", holder.holder,
-                                holder.slots.is_zero()
-                                    ? ""
-                                    : counted(to_string(holder.slots), "slot") + " of ",
-                                summarize_hosts(holder.hosts, 3)));
+    lines.push_back(
+        fmt::format("{} holds {}{}", holder.holder,
+                    holder.slots.is_zero() ? "" : counted(to_string(holder.slots), "slot") + " of ",
+                    summarize_hosts(holder.hosts, 3)));
   }
   if (holders.size() > most_holders)
     lines.push_back(fmt::format("and {} more", holders.size() - most_holders));

@@ -81,6 +81,7 @@ TEST_CASE("a TPU host is known by its type, in any case, and gets no list of GPU
     const Values values = values_of(plan, 0);
     CHECK(with_prefix(values, of_tpus) == Values{});
     CHECK(value(values, "TRAIN_DEVICE_INDICES") == "0,1");
+    CHECK(value(values, "TRAIN_BACKEND") == "gloo");
   }
   const Plan cpus = planned(cpu_experiment(1, 1), inventory_of({tpu_host("t1", 4)}));
   CHECK(with_prefix(values_of(cpus, 0), of_tpus) == Values{});
