@@ -13,8 +13,9 @@ namespace train {
 /// bound, but not listening. The kernel gives it to nobody as an ephemeral port, and a server can
 /// only listen on it if it sets SO_REUSEADDR, as rendezvous servers do. Checked with Linux 6.18 and
 /// torch 1.13: its TCPStore (the server behind `env://`) starts and serves on the port both while
-/// it is held and after the release, so the hold may be kept until the task ends. A server that
-/// does not set the option needs the release before it starts.
+/// it is held and after the release, so the hold may be kept until the task ends; so do servers of
+/// gRPC 1.51, on which TensorFlow's and JAX's are built, on 0.0.0.0 and on [::]. A server that does
+/// not set the option needs the release before it starts.
 class PortHold {
  public:
   /// Takes a free port, outside of the range of ephemeral ports where there is one free, so that no

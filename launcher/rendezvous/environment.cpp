@@ -118,6 +118,21 @@ void warn_of_shared_batch(const Plan& plan, std::vector<std::string>& lines) {
         summarize_hosts(hosts)));
 }
 
+// Its collective strategy multiplies the devices of one worker by the number of workers. With a
+// process per rank all have the same.
+void warn_of_unequal_workers(const Plan& plan, std::vector<std::string>& lines) {
+  if (plan.experiment.framework != Framework::tensorflow) return;
+  const std::vector<PlannedHost>& hosts = plan.trial.hosts;
+  const auto other = std::find_if(hosts.begin(), hosts.end(), [&](const PlannedHost& host) {
+    return host.slots_are_gpus && host.worker_count / host.rank_count !=
+                                      hosts.front().worker_count / hosts.front().rank_count;
+  });
+  if (other == hosts.end()) return;
+  lines.push_back(fmt::format(
+      "TensorFlow takes all workers to have as many GPUs: that of {} has {}, that of {} has {}",
+      hosts.front().host.name, hosts.front().slots.size(), other->host.name, other->slots.size()));
+}
+
 }  // namespace
 
 std::string_view to_string(AtLaunch fact) {
@@ -180,6 +195,7 @@ std::vector<std::string> environment_warnings(const Plan& plan) {
   warn_of_experiment(plan, lines);
   warn_of_hosts(plan, lines);
   warn_of_shared_batch(plan, lines);
+  warn_of_unequal_workers(plan, lines);
   for (const Diagnostic& fault : oversized_variables(plan))
     lines.push_back("launch refuses this: " + fault.message);
   return lines;

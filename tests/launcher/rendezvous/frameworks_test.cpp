@@ -203,6 +203,21 @@ TEST_CASE("TensorFlow's workers see the devices of their own alone, unless told 
   CHECK(list() == "0,1");
 }
 
+TEST_CASE("TensorFlow's workers with different numbers of GPUs are warned of") {
+  const auto warnings = [](Framework framework, const std::vector<int>& sizes, int workers) {
+    ExperimentConfig experiment = slot_experiment(workers);
+    experiment.framework = framework;
+    experiment.processes = Processes::per_host;
+    experiment.allow_heterogeneous = true;
+    return planned(experiment, gpu_inventory(sizes)).warnings;
+  };
+  CHECK(warnings(Framework::tensorflow, {2, 2, 3}, 7) ==
+        std::vector<std::string>{"TensorFlow takes all workers to have as many GPUs: that of n1 "
+                                 "has 2, that of n3 has 3"});
+  CHECK(warnings(Framework::tensorflow, {2, 2}, 4).empty());
+  CHECK(warnings(Framework::jax, {2, 3}, 5).empty());
+}
+
 TEST_CASE("TF_CONFIG names every worker, and which of them this is") {
   CHECK(tensorflow_config({"10.0.0.1:4001", "10.0.0.2:4002"}, 1) ==
         R"({"cluster":{"worker":["10.0.0.1:4001","10.0.0.2:4002"]},)"
