@@ -54,6 +54,16 @@ Json json_of(const PlannedRank& rank, const Host& host,
           {"env", json_of(environment)}};
 }
 
+Json json_of_slices(const Trial& trial) {
+  Json slices = Json::array();
+  for (const PlannedSlice& slice : trial.slices) {
+    Json hosts = Json::array();
+    for (const int host : slice.hosts) hosts.push_back(trial.hosts[host].host.name);
+    slices.push_back({{"slice", slice.name}, {"hosts", std::move(hosts)}});
+  }
+  return slices;
+}
+
 Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& user,
                    const LauncherEnvironment& launcher) {
   const Trial& trial = plan.trial;
@@ -63,7 +73,7 @@ Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& use
   for (const PlannedRank& rank : trial.ranks)
     ranks.push_back(json_of(rank, trial.hosts[rank.host].host,
                             rank_environment(plan, rank.rank, user, launcher)));
-  return {{"trial", trial.trial},
+  Json document = {{"trial", trial.trial},
           {"slots", json_of(trial.slots)},
           {"world_size", trial.world_size},
           {"global_batch_size", or_null(trial.global_batch_size)},
@@ -72,6 +82,30 @@ Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& use
           {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
           {"hosts", std::move(hosts)},
           {"ranks", std::move(ranks)}};
+  if (!trial.slices.empty()) document["slices"] = json_of_slices(trial);
+  return document;
+}
+
+std::string word_of(TrialCounts::Limit limit) {
+  switch (limit) {
+    case TrialCounts::Limit::hosts:
+      return "hosts";
+    case TrialCounts::Limit::max_concurrent_trials:
+      return "max_concurrent_trials";
+    case TrialCounts::Limit::max_slots:
+      return "max_slots";
+    case TrialCounts::Limit::trials:
+      break;
+  }
+  return "trials";
+}
+
+Json json_of(const TrialCounts& counts) {
+  return {{"trials", or_null(counts.trials)},
+          {"fit", counts.fit},
+          {"fit_is_at_least", counts.is_at_least},
+          {"at_once", counts.at_once},
+          {"limited_by", word_of(counts.limit)}};
 }
 
 }  // namespace
@@ -83,6 +117,7 @@ std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable
   Json document = Json::object();
   document["experiment"] = plan.experiment.name;
   document["trials"] = std::move(trials);
+  if (plan.trials) document["search"] = json_of(*plan.trials);
   document["warnings"] = plan.warnings;
   document["advice"] = plan.advice;
   return written(document);
@@ -93,6 +128,15 @@ std::string refusal_to_json(const Refusal& refusal) {
   refused["kind"] = refusal.kind == Refusal::Kind::never ? "never" : "busy";
   refused["reasons"] = refusal.reasons;
   refused["nearest"] = refusal.nearest;
+  refused["changes"] = refusal.changes;
+  if (refusal.kind == Refusal::Kind::busy) {
+    Json holders = Json::array();
+    for (const Holder& holder : refusal.holders)
+      holders.push_back({{"holder", holder.holder},
+                         {"hosts", holder.hosts},
+                         {"slots", json_of(holder.slots)}});
+    refused["holders"] = std::move(holders);
+  }
   Json document = Json::object();
   document["refused"] = std::move(refused);
   return written(document);

@@ -210,7 +210,7 @@ TEST_CASE("a placement is found exactly when there is one, and it keeps what it 
   int placed = 0;
   int busy = 0;
   int never = 0;
-  for (int i = 0; i < 6'000; ++i) {
+  for (int i = 0; i < 12'000; ++i) {
     const Case each = maker.make();
     const auto all =
         brute_force::placements(each.experiment, each.inventory, each.occupancy);
@@ -246,7 +246,7 @@ TEST_CASE("on hosts of any kind a placement is found exactly when there is one")
   int placed = 0;
   int busy = 0;
   int never = 0;
-  for (int i = 0; i < 6'000; ++i) {
+  for (int i = 0; i < 2'500; ++i) {
     const Case each = maker.make();
     const auto all =
         brute_force::placements(each.experiment, each.inventory, each.occupancy);
@@ -271,9 +271,9 @@ TEST_CASE("on hosts of any kind a placement is found exactly when there is one")
     check_preference(each, counts, all);
   }
   // The random cases must reach all three answers often.
-  CHECK(placed > 1'000);
-  CHECK(busy > 100);
-  CHECK(never > 1'000);
+  CHECK(placed > 500);
+  CHECK(busy > 20);
+  CHECK(never > 500);
 }
 
 TEST_CASE("the nearest counts that a refusal names are truly the nearest") {
@@ -323,23 +323,23 @@ TEST_CASE("a change that a refusal names makes the experiment fit") {
     const Case each = maker.make();
     const auto plan = make_plan(each.experiment, each.inventory);
     if (plan) continue;
-    for (const std::string& reason : plan.error().reasons) {
+    for (const std::string& reason : plan.error().changes) {
       ExperimentConfig changed = each.experiment;
-      if (reason == "it fits with allow_heterogeneous: true") {
+      if (reason == "allow_heterogeneous: true") {
         changed.allow_heterogeneous = true;
-      } else if (reason == "it fits with placement: pack") {
+      } else if (reason == "placement: pack") {
         changed.placement = PlacementPolicy::pack;
-      } else if (reason == "it fits with placement: spread") {
+      } else if (reason == "placement: spread") {
         changed.placement = PlacementPolicy::spread;
-      } else if (reason == "it fits with is_single_node: false") {
+      } else if (reason == "is_single_node: false") {
         changed.is_single_node = false;
-      } else if (reason == "it fits with trainer_resources: {}") {
+      } else if (reason == "trainer_resources: {}") {
         changed.trainer = {};
-      } else if (reason == "it fits with no label_selector") {
+      } else if (reason == "no label_selector") {
         changed.label_selectors.clear();
-      } else if (reason == "it fits with accelerator_type: H100") {
+      } else if (reason == "accelerator_type: H100") {
         changed.needs.accelerator_type = "H100";
-      } else if (reason == "it fits with resource_pool: west") {
+      } else if (reason == "resource_pool: west") {
         changed.resource_pool = "west";
       } else {
         continue;
