@@ -109,6 +109,8 @@ struct Refusal {
   Kind kind = Kind::never;
   std::vector<std::string> reasons;  ///< the first constraint that fails, with hosts and numbers
   std::vector<int> nearest;          ///< slot counts that would fit, ascending
+  /// Single changes with which it would fit, as a file says them; each was tried.
+  std::vector<std::string> changes = {};
   std::vector<Holder> holders = {};  ///< of a busy one: who holds what it would need
 
   bool operator==(const Refusal&) const = default;

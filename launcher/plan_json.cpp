@@ -54,6 +54,38 @@ Json json_of(const PlannedRank& rank, const Host& host,
           {"env", json_of(environment)}};
 }
 
+Json json_of_slices(const Trial& trial) {
+  Json slices = Json::array();
+  for (const PlannedSlice& slice : trial.slices) {
+    Json hosts = Json::array();
+    for (const int host : slice.hosts) hosts.push_back(trial.hosts[host].host.name);
+    slices.push_back({{"slice", slice.name}, {"hosts", std::move(hosts)}});
+  }
+  return slices;
+}
+
+std::string word_of(TrialCounts::Limit limit) {
+  switch (limit) {
+    case TrialCounts::Limit::hosts:
+      return "hosts";
+    case TrialCounts::Limit::max_concurrent_trials:
+      return "max_concurrent_trials";
+    case TrialCounts::Limit::max_slots:
+      return "max_slots";
+    case TrialCounts::Limit::trials:
+      break;
+  }
+  return "trials";
+}
+
+Json json_of(const TrialCounts& counts) {
+  return {{"trials", or_null(counts.trials)},
+          {"fit", counts.fit},
+          {"fit_is_at_least", counts.is_at_least},
+          {"at_once", counts.at_once},
+          {"limited_by", word_of(counts.limit)}};
+}
+
 // A value as it stands inside a document, at this depth.
 std::string at_depth(int depth, const Json& value) {
   const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
@@ -65,7 +97,7 @@ std::string at_depth(int depth, const Json& value) {
   return text;
 }
 
-// The ranks come last and one by one: the environments of 80,000 of them are never one tree.
+// The ranks are written one by one: the environments of 80,000 of them are never one tree.
 void append_trial(const Plan& plan, const RankEnvironments& environments, std::string& text) {
   const Trial& trial = plan.trial;
   Json hosts = Json::array();
@@ -78,13 +110,15 @@ void append_trial(const Plan& plan, const RankEnvironments& environments, std::s
                        {"effective_batch_size", or_null(trial.effective_batch_size)},
                        {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
                        {"hosts", std::move(hosts)}});
-  text.resize(text.rfind('\n'));  // its end comes after the ranks
+  text.resize(text.rfind('\n'));  // what ends it comes after the ranks
   text += ",\n      \"ranks\": [";
   for (const PlannedRank& rank : trial.ranks) {
     text += rank.rank == 0 ? "\n        " : ",\n        ";
     text += at_depth(4, json_of(rank, trial.hosts[rank.host].host, environments.of(rank.rank)));
   }
-  text += "\n      ]\n    }";
+  text += "\n      ]";
+  if (!trial.slices.empty()) text += ",\n      \"slices\": " + at_depth(3, json_of_slices(trial));
+  text += "\n    }";
 }
 
 }  // namespace
@@ -94,7 +128,9 @@ std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable
   std::string text = "{\n  \"experiment\": " + at_depth(1, plan.experiment.name);
   text += ",\n  \"trials\": [\n    ";
   append_trial(plan, RankEnvironments(plan, user, launcher), text);
-  text += "\n  ],\n  \"warnings\": " + at_depth(1, plan.warnings);
+  text += "\n  ]";
+  if (plan.trials) text += ",\n  \"search\": " + at_depth(1, json_of(*plan.trials));
+  text += ",\n  \"warnings\": " + at_depth(1, plan.warnings);
   text += ",\n  \"advice\": " + at_depth(1, plan.advice);
   text += "\n}\n";
   return text;
@@ -105,6 +141,14 @@ std::string refusal_to_json(const Refusal& refusal) {
   refused["kind"] = refusal.kind == Refusal::Kind::never ? "never" : "busy";
   refused["reasons"] = refusal.reasons;
   refused["nearest"] = refusal.nearest;
+  refused["changes"] = refusal.changes;
+  if (refusal.kind == Refusal::Kind::busy) {
+    Json holders = Json::array();
+    for (const Holder& holder : refusal.holders)
+      holders.push_back(
+          {{"holder", holder.holder}, {"hosts", holder.hosts}, {"slots", json_of(holder.slots)}});
+    refused["holders"] = std::move(holders);
+  }
   Json document = Json::object();
   document["refused"] = std::move(refused);
   return written(document);

@@ -511,8 +511,7 @@ Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory&
                         const HostSearch& search) {
   Refusal refusal;
   refusal.reasons = Explanation(experiment, inventory, search).reasons();
-  for (const std::string& change : changes_that_fit(experiment, inventory))
-    refusal.reasons.push_back("it fits with " + change);
+  refusal.changes = changes_that_fit(experiment, inventory);
   refusal.nearest = nearest_counts(experiment, search);
   return refusal;
 }

@@ -81,6 +81,40 @@ TEST_CASE("refusals follow the schema") {
   CHECK(is_valid(document));
   CHECK(document["refused"]["kind"] == "never");
   CHECK(document["refused"]["nearest"] == json::array({8, 16}));
+  CHECK(document["refused"]["changes"] == json::array({"placement: pack"}));
+}
+
+TEST_CASE("a busy refusal names who holds what") {
+  const Occupancy held = {
+      {.host = "n1", .holder = "task 1 of alice", .slots = {{0, amount(0.5)}, {1, amount(1)}}},
+      {.host = "n2", .holder = "task 1 of alice", .slots = {{0, amount(1)}}}};
+  const auto plan = make_plan(slot_experiment(16), gpu_inventory({8, 8}), held);
+  REQUIRE_FALSE(plan);
+  const json document = json::parse(refusal_to_json(plan.error()));
+  CHECK(is_valid(document));
+  CHECK(document["refused"]["kind"] == "busy");
+  CHECK(document["refused"]["holders"] ==
+        json::parse(R"([{"holder":"task 1 of alice","hosts":["n1","n2"],"slots":2.5}])"));
+  CHECK(render(to_error(plan.error())) ==
+        "not now: 16 slots asked, the 2 hosts have 13: n1 6, n2 7\n"
+        "  task 1 of alice holds 2.5 slots of n[1-2]\n"
+        "  nearest count that fits: 7");
+}
+
+TEST_CASE("a search says how many of its trials run at once, and what limits them") {
+  ExperimentConfig experiment = slot_experiment(2);
+  experiment.searcher = "random";
+  experiment.search = {.trials = 40, .most_at_once = 16};
+  const json document = json::parse(planned_json(experiment, gpu_inventory({8, 8, 3})));
+  CHECK(is_valid(document));
+  CHECK(document["search"] ==
+        json::parse(R"({"trials":40,"fit":9,"fit_is_at_least":false,"at_once":9,
+                        "limited_by":"hosts"})"));
+  experiment.search.most_at_once = 4;
+  CHECK(json::parse(planned_json(experiment, gpu_inventory({8, 8})))["search"]["limited_by"] ==
+        "max_concurrent_trials");
+  experiment.search = {};
+  CHECK_FALSE(json::parse(planned_json(experiment, gpu_inventory({8}))).contains("search"));
 }
 
 TEST_CASE("a damaged document is refused by the schema") {
@@ -114,7 +148,7 @@ TEST_CASE("a damaged document is refused by the schema") {
     CHECK_FALSE(is_valid(document));
   }
   CHECK_FALSE(
-      is_valid(json::parse(R"({"refused":{"kind":"maybe","reasons":["x"],"nearest":[]}})")));
+      is_valid(json::parse(R"({"refused":{"kind":"maybe","reasons":["x"],"nearest":[],"changes":[]}})")));
 }
 
 TEST_CASE("the same plan is the same bytes, and ends with a newline") {
