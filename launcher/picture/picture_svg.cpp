@@ -27,6 +27,7 @@ constexpr int cell_height = 30;
 constexpr int gap = 4;
 constexpr int least_cell = 34;
 constexpr int widest_cell = 72;
+constexpr int label_gap = 4;  // on either side of a label
 constexpr int between_cards = 12;
 constexpr int behind_step = 4;  // of the cards behind that of several hosts
 constexpr int font = 13;
@@ -99,7 +100,7 @@ class PictureSvg {
     for (const PictureRow& row : picture_.rows) {
       if (row.look.slots > most_cells) continue;
       for (const SlotRun& run : row.look.runs) {
-        const int needed = text_width(cell_names(run, row.first_rank).size(), font) + 2 * corner;
+        const int needed = text_width(cell_names(run, row.first_rank).size(), font) + 2 * label_gap;
         const int slots = run.state == SlotState::used ? run.slots : 1;
         cell_width_ = std::max(cell_width_, (needed - (slots - 1) * gap + slots - 1) / slots);
       }
@@ -261,7 +262,7 @@ class PictureSvg {
     std::vector<std::size_t> least;
     for (const SlotRun& run : runs)
       least.push_back(static_cast<std::size_t>(
-          text_width(cell_names(run, row.first_rank).size(), font) + 2 * corner + gap));
+          text_width(cell_names(run, row.first_rank).size(), font) + 2 * label_gap + gap));
     const auto widths = share_columns(runs, least, static_cast<std::size_t>(cells_room + gap));
     if (widths.empty()) {
       svg_.add_text("remark", cells_x, top + small_font + 1,

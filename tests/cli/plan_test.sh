@@ -230,6 +230,13 @@ filtered_hosts_are_shown() {
     expect_out '^\. free   - excluded$'
 }
 
+picture_of_the_readme() {
+    run plan -H 'node[01-05]:8,gpu-b:4' -n 16 --exclude node01:2@gpu-b -- python3 train.py
+    expect_status 0
+    sed -n '/^python3: 16 ranks/,/^```/p' "$root/README.md" | grep -v '^```' >"$work/shown"
+    expect_equal "the picture" "$(cat "$work/shown")" "$(sed '/^RANK/,$d' "$work/out")"
+}
+
 # on_terminal COLUMNS ARGUMENT: the program's arguments, as a shell reads them, on a terminal.
 on_terminal() {
     with_environment script -qec "stty cols $1 rows 30; '$train' $2" /dev/null </dev/null \
@@ -327,6 +334,7 @@ test_case "--rank chooses a block that there is" rank_without_block
 test_case "--format hostfile reads back to the same plan" hostfile_feeds_another_launcher
 test_case "--format slurm is a script that starts the ranks" slurm_script_runs
 test_case "hosts and slots that a filter left out are shown as such" filtered_hosts_are_shown
+test_case "the picture in README.md is what the program draws" picture_of_the_readme
 test_case "a plan is as wide as its terminal, and colored unless NO_COLOR" width_of_the_terminal
 test_case "--svg writes a file, whole, and follows links" svg_is_written_whole
 test_case "--svg says why a file cannot be written" svg_that_cannot_be_written
