@@ -12,6 +12,7 @@
 #include "config_schema/hyperparameters.hpp"
 #include "config_schema/json_text.hpp"
 #include "config_schema/overrides.hpp"
+#include "config_schema/scaling_needs.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/workers.hpp"
 #include "config_schema/yaml_document.hpp"
@@ -245,6 +246,7 @@ YamlNodePtr ExperimentReader::without_searched(const YamlNodePtr& root) {
 
 void ExperimentReader::read_search() {
   config_.searcher = fields_.text("searcher.name");
+  config_.search = read_search_size(fields_, searched_, config_, found_);
   for (const SearchedParameter& parameter : searched_) config_.searched.push_back(parameter.path);
   const GivenValue* name = fields_.given("searcher.name");
   const bool is_said_already = name && name->node->text != "single";
@@ -269,6 +271,7 @@ Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnos
   read_entrypoint();
   read_choices();
   read_workers(fields_, found_, config_);
+  read_scaling_needs(fields_, found_, config_);
   read_batch();
   read_values();
   read_search();

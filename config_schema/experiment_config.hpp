@@ -11,6 +11,7 @@
 
 #include "config_schema/diagnostics.hpp"
 #include "config_schema/error.hpp"
+#include "config_schema/label_selector.hpp"
 #include "config_schema/quantity.hpp"
 #include "config_schema/source_text.hpp"
 #include "config_schema/yaml_node.hpp"
@@ -30,6 +31,7 @@ struct Entrypoint {
 struct WorkerNeeds {
   Quantity slots;           ///< GPUs, or places for a worker where hosts have none; 0: CPU only
   bool gpus_named = false;  ///< GPUs were asked for by that name: places without GPUs do not do
+  bool tpus_named = false;  ///< `slots` are TPU chips: only hosts with TPUs do
   Quantity cpus;            ///< 0 when nothing was said
   bool cpus_named = false;  ///< CPUs were asked for by name, not by default
   std::optional<std::uint64_t> memory;     ///< bytes
@@ -37,6 +39,39 @@ struct WorkerNeeds {
   std::string accelerator_type;            ///< Ray's constant; empty: any
 
   bool operator==(const WorkerNeeds&) const = default;
+};
+
+/// What the trainer takes on rank 0's host, beside its workers (Ray's `trainer_resources`).
+struct TrainerNeeds {
+  Quantity gpus;
+  Quantity cpus;
+  std::uint64_t memory = 0;  ///< bytes
+  std::map<std::string, Quantity> custom;
+
+  bool empty() const {
+    return gpus.is_zero() && cpus.is_zero() && memory == 0 && custom.empty();
+  }
+  bool operator==(const TrainerNeeds&) const = default;
+};
+
+/// Whole TPU slices, with as many workers on each of their hosts.
+struct SliceNeeds {
+  int slices = 1;          ///< >= 1
+  int hosts = 1;           ///< of each slice, >= 1
+  int chips_per_host = 1;  ///< 1, 2, 4 or 8
+  int workers_per_host = 1;
+  std::string topology;    ///< as written: "4x4"
+
+  bool operator==(const SliceNeeds&) const = default;
+};
+
+/// How many trials an experiment has, and how many may run at once.
+struct SearchSize {
+  std::optional<std::int64_t> trials = 1;         ///< nothing: the searcher does not say
+  std::optional<std::int64_t> most_at_once = {};  ///< `max_concurrent_trials`
+  std::optional<std::int64_t> most_slots = {};    ///< `max_slots`: of all trials at once
+
+  bool operator==(const SearchSize&) const = default;
 };
 
 enum class PlacementPolicy { automatic, pack, spread, strict_pack, strict_spread };
@@ -81,6 +116,10 @@ struct ExperimentConfig {
   bool is_single_node = false;
   bool allow_heterogeneous = false;
   std::string resource_pool;  ///< empty: any
+  /// What the labels of hosts must be: of all workers, or one selector for each worker, in order.
+  std::vector<LabelSelector> label_selectors;
+  TrainerNeeds trainer;
+  std::optional<SliceNeeds> slices;  ///< the trial takes whole TPU slices
 
   std::optional<std::uint64_t> global_batch_size;
   BatchRemainder batch_remainder = BatchRemainder::drop;
@@ -101,6 +140,7 @@ struct ExperimentConfig {
   std::string hyperparameters_json = "{}";  ///< one line of JSON, without what is searched
   std::vector<std::string> searched;        ///< paths of what a search chooses
   std::string searcher = "single";
+  SearchSize search;
   std::string data_json = "{}";  ///< one line of JSON
 
   int max_restarts = 0;

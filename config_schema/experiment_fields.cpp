@@ -146,7 +146,7 @@ constexpr Field what_it_needs[] = {
     Field{"resources.resource_pool", string, determined, "", "only hosts whose 'pool' is this"},
     Field{"resources.max_slots", integer, determined, "",
           "most slots that all trials may take at once"}
-        .no_effect(),
+        .from(0),
     Field{"resources.priority", integer, determined, "", "priority in Determined's scheduler"}
         .from(1)
         .to(99)
@@ -191,9 +191,7 @@ constexpr Field scaling[] = {
         .from(1)
         .to(most_workers),
     Field{"scaling_config.use_gpu", boolean, ray, "false", "each worker takes a GPU"},
-    Field{"scaling_config.use_tpu", boolean, ray, "false", "each worker takes TPU chips"}
-        .later()
-        .not_planned(),
+    Field{"scaling_config.use_tpu", boolean, ray, "false", "each worker takes TPU chips"},
     Field{"scaling_config.resources_per_worker", mapping, ray, "",
           "what one worker takes; default: CPU: 1, or GPU: 1 with use_gpu"}
         .twin_of("resources.resources_per_worker")
@@ -220,17 +218,28 @@ constexpr Field scaling[] = {
     Field{"scaling_config.placement_strategy", string, ray, "PACK", "how ranks are laid on hosts"}
         .twin_of("resources.placement")
         .one_of("PACK|SPREAD|STRICT_PACK|STRICT_SPREAD"),
-    Field{"scaling_config.trainer_resources", open, ray, "{}",
+    Field{"scaling_config.trainer_resources", mapping, ray, "{}",
           "what the trainer takes on the host of rank 0; deprecated by Ray"}
-        .later()
-        .not_planned(),
+        .read_apart(),
+    Field{"scaling_config.trainer_resources.CPU", number, ray, "", "CPUs"}.from(0).to(most_of_one),
+    Field{"scaling_config.trainer_resources.GPU", number, ray, "", "GPUs, kept from the workers"}
+        .from(0)
+        .to(most_of_one),
+    Field{"scaling_config.trainer_resources.TPU", number, ray, "", "TPU chips: none"}
+        .from(0)
+        .to(0),
+    Field{"scaling_config.trainer_resources.memory", bytes, ray, "",
+          "bytes, or a size such as 16GiB"},
+    Field{"scaling_config.trainer_resources.*", number, ray, "", "a resource of any other name"}
+        .from(0)
+        .to(most_of_one),
     Field{"scaling_config.label_selector", open | list, ray, "",
-          "labels that the hosts of all workers have, or a list of them by worker"}
-        .later()
-        .not_planned(),
-    Field{"scaling_config.label_selector.*", string, ray, "", "what the label must be"},
+          "labels that the hosts of all workers have, or a list of them by worker"},
+    Field{"scaling_config.label_selector.*", string, ray, "",
+          "what it must be: value, !value, in(a,b), !in(a,b), exists(), !exists()"},
     Field{"scaling_config.label_selector[]", mapping, ray, "", "labels for one worker"},
-    Field{"scaling_config.label_selector[].*", string, ray, "", "what the label must be"},
+    Field{"scaling_config.label_selector[].*", string, ray, "",
+          "what it must be: value, !value, in(a,b), !in(a,b), exists(), !exists()"},
 };
 
 constexpr Field how_it_ends[] = {

@@ -29,7 +29,7 @@ constexpr Field hosts[] = {
         .read_apart(),
     Field{"resources.CPU", number, ray, "", "CPUs"}.from(0).to(most_of_one),
     Field{"resources.GPU", integer, ray, "", "GPUs of the host"}.from(0).to(65'536),
-    Field{"resources.TPU", number, ray, "", "TPU chips, which are not there yet"}.from(0).to(0),
+    Field{"resources.TPU", integer, ray, "", "TPU chips of the host"}.from(0).to(65'536),
     Field{"resources.memory", bytes, ray, "", "bytes, or a size such as 512GiB"},
     Field{"resources.*", number, ray, "", "a resource of any other name that workers ask for"}
         .from(0)
@@ -43,7 +43,7 @@ constexpr Field hosts[] = {
         .above(0)
         .to(1'000'000),
     Field{"interface", string, determined, "", "network interface of the collectives"},
-    Field{"slice", string, train, "", "the TPU slice that the host belongs to"}.later(),
+    Field{"slice", string, train, "", "the TPU slice that the host belongs to; default: its own"},
     Field{"env", mapping, train, "", "variables of every rank on the host"}.read_apart(),
     Field{"env.*", string | number | boolean, train, "", "the value of one variable"},
 };

@@ -40,6 +40,7 @@ struct Host {
   std::map<std::string, Quantity> custom;  ///< other declared resources
   std::map<std::string, std::string> labels;
   std::string pool;
+  std::string slice;    ///< the TPU slice that it is part of; empty: a slice of its own
   double weight = 1.0;  ///< relative speed, > 0
   /// Which devices of the machine the slots are, when not 0, 1, ...: those that an inherited
   /// CUDA_VISIBLE_DEVICES leaves, in its order.

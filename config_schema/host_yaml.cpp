@@ -7,6 +7,7 @@
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
 #include "config_schema/text.hpp"
+#include "config_schema/tpu_topology.hpp"
 #include "config_schema/yaml_document.hpp"
 
 namespace train {
@@ -45,6 +46,8 @@ class HostKeys {
     read_text("user", host.user);
     read_text("identity_file", host.identity_file);
     read_text("accelerator_type", host.accelerator_type);
+    host.accelerator_type = canonical_accelerator_type(host.accelerator_type);
+    read_text("slice", host.slice);
     read_text("pool", host.pool);
     read_text("interface", host.interface);
     if (const auto port = fields_.integer("port")) host.port = static_cast<int>(*port);
@@ -89,17 +92,24 @@ class HostKeys {
     if (amounts.cpu) host.cpus = amounts.cpu->quantity;
     if (amounts.memory) host.memory = amounts.memory;
     for (const auto& [name, quantity] : amounts.custom) host.custom[name] = quantity;
-    if (amounts.tpu && !amounts.tpu->quantity.is_zero())
-      report(amounts.tpu->place, "resources.TPU", "TPUs are not there yet in this version of train",
-             "declare GPU or CPU");
-    if (!amounts.gpu) return;
-    const Quantity gpus = amounts.gpu->quantity;
+    const bool has_gpus = amounts.gpu && !amounts.gpu->quantity.is_zero();
+    const bool has_tpus = amounts.tpu && !amounts.tpu->quantity.is_zero();
+    if (has_gpus && has_tpus)
+      return report(amounts.tpu->place, "resources.TPU",
+                    fmt::format("{} has GPUs and TPU chips", prefix_.empty() ? "a host" : "it"),
+                    "a host has accelerators of one kind: remove one of the two");
+    if (amounts.gpu && !has_tpus) read_devices(*amounts.gpu, "resources.GPU", host);
+    if (amounts.tpu && (has_tpus || !amounts.gpu)) read_devices(*amounts.tpu, "resources.TPU", host);
+    if (has_tpus && host.accelerator_type.empty()) host.accelerator_type = "TPU";
+  }
+
+  void read_devices(const Amount& amount, const char* name, Host& host) {
     constexpr int most = 65'536;
-    if (!gpus.is_whole() || gpus > Quantity::of(most))
-      return report(amounts.gpu->place, "resources.GPU",
-                    fmt::format("'{}' must be a whole number up to {}, not {}",
-                                key("resources.GPU"), most, to_string(gpus)));
-    host.accelerators = static_cast<int>(gpus.whole());
+    if (!amount.quantity.is_whole() || amount.quantity > Quantity::of(most))
+      return report(amount.place, name,
+                    fmt::format("'{}' must be a whole number up to {}, not {}", key(name), most,
+                                to_string(amount.quantity)));
+    host.accelerators = static_cast<int>(amount.quantity.whole());
   }
 
   void read_labels(Host& host) {
@@ -135,8 +145,9 @@ class HostKeys {
     if (*host.slots > *host.accelerators)
       report(
           given->place, "slots",
-          fmt::format("{} slots are more than the host's {} GPUs", *host.slots, *host.accelerators),
-          "a slot is one GPU there");
+          fmt::format("{} slots are more than the host's {} {}", *host.slots, *host.accelerators,
+                      is_tpu_type(host.accelerator_type) ? "chips" : "GPUs"),
+          "a slot is one of them there");
   }
 
   std::string prefix_;

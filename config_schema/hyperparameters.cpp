@@ -86,7 +86,7 @@ class Reader {
     const bool is_range = is_one_of(type->value->text, "int|double|log");
     const YamlEntry* count = node.find("count");
     if (is_range && (!count || count->value->is_null()))
-      uncounted_.push_back({path, type->value->text, value_place(*type)});
+      uncounted_.push_back({path, type->value->text, value_place(*type), 1});
   }
 
   YamlNodePtr read_kind(const YamlNode& node, const YamlEntry& type, const std::string& path) {
@@ -116,10 +116,22 @@ class Reader {
       return nullptr;
     }
     check_range(fields, said.text, path);
-    searched_.push_back({path, said.text, value_place(type)});
+    searched_.push_back({path, said.text, value_place(type), points_of(fields, said.text)});
     if (said.text != "categorical" && !fields.wrote(said.text + ".count"))
       uncounted_.push_back(searched_.back());
     return nullptr;
+  }
+
+  static std::int64_t points_of(const FieldReader& fields, const std::string& kind) {
+    if (const GivenValue* values = fields.given(kind + ".vals"))
+      return static_cast<std::int64_t>(values->node->items.size());
+    const std::int64_t count = fields.integer(kind + ".count").value_or(1);
+    const GivenValue* low = fields.given(kind + ".minval");
+    const GivenValue* high = fields.given(kind + ".maxval");
+    if (kind != "int" || !low || !high) return count;
+    // Both ends belong to the range; its size may pass what 64 bits hold.
+    const double size = high->node->real - low->node->real + 1;
+    return static_cast<double>(count) > size ? static_cast<std::int64_t>(size) : count;
   }
 
   void check_range(const FieldReader& fields, const std::string& kind, const std::string& path) {

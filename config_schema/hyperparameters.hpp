@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct SearchedParameter {
   std::string path;  ///< "hyperparameters.lr"
   std::string type;  ///< "int", "double", "log" or "categorical"
   Place place;       ///< of the type
+  /// Values that a grid search takes of it; more than a range of whole numbers has are not taken.
+  std::int64_t points = 1;
 };
 
 /// Hyperparameters after Determined's rules: plain values, `{type: const, val: V}` as V, and apart

@@ -123,7 +123,19 @@ class ScalingRules {
       return report(*topology_,
                     fmt::format("'{}' is no topology of {}", shape, said(*accelerator_type_)),
                     fmt::format("its shapes are {}", tpu_shapes(*generation)));
-    if (!workers_ || workers % slice->hosts == 0) return;
+    if (amounts_.tpu && amounts_.tpu->quantity > Quantity::of(slice->chips_per_host))
+      diagnostics_.error(
+          amounts_.tpu->place, fmt::format("{}.TPU", amounts_given_->field->path),
+          fmt::format("'TPU: {}': a host of {} has {} chips", to_string(amounts_.tpu->quantity),
+                      said(*topology_), slice->chips_per_host),
+          "a worker has one host");
+    if (workers % slice->hosts == 0) return;
+    if (!workers_)
+      return report(*topology_,
+                    fmt::format("a slice of '{}' has {} hosts, and 'num_workers' is absent, which "
+                                "is 1",
+                                shape, slice->hosts),
+                    fmt::format("write 'num_workers: {}', or a multiple of it", slice->hosts));
     const std::int64_t below = workers - workers % slice->hosts;
     report(
         *workers_,

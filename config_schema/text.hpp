@@ -30,6 +30,7 @@ int count_characters(std::string_view text);
 
 std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
+std::string to_upper(std::string_view text);
 
 /// The parts between separators; always at least one.
 std::vector<std::string_view> split(std::string_view text, char separator);

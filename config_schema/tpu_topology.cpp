@@ -65,9 +65,22 @@ bool is_large_cube(const std::vector<int>& sides, const std::array<int, 3>& larg
 
 std::optional<std::string> tpu_generation(std::string_view type) {
   std::string lower = to_lower(type);
-  if (lower.starts_with("tpu-")) lower.erase(0, 4);
+  if (lower.starts_with("tpu")) {
+    lower.erase(0, lower.starts_with("tpu-") ? 4 : 3);
+    if (!lower.starts_with('v')) lower.insert(0, 1, 'v');
+  }
   if (find_generation(lower) == nullptr) return std::nullopt;
   return lower;
+}
+
+bool is_tpu_type(std::string_view type) {
+  const std::string lower = to_lower(type);
+  return lower == "tpu" || lower.starts_with("tpu-") || tpu_generation(lower).has_value();
+}
+
+std::string canonical_accelerator_type(const std::string& type) {
+  const auto generation = tpu_generation(type);
+  return generation ? "TPU-" + to_upper(*generation) : type;
 }
 
 std::vector<std::string> tpu_generations() {

@@ -16,8 +16,15 @@ struct TpuSlice {
 };
 
 /// The generation ("v4", "v5litepod") of a type as users write it: any case, with or without
-/// `TPU-`. Nothing when it is none that Ray knows.
+/// `TPU-`, and "tpu7x". Nothing when it is none that Ray knows.
 std::optional<std::string> tpu_generation(std::string_view type);
+
+/// Whether hosts with accelerators of this type have TPU chips: "TPU", "TPU-V6E", "v5p".
+bool is_tpu_type(std::string_view type);
+
+/// Types that mean the same, written the same: TPUs as Ray's constants ("v6e" is "TPU-V6E"), all
+/// others as they are.
+std::string canonical_accelerator_type(const std::string& type);
 
 /// Every generation, oldest first.
 std::vector<std::string> tpu_generations();

@@ -5,6 +5,7 @@
 
 #include "config_schema/amounts.hpp"
 #include "config_schema/scaling_rules.hpp"
+#include "config_schema/tpu_topology.hpp"
 
 namespace train {
 
@@ -20,9 +21,21 @@ struct Request {
   Amounts amounts;
   bool is_ray = false;  // num_workers or scaling_config, and no slots_per_trial
   bool use_gpu = false;
+  bool use_tpu = false;
+  Quantity tpus;  // chips of one worker
 };
 
 std::string path_of(const GivenValue& value) { return std::string(value.field->path); }
+
+// All chips of its host when a topology says how many these are, else one (Ray's default).
+Quantity chips_of(const FieldReader& fields, const Request& request) {
+  if (!request.use_tpu) return Quantity();
+  if (request.amounts.tpu) return request.amounts.tpu->quantity;
+  const auto generation = tpu_generation(fields.text("scaling_config.accelerator_type"));
+  const auto slice =
+      generation ? tpu_slice(*generation, fields.text("scaling_config.topology")) : std::nullopt;
+  return Quantity::of(slice ? slice->chips_per_host : 1);
+}
 
 Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
   Request request;
@@ -48,15 +61,20 @@ Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
   const bool has_scaling = fields.wrote("scaling_config");
   request.is_ray = !request.slots && (request.workers || has_scaling);
   request.use_gpu = fields.boolean("scaling_config.use_gpu");
+  request.use_tpu = fields.boolean("scaling_config.use_tpu") ||
+                    (request.amounts.tpu && !request.amounts.tpu->quantity.is_zero());
+  request.tpus = chips_of(fields, request);
   return request;
 }
 
 void check_amounts(const Request& request, Diagnostics& diagnostics) {
   const Amounts& amounts = request.amounts;
-  if (amounts.tpu && !amounts.tpu->quantity.is_zero())
-    diagnostics.obstacle({amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
-                          "TPUs are not there yet in this version of train", "ask for GPU or CPU"},
-                         true);
+  const bool takes_gpus = amounts.gpu && !amounts.gpu->quantity.is_zero();
+  if (takes_gpus && amounts.tpu && request.use_tpu && !request.use_gpu)
+    diagnostics.error(amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
+                      fmt::format("a worker cannot take TPU chips and {} GPUs",
+                                  to_string(amounts.gpu->quantity)),
+                      "a host has accelerators of one kind: remove one of the two");
   if (!amounts.gpu) return;
   const Quantity gpus = amounts.gpu->quantity;
   if (gpus > Quantity::of(1) && !gpus.is_whole())
@@ -70,44 +88,52 @@ WorkerNeeds needs_of(const FieldReader& fields, const Request& request) {
   const Amounts& amounts = request.amounts;
   needs.memory = amounts.memory;
   needs.custom = amounts.custom;
-  needs.accelerator_type = fields.text("scaling_config.accelerator_type");
+  needs.accelerator_type =
+      canonical_accelerator_type(fields.text("scaling_config.accelerator_type"));
   const bool is_cpu_only = request.slots && request.slots->node->integer == 0;
-  if (amounts.gpu) {
+  if (request.use_tpu) {
+    needs.slots = request.tpus;
+  } else if (amounts.gpu) {
     needs.slots = amounts.gpu->quantity;
   } else if (request.use_gpu || (!request.is_ray && !is_cpu_only)) {
     needs.slots = Quantity::of(1);
   }
   needs.gpus_named = request.use_gpu || (amounts.gpu && !amounts.gpu->quantity.is_zero());
+  needs.tpus_named = request.use_tpu && !request.tpus.is_zero();
   needs.cpus_named = amounts.cpu.has_value();
   if (amounts.cpu)
     needs.cpus = amounts.cpu->quantity;
-  else if (request.is_ray && !request.amounts_given && !request.use_gpu)
+  else if (request.is_ray && !request.amounts_given && !request.use_gpu && !request.use_tpu)
     needs.cpus = Quantity::of(1);
   return needs;
 }
 
 // slots_per_trial / slots of a worker, which must come out whole. 0 after an error.
-std::int64_t workers_of_slots(const GivenValue& slots, Quantity each, Diagnostics& diagnostics) {
+std::int64_t workers_of_slots(const GivenValue& slots, const WorkerNeeds& needs,
+                              Diagnostics& diagnostics) {
+  const Quantity each = needs.slots;
+  const char* leaf = needs.tpus_named ? "TPU" : "GPU";
+  const char* device = needs.tpus_named ? "TPU chips" : "GPUs";
   const std::int64_t count = *slots.node->integer;
   const std::string path = path_of(slots);
   if (count == 0 && each.is_zero()) return 1;
   if (count == 0 || each.is_zero()) {
     diagnostics.error(
         slots.place, path,
-        fmt::format("'{}' is {}, but each worker takes {} GPUs", path, count, to_string(each)),
-        count == 0 ? "remove GPU, or give the trial slots"
-                   : "write num_workers for workers without GPUs");
+        fmt::format("'{}' is {}, but each worker takes {} {}", path, count, to_string(each), device),
+        count == 0 ? fmt::format("remove {}, or give the trial slots", leaf)
+                   : fmt::format("write num_workers for workers without {}", device));
     return 0;
   }
   const std::int64_t parts = Quantity::of(count).parts();
   const std::int64_t workers = parts / each.parts();
   if (parts % each.parts() == 0 && workers <= most_workers) return workers;
   diagnostics.error(slots.place, path,
-                    fmt::format("{} slots cannot be shared out to workers of {} GPUs each", count,
-                                to_string(each)),
+                    fmt::format("{} slots cannot be shared out to workers of {} {} each", count,
+                                to_string(each), device),
                     workers > most_workers
                         ? fmt::format("at most {} workers are possible", most_workers)
-                        : "the number of slots must be a multiple of GPU");
+                        : fmt::format("the number of slots must be a multiple of {}", leaf));
   return 0;
 }
 
@@ -121,7 +147,8 @@ void check_agreement(const Request& request, std::int64_t workers, Quantity each
       fmt::format("'{}' is {}, but '{}: {}' on line {} makes {} workers of {} slots each",
                   path_of(*request.workers), said, path_of(slots), slots.node->text,
                   slots.place.line, workers, to_string(each)),
-      "keep one of the two, or set GPU in resources_per_worker");
+      fmt::format("keep one of the two, or set {} in resources_per_worker",
+                  request.use_tpu ? "TPU" : "GPU"));
 }
 
 }  // namespace
@@ -134,7 +161,7 @@ void read_workers(const FieldReader& fields, Diagnostics& diagnostics, Experimen
   const Quantity each = config.needs.slots;
   std::int64_t workers = 1;
   if (request.slots) {
-    workers = workers_of_slots(*request.slots, each, diagnostics);
+    workers = workers_of_slots(*request.slots, config.needs, diagnostics);
     const bool is_cpu_only = each.is_zero() && request.workers;
     if (workers > 0 && is_cpu_only)
       workers = *request.workers->node->integer;

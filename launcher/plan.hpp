@@ -69,13 +69,35 @@ struct Trial {
   bool operator==(const Trial&) const = default;
 };
 
+/// How many trials of an experiment with several there are, and how many run at once on these hosts.
+struct TrialCounts {
+  enum class Limit { hosts, max_concurrent_trials, max_slots, trials };
+  std::optional<std::int64_t> trials;  ///< in all; nothing: the searcher does not say
+  std::int64_t fit = 0;                ///< that these hosts hold at once, by the placement rule
+  bool is_at_least = false;            ///< more than `fit` may fit: the search for it was bounded
+  std::int64_t at_once = 0;            ///< `fit` within what the experiment allows; >= 1
+  Limit limit = Limit::hosts;          ///< what makes `at_once` what it is
+
+  bool operator==(const TrialCounts&) const = default;
+};
+
 /// Every rank with its host, slots and batch: the same inputs give the same bytes. `train plan`
 /// prints what `train launch` runs.
 struct Plan {
   ExperimentConfig experiment;
-  Trial trial;
+  Trial trial;                        ///< one, the first; the others are like it
+  std::optional<TrialCounts> trials;  ///< when the experiment has several
   std::vector<std::string> warnings;  ///< a line each
   std::vector<std::string> advice;    ///< a line each
+};
+
+/// Somebody who holds slots that a trial would fit on.
+struct Holder {
+  std::string holder;              ///< "task 3f9c of alice"
+  std::vector<std::string> hosts;  ///< file order
+  Quantity slots;                  ///< in all
+
+  bool operator==(const Holder&) const = default;
 };
 
 /// Why there is no plan.
@@ -87,6 +109,7 @@ struct Refusal {
   Kind kind = Kind::never;
   std::vector<std::string> reasons;  ///< the first constraint that fails, with hosts and numbers
   std::vector<int> nearest;          ///< slot counts that would fit, ascending
+  std::vector<Holder> holders = {};  ///< of a busy one: who holds what it would need
 
   bool operator==(const Refusal&) const = default;
 };

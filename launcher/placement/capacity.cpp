@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "config_schema/tpu_topology.hpp"
+
 namespace train {
 namespace {
 
@@ -38,16 +40,44 @@ int workers_by_slots(const SlotSupply& supply) {
   return clamp_workers(supply.size.whole() * share_count(Quantity::of(1), supply.use));
 }
 
-SlotSupply supply_of_gpu_host(const Host& host, const WorkerNeeds& needs) {
+Quantity less(Quantity all, Quantity part) { return part < all ? all - part : Quantity(); }
+
+// The slot of the host behind a slot of its supply: a filter may have left out some.
+int slot_of(const Host& host, int index) {
+  return host.slot_indices.empty() ? index : host.slot_indices[static_cast<std::size_t>(index)];
+}
+
+// Slots that are CPUs are handed out in sum.
+Quantity held_cpus(const HeldOfHost& held) {
+  Quantity sum;
+  for (const auto& [slot, share] : held.slots) sum = sum + share;
+  return std::max(sum, held.cpus);
+}
+
+int workers_by_free_slots(const HostView& view, const SlotSupply& supply) {
+  if (!view.held || !supply.has_slots()) return workers_by_slots(supply);
+  if (supply.kind == SlotKind::cpus)
+    return share_count(less(supply.size, held_cpus(*view.held)), supply.use);
+  return clamp_workers(slot_room(view.host, supply, view.held).count(supply.use));
+}
+
+bool is_accelerator_host(const Host& host) { return host.accelerators.value_or(0) > 0; }
+
+SlotSupply supply_of_accelerator_host(const Host& host, const WorkerNeeds& needs) {
   if (needs.slots.is_zero())
     return {.kind = SlotKind::beside,
             .size = host.cpus.value_or(Quantity()),
             .use = host.cpus ? needs.cpus : Quantity()};
+  const bool has_tpus = is_tpu_type(host.accelerator_type);
+  if (has_tpus ? needs.gpus_named : needs.tpus_named)
+    return {.kind = SlotKind::missing, .use = needs.slots};
   return {.kind = SlotKind::devices, .size = Quantity::of(*slot_count(host)), .use = needs.slots};
 }
 
 SlotSupply supply_of_all(const Host& host, const WorkerNeeds& needs) {
-  if (host.accelerators.value_or(0) > 0) return supply_of_gpu_host(host, needs);
+  if (is_accelerator_host(host)) return supply_of_accelerator_host(host, needs);
+  // TPU hosts are known by their chips: nobody relies on a word that was not said.
+  if (needs.tpus_named) return {.kind = SlotKind::missing, .use = needs.slots};
   const bool wants_gpus = needs.gpus_named && !needs.slots.is_zero();
   if (wants_gpus && (host.accelerators || (!host.slots && host.cpus)))
     return {.kind = SlotKind::missing, .use = needs.slots};
@@ -64,10 +94,31 @@ SlotSupply supply_of_all(const Host& host, const WorkerNeeds& needs) {
 
 SlotSupply slot_supply(const Host& host, const WorkerNeeds& needs) {
   SlotSupply supply = supply_of_all(host, needs);
-  const bool has_slots = supply.kind != SlotKind::beside && supply.kind != SlotKind::missing;
-  if (has_slots && !host.slot_indices.empty())
+  if (supply.has_slots() && !host.slot_indices.empty())
     supply.size = Quantity::of(static_cast<std::int64_t>(host.slot_indices.size()));
   return supply;
+}
+
+SlotRoom slot_room(const Host& host, const SlotSupply& supply, const HeldOfHost* held) {
+  const auto size = static_cast<int>(supply.size.whole());
+  if (!held) return SlotRoom(size);
+  std::vector<Quantity> free(static_cast<std::size_t>(size), Quantity::of(1));
+  for (int i = 0; i < size; ++i)
+    if (const auto found = held->slots.find(slot_of(host, i)); found != held->slots.end())
+      free[static_cast<std::size_t>(i)] = less(Quantity::of(1), found->second);
+  return SlotRoom(free);
+}
+
+Quantity free_slots(const Host& host, const SlotSupply& supply, const HeldOfHost* held) {
+  if (!held || !supply.has_slots()) return supply.size;
+  if (supply.kind == SlotKind::cpus) return less(supply.size, held_cpus(*held));
+  Quantity free;
+  for (int i = 0; i < static_cast<int>(supply.size.whole()); ++i) {
+    const auto found = held->slots.find(slot_of(host, i));
+    free = free + (found == held->slots.end() ? Quantity::of(1)
+                                              : less(Quantity::of(1), found->second));
+  }
+  return free;
 }
 
 std::vector<Constraint> constraints_of(const ExperimentConfig& experiment,
@@ -79,37 +130,125 @@ std::vector<Constraint> constraints_of(const ExperimentConfig& experiment,
   std::vector<Constraint> constraints;
   if (!experiment.resource_pool.empty() && has_pools) constraints.push_back({Kind::pool, {}});
   if (!needs.accelerator_type.empty()) constraints.push_back({Kind::accelerator_type, {}});
+  if (!experiment.label_selectors.empty()) constraints.push_back({Kind::labels, {}});
   constraints.push_back({Kind::slots, {}});
   if (!needs.cpus.is_zero()) constraints.push_back({Kind::cpus, {}});
   if (needs.memory.value_or(0) > 0) constraints.push_back({Kind::memory, {}});
   for (const auto& [name, quantity] : needs.custom)
     if (!quantity.is_zero()) constraints.push_back({Kind::custom, name});
+  if (!experiment.trainer.empty()) constraints.push_back({Kind::trainer, {}});
+  if (experiment.slices) constraints.push_back({Kind::slices, {}});
   return constraints;
 }
 
-int workers_allowed(const Constraint& constraint, const Host& host,
+namespace {
+
+Quantity free_custom(const HostView& view, const std::string& name) {
+  const auto declared = view.host.custom.find(name);
+  if (declared == view.host.custom.end()) return {};
+  if (!view.held) return declared->second;
+  const auto held = view.held->custom.find(name);
+  return held == view.held->custom.end() ? declared->second : less(declared->second, held->second);
+}
+
+// Nothing when the host does not say.
+std::optional<Quantity> free_cpus(const HostView& view) {
+  if (!view.host.cpus) return std::nullopt;
+  return view.held ? less(*view.host.cpus, view.held->cpus) : *view.host.cpus;
+}
+
+std::optional<std::uint64_t> free_memory(const HostView& view) {
+  if (!view.host.memory || !view.held) return view.host.memory;
+  return *view.host.memory - std::min(*view.host.memory, view.held->memory);
+}
+
+bool has_a_label_match(const Host& host, const std::vector<LabelSelector>& selectors) {
+  return std::any_of(selectors.begin(), selectors.end(), [&](const LabelSelector& selector) {
+    return matches(selector, host.labels);
+  });
+}
+
+int by_memory(std::uint64_t free, std::uint64_t each) {
+  if (each == 0) return unlimited_workers;
+  return clamp_workers(
+      static_cast<std::int64_t>(std::min<std::uint64_t>(free / each, unlimited_workers)));
+}
+
+// What is left for workers once the trainer has its part; nothing when it has no room.
+std::optional<int> slots_beside_trainer(const HostView& view, const ExperimentConfig& experiment) {
+  const TrainerNeeds& trainer = experiment.trainer;
+  const SlotSupply supply = slot_supply(view.host, experiment.needs);
+  if (supply.kind == SlotKind::cpus && trainer.gpus.is_zero()) {
+    const Quantity free = free_slots(view.host, supply, view.held);
+    if (free < trainer.cpus) return std::nullopt;
+    return share_count(free - trainer.cpus, supply.use);
+  }
+  if (trainer.gpus.is_zero()) return workers_by_free_slots(view, supply);
+  WorkerNeeds as_worker;
+  as_worker.slots = trainer.gpus;
+  as_worker.gpus_named = true;
+  const SlotSupply of_trainer = slot_supply(view.host, as_worker);
+  if (of_trainer.kind != SlotKind::devices) return std::nullopt;
+  SlotRoom room = slot_room(view.host, of_trainer, view.held);
+  const bool shares = supply.kind == SlotKind::devices || supply.kind == SlotKind::places;
+  if (!room.set_aside(trainer.gpus, shares ? supply.use : Quantity())) return std::nullopt;
+  return shares ? clamp_workers(room.count(supply.use)) : workers_by_free_slots(view, supply);
+}
+
+}  // namespace
+
+int workers_allowed(const Constraint& constraint, const HostView& view,
                     const ExperimentConfig& experiment) {
   const WorkerNeeds& needs = experiment.needs;
+  const Host& host = view.host;
   switch (constraint.kind) {
     case Constraint::Kind::pool:
       return host.pool == experiment.resource_pool ? unlimited_workers : 0;
     case Constraint::Kind::accelerator_type:
       return host.accelerator_type == needs.accelerator_type ? unlimited_workers : 0;
+    case Constraint::Kind::labels:
+      return has_a_label_match(host, experiment.label_selectors) ? unlimited_workers : 0;
     case Constraint::Kind::slots:
-      return workers_by_slots(slot_supply(host, needs));
-    case Constraint::Kind::cpus:
-      return host.cpus ? share_count(*host.cpus, needs.cpus) : unlimited_workers;
-    case Constraint::Kind::memory:
-      if (!host.memory) return unlimited_workers;
-      return clamp_workers(static_cast<std::int64_t>(
-          std::min<std::uint64_t>(*host.memory / *needs.memory, unlimited_workers)));
-    case Constraint::Kind::custom: {
-      const auto declared = host.custom.find(constraint.name);
-      if (declared == host.custom.end()) return 0;
-      return share_count(declared->second, needs.custom.at(constraint.name));
+      return workers_by_free_slots(view, slot_supply(host, needs));
+    case Constraint::Kind::cpus: {
+      const auto free = free_cpus(view);
+      return free ? share_count(*free, needs.cpus) : unlimited_workers;
     }
+    case Constraint::Kind::memory: {
+      const auto free = free_memory(view);
+      return free ? by_memory(*free, *needs.memory) : unlimited_workers;
+    }
+    case Constraint::Kind::custom:
+      return share_count(free_custom(view, constraint.name), needs.custom.at(constraint.name));
+    case Constraint::Kind::trainer:
+    case Constraint::Kind::slices:
+      break;
   }
-  return 0;
+  return unlimited_workers;
+}
+
+int workers_beside_trainer(const HostView& view, const ExperimentConfig& experiment,
+                           const std::vector<Constraint>& constraints) {
+  const TrainerNeeds& trainer = experiment.trainer;
+  const WorkerNeeds& needs = experiment.needs;
+  int workers = slots_beside_trainer(view, experiment).value_or(-1);
+  if (const auto cpus = free_cpus(view))
+    workers = std::min(workers, *cpus < trainer.cpus
+                                    ? -1
+                                    : share_count(*cpus - trainer.cpus, needs.cpus));
+  if (const auto memory = free_memory(view))
+    workers = std::min(workers, *memory < trainer.memory
+                                    ? -1
+                                    : by_memory(*memory - trainer.memory, needs.memory.value_or(0)));
+  for (const auto& [name, quantity] : trainer.custom) {
+    const Quantity free = free_custom(view, name);
+    const auto each = needs.custom.find(name);
+    const Quantity of_worker = each == needs.custom.end() ? Quantity() : each->second;
+    workers = std::min(workers, free < quantity ? -1 : share_count(free - quantity, of_worker));
+  }
+  for (const Constraint& constraint : constraints)
+    workers = std::min(workers, workers_allowed(constraint, view, experiment));
+  return workers;
 }
 
 int workers_that_fill(const SlotSupply& supply) {
@@ -118,6 +257,20 @@ int workers_that_fill(const SlotSupply& supply) {
   if (supply.use < Quantity::of(1) && supply.kind != SlotKind::cpus) return workers;
   const Quantity idle = supply.size - supply.use * workers;
   return idle < Quantity::of(1) ? workers : 0;
+}
+
+int workers_that_fill_beside_trainer(const Host& host, const ExperimentConfig& experiment) {
+  const SlotSupply supply = slot_supply(host, experiment.needs);
+  const TrainerNeeds& trainer = experiment.trainer;
+  const int workers = slots_beside_trainer({host, nullptr}, experiment).value_or(0);
+  if (workers == 0 || workers == unlimited_workers || !supply.has_slots()) return 0;
+  if (trainer.gpus.is_zero() && supply.kind != SlotKind::cpus) return workers_that_fill(supply);
+  if (supply.use < Quantity::of(1) && supply.kind != SlotKind::cpus) return workers;
+  // The trainer has whole devices, or a part of one that no worker gets.
+  const bool takes_devices = supply.kind != SlotKind::cpus;
+  const Quantity of_trainer =
+      !takes_devices ? trainer.cpus : std::max(trainer.gpus, Quantity::of(1));
+  return supply.size - of_trainer - supply.use * workers < Quantity::of(1) ? workers : 0;
 }
 
 }  // namespace train

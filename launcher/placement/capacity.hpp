@@ -6,6 +6,8 @@
 
 #include "config_schema/experiment_config.hpp"
 #include "config_schema/host_inventory.hpp"
+#include "launcher/placement/holdings.hpp"
+#include "launcher/placement/slot_room.hpp"
 
 namespace train {
 
@@ -18,7 +20,7 @@ enum class SlotKind {
   places,   ///< a place for one worker
   cpus,     ///< the host's CPUs
   beside,   ///< none is taken: a CPU-only worker on a host with accelerators
-  missing,  ///< GPUs are asked for and the host has none
+  missing,  ///< accelerators are asked for and the host has none of the kind
 };
 
 /// The slots of one host, for workers of one kind.
@@ -28,18 +30,30 @@ struct SlotSupply {
   Quantity use = {};    ///< of them, one worker's share
   bool unsaid = false;  ///< the host says nothing of its size: counted as one slot
   bool relied = false;  ///< GPUs are asked for, the host says "slots" and no word of GPUs
+
+  bool has_slots() const { return kind != SlotKind::beside && kind != SlotKind::missing; }
 };
 
 /// A host with accelerators: they are its slots, a declared number of slots limits them. Else the
 /// declared slots; else its CPUs; else one slot. Of a filtered host, the slots that are left.
 SlotSupply slot_supply(const Host& host, const WorkerNeeds& needs);
 
+/// What is free of each slot of the supply, which must be devices or places. `held` may be nullptr.
+SlotRoom slot_room(const Host& host, const SlotSupply& supply, const HeldOfHost* held);
+
+/// Slots of the supply that nobody holds, fractions added up.
+Quantity free_slots(const Host& host, const SlotSupply& supply, const HeldOfHost* held);
+
 /// What limits the workers of a host; checked in this order.
 struct Constraint {
-  enum class Kind { pool, accelerator_type, slots, cpus, memory, custom };
+  enum class Kind { pool, accelerator_type, labels, slots, cpus, memory, custom, trainer, slices };
   Kind kind = Kind::slots;
   std::string name;  ///< of a custom resource
 
+  /// It picks hosts: a host has all of it, or is none for this experiment.
+  bool picks_hosts() const {
+    return kind == Kind::pool || kind == Kind::accelerator_type || kind == Kind::labels;
+  }
   bool operator==(const Constraint&) const = default;
 };
 
@@ -48,12 +62,27 @@ struct Constraint {
 std::vector<Constraint> constraints_of(const ExperimentConfig& experiment,
                                        const HostInventory& inventory);
 
-/// Workers that the host could take if nothing else limited it. CPUs and memory that a host does
-/// not declare are no limit (its agent checks them); an undeclared custom resource is not there.
-int workers_allowed(const Constraint& constraint, const Host& host,
+/// One host as placement sees it: what it has, and what others hold of it now.
+struct HostView {
+  const Host& host;
+  const HeldOfHost* held = nullptr;
+};
+
+/// Workers that the host could take now if nothing else limited it. CPUs and memory that a host
+/// does not declare are no limit (its agent checks them); an undeclared custom resource is not
+/// there. Not for `trainer` and `slices`.
+int workers_allowed(const Constraint& constraint, const HostView& view,
                     const ExperimentConfig& experiment);
+
+/// Workers that the host could take beside the trainer, all constraints taken into account; -1 when
+/// the trainer alone does not fit.
+int workers_beside_trainer(const HostView& view, const ExperimentConfig& experiment,
+                           const std::vector<Constraint>& constraints);
 
 /// Workers that leave no slot of an idle host without one; 0 when no number does.
 int workers_that_fill(const SlotSupply& supply);
+
+/// The same for the slots that the trainer leaves. Only slots are looked at.
+int workers_that_fill_beside_trainer(const Host& host, const ExperimentConfig& experiment);
 
 }  // namespace train

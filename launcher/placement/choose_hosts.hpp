@@ -11,10 +11,12 @@ namespace train {
 
 /// What one host can take now.
 struct Room {
-  int workers = 0;        ///< that fit
-  int fill = 0;           ///< workers that use every slot of it; 0: not idle, or cannot be filled
-  std::int64_t free = 0;  ///< free slots, in ten-thousandths
-  std::int64_t use = 0;   ///< slots of one worker, in ten-thousandths
+  int workers = 0;         ///< that fit
+  int fill = 0;            ///< workers that use every slot of it; 0: not idle, or cannot be filled
+  std::int64_t free = 0;   ///< free slots, in ten-thousandths
+  std::int64_t use = 0;    ///< slots of one worker, in ten-thousandths
+  int beside_trainer = 0;  ///< workers that fit beside the trainer; -1: the trainer does not
+  int fill_beside_trainer = 0;  ///< workers that use every slot that the trainer leaves
 
   /// The host is idle and can be used to its last slot.
   bool is_whole() const { return fill > 0 && workers >= fill; }
@@ -25,6 +27,7 @@ struct PlacementRule {
   PlacementPolicy policy = PlacementPolicy::automatic;
   bool is_single_node = false;
   bool allow_heterogeneous = false;
+  bool has_trainer = false;  ///< the first host that is used must have room for the trainer as well
 
   /// All workers must be on one host.
   bool is_one_host() const { return is_single_node || policy == PlacementPolicy::strict_pack; }
@@ -40,30 +43,9 @@ PlacementRule rule_of(const ExperimentConfig& experiment);
 ///   else the fewest whole hosts of any sizes that sum to it;
 /// - pack: the fewest hosts, fullest first, the last one by best fit; spread: one worker per host
 ///   and round, in file order; strict_pack: one host; strict_spread: one worker per host (Ray).
+///
+/// With a trainer the host of rank 0 is one that has room for it, under the same rules.
 std::optional<std::vector<int>> choose_hosts(const std::vector<Room>& rooms, int workers,
                                              const PlacementRule& rule);
-
-/// Answers `does this number of workers fit?` without placing it.
-class WhatFits {
- public:
-  WhatFits(const std::vector<Room>& rooms, const PlacementRule& rule);
-
-  bool fits(int workers) const;
-  /// No larger number fits.
-  int most() const { return most_; }
-  /// Steps that one `fits` takes, for callers that bound their search.
-  std::size_t cost() const { return 1 + sizes_.size(); }
-
- private:
-  struct Size {
-    int workers = 0;
-    std::int64_t hosts = 0;
-  };
-  int on_one_host_ = 0;
-  int most_ = 0;
-  bool is_monotone_ = true;    ///< everything up to `most_` fits
-  std::vector<Size> sizes_;    ///< whole hosts, largest first
-  std::vector<bool> reached_;  ///< sums of whole hosts; empty unless they may be mixed
-};
 
 }  // namespace train

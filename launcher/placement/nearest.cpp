@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "launcher/batch.hpp"
+#include "launcher/placement/what_fits.hpp"
 
 namespace train {
 namespace {
@@ -20,10 +21,19 @@ std::optional<int> whole_slots(const WorkerNeeds& needs, int workers) {
   return static_cast<int>(slots.whole());
 }
 
+// Slices are laid out by a rule of their own, and a host that the workers alone do not fill may be
+// filled with the trainer: anything may fit until it is tried.
+PlacementRule loosest_rule(const ExperimentConfig& experiment) {
+  PlacementRule rule = rule_of(experiment);
+  const bool is_automatic = rule.policy == PlacementPolicy::automatic;
+  if (experiment.slices || (is_automatic && rule.has_trainer)) rule.policy = PlacementPolicy::spread;
+  return rule;
+}
+
 class CountSearch {
  public:
   CountSearch(const ExperimentConfig& experiment, const HostSearch& search)
-      : experiment_(experiment), search_(search), what_fits_(search.rooms, rule_of(experiment)) {}
+      : experiment_(experiment), search_(search), what_fits_(search.rooms, loosest_rule(experiment)) {}
 
   std::optional<int> below() const {
     return walk(std::min(experiment_.workers - 1, what_fits_.most()), -1);
@@ -39,7 +49,9 @@ class CountSearch {
       const auto slots = whole_slots(experiment_.needs, workers);
       if (!slots || !what_fits_.fits(workers)) continue;
       if (!batch_obstacle(experiment_, workers).empty()) continue;
-      if (choose_hosts(search_.rooms, workers, rule_of(experiment_))) return slots;
+      if (place_again(experiment_, search_, workers)) return slots;
+      // What is left to the trainer or to slices may fail often, and each try looks at all hosts.
+      budget -= static_cast<std::int64_t>(search_.rooms.size());
     }
     return std::nullopt;
   }
@@ -52,8 +64,9 @@ class CountSearch {
 }  // namespace
 
 std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSearch& search) {
-  const CountSearch counts(experiment, search);
   std::vector<int> nearest;
+  if (!search.selected.are_alike()) return nearest;  // there is a selector for each worker
+  const CountSearch counts(experiment, search);
   if (const auto below = counts.below()) nearest.push_back(*below);
   if (const auto above = counts.above()) nearest.push_back(*above);
   return nearest;

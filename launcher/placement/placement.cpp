@@ -5,11 +5,14 @@
 
 #include <algorithm>
 
+#include "config_schema/host_set.hpp"
 #include "launcher/batch.hpp"
+#include "launcher/hosts_summary.hpp"
 #include "launcher/placement/advice.hpp"
 #include "launcher/placement/host_search.hpp"
 #include "launcher/placement/refusal.hpp"
 #include "launcher/placement/slot_room.hpp"
+#include "launcher/placement/trials_at_once.hpp"
 #include "launcher/rendezvous/environment.hpp"
 
 namespace train {
@@ -17,15 +20,17 @@ namespace {
 
 // The slots of each worker of one host. CPUs are not handed out singly: a worker is shown on those
 // that its share of the sum touches.
-std::vector<std::vector<int>> slots_of_workers(const SlotSupply& supply, int workers) {
+std::vector<std::vector<int>> slots_of_workers(const HostView& view, const SlotSupply& supply,
+                                               int workers, Quantity set_aside) {
   std::vector<std::vector<int>> slots(workers);
   if (supply.kind == SlotKind::beside || supply.use.is_zero()) return slots;
   if (supply.kind != SlotKind::cpus) {
-    SlotRoom room(static_cast<int>(supply.size.whole()));
+    SlotRoom room = slot_room(view.host, supply, view.held);
+    room.set_aside(set_aside, supply.use);
     for (auto& of_worker : slots) of_worker = room.take(supply.use);
     return slots;
   }
-  Quantity begin;
+  Quantity begin = supply.size - free_slots(view.host, supply, view.held);
   for (auto& of_worker : slots) {
     const Quantity end = begin + supply.use;
     for (std::int64_t cpu = begin.whole(); Quantity::of(cpu) < end; ++cpu)
@@ -50,9 +55,11 @@ std::vector<int> united(const std::vector<std::vector<int>>& parts) {
   return all;
 }
 
-void add_host(Trial& trial, const ExperimentConfig& experiment, const Host& host, int workers) {
+void add_host(Trial& trial, const ExperimentConfig& experiment, const HostView& view, int workers) {
+  const Host& host = view.host;
   const SlotSupply supply = slot_supply(host, experiment.needs);
-  std::vector<std::vector<int>> slots = slots_of_workers(supply, workers);
+  const Quantity of_trainer = trial.hosts.empty() ? experiment.trainer.gpus : Quantity();
+  std::vector<std::vector<int>> slots = slots_of_workers(view, supply, workers, of_trainer);
   rename_slots(slots, host.slot_indices);
   PlannedHost planned{.host = host,
                       .slots = united(slots),
@@ -73,6 +80,26 @@ void add_host(Trial& trial, const ExperimentConfig& experiment, const Host& host
                            .batch_size = {},
                            .batch_offset = {}});
   trial.hosts.push_back(std::move(planned));
+}
+
+// Slices are numbered by their first host, and a slice's workers by their hosts.
+void add_slices(Trial& trial, const std::vector<TpuSliceHosts>& slices,
+                const std::vector<int>& counts) {
+  std::vector<int> planned_index(counts.size(), -1);
+  int next = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0) planned_index[i] = next++;
+  for (const TpuSliceHosts& slice : slices) {
+    if (counts[static_cast<std::size_t>(slice.hosts.front())] == 0) continue;
+    PlannedSlice planned{.name = slice.name, .hosts = {}};
+    for (const int host : slice.hosts) {
+      PlannedHost& used = trial.hosts[planned_index[static_cast<std::size_t>(host)]];
+      used.slice = static_cast<int>(trial.slices.size());
+      used.slice_worker = static_cast<int>(planned.hosts.size());
+      planned.hosts.push_back(planned_index[static_cast<std::size_t>(host)]);
+    }
+    trial.slices.push_back(std::move(planned));
+  }
 }
 
 void add_batch(Trial& trial, const ExperimentConfig& experiment) {
@@ -106,12 +133,14 @@ CollectiveBackend resolved_backend(const ExperimentConfig& experiment, const Tri
 }
 
 Trial build_trial(const ExperimentConfig& experiment, const HostInventory& inventory,
-                  const std::vector<int>& counts) {
+                  const Holdings& holdings, const HostSearch& search) {
   Trial trial;
   trial.slots = experiment.needs.slots * experiment.workers;
   if (experiment.processes == Processes::per_rank) trial.ranks.reserve(experiment.workers);
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    if (counts[i] > 0) add_host(trial, experiment, inventory.hosts[i], counts[i]);
+  for (std::size_t i = 0; i < search.counts.size(); ++i)
+    if (search.counts[i] > 0)
+      add_host(trial, experiment, {inventory.hosts[i], holdings.of(i)}, search.counts[i]);
+  add_slices(trial, search.slices, search.counts);
   trial.world_size = static_cast<int>(trial.ranks.size());
   trial.backend = resolved_backend(experiment, trial);
   add_batch(trial, experiment);
@@ -161,25 +190,52 @@ std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& tr
 }  // namespace
 
 tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
-                                      const HostInventory& inventory) {
+                                      const HostInventory& inventory, const Occupancy& occupancy) {
   if (inventory.hosts.empty())
     return tl::make_unexpected(Refusal{
         .reasons = {fmt::format("there are no hosts in {}", inventory.source)}, .nearest = {}});
-  const HostSearch search = search_hosts(experiment, inventory);
+  const Holdings holdings(inventory, occupancy);
+  HostSearch search = search_hosts(experiment, inventory);
   if (std::string why = batch_obstacle(experiment, experiment.workers); !why.empty())
     return tl::make_unexpected(refuse(experiment, search, std::move(why)));
   if (!search.is_placed())
     return tl::make_unexpected(explain_refusal(experiment, inventory, search));
+  if (!holdings.empty()) search = search_hosts(experiment, inventory, holdings);
+  if (!search.is_placed())
+    return tl::make_unexpected(explain_busy(experiment, inventory, search, occupancy));
   Plan plan{.experiment = experiment,
-            .trial = build_trial(experiment, inventory, search.counts),
+            .trial = build_trial(experiment, inventory, holdings, search),
+            .trials = {},
             .warnings = {},
             .advice = {}};
   if (std::string why = backend_obstacle(experiment, plan.trial); !why.empty())
     return tl::make_unexpected(Refusal{.reasons = {std::move(why)}, .nearest = {}});
+  if (experiment.search.trials != 1) plan.trials = trials_at_once(experiment, search);
   add_warnings(plan, inventory);
   plan.advice = advise(experiment, search, plan.trial);
   return plan;
 }
+
+namespace {
+
+// "task 3f9c of alice holds 8 slots of node[01-02]".
+std::vector<std::string> holder_lines(const std::vector<Holder>& holders) {
+  constexpr std::size_t most_holders = 8;
+  std::vector<std::string> lines;
+  for (const Holder& holder : holders) {
+    if (lines.size() == most_holders) break;
+    lines.push_back(fmt::format("{} holds {}{}", holder.holder,
+                                holder.slots.is_zero()
+                                    ? ""
+                                    : counted(to_string(holder.slots), "slot") + " of ",
+                                summarize_hosts(holder.hosts, 3)));
+  }
+  if (holders.size() > most_holders)
+    lines.push_back(fmt::format("and {} more", holders.size() - most_holders));
+  return lines;
+}
+
+}  // namespace
 
 Error to_error(const Refusal& refusal) {
   Error error =
@@ -189,6 +245,8 @@ Error to_error(const Refusal& refusal) {
   std::string& hint = error.diagnostics.front().hint;
   for (std::size_t i = 1; i < refusal.reasons.size(); ++i)
     hint += (hint.empty() ? "" : "\n  ") + refusal.reasons[i];
+  for (const std::string& line : holder_lines(refusal.holders))
+    hint += (hint.empty() ? "" : "\n  ") + line;
   if (!refusal.nearest.empty())
     hint +=
         fmt::format("{}nearest {} that {}: {}", hint.empty() ? "" : "\n  ",

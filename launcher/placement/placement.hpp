@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "launcher/occupancy.hpp"
 #include "launcher/plan.hpp"
 
 namespace train {
 
 /// Decides where every rank goes, by the policies of Determined (`auto`) and Ray (`pack`, `spread`,
-/// `strict_pack`, `strict_spread`), and splits the batch. Touches nothing; assumes idle hosts.
+/// `strict_pack`, `strict_spread`), and splits the batch. Touches nothing. What is occupied is not
+/// given away: an experiment that only fits idle hosts is refused as busy, with those who hold them.
 tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
-                                      const HostInventory& inventory);
+                                      const HostInventory& inventory,
+                                      const Occupancy& occupancy = {});
 
 /// A refusal as users see it: the reasons, then the counts that would fit.
 Error to_error(const Refusal& refusal);

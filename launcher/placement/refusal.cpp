@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 
 #include "config_schema/host_set.hpp"
 #include "launcher/hosts_summary.hpp"
 #include "launcher/placement/nearest.hpp"
+#include "launcher/placement/single_change.hpp"
 #include "launcher/placement/whole_hosts.hpp"
 
 namespace train {
@@ -37,17 +40,58 @@ class Explanation {
         counts_slots_(workers_are_slots()) {}
 
   std::vector<std::string> reasons() const {
-    std::vector<std::string> lines;
-    if (constraint_.kind == Constraint::Kind::pool)
-      lines.push_back(pool_reason());
-    else if (constraint_.kind == Constraint::Kind::accelerator_type)
-      lines.push_back(type_reason());
-    else if (search_.is_shortage)
-      lines.push_back(shortage_reason());
-    else
-      lines.push_back(policy_reason());
-    add_hints(lines);
+    std::vector<std::string> lines{first_reason()};
+    add_cpu_hint(lines);
+    add_unsaid_hint(lines);
     return lines;
+  }
+
+  std::string first_reason() const {
+    switch (constraint_.kind) {
+      case Constraint::Kind::pool:
+        return pool_reason();
+      case Constraint::Kind::accelerator_type:
+        return type_reason();
+      case Constraint::Kind::labels:
+        return labels_reason();
+      case Constraint::Kind::trainer:
+        return trainer_reason();
+      case Constraint::Kind::slices:
+        return slices_reason();
+      default:
+        break;
+    }
+    if (search_.is_shortage) return shortage_reason();
+    return search_.selected.are_alike() ? policy_reason() : selectors_reason();
+  }
+
+  // There are places enough, but not on hosts that each worker selects.
+  std::string selectors_reason() const {
+    const std::vector<int>& of_kind = search_.selected.of_kind;
+    std::vector<std::string> parts;
+    constexpr std::size_t most_kinds = 6;
+    for (std::size_t kind = 0; kind < of_kind.size() && kind < most_kinds; ++kind) {
+      std::vector<std::string> hosts;
+      std::int64_t room_of_kind = 0;
+      for (const int index : search_.eligible) {
+        if (((search_.selected.kinds[static_cast<std::size_t>(index)] >> kind) & 1U) == 0) continue;
+        room_of_kind += room(index).workers;
+        hosts.push_back(host(index).name);
+      }
+      parts.push_back(fmt::format(
+          "{} of {} ({})", counted(fmt::format("{}", of_kind[kind]), "worker"),
+          hosts.empty() ? std::string("no host") : summarize_hosts(hosts, 2),
+          hosts.empty() ? std::string("none matches")
+                        : fmt::format("room for {}", std::min<std::int64_t>(
+                                                         room_of_kind, unlimited_workers))));
+    }
+    if (of_kind.size() > most_kinds)
+      parts.push_back(fmt::format("{} more selectors", of_kind.size() - most_kinds));
+    return fmt::format(
+        "{} asked, each on hosts of its own label_selector, and under placement: {} these do not "
+        "go together: {}",
+        counted(fmt::format("{}", experiment_.workers), "worker"), to_string(rule_.policy),
+        fmt::join(parts, ", "));
   }
 
  private:
@@ -56,7 +100,10 @@ class Explanation {
   SlotSupply supply(int index) const { return slot_supply(host(index), experiment_.needs); }
 
   // What a slot is called here.
-  std::string slot_word() const { return experiment_.needs.gpus_named ? "GPU" : "slot"; }
+  std::string slot_word() const {
+    if (experiment_.needs.tpus_named) return "TPU chip";
+    return experiment_.needs.gpus_named ? "GPU" : "slot";
+  }
 
   // "the 2 hosts have", "node01 has": of those that pool and type leave.
   std::string subject(const std::string& verb_of_one, const std::string& verb_of_many) const {
@@ -73,6 +120,7 @@ class Explanation {
         search_.constraints.begin(), search_.constraints.end(),
         [](const Constraint& constraint) { return constraint.kind == Constraint::Kind::pool; });
     if (uses_pool) text += fmt::format(" of pool '{}'", experiment_.resource_pool);
+    if (!experiment_.label_selectors.empty()) text += " with these labels";
     return text;
   }
 
@@ -97,6 +145,120 @@ class Explanation {
         experiment_.needs.accelerator_type, inventory_by([](const Host& each) {
           return each.accelerator_type.empty() ? std::string("(not said)") : each.accelerator_type;
         }));
+  }
+
+  std::string labels_reason() const {
+    std::string wanted = to_string(experiment_.label_selectors.front());
+    if (experiment_.label_selectors.size() > 1)
+      wanted += fmt::format(" (and {} more selectors)", experiment_.label_selectors.size() - 1);
+    return fmt::format("{} label_selector {}: {}", lacks_enough("matches", "match"), wanted,
+                       inventory_by([&](const Host& each) { return labels_of(each); }));
+  }
+
+  // What a host says of the labels that are selected by.
+  std::string labels_of(const Host& each) const {
+    std::string text;
+    for (const LabelCondition& condition : experiment_.label_selectors.front()) {
+      const auto label = each.labels.find(condition.label);
+      text += fmt::format("{}{}", text.empty() ? "" : ", ",
+                          label == each.labels.end()
+                              ? fmt::format("no {}", condition.label)
+                              : fmt::format("{}={}", label->first, label->second));
+    }
+    return text.empty() ? std::string("(any)") : text;
+  }
+
+  // The sum first: a host of rank 0 that has room for the trainer but not for a worker as well is
+  // the rarer case.
+  std::string trainer_reason() const {
+    const std::string workers =
+        counted(fmt::format("{}", experiment_.workers), "worker");
+    const TrainerNeeds& trainer = experiment_.trainer;
+    if (!trainer.cpus.is_zero()) {
+      const Quantity each = cpus_of_a_worker();
+      const Quantity needed = each * experiment_.workers + trainer.cpus;
+      Quantity all;
+      bool is_known = true;
+      for (const int index : search_.eligible) {
+        is_known = is_known && host(index).cpus.has_value();
+        all = all + host(index).cpus.value_or(Quantity());
+      }
+      const bool is_short = is_known && all < needed;
+      if (is_short)
+        return fmt::format("{} of {} and a trainer of {} need {}, {} {}", workers,
+                           counted(to_string(each), "CPU"), counted(to_string(trainer.cpus), "CPU"),
+                           counted(to_string(needed), "CPU"), subject("has", "have"),
+                           to_string(all));
+    }
+    PlacementRule alone = rule_;
+    alone.has_trainer = false;
+    if (!choose_hosts(search_.failed_rooms, experiment_.workers, alone)) return policy_reason();
+    return fmt::format(
+        "{} fit, but not with the trainer ({}) on rank 0's host: room for workers beside it: {}",
+        workers, trainer_text(), room_beside_trainer());
+  }
+
+  // Of the CPUs of a host, be they its slots or not.
+  Quantity cpus_of_a_worker() const {
+    Quantity each = experiment_.needs.cpus;
+    for (const int index : search_.eligible)
+      if (supply(index).kind == SlotKind::cpus) each = std::max(each, supply(index).use);
+    return each;
+  }
+
+  std::string trainer_text() const {
+    const TrainerNeeds& trainer = experiment_.trainer;
+    std::vector<std::string> parts;
+    if (!trainer.cpus.is_zero()) parts.push_back(counted(to_string(trainer.cpus), "CPU"));
+    if (!trainer.gpus.is_zero()) parts.push_back(counted(to_string(trainer.gpus), "GPU"));
+    if (trainer.memory > 0) parts.push_back(memory_text(trainer.memory));
+    for (const auto& [name, quantity] : trainer.custom)
+      parts.push_back(fmt::format("{} {}", to_string(quantity), name));
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+  std::string room_beside_trainer() const {
+    std::vector<HostAmount> amounts;
+    for (const int index : search_.eligible) {
+      const int workers = room(index).beside_trainer;
+      amounts.push_back({host(index).name, workers < 0 ? std::string("no room for it")
+                                           : workers >= unlimited_workers
+                                               ? std::string("any")
+                                               : fmt::format("{}", workers)});
+    }
+    return list_amounts(amounts);
+  }
+
+  std::string slices_reason() const {
+    const SliceNeeds& needs = *experiment_.slices;
+    if (rule_.is_one_host() && needs.slices * needs.hosts > 1)
+      return fmt::format("{} workers on one host ({}) and a TPU slice of {} hosts exclude each other",
+                         experiment_.workers,
+                         rule_.is_single_node ? "is_single_node" : "placement: strict_pack",
+                         needs.hosts);
+    std::vector<HostAmount> amounts;
+    int whole = 0;
+    for (const TpuSliceHosts& slice : search_.slices) {
+      const bool is_whole = is_whole_slice(slice, needs, search_.failed_rooms);
+      whole += is_whole ? 1 : 0;
+      amounts.push_back({slice.name, is_whole ? std::string("whole") : slice_text(slice)});
+    }
+    return fmt::format("{} of topology {} asked ({} of {} chips each), {} whole: {}",
+                       counted(fmt::format("{}", needs.slices), "TPU slice"), needs.topology,
+                       counted(fmt::format("{}", needs.hosts), "host"), needs.chips_per_host,
+                       whole == 1 ? "1 is" : fmt::format("{} are", whole), list_amounts(amounts));
+  }
+
+  // Why a slice is not whole.
+  std::string slice_text(const TpuSliceHosts& slice) const {
+    const SliceNeeds& needs = *experiment_.slices;
+    if (static_cast<int>(slice.hosts.size()) != needs.hosts)
+      return counted(fmt::format("{}", slice.hosts.size()), "host");
+    const auto usable = std::count_if(slice.hosts.begin(), slice.hosts.end(), [&](int index) {
+      return room(index).workers >= needs.workers_per_host;
+    });
+    if (usable < needs.hosts) return fmt::format("{} of {} hosts usable", usable, needs.hosts);
+    return fmt::format("not {} chips on every host", needs.chips_per_host);
   }
 
   // Pool and type fail only alone when no host is left, or too few for one worker each.
@@ -140,7 +302,7 @@ class Explanation {
       default:
         break;
     }
-    if (!needs.slots.is_zero() && needs.gpus_named)
+    if (!needs.slots.is_zero() && (needs.gpus_named || needs.tpus_named))
       return counted(to_string(needs.slots), slot_word());
     if (!needs.cpus.is_zero() && uses_cpus()) return counted(to_string(needs.cpus), "CPU");
     return needs.slots.is_zero() ? std::string() : counted(to_string(needs.slots), slot_word());
@@ -169,7 +331,7 @@ class Explanation {
         break;
     }
     const SlotSupply slots = supply(index);
-    if (slots.kind == SlotKind::missing) return "no GPU";
+    if (slots.kind == SlotKind::missing) return fmt::format("no {}", slot_word());
     return counted(to_string(slots.size), slots.kind == SlotKind::cpus ? "CPU" : slot_word());
   }
 
@@ -251,28 +413,34 @@ class Explanation {
         ++rest;
     }
     const char* noun = experiment_.needs.slots == Quantity::of(1) ? "slot" : "worker";
-    std::string text = fmt::format(
-        "{} asked: the largest host has room for {}, and whole hosts of {} do not make {}",
-        counted(fmt::format("{}", experiment_.workers), noun), largest,
-        rule_.allow_heterogeneous ? "any sizes" : "one size", experiment_.workers);
+    const std::string mixed = rule_.allow_heterogeneous ? "any sizes" : "one size";
+    return fmt::format(
+        "{} asked: the largest host has room for {}, and whole hosts of {} do not make {} ({})",
+        counted(fmt::format("{}", experiment_.workers), noun), largest, mixed, experiment_.workers,
+        fmt::join(sizes_text(whole, rest), ", "));
+  }
+
+  // Per size why its hosts do not make up the request.
+  std::vector<std::string> sizes_text(const std::map<int, int, std::greater<>>& whole,
+                                      int rest) const {
     std::vector<std::string> parts;
     constexpr std::size_t most_sizes = 6;
+    const int asked_for = experiment_.workers;
     for (const auto& [size, hosts] : whole) {
       if (parts.size() == most_sizes) break;
       parts.push_back(fmt::format("{} of {}", counted(fmt::format("{}", hosts), "host"), size));
+      const std::int64_t sum = std::int64_t{size} * hosts;
+      if (rule_.allow_heterogeneous) continue;
+      parts.back() += asked_for % size != 0
+                          ? fmt::format(": {} is no multiple", asked_for)
+                          : fmt::format(": {} in all, {} too few", sum, asked_for - sum);
     }
     if (whole.size() > most_sizes)
       parts.push_back(fmt::format("{} more sizes", whole.size() - most_sizes));
     if (rest > 0)
       parts.push_back(
           fmt::format("{} that cannot be used wholly", counted(fmt::format("{}", rest), "host")));
-    return fmt::format("{} ({})", text, fmt::join(parts, ", "));
-  }
-
-  void add_hints(std::vector<std::string>& lines) const {
-    add_cpu_hint(lines);
-    add_unsaid_hint(lines);
-    if (!search_.is_shortage) add_change_that_fits(lines);
+    return parts;
   }
 
   void add_cpu_hint(std::vector<std::string>& lines) const {
@@ -300,18 +468,6 @@ class Explanation {
                     unsaid.size() == 1 ? "counts" : "count each", unsaid.front(), unsaid.front()));
   }
 
-  // One change of the placement, tried before it is named.
-  void add_change_that_fits(std::vector<std::string>& lines) const {
-    PlacementRule mixed = rule_;
-    mixed.allow_heterogeneous = true;
-    PlacementRule packed = rule_;
-    packed.policy = PlacementPolicy::pack;
-    if (!rule_.allow_heterogeneous && choose_hosts(search_.rooms, experiment_.workers, mixed))
-      lines.emplace_back("it fits with allow_heterogeneous: true");
-    else if (choose_hosts(search_.rooms, experiment_.workers, packed))
-      lines.emplace_back("it fits with placement: pack");
-  }
-
   const ExperimentConfig& experiment_;
   const HostInventory& inventory_;
   const HostSearch& search_;
@@ -320,12 +476,53 @@ class Explanation {
   bool counts_slots_;
 };
 
+// Who holds something of the hosts that the experiment could use, in order of their hosts.
+std::vector<Holder> holders_of(const HostInventory& inventory, const HostSearch& search,
+                               const Occupancy& occupancy) {
+  std::unordered_map<std::string_view, int> place_of;
+  for (const int index : search.eligible)
+    place_of.emplace(inventory.hosts[static_cast<std::size_t>(index)].name, index);
+  std::map<std::string, std::map<int, Quantity>> held;  // by holder, by host
+  for (const HostUse& use : occupancy) {
+    const auto host = place_of.find(use.host);
+    if (host == place_of.end()) continue;
+    Quantity& slots = held[use.holder][host->second];
+    for (const auto& [slot, share] : use.slots) slots = slots + share;
+  }
+  std::vector<std::pair<int, Holder>> holders;  // with their first host
+  for (const auto& [name, hosts] : held) {
+    Holder holder{.holder = name, .hosts = {}, .slots = {}};
+    for (const auto& [index, slots] : hosts) {
+      holder.hosts.push_back(inventory.hosts[static_cast<std::size_t>(index)].name);
+      holder.slots = holder.slots + slots;
+    }
+    holders.emplace_back(hosts.begin()->first, std::move(holder));
+  }
+  std::stable_sort(holders.begin(), holders.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Holder> sorted;
+  for (auto& [first, holder] : holders) sorted.push_back(std::move(holder));
+  return sorted;
+}
+
 }  // namespace
 
 Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory& inventory,
                         const HostSearch& search) {
   Refusal refusal;
   refusal.reasons = Explanation(experiment, inventory, search).reasons();
+  for (const std::string& change : changes_that_fit(experiment, inventory))
+    refusal.reasons.push_back("it fits with " + change);
+  refusal.nearest = nearest_counts(experiment, search);
+  return refusal;
+}
+
+Refusal explain_busy(const ExperimentConfig& experiment, const HostInventory& inventory,
+                     const HostSearch& search, const Occupancy& occupancy) {
+  Refusal refusal{.kind = Refusal::Kind::busy, .reasons = {}, .nearest = {}};
+  refusal.reasons.push_back("not now: " +
+                            Explanation(experiment, inventory, search).first_reason());
+  refusal.holders = holders_of(inventory, search, occupancy);
   refusal.nearest = nearest_counts(experiment, search);
   return refusal;
 }

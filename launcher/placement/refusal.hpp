@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launcher/placement/host_search.hpp"
+#include "launcher/occupancy.hpp"
 #include "launcher/plan.hpp"
 
 namespace train {
@@ -10,6 +11,11 @@ namespace train {
 /// nearest counts that fit. The search must not be placed.
 Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory& inventory,
                         const HostSearch& search);
+
+/// Why the search found no placement on what is free now, although idle hosts have one: the first
+/// constraint that fails, and who holds what of the hosts that the experiment could use.
+Refusal explain_busy(const ExperimentConfig& experiment, const HostInventory& inventory,
+                     const HostSearch& search, const Occupancy& occupancy);
 
 /// A refusal for a reason that is not the hosts', with the nearest counts that these hosts can take
 /// and for which the batch can be split.

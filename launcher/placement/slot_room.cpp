@@ -9,6 +9,49 @@ SlotRoom::SlotRoom(int slots) {
   for (int slot = 0; slot < slots; ++slot) rooms_.emplace_hint(rooms_.end(), Quantity::scale, slot);
 }
 
+SlotRoom::SlotRoom(const std::vector<Quantity>& free) {
+  for (std::size_t slot = 0; slot < free.size(); ++slot)
+    if (!free[slot].is_zero()) rooms_.emplace(free[slot].parts(), static_cast<int>(slot));
+}
+
+std::int64_t SlotRoom::count(Quantity quantity) const {
+  if (quantity > Quantity::of(1) && !quantity.is_whole()) return 0;
+  std::int64_t count = 0;
+  std::int64_t whole = 0;
+  for (const auto& [room, slot] : rooms_) {
+    count += room / quantity.parts();
+    whole += room == Quantity::scale ? 1 : 0;
+  }
+  return quantity < Quantity::of(1) ? count : whole / quantity.whole();
+}
+
+bool SlotRoom::set_aside(Quantity quantity, Quantity each) {
+  if (quantity.is_zero()) return true;
+  if (quantity >= Quantity::of(1)) {
+    if (!quantity.is_whole() || count(Quantity::of(1)) < quantity.whole()) return false;
+    for (std::int64_t i = 0; i < quantity.whole(); ++i) rooms_.erase(std::prev(rooms_.end()));
+    return true;
+  }
+  const auto served = [&](std::int64_t room) {
+    if (each.is_zero()) return std::int64_t{0};
+    return each < Quantity::of(1) ? room / each.parts()
+                                  : static_cast<std::int64_t>(room == Quantity::scale);
+  };
+  auto best = rooms_.end();
+  std::int64_t least = 0;
+  for (auto slot = rooms_.lower_bound({quantity.parts(), 0}); slot != rooms_.end(); ++slot) {
+    const std::int64_t cost = served(slot->first) - served(slot->first - quantity.parts());
+    const bool is_better = best == rooms_.end() || cost < least ||
+                           (cost == least && slot->first == best->first);
+    if (is_better) best = slot, least = cost;
+  }
+  if (best == rooms_.end()) return false;
+  const auto [room, slot] = *best;
+  rooms_.erase(best);
+  if (room > quantity.parts()) rooms_.emplace(room - quantity.parts(), slot);
+  return true;
+}
+
 std::vector<int> SlotRoom::take(Quantity quantity) {
   std::vector<int> taken;
   if (quantity.is_zero()) return taken;

@@ -5,8 +5,6 @@
 // passes or fails: times depend on the machine.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <vector>
@@ -15,37 +13,11 @@
 #include "config_schema/host_inventory.hpp"
 #include "config_schema/host_set.hpp"
 #include "config_schema/scheduler_allocation.hpp"
+#include "tests/bench/stopwatch.hpp"
 
 using namespace train;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Ends the benchmark when what is timed did not work.
-void require(bool is_so, const char* what) {
-  if (is_so) return;
-  fmt::print(stderr, "bench_hosts: {} failed\n", what);
-  std::exit(1);
-}
-
-struct Times {
-  double median = 0;
-  double least = 0;
-  double most = 0;
-};
-
-Times times_of(const std::function<void()>& work, int rounds) {
-  work();  // fills the caches; not counted
-  std::vector<double> millis;
-  for (int round = 0; round < rounds; ++round) {
-    const auto begin = Clock::now();
-    work();
-    millis.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
-  }
-  std::sort(millis.begin(), millis.end());
-  return {millis[millis.size() / 2], millis.front(), millis.back()};
-}
 
 // Work on a number of hosts, prepared outside of what is timed.
 using Task = std::function<std::function<void()>(std::size_t hosts)>;

@@ -194,7 +194,6 @@ TEST_CASE("features that are not there yet are refused, their defaults accepted"
       {"spool_overflow: drop", "spool_overflow: block"},
       {"optimizations: {auto_tune_tensor_fusion: true}",
        "optimizations: {auto_tune_tensor_fusion: false}"},
-      {"scaling_config: {trainer_resources: {CPU: 1}}", "scaling_config: {trainer_resources: {}}"},
       {"searcher: {name: grid, metric: loss}", "searcher: {name: single}"},
       {"framework: mpi", "framework: none"},
   }));

@@ -91,7 +91,7 @@ TEST_CASE("requests that contradict themselves are refused") {
       {"slots_per_trial: 0\nresources_per_worker: {GPU: 1}", "each worker takes 1 GPUs"},
       {"slots_per_trial: 1000000\nresources_per_worker: {GPU: 0.5}", "cannot be shared out"},
       {"num_workers: 2\nresources_per_worker: {GPU: 1.5}", "must be a whole number"},
-      {"num_workers: 2\nresources_per_worker: {TPU: 1}", "TPUs are not there yet"},
+      {"num_workers: 2\nresources_per_worker: {GPU: 1, TPU: 1}", "cannot take TPU chips"},
       {"num_workers: 0", "from 1 to"},
       {"num_workers: 2\nresources_per_worker: {GPU: -1}", "must be 0, or from 0.0001"},
       {"num_workers: 2\nresources_per_worker: {CPU: 1e300}", "must be 0, or from 0.0001"},
@@ -99,9 +99,10 @@ TEST_CASE("requests that contradict themselves are refused") {
       {"scaling_config: {resources_per_worker: {GPU: 1}}", "needs 'use_gpu: true'"},
       {"scaling_config: {use_gpu: false, resources_per_worker: {GPU: 1}}", "false on line 1"},
       {"scaling_config: {use_gpu: true, resources_per_worker: {GPU: 0}}", "contradicts 'GPU: 0'"},
-      {"scaling_config: {use_tpu: true}", "not there yet"},
-      {"scaling_config: {label_selector: {a: b}}", "not there yet"},
-      {"scaling_config: {trainer_resources: {CPU: 1}}", "not there yet"},
+      {"scaling_config: {label_selector: {a: in(}}", "is no value of a label"},
+      {"scaling_config: {label_selector: {-a: b}}", "is no name of a label"},
+      {"scaling_config: {trainer_resources: {CPU: -1}}", "must be 0, or from 0.0001"},
+      {"scaling_config: {trainer_resources: {GPU: 1.5}}", "must be a whole number"},
   }));
   INFO(yaml);
   CHECK(refusal(yaml).find(message) != std::string::npos);

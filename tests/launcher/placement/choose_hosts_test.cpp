@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "launcher/placement/what_fits.hpp"
 #include "launcher/placement/whole_hosts.hpp"
 #include "tests/catch.hpp"
 

@@ -90,7 +90,7 @@ TEST_CASE("declared slots limit the accelerators of a host") {
   CHECK(make_plan(slot_experiment(2), inventory_of({host})));
   const auto plan = make_plan(slot_experiment(3), inventory_of({host}));
   REQUIRE_FALSE(plan);
-  CHECK(plan.error().reasons == std::vector<std::string>{"3 slots asked, n1 has 2"});
+  CHECK(plan.error().reasons.front() == "3 slots asked, n1 has 2");
 }
 
 TEST_CASE("declared slots without a word of accelerators are places") {

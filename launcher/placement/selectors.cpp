@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/placement/selectors.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "launcher/placement/capacity.hpp"
+#include "launcher/placement/policies.hpp"
+#include "launcher/placement/selected_kinds.hpp"
+
+namespace train {
+namespace {
+
+// Hosts that are all the same to the search, in the order in which they are taken.
+struct HostGroup {
+  std::uint64_t kinds = 0;
+  int size = 0;  // workers that one of them takes
+  std::vector<std::size_t> hosts;
+};
+
+class Chooser {
+ public:
+  Chooser(const std::vector<Room>& rooms, const SelectedWorkers& workers)
+      : rooms_(rooms),
+        workers_(workers),
+        count_(std::accumulate(workers.of_kind.begin(), workers.of_kind.end(), 0)) {}
+
+  std::optional<WorkerCounts> on_one() const {
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - workers_.of_kind.size());
+    std::vector<Room> rooms = rooms_;
+    for (std::size_t i = 0; i < rooms.size(); ++i)
+      if ((workers_.kinds[i] & all) != all) rooms[i].workers = 0;
+    return on_one_host(rooms, count_);
+  }
+
+  // One worker per host and round, in file order.
+  std::optional<WorkerCounts> spread(int per_host) const {
+    KindMatching matching(workers_.of_kind);
+    WorkerCounts counts(rooms_.size());
+    std::set<std::uint64_t> closed;
+    for (int round = 0; round < per_host; ++round) {
+      bool is_taken = false;
+      for (std::size_t i = 0; i < rooms_.size() && !matching.is_done(); ++i) {
+        if (rooms_[i].workers <= round || closed.count(workers_.kinds[i]) > 0) continue;
+        if (matching.take(workers_.kinds[i]))
+          ++counts[i], is_taken = true;
+        else
+          closed.insert(workers_.kinds[i]);
+      }
+      if (matching.is_done()) return counts;
+      if (!is_taken) break;
+    }
+    return std::nullopt;
+  }
+
+  // The fewest hosts: of all sets of that many, the first that serves.
+  std::optional<WorkerCounts> on_fewest() const {
+    auto counts = filled(in_order_of_size());
+    if (!counts) return std::nullopt;
+    const auto used = std::count_if(counts->begin(), counts->end(), [](int n) { return n > 0; });
+    const auto groups = group_hosts([](const Room& room) { return room.workers; });
+    if (auto fewer = search(groups, static_cast<int>(used) - 1, false)) return fewer;
+    return counts;
+  }
+
+  std::optional<WorkerCounts> on_whole(bool allow_heterogeneous) const {
+    const auto groups =
+        group_hosts([](const Room& room) { return room.is_whole() ? room.fill : 0; });
+    std::set<int, std::greater<>> sizes;
+    for (const HostGroup& group : groups) sizes.insert(group.size);
+    for (const int size : sizes) {
+      std::vector<HostGroup> equal;
+      for (const HostGroup& group : groups)
+        if (group.size == size) equal.push_back(group);
+      if (count_ % size != 0) continue;
+      if (auto counts = search(equal, count_ / size, true)) return counts;
+    }
+    if (!allow_heterogeneous) return std::nullopt;
+    return search(groups, static_cast<int>(std::min<std::size_t>(rooms_.size(), count_)), true);
+  }
+
+ private:
+  template <class Size>
+  std::vector<HostGroup> group_hosts(Size size_of) const {
+    std::map<std::pair<int, std::uint64_t>, HostGroup, std::greater<>> groups;
+    for (std::size_t i = 0; i < rooms_.size(); ++i) {
+      const int size = std::min(size_of(rooms_[i]), count_);
+      if (size < 1 || workers_.kinds[i] == 0) continue;
+      HostGroup& group = groups[{size, workers_.kinds[i]}];
+      group.kinds = workers_.kinds[i];
+      group.size = size;
+      group.hosts.push_back(i);
+    }
+    std::vector<HostGroup> sorted;
+    for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+    return sorted;
+  }
+
+  std::vector<std::size_t> in_order_of_size() const {
+    std::vector<std::size_t> order(rooms_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return rooms_[a].workers > rooms_[b].workers;
+    });
+    return order;
+  }
+
+  // Workers on these hosts, each filled as far as it goes before the next is begun.
+  std::optional<WorkerCounts> filled(const std::vector<std::size_t>& order) const {
+    KindMatching matching(workers_.of_kind);
+    WorkerCounts counts(rooms_.size());
+    for (const std::size_t host : order)
+      while (!matching.is_done() && counts[host] < rooms_[host].workers &&
+             matching.take(workers_.kinds[host]))
+        ++counts[host];
+    if (!matching.is_done()) return std::nullopt;
+    return counts;
+  }
+
+  // Up to `most` hosts that serve all workers, the fewest first; `wholly`: each to its last place.
+  std::optional<WorkerCounts> search(const std::vector<HostGroup>& groups, int most,
+                                     bool wholly) const {
+    if (groups.empty()) return std::nullopt;
+    const int largest = groups.front().size;
+    int steps = most_steps;
+    for (int hosts = (count_ + largest - 1) / largest; hosts <= most; ++hosts) {
+      std::vector<std::size_t> taken;
+      auto found = take(groups, 0, hosts, count_, wholly, taken, steps);
+      if (found || steps <= 0) return found;
+    }
+    return std::nullopt;
+  }
+
+  // Depth first over how many hosts of each group are taken, many of the first groups first.
+  std::optional<WorkerCounts> take(const std::vector<HostGroup>& groups, std::size_t index,
+                                   int hosts, int missing, bool wholly,
+                                   std::vector<std::size_t>& taken, int& steps) const {
+    if (--steps <= 0) return std::nullopt;
+    if (hosts == 0) {
+      if (wholly ? missing != 0 : missing > 0) return std::nullopt;
+      return filled(taken);
+    }
+    if (index == groups.size()) return std::nullopt;
+    const HostGroup& group = groups[index];
+    // Later groups are no larger.
+    if (std::int64_t{hosts} * group.size < missing) return std::nullopt;
+    const std::size_t before = taken.size();
+    for (int n = std::min(hosts, static_cast<int>(group.hosts.size())); n >= 0; --n) {
+      const int left = missing - n * group.size;
+      if (wholly && left < 0) continue;
+      taken.insert(taken.end(), group.hosts.begin(), group.hosts.begin() + n);
+      auto found = take(groups, index + 1, hosts - n, std::max(left, wholly ? left : 0), wholly,
+                        taken, steps);
+      taken.resize(before);
+      if (found) return found;
+    }
+    return std::nullopt;
+  }
+
+  static constexpr int most_steps = 100'000;
+
+  const std::vector<Room>& rooms_;
+  const SelectedWorkers& workers_;
+  int count_;  // workers of all kinds
+};
+
+}  // namespace
+
+SelectedWorkers select_workers(const ExperimentConfig& experiment, const HostInventory& inventory) {
+  SelectedWorkers selected;
+  std::vector<const LabelSelector*> different;
+  for (const LabelSelector& selector : experiment.label_selectors) {
+    const auto known = std::find_if(different.begin(), different.end(),
+                                    [&](const LabelSelector* each) { return *each == selector; });
+    const auto kind = static_cast<std::size_t>(known - different.begin());
+    if (known == different.end()) {
+      different.push_back(&selector);
+      selected.of_kind.push_back(0);
+    }
+    ++selected.of_kind[kind];
+  }
+  if (selected.are_alike()) return selected;
+  selected.kinds.resize(inventory.hosts.size());
+  for (std::size_t i = 0; i < inventory.hosts.size(); ++i)
+    for (std::size_t kind = 0; kind < different.size(); ++kind)
+      if (matches(*different[kind], inventory.hosts[i].labels))
+        selected.kinds[i] |= std::uint64_t{1} << kind;
+  return selected;
+}
+
+std::optional<std::vector<int>> choose_for_selected(const std::vector<Room>& rooms,
+                                                    const SelectedWorkers& workers,
+                                                    const PlacementRule& rule) {
+  const Chooser chooser(rooms, workers);
+  const bool is_strict_spread = rule.policy == PlacementPolicy::strict_spread;
+  if (is_strict_spread && rule.is_single_node) return std::nullopt;
+  if (rule.is_one_host()) return chooser.on_one();
+  switch (rule.policy) {
+    case PlacementPolicy::pack:
+      return chooser.on_fewest();
+    case PlacementPolicy::spread:
+      return chooser.spread(unlimited_workers);
+    case PlacementPolicy::strict_spread:
+      return chooser.spread(1);
+    case PlacementPolicy::strict_pack:
+    case PlacementPolicy::automatic:
+      break;
+  }
+  if (auto counts = chooser.on_one()) return counts;
+  return chooser.on_whole(rule.allow_heterogeneous);
+}
+
+}  // namespace train
