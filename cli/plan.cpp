@@ -29,7 +29,7 @@ TextOptions text_options() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return options;
   if (size.ws_col > 0) options.width = size.ws_col;
-  if (size.ws_row > 0) options.height = size.ws_row;
+  if (size.ws_row > 1) options.height = size.ws_row - 1;  // the prompt comes below
   return options;
 }
 
@@ -50,6 +50,17 @@ std::string show(const PictureSubject& subject, const Request& request, const Pl
   return plan_to_text(subject, text_options());
 }
 
+// What is wrong with the flags by themselves.
+Result<void> check_flags(const PlanFlags& flags) {
+  if (flags.rank && flags.format != PlanFlags::Format::env)
+    return fail(ErrorClass::usage, "--rank was given without --format env",
+                "other formats show all ranks: leave out --rank");
+  if (flags.svg && (flags.svg->empty() || *flags.svg == "-"))
+    return fail(ErrorClass::usage, fmt::format("--svg: '{}' is no file", *flags.svg),
+                "give the path of a file: the answer of --format goes to standard output");
+  return {};
+}
+
 Result<void> check_rank(const PlanFlags& flags, const Plan& plan) {
   if (!flags.rank || *flags.rank < plan.trial.world_size) return {};
   return fail(ErrorClass::usage, fmt::format("--rank: there is no rank {}", *flags.rank),
@@ -59,9 +70,7 @@ Result<void> check_rank(const PlanFlags& flags, const Plan& plan) {
 }  // namespace
 
 ExitCode plan_command(const PlanFlags& flags) {
-  if (flags.rank && flags.format != PlanFlags::Format::env)
-    return report(make_error(ErrorClass::usage, "--rank was given without --format env",
-                             "other formats show all ranks: leave out --rank"));
+  if (auto checked = check_flags(flags); !checked) return report(checked.error());
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(request->hosts_note);

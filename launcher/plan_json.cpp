@@ -23,6 +23,28 @@ Json json_of(Quantity quantity) {
   return static_cast<double>(quantity.parts()) / static_cast<double>(Quantity::scale);
 }
 
+std::string_view to_string(TrialCounts::Limit limit) {
+  switch (limit) {
+    case TrialCounts::Limit::hosts:
+      return "hosts";
+    case TrialCounts::Limit::max_concurrent_trials:
+      return "max_concurrent_trials";
+    case TrialCounts::Limit::max_slots:
+      return "max_slots";
+    case TrialCounts::Limit::trials:
+      break;
+  }
+  return "trials";
+}
+
+Json json_of(const TrialCounts& trials) {
+  return {{"trials", or_null(trials.trials)},
+          {"at_once", trials.at_once},
+          {"limit", std::string(to_string(trials.limit))},
+          {"fit", trials.fit},
+          {"fit_is_at_least", trials.is_at_least}};
+}
+
 Json json_of(const EnvironmentEntry& entry) {
   if (entry.secret) return {{"redacted", true}};
   if (entry.at_launch != AtLaunch::no)
@@ -83,6 +105,7 @@ std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable
   Json document = Json::object();
   document["experiment"] = plan.experiment.name;
   document["trials"] = std::move(trials);
+  if (plan.trials) document["concurrency"] = json_of(*plan.trials);
   document["warnings"] = plan.warnings;
   document["advice"] = plan.advice;
   return written(document);
@@ -93,6 +116,12 @@ std::string refusal_to_json(const Refusal& refusal) {
   refused["kind"] = refusal.kind == Refusal::Kind::never ? "never" : "busy";
   refused["reasons"] = refusal.reasons;
   refused["nearest"] = refusal.nearest;
+  if (!refusal.holders.empty()) {
+    refused["holders"] = Json::array();
+    for (const Holder& holder : refusal.holders)
+      refused["holders"].push_back(
+          {{"holder", holder.holder}, {"hosts", holder.hosts}, {"slots", json_of(holder.slots)}});
+  }
   Json document = Json::object();
   document["refused"] = std::move(refused);
   return written(document);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/plan_svg.hpp"
 
+#include <fmt/format.h>
+
 #include "launcher/picture/picture_svg.hpp"
 #include "launcher/plan_text.hpp"
 
@@ -9,9 +11,16 @@ namespace train {
 std::string plan_to_svg(const PictureSubject& subject) {
   PictureSubject drawn = subject;
   drawn.most_rows = 40;
-  const std::string batch = batch_line(subject.plan);
+  std::string subtitle;
+  const auto add = [&subtitle](const char* what, const std::string& line) {
+    if (!line.empty())
+      subtitle += fmt::format("{}{}: {}", subtitle.empty() ? "" : "; ", what, line);
+  };
+  add("batch", batch_line(subject.plan));
+  add("slices", slices_line(subject.plan));
+  add("trials", trials_line(subject.plan));
   const PictureCaption caption{.title = plan_title(subject.plan, subject.named.hosts.size()),
-                               .subtitle = batch.empty() ? "" : "batch: " + batch};
+                               .subtitle = std::move(subtitle)};
   return picture_to_svg(draw_cluster(drawn), caption);
 }
 

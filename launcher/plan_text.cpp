@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "config_schema/host_set.hpp"
 #include "launcher/hosts_summary.hpp"
 #include "launcher/output/line_splitter.hpp"
 #include "launcher/picture/columns.hpp"
@@ -77,23 +78,63 @@ std::string batch_line(const Plan& plan) {
   return line + fmt::format(", {} per slot", trial.per_slot_batch_size.value_or(0));
 }
 
+std::string trials_line(const Plan& plan) {
+  if (!plan.trials) return {};
+  const TrialCounts& trials = *plan.trials;
+  using Limit = TrialCounts::Limit;
+  std::string line = fmt::format("{}", trials.at_once);
+  if (trials.trials) line += fmt::format(" of {}", *trials.trials);
+  const char* least = trials.is_at_least ? "at least " : "";
+  if (trials.limit == Limit::hosts)
+    return fmt::format("{}{} at once, as many as fit these hosts; shown is the first", least, line);
+  const char* why = trials.limit == Limit::max_concurrent_trials ? "max_concurrent_trials"
+                    : trials.limit == Limit::max_slots           ? "max_slots"
+                                                                 : "all of them";
+  return fmt::format("{} at once ({}; {}{} would fit); shown is the first", line, why, least,
+                     trials.fit);
+}
+
+std::string slices_line(const Plan& plan) {
+  constexpr std::size_t most = 4;
+  const std::vector<PlannedSlice>& slices = plan.trial.slices;
+  std::string line;
+  for (std::size_t i = 0; i < slices.size() && i < most; ++i) {
+    std::vector<std::string> names;
+    for (const int host : slices[i].hosts) names.push_back(plan.trial.hosts[host].host.name);
+    line += fmt::format("{}{}: {}", line.empty() ? "" : ", ", for_terminal(slices[i].name),
+                        summarize_hosts(names, 2));
+  }
+  return slices.size() > most ? line + fmt::format(", and {} more", slices.size() - most) : line;
+}
+
 std::string plan_to_text(const PictureSubject& subject, const TextOptions& options) {
   const Plan& plan = subject.plan;
   const auto width = static_cast<std::size_t>(std::max(40, options.width));
   const auto height = static_cast<std::size_t>(std::max(24, options.height));
-  constexpr std::size_t other_lines = 9;  // title, headings, legend, batch, and lines between
-  const std::size_t picture_lines = (height - other_lines) * 2 / 5;
-  PictureSubject drawn = subject;
-  drawn.most_rows = picture_lines;
+  const auto lines_of = [](const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  std::string below;
+  const auto add_below = [&](const char* what, const std::string& line) {
+    if (!line.empty())
+      below += wrapped(fmt::format("{}: {}", what, line), width, Paint::title, options);
+  };
+  add_below("batch", batch_line(plan));
+  add_below("slices", slices_line(plan));
+  add_below("trials", trials_line(plan));
   std::string text =
-      wrapped(plan_title(plan, subject.named.hosts.size()), width, Paint::title, options);
-  text += "\n" + picture_to_text(draw_cluster(drawn), options);
-  text += "\n" + ranks_to_text(plan.trial, height - other_lines - picture_lines, width);
-  if (const std::string batch = batch_line(plan); !batch.empty())
-    text += wrapped("batch: " + batch, width, Paint::title, options);
-  text += remarks("warning", plan.warnings, width, Paint::warning, options);
-  text += remarks("advice", plan.advice, width, Paint::advice, options);
-  return text;
+      wrapped(plan_title(plan, subject.named.hosts.size()), width, Paint::title, options) + "\n";
+  const std::string said = remarks("warning", plan.warnings, width, Paint::warning, options) +
+                           remarks("advice", plan.advice, width, Paint::advice, options);
+  // Remarks take room from picture and table, but not all of it. The table gets what is left.
+  constexpr std::size_t headings = 4;
+  const std::size_t said_lines = std::min(lines_of(said), height / 3);
+  const std::size_t other_lines = lines_of(text + below) + said_lines + headings;
+  PictureSubject drawn = subject;
+  drawn.most_rows = (height - std::min(height, other_lines)) * 2 / 5;
+  text += picture_to_text(draw_cluster(drawn), options) + "\n";
+  const std::size_t taken = lines_of(text + below) + said_lines;
+  return text + ranks_to_text(plan.trial, height - std::min(height, taken), width) + below + said;
 }
 
 }  // namespace train

@@ -21,4 +21,11 @@ std::string plan_title(const Plan& plan, std::size_t hosts);
 /// What each step takes, or nothing without a batch: "global 101, ranks take 100, ...".
 std::string batch_line(const Plan& plan);
 
+/// How many trials run at once, and why not more: "4 of 12 at once (max_slots; 6 would fit)".
+/// Nothing for an experiment of one trial.
+std::string trials_line(const Plan& plan);
+
+/// The TPU slices of the plan and their hosts: "a: t[1-4], b: t[5-8], and 6 more"; nothing without.
+std::string slices_line(const Plan& plan);
+
 }  // namespace train

@@ -56,13 +56,21 @@ void append_idle(std::vector<SlotRun>& runs, int begin, int end, const std::vect
   }
 }
 
-std::string amounts_of(const HostUse& use) {
+std::string amounts_of(Quantity cpus, std::uint64_t memory,
+                       const std::map<std::string, Quantity>& custom) {
   std::vector<std::string> amounts;
-  if (!use.cpus.is_zero()) amounts.push_back(counted(to_string(use.cpus), "CPU"));
-  if (use.memory > 0) amounts.push_back(fmt::format("{:.3g} GiB", use.memory / gib));
-  for (const auto& [name, quantity] : use.custom)
+  if (!cpus.is_zero()) amounts.push_back(counted(to_string(cpus), "CPU"));
+  if (memory > 0) amounts.push_back(fmt::format("{:.3g} GiB", static_cast<double>(memory) / gib));
+  for (const auto& [name, quantity] : custom)
     if (!quantity.is_zero()) amounts.push_back(fmt::format("{} {}", to_string(quantity), name));
   return fmt::format("{}", fmt::join(amounts, ", "));
+}
+
+std::string trainer_note(const TrainerNeeds& trainer) {
+  std::string gpus;
+  if (!trainer.gpus.is_zero()) gpus = counted(to_string(trainer.gpus), "GPU");
+  const std::string others = amounts_of(trainer.cpus, trainer.memory, trainer.custom);
+  return fmt::format("trainer: {}{}{}", gpus, gpus.empty() || others.empty() ? "" : ", ", others);
 }
 
 }  // namespace
@@ -139,13 +147,15 @@ std::vector<std::string> HostLooks::notes_of(const HostScene& scene, const SlotS
   std::vector<std::string> notes;
   if (scene.planned) {
     if (scene.planned->slots.empty()) notes.emplace_back("CPU only");
+    const TrainerNeeds& trainer = plan_.experiment.trainer;
+    if (scene.planned->first_rank == 0 && !trainer.empty()) notes.push_back(trainer_note(trainer));
   } else if (std::string obstacle = obstacle_of(scene.host); !obstacle.empty()) {
     notes.push_back(std::move(obstacle));
   }
   if (supply.unsaid) notes.emplace_back("slots not said");
   if (!scene.uses) return notes;
   for (const HostUse* use : *scene.uses) {
-    const std::string amounts = amounts_of(*use);
+    const std::string amounts = amounts_of(use->cpus, use->memory, use->custom);
     const bool has_slots = !use->slots.empty();
     if (!has_slots && !amounts.empty())
       notes.push_back(fmt::format("{} held by {}", amounts, use->holder));
@@ -156,12 +166,15 @@ std::vector<std::string> HostLooks::notes_of(const HostScene& scene, const SlotS
 // Why no worker could run there even if all of the host were free.
 std::string HostLooks::obstacle_of(const Host& host) const {
   for (const Constraint& constraint : constraints_) {
-    if (workers_allowed(constraint, host, plan_.experiment) > 0) continue;
     using Kind = Constraint::Kind;
+    const bool is_of_one_host = constraint.kind != Kind::trainer && constraint.kind != Kind::slices;
+    if (!is_of_one_host || workers_allowed(constraint, {host, nullptr}, plan_.experiment) > 0)
+      continue;
     if (constraint.kind == Kind::pool)
       return host.pool.empty() ? "in no pool" : fmt::format("pool {}", host.pool);
     if (constraint.kind == Kind::accelerator_type)
       return host.accelerator_type.empty() ? "GPU type not said" : host.accelerator_type;
+    if (constraint.kind == Kind::labels) return "other labels";
     if (constraint.kind == Kind::slots)
       return plan_.experiment.needs.gpus_named ? "too few GPUs" : "too few slots";
     if (constraint.kind == Kind::cpus) return "too few CPUs";

@@ -54,7 +54,7 @@ class RankTable {
 
   std::string draw() {
     std::vector<HostBlock> blocks = fitting_blocks();
-    std::vector<Columns> rows{{"RANK", "HOST", "LOCAL", are_gpus_ ? "GPUS" : "SLOTS", "BATCH"}};
+    std::vector<Columns> rows{{"RANK", "HOST", "LOCAL", slots_heading(), "BATCH"}};
     std::string rest;
     for (const HostBlock& block : blocks)
       for (std::size_t i = 0; i < block.groups.size(); ++i)
@@ -77,6 +77,17 @@ class RankTable {
     std::vector<HostBlock> folded = folded_blocks(blocks);
     if (count_rows(folded) <= most_rows_) return folded;
     return folded_blocks(blocks_by(Grouping::by_host));
+  }
+
+  // TPUs, Neuron cores and Gaudis are no GPUs.
+  const char* slots_heading() const {
+    if (!are_gpus_) return "SLOTS";
+    const bool are_others =
+        std::any_of(trial_.hosts.begin(), trial_.hosts.end(), [](const PlannedHost& host) {
+          const std::string& type = host.host.accelerator_type;
+          return type.starts_with("TPU") || type.starts_with("aws-") || type == "Intel-GAUDI";
+        });
+    return are_others ? "DEVICES" : "GPUS";
   }
 
   static std::size_t count_rows(const std::vector<HostBlock>& blocks) {

@@ -63,7 +63,7 @@ Scene one_host_with_many_slots() {
 int main(int argc, char* argv[]) {
   if (argc != 2) return 2;
   for (const Scene& scene : {held_slots(), many_holders(), one_host_with_many_slots()}) {
-    const auto plan = make_plan(scene.experiment, scene.hosts);
+    const auto plan = make_plan(scene.experiment, scene.hosts, scene.occupancy);
     if (!plan) return 1;
     std::ofstream file(fmt::format("{}/{}.svg", argv[1], scene.name));
     file << plan_to_svg(

@@ -285,6 +285,9 @@ svg_that_cannot_be_written() {
     expect_last_err 'failed: no_input (exit 66)'
     run plan -H n1:2 -n 2 --svg . -- true
     expect_status 66
+    run plan -H n1:2 -n 2 --svg - -- true
+    expect_status 64
+    expect_err "^train: --svg: '-' is no file$"
     run plan -H n1:2 -n 3 --svg plan.svg -- true
     expect_status 69
     expect_equal "files" "" "$(ls -A)"

@@ -83,6 +83,31 @@ TEST_CASE("refusals follow the schema") {
   CHECK(document["refused"]["nearest"] == json::array({8, 16}));
 }
 
+TEST_CASE("who makes a cluster busy is in the document") {
+  Refusal refusal{.kind = Refusal::Kind::busy, .reasons = {"2 slots are lacking"}, .nearest = {}};
+  refusal.holders = {{.holder = "alice", .hosts = {"n1", "n2"}, .slots = amount(1.5)}};
+  json document = json::parse(refusal_to_json(refusal));
+  CHECK(is_valid(document));
+  CHECK(document["refused"]["holders"] ==
+        json::parse(R"([{"holder":"alice","hosts":["n1","n2"],"slots":1.5}])"));
+  document["refused"]["holders"][0].erase("hosts");
+  CHECK_FALSE(is_valid(document));
+}
+
+TEST_CASE("how many trials run at once is in the document") {
+  auto plan = make_plan(slot_experiment(2), gpu_inventory({2}));
+  REQUIRE(plan);
+  plan->trials = TrialCounts{
+      .trials = {}, .fit = 6, .at_once = 4, .limit = TrialCounts::Limit::max_concurrent_trials};
+  json document = json::parse(plan_to_json(*plan, {}, {}));
+  CHECK(is_valid(document));
+  CHECK(document["concurrency"] ==
+        json::parse(R"({"trials":null,"at_once":4,"limit":"max_concurrent_trials","fit":6,
+                        "fit_is_at_least":false})"));
+  document["concurrency"]["limit"] = "mood";
+  CHECK_FALSE(is_valid(document));
+}
+
 TEST_CASE("a damaged document is refused by the schema") {
   struct Damage {
     const char* what;

@@ -90,6 +90,15 @@ TEST_CASE("CPUs and memory of others are said beside the slots") {
   CHECK(drawn(scene)[1] == "n2 - [.x4] 4 CPUs, 1.5 GiB held by bob");
 }
 
+TEST_CASE("what the trainer takes is said on the host of rank 0") {
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.trainer.gpus = amount(1);
+  experiment.trainer.cpus = amount(2);
+  experiment.placement = PlacementPolicy::spread;
+  CHECK(drawn(scene_of(experiment, gpu_inventory({3, 2}))) ==
+        Rows{"n1 0 [0 1 .] trainer: 1 GPU, 2 CPUs", "n2 2 [2 3]"});
+}
+
 TEST_CASE("hosts that could not serve say why") {
   Host a100 = gpu_host("a", 4);
   a100.accelerator_type = "A100";
