@@ -12,6 +12,7 @@ using Counts = std::vector<int>;
 // What is left of one host once others have their part.
 struct Left {
   bool has_devices = false;           // its slots are accelerators
+  bool has_places = false;            // its slots are places for workers, or one that it does not name
   std::vector<std::int64_t> devices;  // free parts of each
   bool is_idle = true;                // nobody holds a slot
   std::optional<std::int64_t> cpus;
@@ -22,7 +23,10 @@ struct Left {
 Left left_of(const Host& host, const Occupancy& occupancy) {
   Left left;
   left.has_devices = host.accelerators.value_or(0) > 0;
-  left.devices.assign(static_cast<std::size_t>(host.accelerators.value_or(0)), Quantity::scale);
+  left.has_places = !left.has_devices && (host.slots || !host.cpus);
+  const int slots = left.has_devices ? *host.accelerators : host.slots.value_or(1);
+  if (left.has_devices || left.has_places)
+    left.devices.assign(static_cast<std::size_t>(slots), Quantity::scale);
   if (host.cpus) left.cpus = host.cpus->parts();
   left.memory = host.memory;
   for (const auto& [name, quantity] : host.custom) left.custom[name] = quantity.parts();
@@ -32,6 +36,8 @@ Left left_of(const Host& host, const Occupancy& occupancy) {
       left.devices[static_cast<std::size_t>(slot)] -= share.parts();
       left.is_idle = false;
     }
+    const bool has_cpu_slots = !left.has_devices && !left.has_places;
+    if (has_cpu_slots && !use.cpus.is_zero()) left.is_idle = false;
     if (left.cpus) *left.cpus -= use.cpus.parts();
     if (left.memory) *left.memory -= use.memory;
     for (const auto& [name, quantity] : use.custom) left.custom[name] -= quantity.parts();
@@ -68,11 +74,26 @@ bool fits(const Host& host, const Left& left, int workers, bool has_trainer,
   if (!needs.accelerator_type.empty() && host.accelerator_type != needs.accelerator_type)
     return false;
   if (!experiment.resource_pool.empty() && host.pool != experiment.resource_pool) return false;
-  // Fractions last, so that whole devices are taken while they are whole.
-  std::vector<std::int64_t> asks(static_cast<std::size_t>(workers), needs.slots.parts());
-  asks.push_back(trainer.gpus.parts());
-  std::sort(asks.begin(), asks.end());
-  if (!fit_devices(left.devices, asks)) return false;
+  const bool has_cpu_slots = !left.has_devices && !left.has_places;
+  const bool wants_gpus = needs.gpus_named && !needs.slots.is_zero();
+  if (wants_gpus && (has_cpu_slots || host.accelerators == 0)) return false;
+  if (has_cpu_slots) {
+    // A worker takes its CPUs there; one, or its slots, when it names none.
+    std::int64_t each = std::max(Quantity::scale, needs.slots.parts());
+    if (needs.slots.is_zero() && needs.cpus_named) each = 0;
+    if (!needs.cpus.is_zero()) each = needs.cpus.parts();
+    if (!trainer.gpus.is_zero()) return false;
+    if (each * workers + trainer.cpus.parts() > *left.cpus) return false;
+  } else {
+    // A worker without GPUs takes a place, and nothing of a host's accelerators.
+    std::int64_t each = needs.slots.parts();
+    if (each == 0 && left.has_places) each = Quantity::scale;
+    // Fractions last, so that whole devices are taken while they are whole.
+    std::vector<std::int64_t> asks(static_cast<std::size_t>(workers), each);
+    asks.push_back(trainer.gpus.parts());
+    std::sort(asks.begin(), asks.end());
+    if (!fit_devices(left.devices, asks)) return false;
+  }
   if (left.cpus && needs.cpus.parts() * workers + trainer.cpus.parts() > *left.cpus) return false;
   if (left.memory &&
       needs.memory.value_or(0) * static_cast<std::uint64_t>(workers) + trainer.memory > *left.memory)
@@ -134,9 +155,22 @@ class Planner {
 
   // Every slot of an idle host is used: no whole device, or room for one worker more, is left.
   bool is_whole(std::size_t host, int workers, bool is_first) const {
-    if (!left_[host].is_idle || !left_[host].has_devices) return false;
-    const std::int64_t size = Quantity::of(inventory_.hosts[host].accelerators.value_or(0)).parts();
-    const std::int64_t each = experiment_.needs.slots.parts();
+    const Left& left = left_[host];
+    if (!left.is_idle) return false;
+    std::int64_t each = experiment_.needs.slots.parts();
+    if (each == 0 && left.has_devices) return false;  // it takes no slot there
+    if (each == 0) each = Quantity::scale;
+    if (!left.has_devices && !left.has_places) {
+      const Quantity cpus = experiment_.needs.cpus;
+      std::int64_t share = std::max(Quantity::scale, experiment_.needs.slots.parts());
+      if (!cpus.is_zero()) share = cpus.parts();
+      if (cpus.is_zero() && experiment_.needs.cpus_named && experiment_.needs.slots.is_zero())
+        return false;  // "CPU: 0" takes nothing
+      const std::int64_t of_trainer = is_first ? experiment_.trainer.cpus.parts() : 0;
+      const std::int64_t rest = *left.cpus - of_trainer - share * workers;
+      return rest >= 0 && rest < Quantity::scale && rest < share;
+    }
+    const auto size = static_cast<std::int64_t>(left.devices.size()) * Quantity::scale;
     const std::int64_t of_trainer = is_first ? experiment_.trainer.gpus.parts() : 0;
     if (of_trainer > 0 && each < Quantity::scale) {
       std::vector<std::int64_t> asks(static_cast<std::size_t>(workers) + 1, each);
@@ -144,12 +178,19 @@ class Planner {
       std::sort(asks.begin(), asks.end());
       return !fit_devices(left_[host].devices, asks);
     }
-    if (of_trainer > 0)
-      return size - each * workers - std::max(of_trainer, Quantity::scale) < Quantity::scale;
     if (each < Quantity::scale)
       return !fit_devices(left_[host].devices,
                           std::vector<std::int64_t>(static_cast<std::size_t>(workers) + 1, each));
-    return size - each * workers < Quantity::scale;
+    // The trainer has whole devices, or one that no worker gets.
+    const std::int64_t kept = of_trainer > 0 ? std::max(of_trainer, Quantity::scale) : 0;
+    const std::int64_t rest = size - each * workers - kept;
+    return rest >= 0 && rest < Quantity::scale;
+  }
+
+  int workers_that_fill_alone(std::size_t host) const {
+    for (int workers = 1; workers <= 64; ++workers)
+      if (is_whole(host, workers, false)) return workers;
+    return 0;
   }
 
   bool obeys(const Counts& counts) const {
@@ -169,10 +210,12 @@ class Planner {
         break;
     }
     if (used.size() == 1) return true;
-    const auto size = [&](std::size_t h) { return inventory_.hosts[h].accelerators; };
+    // Hosts are of one size when the same number of workers would fill them; the trainer of the
+    // first host is not counted in that.
+    const auto size = [&](std::size_t h) { return workers_that_fill_alone(h); };
     for (const std::size_t h : used)
       if (!is_whole(h, counts[h], h == used.front())) return false;
-    return experiment_.allow_heterogeneous ||
+    return experiment_.allow_heterogeneous || used.empty() ||
            std::all_of(used.begin(), used.end(),
                        [&](std::size_t h) { return size(h) == size(used.front()); });
   }

@@ -22,7 +22,8 @@ struct Case {
 
 class CaseMaker {
  public:
-  explicit CaseMaker(unsigned seed) : random_(seed) {}
+  /// `kinds`: also hosts without accelerators, and workers without slots.
+  explicit CaseMaker(unsigned seed, bool kinds = false) : random_(seed), kinds_(kinds) {}
 
   Case make() {
     Case made;
@@ -44,7 +45,10 @@ class CaseMaker {
 
   Host host(const std::string& name) {
     Host made = gpu_host(name, number(1, 4));
-    if (number(0, 1)) made.cpus = Quantity::of(number(1, 8));
+    const int kind = kinds_ ? number(0, 4) : 0;
+    if (kind > 1) made.accelerators.reset();
+    if (kind == 2) made.slots = number(1, 4);
+    if (kind == 3 || number(0, 1)) made.cpus = Quantity::of(number(1, 8));
     if (number(0, 1)) made.memory = static_cast<std::uint64_t>(number(1, 8)) << 30;
     if (number(0, 1)) made.custom["tape"] = amount(one_of({0.5, 1.0, 2.5}));
     if (number(0, 1)) made.labels["zone"] = one_of<const char*>({"a", "b"});
@@ -57,6 +61,12 @@ class CaseMaker {
   ExperimentConfig experiment() {
     ExperimentConfig made =
         gpu_experiment(number(1, 6), one_of({0.25, 0.3, 0.5, 0.6, 1.0, 1.0, 1.0, 2.0}));
+    if (kinds_ && made.needs.slots.is_whole() && number(0, 3) > 0) made.needs.gpus_named = false;
+    if (kinds_ && number(0, 2) == 0) {
+      made.needs.slots = made.slots = Quantity();
+      made.needs.gpus_named = false;
+      made.needs.cpus_named = number(0, 1) == 0;
+    }
     made.placement = one_of({PlacementPolicy::automatic, PlacementPolicy::automatic,
                              PlacementPolicy::pack, PlacementPolicy::spread,
                              PlacementPolicy::strict_pack, PlacementPolicy::strict_spread});
@@ -99,7 +109,7 @@ class CaseMaker {
     for (const Host& host : inventory.hosts) {
       if (number(0, 1) == 0) continue;
       HostUse use{.host = host.name, .holder = "alice", .slots = {}};
-      for (int slot = 0; slot < *host.accelerators; ++slot)
+      for (int slot = 0; slot < host.accelerators.value_or(host.slots.value_or(0)); ++slot)
         if (number(0, 2) == 0) use.slots[slot] = amount(one_of({0.5, 0.7, 1.0}));
       if (host.cpus && number(0, 1)) use.cpus = Quantity::of(1);
       if (host.memory && number(0, 1)) use.memory = std::uint64_t{1} << 30;
@@ -109,6 +119,7 @@ class CaseMaker {
   }
 
   std::mt19937 random_;
+  bool kinds_;
 };
 
 std::vector<int> counts_of(const Plan& plan, const HostInventory& inventory) {
@@ -199,7 +210,7 @@ TEST_CASE("a placement is found exactly when there is one, and it keeps what it 
   int placed = 0;
   int busy = 0;
   int never = 0;
-  for (int i = 0; i < 12'000; ++i) {
+  for (int i = 0; i < 6'000; ++i) {
     const Case each = maker.make();
     const auto all =
         brute_force::placements(each.experiment, each.inventory, each.occupancy);
@@ -221,6 +232,41 @@ TEST_CASE("a placement is found exactly when there is one, and it keeps what it 
     CAPTURE(counts);
     REQUIRE(std::find(all.begin(), all.end(), counts) != all.end());
     check_devices(each, *plan);
+    check_ranks(each, *plan);
+    check_preference(each, counts, all);
+  }
+  // The random cases must reach all three answers often.
+  CHECK(placed > 1'000);
+  CHECK(busy > 100);
+  CHECK(never > 1'000);
+}
+
+TEST_CASE("on hosts of any kind a placement is found exactly when there is one") {
+  CaseMaker maker(31'337, true);
+  int placed = 0;
+  int busy = 0;
+  int never = 0;
+  for (int i = 0; i < 6'000; ++i) {
+    const Case each = maker.make();
+    const auto all =
+        brute_force::placements(each.experiment, each.inventory, each.occupancy);
+    const auto idle = brute_force::placements(each.experiment, each.inventory, {});
+    const auto plan = make_plan(each.experiment, each.inventory, each.occupancy);
+    CAPTURE(i, to_string(each.experiment.placement), each.experiment.workers,
+            to_string(each.experiment.needs.slots), all.size(), idle.size());
+    if (!plan) {
+      CAPTURE(reasons_of(plan.error()));
+      REQUIRE(all.empty());
+      const bool is_never = plan.error().kind == Refusal::Kind::never;
+      REQUIRE(is_never == idle.empty());
+      if (!is_never) CHECK_FALSE(plan.error().holders.empty());
+      ++(is_never ? never : busy);
+      continue;
+    }
+    ++placed;
+    const std::vector<int> counts = counts_of(*plan, each.inventory);
+    CAPTURE(counts);
+    REQUIRE(std::find(all.begin(), all.end(), counts) != all.end());
     check_ranks(each, *plan);
     check_preference(each, counts, all);
   }
