@@ -23,6 +23,28 @@ Json json_of(Quantity quantity) {
   return static_cast<double>(quantity.parts()) / static_cast<double>(Quantity::scale);
 }
 
+std::string_view to_string(TrialCounts::Limit limit) {
+  switch (limit) {
+    case TrialCounts::Limit::hosts:
+      return "hosts";
+    case TrialCounts::Limit::max_concurrent_trials:
+      return "max_concurrent_trials";
+    case TrialCounts::Limit::max_slots:
+      return "max_slots";
+    case TrialCounts::Limit::trials:
+      break;
+  }
+  return "trials";
+}
+
+Json json_of(const TrialCounts& trials) {
+  return {{"trials", or_null(trials.trials)},
+          {"at_once", trials.at_once},
+          {"limit", std::string(to_string(trials.limit))},
+          {"fit", trials.fit},
+          {"fit_is_at_least", trials.is_at_least}};
+}
+
 Json json_of(const EnvironmentEntry& entry) {
   if (entry.secret) return {{"redacted", true}};
   if (entry.at_launch != AtLaunch::no)
@@ -74,38 +96,16 @@ Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& use
     ranks.push_back(json_of(rank, trial.hosts[rank.host].host,
                             rank_environment(plan, rank.rank, user, launcher)));
   Json document = {{"trial", trial.trial},
-          {"slots", json_of(trial.slots)},
-          {"world_size", trial.world_size},
-          {"global_batch_size", or_null(trial.global_batch_size)},
-          {"batch_sum", or_null(trial.batch_sum)},
-          {"effective_batch_size", or_null(trial.effective_batch_size)},
-          {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
-          {"hosts", std::move(hosts)},
-          {"ranks", std::move(ranks)}};
+                   {"slots", json_of(trial.slots)},
+                   {"world_size", trial.world_size},
+                   {"global_batch_size", or_null(trial.global_batch_size)},
+                   {"batch_sum", or_null(trial.batch_sum)},
+                   {"effective_batch_size", or_null(trial.effective_batch_size)},
+                   {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
+                   {"hosts", std::move(hosts)},
+                   {"ranks", std::move(ranks)}};
   if (!trial.slices.empty()) document["slices"] = json_of_slices(trial);
   return document;
-}
-
-std::string word_of(TrialCounts::Limit limit) {
-  switch (limit) {
-    case TrialCounts::Limit::hosts:
-      return "hosts";
-    case TrialCounts::Limit::max_concurrent_trials:
-      return "max_concurrent_trials";
-    case TrialCounts::Limit::max_slots:
-      return "max_slots";
-    case TrialCounts::Limit::trials:
-      break;
-  }
-  return "trials";
-}
-
-Json json_of(const TrialCounts& counts) {
-  return {{"trials", or_null(counts.trials)},
-          {"fit", counts.fit},
-          {"fit_is_at_least", counts.is_at_least},
-          {"at_once", counts.at_once},
-          {"limited_by", word_of(counts.limit)}};
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable
   Json document = Json::object();
   document["experiment"] = plan.experiment.name;
   document["trials"] = std::move(trials);
-  if (plan.trials) document["search"] = json_of(*plan.trials);
+  if (plan.trials) document["concurrency"] = json_of(*plan.trials);
   document["warnings"] = plan.warnings;
   document["advice"] = plan.advice;
   return written(document);
@@ -129,13 +129,11 @@ std::string refusal_to_json(const Refusal& refusal) {
   refused["reasons"] = refusal.reasons;
   refused["nearest"] = refusal.nearest;
   refused["changes"] = refusal.changes;
-  if (refusal.kind == Refusal::Kind::busy) {
-    Json holders = Json::array();
+  if (!refusal.holders.empty()) {
+    refused["holders"] = Json::array();
     for (const Holder& holder : refusal.holders)
-      holders.push_back({{"holder", holder.holder},
-                         {"hosts", holder.hosts},
-                         {"slots", json_of(holder.slots)}});
-    refused["holders"] = std::move(holders);
+      refused["holders"].push_back(
+          {{"holder", holder.holder}, {"hosts", holder.hosts}, {"slots", json_of(holder.slots)}});
   }
   Json document = Json::object();
   document["refused"] = std::move(refused);
