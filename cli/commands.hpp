@@ -23,9 +23,11 @@ struct LaunchFlags {
 ExitCode launch_command(const LaunchFlags& flags);
 
 struct PlanFlags {
-  enum class Format { table, json, env };
+  enum class Format { table, json, env, hostfile, slurm };
   RequestFlags request;
   Format format = Format::table;
+  std::optional<int> rank;         ///< of `env`, only this one
+  std::optional<std::string> svg;  ///< a file to draw the plan to as well
 };
 /// Shows what `launch` would run, touching no host.
 ExitCode plan_command(const PlanFlags& flags);

@@ -116,18 +116,28 @@ void add_plan(CLI::App& app, Chosen& chosen, PlanFlags& flags) {
   add_request_options(*command, flags.request);
   const auto set_format = [&flags](const std::string& name) {
     using Format = PlanFlags::Format;
-    const std::map<std::string, Format> formats = {
-        {"table", Format::table}, {"json", Format::json}, {"env", Format::env}};
+    const std::map<std::string, Format> formats = {{"table", Format::table},
+                                                   {"json", Format::json},
+                                                   {"env", Format::env},
+                                                   {"hostfile", Format::hostfile},
+                                                   {"slurm", Format::slurm}};
     const auto found = formats.find(name);
     if (found == formats.end())
-      throw CLI::ValidationError("--format",
-                                 fmt::format("'{}' is none of table, json and env", name));
+      throw CLI::ValidationError(
+          "--format", fmt::format("'{}' is none of table, json, env, hostfile and slurm", name));
     flags.format = found->second;
   };
-  command->add_option_function<std::string>("--format", set_format, "table (default), json, or env")
+  command
+      ->add_option_function<std::string>("--format", set_format,
+                                         "table (default), json, env, hostfile, or slurm")
       ->type_name("FORMAT");
   command->add_flag_callback(
       "--json", [&flags] { flags.format = PlanFlags::Format::json; }, "The same as --format json");
+  command->add_option("--rank", flags.rank, "With --format env, only this rank")
+      ->type_name("N")
+      ->check(whole_number(0, highest_rank));
+  command->add_option("--svg", flags.svg, "Also draw the plan to this file, for a browser")
+      ->type_name("FILE");
   command->callback([&] { chosen = [&] { return plan_command(flags); }; });
 }
 

@@ -1,41 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
 #include "cli/commands.hpp"
 #include "cli/talk.hpp"
+#include "cli/whole_file.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/plan_env.hpp"
+#include "launcher/plan_hostfile.hpp"
 #include "launcher/plan_json.hpp"
+#include "launcher/plan_slurm.hpp"
+#include "launcher/plan_svg.hpp"
 #include "launcher/plan_text.hpp"
 
 namespace train {
 
 namespace {
 
-bool wants_color() {
+// What the terminal takes, where there is one; else what is the same everywhere.
+TextOptions text_options() {
+  TextOptions options;
+  if (::isatty(STDOUT_FILENO) != 1) return options;
   const char* no_color = std::getenv("NO_COLOR");
-  return ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+  options.color = no_color == nullptr || *no_color == '\0';
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return options;
+  if (size.ws_col > 0) options.width = size.ws_col;
+  if (size.ws_row > 1) options.height = size.ws_row - 1;  // the prompt comes below
+  return options;
 }
 
-std::string show(const Plan& plan, const Request& request, PlanFlags::Format format) {
-  switch (format) {
+std::string show(const PictureSubject& subject, const Request& request, const PlanFlags& flags) {
+  const Plan& plan = subject.plan;
+  switch (flags.format) {
     case PlanFlags::Format::json:
       return plan_to_json(plan, request.user_environment, request.launcher_environment);
     case PlanFlags::Format::env:
-      return plan_to_env(plan, request.user_environment, request.launcher_environment);
+      return plan_to_env(plan, request.user_environment, request.launcher_environment, flags.rank);
+    case PlanFlags::Format::hostfile:
+      return plan_to_hostfile(plan);
+    case PlanFlags::Format::slurm:
+      return plan_to_slurm(plan);
     case PlanFlags::Format::table:
       break;
   }
-  TextOptions options;
-  options.color = wants_color();
-  return plan_to_text(plan, options);
+  return plan_to_text(subject, text_options());
+}
+
+// What is wrong with the flags by themselves.
+Result<void> check_flags(const PlanFlags& flags) {
+  if (flags.rank && flags.format != PlanFlags::Format::env)
+    return fail(ErrorClass::usage, "--rank was given without --format env",
+                "other formats show all ranks: leave out --rank");
+  if (flags.svg && (flags.svg->empty() || *flags.svg == "-"))
+    return fail(ErrorClass::usage, fmt::format("--svg: '{}' is no file", *flags.svg),
+                "give the path of a file: the answer of --format goes to standard output");
+  return {};
+}
+
+Result<void> check_rank(const PlanFlags& flags, const Plan& plan) {
+  if (!flags.rank || *flags.rank < plan.trial.world_size) return {};
+  return fail(ErrorClass::usage, fmt::format("--rank: there is no rank {}", *flags.rank),
+              fmt::format("ranks are 0 to {}", plan.trial.world_size - 1));
 }
 
 }  // namespace
 
 ExitCode plan_command(const PlanFlags& flags) {
+  if (auto checked = check_flags(flags); !checked) return report(checked.error());
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(request->hosts_note);
@@ -48,7 +83,17 @@ ExitCode plan_command(const PlanFlags& flags) {
     if (flags.format == PlanFlags::Format::json) answer(refusal_to_json(plan.error()));
     return report(to_error(plan.error()));
   }
-  return answer(show(*plan, *request, flags.format));
+  if (auto checked = check_rank(flags, *plan); !checked) return report(checked.error());
+  const Occupancy nobody;  // a plan assumes idle hosts
+  const PictureSubject subject{
+      .plan = *plan,
+      .usable = request->inventory,
+      .named = request->unfiltered ? *request->unfiltered : request->inventory,
+      .occupancy = nobody};
+  if (flags.svg)
+    if (auto written = write_file(*flags.svg, plan_to_svg(subject)); !written)
+      return report(written.error());
+  return answer(show(subject, *request, flags));
 }
 
 }  // namespace train

@@ -217,11 +217,14 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
   return inventory;
 }
 
-// The hosts with what is known of this machine, less those that the flags leave out.
+// The hosts with what is known of this machine, less those that the flags leave out: `unfiltered`
+// then holds all.
 Result<HostInventory> usable_inventory(HostInventory inventory, const RequestFlags& flags,
-                                       const LauncherEnvironment& environment) {
+                                       const LauncherEnvironment& environment,
+                                       std::optional<HostInventory>& unfiltered) {
   if (auto completed = complete_local_hosts(inventory, environment); !completed)
     return tl::make_unexpected(completed.error());
+  if (flags.include || flags.exclude) unfiltered = inventory;
   if (flags.include) return filter_hosts(std::move(inventory), FilterKind::include, *flags.include);
   if (flags.exclude) return filter_hosts(std::move(inventory), FilterKind::exclude, *flags.exclude);
   return inventory;
@@ -235,7 +238,8 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   auto experiment = load_experiment(flags, request.experiment_text, purpose);
   auto inventory = load_inventory(flags, request.launcher_environment, request.hosts_note);
   if (inventory)
-    inventory = usable_inventory(std::move(*inventory), flags, request.launcher_environment);
+    inventory = usable_inventory(std::move(*inventory), flags, request.launcher_environment,
+                                 request.unfiltered);
   if (!experiment && !inventory) {
     Error both = experiment.error();
     const auto& more = inventory.error().diagnostics;

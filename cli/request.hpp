@@ -30,6 +30,8 @@ struct Request {
   ExperimentConfig experiment;
   std::string experiment_text;  ///< the file as it was read; empty without one
   HostInventory inventory;
+  /// The inventory before --include or --exclude left out hosts; nothing without one of them.
+  std::optional<HostInventory> unfiltered;
   std::vector<EnvironmentVariable> user_environment;  ///< with every value known
   LauncherEnvironment launcher_environment;
   std::vector<Diagnostic> warnings;  ///< of the experiment and of the hosts

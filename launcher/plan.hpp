@@ -69,7 +69,8 @@ struct Trial {
   bool operator==(const Trial&) const = default;
 };
 
-/// How many trials of an experiment with several there are, and how many run at once on these hosts.
+/// How many trials of an experiment with several there are, and how many run at once on these
+/// hosts.
 struct TrialCounts {
   enum class Limit { hosts, max_concurrent_trials, max_slots, trials };
   std::optional<std::int64_t> trials;  ///< in all; nothing: the searcher does not say

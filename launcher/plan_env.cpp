@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "launcher/output/line_splitter.hpp"
+
 namespace train {
 
 namespace {
@@ -19,7 +24,26 @@ std::string quoted(const std::string& value) {
   return text + "'";
 }
 
+// POSIX, Base Definitions, section 3.235 ("Name").
+bool is_shell_name(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !name.empty() && is_letter(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+// Read-only in bash: to set one ends the script that sources it.
+bool is_read_only(std::string_view name) {
+  constexpr std::array<std::string_view, 6> names = {"BASHOPTS", "BASH_VERSINFO", "EUID",
+                                                     "PPID",     "SHELLOPTS",     "UID"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string line_of(const EnvironmentEntry& entry) {
+  if (!is_shell_name(entry.name) || is_read_only(entry.name))
+    return fmt::format("# {} is set, which a shell cannot do\n", for_terminal(entry.name));
   if (entry.secret) return fmt::format("# {} is set, and not shown\n", entry.name);
   if (entry.at_launch != AtLaunch::no)
     return fmt::format("# {} is known at launch: {}\n", entry.name, to_string(entry.at_launch));
@@ -29,14 +53,19 @@ std::string line_of(const EnvironmentEntry& entry) {
 }  // namespace
 
 std::string plan_to_env(const Plan& plan, const std::vector<EnvironmentVariable>& user,
-                        const LauncherEnvironment& launcher) {
+                        const LauncherEnvironment& launcher, std::optional<int> rank) {
   std::string text;
   const RankEnvironments environments(plan, user, launcher);
-  for (const PlannedRank& rank : plan.trial.ranks) {
+  const auto add = [&](const PlannedRank& planned) {
     if (!text.empty()) text += '\n';
-    text += fmt::format("# rank {} on {}\n", rank.rank, plan.trial.hosts[rank.host].host.name);
-    for (const EnvironmentEntry& entry : environments.of(rank.rank)) text += line_of(entry);
-  }
+    text += fmt::format("# rank {} on {}\n", planned.rank,
+                        for_terminal(plan.trial.hosts[planned.host].host.name));
+    for (const EnvironmentEntry& entry : environments.of(planned.rank)) text += line_of(entry);
+  };
+  if (rank)
+    add(plan.trial.ranks[static_cast<std::size_t>(*rank)]);
+  else
+    for (const PlannedRank& planned : plan.trial.ranks) add(planned);
   return text;
 }
 

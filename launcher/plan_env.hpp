@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,10 @@
 
 namespace train {
 
-/// The environment of every rank as a block that a POSIX shell can source: a comment that names the
-/// rank, then `export NAME='value'` lines. What only a launch can know, and secrets, are comments.
+/// The environment of every rank, or of the one asked for (which the plan has), as blocks that a
+/// POSIX shell can source: a comment that names the rank, then `export NAME='value'` lines. What
+/// only a launch can know, secrets, and variables that shells cannot set are comments.
 std::string plan_to_env(const Plan& plan, const std::vector<EnvironmentVariable>& user,
-                        const LauncherEnvironment& launcher);
+                        const LauncherEnvironment& launcher, std::optional<int> rank = {});
 
 }  // namespace train

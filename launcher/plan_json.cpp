@@ -23,6 +23,28 @@ Json json_of(Quantity quantity) {
   return static_cast<double>(quantity.parts()) / static_cast<double>(Quantity::scale);
 }
 
+std::string_view to_string(TrialCounts::Limit limit) {
+  switch (limit) {
+    case TrialCounts::Limit::hosts:
+      return "hosts";
+    case TrialCounts::Limit::max_concurrent_trials:
+      return "max_concurrent_trials";
+    case TrialCounts::Limit::max_slots:
+      return "max_slots";
+    case TrialCounts::Limit::trials:
+      break;
+  }
+  return "trials";
+}
+
+Json json_of(const TrialCounts& trials) {
+  return {{"trials", or_null(trials.trials)},
+          {"at_once", trials.at_once},
+          {"limit", std::string(to_string(trials.limit))},
+          {"fit", trials.fit},
+          {"fit_is_at_least", trials.is_at_least}};
+}
+
 Json json_of(const EnvironmentEntry& entry) {
   if (entry.secret) return {{"redacted", true}};
   if (entry.at_launch != AtLaunch::no)
@@ -62,28 +84,6 @@ Json json_of_slices(const Trial& trial) {
     slices.push_back({{"slice", slice.name}, {"hosts", std::move(hosts)}});
   }
   return slices;
-}
-
-std::string word_of(TrialCounts::Limit limit) {
-  switch (limit) {
-    case TrialCounts::Limit::hosts:
-      return "hosts";
-    case TrialCounts::Limit::max_concurrent_trials:
-      return "max_concurrent_trials";
-    case TrialCounts::Limit::max_slots:
-      return "max_slots";
-    case TrialCounts::Limit::trials:
-      break;
-  }
-  return "trials";
-}
-
-Json json_of(const TrialCounts& counts) {
-  return {{"trials", or_null(counts.trials)},
-          {"fit", counts.fit},
-          {"fit_is_at_least", counts.is_at_least},
-          {"at_once", counts.at_once},
-          {"limited_by", word_of(counts.limit)}};
 }
 
 // A value as it stands inside a document, at this depth.
@@ -129,7 +129,7 @@ std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable
   text += ",\n  \"trials\": [\n    ";
   append_trial(plan, RankEnvironments(plan, user, launcher), text);
   text += "\n  ]";
-  if (plan.trials) text += ",\n  \"search\": " + at_depth(1, json_of(*plan.trials));
+  if (plan.trials) text += ",\n  \"concurrency\": " + at_depth(1, json_of(*plan.trials));
   text += ",\n  \"warnings\": " + at_depth(1, plan.warnings);
   text += ",\n  \"advice\": " + at_depth(1, plan.advice);
   text += "\n}\n";
@@ -142,12 +142,11 @@ std::string refusal_to_json(const Refusal& refusal) {
   refused["reasons"] = refusal.reasons;
   refused["nearest"] = refusal.nearest;
   refused["changes"] = refusal.changes;
-  if (refusal.kind == Refusal::Kind::busy) {
-    Json holders = Json::array();
+  if (!refusal.holders.empty()) {
+    refused["holders"] = Json::array();
     for (const Holder& holder : refusal.holders)
-      holders.push_back(
+      refused["holders"].push_back(
           {{"holder", holder.holder}, {"hosts", holder.hosts}, {"slots", json_of(holder.slots)}});
-    refused["holders"] = std::move(holders);
   }
   Json document = Json::object();
   document["refused"] = std::move(refused);

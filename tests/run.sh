@@ -5,8 +5,9 @@
 #:   unit      unit tests and linters (CTest)
 #:   cli       the command line, on this machine
 #:   cluster   launches over real SSH on hosts made of namespaces; needs root
+#:   browser   pictures of plans in headless Chromium
 #:   fuzz      what reads foreign text and bytes, each target for FUZZ_SECONDS (60); needs clang++
-#:   all       these four (the default)
+#:   all       these five (the default)
 #:   tidy      clang-tidy over the sources of the program, without its slow analyzer: about as long as
 #:             all the others together, so before a change lands, and not in CI
 #:
@@ -80,6 +81,7 @@ run_scripts() { # run_scripts FOLDER
 
 run_cli() { run_scripts tests/cli; }
 run_cluster() { run_scripts tests/cluster; }
+run_browser() { run_scripts tests/browser; }
 run_fuzz() { run_script tests/fuzz/fuzz.sh; }
 run_tidy() { run_script tests/lint/tidy.sh; }
 
@@ -87,7 +89,7 @@ install=yes suite=all
 for argument in "$@"; do
     case $argument in
         --no-install) install=no ;;
-        unit | cli | cluster | fuzz | tidy | all) suite=$argument ;;
+        unit | cli | cluster | browser | fuzz | tidy | all) suite=$argument ;;
         *) sed -n 's/^#: \{0,1\}//p' "$0" >&2; exit 64 ;;
     esac
 done
@@ -101,7 +103,7 @@ step "build ($build)"
 cmake --build --preset release || exit 1
 
 case $suite in
-    all) run_unit; run_cli; run_cluster; run_fuzz ;;
+    all) run_unit; run_cli; run_cluster; run_browser; run_fuzz ;;
     *) "run_$suite" ;;
 esac
 

@@ -248,10 +248,9 @@ Error to_error(const Refusal& refusal) {
   append(lines, holder_lines(refusal.holders));
   for (const std::string& change : refusal.changes) lines.push_back("it fits with " + change);
   if (!refusal.nearest.empty())
-    lines.push_back(fmt::format("nearest {} that {}: {}",
-                                refusal.nearest.size() == 1 ? "count" : "counts",
-                                refusal.nearest.size() == 1 ? "fits" : "fit",
-                                fmt::join(refusal.nearest, ", ")));
+    lines.push_back(fmt::format(
+        "nearest {} that {}: {}", refusal.nearest.size() == 1 ? "count" : "counts",
+        refusal.nearest.size() == 1 ? "fits" : "fit", fmt::join(refusal.nearest, ", ")));
   error.diagnostics.front().hint = fmt::format("{}", fmt::join(lines, "\n  "));
   return error;
 }

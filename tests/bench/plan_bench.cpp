@@ -2,14 +2,15 @@
 // bench_plan [ROUNDS]: what planning costs on 100, 1,000 and 10,000 hosts of 8 GPUs: placing every
 // rank, and proving that there is no place. A table a task: median of ROUNDS (default 9) with least
 // and most in milliseconds, microseconds per host, growth per tenfold hosts (10 is linear), and the
-// most memory that the process came to have above what it had before, in MiB. Nothing here passes or
-// fails: times depend on the machine.
+// most memory that the process came to have above what it had before, in MiB. Nothing here passes
+// or fails: times depend on the machine.
 #include <fmt/format.h>
 
 #include <fstream>
 #include <string>
 
 #include "launcher/placement/placement.hpp"
+#include "launcher/plan_svg.hpp"
 #include "launcher/plan_text.hpp"
 #include "tests/bench/stopwatch.hpp"
 
@@ -99,15 +100,28 @@ void show(const char* title, bool is_placed, int rounds,
 
 int count(std::size_t hosts, int of_each) { return static_cast<int>(hosts) * of_each; }
 
-void show_text(int rounds) {
-  fmt::print("\nthe plan of all slots as text\n\n");
+// What drawing costs once the plan is there: most of all where no two neighbours are alike.
+void show_drawing(const char* title, int rounds,
+                  const std::function<HostInventory(std::size_t)>& hosts_of) {
+  fmt::print("\n{}\n\n  {:>6} {:>9} {:>19} {:>9} {:>19}\n", title, "hosts", "text ms", "(min-max)",
+             "SVG ms", "(min-max)");
   for (const std::size_t hosts : {std::size_t{100}, std::size_t{1'000}, std::size_t{10'000}}) {
-    const auto inventory = cluster(hosts);
-    const auto plan = make_plan(
-        workers_of(count(hosts, 8), Quantity::of(1), PlacementPolicy::automatic), inventory);
+    const HostInventory inventory = hosts_of(hosts);
+    int slots = 0;
+    for (const Host& host : inventory.hosts) slots += host.accelerators.value_or(0);
+    const auto plan =
+        make_plan(workers_of(slots, Quantity::of(1), PlacementPolicy::pack), inventory);
     require(plan.has_value(), "planning");
-    const Times times = times_of([&] { require(!plan_to_text(*plan).empty(), "text"); }, rounds);
-    fmt::print("  {:>6} {:>9.2f} ms\n", hosts, times.median);
+    const Occupancy nobody;
+    const PictureSubject subject{
+        .plan = *plan, .usable = inventory, .named = inventory, .occupancy = nobody};
+    const auto range = [](const Times& times) {
+      return fmt::format("({:.2f}-{:.2f})", times.least, times.most);
+    };
+    const Times text = times_of([&] { require(!plan_to_text(subject).empty(), "text"); }, rounds);
+    const Times svg = times_of([&] { require(!plan_to_svg(subject).empty(), "SVG"); }, rounds);
+    fmt::print("  {:>6} {:>9.2f} {:>19} {:>9.2f} {:>19}\n", hosts, text.median, range(text),
+               svg.median, range(svg));
   }
 }
 
@@ -172,5 +186,6 @@ int main(int argc, char** argv) {
       question.occupancy.push_back({.host = host.name, .holder = "alice", .slots = {{3, one}}});
     return question;
   });
-  show_text(rounds);
+  show_drawing("drawing hosts that are alike", rounds, cluster);
+  show_drawing("drawing hosts of sizes 1 to 8 in turn", rounds, mixed_cluster);
 }

@@ -132,9 +132,165 @@ plan_is_stable() {
 plan_for_people() {
     run plan -H 'node[01-02]:2' -n 4 --batch 12 -- true
     expect_status 0
-    expect_out '^true: 4 ranks on 2 hosts, 4 slots, global batch 12$'
+    expect_out '^true: 4 ranks on 2 hosts, 4 slots$'
+    expect_out '^node02  2-3    \|2\|3\|$'
     expect_out '^3 +node02 +1 +1 +3$'
+    expect_out '^batch: global 12, the ranks take 12, effective 12, 3 per slot$'
     expect_equal "lines without the warning" "" "$(grep -v '^train: warning: ' "$work/err")"
+}
+
+# What any shell would do with a block: nothing but to set variables.
+hostile_environment_is_sourced() {
+    cat >experiment.yaml <<'YAML'
+entrypoint: ["true"]
+environment:
+  environment_variables:
+    QUOTES: "it's \"quoted\" `touch backquoted` $(touch substituted) $HOME \\\\"
+    LINES: "one\n\ntwo\nexport QUOTES=gone\nend"
+    "EVIL\ntouch named; X": "1"
+    "with-dash": "1"
+    UID: "0"
+    TOKEN: null
+scaling_config: {num_workers: 3, resources_per_worker: {CPU: 0.25}}
+YAML
+    environment=("TOKEN=$secret" "PATH=$PATH:/a b/c'd")
+    output=$work/plan.json run plan experiment.yaml -H localhost:3 --json
+    run plan experiment.yaml -H localhost:3 --format env --rank 1
+    expect_status 0
+    local shell name
+    for shell in sh bash; do
+        "$shell" -n "$work/out" || note_failure "$shell -n"
+        for name in QUOTES LINES PATH RANK; do
+            expect_equal "$name in $shell" \
+                "$(field "d['trials'][0]['ranks'][1]['env']['$name']" "$work/plan.json")" \
+                "$("$shell" -c '. "$1"; eval "printf %s \"\$$2\""' - "$work/out" "$name")"
+        done
+        expect_equal "TOKEN in $shell" unset \
+            "$("$shell" -c 'unset TOKEN; . "$1"; echo "${TOKEN-unset}"' - "$work/out")"
+    done
+    expect_equal "files" experiment.yaml "$(ls -A)"
+    expect_no_out "$secret"
+    expect_equal "blocks" 1 "$(grep -c '^# rank ' "$work/out")"
+}
+
+rank_without_block() {
+    run plan -H localhost:3 -n 3 --format env --rank 3 -- true
+    expect_status 64
+    expect_err "^train: --rank: there is no rank 3$"
+    expect_err "ranks are 0 to 2"
+    run plan -H localhost:3 -n 3 --rank 1 -- true
+    expect_status 64
+    expect_err "^train: --rank was given without --format env$"
+    expect_last_err 'failed: usage (exit 64)'
+}
+
+hostfile_feeds_another_launcher() {
+    run plan -H 'a:2,b:4,c:4' -n 8 --format hostfile -- true
+    expect_status 0
+    cp "$work/out" hosts
+    expect_equal "lines" $'b slots=4\nc slots=4' "$(grep -v '^#' hosts)"
+    run plan --hostfile hosts -n 8 --json -- true
+    cp "$work/out" "$work/again"
+    run plan -H 'a:2,b:4,c:4' -n 8 --json -- true
+    expect_same "the plan from the hostfile" "$work/again" "$work/out"
+}
+
+# The batch script, run by a shell where srun only says what it is given.
+slurm_script_runs() {
+    mkdir -p "$work/bin"
+    cat >"$work/bin/srun" <<'SRUN'
+#!/bin/bash
+printf '<%s>\n' "$@" "$WORLD_SIZE" "$MASTER_ADDR" "$MASTER_PORT"
+[ -z "${SLURM_HOSTFILE:-}" ] || tr '\n' ' ' <"$SLURM_HOSTFILE"
+while [ "$1" != /bin/sh ]; do shift; done
+SLURM_PROCID=5 SLURM_LOCALID=1 "$@"
+exit 3
+SRUN
+    chmod +x "$work/bin/srun"
+    run plan -H 'n2:2,n1:2' -n 4 --format slurm -- sh -c 'echo "rank $RANK $LOCAL_RANK: $1"' - "it's"
+    expect_status 0
+    cp "$work/out" plan.sbatch
+    bash -n plan.sbatch || note_failure "bash -n"
+    PATH=$work/bin:$PATH SLURM_JOB_ID=12345 TMPDIR=$work bash plan.sbatch >"$work/out" 2>"$work/err"
+    expect_equal "exit status of the script" 3 $?
+    expect_out "^<--distribution=arbitrary>$"
+    expect_out "^n2 n2 n1 n1 rank 5 1: it's$"
+    expect_out '^<22345>$'
+    expect_equal "files left" "" "$(find "$work" -name 'tmp.*')"
+    PATH=$work/bin:$PATH SLURM_JOB_ID=1 TMPDIR=$work bash plan.sbatch echo another >"$work/out" 2>"$work/err"
+    expect_out 'another$'
+}
+
+filtered_hosts_are_shown() {
+    run plan -H 'w[0-3]:4' -n 3 --exclude 'w0:1@w2' -- true
+    expect_status 0
+    expect_out '^w0 +0-2 +\|0\|-\|1\|2\|$'
+    expect_out '^w\[1,3\] +- +\|\.\|\.\|\.\|\.\|  2 hosts$'
+    expect_out '^w2 +- +\|-\|-\|-\|-\|$'
+    expect_out '^\. free   - excluded$'
+}
+
+picture_of_the_readme() {
+    run plan -H 'node[01-05]:8,gpu-b:4' -n 16 --exclude node01:2@gpu-b -- python3 train.py
+    expect_status 0
+    sed -n '/^python3: 16 ranks/,/^```/p' "$root/README.md" | grep -v '^```' >"$work/shown"
+    expect_equal "the picture" "$(cat "$work/shown")" "$(sed '/^RANK/,$d' "$work/out")"
+}
+
+# on_terminal COLUMNS ARGUMENT: the program's arguments, as a shell reads them, on a terminal.
+on_terminal() {
+    with_environment script -qec "stty cols $1 rows 30; '$train' $2" /dev/null </dev/null \
+        >"$work/out" 2>&1
+}
+
+width_of_the_terminal() {
+    local columns
+    for columns in 40 72 132; do
+        on_terminal "$columns" "plan -H 'n[1-40]:8,other:192' -n 320 --batch 1000 -- true"
+        expect_out $'\x1b\\[30;42m'
+        sed 's/\x1b\[[0-9;]*m//g; s/\r//g' "$work/out" >"$work/plain"
+        expect_equal "lines wider than $columns" "" \
+            "$(awk -v most="$columns" 'length > most' "$work/plain")"
+    done
+    environment=(NO_COLOR=1)
+    on_terminal 80 "plan -H n1:2 -n 2 -- true"
+    expect_out '^n1 +0-1 +\|0\|1\|'
+    expect_no_out $'\x1b'
+}
+
+svg_is_written_whole() {
+    run plan -H 'node[01-16]:8' -n 128 --svg plan.svg -- true
+    expect_status 0
+    expect_out '^node\[01-16\] '
+    /usr/bin/python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' plan.svg ||
+        note_failure "no XML"
+    expect_equal "files" plan.svg "$(ls -A)"
+    cp plan.svg "$work/first"
+    echo old >target && chmod 600 target && ln -s target link
+    run plan -H 'node[01-16]:8' -n 128 --svg link --format json -- true
+    expect_status 0
+    expect_schema plan "$work/out"
+    expect_same "the same picture" "$work/first" target
+    expect_equal "mode" 600 "$(stat -c %a target)"
+    [ -L link ] || note_failure "the link is gone"
+    run plan -H 'node[01-16]:8' -n 128 --svg /dev/null -- true
+    expect_status 0
+    [ -c /dev/null ] || note_failure "/dev/null is no device any more"
+}
+
+svg_that_cannot_be_written() {
+    run plan -H n1:2 -n 2 --svg nowhere/plan.svg -- true
+    expect_status 66
+    expect_err "^train: cannot write the file 'nowhere/plan.svg': No such file or directory$"
+    expect_last_err 'failed: no_input (exit 66)'
+    run plan -H n1:2 -n 2 --svg . -- true
+    expect_status 66
+    run plan -H n1:2 -n 2 --svg - -- true
+    expect_status 64
+    expect_err "^train: --svg: '-' is no file$"
+    run plan -H n1:2 -n 3 --svg plan.svg -- true
+    expect_status 69
+    expect_equal "files" "" "$(ls -A)"
 }
 
 touches_nothing() {
@@ -176,6 +332,15 @@ test_case "a secret that is not set is refused" secret_that_is_not_set
 test_case "ranks are where the plan says, and the task records the plan" same_placement
 test_case "the same request gives the same bytes" plan_is_stable
 test_case "a plan is readable" plan_for_people
+test_case "blocks of --format env are sourced by any shell, whatever they hold" hostile_environment_is_sourced
+test_case "--rank chooses a block that there is" rank_without_block
+test_case "--format hostfile reads back to the same plan" hostfile_feeds_another_launcher
+test_case "--format slurm is a script that starts the ranks" slurm_script_runs
+test_case "hosts and slots that a filter left out are shown as such" filtered_hosts_are_shown
+test_case "the picture in README.md is what the program draws" picture_of_the_readme
+test_case "a plan is as wide as its terminal, and colored unless NO_COLOR" width_of_the_terminal
+test_case "--svg writes a file, whole, and follows links" svg_is_written_whole
+test_case "--svg says why a file cannot be written" svg_that_cannot_be_written
 test_case "a plan touches no file and no host" touches_nothing
 test_case "a refusal is a document of its own, with exit code 69" refusals_are_documents
 test_case "an experiment is read from standard input" from_standard_input

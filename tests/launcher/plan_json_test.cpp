@@ -101,20 +101,18 @@ TEST_CASE("a busy refusal names who holds what") {
         "  nearest count that fits: 7");
 }
 
-TEST_CASE("a search says how many of its trials run at once, and what limits them") {
-  ExperimentConfig experiment = slot_experiment(2);
-  experiment.searcher = "random";
-  experiment.search = {.trials = 40, .most_at_once = 16};
-  const json document = json::parse(planned_json(experiment, gpu_inventory({8, 8, 3})));
+TEST_CASE("how many trials run at once is in the document") {
+  auto plan = make_plan(slot_experiment(2), gpu_inventory({2}));
+  REQUIRE(plan);
+  plan->trials = TrialCounts{
+      .trials = {}, .fit = 6, .at_once = 4, .limit = TrialCounts::Limit::max_concurrent_trials};
+  json document = json::parse(plan_to_json(*plan, {}, {}));
   CHECK(is_valid(document));
-  CHECK(document["search"] ==
-        json::parse(R"({"trials":40,"fit":9,"fit_is_at_least":false,"at_once":9,
-                        "limited_by":"hosts"})"));
-  experiment.search.most_at_once = 4;
-  CHECK(json::parse(planned_json(experiment, gpu_inventory({8, 8})))["search"]["limited_by"] ==
-        "max_concurrent_trials");
-  experiment.search = {};
-  CHECK_FALSE(json::parse(planned_json(experiment, gpu_inventory({8}))).contains("search"));
+  CHECK(document["concurrency"] ==
+        json::parse(R"({"trials":null,"at_once":4,"limit":"max_concurrent_trials","fit":6,
+                        "fit_is_at_least":false})"));
+  document["concurrency"]["limit"] = "mood";
+  CHECK_FALSE(is_valid(document));
 }
 
 TEST_CASE("a damaged document is refused by the schema") {
@@ -147,8 +145,8 @@ TEST_CASE("a damaged document is refused by the schema") {
     document.erase(key);
     CHECK_FALSE(is_valid(document));
   }
-  CHECK_FALSE(
-      is_valid(json::parse(R"({"refused":{"kind":"maybe","reasons":["x"],"nearest":[],"changes":[]}})")));
+  CHECK_FALSE(is_valid(
+      json::parse(R"({"refused":{"kind":"maybe","reasons":["x"],"nearest":[],"changes":[]}})")));
 }
 
 TEST_CASE("the same plan is the same bytes, and ends with a newline") {

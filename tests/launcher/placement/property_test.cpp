@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On thousands of random small clusters the planner finds a placement exactly when trying everything
-// does, and what it plans keeps every promise.
+// On thousands of random small clusters the planner finds a placement exactly when trying
+// everything does, and what it plans keeps every promise.
 #include <numeric>
 #include <random>
 #include <set>
@@ -99,7 +99,8 @@ class CaseMaker {
       const std::vector<std::string> values = {one_of<const char*>({"a", "b"})};
       if (number(0, 3) > 0)
         selector.push_back(
-            {"zone", kind, kind == LabelCondition::Kind::exists ? std::vector<std::string>() : values});
+            {"zone", kind,
+             kind == LabelCondition::Kind::exists ? std::vector<std::string>() : values});
       made.label_selectors.push_back(std::move(selector));
     }
   }
@@ -144,8 +145,7 @@ void check_devices(const Case& each, const Plan& plan) {
         for (const auto& [slot, share] : use.slots) used[slot] += share.parts();
     for (int i = 0; i < host.rank_count; ++i) {
       const PlannedRank& rank = plan.trial.ranks[host.first_rank + i];
-      const std::int64_t share =
-          std::min(Quantity::scale, each.experiment.needs.slots.parts());
+      const std::int64_t share = std::min(Quantity::scale, each.experiment.needs.slots.parts());
       REQUIRE(static_cast<std::int64_t>(rank.slots.size()) ==
               std::max<std::int64_t>(1, each.experiment.needs.slots.whole()));
       for (const int slot : rank.slots) used[slot] += share;
@@ -212,8 +212,7 @@ TEST_CASE("a placement is found exactly when there is one, and it keeps what it 
   int never = 0;
   for (int i = 0; i < 12'000; ++i) {
     const Case each = maker.make();
-    const auto all =
-        brute_force::placements(each.experiment, each.inventory, each.occupancy);
+    const auto all = brute_force::placements(each.experiment, each.inventory, each.occupancy);
     const auto idle = brute_force::placements(each.experiment, each.inventory, {});
     const auto plan = make_plan(each.experiment, each.inventory, each.occupancy);
     CAPTURE(i, to_string(each.experiment.placement), each.experiment.workers,
@@ -248,8 +247,7 @@ TEST_CASE("on hosts of any kind a placement is found exactly when there is one")
   int never = 0;
   for (int i = 0; i < 2'500; ++i) {
     const Case each = maker.make();
-    const auto all =
-        brute_force::placements(each.experiment, each.inventory, each.occupancy);
+    const auto all = brute_force::placements(each.experiment, each.inventory, each.occupancy);
     const auto idle = brute_force::placements(each.experiment, each.inventory, {});
     const auto plan = make_plan(each.experiment, each.inventory, each.occupancy);
     CAPTURE(i, to_string(each.experiment.placement), each.experiment.workers,

@@ -164,7 +164,7 @@ TEST_CASE("Ray's placement groups: where bundles of one kind fit") {
     PlacementPolicy policy;
     std::vector<double> nodes;  // CPUs
     int bundles;
-    double cpus;  // of each
+    double cpus;        // of each
     std::size_t hosts;  // that are used; 0: none fits
   };
   using enum PlacementPolicy;

@@ -46,12 +46,14 @@ TEST_CASE("one request in several vocabularies is one plan") {
       {"resources: {slots_per_trial: 8, resources_per_worker: {GPU: 2}, placement: strict_spread}",
        "scaling_config: {num_workers: 4, use_gpu: true, resources_per_worker: {GPU: 2}, "
        "placement_strategy: STRICT_SPREAD}"},
-      {"slots_per_trial: 2\nresources_per_worker: {GPU: 0.5, CPU: 2}\nresources: {placement: spread}",
+      {"slots_per_trial: 2\nresources_per_worker: {GPU: 0.5, CPU: 2}\nresources: {placement: "
+       "spread}",
        "scaling_config: {num_workers: 4, use_gpu: true, resources_per_worker: {GPU: 0.5, CPU: 2}, "
        "placement_strategy: SPREAD}"},
       {"slots_per_trial: 0\nresources: {placement: pack}\nresources_per_worker: {CPU: 1}",
        "scaling_config: {num_workers: 1}"},
-      {"hyperparameters: {global_batch_size: 33}\nslots_per_trial: 8\nresources_per_worker: {GPU: 1}",
+      {"hyperparameters: {global_batch_size: 33}\nslots_per_trial: 8\nresources_per_worker: {GPU: "
+       "1}",
        "global_batch_size: 33\nhyperparameters: {global_batch_size: 33}\nnum_workers: 8\n"
        "resources_per_worker: {GPU: 1}",
        "hyperparameters: {global_batch_size: 33}\nscaling_config: {num_workers: 8, use_gpu: true}\n"

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/picture/host_look.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/hosts_summary.hpp"
+
+namespace train {
+namespace {
+
+constexpr Quantity whole = Quantity::of(1);
+constexpr double gib = 1 << 30;
+
+// All slots of the host, those included that a filter left out.
+int slots_of(const HostScene& scene, const SlotSupply& supply) {
+  int slots = slot_count(scene.host).value_or(0);
+  if (supply.kind == SlotKind::missing) slots = scene.host.slots.value_or(0);
+  if (supply.unsaid) slots = 1;
+  if (scene.planned && !scene.planned->slots.empty())
+    slots = std::max(slots, scene.planned->slots.back() + 1);
+  return slots;
+}
+
+bool looks_like(const SlotRun& left, const SlotRun& right) {
+  const bool is_one_rank = left.rank_count == 1 && left.first_rank == right.first_rank;
+  return left.first_slot + left.slots == right.first_slot && left.state == right.state &&
+         left.rank_count == right.rank_count && (left.rank_count == 0 || is_one_rank) &&
+         left.taken == right.taken && left.held == right.held && left.holders == right.holders;
+}
+
+void append(std::vector<SlotRun>& runs, SlotRun run) {
+  if (!runs.empty() && looks_like(runs.back(), run))
+    runs.back().slots += run.slots;
+  else
+    runs.push_back(std::move(run));
+}
+
+// Slots from `begin` to before `end`, which nobody uses; `left` are those that a filter left, and
+// empty without one.
+void append_idle(std::vector<SlotRun>& runs, int begin, int end, const std::vector<int>& left) {
+  if (left.empty()) {
+    if (begin < end) append(runs, {.first_slot = begin, .slots = end - begin});
+    return;
+  }
+  auto next = std::lower_bound(left.begin(), left.end(), begin);
+  while (begin < end) {
+    const bool is_free = next != left.end() && *next == begin;
+    const int until = is_free ? begin + 1 : next == left.end() ? end : std::min(end, *next);
+    append(runs, {.first_slot = begin,
+                  .slots = until - begin,
+                  .state = is_free ? SlotState::free : SlotState::excluded});
+    if (is_free) ++next;
+    begin = until;
+  }
+}
+
+std::string amounts_of(Quantity cpus, std::uint64_t memory,
+                       const std::map<std::string, Quantity>& custom) {
+  std::vector<std::string> amounts;
+  if (!cpus.is_zero()) amounts.push_back(counted(to_string(cpus), "CPU"));
+  if (memory > 0) amounts.push_back(fmt::format("{:.3g} GiB", static_cast<double>(memory) / gib));
+  for (const auto& [name, quantity] : custom)
+    if (!quantity.is_zero()) amounts.push_back(fmt::format("{} {}", to_string(quantity), name));
+  return fmt::format("{}", fmt::join(amounts, ", "));
+}
+
+std::string trainer_note(const TrainerNeeds& trainer) {
+  std::string gpus;
+  if (!trainer.gpus.is_zero()) gpus = counted(to_string(trainer.gpus), "GPU");
+  const std::string others = amounts_of(trainer.cpus, trainer.memory, trainer.custom);
+  return fmt::format("trainer: {}{}{}", gpus, gpus.empty() || others.empty() ? "" : ", ", others);
+}
+
+}  // namespace
+
+HostLooks::HostLooks(const Plan& plan, const HostInventory& usable)
+    : plan_(plan), constraints_(constraints_of(plan.experiment, usable)) {}
+
+HostLook HostLooks::look_of(const HostScene& scene) {
+  const SlotSupply supply = slot_supply(scene.host, plan_.experiment.needs);
+  HostLook look{.slots = slots_of(scene, supply),
+                .runs = {},
+                .ranks = scene.planned ? scene.planned->rank_count : 0,
+                .is_left_out = scene.is_left_out,
+                .note = {}};
+  if (scene.is_left_out) {
+    if (look.slots > 0)
+      look.runs = {{.first_slot = 0, .slots = look.slots, .state = SlotState::excluded}};
+    return look;
+  }
+  Marks marks;
+  if (scene.planned) mark_ranks(marks, scene, supply);
+  if (scene.uses) mark_uses(marks, scene);
+  int next = 0;
+  for (auto& [slot, run] : marks) {
+    if (slot >= look.slots) break;
+    append_idle(look.runs, next, slot, scene.host.slot_indices);
+    append(look.runs, std::move(run));
+    next = slot + 1;
+  }
+  append_idle(look.runs, next, look.slots, scene.host.slot_indices);
+  look.note = notes_of(scene, supply);
+  return look;
+}
+
+void HostLooks::mark_ranks(Marks& marks, const HostScene& scene, const SlotSupply& supply) const {
+  const PlannedHost& planned = *scene.planned;
+  const bool is_rank_a_worker = planned.rank_count == planned.worker_count;
+  const Quantity share = is_rank_a_worker ? std::min(whole, supply.use) : whole;
+  for (int local = 0; local < planned.rank_count; ++local) {
+    const PlannedRank& rank = plan_.trial.ranks[planned.first_rank + local];
+    for (const int slot : rank.slots) {
+      SlotRun& run = marks[slot];
+      if (run.rank_count == 0) run.first_rank = local;
+      run.first_slot = slot;
+      run.state = SlotState::used;
+      run.rank_count = local - run.first_rank + 1;
+      run.taken = std::min(whole, run.taken + share);
+    }
+  }
+}
+
+void HostLooks::mark_uses(Marks& marks, const HostScene& scene) {
+  for (const HostUse* use : *scene.uses)
+    for (const auto& [slot, share] : use->slots) {
+      if (slot < 0 || share.is_zero()) continue;
+      SlotRun& run = marks[slot];
+      run.first_slot = slot;
+      if (run.rank_count == 0) run.state = SlotState::held;
+      run.held = std::min(whole, run.held + std::min(whole, share));
+      const int holder = holder_index(use->holder);
+      const auto place = std::lower_bound(run.holders.begin(), run.holders.end(), holder);
+      if (place == run.holders.end() || *place != holder) run.holders.insert(place, holder);
+    }
+}
+
+int HostLooks::holder_index(const std::string& holder) {
+  const auto [found, is_new] =
+      index_of_holder_.try_emplace(holder, static_cast<int>(holders_.size()));
+  if (is_new) holders_.push_back(holder);
+  return found->second;
+}
+
+std::vector<std::string> HostLooks::notes_of(const HostScene& scene, const SlotSupply& supply) {
+  std::vector<std::string> notes;
+  if (scene.planned) {
+    if (scene.planned->slots.empty()) notes.emplace_back("CPU only");
+    const TrainerNeeds& trainer = plan_.experiment.trainer;
+    if (scene.planned->first_rank == 0 && !trainer.empty()) notes.push_back(trainer_note(trainer));
+  } else if (std::string obstacle = obstacle_of(scene.host); !obstacle.empty()) {
+    notes.push_back(std::move(obstacle));
+  }
+  if (supply.unsaid) notes.emplace_back("slots not said");
+  if (!scene.uses) return notes;
+  for (const HostUse* use : *scene.uses) {
+    const std::string amounts = amounts_of(use->cpus, use->memory, use->custom);
+    const bool has_slots = !use->slots.empty();
+    if (!has_slots && !amounts.empty())
+      notes.push_back(fmt::format("{} held by {}", amounts, use->holder));
+  }
+  return notes;
+}
+
+// Why no worker could run there even if all of the host were free.
+std::string HostLooks::obstacle_of(const Host& host) const {
+  for (const Constraint& constraint : constraints_) {
+    using Kind = Constraint::Kind;
+    const bool is_of_one_host = constraint.kind != Kind::trainer && constraint.kind != Kind::slices;
+    if (!is_of_one_host || workers_allowed(constraint, {host, nullptr}, plan_.experiment) > 0)
+      continue;
+    if (constraint.kind == Kind::pool)
+      return host.pool.empty() ? "in no pool" : fmt::format("pool {}", host.pool);
+    if (constraint.kind == Kind::accelerator_type)
+      return host.accelerator_type.empty() ? "GPU type not said" : host.accelerator_type;
+    if (constraint.kind == Kind::labels) return "other labels";
+    if (constraint.kind == Kind::slots)
+      return plan_.experiment.needs.gpus_named ? "too few GPUs" : "too few slots";
+    if (constraint.kind == Kind::cpus) return "too few CPUs";
+    if (constraint.kind == Kind::memory) return "too little memory";
+    if (constraint.kind == Kind::custom) return fmt::format("too little {}", constraint.name);
+    return "cannot serve";
+  }
+  return {};
+}
+
+}  // namespace train

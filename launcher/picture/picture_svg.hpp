@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "launcher/picture/cluster_picture.hpp"
+
+namespace train {
+
+/// What stands above a picture.
+struct PictureCaption {
+  std::string title;
+  std::string subtitle;  ///< may be empty
+};
+
+/// The picture as an SVG document of one fixed width that needs nothing from elsewhere: no script,
+/// font or link. A card for each row, in it a cell for each slot (several for one that wraps), and
+/// a legend. Class `cell` with `data-slots` marks every cell; hosts with more than 256 slots are
+/// drawn in proportion, a cell for each stretch of slots.
+std::string picture_to_svg(const ClusterPicture& picture, const PictureCaption& caption);
+
+}  // namespace train

@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What --svg writes is a picture in a browser: Chromium, headless, without network.
+#   svg_test.sh path/to/train
+#
+# check.html measures each picture there; a screenshot of it in light and dark must not be blank.
+# TRAIN_TEST_PICTURES=DIR keeps the pictures and screenshots there.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+[ -x "${1:-}" ] || { echo "usage: ${0##*/} path/to/train" >&2; exit 2; }
+train=$(realpath "$1")
+gallery=$(dirname "$train")/../tests/browser/browser_gallery
+passed=0
+failed=0
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ $failed -eq 0 ] && [ $((passed + skipped)) -gt 0 ]
+    exit
+}
+
+skipped=0
+browser=$(command -v chromium) || {
+    skipped=1
+    echo "SKIPPED: there is no chromium"
+    finish
+}
+work=$(mktemp -d "${TMPDIR:-/tmp}/train-browser.XXXXXX") || exit 1
+pictures=${TRAIN_TEST_PICTURES:-$work}
+mkdir -p "$pictures"
+trap 'rm -rf "$work"' EXIT
+
+# chromium ARGUMENT...: every run has its own profile, and a limit.
+chromium() {
+    HOME=$work timeout -k 5 90 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
+        --no-first-run --disable-extensions --disable-background-networking \
+        --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$work/profile" "$@" 2>"$work/talk"
+}
+
+verdict() { # verdict SENTENCE [TROUBLE]
+    if [ -z "${2:-}" ]; then
+        passed=$((passed + 1))
+        echo "ok     $1"
+    else
+        failed=$((failed + 1))
+        printf 'FAILED %s\n%s\n' "$1" "${2//$'\n'/$'\n'    }"
+    fi
+}
+
+# trouble_of NAME SLOTS: what the browser finds wrong with a picture, inline in a page.
+trouble_of() {
+    sed -e "s/SLOTS_EXPECTED/$2/" -e "/PICTURE_HERE/{r $pictures/$1.svg
+d}" "$here/check.html" >"$work/$1.html"
+    chromium --dump-dom "file://$work/$1.html" >"$work/$1.dom"
+    if grep -q '<pre id="trouble">$' "$work/$1.dom"; then
+        sed -n '/<pre id="trouble">$/,/<\/pre>/p' "$work/$1.dom" | sed 's/<[^>]*>//g; /^$/d'
+    else
+        echo "the browser showed nothing: $(tail -n 3 "$work/talk")"
+    fi
+}
+
+in_page() { # in_page NAME SLOTS
+    local trouble
+    trouble=$(trouble_of "$1" "$2")
+    [ "$trouble" != "nothing" ] || trouble=''
+    verdict "$1 is drawn as it should be" "$trouble"
+}
+
+# damaged WHAT SCRIPT REGEX: the check finds what a sed script does to a good picture.
+damaged() {
+    local trouble
+    sed "$2" "$pictures/held_slots.svg" >"$pictures/damaged.svg"
+    if cmp -s "$pictures/held_slots.svg" "$pictures/damaged.svg"; then
+        verdict "$1 is noticed" "nothing was damaged"
+        return
+    fi
+    trouble=$(trouble_of damaged 28)
+    [[ $trouble =~ $3 ]] && trouble=''
+    verdict "$1 is noticed" "$trouble"
+}
+
+# shot NAME SCHEME: how many colours a screenshot has, and the colour of a corner.
+shot() {
+    local scheme=1 height
+    [ "$2" = light ] || scheme=0
+    height=$(sed -n 's/.*viewBox="0 0 960 \([0-9]*\)".*/\1/p' "$pictures/$1.svg")
+    chromium --blink-settings=preferredColorScheme=$scheme --window-size="960,$height" \
+        --screenshot="$pictures/$1-$2.png" "file://$(realpath "$pictures/$1.svg")" >"$work/talk.out"
+    /usr/bin/python3 "$here/colors.py" "$pictures/$1-$2.png"
+}
+
+screenshots() { # screenshots NAME
+    local light dark trouble=''
+    light=$(shot "$1" light)
+    dark=$(shot "$1" dark)
+    [ "${light%% *}" -ge 5 ] || trouble="light: '$light'"
+    [ "${dark%% *}" -ge 5 ] || trouble="$trouble dark: '$dark'"
+    [ "${light#* }" = 255,255,255 ] || trouble="$trouble the light page is ${light#* }"
+    [ "${dark#* }" = 16,21,28 ] || trouble="$trouble the dark page is ${dark#* }"
+    verdict "$1 is not blank, light and dark" "$trouble"
+}
+
+# plan NAME SLOTS ARGUMENT...: a picture of the program, checked; SLOTS are those of its rows.
+plan() {
+    local name=$1 slots=$2
+    shift 2
+    if ! (cd "$work" && env -i PATH="$PATH" HOME="$work" "$train" plan "$@" \
+        --svg "$(realpath "$pictures")/$name.svg" -- true >"$work/out" 2>"$work/err"); then
+        verdict "$name is planned" "$(cat "$work/err")"
+        return
+    fi
+    in_page "$name" "$slots"
+}
+
+cat >"$work/hosts.yaml" <<'YAML'
+hosts:
+  - {name: "big[1-2]", resources: {GPU: 8, CPU: 96}, accelerator_type: H100}
+  - name: a-very-long-host-name-of-some-cloud-provider-eu-west-1-zone-b-instance-000017
+    resources: {GPU: 4}
+  - {name: small, resources: {GPU: 2}}
+  - {name: cpu1, resources: {CPU: 192}}
+YAML
+name='{name: "実験 🚀 <b>&amp; a name that goes on and on until no title of any picture could ever hold all of it</b>"}'
+echo "$name" >"$work/named.yaml"
+pack=(--set resources.placement=pack)
+fraction=(--set scaling_config.use_gpu=true --set scaling_config.resources_per_worker.GPU=0.5)
+
+plan one 1 -H n1:1 -n 1
+plan two_hosts 8 -H 'node[01-02]:4' -n 8 --batch 101
+plan sixteen_hosts 132 -H 'node[01-16]:8,gpu-b:4' -n 128 --batch 1024
+plan ten_thousand_hosts 8 -H 'n[00001-10000]:8' -n 80000 --batch 1000000
+plan half_gpus 22 --hostfile hosts.yaml "${pack[@]}" "${fraction[@]}" \
+    --set scaling_config.num_workers=7 --exclude 'big1:3,5@small'
+plan two_gpus_each 22 --hostfile hosts.yaml "${pack[@]}" -n 20 --set resources.resources_per_worker.GPU=2
+plan many_cpus 206 --hostfile hosts.yaml --set scaling_config.num_workers=3 \
+    --set scaling_config.resources_per_worker.CPU=40
+plan cpu_ranks 192 -H c1:192 -n 192
+plan whole_hosts 16 -H 'n[1-2]:8' -n 16 --set processes=per_host
+plan long_ranks 48 -H 'a[1-2000]:8,b1:32,c[1-2000]:8' -n 32032 "${pack[@]}"
+plan strange_name 2 named.yaml -H n1:2 -n 2
+while read -r name; do
+    case $name in
+        held_slots) in_page "$name" 28 ;;
+        many_holders) in_page "$name" 96 ;;
+        many_slots) in_page "$name" 65000 ;;
+        *) verdict "$name" "how many slots it has is not said here" ;;
+    esac
+done < <("$gallery" "$pictures")
+damaged "a moved cell" '0,/"cell used" x="288"/s//"cell used" x="330"/' 'cells overlap'
+damaged "a cell too few" '0,/.*"cell free".*/s///' 'cells stand for 27 slots'
+damaged "a long label" 's/>3</>1234567890123</' 'leaves its cell'
+damaged "a long title" 's/class="title" x="24"/class="title" x="600"/' 'leaves the picture'
+damaged "a short page" 's/viewBox="0 0 960 [0-9]*"/viewBox="0 0 960 200"/' 'leaves the picture'
+damaged "a colour used twice" 's/var(--held/var(--used/g' 'held looks like'
+damaged "a missing key" 's/"key excluded"\|"key free"/"key"/' 'the legend lacks free'
+for name in two_hosts held_slots half_gpus ten_thousand_hosts; do screenshots "$name"; done
+finish
