@@ -48,9 +48,7 @@ struct TrainerNeeds {
   std::uint64_t memory = 0;  ///< bytes
   std::map<std::string, Quantity> custom;
 
-  bool empty() const {
-    return gpus.is_zero() && cpus.is_zero() && memory == 0 && custom.empty();
-  }
+  bool empty() const { return gpus.is_zero() && cpus.is_zero() && memory == 0 && custom.empty(); }
   bool operator==(const TrainerNeeds&) const = default;
 };
 
@@ -60,7 +58,7 @@ struct SliceNeeds {
   int hosts = 1;           ///< of each slice, >= 1
   int chips_per_host = 1;  ///< 1, 2, 4 or 8
   int workers_per_host = 1;
-  std::string topology;    ///< as written: "4x4"
+  std::string topology;  ///< as written: "4x4"
 
   bool operator==(const SliceNeeds&) const = default;
 };

@@ -225,9 +225,7 @@ constexpr Field scaling[] = {
     Field{"scaling_config.trainer_resources.GPU", number, ray, "", "GPUs, kept from the workers"}
         .from(0)
         .to(most_of_one),
-    Field{"scaling_config.trainer_resources.TPU", number, ray, "", "TPU chips: none"}
-        .from(0)
-        .to(0),
+    Field{"scaling_config.trainer_resources.TPU", number, ray, "", "TPU chips: none"}.from(0).to(0),
     Field{"scaling_config.trainer_resources.memory", bytes, ray, "",
           "bytes, or a size such as 16GiB"},
     Field{"scaling_config.trainer_resources.*", number, ray, "", "a resource of any other name"}

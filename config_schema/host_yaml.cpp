@@ -99,7 +99,8 @@ class HostKeys {
                     fmt::format("{} has GPUs and TPU chips", prefix_.empty() ? "a host" : "it"),
                     "a host has accelerators of one kind: remove one of the two");
     if (amounts.gpu && !has_tpus) read_devices(*amounts.gpu, "resources.GPU", host);
-    if (amounts.tpu && (has_tpus || !amounts.gpu)) read_devices(*amounts.tpu, "resources.TPU", host);
+    if (amounts.tpu && (has_tpus || !amounts.gpu))
+      read_devices(*amounts.tpu, "resources.TPU", host);
     if (has_tpus && host.accelerator_type.empty()) host.accelerator_type = "TPU";
   }
 
@@ -143,11 +144,10 @@ class HostKeys {
     const GivenValue* given = fields_.given("slots");
     if (!given || !host.accelerators || *host.accelerators == 0) return;
     if (*host.slots > *host.accelerators)
-      report(
-          given->place, "slots",
-          fmt::format("{} slots are more than the host's {} {}", *host.slots, *host.accelerators,
-                      is_tpu_type(host.accelerator_type) ? "chips" : "GPUs"),
-          "a slot is one of them there");
+      report(given->place, "slots",
+             fmt::format("{} slots are more than the host's {} {}", *host.slots, *host.accelerators,
+                         is_tpu_type(host.accelerator_type) ? "chips" : "GPUs"),
+             "a slot is one of them there");
   }
 
   std::string prefix_;

@@ -24,9 +24,8 @@ bool is_label_word(std::string_view word) {
   constexpr std::size_t longest = 63;
   if (word.empty() || word.size() > longest) return false;
   if (!is_alphanumeric(word.front()) || !is_alphanumeric(word.back())) return false;
-  return std::all_of(word.begin(), word.end(), [](char c) {
-    return is_alphanumeric(c) || c == '.' || c == '-' || c == '_';
-  });
+  return std::all_of(word.begin(), word.end(),
+                     [](char c) { return is_alphanumeric(c) || c == '.' || c == '-' || c == '_'; });
 }
 
 // The parts between commas that no parentheses enclose.
@@ -118,7 +117,8 @@ std::string label_name_trouble(std::string_view name) {
   const bool has_prefix = slash != name.npos;
   const std::string_view last = has_prefix ? name.substr(slash + 1) : name;
   if (!is_label_word(last))
-    return fmt::format("'{}' is no name of a label: 1 to 63 letters, digits, '.', '-' and '_'", name);
+    return fmt::format("'{}' is no name of a label: 1 to 63 letters, digits, '.', '-' and '_'",
+                       name);
   if (!has_prefix) return {};
   const std::string_view prefix = name.substr(0, slash);
   bool is_dotted = prefix.size() <= longest_prefix;

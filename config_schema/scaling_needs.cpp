@@ -66,8 +66,8 @@ std::vector<LabelSelector> read_selectors(const FieldReader& fields, Diagnostics
       different.push_back(&selector);
   if (different.size() > most_different)
     diagnostics.error(given->place, path,
-                      fmt::format("{} different label selectors are more than {}",
-                                  different.size(), most_different),
+                      fmt::format("{} different label selectors are more than {}", different.size(),
+                                  most_different),
                       "give workers that may share hosts the same selector");
   if (different.size() > 1)
     if (const GivenValue* trainer = fields.given("scaling_config.trainer_resources");
@@ -84,8 +84,7 @@ std::optional<SliceNeeds> read_slices(const FieldReader& fields, const Experimen
   const GivenValue* topology = fields.given("scaling_config.topology");
   if (!topology || !config.needs.tpus_named) return std::nullopt;
   const auto generation = tpu_generation(config.needs.accelerator_type);
-  const auto slice =
-      generation ? tpu_slice(*generation, topology->node->text) : std::nullopt;
+  const auto slice = generation ? tpu_slice(*generation, topology->node->text) : std::nullopt;
   const auto chips = static_cast<int>(config.needs.slots.whole());
   if (!slice || chips < 1 || config.workers % slice->hosts != 0) return std::nullopt;
   SliceNeeds needs{.slices = config.workers / slice->hosts,

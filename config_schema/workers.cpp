@@ -71,10 +71,10 @@ void check_amounts(const Request& request, Diagnostics& diagnostics) {
   const Amounts& amounts = request.amounts;
   const bool takes_gpus = amounts.gpu && !amounts.gpu->quantity.is_zero();
   if (takes_gpus && amounts.tpu && request.use_tpu && !request.use_gpu)
-    diagnostics.error(amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
-                      fmt::format("a worker cannot take TPU chips and {} GPUs",
-                                  to_string(amounts.gpu->quantity)),
-                      "a host has accelerators of one kind: remove one of the two");
+    diagnostics.error(
+        amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
+        fmt::format("a worker cannot take TPU chips and {} GPUs", to_string(amounts.gpu->quantity)),
+        "a host has accelerators of one kind: remove one of the two");
   if (!amounts.gpu) return;
   const Quantity gpus = amounts.gpu->quantity;
   if (gpus > Quantity::of(1) && !gpus.is_whole())
@@ -118,11 +118,11 @@ std::int64_t workers_of_slots(const GivenValue& slots, const WorkerNeeds& needs,
   const std::string path = path_of(slots);
   if (count == 0 && each.is_zero()) return 1;
   if (count == 0 || each.is_zero()) {
-    diagnostics.error(
-        slots.place, path,
-        fmt::format("'{}' is {}, but each worker takes {} {}", path, count, to_string(each), device),
-        count == 0 ? fmt::format("remove {}, or give the trial slots", leaf)
-                   : fmt::format("write num_workers for workers without {}", device));
+    diagnostics.error(slots.place, path,
+                      fmt::format("'{}' is {}, but each worker takes {} {}", path, count,
+                                  to_string(each), device),
+                      count == 0 ? fmt::format("remove {}, or give the trial slots", leaf)
+                                 : fmt::format("write num_workers for workers without {}", device));
     return 0;
   }
   const std::int64_t parts = Quantity::of(count).parts();

@@ -69,7 +69,8 @@ struct Trial {
   bool operator==(const Trial&) const = default;
 };
 
-/// How many trials of an experiment with several there are, and how many run at once on these hosts.
+/// How many trials of an experiment with several there are, and how many run at once on these
+/// hosts.
 struct TrialCounts {
   enum class Limit { hosts, max_concurrent_trials, max_slots, trials };
   std::optional<std::int64_t> trials;  ///< in all; nothing: the searcher does not say
@@ -109,6 +110,8 @@ struct Refusal {
   Kind kind = Kind::never;
   std::vector<std::string> reasons;  ///< the first constraint that fails, with hosts and numbers
   std::vector<int> nearest;          ///< slot counts that would fit, ascending
+  /// Single changes with which it would fit, as a file says them; each was tried.
+  std::vector<std::string> changes = {};
   std::vector<Holder> holders = {};  ///< of a busy one: who holds what it would need
 
   bool operator==(const Refusal&) const = default;

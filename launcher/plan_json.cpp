@@ -76,6 +76,16 @@ Json json_of(const PlannedRank& rank, const Host& host,
           {"env", json_of(environment)}};
 }
 
+Json json_of_slices(const Trial& trial) {
+  Json slices = Json::array();
+  for (const PlannedSlice& slice : trial.slices) {
+    Json hosts = Json::array();
+    for (const int host : slice.hosts) hosts.push_back(trial.hosts[host].host.name);
+    slices.push_back({{"slice", slice.name}, {"hosts", std::move(hosts)}});
+  }
+  return slices;
+}
+
 Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& user,
                    const LauncherEnvironment& launcher) {
   const Trial& trial = plan.trial;
@@ -85,15 +95,17 @@ Json json_of_trial(const Plan& plan, const std::vector<EnvironmentVariable>& use
   for (const PlannedRank& rank : trial.ranks)
     ranks.push_back(json_of(rank, trial.hosts[rank.host].host,
                             rank_environment(plan, rank.rank, user, launcher)));
-  return {{"trial", trial.trial},
-          {"slots", json_of(trial.slots)},
-          {"world_size", trial.world_size},
-          {"global_batch_size", or_null(trial.global_batch_size)},
-          {"batch_sum", or_null(trial.batch_sum)},
-          {"effective_batch_size", or_null(trial.effective_batch_size)},
-          {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
-          {"hosts", std::move(hosts)},
-          {"ranks", std::move(ranks)}};
+  Json document = {{"trial", trial.trial},
+                   {"slots", json_of(trial.slots)},
+                   {"world_size", trial.world_size},
+                   {"global_batch_size", or_null(trial.global_batch_size)},
+                   {"batch_sum", or_null(trial.batch_sum)},
+                   {"effective_batch_size", or_null(trial.effective_batch_size)},
+                   {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
+                   {"hosts", std::move(hosts)},
+                   {"ranks", std::move(ranks)}};
+  if (!trial.slices.empty()) document["slices"] = json_of_slices(trial);
+  return document;
 }
 
 }  // namespace
@@ -116,6 +128,7 @@ std::string refusal_to_json(const Refusal& refusal) {
   refused["kind"] = refusal.kind == Refusal::Kind::never ? "never" : "busy";
   refused["reasons"] = refusal.reasons;
   refused["nearest"] = refusal.nearest;
+  refused["changes"] = refusal.changes;
   if (!refusal.holders.empty()) {
     refused["holders"] = Json::array();
     for (const Holder& holder : refusal.holders)

@@ -64,9 +64,8 @@ class BesideTrainer {
   std::optional<WorkerCounts> on_fewest() const {
     return fewest([&](std::size_t first) {
       const int here = std::min(workers_, rooms_[first].beside_trainer);
-      return joined(first, here, [&](const std::vector<Room>& later) {
-        return packed(later, workers_ - here);
-      });
+      return joined(first, here,
+                    [&](const std::vector<Room>& later) { return packed(later, workers_ - here); });
     });
   }
 
@@ -82,8 +81,7 @@ class BesideTrainer {
 
  private:
   static bool is_filled(const Room& room) {
-    return room.fill_beside_trainer > 0 &&
-           room.beside_trainer >= room.fill_beside_trainer;
+    return room.fill_beside_trainer > 0 && room.beside_trainer >= room.fill_beside_trainer;
   }
 
   std::vector<Room> rooms_from(std::size_t begin) const {
@@ -113,8 +111,7 @@ class BesideTrainer {
     for (const std::size_t first : firsts_) {
       auto counts = choose(first);
       if (!counts) continue;
-      const auto hosts =
-          std::count_if(counts->begin(), counts->end(), [](int n) { return n > 0; });
+      const auto hosts = std::count_if(counts->begin(), counts->end(), [](int n) { return n > 0; });
       if (best && hosts >= best_hosts) continue;
       best = std::move(counts);
       best_hosts = hosts;

@@ -115,8 +115,8 @@ Quantity free_slots(const Host& host, const SlotSupply& supply, const HeldOfHost
   Quantity free;
   for (int i = 0; i < static_cast<int>(supply.size.whole()); ++i) {
     const auto found = held->slots.find(slot_of(host, i));
-    free = free + (found == held->slots.end() ? Quantity::of(1)
-                                              : less(Quantity::of(1), found->second));
+    free = free +
+           (found == held->slots.end() ? Quantity::of(1) : less(Quantity::of(1), found->second));
   }
   return free;
 }
@@ -163,9 +163,8 @@ std::optional<std::uint64_t> free_memory(const HostView& view) {
 }
 
 bool has_a_label_match(const Host& host, const std::vector<LabelSelector>& selectors) {
-  return std::any_of(selectors.begin(), selectors.end(), [&](const LabelSelector& selector) {
-    return matches(selector, host.labels);
-  });
+  return std::any_of(selectors.begin(), selectors.end(),
+                     [&](const LabelSelector& selector) { return matches(selector, host.labels); });
 }
 
 int by_memory(std::uint64_t free, std::uint64_t each) {
@@ -233,13 +232,12 @@ int workers_beside_trainer(const HostView& view, const ExperimentConfig& experim
   const WorkerNeeds& needs = experiment.needs;
   int workers = slots_beside_trainer(view, experiment).value_or(-1);
   if (const auto cpus = free_cpus(view))
-    workers = std::min(workers, *cpus < trainer.cpus
-                                    ? -1
-                                    : share_count(*cpus - trainer.cpus, needs.cpus));
+    workers = std::min(workers,
+                       *cpus < trainer.cpus ? -1 : share_count(*cpus - trainer.cpus, needs.cpus));
   if (const auto memory = free_memory(view))
-    workers = std::min(workers, *memory < trainer.memory
-                                    ? -1
-                                    : by_memory(*memory - trainer.memory, needs.memory.value_or(0)));
+    workers = std::min(workers, *memory < trainer.memory ? -1
+                                                         : by_memory(*memory - trainer.memory,
+                                                                     needs.memory.value_or(0)));
   for (const auto& [name, quantity] : trainer.custom) {
     const Quantity free = free_custom(view, name);
     const auto each = needs.custom.find(name);

@@ -105,10 +105,9 @@ class Search {
   PlacementRule rule_at(std::size_t index) const {
     PlacementRule rule = rule_of(experiment_);
     const auto end = found_.constraints.begin() + static_cast<std::ptrdiff_t>(index) + 1;
-    rule.has_trainer =
-        std::any_of(found_.constraints.begin(), end, [](const Constraint& constraint) {
-          return constraint.kind == Constraint::Kind::trainer;
-        });
+    rule.has_trainer = std::any_of(
+        found_.constraints.begin(), end,
+        [](const Constraint& constraint) { return constraint.kind == Constraint::Kind::trainer; });
     // A host that the workers alone do not fill may be filled with the trainer.
     const bool is_automatic = rule.policy == PlacementPolicy::automatic;
     const bool is_before_trainer = !experiment_.trainer.empty() && !rule.has_trainer;

@@ -20,7 +20,7 @@ struct HostSearch {
   std::vector<int> eligible;  ///< hosts (indices, file order) that pool, type and labels leave
   std::vector<Room> rooms;    ///< of every host, all constraints taken into account
   std::vector<int> counts;    ///< workers of every host; empty when there is no placement
-  SelectedWorkers selected;           ///< when the label selectors of workers differ
+  SelectedWorkers selected;   ///< when the label selectors of workers differ
   std::vector<TpuSliceHosts> slices;  ///< of the inventory, when the experiment takes slices
   /// The first constraint under which there is no placement, and whether the hosts have too little
   /// in all (else they have enough, and the policy cannot use it).
@@ -36,8 +36,8 @@ HostSearch search_hosts(const ExperimentConfig& experiment, const HostInventory&
                         const Holdings& holdings = {});
 
 /// Places another number of workers of the same kind in the rooms of a search that is over; whole
-/// slices where the experiment takes slices. Never a number other than the experiment's own when its
-/// workers select hosts one by one.
+/// slices where the experiment takes slices. Never a number other than the experiment's own when
+/// its workers select hosts one by one.
 std::optional<std::vector<int>> place_again(const ExperimentConfig& experiment,
                                             const HostSearch& search, int workers);
 

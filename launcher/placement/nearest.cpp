@@ -26,14 +26,17 @@ std::optional<int> whole_slots(const WorkerNeeds& needs, int workers) {
 PlacementRule loosest_rule(const ExperimentConfig& experiment) {
   PlacementRule rule = rule_of(experiment);
   const bool is_automatic = rule.policy == PlacementPolicy::automatic;
-  if (experiment.slices || (is_automatic && rule.has_trainer)) rule.policy = PlacementPolicy::spread;
+  if (experiment.slices || (is_automatic && rule.has_trainer))
+    rule.policy = PlacementPolicy::spread;
   return rule;
 }
 
 class CountSearch {
  public:
   CountSearch(const ExperimentConfig& experiment, const HostSearch& search)
-      : experiment_(experiment), search_(search), what_fits_(search.rooms, loosest_rule(experiment)) {}
+      : experiment_(experiment),
+        search_(search),
+        what_fits_(search.rooms, loosest_rule(experiment)) {}
 
   std::optional<int> below() const {
     return walk(std::min(experiment_.workers - 1, what_fits_.most()), -1);

@@ -224,11 +224,10 @@ std::vector<std::string> holder_lines(const std::vector<Holder>& holders) {
   std::vector<std::string> lines;
   for (const Holder& holder : holders) {
     if (lines.size() == most_holders) break;
-    lines.push_back(fmt::format("{} holds {}{}", holder.holder,
-                                holder.slots.is_zero()
-                                    ? ""
-                                    : counted(to_string(holder.slots), "slot") + " of ",
-                                summarize_hosts(holder.hosts, 3)));
+    lines.push_back(
+        fmt::format("{} holds {}{}", holder.holder,
+                    holder.slots.is_zero() ? "" : counted(to_string(holder.slots), "slot") + " of ",
+                    summarize_hosts(holder.hosts, 3)));
   }
   if (holders.size() > most_holders)
     lines.push_back(fmt::format("and {} more", holders.size() - most_holders));
@@ -242,16 +241,15 @@ Error to_error(const Refusal& refusal) {
       make_error(refusal.kind == Refusal::Kind::never ? ErrorClass::never : ErrorClass::busy,
                  refusal.reasons.empty() ? std::string("the experiment does not fit")
                                          : refusal.reasons.front());
-  std::string& hint = error.diagnostics.front().hint;
-  for (std::size_t i = 1; i < refusal.reasons.size(); ++i)
-    hint += (hint.empty() ? "" : "\n  ") + refusal.reasons[i];
-  for (const std::string& line : holder_lines(refusal.holders))
-    hint += (hint.empty() ? "" : "\n  ") + line;
+  std::vector<std::string> lines;
+  if (!refusal.reasons.empty()) lines.assign(refusal.reasons.begin() + 1, refusal.reasons.end());
+  append(lines, holder_lines(refusal.holders));
+  for (const std::string& change : refusal.changes) lines.push_back("it fits with " + change);
   if (!refusal.nearest.empty())
-    hint +=
-        fmt::format("{}nearest {} that {}: {}", hint.empty() ? "" : "\n  ",
-                    refusal.nearest.size() == 1 ? "count" : "counts",
-                    refusal.nearest.size() == 1 ? "fits" : "fit", fmt::join(refusal.nearest, ", "));
+    lines.push_back(fmt::format(
+        "nearest {} that {}: {}", refusal.nearest.size() == 1 ? "count" : "counts",
+        refusal.nearest.size() == 1 ? "fits" : "fit", fmt::join(refusal.nearest, ", ")));
+  error.diagnostics.front().hint = fmt::format("{}", fmt::join(lines, "\n  "));
   return error;
 }
 

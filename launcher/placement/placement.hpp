@@ -8,7 +8,8 @@ namespace train {
 
 /// Decides where every rank goes, by the policies of Determined (`auto`) and Ray (`pack`, `spread`,
 /// `strict_pack`, `strict_spread`), and splits the batch. Touches nothing. What is occupied is not
-/// given away: an experiment that only fits idle hosts is refused as busy, with those who hold them.
+/// given away: an experiment that only fits idle hosts is refused as busy, with those who hold
+/// them.
 tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
                                       const HostInventory& inventory,
                                       const Occupancy& occupancy = {});

@@ -53,7 +53,8 @@ bool makes_up(int workers, int size, std::int64_t hosts) {
   return workers % size == 0 && hosts * size >= workers;
 }
 
-std::optional<WorkerCounts> on_equal_hosts(const WholeHosts& groups, std::size_t rooms, int workers) {
+std::optional<WorkerCounts> on_equal_hosts(const WholeHosts& groups, std::size_t rooms,
+                                           int workers) {
   for (const auto& [size, members] : groups) {
     if (!makes_up(workers, size, static_cast<std::int64_t>(members.size()))) continue;
     WorkerCounts counts(rooms);
@@ -63,7 +64,8 @@ std::optional<WorkerCounts> on_equal_hosts(const WholeHosts& groups, std::size_t
   return std::nullopt;
 }
 
-std::optional<WorkerCounts> on_mixed_hosts(const WholeHosts& groups, std::size_t rooms, int workers) {
+std::optional<WorkerCounts> on_mixed_hosts(const WholeHosts& groups, std::size_t rooms,
+                                           int workers) {
   const auto taken = hosts_that_sum(sizes_of(groups), workers);
   if (!taken) return std::nullopt;
   WorkerCounts counts(rooms);

@@ -82,8 +82,8 @@ class Explanation {
           "{} of {} ({})", counted(fmt::format("{}", of_kind[kind]), "worker"),
           hosts.empty() ? std::string("no host") : summarize_hosts(hosts, 2),
           hosts.empty() ? std::string("none matches")
-                        : fmt::format("room for {}", std::min<std::int64_t>(
-                                                         room_of_kind, unlimited_workers))));
+                        : fmt::format("room for {}",
+                                      std::min<std::int64_t>(room_of_kind, unlimited_workers))));
     }
     if (of_kind.size() > most_kinds)
       parts.push_back(fmt::format("{} more selectors", of_kind.size() - most_kinds));
@@ -171,8 +171,7 @@ class Explanation {
   // The sum first: a host of rank 0 that has room for the trainer but not for a worker as well is
   // the rarer case.
   std::string trainer_reason() const {
-    const std::string workers =
-        counted(fmt::format("{}", experiment_.workers), "worker");
+    const std::string workers = counted(fmt::format("{}", experiment_.workers), "worker");
     const TrainerNeeds& trainer = experiment_.trainer;
     if (!trainer.cpus.is_zero()) {
       const Quantity each = cpus_of_a_worker();
@@ -232,10 +231,10 @@ class Explanation {
   std::string slices_reason() const {
     const SliceNeeds& needs = *experiment_.slices;
     if (rule_.is_one_host() && needs.slices * needs.hosts > 1)
-      return fmt::format("{} workers on one host ({}) and a TPU slice of {} hosts exclude each other",
-                         experiment_.workers,
-                         rule_.is_single_node ? "is_single_node" : "placement: strict_pack",
-                         needs.hosts);
+      return fmt::format(
+          "{} workers on one host ({}) and a TPU slice of {} hosts exclude each other",
+          experiment_.workers, rule_.is_single_node ? "is_single_node" : "placement: strict_pack",
+          needs.hosts);
     std::vector<HostAmount> amounts;
     int whole = 0;
     for (const TpuSliceHosts& slice : search_.slices) {
@@ -511,8 +510,7 @@ Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory&
                         const HostSearch& search) {
   Refusal refusal;
   refusal.reasons = Explanation(experiment, inventory, search).reasons();
-  for (const std::string& change : changes_that_fit(experiment, inventory))
-    refusal.reasons.push_back("it fits with " + change);
+  refusal.changes = changes_that_fit(experiment, inventory);
   refusal.nearest = nearest_counts(experiment, search);
   return refusal;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launcher/placement/host_search.hpp"
 #include "launcher/occupancy.hpp"
+#include "launcher/placement/host_search.hpp"
 #include "launcher/plan.hpp"
 
 namespace train {

@@ -45,11 +45,13 @@ class Changes {
     if (experiment_.slices) return;
     const bool is_automatic = experiment_.placement == PlacementPolicy::automatic;
     if (is_automatic && !experiment_.allow_heterogeneous && !experiment_.is_single_node)
-      attempt("allow_heterogeneous: true", [](auto& changed) { changed.allow_heterogeneous = true; });
+      attempt("allow_heterogeneous: true",
+              [](auto& changed) { changed.allow_heterogeneous = true; });
     if (experiment_.is_single_node)
       attempt("is_single_node: false", [](auto& changed) { changed.is_single_node = false; });
     if (experiment_.placement == PlacementPolicy::strict_spread)
-      attempt("placement: spread", [](auto& changed) { changed.placement = PlacementPolicy::spread; });
+      attempt("placement: spread",
+              [](auto& changed) { changed.placement = PlacementPolicy::spread; });
     else if (experiment_.placement != PlacementPolicy::pack)
       attempt("placement: pack", [](auto& changed) { changed.placement = PlacementPolicy::pack; });
   }
@@ -125,8 +127,8 @@ class Changes {
   // Hosts of another type or pool, or with other labels.
   void try_other_hosts() {
     if (!experiment_.needs.accelerator_type.empty() && !experiment_.needs.tpus_named)
-      for (const std::string& type : others(&Host::accelerator_type,
-                                            experiment_.needs.accelerator_type))
+      for (const std::string& type :
+           others(&Host::accelerator_type, experiment_.needs.accelerator_type))
         attempt("accelerator_type: " + type,
                 [&](auto& changed) { changed.needs.accelerator_type = type; });
     if (!experiment_.resource_pool.empty())

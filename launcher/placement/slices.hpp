@@ -11,7 +11,8 @@
 
 namespace train {
 
-/// The hosts of one TPU slice: those that declare the same `slice:`, or one host that declares none.
+/// The hosts of one TPU slice: those that declare the same `slice:`, or one host that declares
+/// none.
 struct TpuSliceHosts {
   std::string name;        ///< of the slice; the host's where it declares none
   std::vector<int> hosts;  ///< indices, file order
@@ -20,8 +21,8 @@ struct TpuSliceHosts {
 /// The slices of an inventory, by their first host.
 std::vector<TpuSliceHosts> slices_of(const HostInventory& inventory);
 
-/// Whether every host of the slice is there and can take its workers: as many hosts as `needs` says,
-/// each with `chips_per_host` slots and room for `workers_per_host`.
+/// Whether every host of the slice is there and can take its workers: as many hosts as `needs`
+/// says, each with `chips_per_host` slots and room for `workers_per_host`.
 bool is_whole_slice(const TpuSliceHosts& slice, const SliceNeeds& needs,
                     const std::vector<Room>& rooms);
 

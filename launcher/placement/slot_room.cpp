@@ -41,8 +41,8 @@ bool SlotRoom::set_aside(Quantity quantity, Quantity each) {
   std::int64_t least = 0;
   for (auto slot = rooms_.lower_bound({quantity.parts(), 0}); slot != rooms_.end(); ++slot) {
     const std::int64_t cost = served(slot->first) - served(slot->first - quantity.parts());
-    const bool is_better = best == rooms_.end() || cost < least ||
-                           (cost == least && slot->first == best->first);
+    const bool is_better =
+        best == rooms_.end() || cost < least || (cost == least && slot->first == best->first);
     if (is_better) best = slot, least = cost;
   }
   if (best == rooms_.end()) return false;

@@ -18,8 +18,9 @@ struct Fit {
 
 // Each trial on one host.
 std::int64_t one_host_each(const std::vector<Room>& rooms, int workers) {
-  return std::accumulate(rooms.begin(), rooms.end(), std::int64_t{0},
-                         [&](std::int64_t sum, const Room& room) { return sum + room.workers / workers; });
+  return std::accumulate(
+      rooms.begin(), rooms.end(), std::int64_t{0},
+      [&](std::int64_t sum, const Room& room) { return sum + room.workers / workers; });
 }
 
 // One worker of a trial on a host: n trials fit when the hosts have room for n times as many
@@ -49,7 +50,8 @@ std::int64_t by_determined(const std::vector<Room>& rooms, int workers) {
   return fit;
 }
 
-void take_away(std::vector<Room>& rooms, const std::vector<int>& counts, const PlacementRule& rule) {
+void take_away(std::vector<Room>& rooms, const std::vector<int>& counts,
+               const PlacementRule& rule) {
   bool is_first = true;
   for (std::size_t i = 0; i < rooms.size(); ++i) {
     if (counts[i] == 0) continue;

@@ -52,10 +52,9 @@ TEST_CASE("a host's label is compared with what the selector says") {
 }
 
 TEST_CASE("what is no selector is refused with the forms there are") {
-  const std::string text =
-      GENERATE("-spot", "spot_", "in()", "in(spot,", "in(H100, TPU!GPU)", "!!!in(H100, TPU)", "!",
-               "in(a,b", "a b", "exists(", "a,,b",
-               "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+  const std::string text = GENERATE(
+      "-spot", "spot_", "in()", "in(spot,", "in(H100, TPU!GPU)", "!!!in(H100, TPU)", "!", "in(a,b",
+      "a b", "exists(", "a,,b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
   CAPTURE(text);
   const auto selector = read_label_conditions("zone", text);
   REQUIRE_FALSE(selector);
@@ -65,8 +64,7 @@ TEST_CASE("what is no selector is refused with the forms there are") {
 }
 
 TEST_CASE("the names of labels follow Ray's form") {
-  const std::string good =
-      GENERATE("region", "ray.io/accelerator-type", "a", "A.b_c-1", "x.y/z");
+  const std::string good = GENERATE("region", "ray.io/accelerator-type", "a", "A.b_c-1", "x.y/z");
   CAPTURE(good);
   CHECK(label_name_trouble(good).empty());
   const std::string bad = GENERATE("", "-region", "region-", "ray!.io/accelerator-type",

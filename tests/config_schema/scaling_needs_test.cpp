@@ -108,8 +108,8 @@ TEST_CASE("the number of trials is the searcher's") {
   const auto random = read("searcher: {name: random, metric: loss, max_trials: 40}");
   CHECK(random.search.trials == 40);
   CHECK(random.search.most_at_once == 16);  // Determined's default
-  const auto open = read(
-      "searcher: {name: random, metric: loss, max_trials: 40, max_concurrent_trials: 0}");
+  const auto open =
+      read("searcher: {name: random, metric: loss, max_trials: 40, max_concurrent_trials: 0}");
   CHECK_FALSE(open.search.most_at_once);
 }
 

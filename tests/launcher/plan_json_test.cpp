@@ -81,17 +81,24 @@ TEST_CASE("refusals follow the schema") {
   CHECK(is_valid(document));
   CHECK(document["refused"]["kind"] == "never");
   CHECK(document["refused"]["nearest"] == json::array({8, 16}));
+  CHECK(document["refused"]["changes"] == json::array({"placement: pack"}));
 }
 
-TEST_CASE("who makes a cluster busy is in the document") {
-  Refusal refusal{.kind = Refusal::Kind::busy, .reasons = {"2 slots are lacking"}, .nearest = {}};
-  refusal.holders = {{.holder = "alice", .hosts = {"n1", "n2"}, .slots = amount(1.5)}};
-  json document = json::parse(refusal_to_json(refusal));
+TEST_CASE("a busy refusal names who holds what") {
+  const Occupancy held = {
+      {.host = "n1", .holder = "task 1 of alice", .slots = {{0, amount(0.5)}, {1, amount(1)}}},
+      {.host = "n2", .holder = "task 1 of alice", .slots = {{0, amount(1)}}}};
+  const auto plan = make_plan(slot_experiment(16), gpu_inventory({8, 8}), held);
+  REQUIRE_FALSE(plan);
+  const json document = json::parse(refusal_to_json(plan.error()));
   CHECK(is_valid(document));
+  CHECK(document["refused"]["kind"] == "busy");
   CHECK(document["refused"]["holders"] ==
-        json::parse(R"([{"holder":"alice","hosts":["n1","n2"],"slots":1.5}])"));
-  document["refused"]["holders"][0].erase("hosts");
-  CHECK_FALSE(is_valid(document));
+        json::parse(R"([{"holder":"task 1 of alice","hosts":["n1","n2"],"slots":2.5}])"));
+  CHECK(render(to_error(plan.error())) ==
+        "not now: 16 slots asked, the 2 hosts have 13: n1 6, n2 7\n"
+        "  task 1 of alice holds 2.5 slots of n[1-2]\n"
+        "  nearest count that fits: 7");
 }
 
 TEST_CASE("how many trials run at once is in the document") {
@@ -138,8 +145,8 @@ TEST_CASE("a damaged document is refused by the schema") {
     document.erase(key);
     CHECK_FALSE(is_valid(document));
   }
-  CHECK_FALSE(
-      is_valid(json::parse(R"({"refused":{"kind":"maybe","reasons":["x"],"nearest":[]}})")));
+  CHECK_FALSE(is_valid(
+      json::parse(R"({"refused":{"kind":"maybe","reasons":["x"],"nearest":[],"changes":[]}})")));
 }
 
 TEST_CASE("the same plan is the same bytes, and ends with a newline") {

@@ -11,8 +11,8 @@ using Counts = std::vector<int>;
 
 // What is left of one host once others have their part.
 struct Left {
-  bool has_devices = false;           // its slots are accelerators
-  bool has_places = false;            // its slots are places for workers, or one that it does not name
+  bool has_devices = false;  // its slots are accelerators
+  bool has_places = false;   // its slots are places for workers, or one that it does not name
   std::vector<std::int64_t> devices;  // free parts of each
   bool is_idle = true;                // nobody holds a slot
   std::optional<std::int64_t> cpus;
@@ -96,7 +96,8 @@ bool fits(const Host& host, const Left& left, int workers, bool has_trainer,
   }
   if (left.cpus && needs.cpus.parts() * workers + trainer.cpus.parts() > *left.cpus) return false;
   if (left.memory &&
-      needs.memory.value_or(0) * static_cast<std::uint64_t>(workers) + trainer.memory > *left.memory)
+      needs.memory.value_or(0) * static_cast<std::uint64_t>(workers) + trainer.memory >
+          *left.memory)
     return false;
   for (const auto& [name, quantity] : needs.custom) {
     const auto own = left.custom.find(name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A planner that tries everything, written from the definitions of the policies alone: what the real
-// one is compared with on small clusters.
+// A planner that tries everything, written from the definitions of the policies alone: what the
+// real one is compared with on small clusters.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On thousands of random small clusters the planner finds a placement exactly when trying everything
-// does, and what it plans keeps every promise.
+// On thousands of random small clusters the planner finds a placement exactly when trying
+// everything does, and what it plans keeps every promise.
 #include <numeric>
 #include <random>
 #include <set>
@@ -99,7 +99,8 @@ class CaseMaker {
       const std::vector<std::string> values = {one_of<const char*>({"a", "b"})};
       if (number(0, 3) > 0)
         selector.push_back(
-            {"zone", kind, kind == LabelCondition::Kind::exists ? std::vector<std::string>() : values});
+            {"zone", kind,
+             kind == LabelCondition::Kind::exists ? std::vector<std::string>() : values});
       made.label_selectors.push_back(std::move(selector));
     }
   }
@@ -144,8 +145,7 @@ void check_devices(const Case& each, const Plan& plan) {
         for (const auto& [slot, share] : use.slots) used[slot] += share.parts();
     for (int i = 0; i < host.rank_count; ++i) {
       const PlannedRank& rank = plan.trial.ranks[host.first_rank + i];
-      const std::int64_t share =
-          std::min(Quantity::scale, each.experiment.needs.slots.parts());
+      const std::int64_t share = std::min(Quantity::scale, each.experiment.needs.slots.parts());
       REQUIRE(static_cast<std::int64_t>(rank.slots.size()) ==
               std::max<std::int64_t>(1, each.experiment.needs.slots.whole()));
       for (const int slot : rank.slots) used[slot] += share;
@@ -210,10 +210,9 @@ TEST_CASE("a placement is found exactly when there is one, and it keeps what it 
   int placed = 0;
   int busy = 0;
   int never = 0;
-  for (int i = 0; i < 6'000; ++i) {
+  for (int i = 0; i < 12'000; ++i) {
     const Case each = maker.make();
-    const auto all =
-        brute_force::placements(each.experiment, each.inventory, each.occupancy);
+    const auto all = brute_force::placements(each.experiment, each.inventory, each.occupancy);
     const auto idle = brute_force::placements(each.experiment, each.inventory, {});
     const auto plan = make_plan(each.experiment, each.inventory, each.occupancy);
     CAPTURE(i, to_string(each.experiment.placement), each.experiment.workers,
@@ -246,10 +245,9 @@ TEST_CASE("on hosts of any kind a placement is found exactly when there is one")
   int placed = 0;
   int busy = 0;
   int never = 0;
-  for (int i = 0; i < 6'000; ++i) {
+  for (int i = 0; i < 2'500; ++i) {
     const Case each = maker.make();
-    const auto all =
-        brute_force::placements(each.experiment, each.inventory, each.occupancy);
+    const auto all = brute_force::placements(each.experiment, each.inventory, each.occupancy);
     const auto idle = brute_force::placements(each.experiment, each.inventory, {});
     const auto plan = make_plan(each.experiment, each.inventory, each.occupancy);
     CAPTURE(i, to_string(each.experiment.placement), each.experiment.workers,
@@ -271,9 +269,9 @@ TEST_CASE("on hosts of any kind a placement is found exactly when there is one")
     check_preference(each, counts, all);
   }
   // The random cases must reach all three answers often.
-  CHECK(placed > 1'000);
-  CHECK(busy > 100);
-  CHECK(never > 1'000);
+  CHECK(placed > 500);
+  CHECK(busy > 20);
+  CHECK(never > 500);
 }
 
 TEST_CASE("the nearest counts that a refusal names are truly the nearest") {
@@ -323,23 +321,23 @@ TEST_CASE("a change that a refusal names makes the experiment fit") {
     const Case each = maker.make();
     const auto plan = make_plan(each.experiment, each.inventory);
     if (plan) continue;
-    for (const std::string& reason : plan.error().reasons) {
+    for (const std::string& reason : plan.error().changes) {
       ExperimentConfig changed = each.experiment;
-      if (reason == "it fits with allow_heterogeneous: true") {
+      if (reason == "allow_heterogeneous: true") {
         changed.allow_heterogeneous = true;
-      } else if (reason == "it fits with placement: pack") {
+      } else if (reason == "placement: pack") {
         changed.placement = PlacementPolicy::pack;
-      } else if (reason == "it fits with placement: spread") {
+      } else if (reason == "placement: spread") {
         changed.placement = PlacementPolicy::spread;
-      } else if (reason == "it fits with is_single_node: false") {
+      } else if (reason == "is_single_node: false") {
         changed.is_single_node = false;
-      } else if (reason == "it fits with trainer_resources: {}") {
+      } else if (reason == "trainer_resources: {}") {
         changed.trainer = {};
-      } else if (reason == "it fits with no label_selector") {
+      } else if (reason == "no label_selector") {
         changed.label_selectors.clear();
-      } else if (reason == "it fits with accelerator_type: H100") {
+      } else if (reason == "accelerator_type: H100") {
         changed.needs.accelerator_type = "H100";
-      } else if (reason == "it fits with resource_pool: west") {
+      } else if (reason == "resource_pool: west") {
         changed.resource_pool = "west";
       } else {
         continue;

@@ -24,12 +24,13 @@ TEST_CASE("hosts that cannot be used wholly are counted, and what would fit is n
   REQUIRE_FALSE(plan);
   CHECK(plan.error().reasons ==
         std::vector<std::string>{"12 slots asked: the largest host has room for 8, and whole hosts "
-                                 "of one size do not make 12 (2 hosts of 8: 12 is no multiple)",
-                                 "it fits with placement: pack"});
+                                 "of one size do not make 12 (2 hosts of 8: 12 is no multiple)"});
+  CHECK(plan.error().changes == std::vector<std::string>{"placement: pack"});
   CHECK(plan.error().nearest == std::vector<int>{8, 16});
   const auto mixed = make_plan(slot_experiment(4), gpu_inventory({2, 1, 1}));
   REQUIRE_FALSE(mixed);
-  CHECK(mixed.error().reasons[1] == "it fits with allow_heterogeneous: true");
+  CHECK(mixed.error().changes ==
+        std::vector<std::string>{"allow_heterogeneous: true", "placement: pack"});
 }
 
 TEST_CASE("every count that a refusal names can be planned, and no nearer one") {
@@ -72,9 +73,9 @@ TEST_CASE("a refusal on many hosts stays short") {
   REQUIRE_FALSE(plan);
   CHECK(plan.error().reasons ==
         std::vector<std::string>{"100000 slots asked, the 10000 hosts have 79960: n[1-9990] 8 "
-                                 "each, n[9991-10000] 4 each",
-                                 "it fits with GPU: 0.5 for each of the 100000 workers, which then "
-                                 "share GPUs"});
+                                 "each, n[9991-10000] 4 each"});
+  CHECK(plan.error().changes ==
+        std::vector<std::string>{"GPU: 0.5 for each of the 100000 workers, which then share GPUs"});
   CHECK(plan.error().nearest == std::vector<int>{79'920});
 }
 
