@@ -44,7 +44,7 @@ ClusterPicture draw_cluster(const PictureSubject& subject) {
     if (has_ranks) ++planned;
     if (is_usable) ++usable;
   }
-  return {fold_rows(std::move(rows), subject.most_rows), looks.take_holders()};
+  return {fold_rows(rows, subject.most_rows), looks.take_holders()};
 }
 
 }  // namespace train

@@ -260,10 +260,11 @@ class PictureSvg {
   void add_stretches(const PictureRow& row, int top) {
     const std::vector<SlotRun> runs = coarse_runs(row.look, most_stretches);
     std::vector<std::size_t> least;
+    least.reserve(runs.size());
     for (const SlotRun& run : runs)
       least.push_back(static_cast<std::size_t>(
           text_width(cell_names(run, row.first_rank).size(), font) + 2 * label_gap + gap));
-    const auto widths = share_columns(runs, least, static_cast<std::size_t>(cells_room + gap));
+    const auto widths = share_columns(runs, least, std::size_t{cells_room} + gap);
     if (widths.empty()) {
       svg_.add_text("remark", cells_x, top + small_font + 1,
                     fmt::format("{} slots, in too many stretches to draw", row.look.slots));

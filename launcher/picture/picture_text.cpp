@@ -122,6 +122,7 @@ class PictureText {
     constexpr std::size_t most_runs = 12;
     const std::vector<SlotRun> runs = coarse_runs(row.look, most_runs);
     std::vector<std::size_t> least;
+    least.reserve(runs.size());
     std::vector<std::string> labels;
     for (const SlotRun& run : runs) {
       labels.push_back(cell_label(run, row.first_rank));

@@ -83,7 +83,7 @@ std::vector<PictureRow> cut(std::vector<PictureRow> rows, std::size_t used, std:
 
 }  // namespace
 
-std::vector<PictureRow> fold_rows(std::vector<PictureRow> rows, std::size_t most) {
+std::vector<PictureRow> fold_rows(const std::vector<PictureRow>& rows, std::size_t most) {
   most = std::max<std::size_t>(most, 4);
   std::vector<PictureRow> folded;
   for (const FoldUsed how : {FoldUsed::none, FoldUsed::neighbours, FoldUsed::all}) {

@@ -10,6 +10,6 @@ namespace train {
 
 /// Rows of one host each, in file order, made fewer until there are at most `most` (at least 4), in
 /// the steps that `draw_cluster` promises. Hosts with ranks are given room before others.
-std::vector<PictureRow> fold_rows(std::vector<PictureRow> rows, std::size_t most);
+std::vector<PictureRow> fold_rows(const std::vector<PictureRow>& rows, std::size_t most);
 
 }  // namespace train

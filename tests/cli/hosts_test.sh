@@ -118,7 +118,7 @@ filters() {
     plan --hostfile hosts -n 4 --include 'w1:3,0@w0:1-2'
     expect_hosts 'w0 1,2;w1 0,3'
     run plan --hostfile hosts -n 2 --include w1:0,3 -- true
-    expect_out '^w1    0 - - 1$'
+    expect_out '^w1 +0-1 +[|]0[|]-[|]-[|]1[|]$'
     expect_out '^1 +w1 +1 +3 '
     refused 69 'w1 has 2' -- --hostfile hosts -n 3 --include w1:0,3
     refused 78 "^train: --include: there is no host 'w2'" "did you mean 'w0'" -- --hostfile hosts -n 1 --include w2

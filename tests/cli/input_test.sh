@@ -96,7 +96,7 @@ commands() {
     refused 64 usage "^train: 'train launch' has no option '--bogus'" "see 'train launch --help'" -- launch --bogus -- true
     refused 64 usage "^train: 'train launch' has no option '-x'" -- launch -x -- true
     refused 64 usage "^train: 'train plan' has no option '--tee'" -- plan --tee none -- true
-    refused 64 usage "'yaml' is none of table, json and env" -- plan --format yaml -- true
+    refused 64 usage "'yaml' is none of table, json, env, hostfile and slurm" -- plan --format yaml -- true
     refused 64 usage '--tee does not know .some.' 'rank:0,4-7' -- launch --tee some -- true
     refused 64 usage '--tee does not know .rank:3-1.' -- launch --tee rank:3-1 -- true
     refused 64 usage "--rank: 'x' is not a whole number" -- task logs abc --rank x
