@@ -62,6 +62,8 @@ void add_host(Trial& trial, const ExperimentConfig& experiment, const HostView& 
   const Quantity of_trainer = trial.hosts.empty() ? experiment.trainer.gpus : Quantity();
   std::vector<std::vector<int>> slots = slots_of_workers(view, supply, workers, of_trainer);
   rename_slots(slots, host.slot_indices);
+  // What others hold may have sent the first worker to a later slot: ranks go by slot.
+  std::sort(slots.begin(), slots.end());
   PlannedHost planned{.host = host,
                       .slots = united(slots),
                       .slots_are_gpus = supply.kind == SlotKind::devices,

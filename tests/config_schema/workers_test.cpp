@@ -99,7 +99,7 @@ TEST_CASE("requests that contradict themselves are refused") {
       {"scaling_config: {resources_per_worker: {GPU: 1}}", "needs 'use_gpu: true'"},
       {"scaling_config: {use_gpu: false, resources_per_worker: {GPU: 1}}", "false on line 1"},
       {"scaling_config: {use_gpu: true, resources_per_worker: {GPU: 0}}", "contradicts 'GPU: 0'"},
-      {"scaling_config: {label_selector: {a: in(}}", "is no value of a label"},
+      {"scaling_config: {label_selector: {a: in(}}", "has no ')'"},
       {"scaling_config: {label_selector: {-a: b}}", "is no name of a label"},
       {"scaling_config: {trainer_resources: {CPU: -1}}", "must be 0, or from 0.0001"},
       {"scaling_config: {trainer_resources: {GPU: 1.5}}", "must be a whole number"},

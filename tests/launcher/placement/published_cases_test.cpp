@@ -252,6 +252,13 @@ TEST_CASE("Ray's fractional GPUs, one request after the other") {
   CHECK(room.take(amount(row.asked)) == row.expected);
 }
 
+TEST_CASE("ranks of a host are numbered by device, whatever is held of it") {
+  const Occupancy held = {{.host = "n1", .holder = "alice", .slots = {{2, amount(0.5)}}}};
+  const auto plan = make_plan(gpu_experiment(3, 0.5), gpu_inventory({3}), held);
+  REQUIRE(plan);
+  CHECK(rank_slots(*plan) == std::vector<std::vector<int>>{{0}, {0}, {2}});
+}
+
 TEST_CASE("Ray's trainer shares the host of rank 0") {
   struct Row {
     std::vector<double> nodes;
