@@ -71,10 +71,11 @@ void check_amounts(const Request& request, Diagnostics& diagnostics) {
   const Amounts& amounts = request.amounts;
   const bool takes_gpus = amounts.gpu && !amounts.gpu->quantity.is_zero();
   if (takes_gpus && amounts.tpu && request.use_tpu && !request.use_gpu)
-    diagnostics.error(
-        amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
-        fmt::format("a worker cannot take TPU chips and {} GPUs", to_string(amounts.gpu->quantity)),
-        "a host has accelerators of one kind: remove one of the two");
+    diagnostics.error(amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
+                      fmt::format("'TPU: {}' cannot be given with 'GPU: {}' on line {}",
+                                  to_string(amounts.tpu->quantity),
+                                  to_string(amounts.gpu->quantity), amounts.gpu->place.line),
+                      "a host has accelerators of one kind: remove one of the two");
   if (!amounts.gpu) return;
   const Quantity gpus = amounts.gpu->quantity;
   if (gpus > Quantity::of(1) && !gpus.is_whole())
