@@ -203,75 +203,61 @@ void check_preference(const Case& each, const std::vector<int>& counts,
   }
 }
 
+/// How often each answer was given.
+struct Answers {
+  int placed = 0;
+  int busy = 0;
+  int never = 0;
+};
+
+// Plans random cases, and compares each answer with what trying everything finds.
+template <class CheckSlots>
+Answers compare(CaseMaker& maker, int cases, CheckSlots check_slots) {
+  Answers answers;
+  for (int i = 0; i < cases; ++i) {
+    const Case each = maker.make();
+    const auto all = brute_force::placements(each.experiment, each.inventory, each.occupancy);
+    const auto idle = brute_force::placements(each.experiment, each.inventory, {});
+    const auto plan = make_plan(each.experiment, each.inventory, each.occupancy);
+    CAPTURE(i, to_string(each.experiment.placement), each.experiment.workers,
+            to_string(each.experiment.needs.slots), all.size(), idle.size());
+    if (!plan) {
+      CAPTURE(reasons_of(plan.error()));
+      REQUIRE(all.empty());
+      const bool is_never = plan.error().kind == Refusal::Kind::never;
+      REQUIRE(is_never == idle.empty());
+      if (!is_never) CHECK_FALSE(plan.error().holders.empty());
+      ++(is_never ? answers.never : answers.busy);
+      continue;
+    }
+    ++answers.placed;
+    const std::vector<int> counts = counts_of(*plan, each.inventory);
+    CAPTURE(counts);
+    REQUIRE(std::find(all.begin(), all.end(), counts) != all.end());
+    check_slots(each, *plan);
+    check_ranks(each, *plan);
+    check_preference(each, counts, all);
+  }
+  return answers;
+}
+
 }  // namespace
 
 TEST_CASE("a placement is found exactly when there is one, and it keeps what it promises") {
   CaseMaker maker(20'251);
-  int placed = 0;
-  int busy = 0;
-  int never = 0;
-  for (int i = 0; i < 12'000; ++i) {
-    const Case each = maker.make();
-    const auto all = brute_force::placements(each.experiment, each.inventory, each.occupancy);
-    const auto idle = brute_force::placements(each.experiment, each.inventory, {});
-    const auto plan = make_plan(each.experiment, each.inventory, each.occupancy);
-    CAPTURE(i, to_string(each.experiment.placement), each.experiment.workers,
-            to_string(each.experiment.needs.slots), all.size(), idle.size());
-    if (!plan) {
-      CAPTURE(reasons_of(plan.error()));
-      REQUIRE(all.empty());
-      const bool is_never = plan.error().kind == Refusal::Kind::never;
-      REQUIRE(is_never == idle.empty());
-      if (!is_never) CHECK_FALSE(plan.error().holders.empty());
-      ++(is_never ? never : busy);
-      continue;
-    }
-    ++placed;
-    const std::vector<int> counts = counts_of(*plan, each.inventory);
-    CAPTURE(counts);
-    REQUIRE(std::find(all.begin(), all.end(), counts) != all.end());
-    check_devices(each, *plan);
-    check_ranks(each, *plan);
-    check_preference(each, counts, all);
-  }
+  const Answers answers = compare(maker, 12'000, check_devices);
   // The random cases must reach all three answers often.
-  CHECK(placed > 1'000);
-  CHECK(busy > 100);
-  CHECK(never > 1'000);
+  CHECK(answers.placed > 1'000);
+  CHECK(answers.busy > 100);
+  CHECK(answers.never > 1'000);
 }
 
 TEST_CASE("on hosts of any kind a placement is found exactly when there is one") {
   CaseMaker maker(31'337, true);
-  int placed = 0;
-  int busy = 0;
-  int never = 0;
-  for (int i = 0; i < 2'500; ++i) {
-    const Case each = maker.make();
-    const auto all = brute_force::placements(each.experiment, each.inventory, each.occupancy);
-    const auto idle = brute_force::placements(each.experiment, each.inventory, {});
-    const auto plan = make_plan(each.experiment, each.inventory, each.occupancy);
-    CAPTURE(i, to_string(each.experiment.placement), each.experiment.workers,
-            to_string(each.experiment.needs.slots), all.size(), idle.size());
-    if (!plan) {
-      CAPTURE(reasons_of(plan.error()));
-      REQUIRE(all.empty());
-      const bool is_never = plan.error().kind == Refusal::Kind::never;
-      REQUIRE(is_never == idle.empty());
-      if (!is_never) CHECK_FALSE(plan.error().holders.empty());
-      ++(is_never ? never : busy);
-      continue;
-    }
-    ++placed;
-    const std::vector<int> counts = counts_of(*plan, each.inventory);
-    CAPTURE(counts);
-    REQUIRE(std::find(all.begin(), all.end(), counts) != all.end());
-    check_ranks(each, *plan);
-    check_preference(each, counts, all);
-  }
-  // The random cases must reach all three answers often.
-  CHECK(placed > 500);
-  CHECK(busy > 20);
-  CHECK(never > 500);
+  const Answers answers = compare(maker, 2'500, [](const Case&, const Plan&) {});
+  CHECK(answers.placed > 500);
+  CHECK(answers.busy > 20);
+  CHECK(answers.never > 500);
 }
 
 TEST_CASE("the nearest counts that a refusal names are truly the nearest") {
