@@ -172,6 +172,16 @@ void read_workers(const FieldReader& fields, Diagnostics& diagnostics, Experimen
     workers = *request.workers->node->integer;
   }
   config.workers = static_cast<int>(std::max<std::int64_t>(workers, 1));
+  // So that sums of slots stay far from what 64 bits hold.
+  constexpr std::int64_t most_slots = 1'000'000'000;
+  if (each > Quantity::of(most_slots / config.workers)) {
+    const Place place = request.amounts_given ? request.amounts_given->place : Place{};
+    diagnostics.error(
+        place, request.amounts_given ? path_of(*request.amounts_given) : "",
+        fmt::format("{} workers of {} {} each are more than {} in all", config.workers,
+                    to_string(each), config.needs.tpus_named ? "TPU chips" : "GPUs", most_slots));
+    return;
+  }
   config.slots = each * config.workers;
 }
 

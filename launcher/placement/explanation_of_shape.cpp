@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "config_schema/host_set.hpp"
 
@@ -43,8 +44,10 @@ std::string Explanation::selectors_reason() const {
 std::string Explanation::trainer_reason() const {
   const std::string workers = counted(fmt::format("{}", experiment_.workers), "worker");
   const TrainerNeeds& trainer = experiment_.trainer;
-  if (!trainer.cpus.is_zero()) {
-    const Quantity each = cpus_of_a_worker();
+  const Quantity each = cpus_of_a_worker();
+  const std::int64_t most_parts = std::numeric_limits<std::int64_t>::max() / 4;
+  const bool has_sum = each.parts() < most_parts / experiment_.workers;
+  if (!trainer.cpus.is_zero() && has_sum) {
     const Quantity needed = each * experiment_.workers + trainer.cpus;
     Quantity all;
     bool is_known = true;

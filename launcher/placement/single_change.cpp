@@ -98,9 +98,15 @@ class Changes {
         std::any_of(inventory_.hosts.begin(), inventory_.hosts.end(),
                     [](const Host& host) { return host.accelerators.value_or(0) > 0; });
     if (!has_gpus || experiment_.needs.tpus_named || each.is_zero()) return;
-    if (each.is_whole() && each.whole() > 1)
-      for (std::int64_t fewer = each.whole() - 1; fewer >= 1; --fewer)
-        if (each.whole() % fewer == 0 && try_gpus_of(Quantity::of(fewer))) return;
+    std::int64_t largest = 1;  // GPUs of one host
+    for (const Host& host : inventory_.hosts)
+      largest = std::max<std::int64_t>(largest, slot_count(host).value_or(1));
+    int tries = 0;
+    constexpr int most_tries = 16;
+    for (std::int64_t fewer = std::min(each.whole() - 1, largest); fewer >= 1; --fewer) {
+      if (each.whole() % fewer != 0) continue;
+      if (++tries > most_tries || try_gpus_of(Quantity::of(fewer))) return;
+    }
     const std::vector<Quantity> shares = {amount(5'000), amount(2'500)};
     for (const Quantity share : shares)
       if (may_share && share < each && try_gpus_of(share)) return;

@@ -102,3 +102,18 @@ TEST_CASE("no hosts at all is refused") {
   REQUIRE_FALSE(plan);
   CHECK(plan.error().reasons == std::vector<std::string>{"there are no hosts in hosts"});
 }
+
+TEST_CASE("amounts beyond all hosts are refused, and soon") {
+  ExperimentConfig experiment = gpu_experiment(1, 1);
+  experiment.needs.slots = experiment.slots = Quantity::of(1'000'000'000);
+  const auto gpus = make_plan(experiment, gpu_inventory({8, 8}));
+  REQUIRE_FALSE(gpus);
+  CHECK(gpus.error().changes.size() == 1);
+  ExperimentConfig cpus = cpu_experiment(1'000'000, 1e12);
+  cpus.trainer.cpus = Quantity::of(1'000'000'000'000);
+  REQUIRE_FALSE(make_plan(cpus, inventory_of({cpu_host("n1", 8)})));
+  cpus.placement = PlacementPolicy::strict_pack;
+  Host host = gpu_host("n1", 8);
+  host.cpus = Quantity::of(8);
+  REQUIRE_FALSE(make_plan(cpus, inventory_of({host})));
+}
