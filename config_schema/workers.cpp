@@ -172,6 +172,7 @@ void read_workers(const FieldReader& fields, Diagnostics& diagnostics, Experimen
     workers = *request.workers->node->integer;
   }
   config.workers = static_cast<int>(std::max<std::int64_t>(workers, 1));
+  config.counts_slots = !request.workers && !request.is_ray;
   // So that sums of slots stay far from what 64 bits hold.
   constexpr std::int64_t most_slots = 1'000'000'000;
   if (each > Quantity::of(most_slots / config.workers)) {

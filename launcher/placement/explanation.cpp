@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "config_schema/host_set.hpp"
+#include "config_schema/nearest.hpp"
 
 namespace train {
 
@@ -21,6 +22,7 @@ std::string memory_text(std::uint64_t bytes) {
 
 std::vector<std::string> Explanation::reasons() const {
   std::vector<std::string> lines{first_reason()};
+  add_type_hint(lines);
   add_cpu_hint(lines);
   add_unsaid_hint(lines);
   return lines;
@@ -41,6 +43,9 @@ std::string Explanation::first_reason() const {
     default:
       break;
   }
+  const bool excludes_itself = rule_.is_single_node && experiment_.workers > 1 &&
+                               rule_.policy == PlacementPolicy::strict_spread;
+  if (excludes_itself) return strict_spread_reason();
   if (search_.is_shortage) return shortage_reason();
   return search_.selected.are_alike() ? policy_reason() : selectors_reason();
 }
@@ -58,6 +63,18 @@ std::string Explanation::type_reason() const {
                        return each.accelerator_type.empty() ? std::string("(not said)")
                                                             : each.accelerator_type;
                      }));
+}
+
+// "a100", where hosts have A100.
+void Explanation::add_type_hint(std::vector<std::string>& lines) const {
+  if (constraint_.kind != Constraint::Kind::accelerator_type) return;
+  std::vector<std::string> types;
+  for (const Host& each : inventory_.hosts)
+    if (!each.accelerator_type.empty() &&
+        std::find(types.begin(), types.end(), each.accelerator_type) == types.end())
+      types.push_back(each.accelerator_type);
+  std::string hint = did_you_mean(experiment_.needs.accelerator_type, types);
+  if (!hint.empty()) lines.push_back(std::move(hint));
 }
 
 std::string Explanation::labels_reason() const {
@@ -83,15 +100,12 @@ std::string Explanation::labels_of(const Host& each) const {
 
 void Explanation::add_cpu_hint(std::vector<std::string>& lines) const {
   if (constraint_.kind != Constraint::Kind::slots || experiment_.needs.gpus_named) return;
-  const auto counted_by_cpu =
-      std::find_if(search_.eligible.begin(), search_.eligible.end(),
-                   [&](int index) { return supply(index).kind == SlotKind::cpus; });
-  if (counted_by_cpu == search_.eligible.end()) return;
-  const std::string& name = host(*counted_by_cpu).name;
-  lines.push_back(fmt::format(
-      "a host without accelerators has its CPUs as slots: declare more (-H {}:{}), or let a "
-      "worker take less (resources_per_worker: {{CPU: 0.5}})",
-      name, experiment_.workers));
+  if (search_.eligible.size() != 1 || supply(search_.eligible.front()).kind != SlotKind::cpus)
+    return;
+  if (rule_.policy == PlacementPolicy::strict_spread) return;
+  lines.push_back(
+      fmt::format("a host without accelerators has its CPUs as slots: declare more, as in -H {}:{}",
+                  host(search_.eligible.front()).name, experiment_.workers));
 }
 
 void Explanation::add_unsaid_hint(std::vector<std::string>& lines) const {
@@ -141,6 +155,7 @@ bool Explanation::uses_cpus() const {
 // What one host has of the resource that is short.
 std::string Explanation::owned(int index) const {
   const Host& each = host(index);
+  if (supply(index).kind == SlotKind::missing) return fmt::format("no {}", slot_word());
   switch (constraint_.kind) {
     case Constraint::Kind::cpus:
       return each.cpus ? counted(to_string(*each.cpus), "CPU") : std::string("CPUs not said");
@@ -156,7 +171,6 @@ std::string Explanation::owned(int index) const {
       break;
   }
   const SlotSupply slots = supply(index);
-  if (slots.kind == SlotKind::missing) return fmt::format("no {}", slot_word());
   // What others hold is not counted.
   const auto free = Quantity::from_double(static_cast<double>(room(index).free) / Quantity::scale);
   return counted(to_string(slots.has_slots() && free ? *free : slots.size),

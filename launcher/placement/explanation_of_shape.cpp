@@ -33,8 +33,8 @@ std::string Explanation::selectors_reason() const {
   if (of_kind.size() > most_kinds)
     parts.push_back(fmt::format("{} more selectors", of_kind.size() - most_kinds));
   return fmt::format(
-      "{} asked, each on hosts of its own label_selector, and under placement: {} these do not "
-      "go together: {}",
+      "{} asked, each on hosts of its own label_selector, and under placement: {} no way was found "
+      "to lay them together: {}",
       counted(fmt::format("{}", experiment_.workers), "worker"), to_string(rule_.policy),
       fmt::join(parts, ", "));
 }

@@ -49,9 +49,9 @@ std::string Explanation::strict_spread_reason() const {
     if (room(index).workers > 0) usable.push_back(host(index).name);
   const std::string share_text = share();
   return fmt::format(
-      "{} workers asked, one on each host (placement: strict_spread), {} of {} "
-      "can take one{}{}",
-      experiment_.workers, usable.empty() ? "none" : fmt::format("{}", usable.size()),
+      "{} asked, one on each host (placement: strict_spread), {} of {} can take one{}{}",
+      counted(fmt::format("{}", experiment_.workers), "worker"),
+      usable.empty() ? "none" : fmt::format("{}", usable.size()),
       counted(fmt::format("{}", search_.eligible.size()), "host"),
       share_text.empty() ? "" : fmt::format(" of {}", share_text),
       usable.empty() ? "" : ": " + summarize_hosts(usable));

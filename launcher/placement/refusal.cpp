@@ -42,6 +42,11 @@ std::vector<Holder> holders_of(const HostInventory& inventory, const HostSearch&
   return sorted;
 }
 
+std::string unit_of(const ExperimentConfig& experiment) {
+  if (experiment.needs.slots == Quantity::of(1)) return {};
+  return experiment.counts_slots && !experiment.needs.slots.is_zero() ? "slots" : "workers";
+}
+
 }  // namespace
 
 Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory& inventory,
@@ -50,6 +55,7 @@ Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory&
   refusal.reasons = Explanation(experiment, inventory, search).reasons();
   refusal.changes = changes_that_fit(experiment, inventory);
   refusal.nearest = nearest_counts(experiment, search);
+  refusal.unit = unit_of(experiment);
   return refusal;
 }
 
@@ -60,13 +66,15 @@ Refusal explain_busy(const ExperimentConfig& experiment, const HostInventory& in
                             Explanation(experiment, inventory, search).first_reason());
   refusal.holders = holders_of(inventory, search, occupancy);
   refusal.nearest = nearest_counts(experiment, search);
+  refusal.unit = unit_of(experiment);
   return refusal;
 }
 
 Refusal refuse(const ExperimentConfig& experiment, const HostSearch& search, std::string reason) {
   return {.kind = Refusal::Kind::never,
           .reasons = {std::move(reason)},
-          .nearest = nearest_counts(experiment, search)};
+          .nearest = nearest_counts(experiment, search),
+          .unit = unit_of(experiment)};
 }
 
 }  // namespace train
