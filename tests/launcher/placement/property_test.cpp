@@ -16,9 +16,9 @@ namespace {
 
 // A sanitizer slows trying everything down by a factor of ten and more.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int share = 10;
+constexpr int slowdown = 10;
 #else
-constexpr int share = 1;
+constexpr int slowdown = 1;
 #endif
 
 struct Case {
@@ -252,25 +252,25 @@ Answers compare(CaseMaker& maker, int cases, CheckSlots check_slots) {
 
 TEST_CASE("a placement is found exactly when there is one, and it keeps what it promises") {
   CaseMaker maker(20'251);
-  const Answers answers = compare(maker, 12'000 / share, check_devices);
+  const Answers answers = compare(maker, 12'000 / slowdown, check_devices);
   // The random cases must reach all three answers often.
-  CHECK(answers.placed > 1'000 / share);
-  CHECK(answers.busy > 100 / share);
-  CHECK(answers.never > 1'000 / share);
+  CHECK(answers.placed > 1'000 / slowdown);
+  CHECK(answers.busy > 100 / slowdown);
+  CHECK(answers.never > 1'000 / slowdown);
 }
 
 TEST_CASE("on hosts of any kind a placement is found exactly when there is one") {
   CaseMaker maker(31'337, true);
-  const Answers answers = compare(maker, 2'500 / share, [](const Case&, const Plan&) {});
-  CHECK(answers.placed > 500 / share);
-  CHECK(answers.busy > 20 / share);
-  CHECK(answers.never > 500 / share);
+  const Answers answers = compare(maker, 2'500 / slowdown, [](const Case&, const Plan&) {});
+  CHECK(answers.placed > 500 / slowdown);
+  CHECK(answers.busy > 20 / slowdown);
+  CHECK(answers.never > 500 / slowdown);
 }
 
 TEST_CASE("the nearest counts that a refusal names are truly the nearest") {
   CaseMaker maker(77);
   int refused = 0;
-  for (int i = 0; i < 2'000 / share; ++i) {
+  for (int i = 0; i < 2'000 / slowdown; ++i) {
     Case each = maker.make();
     each.experiment.global_batch_size.reset();
     if (each.experiment.label_selectors.size() > 1) each.experiment.label_selectors.clear();
@@ -306,14 +306,14 @@ TEST_CASE("the nearest counts that a refusal names are truly the nearest") {
     while (!named.empty() && named.back() > bound && above > most) named.pop_back();
     REQUIRE(named == nearest);
   }
-  CHECK(refused > 300 / share);
+  CHECK(refused > 300 / slowdown);
 }
 
 TEST_CASE("a change that a refusal names makes the experiment fit") {
   // Each change is written into the experiment by hand here, and planned.
   CaseMaker maker(4'711);
   std::set<std::string> seen;
-  for (int i = 0; i < 3'000 / share; ++i) {
+  for (int i = 0; i < 3'000 / slowdown; ++i) {
     const Case each = maker.make();
     const auto plan = make_plan(each.experiment, each.inventory);
     if (plan) continue;
@@ -343,7 +343,7 @@ TEST_CASE("a change that a refusal names makes the experiment fit") {
       CHECK_FALSE(brute_force::placements(changed, each.inventory, {}).empty());
     }
   }
-  if (share == 1) CHECK(seen.size() == 8);
+  if (slowdown == 1) CHECK(seen.size() == 8);
 }
 
 TEST_CASE("as many trials fit at once as trying everything finds") {
@@ -351,7 +351,7 @@ TEST_CASE("as many trials fit at once as trying everything finds") {
   const auto number = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
   };
-  for (int i = 0; i < 400 / share; ++i) {
+  for (int i = 0; i < 400 / slowdown; ++i) {
     std::vector<int> sizes;
     const int hosts = number(1, 4);
     for (int h = 0; h < hosts; ++h) sizes.push_back(number(1, 4));
