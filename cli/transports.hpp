@@ -12,13 +12,13 @@
 
 namespace train {
 
-/// Reaches each host the way its `transport` says: this machine by a child process, all others by
-/// SSH.
+/// Reaches each host the way its `transport` says: this machine by a child process, all others over
+/// SSH, by libssh2 or by OpenSSH's client.
 class HostTransports final : public Transport {
  public:
-  /// For the hosts of this trial; the SSH side is only made when one of them needs it. Ranks of
-  /// this machine get the soft limit of descriptors that is given, this process's if none is.
-  /// Errors are those of `default_ssh_options`.
+  /// For the hosts of this trial; what none of them needs is not made. Ranks of this machine get
+  /// the soft limit of descriptors that is given, this process's if none is. Errors are those of
+  /// `running_binary`.
   static Result<std::unique_ptr<HostTransports>> make(Loop& loop, const Trial& trial,
                                                       std::optional<rlim_t> open_files);
 
@@ -26,6 +26,9 @@ class HostTransports final : public Transport {
                                  LinkEvents events) override;
 
  private:
+  std::unique_ptr<Transport>& of(const Host& host);
+
+  std::unique_ptr<Transport> openssh_;
   std::unique_ptr<Transport> local_;
   std::unique_ptr<Transport> ssh_;
 };

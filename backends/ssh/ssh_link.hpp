@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/link/send_queue.hpp"
 #include "backends/ssh/ssh_errors.hpp"
 #include "backends/ssh/ssh_session.hpp"
 #include "backends/ssh/ssh_shared.hpp"
 #include "backends/ssh/tcp_stream.hpp"
 #include "config_schema/host_inventory.hpp"
-#include "launcher/bootstrap/bootstrap_reader.hpp"
+#include "launcher/bootstrap/bootstrap_talk.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
@@ -48,10 +48,6 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
     ending,  ///< the command's output is over, its exit not yet known
     closed,
   };
-  struct Piece {
-    std::shared_ptr<const std::string> bytes;
-    std::size_t offset = 0;
-  };
 
   // Set-up.
   void on_resolved(Result<Resolver::Addresses> addresses);
@@ -73,7 +69,6 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   bool read_output();
   bool read_errors();
   void on_output(std::string_view bytes);
-  void on_answer(const BootstrapAnswer& answer);
   void upload();
   void on_packed(const BinaryPacker::Packed& packed);
   void become_open();
@@ -118,12 +113,10 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   std::unique_ptr<Subscription> writable_;
   std::unique_ptr<Subscription> deadline_;
 
-  std::optional<BootstrapReader> bootstrap_;
-  std::deque<Piece> upload_;
+  std::optional<BootstrapTalk> bootstrap_;
+  SendQueue upload_;
   Instant upload_progress_{};
-  int uploads_ = 0;
-  std::deque<Piece> queue_;
-  std::size_t queued_ = 0;
+  SendQueue queue_;
   std::string errors_;
 };
 
