@@ -91,7 +91,9 @@ class HostKeys {
     const bool has_tpus = amounts.tpu && !amounts.tpu->quantity.is_zero();
     if (has_gpus && has_tpus)
       return report(amounts.tpu->place, "resources.TPU",
-                    fmt::format("{} has GPUs and TPU chips", prefix_.empty() ? "a host" : "it"),
+                    fmt::format("'TPU: {}' cannot be given with 'GPU: {}' on line {}",
+                                to_string(amounts.tpu->quantity), to_string(amounts.gpu->quantity),
+                                amounts.gpu->place.line),
                     "a host has accelerators of one kind: remove one of the two");
     if (amounts.gpu && !has_tpus) read_devices(*amounts.gpu, "resources.GPU", host);
     if (amounts.tpu && (has_tpus || !amounts.gpu))
