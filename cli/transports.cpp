@@ -20,8 +20,9 @@ std::vector<std::string> attach_command(std::optional<rlim_t> open_files) {
 
 }  // namespace
 
-Result<std::unique_ptr<HostTransports>> HostTransports::make(Loop& loop, const Trial& trial,
-                                                             std::optional<rlim_t> open_files) {
+Result<std::unique_ptr<HostTransports>> HostTransports::make(
+    Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
+    std::function<void(const std::string&)> say) {
   auto transports = std::make_unique<HostTransports>();
   for (const PlannedHost& planned : trial.hosts) {
     const bool is_local = planned.host.transport == TransportKind::local;
@@ -29,9 +30,10 @@ Result<std::unique_ptr<HostTransports>> HostTransports::make(Loop& loop, const T
       transports->local_ = std::make_unique<LocalTransport>(loop, attach_command(open_files));
     if (is_local || transports->ssh_) continue;
     const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
-    auto options = default_ssh_options(home_directory(), user_name(),
+    auto options = default_ssh_options(home_of_ssh(), user_name(),
                                        agent_socket == nullptr ? "" : agent_socket);
     if (!options) return tl::make_unexpected(options.error());
+    options->say = say;
     transports->ssh_ = std::make_unique<SshTransport>(loop, std::move(*options));
   }
   return transports;

@@ -3,8 +3,10 @@
 
 #include <sys/resource.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "backends/event_loop/loop.hpp"
 #include "launcher/plan.hpp"
@@ -18,9 +20,11 @@ class HostTransports final : public Transport {
  public:
   /// For the hosts of this trial; the SSH side is only made when one of them needs it. Ranks of
   /// this machine get the soft limit of descriptors that is given, this process's if none is.
-  /// Errors are those of `default_ssh_options`.
+  /// `say` tells the user something in one line, from the loop. Errors are those of
+  /// `default_ssh_options`.
   static Result<std::unique_ptr<HostTransports>> make(Loop& loop, const Trial& trial,
-                                                      std::optional<rlim_t> open_files);
+                                                      std::optional<rlim_t> open_files,
+                                                      std::function<void(const std::string&)> say);
 
   std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
                                  LinkEvents events) override;

@@ -197,12 +197,14 @@ SshLink::~SshLink() { close(); }
 
 void SshLink::send(std::string bytes) {
   if (is_closed() || bytes.empty()) return;
+  if (other_) return other_->send(std::move(bytes));
   queued_ += bytes.size();
   queue_.push_back({std::make_shared<const std::string>(std::move(bytes))});
   if (phase_ == Phase::streaming) post_pump();
 }
 
 std::size_t SshLink::unsent_bytes() const {
+  if (other_) return other_->unsent_bytes();
   return queued_ + (phase_ == Phase::streaming ? stream_->pending() : 0);
 }
 
@@ -210,6 +212,7 @@ void SshLink::close() {
   if (is_closed()) return;
   phase_ = Phase::closed;
   drop_connection();
+  other_.reset();
   queue_.clear();
   upload_.clear();
   queued_ = 0;
