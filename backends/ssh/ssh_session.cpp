@@ -24,6 +24,12 @@ ssize_t send_bytes(libssh2_socket_t, const void* bytes, std::size_t size, int, v
   return static_cast<ssize_t>(size);
 }
 
+// The server says that it leaves: nothing that comes after is of use, and the connection itself may
+// end a moment later only.
+void note_disconnect(LIBSSH2_SESSION*, int, const char*, int, const char*, int, void** abstract) {
+  static_cast<TcpStream*>(*abstract)->shut();
+}
+
 struct SignRequest {
   SigningKey& key;
   std::string trouble;
@@ -83,6 +89,8 @@ SshSession::SshSession(TcpStream& stream)
                                reinterpret_cast<void*>(receive_bytes));
   libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_SEND,
                                reinterpret_cast<void*>(send_bytes));
+  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_DISCONNECT,
+                               reinterpret_cast<void*>(note_disconnect));
 }
 
 SshSession::~SshSession() {

@@ -40,11 +40,11 @@ alias_port_and_user() {
         cp -a .ssh /srv/trainer/ && chown -R trainer /srv/trainer/.ssh
         /usr/sbin/sshd -f /etc/ssh/sshd_testbed -p 2222 -o PidFile=none'
     configure 'Host big-one' '  HostName 10.77.1.1' '  Port 2222' '  User trainer'
-    launch -H big-one:1 -n 1 -- id -un
+    launch_in /srv/shared -H big-one:1 -n 1 -- id -un
     expect_status 0
     expect_out '^\[0\] trainer$'
     # What the command line says comes first.
-    launch -H root@big-one:1 -n 1 -- id -un
+    launch_in /srv/shared -H root@big-one:1 -n 1 -- id -un
     expect_out '^\[0\] root$'
     restart head node01
 }
@@ -112,7 +112,7 @@ identities_only() {
 
 agent_holds() { # TYPE: the file itself is encrypted
     on head "ssh-keygen -q -t $1 -N '' -f plain; cp plain copy; cp plain.pub copy.pub
-        ssh-keygen -q -p -P '' -N secret -f plain"
+        ssh-keygen -q -p -P '' -N secret -f plain >/dev/null"
     authorize node01 plain
     configure 'Host node01' '  IdentityFile ~/plain' '  IdentitiesOnly yes'
     launch -H node01:1 -n 1 -- hostname
@@ -134,7 +134,7 @@ agent_holds() { # TYPE: the file itself is encrypted
 
 hashed_known_hosts() {
     on node02 '/usr/sbin/sshd -f /etc/ssh/sshd_testbed -p 2222 -o PidFile=none'
-    on head 'sed -i "s/^node02,[^ ]*/[node02]:2222/" .ssh/known_hosts; ssh-keygen -q -H -f .ssh/known_hosts 2>/dev/null
+    on head 'sed -i "s/^node02,[^ ]*/[node02]:2222/" .ssh/known_hosts; ssh-keygen -q -H -f .ssh/known_hosts >/dev/null 2>&1
         rm -f .ssh/known_hosts.old; ! grep -q node .ssh/known_hosts' ||
         note_failure "known_hosts still has names"
     configure 'Host node02' '  Port 2222'
