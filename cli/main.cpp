@@ -76,6 +76,16 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
       ->type_name("HOSTS");
   command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
       ->type_name("HOSTS");
+  const auto set_transport = [&flags](const std::string& word) {
+    flags.transport = transport_of(word);
+    if (!flags.transport || *flags.transport == TransportKind::local)
+      throw CLI::ValidationError("--transport",
+                                 fmt::format("'{}' is none of auto, ssh and openssh", word));
+  };
+  command
+      .add_option_function<std::string>("--transport", set_transport,
+                                        "How other hosts are reached: auto, ssh, or openssh")
+      ->type_name("KIND");
   add_overrides(command, flags);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -155,16 +156,23 @@ void complete_accelerators(Host& host, const std::vector<Accelerator>& visible) 
   for (std::size_t i = 0; i < count; ++i) host.device_indices.push_back(visible[i].index);
 }
 
+// This machine needs no SSH unless the hosts file wants it; for all other hosts the flag goes
+// before the file.
+void choose_transports(HostInventory& inventory, std::optional<TransportKind> from_flag) {
+  OwnNames own_names;
+  for (Host& host : inventory.hosts) {
+    if (host.transport == TransportKind::automatic && own_names.contains(host.address))
+      host.transport = TransportKind::local;
+    if (from_flag && host.transport != TransportKind::local) host.transport = *from_flag;
+  }
+}
+
 // What is known of this machine without asking anybody fills what the user left out.
 Result<void> complete_local_hosts(HostInventory& inventory,
                                   const LauncherEnvironment& environment) {
-  bool any_local = false;
-  OwnNames own_names;
-  for (Host& host : inventory.hosts) {
-    if (host.transport == TransportKind::automatic)
-      host.transport = own_names.contains(host.address) ? TransportKind::local : TransportKind::ssh;
-    any_local = any_local || host.transport == TransportKind::local;
-  }
+  const bool any_local =
+      std::any_of(inventory.hosts.begin(), inventory.hosts.end(),
+                  [](const Host& host) { return host.transport == TransportKind::local; });
   if (!any_local) return {};
   const auto machine = describe_machine_with_accelerators();
   if (!machine) return tl::make_unexpected(machine.error());
@@ -222,6 +230,7 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
 Result<HostInventory> usable_inventory(HostInventory inventory, const RequestFlags& flags,
                                        const LauncherEnvironment& environment,
                                        std::optional<HostInventory>& unfiltered) {
+  choose_transports(inventory, flags.transport);
   if (auto completed = complete_local_hosts(inventory, environment); !completed)
     return tl::make_unexpected(completed.error());
   if (flags.include || flags.exclude) unfiltered = inventory;

@@ -19,6 +19,7 @@ struct RequestFlags {
   std::string host_file;                      ///< --hostfile
   std::optional<std::string> include;         ///< --include
   std::optional<std::string> exclude;         ///< --exclude
+  std::optional<TransportKind> transport;     ///< --transport; never `local`
   std::optional<int> slots;                   ///< -n
   std::optional<std::uint64_t> global_batch;  ///< --batch
   std::vector<std::string> settings;          ///< --set, in order

@@ -4,8 +4,10 @@
 #include <cstdlib>
 
 #include "backends/local/local_transport.hpp"
+#include "backends/openssh/openssh_transport.hpp"
 #include "backends/ssh/ssh_transport.hpp"
 #include "cli/own_binary.hpp"
+#include "cli/request.hpp"
 #include "cli/state_directory.hpp"
 
 namespace train {
@@ -18,31 +20,84 @@ std::vector<std::string> attach_command(std::optional<rlim_t> open_files) {
   return command;
 }
 
+// As many logins at once, whatever carries them.
+constexpr int max_setups = 128;
+
+Result<std::unique_ptr<Transport>> make_ssh(Loop& loop, std::shared_ptr<SetupWindow> window,
+                                            Transport& openssh,
+                                            std::function<void(const std::string&)> say) {
+  const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
+  auto options =
+      default_ssh_options(home_of_ssh(), user_name(), agent_socket == nullptr ? "" : agent_socket);
+  if (!options) return tl::make_unexpected(options.error());
+  options->openssh = &openssh;
+  options->say = std::move(say);
+  return std::make_unique<SshTransport>(loop, std::move(*options), std::move(window));
+}
+
+Result<std::unique_ptr<Transport>> make_openssh(Loop& loop, std::shared_ptr<SetupWindow> window) {
+  auto binary = running_binary();
+  if (!binary) return tl::make_unexpected(binary.error());
+  OpensshOptions options;
+  options.binary = std::move(*binary);
+  for (const auto& [name, value] : launcher_environment()) {
+    if (name == "PATH") options.search_path = value;
+    options.environment.push_back(name + "=" + value);
+  }
+  return std::make_unique<OpensshTransport>(loop, std::move(options), std::move(window));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<HostTransports>> HostTransports::make(
     Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
     std::function<void(const std::string&)> say) {
   auto transports = std::make_unique<HostTransports>();
+  const Parts parts{loop, std::make_shared<SetupWindow>(loop, max_setups), open_files,
+                    std::move(say)};
   for (const PlannedHost& planned : trial.hosts) {
-    const bool is_local = planned.host.transport == TransportKind::local;
-    if (is_local && !transports->local_)
-      transports->local_ = std::make_unique<LocalTransport>(loop, attach_command(open_files));
-    if (is_local || transports->ssh_) continue;
-    const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
-    auto options = default_ssh_options(home_of_ssh(), user_name(),
-                                       agent_socket == nullptr ? "" : agent_socket);
-    if (!options) return tl::make_unexpected(options.error());
-    options->say = say;
-    transports->ssh_ = std::make_unique<SshTransport>(loop, std::move(*options));
+    if (const auto made = transports->make_for(planned.host, parts); !made)
+      return tl::make_unexpected(made.error());
   }
   return transports;
 }
 
+Result<void> HostTransports::make_for(const Host& host, const Parts& parts) {
+  auto& transport = of(host);
+  if (transport) return {};
+  if (host.transport == TransportKind::local) {
+    transport = std::make_unique<LocalTransport>(parts.loop, attach_command(parts.open_files));
+    return {};
+  }
+  // libssh2 hands over what it cannot do.
+  if (!openssh_) {
+    auto made = make_openssh(parts.loop, parts.window);
+    if (!made) return tl::make_unexpected(made.error());
+    openssh_ = std::move(*made);
+  }
+  if (transport) return {};
+  auto made = make_ssh(parts.loop, parts.window, *openssh_, parts.say);
+  if (!made) return tl::make_unexpected(made.error());
+  transport = std::move(*made);
+  return {};
+}
+
+std::unique_ptr<Transport>& HostTransports::of(const Host& host) {
+  switch (host.transport) {
+    case TransportKind::local:
+      return local_;
+    case TransportKind::openssh:
+      return openssh_;
+    case TransportKind::automatic:
+    case TransportKind::ssh:
+      return ssh_;
+  }
+  return ssh_;
+}
+
 std::unique_ptr<HostLink> HostTransports::open(const Host& host, const std::string& agent_key,
                                                LinkEvents events) {
-  Transport& transport = host.transport == TransportKind::local ? *local_ : *ssh_;
-  return transport.open(host, agent_key, std::move(events));
+  return of(host)->open(host, agent_key, std::move(events));
 }
 
 }  // namespace train

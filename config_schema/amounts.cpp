@@ -54,7 +54,9 @@ Amounts read_amounts(const YamlNode& mapping, const std::string& path, Diagnosti
       continue;
     }
     for (const char* known : {"CPU", "GPU", "TPU", "memory"}) {
-      if (entry.key == known || to_lower(entry.key) != to_lower(known)) continue;
+      const std::string lower = to_lower(entry.key);
+      const bool is_meant = lower == to_lower(known) || lower == to_lower(known) + "s";
+      if (entry.key == known || !is_meant) continue;
       diagnostics.error(place_of(entry.mark), path + "." + entry.key,
                         fmt::format("unknown resource '{}' in '{}'", entry.key, path),
                         fmt::format("did you mean '{}'?", known));

@@ -191,7 +191,8 @@ void ExperimentReader::read_batch() {
                  fmt::format("a global batch of {} is less than one sample for each of {} workers",
                              batch, workers),
                  fmt::format("'{}' must be at least {}", path, workers));
-  else if (config_.batch_remainder == BatchRemainder::error && batch % workers != 0)
+  else if (config_.batch_remainder == BatchRemainder::error &&
+           config_.batch_split == BatchSplit::even && batch % workers != 0)
     found_.error(given->place, path,
                  fmt::format("a global batch of {} leaves a remainder of {} over {} workers", batch,
                              batch % workers, workers),

@@ -147,7 +147,8 @@ constexpr Field what_it_needs[] = {
     Field{"resources.resource_pool", string, determined, "", "only hosts whose 'pool' is this"},
     Field{"resources.max_slots", integer, determined, "",
           "most slots that all trials may take at once"}
-        .from(0),
+        .from(0)
+        .to(1'000'000'000),
     Field{"resources.priority", integer, determined, "", "priority in Determined's scheduler"}
         .from(1)
         .to(99)

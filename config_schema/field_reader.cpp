@@ -81,7 +81,7 @@ void FieldReader::read_mapping(const YamlNode& mapping, const Level& level) {
       check_kind(entry, *field, mapping, level);
       read_entry(entry, *field, joined(level.shown, entry.key));
     } else if (!is_open) {
-      report_unknown(entry, level);
+      report_unknown(entry, level, mapping);
     }
   }
   check_needed(mapping, level);
@@ -111,9 +111,15 @@ bool FieldReader::acts(std::string_view path) const {
   return &table_ != &hyperparameter_fields();
 }
 
-void FieldReader::report_unknown(const YamlEntry& entry, const Level& level) {
+void FieldReader::report_unknown(const YamlEntry& entry, const Level& level,
+                                 const YamlNode& mapping) {
   if (diagnostics_.is_full()) return diagnostics_.error({}, {}, {});  // it only counts then
   std::string hint = meant_instead_of(entry.key, level);
+  // --set lr=3, where the file has hyperparameters.lr.
+  for (const YamlEntry& other : mapping.entries)
+    if (hint.empty() && other.value->kind == YamlKind::mapping && other.value->find(entry.key))
+      hint = fmt::format("did you mean '{}'?",
+                         prefix_ + joined(joined(level.shown, other.key), entry.key));
   if (hint.empty() && entry.key.find(':') != entry.key.npos)
     hint = "a space is missing after the colon";
   const std::string where =

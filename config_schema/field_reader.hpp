@@ -73,7 +73,7 @@ class FieldReader {
   void keep(GivenValue value);
   bool acts(std::string_view path) const;
   std::string meant_instead_of(const std::string& key, const Level& level) const;
-  void report_unknown(const YamlEntry& entry, const Level& level);
+  void report_unknown(const YamlEntry& entry, const Level& level, const YamlNode& mapping);
 
   const FieldTable& table_;
   Diagnostics& diagnostics_;

@@ -17,9 +17,9 @@ constexpr Field hosts[] = {
     Field{"port", integer, train, "", "the port of sshd; default: ssh's"}.from(1).to(65'535),
     Field{"identity_file", string, train, "", "the private key to log in with; default: ssh's"},
     Field{"transport", string, train, "auto",
-          "how the host is reached; auto: directly if it is this machine, else over SSH"}
-        .one_of("auto|local|ssh")
-        .later_ones("openssh"),
+          "how the host is reached; auto: directly if it is this machine, else over SSH; openssh: "
+          "through OpenSSH's ssh program"}
+        .one_of("auto|local|ssh|openssh"),
     Field{"slots", integer, train, "",
           "places for workers; on a host with GPUs, how many of them are used"}
         .from(1)

@@ -66,8 +66,17 @@ std::string_view to_string(TransportKind transport) {
       return "local";
     case TransportKind::ssh:
       return "ssh";
+    case TransportKind::openssh:
+      return "openssh";
   }
   return "auto";
+}
+
+std::optional<TransportKind> transport_of(std::string_view word) {
+  for (const auto kind :
+       {TransportKind::automatic, TransportKind::local, TransportKind::ssh, TransportKind::openssh})
+    if (to_string(kind) == word) return kind;
+  return std::nullopt;
 }
 
 std::optional<int> slot_count(const Host& host) {

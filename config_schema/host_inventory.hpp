@@ -16,13 +16,16 @@ namespace train {
 
 /// How a host is reached.
 enum class TransportKind {
-  automatic,  ///< local when the host is this machine, else ssh
+  automatic,  ///< local when the host is this machine, else over SSH
   local,      ///< a child process of the launcher
-  ssh,        ///< libssh2
+  ssh,        ///< libssh2, for whatever it can do
+  openssh,    ///< a process of OpenSSH's client
 };
 
-/// The word that a hosts file uses: "auto", "local", "ssh".
+/// The word that a hosts file uses: "auto", "local", "ssh", "openssh".
 std::string_view to_string(TransportKind transport);
+/// The reverse; nothing for any other word.
+std::optional<TransportKind> transport_of(std::string_view word);
 
 /// One machine that ranks can be placed on, as declared; no network is touched to make one.
 struct Host {

@@ -14,12 +14,6 @@ namespace train {
 
 namespace {
 
-TransportKind transport_of(const std::string& word) {
-  if (word == "local") return TransportKind::local;
-  if (word == "ssh") return TransportKind::ssh;
-  return TransportKind::automatic;
-}
-
 // Roughly the memory that a host takes.
 std::size_t bytes_of(const Host& host) {
   constexpr std::size_t of_an_entry = 128;
@@ -52,7 +46,8 @@ class HostKeys {
     read_text("interface", host.interface);
     if (const auto port = fields_.integer("port")) host.port = static_cast<int>(*port);
     if (const auto slots = fields_.integer("slots")) host.slots = static_cast<int>(*slots);
-    if (fields_.given("transport")) host.transport = transport_of(fields_.text("transport"));
+    if (fields_.given("transport"))
+      host.transport = transport_of(fields_.text("transport")).value_or(host.transport);
     read_weight(host);
     read_resources(host);
     read_labels(host);
@@ -96,7 +91,9 @@ class HostKeys {
     const bool has_tpus = amounts.tpu && !amounts.tpu->quantity.is_zero();
     if (has_gpus && has_tpus)
       return report(amounts.tpu->place, "resources.TPU",
-                    fmt::format("{} has GPUs and TPU chips", prefix_.empty() ? "a host" : "it"),
+                    fmt::format("'TPU: {}' cannot be given with 'GPU: {}' on line {}",
+                                to_string(amounts.tpu->quantity), to_string(amounts.gpu->quantity),
+                                amounts.gpu->place.line),
                     "a host has accelerators of one kind: remove one of the two");
     if (amounts.gpu && !has_tpus) read_devices(*amounts.gpu, "resources.GPU", host);
     if (amounts.tpu && (has_tpus || !amounts.gpu))

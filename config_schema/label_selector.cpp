@@ -61,6 +61,8 @@ tl::expected<LabelCondition, std::string> read_expression(const std::string& lab
   for (const std::string_view part : is_list ? split(inside, ',') : std::vector{inside}) {
     const std::string_view value = trim(part);
     const bool is_empty_value = value.empty() && !is_list && !is_negated;
+    if (value.empty() && !is_empty_value)
+      return tl::make_unexpected(fmt::format("a value is missing in '{}'; {}", text, forms));
     if (!is_label_word(value) && !is_empty_value)
       return tl::make_unexpected(fmt::format("'{}' is no value of a label; {}", value, forms));
     condition.values.emplace_back(value);

@@ -71,10 +71,11 @@ void check_amounts(const Request& request, Diagnostics& diagnostics) {
   const Amounts& amounts = request.amounts;
   const bool takes_gpus = amounts.gpu && !amounts.gpu->quantity.is_zero();
   if (takes_gpus && amounts.tpu && request.use_tpu && !request.use_gpu)
-    diagnostics.error(
-        amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
-        fmt::format("a worker cannot take TPU chips and {} GPUs", to_string(amounts.gpu->quantity)),
-        "a host has accelerators of one kind: remove one of the two");
+    diagnostics.error(amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
+                      fmt::format("'TPU: {}' cannot be given with 'GPU: {}' on line {}",
+                                  to_string(amounts.tpu->quantity),
+                                  to_string(amounts.gpu->quantity), amounts.gpu->place.line),
+                      "a host has accelerators of one kind: remove one of the two");
   if (!amounts.gpu) return;
   const Quantity gpus = amounts.gpu->quantity;
   if (gpus > Quantity::of(1) && !gpus.is_whole())
@@ -171,6 +172,17 @@ void read_workers(const FieldReader& fields, Diagnostics& diagnostics, Experimen
     workers = *request.workers->node->integer;
   }
   config.workers = static_cast<int>(std::max<std::int64_t>(workers, 1));
+  config.counts_slots = !request.workers && !request.is_ray;
+  // So that sums of slots stay far from what 64 bits hold.
+  constexpr std::int64_t most_slots = 1'000'000'000;
+  if (each > Quantity::of(most_slots / config.workers)) {
+    const Place place = request.amounts_given ? request.amounts_given->place : Place{};
+    diagnostics.error(
+        place, request.amounts_given ? path_of(*request.amounts_given) : "",
+        fmt::format("{} workers of {} {} each are more than {} in all", config.workers,
+                    to_string(each), config.needs.tpus_named ? "TPU chips" : "GPUs", most_slots));
+    return;
+  }
   config.slots = each * config.workers;
 }
 

@@ -109,7 +109,9 @@ struct Refusal {
   };
   Kind kind = Kind::never;
   std::vector<std::string> reasons;  ///< the first constraint that fails, with hosts and numbers
-  std::vector<int> nearest;          ///< slot counts that would fit, ascending
+  std::vector<int> nearest;          ///< counts that would fit, ascending, in the request's unit
+  /// What the request counts, where a worker is not one slot: "slots" or "workers"; else empty.
+  std::string unit = {};
   /// Single changes with which it would fit, as a file says them; each was tried.
   std::vector<std::string> changes = {};
   std::vector<Holder> holders = {};  ///< of a busy one: who holds what it would need

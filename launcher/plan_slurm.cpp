@@ -117,7 +117,8 @@ class SlurmScript {
     // An arbitrary layout is made by srun, out of room for the most on every host.
     if (!is_arbitrary_) add_line(fmt::format("ntasks={}", component.ranks));
     add_line(fmt::format("ntasks-per-node={}", component.most_ranks));
-    if (component.gpus > 0) add_line(gpu_option(component));
+    // Slurm has no option for TPU chips.
+    if (component.gpus > 0 && !plan_.experiment.needs.tpus_named) add_line(gpu_option(component));
     if (const int cpus = cpus_per_task(component); cpus > 0)
       add_line(fmt::format("cpus-per-task={}", cpus));
     const std::uint64_t memory = plan_.experiment.needs.memory.value_or(0);
@@ -154,19 +155,44 @@ class SlurmScript {
     text_ += fmt::format("[ $# -gt 0 ] || set --{}\n", words);
   }
 
+  // One process on each host is torchrun, which makes the ranks itself.
+  void add_rendezvous() {
+    const std::string address = shell_quoted(trial_.hosts.front().host.address);
+    const char* port = "$((20000 + SLURM_JOB_ID % 10000))";
+    if (is_per_host_)
+      text_ += fmt::format("export PET_NNODES={} PET_MASTER_ADDR={} PET_MASTER_PORT={}\n",
+                           trial_.hosts.size(), address, port);
+    else
+      text_ += fmt::format("export WORLD_SIZE={} MASTER_ADDR={} MASTER_PORT={}\n",
+                           trial_.world_size, address, port);
+  }
+
+  // What a task learns of itself from Slurm.
+  std::string own_environment() const {
+    if (!is_per_host_) return "export RANK=\"$SLURM_PROCID\" LOCAL_RANK=\"$SLURM_LOCALID\"";
+    std::vector<int> workers;
+    for (const PlannedHost& host : trial_.hosts) workers.push_back(host.worker_count);
+    const bool are_alike = std::all_of(workers.begin(), workers.end(),
+                                       [&](int count) { return count == workers.front(); });
+    return fmt::format("export PET_NODE_RANK=\"$SLURM_PROCID\" PET_NPROC_PER_NODE={}",
+                       are_alike
+                           ? fmt::format("{}", workers.front())
+                           : fmt::format("\"$(echo {} | cut -d\" \" -f$((SLURM_PROCID + 1)))\"",
+                                         fmt::join(workers, " ")));
+  }
+
   void add_environment() {
-    text_ += fmt::format(
-        "export WORLD_SIZE={} MASTER_ADDR={} MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))\n",
-        trial_.world_size, shell_quoted(trial_.hosts.front().host.address));
+    add_rendezvous();
     if (!trial_.global_batch_size) return;
     const bool is_even = std::all_of(
         trial_.ranks.begin(), trial_.ranks.end(),
         [&](const PlannedRank& rank) { return rank.batch_size == trial_.ranks[0].batch_size; });
     text_ += fmt::format("export TRAIN_GLOBAL_BATCH_SIZE={}", *trial_.global_batch_size);
-    if (is_even)
+    if (is_even && !is_per_host_)
       text_ += fmt::format(" TRAIN_BATCH_SIZE={}\n", trial_.ranks[0].batch_size.value_or(0));
     else
-      text_ += "\n# The ranks' batch sizes differ: TRAIN_BATCH_SIZE is not set.\n";
+      text_ +=
+          is_per_host_ ? "\n" : "\n# The ranks' batch sizes differ: TRAIN_BATCH_SIZE is not set.\n";
   }
 
   void add_host_file() {
@@ -198,9 +224,9 @@ class SlurmScript {
       options += fmt::format(" --cpus-per-task={}", cpus);
     text_ += fmt::format(
         "srun{} /bin/sh -c '\n"
-        "  export RANK=\"$SLURM_PROCID\" LOCAL_RANK=\"$SLURM_LOCALID\"\n"
+        "  {}\n"
         "  exec \"$@\"' rank \"$@\"\n",
-        options);
+        options, own_environment());
   }
 
   const Plan& plan_;

@@ -35,6 +35,8 @@ fault backends/ssh/a.hpp '#include <asio/ip/tcp.hpp>'
 fault launcher/a.hpp '#include <nlohmann/json.hpp>'
 fault config_schema/a.hpp '#include <yaml-cpp/yaml.h>'
 fault config_schema/a.cpp '#include <yaml-cpp/yaml.h>'
+fault backends/openssh/a.cpp '#include "backends/ssh/ssh_transport.hpp"'
+fault backends/link/a.cpp '#include "backends/ssh/ssh_transport.hpp"'
 fault cli/a.cpp '#include "../launcher/plan.hpp"'
 
 # What is allowed is not complained about.

@@ -134,7 +134,7 @@ std::vector<std::string> common_algorithms(const std::vector<std::string>& allow
 Error obstacle_error(const Libssh2Obstacle& obstacle) {
   return make_error(ErrorClass::host,
                     "it can be reached by OpenSSH's own client only: " + obstacle.reason,
-                    obstacle.next_step);
+                    "take 'transport: openssh' for it, or " + obstacle.next_step);
 }
 
 }  // namespace train

@@ -39,7 +39,5 @@ Error login_error(const std::string& user, const std::vector<std::string>& tried
 Error lost_error(const std::string& at, int error, std::string_view doing);
 /// How the remote command ended: "exited with status 3", "was killed by signal KILL".
 std::string exit_text(const RemoteExit& exit);
-/// One line of at most `limit` printable bytes, the last ones of `text`.
-std::string printable(std::string_view text, std::size_t limit);
 
 }  // namespace train

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/link/send_queue.hpp"
 #include "backends/ssh/libssh2_limits.hpp"
 #include "backends/ssh/ssh_errors.hpp"
 #include "backends/ssh/ssh_session.hpp"
@@ -14,7 +14,7 @@
 #include "backends/ssh/ssh_shared.hpp"
 #include "backends/ssh/tcp_stream.hpp"
 #include "config_schema/host_inventory.hpp"
-#include "launcher/bootstrap/bootstrap_reader.hpp"
+#include "launcher/bootstrap/bootstrap_talk.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
@@ -52,10 +52,6 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
     handed_over,  ///< to the transport that `other_` is of
     closed,
   };
-  struct Piece {
-    std::shared_ptr<const std::string> bytes;
-    std::size_t offset = 0;
-  };
 
   // Settings.
   void on_settings(const Result<SshSettings>& settings);
@@ -88,7 +84,6 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   bool read_output();
   bool read_errors();
   void on_output(std::string_view bytes);
-  void on_answer(const BootstrapAnswer& answer);
   void upload();
   void on_packed(const BinaryPacker::Packed& packed);
   void become_open();
@@ -134,12 +129,10 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   std::unique_ptr<Subscription> writable_;
   std::unique_ptr<Subscription> deadline_;
 
-  std::optional<BootstrapReader> bootstrap_;
-  std::deque<Piece> upload_;
+  std::optional<BootstrapTalk> bootstrap_;
+  SendQueue upload_;
   Instant upload_progress_{};
-  int uploads_ = 0;
-  std::deque<Piece> queue_;
-  std::size_t queued_ = 0;
+  SendQueue queue_;
   std::string errors_;
   std::unique_ptr<HostLink> other_;
 };

@@ -150,7 +150,9 @@ IdentityChoice SshLink::identity_choice() const {
 
 void SshLink::hand_over(const Libssh2Obstacle& obstacle) {
   const SshOptions& options = shared_->options;
-  if (options.openssh == nullptr) return fail_with(obstacle_error(obstacle));
+  // "ssh" in the hosts file, or as a flag, means libssh2 and nothing else.
+  if (options.openssh == nullptr || host_.transport == TransportKind::ssh)
+    return fail_with(obstacle_error(obstacle));
   if (options.say)
     options.say(
         fmt::format("{} is reached by OpenSSH's own client: {}", host_.name, obstacle.reason));
@@ -158,9 +160,8 @@ void SshLink::hand_over(const Libssh2Obstacle& obstacle) {
   drop_connection();
   leave_setup();
   other_ = options.openssh->open(host_, agent_key_, std::move(events_));
-  for (const Piece& piece : queue_) other_->send(*piece.bytes);
-  queue_.clear();
-  queued_ = 0;
+  for (; !queue_.empty(); queue_.consume(queue_.front().size()))
+    other_->send(std::string(queue_.front()));
 }
 
 }  // namespace train

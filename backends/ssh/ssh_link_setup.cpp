@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include "backends/link/hexadecimal.hpp"
 #include "backends/ssh/ssh_link.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
 
@@ -92,7 +93,7 @@ void SshLink::retry_or_fail(int max_tries, const Error& error) {
   phase_ = Phase::waiting;
   address_ = 0;
   if (++tries_ >= max_tries) return fail_with(error);
-  deadline_ = shared_->loop.after(shared_->backoff(tries_), [weak = weak_from_this()] {
+  deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->connect();
   });
 }
@@ -227,14 +228,14 @@ bool SshLink::step_channel() {
                              "check MaxSessions and ForceCommand in its sshd_config"));
       return false;
   }
-  const std::string nonce = shared_->nonce();
+  const std::string nonce = new_nonce();
   auto command = bootstrap_command({nonce, shared_->options.build_id, agent_key_});
   if (!command) {
     fail_with(command.error());
     return false;
   }
   command_ = std::move(*command);
-  bootstrap_.emplace(nonce);
+  bootstrap_.emplace(nonce, machine_of_this_program());
   phase_ = Phase::exec;
   set_deadline(shared_->options.start_timeout, "while the agent was being started");
   return true;

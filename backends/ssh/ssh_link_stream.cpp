@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "backends/ssh/ssh_link.hpp"
-#include "launcher/bootstrap/bootstrap_command.hpp"
+#include "launcher/bootstrap/host_words.hpp"
 
 namespace train {
 
@@ -14,7 +14,6 @@ constexpr std::size_t max_pending = 256u << 10;
 constexpr std::size_t max_errors = 4u << 10;
 constexpr int max_reads = 8;    // of read_buffer's size in a row
 constexpr int max_rounds = 16;  // until the other links have their turn
-constexpr int max_uploads = 4;  // there are as many places
 constexpr nanoseconds exit_timeout = std::chrono::seconds(5);
 constexpr std::string_view starting = "while the agent was being started";
 
@@ -36,25 +35,21 @@ bool SshLink::transfer() {
 }
 
 bool SshLink::write_some() {
-  auto& pieces = phase_ == Phase::streaming ? queue_ : upload_;
+  SendQueue& bytes = phase_ == Phase::streaming ? queue_ : upload_;
   bool advanced = false;
-  while (!pieces.empty() && stream_->pending() < max_pending) {
-    Piece& piece = pieces.front();
-    const auto left = std::string_view(*piece.bytes).substr(piece.offset);
-    const long count = left.empty() ? 0 : session_->write(left);
+  while (!bytes.empty() && stream_->pending() < max_pending) {
+    const long count = session_->write(bytes.front());
     if (count < 0) {
       fail_broken(phase_ == Phase::streaming ? "in use" : starting);
       return false;
     }
-    if (count == 0 && !left.empty()) break;
+    if (count == 0) break;
     advanced = true;
-    piece.offset += static_cast<std::size_t>(count);
-    if (&pieces == &queue_) queued_ -= static_cast<std::size_t>(count);
-    if (piece.offset == piece.bytes->size()) pieces.pop_front();
+    bytes.consume(static_cast<std::size_t>(count));
   }
   // One timer a second is enough to see that an upload goes on.
   const Instant now = shared_->loop.now();
-  if (advanced && &pieces == &upload_ && now - upload_progress_ > std::chrono::seconds(1)) {
+  if (advanced && &bytes == &upload_ && now - upload_progress_ > std::chrono::seconds(1)) {
     upload_progress_ = now;
     set_deadline(shared_->options.upload_stall, "while the binary was being copied there");
   }
@@ -98,36 +93,12 @@ void SshLink::on_output(std::string_view bytes) {
   }
   bootstrap_->feed(bytes);
   while (phase_ == Phase::bootstrap) {
-    auto answer = bootstrap_->next();
-    if (!answer) return fail_with(answer.error());
-    if (!*answer) return;
-    on_answer(**answer);
+    const auto next = bootstrap_->next();
+    if (!next) return fail_with(next.error());
+    if (*next == BootstrapTalk::Step::listen) return;
+    if (*next == BootstrapTalk::Step::ready) return become_open();
+    upload();
   }
-}
-
-void SshLink::on_answer(const BootstrapAnswer& answer) {
-  switch (answer.kind) {
-    case BootstrapAnswer::Kind::ready:
-      return become_open();
-    case BootstrapAnswer::Kind::failed:
-      return fail_with(make_error(
-          ErrorClass::host,
-          fmt::format("no place on the host takes the binary: {}", printable(answer.reason, 2000)),
-          "make room, or a folder that allows programs, in one of these places"));
-    case BootstrapAnswer::Kind::need:
-      break;
-  }
-  const std::string machine = machine_of_this_program();
-  if (answer.machine != machine || answer.system != "Linux")
-    return fail_with(make_error(ErrorClass::host,
-                                fmt::format("the host is a {} {} machine, and this is a train for "
-                                            "Linux {}",
-                                            answer.system, answer.machine, machine),
-                                "launch from a machine of the same kind as the hosts"));
-  if (uploads_++ == max_uploads)
-    return fail_with(make_error(ErrorClass::host, "the host asks for the binary again and again",
-                                "check the free space of its home and /tmp"));
-  upload();
 }
 
 void SshLink::upload() {
@@ -140,12 +111,8 @@ void SshLink::upload() {
 void SshLink::on_packed(const BinaryPacker::Packed& packed) {
   if (phase_ != Phase::bootstrap) return;
   if (!*packed) return fail_with(packed->error());
-  const PackedBinary& binary = **packed;
   upload_.clear();
-  upload_.push_back({std::make_shared<const std::string>(
-      upload_header(binary.bytes.size(), binary.size, binary.sha256))});
-  // All links send the same bytes.
-  upload_.push_back({std::shared_ptr<const std::string>(packed, &binary.bytes)});
+  upload_.push_upload(packed);
   pump();
 }
 
@@ -198,14 +165,13 @@ SshLink::~SshLink() { close(); }
 void SshLink::send(std::string bytes) {
   if (is_closed() || bytes.empty()) return;
   if (other_) return other_->send(std::move(bytes));
-  queued_ += bytes.size();
-  queue_.push_back({std::make_shared<const std::string>(std::move(bytes))});
+  queue_.push(std::move(bytes));
   if (phase_ == Phase::streaming) post_pump();
 }
 
 std::size_t SshLink::unsent_bytes() const {
   if (other_) return other_->unsent_bytes();
-  return queued_ + (phase_ == Phase::streaming ? stream_->pending() : 0);
+  return queue_.size() + (phase_ == Phase::streaming ? stream_->pending() : 0);
 }
 
 void SshLink::close() {
@@ -215,7 +181,6 @@ void SshLink::close() {
   other_.reset();
   queue_.clear();
   upload_.clear();
-  queued_ = 0;
   leave_setup();
 }
 
@@ -303,7 +268,7 @@ void SshLink::drop_connection() {
 }
 
 void SshLink::leave_setup() {
-  if (in_setup_) shared_->release_setup();
+  if (in_setup_) shared_->window->release();
   in_setup_ = false;
 }
 

@@ -13,7 +13,7 @@
 
 #include <array>
 
-#include "backends/ssh/ssh_errors.hpp"
+#include "launcher/bootstrap/host_words.hpp"
 
 namespace train {
 

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 #include <libssh2.h>
-#include <limits.h>
 #include <openssl/rand.h>
-#include <unistd.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "backends/ssh/known_host_file.hpp"
 #include "backends/ssh/ssh_link.hpp"
@@ -45,26 +43,14 @@ Result<SshOptions> default_ssh_options(std::string home, std::string user,
   options.home = std::move(home);
   options.default_user = std::move(user);
   options.agent_socket = std::move(agent_socket);
-  // Read through /proc, it is the running file even when another was installed over it.
-  options.binary_path = "/proc/self/exe";
-  options.build_id = build_id_of_this_program();
-  if (options.build_id.empty()) {
-    const auto packed = pack_binary(options.binary_path);
-    if (!packed)
-      return fail(ErrorClass::bug, "cannot read the running program from /proc/self/exe");
-    options.build_id = packed->sha256;
-  }
+  auto binary = running_binary();
+  if (!binary) return tl::make_unexpected(binary.error());
+  options.binary_path = std::move(binary->path);
+  options.build_id = std::move(binary->build_id);
   return options;
 }
 
 namespace {
-
-// std::random_device would ask for glibc 2.36 on every host.
-std::uint64_t random_seed() {
-  std::uint64_t seed = 0;
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(&seed), sizeof seed) == 1) return seed;
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
 
 SshSettings settings_without_configuration(const SshOptions& options) {
   SshSettings settings;
@@ -88,46 +74,26 @@ Libssh2Algorithms libssh2_algorithms() {
 
 }  // namespace
 
-SshShared::SshShared(Loop& event_loop, SshOptions ssh_options)
+SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
+                     std::shared_ptr<SetupWindow> setup_window)
     : loop(event_loop),
+      window(std::move(setup_window)),
       options(std::move(ssh_options)),
       config(loop, config_files(options), settings_without_configuration(options)),
       algorithms(libssh2_algorithms()),
       identities(options.agent_deadline),
       packer(loop, options.binary_path),
-      resolver(loop),
-      random_(random_seed()) {}
+      resolver(loop) {
+  if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
+}
 
 void SshShared::enqueue(const std::shared_ptr<SshLink>& link) {
-  waiting_.push_back(link);
-  post_start_next();
-}
-
-void SshShared::release_setup() {
-  --setups_;
-  if (!waiting_.empty()) post_start_next();
-}
-
-void SshShared::post_start_next() {
-  loop.post([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->start_next();
+  window->enqueue([weak = std::weak_ptr(link)] {
+    const auto started = weak.lock();
+    if (!started || started->is_closed()) return false;
+    started->start();
+    return true;
   });
-}
-
-void SshShared::start_next() {
-  while (setups_ < options.max_setups && !waiting_.empty()) {
-    const auto link = waiting_.front().lock();
-    waiting_.pop_front();
-    if (!link || link->is_closed()) continue;
-    ++setups_;
-    link->start();
-  }
-}
-
-nanoseconds SshShared::backoff(int tries) {
-  const double step = 0.1 * static_cast<double>(1 << std::clamp(tries - 1, 0, 4));
-  const double seconds = step * std::uniform_real_distribution<>(0.5, 1.5)(random_);
-  return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(seconds));
 }
 
 KnownHosts& SshShared::known_hosts_of(const SshSettings& settings) {
@@ -166,20 +132,10 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
                : "warning: " + render(written.error()));
 }
 
-std::string SshShared::nonce() {
-  std::string bytes(16, '\0');
-  // Not a secret, but nobody who prints into the stream should guess it. The generator that stands
-  // in when the system has no entropy is good enough to tell connections apart.
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size())) !=
-      1)
-    for (char& c : bytes) c = static_cast<char>(random_());
-  return hexadecimal(bytes);
-}
-
-SshTransport::SshTransport(Loop& loop, SshOptions options) {
+SshTransport::SshTransport(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window) {
   // Also sets up the process for all sessions; doing it again does nothing.
   libssh2_init(0);
-  shared_ = std::make_shared<SshShared>(loop, std::move(options));
+  shared_ = std::make_shared<SshShared>(loop, std::move(options), std::move(window));
 }
 
 SshTransport::~SshTransport() = default;

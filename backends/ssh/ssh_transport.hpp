@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/link/setup_window.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
@@ -32,7 +33,7 @@ struct SshOptions {
   /// Tells the user something in one line; may be empty.
   std::function<void(const std::string&)> say;
 
-  int max_setups = 128;  ///< hosts that are being logged in to at the same time
+  int max_setups = 128;  ///< hosts that are being logged in to at the same time, without a window
   int max_tries = 8;     ///< connections to a server that ends them before the login
   std::chrono::milliseconds connect_timeout{10'000};  ///< for each address of a host
   std::chrono::milliseconds handshake_timeout{20'000};
@@ -57,7 +58,8 @@ struct SshShared;
 /// from the loop's thread and never block it. Links may outlive the transport, but not the loop.
 class SshTransport final : public Transport {
  public:
-  SshTransport(Loop& loop, SshOptions options);
+  /// `window` is shared with other transports; none: one of its own, of `max_setups`.
+  SshTransport(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window = nullptr);
   ~SshTransport() override;
 
   std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,

@@ -37,7 +37,5 @@ std::optional<std::string> base64_decode(std::string_view text);
 std::string key_type(std::string_view blob);
 /// "SHA256:...", as OpenSSH shows keys.
 std::string key_fingerprint(std::string_view blob);
-/// Lower-case hexadecimal.
-std::string hexadecimal(std::string_view bytes);
 
 }  // namespace train

@@ -19,7 +19,7 @@ constexpr std::string_view script =
     // Owned by us and no symbolic link: in a sticky folder nobody else can have put it there.
     "_own() { [ -O \"$1\" ] && if [ -h \"$1\" ]; then false; fi; }; "
     "_has() { _own \"$_d\" && _own \"$_d/$_b\" && [ -f \"$_d/$_b\" ] && [ -x \"$_d/$_b\" ]; }; "
-    "_go() { _say ready; exec \"$_d/$_b\" agent attach \"$_k\" 3>&-; }; "
+    "_go() { _say ready $SSH_CONNECTION; exec \"$_d/$_b\" agent attach \"$_k\" 3>&-; }; "
     // Runs in a subshell whose output is the reason for giving up a place. Sizes are checked before
     // the checksum, for hosts without sha256sum; whoever fails half way, exactly the promised bytes
     // are taken from stdin, so that the next place can ask for them again.

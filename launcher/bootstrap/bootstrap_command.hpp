@@ -21,7 +21,8 @@ struct BootstrapRequest {
 /// csh, fish), it finds no quote, newline, backslash or `!` to trip over.
 ///
 /// What it says on stdout are lines that start with `bootstrap_marker(nonce)`:
-///   ready               and from the next byte on stdin and stdout are the agent's
+///   ready [CONNECTION]  and from the next byte on stdin and stdout are the agent's; sshd's
+///                       $SSH_CONNECTION, if there is one
 ///   need MACHINE SYSTEM (uname -m, uname -s) it wants `upload_header` and then the packed bytes
 ///                       on stdin; comes again when the place that took them turned out unusable
 ///   failed REASON       what each place said; nothing is left behind

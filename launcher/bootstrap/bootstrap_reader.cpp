@@ -21,6 +21,28 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
+// "10.77.1.3", "fe80::1%eth0"; what sshd does not know it calls UNKNOWN.
+bool is_numeric_address(std::string_view word) {
+  const auto is_part = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == ':' || c == '%' ||
+           c == '-' || c == '_';
+  };
+  return !word.empty() && word.size() <= 64 && std::all_of(word.begin(), word.end(), is_part) &&
+         word.find_first_of(".:") != word.npos;
+}
+
+// $SSH_CONNECTION: the client's address and port, the server's address and port; or nothing.
+bool parse_connection(std::string_view line, BootstrapAnswer& answer) {
+  if (line.empty()) return true;
+  const std::string_view client = take_word(line);
+  (void)take_word(line);
+  const std::string_view host = take_word(line);
+  (void)take_word(line);
+  if (is_numeric_address(client)) answer.client_address = client;
+  if (is_numeric_address(host)) answer.host_address = host;
+  return line.empty();
+}
+
 }  // namespace
 
 BootstrapReader::BootstrapReader(const std::string& nonce) : marker_(bootstrap_marker(nonce)) {}
@@ -73,8 +95,9 @@ std::optional<BootstrapAnswer> BootstrapReader::parse(std::string_view line) con
   using Kind = BootstrapAnswer::Kind;
   const std::string_view word = take_word(line);
   BootstrapAnswer answer;
-  if (word == "ready" && line.empty()) {
+  if (word == "ready") {
     answer.kind = Kind::ready;
+    if (!parse_connection(line, answer)) return std::nullopt;
   } else if (word == "need") {
     answer.kind = Kind::need;
     answer.machine = take_word(line);

@@ -17,9 +17,11 @@ struct BootstrapAnswer {
     failed,  ///< no place on the host took it
   };
   Kind kind = Kind::ready;
-  std::string machine;  ///< need: `uname -m`
-  std::string system;   ///< need: `uname -s`
-  std::string reason;   ///< failed: what each place said
+  std::string machine;              ///< need: `uname -m`
+  std::string system;               ///< need: `uname -s`
+  std::string reason;               ///< failed: what each place said
+  std::string client_address = {};  ///< ready: the launcher's on this connection; may be empty
+  std::string host_address = {};    ///< ready: the host's on this connection; may be empty
 
   bool operator==(const BootstrapAnswer&) const = default;
 };

@@ -44,6 +44,22 @@ void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
         summarize_hosts(relied), verb(relied, "declares", "declare")));
 }
 
+// Slots that are GPUs on one host and CPUs on another are hardly what was meant.
+void warn_of_cpus_as_slots(const ExperimentConfig& experiment, const HostInventory& inventory,
+                           const Trial& trial, std::vector<std::string>& lines) {
+  const auto on_cpus = hosts_where(trial, [&](const PlannedHost& host) {
+    return slot_supply(host.host, experiment.needs).kind == SlotKind::cpus;
+  });
+  const bool has_devices =
+      std::any_of(inventory.hosts.begin(), inventory.hosts.end(),
+                  [](const Host& host) { return host.accelerators.value_or(0) > 0; });
+  if (experiment.needs.slots.is_zero() || on_cpus.empty() || !has_devices) return;
+  lines.push_back(fmt::format(
+      "the slots of {} are CPUs, where others have accelerators: resources_per_worker: {{GPU: 1}} "
+      "asks for GPUs alone",
+      summarize_hosts(on_cpus, 2)));
+}
+
 void warn_of_unchecked(const ExperimentConfig& experiment, const Trial& trial,
                        std::vector<std::string>& lines) {
   const WorkerNeeds& needs = experiment.needs;
@@ -83,7 +99,9 @@ void advise_on_cpu_workers(const ExperimentConfig& experiment, const Trial& tria
       summarize_hosts(crowded), verb(crowded, "has", "have")));
 }
 
-void advise_on_cpus_per_gpu(const ExperimentConfig& experiment, const Trial& trial,
+// The share is named only when the same hosts could give it to every worker.
+void advise_on_cpus_per_gpu(const ExperimentConfig& experiment, const HostInventory& inventory,
+                            const Holdings& holdings, const HostSearch& search, const Trial& trial,
                             std::vector<std::string>& lines) {
   const WorkerNeeds& needs = experiment.needs;
   if (needs.slots < Quantity::of(1)) return;
@@ -99,16 +117,22 @@ void advise_on_cpus_per_gpu(const ExperimentConfig& experiment, const Trial& tri
     idle.push_back(planned.host.name);
   }
   if (idle.empty()) return;
+  ExperimentConfig changed = experiment;
+  changed.needs.cpus = Quantity::of(fair);
+  if (search_hosts(changed, inventory, holdings).counts != search.counts) return;
   lines.push_back(
-      fmt::format("CPUs beside the GPUs of {} stay unused: a worker takes {}, its share is {} "
+      fmt::format("CPUs beside the {} of {} stay unused: a worker takes {}, its share is {} "
                   "(resources_per_worker: {{CPU: {}}})",
-                  summarize_hosts(idle),
+                  needs.tpus_named ? "chips" : "GPUs", summarize_hosts(idle, 2),
                   needs.cpus.is_zero() ? "none by name" : to_string(needs.cpus), fair, fair));
 }
 
 void advise_on_hosts(const ExperimentConfig& experiment, const HostSearch& search,
                      const Trial& trial, std::vector<std::string>& lines) {
-  if (experiment.placement == PlacementPolicy::strict_spread || trial.hosts.size() < 2) return;
+  const bool is_laid_out = experiment.slices || !search.selected.are_alike() ||
+                           experiment.placement == PlacementPolicy::strict_spread ||
+                           experiment.placement == PlacementPolicy::pack;
+  if (is_laid_out || trial.hosts.size() < 2) return;
   PlacementRule pack = rule_of(experiment);
   pack.policy = PlacementPolicy::pack;
   const auto packed = choose_hosts(search.rooms, experiment.workers, pack);
@@ -131,6 +155,7 @@ std::vector<std::string> placement_warnings(const ExperimentConfig& experiment,
                                 experiment.resource_pool));
   warn_of_slots(experiment, trial, lines);
   warn_of_unchecked(experiment, trial, lines);
+  warn_of_cpus_as_slots(experiment, inventory, trial, lines);
   return lines;
 }
 
@@ -144,12 +169,13 @@ std::vector<std::string> batch_warnings(const ExperimentConfig& experiment, cons
   return lines;
 }
 
-std::vector<std::string> advise(const ExperimentConfig& experiment, const HostSearch& search,
+std::vector<std::string> advise(const ExperimentConfig& experiment, const HostInventory& inventory,
+                                const Holdings& holdings, const HostSearch& search,
                                 const Trial& trial) {
   std::vector<std::string> lines;
   advise_on_batch(experiment, trial, lines);
   advise_on_cpu_workers(experiment, trial, lines);
-  advise_on_cpus_per_gpu(experiment, trial, lines);
+  advise_on_cpus_per_gpu(experiment, inventory, holdings, search, trial, lines);
   advise_on_hosts(experiment, search, trial, lines);
   return lines;
 }

@@ -17,7 +17,8 @@ std::vector<std::string> placement_warnings(const ExperimentConfig& experiment,
 std::vector<std::string> batch_warnings(const ExperimentConfig& experiment, const Trial& trial);
 
 /// What could be better about a plan that is legal: a line each.
-std::vector<std::string> advise(const ExperimentConfig& experiment, const HostSearch& search,
+std::vector<std::string> advise(const ExperimentConfig& experiment, const HostInventory& inventory,
+                                const Holdings& holdings, const HostSearch& search,
                                 const Trial& trial);
 
 }  // namespace train

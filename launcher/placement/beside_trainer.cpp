@@ -104,11 +104,16 @@ class BesideTrainer {
     return counts;
   }
 
+  // Fewer hosts than the workers alone take is none: where as few are found, the search ends.
   template <class Choose>
   std::optional<WorkerCounts> fewest(Choose choose) const {
     std::optional<WorkerCounts> best;
     std::ptrdiff_t best_hosts = 0;
+    const auto alone = packed(rooms_, workers_);
+    const auto least =
+        alone ? std::count_if(alone->begin(), alone->end(), [](int n) { return n > 0; }) : 0;
     for (const std::size_t first : firsts_) {
+      if (best && best_hosts <= least) break;
       auto counts = choose(first);
       if (!counts) continue;
       const auto hosts = std::count_if(counts->begin(), counts->end(), [](int n) { return n > 0; });

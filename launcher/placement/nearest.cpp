@@ -13,10 +13,10 @@ namespace {
 // Steps of the search in each direction: a few tens of milliseconds.
 constexpr std::int64_t most_steps = 20'000'000;
 
-// Slots that so many workers take, when that is a whole number.
-std::optional<int> whole_slots(const WorkerNeeds& needs, int workers) {
-  if (needs.slots.is_zero()) return workers;
-  const Quantity slots = needs.slots * workers;
+// What a request for so many workers says; nothing when that is no whole number of slots.
+std::optional<int> count_of(const ExperimentConfig& experiment, int workers) {
+  if (!experiment.counts_slots || experiment.needs.slots.is_zero()) return workers;
+  const Quantity slots = experiment.needs.slots * workers;
   if (!slots.is_whole() || slots.whole() > unlimited_workers) return std::nullopt;
   return static_cast<int>(slots.whole());
 }
@@ -49,10 +49,10 @@ class CountSearch {
     std::int64_t budget = most_steps;
     for (int workers = from; workers >= 1 && workers <= what_fits_.most(); workers += step) {
       if ((budget -= cost) < 0) break;
-      const auto slots = whole_slots(experiment_.needs, workers);
-      if (!slots || !what_fits_.fits(workers)) continue;
+      const auto count = count_of(experiment_, workers);
+      if (!count || !what_fits_.fits(workers)) continue;
       if (!batch_obstacle(experiment_, workers).empty()) continue;
-      if (place_again(experiment_, search_, workers)) return slots;
+      if (place_again(experiment_, search_, workers)) return count;
       // What is left to the trainer or to slices may fail often, and each try looks at all hosts.
       budget -= static_cast<std::int64_t>(search_.rooms.size());
     }

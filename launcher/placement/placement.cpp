@@ -182,6 +182,14 @@ void add_warnings(Plan& plan, const HostInventory& inventory) {
 // NCCL needs a GPU for every rank; two ranks on one make it fail at the first collective.
 std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& trial) {
   if (experiment.backend != CollectiveBackend::nccl) return {};
+  if (experiment.needs.slots.is_zero())
+    return "backend nccl needs a GPU for every rank, and the workers ask for none (backend: gloo)";
+  for (const PlannedHost& host : trial.hosts)
+    if (!host.slots_are_gpus && (host.host.accelerators || (!host.host.slots && host.host.cpus)))
+      return fmt::format(
+          "backend nccl needs a GPU for every rank: the slots of {} are CPUs (GPU: 1 in "
+          "resources_per_worker asks for GPUs)",
+          host.host.name);
   for (const PlannedHost& host : trial.hosts)
     if (host.slots_are_gpus && host.slots.size() < static_cast<std::size_t>(host.worker_count))
       return fmt::format(
@@ -216,11 +224,16 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
     return tl::make_unexpected(Refusal{.reasons = {std::move(why)}, .nearest = {}});
   if (experiment.search.trials != 1) plan.trials = trials_at_once(experiment, search);
   add_warnings(plan, inventory);
-  plan.advice = advise(experiment, search, plan.trial);
+  plan.advice = advise(experiment, inventory, holdings, search, plan.trial);
   return plan;
 }
 
 namespace {
+
+// "worker" of "workers".
+std::string singular(const std::string& unit) {
+  return unit.substr(0, std::max<std::size_t>(unit.size(), 1) - 1);
+}
 
 // "task 3f9c of alice holds 8 slots of node[01-02]".
 std::vector<std::string> holder_lines(const std::vector<Holder>& holders) {
@@ -249,10 +262,14 @@ Error to_error(const Refusal& refusal) {
   if (!refusal.reasons.empty()) lines.assign(refusal.reasons.begin() + 1, refusal.reasons.end());
   append(lines, holder_lines(refusal.holders));
   for (const std::string& change : refusal.changes) lines.push_back("it fits with " + change);
-  if (!refusal.nearest.empty())
-    lines.push_back(fmt::format(
-        "nearest {} that {}: {}", refusal.nearest.size() == 1 ? "count" : "counts",
-        refusal.nearest.size() == 1 ? "fits" : "fit", fmt::join(refusal.nearest, ", ")));
+  if (!refusal.nearest.empty()) {
+    const bool is_one = refusal.nearest.size() == 1;
+    const bool is_singular = refusal.nearest == std::vector<int>{1};
+    lines.push_back(fmt::format("nearest {} that {}: {}{}{}", is_one ? "count" : "counts",
+                                is_one ? "fits" : "fit", fmt::join(refusal.nearest, ", "),
+                                refusal.unit.empty() ? "" : " ",
+                                is_singular ? singular(refusal.unit) : refusal.unit));
+  }
   error.diagnostics.front().hint = fmt::format("{}", fmt::join(lines, "\n  "));
   return error;
 }

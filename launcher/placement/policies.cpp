@@ -2,11 +2,18 @@
 #include "launcher/placement/policies.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace train {
 namespace {
 
-std::int64_t free_after(const Room& room, int workers) { return room.free - room.use * workers; }
+// A room may still be unlimited while the constraint that limits it is not looked at.
+std::int64_t free_after(const Room& room, int workers) {
+  std::int64_t taken = 0;
+  if (__builtin_mul_overflow(room.use, static_cast<std::int64_t>(workers), &taken))
+    return std::numeric_limits<std::int64_t>::min();
+  return room.free - taken;
+}
 
 // Of `candidates`, the room where `workers` fit and the fewest slots stay free; ties: the first.
 std::optional<std::size_t> best_fit(const std::vector<Room>& rooms, int workers,

@@ -45,27 +45,36 @@ class Changes {
     if (experiment_.slices) return;
     const bool is_automatic = experiment_.placement == PlacementPolicy::automatic;
     if (is_automatic && !experiment_.allow_heterogeneous && !experiment_.is_single_node)
-      attempt("allow_heterogeneous: true",
+      attempt("resources.allow_heterogeneous: true",
               [](auto& changed) { changed.allow_heterogeneous = true; });
     if (experiment_.is_single_node)
-      attempt("is_single_node: false", [](auto& changed) { changed.is_single_node = false; });
+      attempt("resources.is_single_node: false",
+              [](auto& changed) { changed.is_single_node = false; });
     if (experiment_.placement == PlacementPolicy::strict_spread)
-      attempt("placement: spread",
+      attempt("resources.placement: spread",
               [](auto& changed) { changed.placement = PlacementPolicy::spread; });
     else if (experiment_.placement != PlacementPolicy::pack)
-      attempt("placement: pack", [](auto& changed) { changed.placement = PlacementPolicy::pack; });
+      attempt("resources.placement: pack",
+              [](auto& changed) { changed.placement = PlacementPolicy::pack; });
   }
 
   // Less of one resource for each worker; whether ranks get on with it only the user knows.
   void try_amounts() {
     try_gpus();
     const WorkerNeeds& needs = experiment_.needs;
+    const bool has_cpu_slots = std::any_of(
+        inventory_.hosts.begin(), inventory_.hosts.end(),
+        [&](const Host& host) { return slot_supply(host, needs).kind == SlotKind::cpus; });
+    if (needs.cpus.is_zero() && !needs.cpus_named && has_cpu_slots)
+      attempt("resources_per_worker: {CPU: 0.5}",
+              [](auto& changed) { changed.needs.cpus = amount(5'000); });
     if (!needs.cpus.is_zero()) {
       const auto set = [](ExperimentConfig& changed, std::int64_t parts) {
         changed.needs.cpus = amount(parts);
       };
       if (const auto most = largest(needs.cpus.parts(), Quantity::scale, set))
-        found_.push_back(fmt::format("CPU: {} for each worker", to_string(amount(*most))));
+        found_.push_back(
+            fmt::format("resources_per_worker: {{CPU: {}}}", to_string(amount(*most))));
     }
     if (needs.memory.value_or(0) > mebibyte) {
       const auto set = [](ExperimentConfig& changed, std::int64_t mebibytes) {
@@ -74,9 +83,10 @@ class Changes {
       const auto asked = static_cast<std::int64_t>(*needs.memory / mebibyte);
       constexpr std::int64_t of_a_gibibyte = 1024;
       if (const auto most = largest(asked, of_a_gibibyte, set))
-        found_.push_back(*most % of_a_gibibyte == 0
-                             ? fmt::format("memory: {}GiB for each worker", *most / of_a_gibibyte)
-                             : fmt::format("memory: {}MiB for each worker", *most));
+        found_.push_back(
+            *most % of_a_gibibyte == 0
+                ? fmt::format("resources_per_worker: {{memory: {}GiB}}", *most / of_a_gibibyte)
+                : fmt::format("resources_per_worker: {{memory: {}MiB}}", *most));
     }
     for (const auto& [name, quantity] : needs.custom) {
       const std::string& resource = name;
@@ -85,7 +95,8 @@ class Changes {
       };
       if (quantity.is_zero()) continue;
       if (const auto most = largest(quantity.parts(), Quantity::scale, set))
-        found_.push_back(fmt::format("{}: {} for each worker", name, to_string(amount(*most))));
+        found_.push_back(
+            fmt::format("resources_per_worker: {{{}: {}}}", name, to_string(amount(*most))));
     }
   }
 
@@ -98,30 +109,40 @@ class Changes {
         std::any_of(inventory_.hosts.begin(), inventory_.hosts.end(),
                     [](const Host& host) { return host.accelerators.value_or(0) > 0; });
     if (!has_gpus || experiment_.needs.tpus_named || each.is_zero()) return;
-    if (each.is_whole() && each.whole() > 1)
-      for (std::int64_t fewer = each.whole() - 1; fewer >= 1; --fewer)
-        if (each.whole() % fewer == 0 && try_gpus_of(Quantity::of(fewer))) return;
+    std::int64_t largest = 1;  // GPUs of one host
+    for (const Host& host : inventory_.hosts)
+      largest = std::max<std::int64_t>(largest, slot_count(host).value_or(1));
+    int tries = 0;
+    constexpr int most_tries = 16;
+    for (std::int64_t fewer = std::min(each.whole() - 1, largest); fewer >= 1; --fewer) {
+      if (each.whole() % fewer != 0) continue;
+      if (++tries > most_tries || try_gpus_of(Quantity::of(fewer))) return;
+    }
     const std::vector<Quantity> shares = {amount(5'000), amount(2'500)};
     for (const Quantity share : shares)
       if (may_share && share < each && try_gpus_of(share)) return;
   }
 
+  // Where the request counts slots, these change with the GPUs of a worker.
   bool try_gpus_of(Quantity each) {
     const std::size_t before = found_.size();
     const int workers = experiment_.workers;
-    attempt(fmt::format("GPU: {} for each of the {} workers{}", to_string(each), workers,
-                        each < Quantity::of(1) ? ", which then share GPUs" : ""),
-            [&](auto& changed) {
-              changed.needs.slots = each;
-              changed.needs.gpus_named = true;
-              changed.slots = each * changed.workers;
-            });
+    const Quantity slots = each * workers;
+    if (experiment_.counts_slots && !slots.is_whole()) return false;
+    std::string text = fmt::format("resources_per_worker: {{GPU: {}}}", to_string(each));
+    if (experiment_.counts_slots) text += fmt::format(" and slots_per_trial: {}", to_string(slots));
+    if (each < Quantity::of(1)) text += fmt::format(" (the {} ranks then share GPUs)", workers);
+    attempt(std::move(text), [&](auto& changed) {
+      changed.needs.slots = each;
+      changed.needs.gpus_named = true;
+      changed.slots = slots;
+    });
     return found_.size() > before;
   }
 
   void try_trainer() {
     if (!experiment_.trainer.empty())
-      attempt("trainer_resources: {}", [](auto& changed) { changed.trainer = {}; });
+      attempt("scaling_config.trainer_resources: {}", [](auto& changed) { changed.trainer = {}; });
   }
 
   // Hosts of another type or pool, or with other labels.
@@ -129,13 +150,15 @@ class Changes {
     if (!experiment_.needs.accelerator_type.empty() && !experiment_.needs.tpus_named)
       for (const std::string& type :
            others(&Host::accelerator_type, experiment_.needs.accelerator_type))
-        attempt("accelerator_type: " + type,
+        attempt("scaling_config.accelerator_type: " + type,
                 [&](auto& changed) { changed.needs.accelerator_type = type; });
     if (!experiment_.resource_pool.empty())
       for (const std::string& pool : others(&Host::pool, experiment_.resource_pool))
-        attempt("resource_pool: " + pool, [&](auto& changed) { changed.resource_pool = pool; });
+        attempt("resources.resource_pool: " + pool,
+                [&](auto& changed) { changed.resource_pool = pool; });
     if (!experiment_.label_selectors.empty())
-      attempt("no label_selector", [](auto& changed) { changed.label_selectors.clear(); });
+      attempt("scaling_config.label_selector: null",
+              [](auto& changed) { changed.label_selectors.clear(); });
   }
 
   std::vector<std::string> others(std::string Host::*property, const std::string& own) const {

@@ -30,14 +30,45 @@ void add_group(const SizeGroup& group, std::vector<int>& fewest, std::vector<int
   }
 }
 
+// By the group with which a sum is reached first, and how many of it that takes: the groups before
+// it reach what is left, so that one number for each sum is enough.
+std::optional<std::vector<int>> any_hosts_that_sum(const std::vector<SizeGroup>& groups, int sum) {
+  constexpr int no_group = -1;
+  std::vector<int> group_of(static_cast<std::size_t>(sum) + 1, no_group);
+  std::vector<int> count_of(group_of.size());
+  group_of[0] = 0;
+  for (std::size_t g = 0; g < groups.size() && group_of[sum] == no_group; ++g) {
+    const SizeGroup& group = groups[g];
+    for (int reached = group.size; reached <= sum; ++reached) {
+      const int from = reached - group.size;
+      if (group_of[reached] != no_group || group_of[from] == no_group) continue;
+      const bool is_own = group_of[from] == static_cast<int>(g) && count_of[from] > 0;
+      const int count = is_own ? count_of[from] + 1 : 1;
+      if (count > group.hosts) continue;
+      group_of[reached] = static_cast<int>(g);
+      count_of[reached] = count;
+    }
+  }
+  if (group_of[sum] == no_group) return std::nullopt;
+  std::vector<int> taken(groups.size());
+  while (sum > 0) {
+    const int group = group_of[sum];
+    taken[group] += count_of[sum];
+    sum -= count_of[sum] * groups[group].size;
+  }
+  return taken;
+}
+
 }  // namespace
 
 bool is_searchable(const std::vector<SizeGroup>& groups, int sum) {
-  return sum >= 0 && groups.size() * (static_cast<std::size_t>(sum) + 1) <= most_search_cells;
+  return sum >= 0 && groups.size() * (static_cast<std::size_t>(sum) + 1) <= most_search_steps;
 }
 
 std::optional<std::vector<int>> hosts_that_sum(const std::vector<SizeGroup>& groups, int sum) {
   if (groups.empty() || !is_searchable(groups, sum)) return std::nullopt;
+  if (groups.size() * (static_cast<std::size_t>(sum) + 1) > most_search_cells)
+    return any_hosts_that_sum(groups, sum);
   std::vector<int> fewest(static_cast<std::size_t>(sum) + 1, unreachable);
   fewest[0] = 0;
   std::vector<std::vector<int>> used;

@@ -13,14 +13,19 @@ struct SizeGroup {
   int hosts = 0;  ///< >= 1
 };
 
-/// The search for a sum keeps a table of sizes x sum; beyond this many cells it is not done.
+/// The search for a sum takes sizes x sum steps; beyond this many it is not done (some seconds).
+inline constexpr std::size_t most_search_steps = 2'000'000'000;
+
+/// The search for the fewest hosts keeps a table of as many cells; beyond this any hosts that make
+/// the sum will do.
 inline constexpr std::size_t most_search_cells = 24'000'000;
 
 /// Whether `hosts_that_sum` and `sums_of_hosts` search up to this sum.
 bool is_searchable(const std::vector<SizeGroup>& groups, int sum);
 
 /// How many hosts of each group make `sum` exactly: the fewest in all; of equally few, more of the
-/// groups that come first. Nothing when no choice does, or when the search would be too large.
+/// groups that come first (any that do, when there are very many sizes). Nothing when no choice
+/// does, or when the search would be too large.
 std::optional<std::vector<int>> hosts_that_sum(const std::vector<SizeGroup>& groups, int sum);
 
 /// Which sums, 0 to `largest`, some choice of hosts makes. Empty when the search would be too

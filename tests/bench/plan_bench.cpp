@@ -5,6 +5,7 @@
 // most memory that the process came to have above what it had before, in MiB. Nothing here passes
 // or fails: times depend on the machine.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <fstream>
 #include <string>
@@ -71,6 +72,7 @@ long status_of(const std::string& key) {
 }
 
 double most_memory_of(const std::function<void()>& work) {
+  ::malloc_trim(0);                                // what was freed is not there to be used again
   std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins anew
   const long before = status_of("VmRSS:");
   work();

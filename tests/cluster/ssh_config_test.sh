@@ -181,14 +181,24 @@ accept_new() {
 
 beyond_libssh2() {
     local option
-    for option in 'ProxyCommand nc %h %p' 'CertificateFile ~/.ssh/id-cert.pub' \
-        'KexAlgorithms sntrup761x25519-sha512@openssh.com' 'PreferredAuthentications password'; do
+    for option in 'ProxyCommand ssh -W %h:%p node01' 'ProxyJump node01' \
+        'KexAlgorithms sntrup761x25519-sha512@openssh.com'; do
         configure 'Host node02' "  $option"
         launch -H 'node[01-02]:1' -n 2 -- hostname
+        expect_status 0
+        expect_out '^\[0\] node01$'
+        expect_out '^\[1\] node02$'
+        expect_err "^train: node02 is reached by OpenSSH's own client: .*${option#* }"
+        ! err_has 'node01 is reached' || note_failure "the other host goes that way, too"
+        launch --transport ssh -H 'node[01-02]:1' -n 2 -- touch /tmp/started
         expect_status 76
-        expect_err "node02.*OpenSSH's own client only"
-        expect_err "${option#* }"
+        expect_err "node02.*OpenSSH's own client only.*${option#* }"
+        on node01 'test ! -e /tmp/started' || note_failure "something was started"
     done
+    configure 'Host node02' '  PreferredAuthentications password'
+    launch -H 'node[01-02]:1' -n 2 -- hostname
+    expect_status 76
+    expect_err "^train: node02 is reached by OpenSSH's own client: 'PreferredAuthentications password'"
     restart head
 }
 
@@ -204,5 +214,5 @@ done
 test_case "hashed names and names with a port are found in known_hosts" hashed_known_hosts
 test_case "HostKeyAlias names the host in known_hosts" host_key_alias
 test_case "accept-new adds a new key and refuses a changed one" accept_new
-test_case "a host that takes OpenSSH's own client is told why" beyond_libssh2
+test_case "what libssh2 cannot do goes through OpenSSH's client, with a line that says why" beyond_libssh2
 finish

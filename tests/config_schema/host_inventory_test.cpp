@@ -224,6 +224,10 @@ TEST_CASE("transports have the names that files use") {
   CHECK(to_string(TransportKind::automatic) == "auto");
   CHECK(to_string(TransportKind::local) == "local");
   CHECK(to_string(TransportKind::ssh) == "ssh");
+  CHECK(to_string(TransportKind::openssh) == "openssh");
+  for (const std::string word : {"auto", "local", "ssh", "openssh"})
+    CHECK(to_string(transport_of(word).value()) == word);
+  CHECK_FALSE(transport_of("rsh"));
 }
 
 TEST_CASE("of very many faults the first are told and the rest are counted") {

@@ -80,7 +80,7 @@ TEST_CASE("TPU workers that make no slice are refused") {
   CHECK(refusal("scaling_config: {use_tpu: true, accelerator_type: v4, topology: 2x2x2, "
                 "num_workers: 2, resources_per_worker: {TPU: 8}}")
             .find("has 4 chips") != std::string::npos);
-  CHECK(refusal("resources_per_worker: {GPU: 1, TPU: 1}").find("cannot take TPU chips") !=
+  CHECK(refusal("resources_per_worker: {GPU: 1, TPU: 1}").find("cannot be given with 'GPU: 1'") !=
         std::string::npos);
 }
 

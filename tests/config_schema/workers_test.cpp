@@ -91,7 +91,7 @@ TEST_CASE("requests that contradict themselves are refused") {
       {"slots_per_trial: 0\nresources_per_worker: {GPU: 1}", "each worker takes 1 GPUs"},
       {"slots_per_trial: 1000000\nresources_per_worker: {GPU: 0.5}", "cannot be shared out"},
       {"num_workers: 2\nresources_per_worker: {GPU: 1.5}", "must be a whole number"},
-      {"num_workers: 2\nresources_per_worker: {GPU: 1, TPU: 1}", "cannot take TPU chips"},
+      {"num_workers: 2\nresources_per_worker: {GPU: 1, TPU: 1}", "cannot be given with 'GPU: 1'"},
       {"num_workers: 0", "from 1 to"},
       {"num_workers: 2\nresources_per_worker: {GPU: -1}", "must be 0, or from 0.0001"},
       {"num_workers: 2\nresources_per_worker: {CPU: 1e300}", "must be 0, or from 0.0001"},

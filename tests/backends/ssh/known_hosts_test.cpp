@@ -123,6 +123,4 @@ TEST_CASE("errors on the way to a host say what happened and what to do") {
         "MaxStartups' (tried 8 times)");
   CHECK(login_error("me", {"~/.ssh/id_rsa (rsa-sha2-512)"}, {}).diagnostics[0].message ==
         "authentication failed for user me: tried ~/.ssh/id_rsa (rsa-sha2-512)");
-  CHECK(printable(" a\r\n\x1b[1m b \n", 100) == "a ?[1m b");
-  CHECK(printable("0123456789", 4) == "6789");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ssh/ssh_transport.hpp"
 
-#include "backends/ssh/own_binary.hpp"
+#include "backends/link/own_binary.hpp"
 #include "tests/backends/ssh/ssh_server.hpp"
 #include "tests/catch.hpp"
 

@@ -52,3 +52,32 @@ TEST_CASE("more hosts than needed are counted") {
   CHECK(plan->advice ==
         std::vector<std::string>{"2 hosts are used where 1 would do (placement: pack)"});
 }
+
+TEST_CASE("CPUs are only advised that every host could give") {
+  const auto with_cpus = [](const char* name, int cpus) {
+    Host host = gpu_host(name, 4);
+    host.cpus = Quantity::of(cpus);
+    return host;
+  };
+  const auto uneven =
+      make_plan(slot_experiment(8), inventory_of({with_cpus("n1", 64), with_cpus("n2", 4)}));
+  REQUIRE(uneven);
+  for (const std::string& line : uneven->advice) CHECK(line.find("CPU: 16") == std::string::npos);
+  const auto even =
+      make_plan(slot_experiment(8), inventory_of({with_cpus("n1", 64), with_cpus("n2", 64)}));
+  REQUIRE(even);
+  CHECK(even->advice.back().find("CPU: 16") != std::string::npos);
+}
+
+TEST_CASE("fewer hosts are not advised where labels or slices decide") {
+  std::vector<Host> hosts = gpu_inventory({8, 8, 4, 4}).hosts;
+  hosts[0].labels["zone"] = hosts[1].labels["zone"] = "a";
+  hosts[2].labels["zone"] = hosts[3].labels["zone"] = "b";
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  experiment.placement = PlacementPolicy::spread;
+  experiment.label_selectors = {{{"zone", LabelCondition::Kind::one_of, {"a"}}},
+                                {{"zone", LabelCondition::Kind::one_of, {"b"}}}};
+  const auto plan = make_plan(experiment, inventory_of(hosts));
+  REQUIRE(plan);
+  for (const std::string& line : plan->advice) CHECK(line.find("would do") == std::string::npos);
+}

@@ -25,12 +25,12 @@ TEST_CASE("hosts that cannot be used wholly are counted, and what would fit is n
   CHECK(plan.error().reasons ==
         std::vector<std::string>{"12 slots asked: the largest host has room for 8, and whole hosts "
                                  "of one size do not make 12 (2 hosts of 8: 12 is no multiple)"});
-  CHECK(plan.error().changes == std::vector<std::string>{"placement: pack"});
+  CHECK(plan.error().changes == std::vector<std::string>{"resources.placement: pack"});
   CHECK(plan.error().nearest == std::vector<int>{8, 16});
   const auto mixed = make_plan(slot_experiment(4), gpu_inventory({2, 1, 1}));
   REQUIRE_FALSE(mixed);
-  CHECK(mixed.error().changes ==
-        std::vector<std::string>{"allow_heterogeneous: true", "placement: pack"});
+  CHECK(mixed.error().changes == std::vector<std::string>{"resources.allow_heterogeneous: true",
+                                                          "resources.placement: pack"});
 }
 
 TEST_CASE("every count that a refusal names can be planned, and no nearer one") {
@@ -75,7 +75,8 @@ TEST_CASE("a refusal on many hosts stays short") {
         std::vector<std::string>{"100000 slots asked, the 10000 hosts have 79960: n[1-9990] 8 "
                                  "each, n[9991-10000] 4 each"});
   CHECK(plan.error().changes ==
-        std::vector<std::string>{"GPU: 0.5 for each of the 100000 workers, which then share GPUs"});
+        std::vector<std::string>{"resources_per_worker: {GPU: 0.5} and slots_per_trial: 50000 (the "
+                                 "100000 ranks then share GPUs)"});
   CHECK(plan.error().nearest == std::vector<int>{79'920});
 }
 
@@ -101,4 +102,103 @@ TEST_CASE("no hosts at all is refused") {
   const auto plan = make_plan(slot_experiment(1), inventory_of({}));
   REQUIRE_FALSE(plan);
   CHECK(plan.error().reasons == std::vector<std::string>{"there are no hosts in hosts"});
+}
+
+TEST_CASE("amounts beyond all hosts are refused, and soon") {
+  ExperimentConfig experiment = gpu_experiment(1, 1);
+  experiment.needs.slots = experiment.slots = Quantity::of(1'000'000'000);
+  const auto gpus = make_plan(experiment, gpu_inventory({8, 8}));
+  REQUIRE_FALSE(gpus);
+  CHECK(gpus.error().changes.size() == 1);
+  ExperimentConfig cpus = cpu_experiment(1'000'000, 1e12);
+  cpus.trainer.cpus = Quantity::of(1'000'000'000'000);
+  REQUIRE_FALSE(make_plan(cpus, inventory_of({cpu_host("n1", 8)})));
+  cpus.placement = PlacementPolicy::strict_pack;
+  Host host = gpu_host("n1", 8);
+  host.cpus = Quantity::of(8);
+  REQUIRE_FALSE(make_plan(cpus, inventory_of({host})));
+}
+
+TEST_CASE("a change of GPUs says the slots that go with it, and planning it works") {
+  ExperimentConfig experiment = gpu_experiment(16, 1);
+  const auto plan = make_plan(experiment, gpu_inventory({8}));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().changes ==
+        std::vector<std::string>{"resources_per_worker: {GPU: 0.5} and slots_per_trial: 8 (the 16 "
+                                 "ranks then share GPUs)"});
+  CHECK(make_plan(gpu_experiment(16, 0.5), gpu_inventory({8})));
+  experiment.counts_slots = false;
+  const auto counted = make_plan(experiment, gpu_inventory({8}));
+  REQUIRE_FALSE(counted);
+  CHECK(
+      counted.error().changes ==
+      std::vector<std::string>{"resources_per_worker: {GPU: 0.5} (the 16 ranks then share GPUs)"});
+}
+
+TEST_CASE("nearest counts are in the unit of the request, which is named where it matters") {
+  ExperimentConfig workers = gpu_experiment(4, 0.6);
+  workers.counts_slots = false;
+  const auto few = make_plan(workers, gpu_inventory({2}));
+  REQUIRE_FALSE(few);
+  CHECK(few.error().nearest == std::vector<int>{2});
+  CHECK(render(to_error(few.error())).find("nearest count that fits: 2 workers") !=
+        std::string::npos);
+  const auto slots = make_plan(gpu_experiment(4, 4), gpu_inventory({6, 6}));
+  REQUIRE_FALSE(slots);
+  CHECK(render(to_error(slots.error())).find("nearest count that fits: 4 slots") !=
+        std::string::npos);
+}
+
+TEST_CASE("hosts of very many sizes are searched to the end") {
+  std::vector<int> sizes;
+  for (int size = 1; size <= 1'600; ++size) sizes.push_back(size);
+  ExperimentConfig experiment = slot_experiment(16'001);
+  experiment.allow_heterogeneous = true;
+  const auto plan = make_plan(experiment, gpu_inventory(sizes));
+  REQUIRE(plan);
+  for (const PlannedHost& host : plan->trial.hosts)
+    CHECK(host.worker_count == *host.host.accelerators);
+}
+
+TEST_CASE("one host and one worker on each host exclude each other, and that is said") {
+  ExperimentConfig experiment = slot_experiment(2);
+  experiment.placement = PlacementPolicy::strict_spread;
+  experiment.is_single_node = true;
+  const auto plan = make_plan(experiment, gpu_inventory({8, 8}));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().reasons[0].find("exclude each other") != std::string::npos);
+}
+
+TEST_CASE("nccl is refused where ranks get no GPU") {
+  ExperimentConfig experiment = slot_experiment(12);
+  experiment.backend = CollectiveBackend::nccl;
+  experiment.placement = PlacementPolicy::pack;
+  CHECK_FALSE(make_plan(experiment, inventory_of({gpu_host("n1", 8), cpu_host("n2", 8)})));
+  CHECK(make_plan(experiment, inventory_of({gpu_host("n1", 8), gpu_host("n2", 8)})));
+  ExperimentConfig none = cpu_experiment(1, 1);
+  none.backend = CollectiveBackend::nccl;
+  CHECK_FALSE(make_plan(none, gpu_inventory({8})));
+  // Nobody said what these slots are.
+  CHECK(make_plan(experiment, inventory_of({place_host("n1", 16)})));
+}
+
+TEST_CASE("slots that are CPUs beside hosts with GPUs are warned of") {
+  const auto plan =
+      make_plan(slot_experiment(16), inventory_of({gpu_host("n1", 8), cpu_host("n2", 16)}));
+  REQUIRE(plan);
+  REQUIRE(plan->warnings.size() == 1);
+  CHECK(plan->warnings[0].find("the slots of n2 are CPUs") == 0);
+  const auto cpus = make_plan(slot_experiment(16), inventory_of({cpu_host("n2", 16)}));
+  REQUIRE(cpus);
+  CHECK(cpus->warnings.empty());
+}
+
+TEST_CASE("a misspelt accelerator type names the one that hosts have") {
+  ExperimentConfig experiment = gpu_experiment(1, 1);
+  experiment.needs.accelerator_type = "a100";
+  Host host = gpu_host("n1", 8);
+  host.accelerator_type = "A100";
+  const auto plan = make_plan(experiment, inventory_of({host}));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().reasons.back() == "did you mean 'A100'?");
 }

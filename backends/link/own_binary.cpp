@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/ssh/own_binary.hpp"
+#include "backends/link/own_binary.hpp"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/link/hexadecimal.hpp"
 
 namespace train {
 
@@ -105,6 +105,15 @@ std::string build_id_of_this_program() {
   std::string id;
   dl_iterate_phdr(find_build_id, &id);
   return id;
+}
+
+Result<ShippedBinary> running_binary() {
+  ShippedBinary binary{"/proc/self/exe", build_id_of_this_program()};
+  if (!binary.build_id.empty()) return binary;
+  const auto packed = pack_binary(binary.path);
+  if (!packed) return fail(ErrorClass::bug, "cannot read the running program from /proc/self/exe");
+  binary.build_id = packed->sha256;
+  return binary;
 }
 
 std::string machine_of_this_program() {

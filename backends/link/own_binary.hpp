@@ -23,6 +23,16 @@ struct PackedBinary {
 /// Reads and packs a file of at most 512 MiB. Blocks.
 Result<PackedBinary> pack_binary(const std::string& path);
 
+/// The binary that is to run on the hosts: a file, and the name of its content.
+struct ShippedBinary {
+  std::string path;
+  std::string build_id;
+};
+
+/// The running program, also when another was installed over it; its build id or, when the linker
+/// put none in, its SHA-256. Class `bug` when its file cannot be read.
+Result<ShippedBinary> running_binary();
+
 /// The GNU build id that the linker put into the running program, hexadecimal; empty if it did not.
 std::string build_id_of_this_program();
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/link/send_queue.hpp"
+
+#include "launcher/bootstrap/bootstrap_command.hpp"
+
+namespace train {
+
+void SendQueue::push(std::string bytes) {
+  push(std::make_shared<const std::string>(std::move(bytes)));
+}
+
+void SendQueue::push(std::shared_ptr<const std::string> bytes) {
+  if (bytes->empty()) return;
+  size_ += bytes->size();
+  pieces_.push_back(std::move(bytes));
+}
+
+void SendQueue::push_upload(const BinaryPacker::Packed& packed) {
+  const PackedBinary& binary = **packed;
+  push(upload_header(binary.bytes.size(), binary.size, binary.sha256));
+  push(std::shared_ptr<const std::string>(packed, &binary.bytes));
+}
+
+std::string_view SendQueue::front() const {
+  if (pieces_.empty()) return {};
+  return std::string_view(*pieces_.front()).substr(offset_);
+}
+
+void SendQueue::consume(std::size_t count) {
+  offset_ += count;
+  size_ -= count;
+  if (pieces_.empty() || offset_ < pieces_.front()->size()) return;
+  pieces_.pop_front();
+  offset_ = 0;
+}
+
+void SendQueue::clear() {
+  pieces_.clear();
+  offset_ = 0;
+  size_ = 0;
+}
+
+}  // namespace train

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "backends/link/own_binary.hpp"
+
+namespace train {
+
+/// Bytes on their way to a host, in order. Many queues may share the same bytes.
+class SendQueue {
+ public:
+  void push(std::string bytes);
+  void push(std::shared_ptr<const std::string> bytes);
+  /// What a host reads that asked for the binary: `upload_header`, then the packed bytes, of which
+  /// no copy is made. `packed` is no error.
+  void push_upload(const BinaryPacker::Packed& packed);
+
+  bool empty() const { return pieces_.empty(); }
+  std::size_t size() const { return size_; }  ///< in bytes
+  /// The next bytes; never empty unless the queue is.
+  std::string_view front() const;
+  /// Takes that many bytes off `front`.
+  void consume(std::size_t count);
+  void clear();
+
+ private:
+  std::deque<std::shared_ptr<const std::string>> pieces_;
+  std::size_t offset_ = 0;  ///< in the first piece
+  std::size_t size_ = 0;
+};
+
+}  // namespace train

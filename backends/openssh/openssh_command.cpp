@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/openssh/openssh_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "config_schema/entrypoint.hpp"
+
+namespace train {
+
+namespace {
+
+// ssh takes the first value that it sees of an option, so that these win over its files.
+constexpr std::array fixed_options = {
+    "BatchMode=yes", "StrictHostKeyChecking=yes",
+    "UpdateHostKeys=no",  // many at once would all rewrite known_hosts
+    "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "Tunnel=no",
+    "PermitLocalCommand=no",
+    "RemoteCommand=none",  // beside a command of ours it is an error
+    // A master that serves already is used. One that we made would live on after us, or take
+    // other people's sessions along.
+    "ControlMaster=no",
+    "LogLevel=DEBUG1",  // tells how far it has come, and the fingerprint of an unknown key
+};
+
+constexpr std::array<std::string_view, 25> passed_on = {
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PATH",
+    "TERM",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_CONFIG_HOME",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "KRB5CCNAME",
+    "KRB5_CONFIG",
+    "KRB5_KTNAME",
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "SSH_ASKPASS",
+    "SSH_ASKPASS_REQUIRE",
+    "SSH_SK_HELPER",
+    "SSH_SK_PROVIDER",
+};
+
+// What the hosts file says of the host, as ssh's own command line would.
+std::vector<std::string> host_arguments(const Host& host) {
+  std::vector<std::string> arguments;
+  if (host.port) arguments.insert(arguments.end(), {"-p", std::to_string(*host.port)});
+  if (!host.identity_file.empty()) arguments.insert(arguments.end(), {"-i", host.identity_file});
+  if (!host.user.empty()) arguments.insert(arguments.end(), {"-l", host.user});
+  return arguments;
+}
+
+const std::string& destination(const Host& host) {
+  return host.address.empty() ? host.name : host.address;
+}
+
+}  // namespace
+
+std::vector<std::string> openssh_arguments(const Host& host, const std::string& remote_command) {
+  std::vector<std::string> arguments = {"ssh", "-T", "-e", "none"};
+  for (const char* option : fixed_options) arguments.insert(arguments.end(), {"-o", option});
+  const auto of_host = host_arguments(host);
+  arguments.insert(arguments.end(), of_host.begin(), of_host.end());
+  arguments.insert(arguments.end(), {"--", destination(host), remote_command});
+  return arguments;
+}
+
+std::vector<std::string> openssh_environment(const std::vector<std::string>& environment) {
+  std::vector<std::string> result;
+  for (const std::string& variable : environment) {
+    const auto name = std::string_view(variable).substr(0, variable.find('='));
+    if (name.starts_with("LC_") ||
+        std::find(passed_on.begin(), passed_on.end(), name) != passed_on.end())
+      result.push_back(variable);
+  }
+  return result;
+}
+
+std::string openssh_for_people(const Host& host) {
+  std::string line = "ssh";
+  for (const std::string& argument : host_arguments(host)) line += " " + shell_quoted(argument);
+  return line + " " + destination(host);
+}
+
+}  // namespace train

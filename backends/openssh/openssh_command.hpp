@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config_schema/host_inventory.hpp"
+
+namespace train {
+
+/// The arguments of the `ssh` that runs `remote_command` on a host, "ssh" first: without terminal,
+/// prompt, forwarding or local command, and with strict host keys, whatever ssh_config(5) says; all
+/// else is ssh_config's to decide. Of the host only what was declared is passed on. None of them is
+/// a secret.
+std::vector<std::string> openssh_arguments(const Host& host, const std::string& remote_command);
+
+/// Of the variables of this process ("NAME=value") those that ssh may see: what it, its agents and
+/// its askpass programs use, and nothing that a user keeps for other programs.
+std::vector<std::string> openssh_environment(const std::vector<std::string>& environment);
+
+/// What a user types to see the same trouble: "ssh -p 2222 -l me gpu-a".
+std::string openssh_for_people(const Host& host);
+
+}  // namespace train

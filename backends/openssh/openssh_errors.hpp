@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "backends/openssh/openssh_children.hpp"
+#include "backends/openssh/openssh_log.hpp"
+#include "config_schema/error.hpp"
+#include "config_schema/host_inventory.hpp"
+
+namespace train {
+
+/// Why an ssh process did not come as far as the login.
+struct OpensshFailure {
+  /// Trouble that may pass is worth this many tries in all; 1 for what stays as it is.
+  enum class Tries { one = 1, few = 3, many = 8 };
+  Error error;  ///< of class `host`, with the cause and the next step
+  Tries tries = Tries::one;
+};
+
+/// Reads the cause from ssh's own words.
+OpensshFailure login_failure(const OpensshLog& log, const Host& host, const OpensshEnd& end);
+
+/// Nothing happened for `seconds` at the stage that the log tells.
+Error silence_error(const OpensshLog& log, const Host& host, double seconds);
+
+/// ssh ended before the agent was ready; `noise` is what the host printed instead of answers.
+Error start_error(const OpensshLog& log, const Host& host, const OpensshEnd& end,
+                  const std::string& noise);
+
+/// ssh ended after that.
+Error lost_agent_error(const OpensshLog& log, const Host& host, const OpensshEnd& end);
+
+/// Where ssh goes: "10.77.1.3:22", or, while it has not said so, the host as it was declared.
+std::string openssh_endpoint(const OpensshLog& log, const Host& host);
+
+}  // namespace train

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/openssh/openssh_link.hpp"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "backends/link/hexadecimal.hpp"
+#include "backends/openssh/openssh_command.hpp"
+#include "launcher/bootstrap/bootstrap_command.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr int max_reads = 16;  // of read_buffer's size in a row; then others have their turn
+
+// Whether the kernel would take it as a source address: behind a proxy the host sees another
+// machine's.
+bool is_own_address(const std::string& address) {
+  sockaddr_storage any{};
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&any);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&any);
+  socklen_t size = 0;
+  if (::inet_pton(AF_INET, address.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    size = sizeof *v4;
+  } else if (::inet_pton(AF_INET6, address.c_str(), &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    size = sizeof *v6;
+  }
+  if (size == 0) return false;
+  const Descriptor probe(::socket(any.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return probe && ::bind(probe.get(), reinterpret_cast<const sockaddr*>(&any), size) == 0;
+}
+
+}  // namespace
+
+OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::string agent_key,
+                         LinkEvents events)
+    : shared_(std::move(shared)),
+      host_(std::move(host)),
+      agent_key_(std::move(agent_key)),
+      events_(std::move(events)) {}
+
+OpensshLink::~OpensshLink() { close(); }
+
+void OpensshLink::start() {
+  in_setup_ = true;
+  launch();
+}
+
+void OpensshLink::launch() {
+  const auto& program = shared_->program();
+  if (!program) return fail_with(program.error());
+  const std::string nonce = new_nonce();
+  const auto command = bootstrap_command({nonce, shared_->options.binary.build_id, agent_key_});
+  if (!command) return fail_with(command.error());
+  auto process =
+      start_openssh(*program, openssh_arguments(host_, *command), shared_->options.environment);
+  if (!process) return fail_with(process.error());
+  process_ = std::move(*process);
+  end_ = {};
+  has_process_ended_ = has_stream_ended_ = false;
+  log_ = {};
+  timed_stage_ = OpensshStage::starting;
+  timed_connections_ = 0;
+  bootstrap_.emplace(nonce, machine_of_this_program());
+  is_uploading_ = false;
+  upload_.clear();
+  phase_ = Phase::bootstrap;
+  ++tries_;
+  watch_process();
+  // Until ssh tells how far it is, all of it counts.
+  const OpensshOptions& options = shared_->options;
+  set_deadline(options.connect_timeout + options.login_timeout + options.start_timeout);
+}
+
+void OpensshLink::watch_process() {
+  const auto weak = weak_from_this();
+  shared_->children.add(process_.pid, std::move(process_.pidfd), [weak](const OpensshEnd& end) {
+    if (const auto self = weak.lock()) self->on_process_end(end);
+  });
+  errors_readable_ = shared_->loop.when_readable(process_.errors.get(),
+                                                 [this] { keep_alive(&OpensshLink::read_errors); });
+  readable_ = shared_->loop.when_readable(process_.stream.get(),
+                                          [this] { keep_alive(&OpensshLink::read_output); });
+}
+
+// The link may be destroyed inside a callback of its own.
+void OpensshLink::keep_alive(void (OpensshLink::*action)()) {
+  const auto self = shared_from_this();
+  (this->*action)();
+}
+
+void OpensshLink::read_errors() {
+  auto& buffer = shared_->read_buffer;
+  for (int i = 0; i < max_reads && process_.errors; ++i) {
+    const ssize_t count = ::read(process_.errors.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) break;
+    if (count <= 0) {
+      log_.finish();
+      errors_readable_.reset();
+      process_.errors.reset();
+      break;
+    }
+    log_.feed({buffer.data(), static_cast<std::size_t>(count)});
+  }
+  follow_log();
+}
+
+// Each stage has a deadline of its own, until the host itself has answered.
+void OpensshLink::follow_log() {
+  if (phase_ != Phase::bootstrap || is_uploading_ || has_process_ended_) return;
+  const OpensshStage stage = log_.stage();
+  if (stage == timed_stage_ && log_.connections() == timed_connections_) return;
+  const OpensshOptions& options = shared_->options;
+  if (stage == OpensshStage::connecting)
+    set_deadline(options.connect_timeout);
+  else if (stage == OpensshStage::logged_in)
+    set_deadline(options.start_timeout);
+  else if (timed_stage_ < OpensshStage::exchanging)
+    set_deadline(options.login_timeout);
+  timed_stage_ = stage;
+  timed_connections_ = log_.connections();
+}
+
+void OpensshLink::read_output() {
+  auto& buffer = shared_->read_buffer;
+  for (int i = 0; process_.stream && (i < max_reads || has_process_ended_); ++i) {
+    const ssize_t count = ::recv(process_.stream.get(), buffer.data(), buffer.size(), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN && !has_process_ended_) return;
+    if (count <= 0) return on_stream_end();
+    on_output({buffer.data(), static_cast<std::size_t>(count)});
+  }
+}
+
+void OpensshLink::on_output(std::string_view bytes) {
+  if (phase_ == Phase::streaming) {
+    const auto on_bytes = events_.on_bytes;  // the link may end inside the call
+    return on_bytes(bytes);
+  }
+  bootstrap_->feed(bytes);
+  while (phase_ == Phase::bootstrap) {
+    const auto next = bootstrap_->next();
+    if (!next) return fail_with(next.error());
+    if (*next == BootstrapTalk::Step::listen) return;
+    if (*next == BootstrapTalk::Step::ready) return become_open();
+    upload();
+  }
+}
+
+void OpensshLink::upload() {
+  is_uploading_ = true;
+  set_deadline(shared_->options.upload_stall);
+  shared_->packer.request([weak = weak_from_this()](const BinaryPacker::Packed& packed) {
+    if (const auto self = weak.lock()) self->on_packed(packed);
+  });
+}
+
+void OpensshLink::on_packed(const BinaryPacker::Packed& packed) {
+  if (phase_ != Phase::bootstrap || !is_uploading_) return;
+  if (!*packed) return fail_with(packed->error());
+  upload_.clear();
+  upload_.push_upload(packed);
+  flush();
+}
+
+void OpensshLink::become_open() {
+  phase_ = Phase::streaming;
+  deadline_.reset();
+  upload_.clear();
+  leave_setup();
+  const LinkInfo info = link_info();
+  const std::string first = bootstrap_->take_rest();
+  bootstrap_.reset();
+  const LinkEvents events = events_;  // the link may end inside a call
+  events.on_open(info);
+  if (!first.empty() && phase_ == Phase::streaming) events.on_bytes(first);
+  if (phase_ == Phase::streaming) flush();
+}
+
+// Behind a proxy or an existing master only the host knows under which address it was reached; one
+// that does not know either is called by its name.
+LinkInfo OpensshLink::link_info() const {
+  LinkInfo info;
+  info.transport = "openssh";
+  info.address = log_.address().empty() ? bootstrap_->host_address() : log_.address();
+  if (info.address.empty()) info.address = host_.address.empty() ? host_.name : host_.address;
+  if (is_own_address(bootstrap_->client_address())) info.own_address = bootstrap_->client_address();
+  return info;
+}
+
+void OpensshLink::send(std::string bytes) {
+  if (is_closed() || has_stream_ended_) return;
+  queue_.push(std::move(bytes));
+  if (phase_ == Phase::streaming && !writable_) flush();
+}
+
+void OpensshLink::flush() {
+  SendQueue& bytes = phase_ == Phase::streaming ? queue_ : upload_;
+  while (!bytes.empty() && process_.stream) {
+    const std::string_view front = bytes.front();
+    const ssize_t count = ::send(process_.stream.get(), front.data(), front.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) break;
+    if (count < 0) bytes.clear();  // the end of the stream tells the owner
+    if (count > 0) bytes.consume(static_cast<std::size_t>(count));
+    // One timer a second is enough to see that an upload goes on.
+    const Instant now = shared_->loop.now();
+    if (phase_ == Phase::bootstrap && now - upload_progress_ > std::chrono::seconds(1)) {
+      upload_progress_ = now;
+      set_deadline(shared_->options.upload_stall);
+    }
+  }
+  if (bytes.empty() || !process_.stream)
+    writable_.reset();
+  else if (!writable_)
+    writable_ = shared_->loop.when_writable(process_.stream.get(),
+                                            [this] { keep_alive(&OpensshLink::flush); });
+}
+
+}  // namespace train

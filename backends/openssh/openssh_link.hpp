@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/link/send_queue.hpp"
+#include "backends/openssh/openssh_log.hpp"
+#include "backends/openssh/openssh_process.hpp"
+#include "backends/openssh/openssh_shared.hpp"
+#include "config_schema/host_inventory.hpp"
+#include "launcher/bootstrap/bootstrap_talk.hpp"
+#include "launcher/ports/transport.hpp"
+
+namespace train {
+
+/// One host behind one ssh process at a time. How it begins and what travels is in
+/// openssh_link.cpp, how it ends in openssh_link_end.cpp.
+class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
+ public:
+  OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::string agent_key,
+              LinkEvents events);
+  ~OpensshLink();
+  OpensshLink(const OpensshLink&) = delete;
+  OpensshLink& operator=(const OpensshLink&) = delete;
+
+  /// Begins; called once, from the loop, when there is room for another set-up.
+  void start();
+  void send(std::string bytes);
+  std::size_t unsent_bytes() const { return queue_.size(); }
+  /// Ends without a word to the owner.
+  void close();
+  bool is_closed() const { return phase_ == Phase::closed; }
+
+ private:
+  enum class Phase {
+    waiting,    ///< for room or the next try
+    bootstrap,  ///< ssh runs; the agent does not yet
+    streaming,
+    closed,
+  };
+
+  void launch();
+  void watch_process();
+  void read_errors();
+  void read_output();
+  void on_output(std::string_view bytes);
+  void follow_log();
+  void upload();
+  void on_packed(const BinaryPacker::Packed& packed);
+  void become_open();
+  LinkInfo link_info() const;
+  void flush();
+
+  void on_process_end(const OpensshEnd& end);
+  void on_stream_end();
+  void end_if_over();
+  void conclude();
+  void retry_or_fail();
+  void drop_process(nanoseconds patience);
+  void set_deadline(nanoseconds delay);
+  void on_deadline(nanoseconds delay);
+  void fail_with(const Error& error);
+  void leave_setup();
+  void keep_alive(void (OpensshLink::*action)());
+
+  std::shared_ptr<OpensshShared> shared_;
+  Host host_;
+  std::string agent_key_;
+  LinkEvents events_;
+  Phase phase_ = Phase::waiting;
+  bool in_setup_ = false;
+  int tries_ = 0;
+
+  // The subscriptions watch the descriptors of the process: they go first.
+  OpensshProcess process_;
+  OpensshEnd end_;
+  bool has_process_ended_ = false;
+  bool has_stream_ended_ = false;
+  std::unique_ptr<Subscription> readable_;
+  std::unique_ptr<Subscription> writable_;  ///< only while something is queued
+  std::unique_ptr<Subscription> errors_readable_;
+  std::unique_ptr<Subscription> deadline_;
+
+  OpensshLog log_;
+  OpensshStage timed_stage_ = OpensshStage::starting;  ///< what the deadline is for
+  int timed_connections_ = 0;
+  std::optional<BootstrapTalk> bootstrap_;
+  bool is_uploading_ = false;
+  SendQueue upload_;
+  Instant upload_progress_{};
+  SendQueue queue_;
+};
+
+}  // namespace train

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "backends/openssh/openssh_errors.hpp"
+#include "backends/openssh/openssh_link.hpp"
+
+namespace train {
+
+namespace {
+
+// Stream and process end within a moment of each other, unless something is wrong.
+constexpr nanoseconds exit_timeout = std::chrono::seconds(5);
+// For what was sent last to get through before ssh has to go.
+constexpr nanoseconds last_words = std::chrono::seconds(1);
+
+}  // namespace
+
+void OpensshLink::on_process_end(const OpensshEnd& end) {
+  const auto self = shared_from_this();
+  has_process_ended_ = true;
+  process_.pid = -1;
+  end_ = end;
+  if (is_closed()) return;
+  // Whatever it has written lies ready.
+  read_errors();
+  log_.finish();
+  read_output();
+  end_if_over();
+}
+
+void OpensshLink::on_stream_end() {
+  readable_.reset();
+  writable_.reset();
+  process_.stream.reset();
+  queue_.clear();
+  has_stream_ended_ = true;
+  if (!has_process_ended_) set_deadline(exit_timeout);
+  end_if_over();
+}
+
+void OpensshLink::end_if_over() {
+  if (is_closed() || phase_ == Phase::waiting) return;
+  if (has_process_ended_ && has_stream_ended_) conclude();
+}
+
+void OpensshLink::conclude() {
+  if (phase_ == Phase::streaming) return fail_with(lost_agent_error(log_, host_, end_));
+  if (log_.stage() == OpensshStage::logged_in)
+    return fail_with(start_error(log_, host_, end_, bootstrap_->noise()));
+  retry_or_fail();
+}
+
+void OpensshLink::retry_or_fail() {
+  const OpensshFailure failure = login_failure(log_, host_, end_);
+  if (tries_ >= static_cast<int>(failure.tries)) {
+    Error error = failure.error;
+    if (tries_ > 1) error.diagnostics.back().message += fmt::format(" (tried {} times)", tries_);
+    return fail_with(error);
+  }
+  drop_process(nanoseconds(0));
+  phase_ = Phase::waiting;
+  deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->launch();
+  });
+}
+
+void OpensshLink::set_deadline(nanoseconds delay) {
+  deadline_ = shared_->loop.after(delay, [weak = weak_from_this(), delay] {
+    if (const auto self = weak.lock()) self->on_deadline(delay);
+  });
+}
+
+void OpensshLink::on_deadline(nanoseconds delay) {
+  if (has_stream_ended_) return conclude();
+  const double seconds =
+      static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(delay).count()) /
+      1000;
+  if (is_uploading_)
+    return fail_with(
+        make_error(ErrorClass::host,
+                   fmt::format("{} was silent for {:g} s while the binary was being copied there",
+                               openssh_endpoint(log_, host_), seconds),
+                   "check the load of the host and the network"));
+  fail_with(silence_error(log_, host_, seconds));
+}
+
+void OpensshLink::drop_process(nanoseconds patience) {
+  deadline_.reset();
+  readable_.reset();
+  writable_.reset();
+  errors_readable_.reset();
+  process_.stream.reset();
+  process_.errors.reset();
+  if (process_.pid >= 0) shared_->children.dismiss(std::exchange(process_.pid, -1), patience);
+}
+
+void OpensshLink::close() {
+  if (is_closed()) return;
+  const bool has_last_words = phase_ == Phase::streaming && !has_stream_ended_;
+  phase_ = Phase::closed;
+  drop_process(has_last_words ? last_words : nanoseconds(0));
+  queue_.clear();
+  upload_.clear();
+  leave_setup();
+}
+
+void OpensshLink::fail_with(const Error& error) {
+  if (is_closed()) return;
+  const auto self = shared_from_this();
+  close();
+  const LinkEvents events = std::move(events_);
+  events.on_closed(error);
+}
+
+void OpensshLink::leave_setup() {
+  if (in_setup_) shared_->window->release();
+  in_setup_ = false;
+}
+
+}  // namespace train

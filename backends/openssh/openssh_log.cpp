@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/openssh/openssh_log.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t max_line = 4u << 10;
+constexpr std::size_t max_text = 4u << 10;
+constexpr std::size_t max_fact = 200;
+constexpr std::size_t max_offered = 8;
+
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+std::string fact(std::string_view text) { return std::string(text.substr(0, max_fact)); }
+
+// What stands between the last `before` and the first `after` that follows it.
+std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
+  const std::size_t start = text.rfind(before);
+  if (start == text.npos) return {};
+  text.remove_prefix(start + before.size());
+  return text.substr(0, text.find(after));
+}
+
+// ssh's own words that are not about trouble.
+bool is_chatter(std::string_view line) {
+  return line.starts_with("Transferred: sent ") || line.starts_with("Bytes per second: sent ") ||
+         line.starts_with("OpenSSH_");
+}
+
+}  // namespace
+
+void OpensshLog::feed(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    line_ += bytes.substr(0, std::min(end, max_line - line_.size()));
+    if (end == bytes.size()) return;
+    bytes.remove_prefix(end + 1);
+    read_line(line_);
+    line_.clear();
+  }
+}
+
+void OpensshLog::finish() {
+  if (!line_.empty()) read_line(line_);
+  line_.clear();
+}
+
+void OpensshLog::read_line(std::string_view line) {
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+  if (take_prefix(line, "debug1: ")) return read_debug(line);
+  if (line.starts_with("Authenticated to ")) return reach(OpensshStage::logged_in);
+  if (line.empty() || is_chatter(line)) return;
+  text_.append(line).push_back('\n');
+  if (text_.size() > max_text) text_.erase(0, text_.size() - max_text);
+}
+
+void OpensshLog::read_debug(std::string_view line) {
+  // From here on the host's own program writes as well.
+  if (stage_ == OpensshStage::logged_in) return;
+  if (take_prefix(line, "Connecting to ")) {
+    // "gpu-a [10.77.1.3] port 22."
+    address_ = fact(between(line, " [", "] port "));
+    port_ = fact(between(line, " port ", "."));
+    ++connections_;
+    stage_ = OpensshStage::connecting;
+  } else if (line == "Connection established.") {
+    reach(OpensshStage::exchanging);
+  } else if (line.starts_with("Executing proxy command: ")) {
+    is_proxied_ = true;
+    reach(OpensshStage::exchanging);
+  } else if (take_prefix(line, "Authenticating to ")) {
+    user_ = fact(between(line, " as '", "'"));
+  } else if (take_prefix(line, "Server host key: ") ||
+             take_prefix(line, "Server host certificate: ")) {
+    host_key_ = fact(line.substr(0, line.find(',')));
+    reach(OpensshStage::logging_in);
+  } else if (take_prefix(line, "Offering public key: ")) {
+    if (offered_keys_.size() < max_offered)
+      offered_keys_.push_back(fact(line.substr(0, line.find(" SHA256:"))));
+  } else if (line.starts_with("Entering interactive session.") ||
+             line.starts_with("mux_client_request_session: master session id: ")) {
+    reach(OpensshStage::logged_in);
+  }
+}
+
+void OpensshLog::reach(OpensshStage stage) {
+  if (stage <= stage_) return;
+  stage_ = stage;
+  if (stage == OpensshStage::logged_in) text_.clear();
+}
+
+}  // namespace train

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace train {
+
+/// How far an ssh process has come.
+enum class OpensshStage {
+  starting,    ///< reads its files, looks up the name
+  connecting,  ///< to one of the addresses
+  exchanging,  ///< connected, or its ProxyCommand runs: greetings and keys are exchanged
+  logging_in,  ///< the host has proved to own the key that it showed
+  logged_in,
+};
+
+/// Reads what ssh writes to its standard error at LogLevel DEBUG1. What matters of its own lines is
+/// kept as facts; what is left is text for people: errors, and after the login the words of the
+/// program on the host. Takes bounded memory, whatever is fed.
+class OpensshLog {
+ public:
+  void feed(std::string_view bytes);
+  /// There is no more: a last line without an end counts.
+  void finish();
+
+  OpensshStage stage() const { return stage_; }
+  /// How many addresses were tried.
+  int connections() const { return connections_; }
+  /// Whether a ProxyCommand or ProxyJump makes the connection.
+  bool is_proxied() const { return is_proxied_; }
+  /// The numeric address that is connected to, and its port; empty with a proxy.
+  const std::string& address() const { return address_; }
+  const std::string& port() const { return port_; }
+  const std::string& user() const { return user_; }
+  /// "ssh-ed25519 SHA256:..."; empty before the host has shown its key.
+  const std::string& host_key() const { return host_key_; }
+  /// The keys that were offered to the host: "/home/me/.ssh/id_ed25519 ED25519". At most 8.
+  const std::vector<std::string>& offered_keys() const { return offered_keys_; }
+  /// The last 4 KiB of what is for people, in lines; begins anew with the login.
+  const std::string& text() const { return text_; }
+
+ private:
+  void read_line(std::string_view line);
+  void read_debug(std::string_view line);
+  void reach(OpensshStage stage);
+
+  std::string line_;
+  std::string text_;
+  OpensshStage stage_ = OpensshStage::starting;
+  int connections_ = 0;
+  bool is_proxied_ = false;
+  std::string address_;
+  std::string port_;
+  std::string user_;
+  std::string host_key_;
+  std::vector<std::string> offered_keys_;
+};
+
+}  // namespace train

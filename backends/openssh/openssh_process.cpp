@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/openssh/openssh_process.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "backends/process/child.hpp"
+
+namespace train {
+
+namespace {
+
+tl::unexpected<Error> cannot(const std::string& what, int error) {
+  return fail(
+      ErrorClass::host, fmt::format("cannot {}: {}", what, system_reason(error)),
+      error == EMFILE || error == ENFILE ? "raise the limit of open files: ulimit -n 4096" : "");
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+struct SocketPair {
+  Descriptor ours;
+  Descriptor childs;
+};
+
+Result<SocketPair> make_stream() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return cannot("make a connection to ssh", errno);
+  SocketPair pair{Descriptor(ends[0]), Descriptor(ends[1])};
+  auto moved = above_standard(std::move(pair.childs));
+  if (!moved) return tl::make_unexpected(moved.error());
+  pair.childs = std::move(*moved);
+  return pair;
+}
+
+Result<void> make_non_blocking(const Descriptor& descriptor) {
+  if (::fcntl(descriptor.get(), F_SETFL, O_NONBLOCK) == 0) return {};
+  return cannot("prepare a connection to ssh", errno);
+}
+
+}  // namespace
+
+Result<OpensshProcess> start_openssh(const std::string& program,
+                                     const std::vector<std::string>& arguments,
+                                     const std::vector<std::string>& environment) {
+  auto stream = make_stream();
+  if (!stream) return tl::make_unexpected(stream.error());
+  auto errors = make_pipe();
+  if (!errors) return tl::make_unexpected(errors.error());
+  for (const Descriptor* own : {&stream->ours, &errors->read_end})
+    if (auto made = make_non_blocking(*own); !made) return tl::make_unexpected(made.error());
+
+  const std::vector<char*> argv = pointers(arguments);
+  const std::vector<char*> variables = pointers(environment);
+  ChildSetup setup;
+  setup.program = program.c_str();
+  setup.argv = argv.data();
+  setup.environment = variables.data();
+  setup.working_directory = ".";
+  setup.standard[0] = setup.standard[1] = stream->childs.get();
+  setup.standard[2] = errors->write_end.get();
+  const StartedChild child = start_child(setup);
+  if (child.failed == ChildStep::exec)
+    return fail(ErrorClass::missing,
+                fmt::format("cannot execute '{}': {}", program, system_reason(child.error)),
+                "install OpenSSH's client, or put its ssh first in PATH");
+  if (child.failed != ChildStep::none)
+    return cannot(fmt::format("start ssh ({})", to_string(child.failed)), child.error);
+  if (child.pidfd < 0) {
+    ::kill(child.pid, SIGKILL);
+    while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) continue;
+    return fail(ErrorClass::host, "the kernel of this machine has no process descriptors",
+                "Linux 5.3 or later is needed, or a free descriptor (ulimit -n)");
+  }
+  return OpensshProcess{child.pid, Descriptor(child.pidfd), std::move(stream->ours),
+                        std::move(errors->read_end)};
+}
+
+}  // namespace train

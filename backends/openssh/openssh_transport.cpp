@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/openssh/openssh_transport.hpp"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "backends/openssh/openssh_command.hpp"
+#include "backends/openssh/openssh_link.hpp"
+#include "backends/openssh/openssh_shared.hpp"
+#include "backends/process/programs.hpp"
+
+namespace train {
+
+namespace {
+
+// The handle of the owner; the link itself may still be in the middle of a callback when it goes.
+class LinkHandle final : public HostLink {
+ public:
+  explicit LinkHandle(std::shared_ptr<OpensshLink> link) : link_(std::move(link)) {}
+  ~LinkHandle() override { link_->close(); }
+  LinkHandle(const LinkHandle&) = delete;
+  LinkHandle& operator=(const LinkHandle&) = delete;
+
+  void send(std::string bytes) override { link_->send(std::move(bytes)); }
+  std::size_t unsent_bytes() const override { return link_->unsent_bytes(); }
+
+ private:
+  std::shared_ptr<OpensshLink> link_;
+};
+
+}  // namespace
+
+OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
+                             std::shared_ptr<SetupWindow> setup_window)
+    : loop(event_loop),
+      options(std::move(openssh_options)),
+      window(std::move(setup_window)),
+      packer(loop, options.binary.path),
+      children(loop) {
+  if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
+  options.environment = openssh_environment(options.environment);
+}
+
+const Result<std::string>& OpensshShared::program() {
+  if (program_) return *program_;
+  std::error_code ignored;
+  program_ =
+      find_program("ssh", options.search_path, std::filesystem::current_path(ignored).string());
+  if (!*program_)
+    for (Diagnostic& diagnostic : program_->error().diagnostics)
+      diagnostic.hint =
+          "install OpenSSH's client (Debian: openssh-client), or take 'transport: ssh'";
+  return *program_;
+}
+
+OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options,
+                                   std::shared_ptr<SetupWindow> window)
+    : shared_(std::make_shared<OpensshShared>(loop, std::move(options), std::move(window))) {}
+
+OpensshTransport::~OpensshTransport() = default;
+
+std::unique_ptr<HostLink> OpensshTransport::open(const Host& host, const std::string& agent_key,
+                                                 LinkEvents events) {
+  auto link = std::make_shared<OpensshLink>(shared_, host, agent_key, std::move(events));
+  shared_->window->enqueue([weak = std::weak_ptr(link)] {
+    const auto self = weak.lock();
+    if (!self || self->is_closed()) return false;
+    self->start();
+    return true;
+  });
+  return std::make_unique<LinkHandle>(std::move(link));
+}
+
+}  // namespace train

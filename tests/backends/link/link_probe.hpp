@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/event_loop/loop.hpp"
+#include "launcher/ports/transport.hpp"
+#include "tests/catch.hpp"
+
+namespace train::testing {
+
+/// Stands in for the binary: an agent that greets and then echoes, or ends as its key says.
+inline const std::string fake_binary =
+    "#!/bin/sh\n"
+    "[ \"$1\" = --version ] && exit 0\n"
+    "echo \"agent $3\"\n"
+    "case $3 in exit-3) echo oh dear >&2; exit 3;; killed) kill -9 $$;; esac\n"
+    "exec cat\n";
+
+/// A link and what it said; stops the loop at each.
+struct LinkProbe {
+  Loop& loop;
+  int opened = 0;
+  LinkInfo info;
+  std::string bytes;
+  std::optional<Error> closed;
+  std::unique_ptr<HostLink> link;
+
+  LinkProbe(Loop& event_loop, Transport& transport, const Host& host,
+            const std::string& key = "t-0")
+      : loop(event_loop) {
+    LinkEvents events;
+    events.on_open = [this](const LinkInfo& link_info) {
+      ++opened;
+      info = link_info;
+      loop.stop();
+    };
+    events.on_bytes = [this](std::string_view piece) {
+      bytes += piece;
+      loop.stop();
+    };
+    events.on_closed = [this](const Error& why) {
+      CHECK_FALSE(closed);
+      closed = why;
+      loop.stop();
+    };
+    link = transport.open(host, key, std::move(events));
+  }
+  LinkProbe(const LinkProbe&) = delete;
+  LinkProbe& operator=(const LinkProbe&) = delete;
+
+  std::string error() const { return closed ? render(*closed) : "no error"; }
+};
+
+/// Runs the loop until that holds, for at most 30 s.
+template <class Predicate>
+bool run_until(Loop& loop, Predicate predicate) {
+  bool is_late = false;
+  const auto deadline = loop.after(std::chrono::seconds(30), [&] {
+    is_late = true;
+    loop.stop();
+  });
+  while (!static_cast<bool>(predicate()) && !is_late) loop.run();
+  return static_cast<bool>(predicate());
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  UNSCOPED_INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace train::testing

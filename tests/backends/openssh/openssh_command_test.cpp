@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/openssh/openssh_command.hpp"
+
+#include <algorithm>
+
+#include "tests/catch.hpp"
+
+using namespace train;
+using Words = std::vector<std::string>;
+
+namespace {
+
+bool has_option(const Words& arguments, const std::string& option) {
+  const auto found = std::find(arguments.begin(), arguments.end(), option);
+  return found != arguments.end() && found != arguments.begin() && found[-1] == "-o";
+}
+
+// What follows the fixed part.
+Words of_host(const Host& host) {
+  const Words arguments = openssh_arguments(host, "exec /bin/sh");
+  const auto last = std::find(arguments.rbegin(), arguments.rend(), "-o").base();
+  return {last + 1, arguments.end()};
+}
+
+}  // namespace
+
+TEST_CASE("whatever ssh_config says: no prompt, no terminal, no forwarding, strict host keys") {
+  Host host;
+  host.name = "gpu-a";
+  const Words arguments = openssh_arguments(host, "exec /bin/sh");
+  CHECK(Words(arguments.begin(), arguments.begin() + 4) == Words{"ssh", "-T", "-e", "none"});
+  for (const std::string option :
+       {"BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no",
+        "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "Tunnel=no",
+        "PermitLocalCommand=no", "RemoteCommand=none", "ControlMaster=no"})
+    CHECK(has_option(arguments, option));
+}
+
+TEST_CASE("of a host only what was declared is passed on, and nothing is taken for an option") {
+  Host host;
+  host.name = "gpu-a";
+  CHECK(of_host(host) == Words{"--", "gpu-a", "exec /bin/sh"});
+  CHECK(openssh_for_people(host) == "ssh gpu-a");
+  host.address = "fe80::1%eth0";
+  host.port = 2222;
+  host.user = "me";
+  host.identity_file = "~/.ssh/my key";
+  CHECK(of_host(host) == Words{"-p", "2222", "-i", "~/.ssh/my key", "-l", "me", "--",
+                               "fe80::1%eth0", "exec /bin/sh"});
+  CHECK(openssh_for_people(host) == "ssh -p 2222 -i '~/.ssh/my key' -l me fe80::1%eth0");
+}
+
+TEST_CASE("ssh sees what it needs of the environment, and no secret of other programs") {
+  CHECK(openssh_environment({"HOME=/home/me", "PATH=/bin", "SSH_AUTH_SOCK=/tmp/a", "LC_ALL=C",
+                             "TERM=xterm", "KRB5CCNAME=/tmp/krb", "WANDB_API_KEY=secret",
+                             "AWS_SECRET_ACCESS_KEY=secret", "LD_PRELOAD=/tmp/evil.so", "HOMER=x",
+                             "NAMELESS", "=odd"}) == Words{"HOME=/home/me", "PATH=/bin",
+                                                           "SSH_AUTH_SOCK=/tmp/a", "LC_ALL=C",
+                                                           "TERM=xterm", "KRB5CCNAME=/tmp/krb"});
+}

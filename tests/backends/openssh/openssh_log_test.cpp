@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/openssh/openssh_log.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace train;
+using Stage = OpensshStage;
+
+TEST_CASE("ssh's log tells how far it is, byte by byte") {
+  const std::string log =
+      "debug1: Connecting to gpu-a [10.77.1.3] port 2222.\r\n"
+      "debug1: Connection established.\r\n"
+      "debug1: Remote protocol version 2.0, remote software version OpenSSH_9.2p1\r\n"
+      "debug1: Authenticating to gpu-a:2222 as 'me'\r\n"
+      "debug1: Server host key: ssh-ed25519 SHA256:8zSLgFnprkMTDRiBCktB\r\n"
+      "debug1: Offering public key: /home/me/.ssh/my key ED25519 SHA256:M+O explicit\r\n"
+      "debug1: Offering public key: laptop RSA SHA256:abc agent\r\n"
+      "Authenticated to gpu-a ([10.77.1.3]:2222) using \"publickey\".\r\n"
+      "debug1: Sending command: exec /bin/sh\r\n"
+      "words of the agent\n"
+      "Transferred: sent 3496, received 3376 bytes, in 0.3 seconds\r\n"
+      "Bytes per second: sent 10637.8, received 10272.7\r\n"
+      "debug1: Exit status 3\r\n";
+  OpensshLog reader;
+  std::vector<Stage> stages = {reader.stage()};
+  for (const char byte : log) {
+    reader.feed({&byte, 1});
+    if (reader.stage() != stages.back()) stages.push_back(reader.stage());
+  }
+  CHECK(stages == std::vector{Stage::starting, Stage::connecting, Stage::exchanging,
+                              Stage::logging_in, Stage::logged_in});
+  CHECK(reader.connections() == 1);
+  CHECK_FALSE(reader.is_proxied());
+  CHECK(reader.address() == "10.77.1.3");
+  CHECK(reader.port() == "2222");
+  CHECK(reader.user() == "me");
+  CHECK(reader.host_key() == "ssh-ed25519 SHA256:8zSLgFnprkMTDRiBCktB");
+  CHECK(reader.offered_keys() ==
+        std::vector<std::string>{"/home/me/.ssh/my key ED25519", "laptop RSA"});
+  CHECK(reader.text() == "words of the agent\n");
+}
+
+TEST_CASE("a proxy or an existing master has no address to tell") {
+  OpensshLog proxied;
+  proxied.feed("debug1: Executing proxy command: exec nc gpu-a 22\r\n");
+  CHECK(proxied.stage() == Stage::exchanging);
+  CHECK(proxied.is_proxied());
+  CHECK(proxied.address().empty());
+  OpensshLog shared;
+  shared.feed("debug1: mux_client_request_session: master session id: 2\r\n");
+  CHECK(shared.stage() == Stage::logged_in);
+}
+
+TEST_CASE("a host with two addresses is connected to again") {
+  OpensshLog log;
+  log.feed(
+      "debug1: Connecting to a [::1] port 22.\r\ndebug1: connect to address ::1 port 22: x\r\n");
+  log.feed("debug1: Connecting to a [127.0.0.1] port 22.\r\n");
+  CHECK(log.connections() == 2);
+  CHECK(log.address() == "127.0.0.1");
+  CHECK(log.stage() == Stage::connecting);
+}
+
+TEST_CASE("errors are kept as text, the last line also without an end") {
+  OpensshLog log;
+  log.feed("ssh: connect to host a port 22: Connection refused");
+  CHECK(log.text().empty());
+  log.finish();
+  CHECK(log.text() == "ssh: connect to host a port 22: Connection refused\n");
+}
+
+TEST_CASE("a log without end takes bounded memory") {
+  OpensshLog log;
+  for (int i = 0; i < 1000; ++i) log.feed(std::string(1000, 'x'));
+  log.feed("\nlast\n");
+  CHECK(log.text().size() <= 4096);
+  for (int i = 0; i < 1000; ++i) {
+    log.feed("words\n");
+    log.feed("debug1: Offering public key: " + std::string(5000, 'k') + "\n");
+  }
+  CHECK(log.text().size() <= 4096);
+  CHECK(log.offered_keys().size() == 8);
+  CHECK(log.offered_keys()[0].size() == 200);
+}
+
+TEST_CASE("what comes after the login is the host's, and no news of ssh") {
+  OpensshLog log;
+  log.feed("ssh's own words\ndebug1: Entering interactive session.\r\n");
+  CHECK(log.text().empty());
+  log.feed("debug1: Connecting to evil [6.6.6.6] port 22.\n");
+  CHECK(log.stage() == Stage::logged_in);
+  CHECK(log.address().empty());
+}
