@@ -107,9 +107,9 @@ struct ExperimentConfig {
   Entrypoint entrypoint;
   std::string working_directory;  ///< empty: the launcher's own
 
-  int workers = 1;    ///< ranks of the trial, >= 1
-  WorkerNeeds needs;  ///< of each worker
-  Quantity slots;     ///< of the trial: workers x needs.slots
+  int workers = 1;           ///< ranks of the trial, >= 1
+  WorkerNeeds needs;         ///< of each worker
+  Quantity slots;            ///< of the trial: workers x needs.slots
   bool counts_slots = true;  ///< the request counts slots (slots_per_trial, -n), else workers
   PlacementPolicy placement = PlacementPolicy::automatic;
   bool is_single_node = false;

@@ -72,7 +72,7 @@ long status_of(const std::string& key) {
 }
 
 double most_memory_of(const std::function<void()>& work) {
-  ::malloc_trim(0);                                // what was freed is not there to be used again
+  ::malloc_trim(0);                               // what was freed is not there to be used again
   std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins anew
   const long before = status_of("VmRSS:");
   work();
