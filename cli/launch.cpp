@@ -147,14 +147,15 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
                TaskStore& store) {
   const auto open_files = raise_open_files_limit();
   Loop loop;
-  const auto transports = HostTransports::make(
-      loop, plan.trial, open_files ? std::optional(open_files->rlim_cur) : std::nullopt);
   std::optional<LaunchSession> session;
   Terminal terminal([&] {
     loop.post([&] {
       if (session) session->terminal_has_room();
     });
   });
+  const auto transports = HostTransports::make(
+      loop, plan.trial, open_files ? std::optional(open_files->rlim_cur) : std::nullopt,
+      [&](const std::string& said) { terminal.write(Terminal::Stream::err, talk_text(said)); });
   Recorder recorder(store, task, terminal);
   RankOutput output(terminal, flags.tee, log_paths(task));
   RunOutcome outcome;

@@ -23,6 +23,11 @@ std::string home_directory() {
   return entry == nullptr ? std::string() : entry->pw_dir;
 }
 
+std::string home_of_ssh() {
+  const passwd* entry = ::getpwuid(::getuid());
+  return entry == nullptr ? home_directory() : entry->pw_dir;
+}
+
 std::string user_name() {
   const passwd* entry = ::getpwuid(::getuid());
   return entry == nullptr ? std::to_string(::getuid()) : entry->pw_name;

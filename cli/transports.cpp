@@ -23,11 +23,15 @@ std::vector<std::string> attach_command(std::optional<rlim_t> open_files) {
 // As many logins at once, whatever carries them.
 constexpr int max_setups = 128;
 
-Result<std::unique_ptr<Transport>> make_ssh(Loop& loop, std::shared_ptr<SetupWindow> window) {
+Result<std::unique_ptr<Transport>> make_ssh(Loop& loop, std::shared_ptr<SetupWindow> window,
+                                            Transport& openssh,
+                                            std::function<void(const std::string&)> say) {
   const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
-  auto options = default_ssh_options(home_directory(), user_name(),
-                                     agent_socket == nullptr ? "" : agent_socket);
+  auto options =
+      default_ssh_options(home_of_ssh(), user_name(), agent_socket == nullptr ? "" : agent_socket);
   if (!options) return tl::make_unexpected(options.error());
+  options->openssh = &openssh;
+  options->say = std::move(say);
   return std::make_unique<SshTransport>(loop, std::move(*options), std::move(window));
 }
 
@@ -45,23 +49,37 @@ Result<std::unique_ptr<Transport>> make_openssh(Loop& loop, std::shared_ptr<Setu
 
 }  // namespace
 
-Result<std::unique_ptr<HostTransports>> HostTransports::make(Loop& loop, const Trial& trial,
-                                                             std::optional<rlim_t> open_files) {
+Result<std::unique_ptr<HostTransports>> HostTransports::make(
+    Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
+    std::function<void(const std::string&)> say) {
   auto transports = std::make_unique<HostTransports>();
-  const auto window = std::make_shared<SetupWindow>(loop, max_setups);
+  const Parts parts{loop, std::make_shared<SetupWindow>(loop, max_setups), open_files,
+                    std::move(say)};
   for (const PlannedHost& planned : trial.hosts) {
-    auto& transport = transports->of(planned.host);
-    if (transport) continue;
-    if (planned.host.transport == TransportKind::local) {
-      transport = std::make_unique<LocalTransport>(loop, attach_command(open_files));
-      continue;
-    }
-    auto made = planned.host.transport == TransportKind::openssh ? make_openssh(loop, window)
-                                                                 : make_ssh(loop, window);
-    if (!made) return tl::make_unexpected(made.error());
-    transport = std::move(*made);
+    if (const auto made = transports->make_for(planned.host, parts); !made)
+      return tl::make_unexpected(made.error());
   }
   return transports;
+}
+
+Result<void> HostTransports::make_for(const Host& host, const Parts& parts) {
+  auto& transport = of(host);
+  if (transport) return {};
+  if (host.transport == TransportKind::local) {
+    transport = std::make_unique<LocalTransport>(parts.loop, attach_command(parts.open_files));
+    return {};
+  }
+  // libssh2 hands over what it cannot do.
+  if (!openssh_) {
+    auto made = make_openssh(parts.loop, parts.window);
+    if (!made) return tl::make_unexpected(made.error());
+    openssh_ = std::move(*made);
+  }
+  if (transport) return {};
+  auto made = make_ssh(parts.loop, parts.window, *openssh_, parts.say);
+  if (!made) return tl::make_unexpected(made.error());
+  transport = std::move(*made);
+  return {};
 }
 
 std::unique_ptr<Transport>& HostTransports::of(const Host& host) {

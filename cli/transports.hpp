@@ -3,29 +3,42 @@
 
 #include <sys/resource.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/link/setup_window.hpp"
 #include "launcher/plan.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
 
 /// Reaches each host the way its `transport` says: this machine by a child process, all others over
-/// SSH, by libssh2 or by OpenSSH's client.
+/// SSH, by libssh2 or by OpenSSH's client. `auto` takes libssh2, and OpenSSH for the hosts that
+/// libssh2 cannot serve.
 class HostTransports final : public Transport {
  public:
   /// For the hosts of this trial; what none of them needs is not made. Ranks of this machine get
-  /// the soft limit of descriptors that is given, this process's if none is. Errors are those of
-  /// `running_binary`.
+  /// the soft limit of descriptors that is given, this process's if none is. `say` tells the user
+  /// something in one line, from the loop. Errors are those of `running_binary`.
   static Result<std::unique_ptr<HostTransports>> make(Loop& loop, const Trial& trial,
-                                                      std::optional<rlim_t> open_files);
+                                                      std::optional<rlim_t> open_files,
+                                                      std::function<void(const std::string&)> say);
 
   std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
                                  LinkEvents events) override;
 
  private:
+  /// What transports are made of.
+  struct Parts {
+    Loop& loop;
+    std::shared_ptr<SetupWindow> window;
+    std::optional<rlim_t> open_files;
+    std::function<void(const std::string&)> say;
+  };
+  Result<void> make_for(const Host& host, const Parts& parts);
   std::unique_ptr<Transport>& of(const Host& host);
 
   std::unique_ptr<Transport> openssh_;

@@ -14,7 +14,7 @@ constexpr Field hosts[] = {
     Field{"name", string, train, "", "the host's name, or a host set such as node[01-16]"},
     Field{"address", string, train, "", "where to connect; default: the name"},
     Field{"user", string, train, "", "the user to log in as; default: ssh's"},
-    Field{"port", integer, train, "22", "the port of sshd"}.from(1).to(65'535),
+    Field{"port", integer, train, "", "the port of sshd; default: ssh's"}.from(1).to(65'535),
     Field{"identity_file", string, train, "", "the private key to log in with; default: ssh's"},
     Field{"transport", string, train, "auto",
           "how the host is reached; auto: directly if it is this machine, else over SSH; openssh: "

@@ -29,10 +29,10 @@ std::optional<TransportKind> transport_of(std::string_view word);
 
 /// One machine that ranks can be placed on, as declared; no network is touched to make one.
 struct Host {
-  std::string name;     ///< as the user wrote it; what every message and table calls it
-  std::string address;  ///< what is connected to; the name unless declared
-  std::string user;     ///< empty: ssh's default
-  int port = 22;
+  std::string name;           ///< as the user wrote it; what every message and table calls it
+  std::string address;        ///< what is connected to; the name unless declared
+  std::string user;           ///< empty: ssh's default
+  std::optional<int> port;    ///< nothing: ssh's default
   std::string identity_file;  ///< empty: ssh's defaults
   TransportKind transport = TransportKind::automatic;
   std::optional<int> slots;                ///< declared places; nothing: not said

@@ -195,7 +195,7 @@ class LineReader {
         host.name = name;
         host.address = name;
         host.user = given_.user.value_or(item.user);
-        host.port = given_.port.value_or(host.port);
+        host.port = given_.port;
         host.slots = item.slots ? item.slots : given_.slots;
         host.place = place;
         hosts_.add(std::move(host), places_.line());

@@ -61,8 +61,7 @@ std::string uneven_comment(const std::vector<PlannedHost>& hosts) {
 std::string reach_comment(const Host& host) {
   std::string text;
   if (host.address != host.name) text += fmt::format(" is reached at {}", host.address);
-  if (host.port != 22)
-    text += fmt::format("{} port {}", text.empty() ? " listens on" : ",", host.port);
+  if (host.port) text += fmt::format("{} port {}", text.empty() ? " listens on" : ",", *host.port);
   return text.empty() ? text : fmt::format("# {}{}\n", host.name, text);
 }
 

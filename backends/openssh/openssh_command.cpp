@@ -11,8 +11,6 @@ namespace train {
 
 namespace {
 
-constexpr int default_port = 22;
-
 // ssh takes the first value that it sees of an option, so that these win over its files.
 constexpr std::array fixed_options = {
     "BatchMode=yes", "StrictHostKeyChecking=yes",
@@ -57,8 +55,7 @@ constexpr std::array<std::string_view, 25> passed_on = {
 // What the hosts file says of the host, as ssh's own command line would.
 std::vector<std::string> host_arguments(const Host& host) {
   std::vector<std::string> arguments;
-  if (host.port != default_port)
-    arguments.insert(arguments.end(), {"-p", std::to_string(host.port)});
+  if (host.port) arguments.insert(arguments.end(), {"-p", std::to_string(*host.port)});
   if (!host.identity_file.empty()) arguments.insert(arguments.end(), {"-i", host.identity_file});
   if (!host.user.empty()) arguments.insert(arguments.end(), {"-l", host.user});
   return arguments;

@@ -203,7 +203,7 @@ std::string openssh_endpoint(const OpensshLog& log, const Host& host) {
   if (address.empty()) {
     address = host.address.empty() ? host.name : host.address;
     // ssh_config may say another port than ours by default.
-    port = host.port == 22 ? "" : std::to_string(host.port);
+    port = host.port ? std::to_string(*host.port) : "";
   }
   if (port.empty()) return printable(address, 300);
   const char* form = address.find(':') == address.npos ? "{}:{}" : "[{}]:{}";

@@ -1,83 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ssh/identities.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "backends/ssh/key_agent.hpp"
 #include "backends/ssh/wire_encoding.hpp"
 
 namespace train {
 
 namespace {
 
-constexpr const char* default_files[] = {"~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa"};
+bool has_key(const LoginPlan& plan, const std::string& blob) {
+  return std::any_of(plan.keys.begin(), plan.keys.end(),
+                     [&blob](const LoginKey& other) { return other.key->public_blob() == blob; });
+}
 
-void add_key(LoginPlan& plan, const std::shared_ptr<SigningKey>& key) {
-  const auto is_same = [&key](const LoginKey& other) {
-    return other.key->public_blob() == key->public_blob();
-  };
-  if (std::any_of(plan.keys.begin(), plan.keys.end(), is_same)) return;
+void add_key(LoginPlan& plan, const IdentityChoice& choice,
+             const std::shared_ptr<SigningKey>& key) {
+  if (has_key(plan, key->public_blob())) return;
+  const auto& allowed = choice.algorithms;
   for (std::string& algorithm : signature_algorithms(key_type(key->public_blob())))
-    plan.keys.push_back({key, std::move(algorithm)});
+    if (allowed.empty() || std::find(allowed.begin(), allowed.end(), algorithm) != allowed.end())
+      plan.keys.push_back({key, std::move(algorithm)});
 }
 
 }  // namespace
 
-const LoginPlan& Identities::plan(const std::string& identity_file) {
-  const auto known = plans_.find(identity_file);
+const LoginPlan& Identities::plan(const IdentityChoice& choice) {
+  const auto known = plans_.find(choice);
   if (known != plans_.end()) return known->second;
-  return plans_.emplace(identity_file, make_plan(identity_file)).first->second;
+  return plans_.emplace(choice, make_plan(choice)).first->second;
 }
 
-LoginPlan Identities::make_plan(const std::string& identity_file) {
-  ask_agent();
+LoginPlan Identities::make_plan(const IdentityChoice& choice) {
   LoginPlan plan;
-  plan.unusable = agent_trouble_;
-  if (!identity_file.empty()) {
-    // An encrypted file is still good for its public half, when the agent holds the key.
-    const Loaded& file = load(identity_file);
-    const std::string blob =
-        file ? (*file)->public_blob() : load_public_blob(expand(identity_file) + ".pub");
-    for (const auto& key : agent_keys_)
-      if (key->public_blob() == blob) add_key(plan, key);
-    const bool agent_has_it = !plan.keys.empty();
-    if (!agent_has_it || file) add_file(plan, identity_file);
+  const AgentKeys& held = agent(choice.agent_socket, plan.unusable);
+  const auto add_held = [&](const std::string& blob) {
+    for (const auto& key : held.keys)
+      if (key->public_blob() == blob) add_key(plan, choice, key);
+  };
+  for (std::size_t i = 0; i < choice.named; ++i) {
+    add_held(load(choice.files[i]).public_blob);
+    add_file(plan, choice, i);
   }
-  for (const auto& key : agent_keys_) add_key(plan, key);
-  if (identity_file.empty())
-    for (const char* file : default_files)
-      if (::access(expand(file).c_str(), F_OK) == 0) add_file(plan, file);
+  const auto is_named = [&](const auto& key) {
+    return std::any_of(choice.files.begin(), choice.files.end(), [&](const IdentityFile& file) {
+      return load(file).public_blob == key->public_blob();
+    });
+  };
+  for (const auto& key : held.keys)
+    if (is_named(key)) add_key(plan, choice, key);
+  if (!choice.only_files) {
+    for (const auto& key : held.keys) add_key(plan, choice, key);
+    plan.foreign = held.foreign;
+  }
+  for (std::size_t i = choice.named; i < choice.files.size(); ++i) add_file(plan, choice, i);
   return plan;
 }
 
-void Identities::ask_agent() {
-  if (agent_asked_) return;
-  agent_asked_ = true;
-  if (agent_socket_.empty()) return;
-  auto keys = keys_of_agent(agent_socket_, agent_deadline_);
-  if (keys)
-    agent_keys_ = std::move(*keys);
-  else
-    agent_trouble_ = std::move(keys.error().diagnostics);
-}
-
-void Identities::add_file(LoginPlan& plan, const std::string& file) {
-  const Loaded& key = load(file);
-  if (key) return add_key(plan, *key);
-  const auto& diagnostics = key.error().diagnostics;
+void Identities::add_file(LoginPlan& plan, const IdentityChoice& choice, std::size_t index) {
+  const IdentityFile& identity = choice.files[index];
+  const File& file = load(identity);
+  // An encrypted key that the agent holds, or a public one, is of use already.
+  if (!file.public_blob.empty() && has_key(plan, file.public_blob)) return;
+  if (file.key) return add_key(plan, choice, *file.key);
+  if (file.is_missing && !choice.missing_is_news && index >= choice.named) return;
+  if (key_type(file.public_blob).starts_with("sk-"))
+    plan.foreign.push_back("the FIDO key " + identity.shown);
+  const auto& diagnostics = file.key.error().diagnostics;
   plan.unusable.insert(plan.unusable.end(), diagnostics.begin(), diagnostics.end());
 }
 
-const Identities::Loaded& Identities::load(const std::string& file) {
-  const auto known = files_.find(file);
-  if (known != files_.end()) return known->second;
-  return files_.emplace(file, load_private_key(expand(file), file)).first->second;
+const AgentKeys& Identities::agent(const std::string& socket, std::vector<Diagnostic>& trouble) {
+  static const AgentKeys none;
+  if (socket.empty()) return none;
+  auto known = agents_.find(socket);
+  if (known == agents_.end())
+    known = agents_.emplace(socket, keys_of_agent(socket, agent_deadline_)).first;
+  if (known->second) return *known->second;
+  trouble = known->second.error().diagnostics;
+  return none;
 }
 
-std::string Identities::expand(const std::string& file) const {
-  return file.starts_with("~/") ? home_ + file.substr(1) : file;
+const Identities::File& Identities::load(const IdentityFile& identity) {
+  const auto known = files_.find(identity);
+  if (known != files_.end()) return known->second;
+  File file;
+  const auto& [shown, path, trouble] = identity;
+  if (path.empty()) {
+    file.key = fail(ErrorClass::host, trouble, "name the private key file without it");
+  } else if (::access(path.c_str(), F_OK) != 0) {
+    file.is_missing = true;
+    file.key = load_private_key(path, shown);
+    file.public_blob = load_public_blob(path + ".pub");
+  } else if (file.public_blob = load_public_blob(path); !file.public_blob.empty()) {
+    file.key =
+        fail(ErrorClass::host,
+             fmt::format("{} is a public key, whose private half ssh-agent does not hold", shown),
+             "load it into ssh-agent: ssh-add");
+  } else {
+    file.key = load_private_key(path, shown);
+    file.public_blob = file.key ? (*file.key)->public_blob() : load_public_blob(path + ".pub");
+  }
+  return files_.emplace(identity, std::move(file)).first->second;
 }
 
 }  // namespace train

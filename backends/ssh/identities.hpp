@@ -2,14 +2,39 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "backends/ssh/key_agent.hpp"
 #include "backends/ssh/signing_key.hpp"
 
 namespace train {
+
+/// A file with a private key, or with the public half of one that ssh-agent holds.
+struct IdentityFile {
+  std::string shown;    ///< as the user wrote it, for messages
+  std::string path;     ///< where it is; empty: it cannot be told, because of
+  std::string trouble;  ///< this
+
+  auto operator<=>(const IdentityFile&) const = default;
+};
+
+/// What to choose keys from.
+struct IdentityChoice {
+  /// Files in order. The `named` first ones are those that the hosts file names.
+  std::vector<IdentityFile> files;
+  std::size_t named = 0;
+  bool missing_is_news = false;         ///< files that do not exist are told of
+  bool only_files = false;              ///< the agent's other keys are not used
+  std::string agent_socket;             ///< empty: no agent
+  std::vector<std::string> algorithms;  ///< of signatures, that may be used; empty: all
+
+  auto operator<=>(const IdentityChoice&) const = default;
+};
 
 /// One way to try to log in.
 struct LoginKey {
@@ -21,38 +46,37 @@ struct LoginKey {
 struct LoginPlan {
   std::vector<LoginKey> keys;
   std::vector<Diagnostic> unusable;
+  /// Keys that OpenSSH could use and libssh2 cannot: "the FIDO key ~/.ssh/id_ed25519_sk".
+  std::vector<std::string> foreign;
 };
 
-/// All keys of one user, each file and the agent read once, when first needed.
+/// All keys of one user, each file and agent read once, when first needed.
 class Identities {
  public:
-  /// `home` is the folder that "~" stands for; an empty `agent_socket` means that there is none.
-  Identities(std::string home, std::string agent_socket, std::chrono::milliseconds agent_deadline)
-      : home_(std::move(home)),
-        agent_socket_(std::move(agent_socket)),
-        agent_deadline_(agent_deadline) {}
+  explicit Identities(std::chrono::milliseconds agent_deadline) : agent_deadline_(agent_deadline) {}
 
-  /// The keys to try: those of the agent (first the one that `identity_file` is the private half
-  /// of, because servers count the tries), then `identity_file`; without one, ~/.ssh/id_ed25519,
-  /// id_ecdsa and id_rsa, as far as they exist.
-  const LoginPlan& plan(const std::string& identity_file);
+  /// The keys to try, in ssh's order: those of the agent that the files name, the agent's others,
+  /// then the files that the agent does not hold. What the hosts file names comes before all of
+  /// these, because servers count the tries.
+  const LoginPlan& plan(const IdentityChoice& choice);
 
  private:
   using Loaded = Result<std::shared_ptr<SigningKey>>;
-  LoginPlan make_plan(const std::string& identity_file);
-  void ask_agent();
-  void add_file(LoginPlan& plan, const std::string& file);
-  const Loaded& load(const std::string& file);
-  std::string expand(const std::string& file) const;
+  struct File {
+    Loaded key;
+    std::string public_blob;  ///< also of an encrypted key; empty: not known
+    bool is_missing = false;
+  };
 
-  std::string home_;
-  std::string agent_socket_;
+  LoginPlan make_plan(const IdentityChoice& choice);
+  void add_file(LoginPlan& plan, const IdentityChoice& choice, std::size_t index);
+  const AgentKeys& agent(const std::string& socket, std::vector<Diagnostic>& trouble);
+  const File& load(const IdentityFile& identity);
+
   std::chrono::milliseconds agent_deadline_;
-  bool agent_asked_ = false;
-  std::vector<std::shared_ptr<SigningKey>> agent_keys_;
-  std::vector<Diagnostic> agent_trouble_;
-  std::map<std::string, Loaded> files_;
-  std::map<std::string, LoginPlan> plans_;
+  std::map<std::string, Result<AgentKeys>> agents_;  ///< by socket
+  std::map<IdentityFile, File> files_;
+  std::map<IdentityChoice, LoginPlan> plans_;
 };
 
 }  // namespace train

@@ -158,10 +158,16 @@ Result<std::shared_ptr<AgentConnection>> connect_agent(const std::string& path,
   return agent;
 }
 
+std::string foreign_key(std::string_view type, std::string_view comment) {
+  const std::string_view kind = type.find("-cert-") != std::string_view::npos ? "certificate"
+                                : type.starts_with("sk-")                     ? "FIDO key"
+                                                                              : "key";
+  return fmt::format("ssh-agent's {} '{}'", kind, comment);
+}
+
 }  // namespace
 
-Result<std::vector<std::shared_ptr<SigningKey>>> keys_of_agent(const std::string& path,
-                                                               std::chrono::milliseconds deadline) {
+Result<AgentKeys> keys_of_agent(const std::string& path, std::chrono::milliseconds deadline) {
   auto agent = connect_agent(path, deadline);
   if (!agent) return tl::make_unexpected(agent.error());
   const auto answer = (*agent)->ask(std::string(1, request_identities));
@@ -171,12 +177,14 @@ Result<std::vector<std::shared_ptr<SigningKey>>> keys_of_agent(const std::string
   const auto count = reader.number();
   if (kind != identities_answer || !count || *count > max_keys)
     return (*agent)->trouble("did not list its keys");
-  std::vector<std::shared_ptr<SigningKey>> keys;
+  AgentKeys keys;
   for (std::uint32_t i = 0; i < *count; ++i) {
     const auto blob = reader.string(), comment = reader.string();
     if (!blob || !comment) return (*agent)->trouble("listed its keys only in part");
     if (!signature_algorithms(key_type(*blob)).empty())
-      keys.push_back(std::make_shared<AgentKey>(*agent, std::string(*blob), *comment));
+      keys.keys.push_back(std::make_shared<AgentKey>(*agent, std::string(*blob), *comment));
+    else
+      keys.foreign.push_back(foreign_key(key_type(*blob), *comment));
   }
   return keys;
 }

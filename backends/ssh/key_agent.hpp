@@ -10,11 +10,16 @@
 
 namespace train {
 
-/// The keys that ssh-agent holds behind the unix socket `path`, in its order, without those of a
-/// kind that is not supported. Each signs by asking the agent. Asking blocks, but never longer than
-/// `deadline`; an agent that was late once is not asked again. Errors, of class `host`, say why the
-/// agent does not answer.
-Result<std::vector<std::shared_ptr<SigningKey>>> keys_of_agent(const std::string& path,
-                                                               std::chrono::milliseconds deadline);
+/// What ssh-agent holds, in its order.
+struct AgentKeys {
+  std::vector<std::shared_ptr<SigningKey>> keys;  ///< each signs by asking the agent
+  /// Those of a kind that is not supported here: "ssh-agent's certificate 'me@there'".
+  std::vector<std::string> foreign;
+};
+
+/// The keys that ssh-agent holds behind the unix socket `path`. Asking blocks, but never longer
+/// than `deadline`; an agent that was late once is not asked again. Errors, of class `host`, say
+/// why the agent does not answer.
+Result<AgentKeys> keys_of_agent(const std::string& path, std::chrono::milliseconds deadline);
 
 }  // namespace train

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 
+#include "backends/ssh/name_patterns.hpp"
 #include "backends/ssh/wire_encoding.hpp"
 
 namespace train {
@@ -16,13 +17,6 @@ namespace {
 
 constexpr std::size_t max_file = 64u << 20;
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return lower;
-}
-
 std::string_view take_word(std::string_view& text) {
   const std::size_t start = std::min(text.find_first_not_of(" \t\r"), text.size());
   text.remove_prefix(start);
@@ -30,26 +24,6 @@ std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, end);
   text.remove_prefix(end);
   return word;
-}
-
-// Linear in time: on a mismatch only the last star takes one character more.
-bool matches_pattern(std::string_view pattern, std::string_view name) {
-  std::size_t p = 0, n = 0, star = std::string_view::npos, star_n = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_n = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++star_n;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
 // HMAC-SHA1 (RFC 2104), with the digest looked up once: every line of a hashed file is tried for
@@ -98,7 +72,7 @@ bool matches_patterns(std::string_view names, std::string_view name) {
     names.remove_prefix(std::min(end + 1, names.size()));
     const bool is_negative = pattern.starts_with('!');
     if (is_negative) pattern.remove_prefix(1);
-    if (!matches_pattern(pattern, name)) continue;
+    if (!matches_name_pattern(pattern, name)) continue;
     if (is_negative) return false;
     found = true;
   }
@@ -163,10 +137,10 @@ void KnownHosts::add_file(const std::string& path) {
 }
 
 std::vector<KnownKey> KnownHosts::keys_of(std::string_view host, int port) const {
-  const std::string name = lower_case(host);
-  if (port == 22) return keys_named(name);
-  auto keys = keys_named("[" + name + "]:" + std::to_string(port));
-  return keys.empty() ? keys_named(name) : keys;
+  const std::string bare = lower_case(host);
+  const std::string name = known_hosts_name(bare, port);
+  auto keys = keys_named(name);
+  return keys.empty() && name != bare ? keys_named(bare) : keys;
 }
 
 std::vector<KnownKey> KnownHosts::keys_named(const std::string& name) const {
@@ -179,6 +153,19 @@ std::vector<KnownKey> KnownHosts::keys_named(const std::string& name) const {
                     line.authority});
   }
   return keys;
+}
+
+std::string known_hosts_name(std::string_view host, int port) {
+  constexpr int default_port = 22;
+  const std::string name = lower_case(host);
+  return port == default_port ? name : "[" + name + "]:" + std::to_string(port);
+}
+
+std::string known_hosts_line(std::string_view name, std::string_view blob, std::string_view salt) {
+  const std::string shown =
+      salt.empty() ? std::string(name)
+                   : "|1|" + base64_encode(salt) + "|" + base64_encode(HmacSha1()(salt, name));
+  return shown + " " + key_type(blob) + " " + base64_encode(blob);
 }
 
 HostKeyDecision judge_host_key(const std::vector<KnownKey>& known, std::string_view shown_blob) {
@@ -198,7 +185,7 @@ HostKeyDecision judge_host_key(const std::vector<KnownKey>& known, std::string_v
   return decision;
 }
 
-std::string host_key_preference(const std::vector<KnownKey>& known) {
+std::vector<std::string> host_key_preference(const std::vector<KnownKey>& known) {
   std::vector<std::string> order;
   const auto add = [&order](const std::string& name) {
     if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
@@ -213,9 +200,7 @@ std::string host_key_preference(const std::vector<KnownKey>& known) {
   for (const char* type : {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
                            "ecdsa-sha2-nistp521", "ssh-rsa"})
     add_type(type);
-  std::string list;
-  for (const std::string& name : order) list += (list.empty() ? "" : ",") + name;
-  return list;
+  return order;
 }
 
 }  // namespace train

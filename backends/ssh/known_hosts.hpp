@@ -68,8 +68,16 @@ struct HostKeyDecision {
 };
 HostKeyDecision judge_host_key(const std::vector<KnownKey>& known, std::string_view shown_blob);
 
+/// The line of a known_hosts file that says that `name` ("node01", "[node01]:2222") has this key.
+/// With a `salt` of 20 random bytes the name is hashed.
+std::string known_hosts_line(std::string_view name, std::string_view blob,
+                             std::string_view salt = {});
+
+/// "node01", or "[node01]:2222" when the port is not 22: a host's name in known_hosts files.
+std::string known_hosts_name(std::string_view host, int port);
+
 /// The host-key algorithms to ask a host for, best first: those whose keys are known, in file
 /// order, then the others. Only what is asked for first can be checked.
-std::string host_key_preference(const std::vector<KnownKey>& known);
+std::vector<std::string> host_key_preference(const std::vector<KnownKey>& known);
 
 }  // namespace train

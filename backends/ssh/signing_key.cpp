@@ -83,12 +83,14 @@ std::string load_public_blob(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return {};
   const File file{fd};
-  std::string text;
-  if (!read_bounded(fd, text, max_key_file)) return {};
+  Wiped bytes;  // it may be the private half after all
+  if (!read_bounded(fd, bytes.text, max_key_file)) return {};
+  const std::string& text = bytes.text;
   const std::size_t start = text.find(' ');
   if (start == std::string::npos) return {};
   const std::size_t end = text.find_first_of(" \r\n", start + 1);
-  return base64_decode(std::string_view(text).substr(start + 1, end - start - 1)).value_or("");
+  auto blob = base64_decode(std::string_view(text).substr(start + 1, end - start - 1));
+  return blob && key_type(*blob) == std::string_view(text).substr(0, start) ? *blob : "";
 }
 
 }  // namespace train

@@ -48,7 +48,8 @@ Result<std::shared_ptr<SigningKey>> parse_private_key(std::string_view text, std
 /// wiped afterwards. `origin` names it in messages. Errors as above, and when it cannot be read.
 Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, std::string origin);
 
-/// Reads the public half in `path` (a .pub file): its blob, or an empty string.
+/// Reads the public half in `path` (a .pub file): its blob, or an empty string when the file is
+/// something else.
 std::string load_public_blob(const std::string& path);
 
 }  // namespace train

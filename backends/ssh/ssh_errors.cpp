@@ -8,15 +8,12 @@
 
 #include "backends/ssh/resolver.hpp"
 #include "backends/ssh/wire_encoding.hpp"
+#include "config_schema/entrypoint.hpp"
 #include "launcher/bootstrap/host_words.hpp"
 
 namespace train {
 
 namespace {
-
-std::string known_name(const Endpoint& host) {
-  return host.port == 22 ? host.address : fmt::format("[{}]:{}", host.address, host.port);
-}
 
 // ssh-keyscan's name of a key type.
 std::string scan_type(std::string_view type) {
@@ -37,14 +34,18 @@ Error unknown_key_error(const Endpoint& host, const std::string& blob,
   for (const KnownKey& key : known)
     others += fmt::format("{}{} at {}:{}", others.empty() ? "" : ", ",
                           key.authority ? "a certificate authority" : key.type, key.file, key.line);
+  // ssh-keyscan knows nothing of HostKeyAlias.
+  const bool is_alias = host.known_name != known_hosts_name(host.address, host.port);
+  const std::string rename =
+      is_alias ? fmt::format(" | sed 's/^[^ ]*/{}/'", host.known_name) : std::string();
   return make_error(
       ErrorClass::host,
       fmt::format("the host key of {} is not known: {} {}{}",
                   endpoint_text(host.address, host.port), type, key_fingerprint(blob),
                   others.empty() ? "" : fmt::format(" (known are only: {})", others)),
-      fmt::format("if the fingerprint is right, accept it: ssh-keyscan -t {} -p {} {} >> "
-                  "~/.ssh/known_hosts",
-                  scan_type(type), host.port, host.address));
+      fmt::format("if the fingerprint is right, accept it: ssh-keyscan -t {} -p {} {}{} >> {}",
+                  scan_type(type), host.port, host.address, rename,
+                  shell_quoted(host.known_hosts_file)));
 }
 
 }  // namespace
@@ -71,6 +72,14 @@ Error connect_error(int error, const std::string& at) {
                         fmt::format("cannot connect to {}: {}", at, std::strerror(error)),
                         "check the address and the port");
   }
+}
+
+Error family_error(const std::string& host) {
+  return make_error(ErrorClass::host,
+                    fmt::format("'{}' has no address of the family that ssh's configuration asks "
+                                "for (AddressFamily)",
+                                host),
+                    "check it with: getent ahosts " + host);
 }
 
 Error greeting_error(const std::string& at, std::string_view greeting, int error, int tries) {
@@ -103,7 +112,7 @@ Error host_key_error(const Endpoint& host, const std::string& shown_blob,
                   key_fingerprint(decision.line->blob)),
       fmt::format("somebody may be listening in; only if the host was reinstalled, forget the old "
                   "key: ssh-keygen -f {} -R '{}'",
-                  decision.line->file, known_name(host)));
+                  shell_quoted(decision.line->file), host.known_name));
 }
 
 Error login_error(const std::string& user, const std::vector<std::string>& tried,

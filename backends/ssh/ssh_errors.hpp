@@ -16,6 +16,8 @@ namespace train {
 struct Endpoint {
   std::string address;  ///< as the user wrote it: a name or an address
   int port = 22;
+  std::string known_name;        ///< what known_hosts files call it
+  std::string known_hosts_file;  ///< where an accepted key belongs
 };
 
 /// What went wrong on the way to a host, of class `host`, each with the next step. `at` is
@@ -23,6 +25,8 @@ struct Endpoint {
 
 /// The errno of a failed connect.
 Error connect_error(int error, const std::string& at);
+/// A name has no address of the family that AddressFamily asks for.
+Error family_error(const std::string& host);
 /// The server ended the connection before it proved who it is; `greeting` is what it said instead.
 Error greeting_error(const std::string& at, std::string_view greeting, int error, int tries);
 /// `decision` is any but `trusted`.

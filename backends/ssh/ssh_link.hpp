@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "backends/link/send_queue.hpp"
+#include "backends/ssh/libssh2_limits.hpp"
 #include "backends/ssh/ssh_errors.hpp"
 #include "backends/ssh/ssh_session.hpp"
+#include "backends/ssh/ssh_settings.hpp"
 #include "backends/ssh/ssh_shared.hpp"
 #include "backends/ssh/tcp_stream.hpp"
 #include "config_schema/host_inventory.hpp"
@@ -18,8 +20,9 @@
 namespace train {
 
 /// One connection to one host, from the name to the end of the agent's stream: a state machine that
-/// is stepped whenever its socket is ready. The set-up is in ssh_link_setup.cpp, what happens on
-/// the channel in ssh_link_stream.cpp.
+/// is stepped whenever its socket is ready. What the settings of the host decide is in
+/// ssh_link_settings.cpp, the set-up in ssh_link_setup.cpp, what happens on the channel in
+/// ssh_link_stream.cpp.
 class SshLink : public std::enable_shared_from_this<SshLink> {
  public:
   SshLink(std::shared_ptr<SshShared> shared, const Host& host, std::string agent_key,
@@ -38,18 +41,28 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
 
  private:
   enum class Phase {
-    waiting,  ///< for room, a name, a connection or the next try
+    waiting,  ///< for room, settings, a name, a connection or the next try
     handshake,
     login,
     channel,
     exec,
     bootstrap,
     streaming,
-    ending,  ///< the command's output is over, its exit not yet known
+    ending,       ///< the command's output is over, its exit not yet known
+    handed_over,  ///< to the transport that `other_` is of
     closed,
   };
 
+  // Settings.
+  void on_settings(const Result<SshSettings>& settings);
+  void look_up_known_keys();
+  bool prefer_algorithms();
+  bool check_host_key();
+  IdentityChoice identity_choice() const;
+  void hand_over(const Libssh2Obstacle& obstacle);
+
   // Set-up.
+  void resolve();
   void on_resolved(Result<Resolver::Addresses> addresses);
   void connect();
   void on_connect_ready();
@@ -60,7 +73,9 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   bool step_login();
   bool step_channel();
   bool step_exec();
-  bool check_host_key();
+  void fail_handshake();
+  bool plan_login();
+  void fail_login();
   void retry_or_fail(int max_tries, const Error& error);
 
   // Channel.
@@ -87,11 +102,12 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   std::string at() const;
 
   std::shared_ptr<SshShared> shared_;
-  Endpoint endpoint_;
-  std::string user_;
-  std::string identity_file_;
+  Host host_;
   std::string agent_key_;
   LinkEvents events_;
+  SshSettings settings_;
+  Endpoint endpoint_;
+  std::string user_;
   Phase phase_ = Phase::waiting;
   bool in_setup_ = false;
   bool pump_posted_ = false;
@@ -118,6 +134,7 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   Instant upload_progress_{};
   SendQueue queue_;
   std::string errors_;
+  std::unique_ptr<HostLink> other_;
 };
 
 }  // namespace train

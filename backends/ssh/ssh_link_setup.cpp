@@ -13,20 +13,28 @@ namespace {
 // A refused connection is seldom a matter of load: an overflowing backlog drops packets.
 constexpr int max_refused_tries = 3;
 
+bool is_of_family(const SocketAddress& address, AddressFamily family) {
+  switch (family) {
+    case AddressFamily::any:
+      return true;
+    case AddressFamily::ipv4:
+      return address.storage.ss_family == AF_INET;
+    case AddressFamily::ipv6:
+      return address.storage.ss_family == AF_INET6;
+  }
+  return true;
+}
+
 }  // namespace
 
 SshLink::SshLink(std::shared_ptr<SshShared> shared, const Host& host, std::string agent_key,
                  LinkEvents events)
     : shared_(std::move(shared)),
-      endpoint_{host.address.empty() ? host.name : host.address, host.port},
-      user_(host.user.empty() ? shared_->options.default_user : host.user),
-      identity_file_(host.identity_file),
+      host_(host),
       agent_key_(std::move(agent_key)),
       events_(std::move(events)) {}
 
-void SshLink::start() {
-  in_setup_ = true;
-  known_keys_ = shared_->known_hosts.keys_of(endpoint_.address, endpoint_.port);
+void SshLink::resolve() {
   auto numeric = Resolver::numeric(endpoint_.address, endpoint_.port);
   if (!numeric.empty()) return on_resolved(std::move(numeric));
   shared_->resolver.resolve(endpoint_.address, endpoint_.port,
@@ -40,6 +48,10 @@ void SshLink::on_resolved(Result<Resolver::Addresses> addresses) {
   if (is_closed()) return;
   if (!addresses) return fail_with(addresses.error());
   addresses_ = std::move(*addresses);
+  std::erase_if(addresses_, [this](const SocketAddress& address) {
+    return !is_of_family(address, settings_.address_family);
+  });
+  if (addresses_.empty()) return fail_with(family_error(endpoint_.address));
   connect();
 }
 
@@ -51,7 +63,9 @@ void SshLink::connect() {
   writable_ = shared_->loop.when_writable(stream_->fd(), [weak] {
     if (const auto self = weak.lock()) self->on_connect_ready();
   });
-  deadline_ = shared_->loop.after(shared_->options.connect_timeout, [weak] {
+  const nanoseconds timeout = settings_.connect_timeout ? nanoseconds(*settings_.connect_timeout)
+                                                        : shared_->options.connect_timeout;
+  deadline_ = shared_->loop.after(timeout, [weak] {
     if (const auto self = weak.lock()) self->on_connect_failed(ETIMEDOUT);
   });
 }
@@ -89,11 +103,13 @@ void SshLink::begin_session() {
   session_ = std::make_unique<SshSession>(*stream_);
   // A list that libssh2 does not like would leave its defaults, and another key than the known one
   // might be shown.
-  if (!session_->prefer_host_keys(host_key_preference(known_keys_)))
+  if (!prefer_algorithms())
     return fail_with(
-        make_error(ErrorClass::bug, "cannot choose a host key algorithm: " + session_->trouble()));
+        make_error(ErrorClass::bug, "cannot choose the algorithms: " + session_->trouble()));
   phase_ = Phase::handshake;
-  set_deadline(shared_->options.handshake_timeout, "during the key exchange");
+  set_deadline(settings_.connect_timeout ? nanoseconds(*settings_.connect_timeout)
+                                         : shared_->options.handshake_timeout,
+               "during the key exchange");
   readable_ = shared_->loop.when_readable(stream_->fd(), [weak = weak_from_this()] {
     if (const auto link = weak.lock()) link->pump();
   });
@@ -116,6 +132,7 @@ bool SshLink::step() {
     case Phase::ending:
       return step_ending();
     case Phase::waiting:
+    case Phase::handed_over:
     case Phase::closed:
       return false;
   }
@@ -129,22 +146,32 @@ bool SshLink::step_handshake() {
     case Progress::done:
       break;
     case Progress::failed:
-      // A server that is overrun closes the connection at any moment up to here.
-      if (stream_->ended()) {
-        retry_or_fail(shared_->options.max_tries,
-                      greeting_error(at(), stream_->greeting(), stream_->error(), tries_ + 1));
-        return false;
-      }
-      fail_with(make_error(
-          ErrorClass::host,
-          fmt::format("no common ground with the SSH server at {}: {}", at(), session_->trouble()),
-          "check that it is an SSH server, and which algorithms it offers: ssh -v"));
+      fail_handshake();
       return false;
   }
-  if (!check_host_key()) return false;
-  login_ = shared_->identities.plan(identity_file_);
+  return check_host_key() && plan_login();
+}
+
+void SshLink::fail_handshake() {
+  // A server that is overrun closes the connection at any moment up to here.
+  if (stream_->ended())
+    return retry_or_fail(shared_->options.max_tries,
+                         greeting_error(at(), stream_->greeting(), stream_->error(), tries_ + 1));
+  if (session_->found_no_common_algorithm())
+    return hand_over(
+        {fmt::format("libssh2 and the SSH server at {} have no algorithm in common: {}", at(),
+                     session_->trouble()),
+         "allow another one there; which it offers shows: ssh -vv"});
+  fail_with(make_error(
+      ErrorClass::host,
+      fmt::format("no common ground with the SSH server at {}: {}", at(), session_->trouble()),
+      "check that it is an SSH server, and which algorithms it offers: ssh -v"));
+}
+
+bool SshLink::plan_login() {
+  login_ = shared_->identities.plan(identity_choice());
   if (login_.keys.empty()) {
-    fail_with(login_error(user_, {}, login_.unusable));
+    fail_login();
     return false;
   }
   phase_ = Phase::login;
@@ -152,12 +179,14 @@ bool SshLink::step_handshake() {
   return true;
 }
 
-bool SshLink::check_host_key() {
-  const std::string shown = session_->host_key();
-  const HostKeyDecision decision = judge_host_key(known_keys_, shown);
-  if (decision.verdict == HostKeyVerdict::trusted) return true;
-  fail_with(host_key_error(endpoint_, shown, decision, known_keys_));
-  return false;
+// No key is left to try, but for those that OpenSSH might have more luck with.
+void SshLink::fail_login() {
+  if (login_.foreign.empty()) return fail_with(login_error(user_, refused_, login_.unusable));
+  const std::string text =
+      fmt::format("{}, and libssh2 cannot use {}",
+                  refused_.empty() ? "there is no other key to try" : "it refused all other keys",
+                  login_.foreign.front());
+  hand_over({text, "let the host accept an ed25519, ecdsa or rsa key as well"});
 }
 
 bool SshLink::step_login() {
@@ -178,7 +207,7 @@ bool SshLink::step_login() {
     fail_with(with_context(login_error(user_, refused_, login_.unusable),
                            fmt::format("{} ended the connection (MaxAuthTries?)", at())));
   else if (++login_key_ == login_.keys.size())
-    fail_with(login_error(user_, refused_, login_.unusable));
+    fail_login();
   else
     return true;
   return false;

@@ -164,11 +164,13 @@ SshLink::~SshLink() { close(); }
 
 void SshLink::send(std::string bytes) {
   if (is_closed() || bytes.empty()) return;
+  if (other_) return other_->send(std::move(bytes));
   queue_.push(std::move(bytes));
   if (phase_ == Phase::streaming) post_pump();
 }
 
 std::size_t SshLink::unsent_bytes() const {
+  if (other_) return other_->unsent_bytes();
   return queue_.size() + (phase_ == Phase::streaming ? stream_->pending() : 0);
 }
 
@@ -176,6 +178,7 @@ void SshLink::close() {
   if (is_closed()) return;
   phase_ = Phase::closed;
   drop_connection();
+  other_.reset();
   queue_.clear();
   upload_.clear();
   leave_setup();

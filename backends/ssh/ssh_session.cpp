@@ -4,6 +4,7 @@
 #include <libssh2.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -21,6 +22,12 @@ ssize_t receive_bytes(libssh2_socket_t, void* buffer, std::size_t size, int, voi
 ssize_t send_bytes(libssh2_socket_t, const void* bytes, std::size_t size, int, void** abstract) {
   static_cast<TcpStream*>(*abstract)->queue(static_cast<const char*>(bytes), size);
   return static_cast<ssize_t>(size);
+}
+
+// The server says that it leaves: nothing that comes after is of use, and the connection itself may
+// end a moment later only.
+void note_disconnect(LIBSSH2_SESSION*, int, const char*, int, const char*, int, void** abstract) {
+  static_cast<TcpStream*>(*abstract)->shut();
 }
 
 struct SignRequest {
@@ -57,6 +64,21 @@ int sign_request(LIBSSH2_SESSION*, unsigned char** signature, std::size_t* signa
   return 0;
 }
 
+// libssh2 asks for each direction.
+std::vector<int> kinds_of(SshSession::Method method) {
+  switch (method) {
+    case SshSession::Method::key_exchange:
+      return {LIBSSH2_METHOD_KEX};
+    case SshSession::Method::host_key:
+      return {LIBSSH2_METHOD_HOSTKEY};
+    case SshSession::Method::cipher:
+      return {LIBSSH2_METHOD_CRYPT_CS, LIBSSH2_METHOD_CRYPT_SC};
+    case SshSession::Method::mac:
+      return {LIBSSH2_METHOD_MAC_CS, LIBSSH2_METHOD_MAC_SC};
+  }
+  return {};
+}
+
 }  // namespace
 
 SshSession::SshSession(TcpStream& stream)
@@ -67,6 +89,8 @@ SshSession::SshSession(TcpStream& stream)
                                reinterpret_cast<void*>(receive_bytes));
   libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_SEND,
                                reinterpret_cast<void*>(send_bytes));
+  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_DISCONNECT,
+                               reinterpret_cast<void*>(note_disconnect));
 }
 
 SshSession::~SshSession() {
@@ -81,27 +105,44 @@ SshSession::~SshSession() {
   }
 }
 
-bool SshSession::prefer_host_keys(const std::string& algorithms) {
+std::vector<std::string> SshSession::supported(Method method) {
+  LIBSSH2_SESSION* session = libssh2_session_init_ex(nullptr, nullptr, nullptr, nullptr);
+  if (!session) return {};
+  const char** names = nullptr;
+  const int count = libssh2_session_supported_algs(session, kinds_of(method).front(), &names);
+  std::vector<std::string> list(names, names + std::max(count, 0));
+  if (names) libssh2_free(session, names);
+  libssh2_session_free(session);
+  return list;
+}
+
+bool SshSession::prefer(Method method, const std::vector<std::string>& algorithms) {
   if (!session_) return false;
   // Names that it does not know libssh2 1.10 takes out of the list with an overlapping memcpy,
   // which may garble the list: it is given only those that it knows.
-  const char** supported = nullptr;
-  const int count = libssh2_session_supported_algs(session_, LIBSSH2_METHOD_HOSTKEY, &supported);
-  if (count <= 0) return false;
+  static const std::array<std::vector<std::string>, 4> known = {
+      supported(Method::key_exchange), supported(Method::host_key), supported(Method::cipher),
+      supported(Method::mac)};
+  const auto& names = known[static_cast<std::size_t>(method)];
   std::string list;
-  std::string_view rest = algorithms;
-  while (!rest.empty()) {
-    const std::string_view name = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-    if (std::find(supported, supported + count, name) != supported + count)
+  for (const std::string& name : algorithms)
+    if (std::find(names.begin(), names.end(), name) != names.end())
       list.append(list.empty() ? "" : ",").append(name);
-  }
-  libssh2_free(session_, supported);
-  return libssh2_session_method_pref(session_, LIBSSH2_METHOD_HOSTKEY, list.c_str()) == 0;
+  if (list.empty()) return false;
+  const auto kinds = kinds_of(method);
+  return std::all_of(kinds.begin(), kinds.end(), [&](int kind) {
+    return libssh2_session_method_pref(session_, kind, list.c_str()) == 0;
+  });
 }
 
 Progress SshSession::handshake() {
   return progress(libssh2_session_handshake(session_, stream_.fd()));
+}
+
+bool SshSession::found_no_common_algorithm() const {
+  const int code = libssh2_session_last_errno(session_);
+  return code == LIBSSH2_ERROR_KEX_FAILURE || code == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE ||
+         code == LIBSSH2_ERROR_METHOD_NOT_SUPPORTED;
 }
 
 std::string SshSession::host_key() const {

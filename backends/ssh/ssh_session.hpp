@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "backends/ssh/identities.hpp"
 #include "backends/ssh/tcp_stream.hpp"
@@ -34,9 +36,15 @@ class SshSession {
   SshSession(const SshSession&) = delete;
   SshSession& operator=(const SshSession&) = delete;
 
-  /// False when libssh2 knows none of these algorithms.
-  bool prefer_host_keys(const std::string& algorithms);
+  /// What can be negotiated.
+  enum class Method { key_exchange, host_key, cipher, mac };
+  /// The algorithms that libssh2 knows; none when memory is short.
+  static std::vector<std::string> supported(Method method);
+  /// Offers these algorithms, best first. False when libssh2 knows none of them.
+  bool prefer(Method method, const std::vector<std::string>& algorithms);
   Progress handshake();
+  /// After a failed handshake: whether the two sides have no algorithm in common.
+  bool found_no_common_algorithm() const;
   /// The key that the host showed and proved to own, as RFC 4253 encodes it.
   std::string host_key() const;
   Progress authenticate(const std::string& user, const LoginKey& login);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,26 +15,39 @@ namespace train {
 
 /// How hosts are logged in to.
 struct SshOptions {
-  std::string home;                            ///< what "~" is: keys are in ~/.ssh
-  std::vector<std::string> known_hosts_files;  ///< read once; missing ones hold no keys
-  std::string agent_socket;                    ///< ssh-agent's ($SSH_AUTH_SOCK); empty: none
-  std::string default_user;                    ///< for hosts that name none
-  std::string binary_path;                     ///< our own binary, to be shipped
-  std::string build_id;                        ///< its content name
+  std::string home;  ///< what "~" is: keys are in ~/.ssh
+  /// ssh's configuration, the user's and the system's; empty: none.
+  std::string user_config;
+  std::string system_config;
+  std::string ssh_program = "ssh";  ///< what tells the settings of a host, from these two files
+  // Files that are read once, when nothing else is configured; missing ones hold no keys.
+  std::vector<std::string> known_hosts_files;  ///< the user's; the first takes accepted keys
+  std::vector<std::string> global_known_hosts_files;
+  std::string agent_socket;  ///< ssh-agent's ($SSH_AUTH_SOCK); empty: none
+  std::string default_user;  ///< for hosts that name none
+  std::string binary_path;   ///< our own binary, to be shipped
+  std::string build_id;      ///< its content name
+  /// Takes over the hosts that libssh2 cannot serve; must outlive the links. Null: such a host
+  /// fails, with the reason.
+  Transport* openssh = nullptr;
+  /// Tells the user something in one line; may be empty.
+  std::function<void(const std::string&)> say;
 
   int max_setups = 128;  ///< hosts that are being logged in to at the same time, without a window
   int max_tries = 8;     ///< connections to a server that ends them before the login
   std::chrono::milliseconds connect_timeout{10'000};  ///< for each address of a host
   std::chrono::milliseconds handshake_timeout{20'000};
   std::chrono::milliseconds login_timeout{20'000};
-  std::chrono::milliseconds start_timeout{30'000};  ///< from the exec request to an answer
-  std::chrono::milliseconds upload_stall{60'000};   ///< longest pause while the binary travels
-  std::chrono::milliseconds agent_deadline{2'000};  ///< for each answer of ssh-agent
+  std::chrono::milliseconds start_timeout{30'000};    ///< from the exec request to an answer
+  std::chrono::milliseconds upload_stall{60'000};     ///< longest pause while the binary travels
+  std::chrono::milliseconds agent_deadline{2'000};    ///< for each answer of ssh-agent
+  std::chrono::milliseconds config_deadline{10'000};  ///< for each answer of `ssh -G`
 };
 
-/// Options for this user and the running program: known_hosts of the user and of the machine, the
-/// running executable and its build id (or, when the linker put none in, its SHA-256). Errors, of
-/// class `bug`, when there is no way to name or find the executable.
+/// Options for this user and the running program: configuration and known_hosts of the user (whose
+/// home, as for ssh, is what the user database says) and of the machine, the running executable and
+/// its build id (or, when the linker put none in, its SHA-256). Errors, of class `bug`, when there
+/// is no way to name or find the executable.
 Result<SshOptions> default_ssh_options(std::string home, std::string user,
                                        std::string agent_socket);
 

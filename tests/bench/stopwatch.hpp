@@ -28,13 +28,13 @@ struct Times {
 
 /// Runs the work once to fill the caches, and then `rounds` times.
 inline Times times_of(const std::function<void()>& work, int rounds) {
-  using Clock = std::chrono::steady_clock;
+  using SteadyClock = std::chrono::steady_clock;
   work();
   std::vector<double> millis;
   for (int round = 0; round < rounds; ++round) {
-    const auto begin = Clock::now();
+    const auto begin = SteadyClock::now();
     work();
-    millis.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    millis.push_back(std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count());
   }
   std::sort(millis.begin(), millis.end());
   return {millis[millis.size() / 2], millis.front(), millis.back()};

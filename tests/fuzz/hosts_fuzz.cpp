@@ -19,7 +19,7 @@ void check_host(const Host& host) {
   require(!host.address.empty() && !could_be_a_flag(host.address), "a host has an address",
           host.address);
   require(!could_be_a_flag(host.user), "a user's name is no flag of ssh", host.user);
-  require(host.port >= 1 && host.port <= 65'535, "a host has a port", host.name);
+  require(!host.port || (*host.port >= 1 && *host.port <= 65'535), "a port is one", host.name);
   require(!host.slots || (*host.slots >= 1 && *host.slots <= 65'536), "slots are within bounds",
           host.name);
   require(!host.accelerators || *host.accelerators >= 0, "devices are not negative", host.name);

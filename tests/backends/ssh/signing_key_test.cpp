@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ssh/signing_key.hpp"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
-#include "backends/ssh/identities.hpp"
 #include "backends/ssh/wire_encoding.hpp"
 #include "tests/backends/ssh/temporary_keys.hpp"
 #include "tests/catch.hpp"
@@ -90,65 +86,4 @@ TEST_CASE("a key that cannot be used says why and what to do") {
     CHECK_FALSE(parse_private_key(good.substr(0, size), "k"));
     CHECK_FALSE(parse_private_key(good.substr(0, size) + end, "k"));
   }
-}
-
-TEST_CASE("the keys are tried in a fixed order, each once") {
-  TemporaryFolder folder;
-  const auto home = folder.path() / "home";
-  std::filesystem::create_directories(home / ".ssh");
-  make_key(home / ".ssh/id_rsa", "-t rsa -b 2048");
-  make_key(home / ".ssh/id_ed25519", "-t ed25519");
-  make_key(home / ".ssh/id_ecdsa", "-t ecdsa", "secret");
-  Identities identities(home.string(), "", std::chrono::seconds(1));
-  const LoginPlan& plan = identities.plan("");
-  std::vector<std::string> order;
-  for (const LoginKey& login : plan.keys)
-    order.push_back(login.key->origin() + " " + login.algorithm);
-  CHECK(order == std::vector<std::string>{"~/.ssh/id_ed25519 ssh-ed25519",
-                                          "~/.ssh/id_rsa rsa-sha2-512",
-                                          "~/.ssh/id_rsa rsa-sha2-256"});
-  REQUIRE(plan.unusable.size() == 1);
-  CHECK(plan.unusable[0].message == "~/.ssh/id_ecdsa is encrypted");
-  CHECK(identities.plan("~/.ssh/id_rsa").keys.size() == 2);
-}
-
-TEST_CASE("an agent's keys come first, the one that the identity file names before the others") {
-  TemporaryFolder folder;
-  const std::string socket = (folder.path() / "agent").string();
-  const std::string first = make_key(folder.path() / "first", "-t ed25519");
-  const std::string second = make_key(folder.path() / "second", "-t rsa -b 2048", "secret");
-  ShellDialogue agent({"ssh-agent", "-D", "-a", socket}, "/");
-  REQUIRE_FALSE(agent.read().empty());  // it listens
-  // Plain keys only can be added without a terminal: the passphrase is taken off a copy.
-  output_of("cp " + second + " " + second + ".copy; ssh-keygen -q -p -P secret -N '' -f " + second +
-            ".copy; SSH_AUTH_SOCK=" + socket + " ssh-add -q " + first + " " + second +
-            ".copy 2>&1");
-  Identities identities("/nonexistent", socket, std::chrono::seconds(5));
-  const LoginPlan& plan = identities.plan(second);
-  REQUIRE(plan.keys.size() == 3);
-  CHECK(plan.keys[0].algorithm == "rsa-sha2-512");
-  CHECK(plan.keys[2].algorithm == "ssh-ed25519");
-  CHECK(plan.unusable.empty());
-  CHECK(plan.keys[0].key->sign("data", "rsa-sha2-512").value().size() == 256);
-  CHECK(plan.keys[2].key->sign("data", "ssh-ed25519").value().size() == 64);
-  CHECK(identities.plan("").keys.size() == 3);
-}
-
-TEST_CASE("an agent that is not there is named, and one that is silent is not waited for twice") {
-  TemporaryFolder folder;
-  Identities absent("/nonexistent", (folder.path() / "none").string(), std::chrono::seconds(1));
-  REQUIRE(absent.plan("").unusable.size() == 1);
-  CHECK(absent.plan("").unusable[0].message.find("No such file") != std::string::npos);
-
-  const std::string socket = (folder.path() / "silent").string();
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  socket.copy(address.sun_path, socket.size());
-  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  REQUIRE(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
-  REQUIRE(::listen(listener, 1) == 0);
-  Identities silent("/nonexistent", socket, std::chrono::milliseconds(50));
-  CHECK(silent.plan("").unusable.at(0).message.find("no valid answer within 50 ms") !=
-        std::string::npos);
-  ::close(listener);
 }

@@ -73,6 +73,7 @@ class SshServer {
   std::filesystem::path home() const { return folder_.path() / "home"; }
   std::filesystem::path launcher_home() const { return folder_.path() / "launcher"; }
   std::filesystem::path known_hosts() const { return launcher_home() / ".ssh/known_hosts"; }
+  std::string host_key() const { return (folder_.path() / "host_key").string(); }
   std::filesystem::path authorized_keys() const { return folder_.path() / "authorized_keys"; }
   std::string log() const { return read_file(folder_.path() / "log"); }
 

@@ -30,6 +30,17 @@ struct Fixture {
     options.default_user = current_user();
     options.binary_path = (binary.path() / "train").string();
     options.build_id = "f4ce";
+    options.say = [this](const std::string& line) { said.push_back(line); };
+  }
+
+  // ssh itself reads the configuration, but looks for it where the user database says.
+  void configure(const std::string& text) {
+    const auto program = binary.path() / "ssh";
+    options.user_config = (binary.path() / "config").string();
+    options.ssh_program = program.string();
+    write_file(options.user_config, text);
+    write_file(program, "#!/bin/sh\nexec /usr/bin/ssh -F '" + options.user_config + "' \"$@\"\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   }
 
   SshServer server;
@@ -37,6 +48,29 @@ struct Fixture {
   Loop loop;
   SshOptions options;
   Host host;
+  std::vector<std::string> said;
+};
+
+// Stands in for the transport that takes over.
+struct OtherTransport final : Transport {
+  struct Link final : HostLink {
+    explicit Link(OtherTransport& owner) : other(owner) {}
+    ~Link() override { other.is_closed = true; }
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+    void send(std::string bytes) override { other.sent += bytes; }
+    std::size_t unsent_bytes() const override { return 42; }
+    OtherTransport& other;
+  };
+  std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+                                 LinkEvents link_events) override {
+    opened = host.name + " " + agent_key;
+    events = std::move(link_events);
+    return std::make_unique<Link>(*this);
+  }
+  std::string opened, sent;
+  LinkEvents events;
+  bool is_closed = false;
 };
 
 // A link and what it said.
@@ -183,8 +217,8 @@ TEST_CASE("host keys are checked strictly") {
     CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
     CHECK(contains(probe.error(), "is not known: ssh-ed25519 SHA256:"));
     CHECK(contains(probe.error(), "ssh-keyscan -t ed25519 -p " +
-                                      std::to_string(fixture.server.port()) +
-                                      " 127.0.0.1 >> ~/.ssh/known_hosts"));
+                                      std::to_string(fixture.server.port()) + " 127.0.0.1 >> " +
+                                      fixture.server.known_hosts().string()));
   }
   SECTION("changed") {
     fixture.server.trust(public_line(make_key(folder.path() / "other", "-t ed25519")));
@@ -195,6 +229,146 @@ TEST_CASE("host keys are checked strictly") {
     CHECK(contains(probe.error(), fixture.server.known_hosts().string() + ":2 has SHA256:"));
   }
   CHECK_FALSE(contains(fixture.server.log(), "Accepted"));
+}
+
+TEST_CASE("ssh's configuration says where a host is, and how to log in there") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  TemporaryFolder folder;
+  const std::string key = make_key(folder.path() / "key", "-t ecdsa -b 256");
+  write_file(fixture.server.authorized_keys(), public_line(key) + "\n");
+  write_file(fixture.server.known_hosts(), "gpus " + public_line(fixture.server.host_key()) + "\n");
+  fixture.configure("Host gpu-x\n  HostName 127.0.0.1\n  Port " +
+                    std::to_string(fixture.server.port()) + "\n  IdentityFile " + key +
+                    "\n  HostKeyAlias GPUs\n  UserKnownHostsFile " +
+                    fixture.server.known_hosts().string() + "\n");
+  fixture.options.default_user = "nobody";
+  fixture.host.address = {};
+  fixture.host.port = {};
+  fixture.host.user = current_user();  // what the hosts file says comes before all
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe probe(fixture.loop, transport, fixture.host);
+  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  INFO(probe.error() << fixture.server.log());
+  CHECK(probe.opened == 1);
+  CHECK(probe.info.address == "127.0.0.1");
+}
+
+TEST_CASE("accept-new adds the key of a new host and never another one") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  TemporaryFolder folder;
+  const auto known = folder.path() / "new/known_hosts";
+  const std::string name = "[127.0.0.1]:" + std::to_string(fixture.server.port());
+  const auto attempt = [&](const std::string& strict) {
+    fixture.configure("StrictHostKeyChecking " + strict + "\nUserKnownHostsFile " + known.string() +
+                      "\nIdentityFile " +
+                      (fixture.server.launcher_home() / ".ssh/id_ed25519").string() + "\n");
+    SshTransport transport(fixture.loop, fixture.options);
+    Probe probe(fixture.loop, transport, fixture.host);
+    run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+    return probe.opened ? "open" : probe.error();
+  };
+  CHECK(contains(attempt("ask"), "is not known"));
+  CHECK_FALSE(std::filesystem::exists(known));
+  CHECK(attempt("accept-new") == "open");
+  CHECK(read_file(known) ==
+        name + " " + public_line(fixture.server.host_key()).substr(0, 80) + "\n");
+  CHECK(std::filesystem::status(known).permissions() ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  REQUIRE(fixture.said.size() == 1);
+  CHECK(contains(fixture.said[0], "the host key of " + name + " is new and was added to " +
+                                      known.string() + ": ssh-ed25519 SHA256:"));
+  CHECK(attempt("yes") == "open");
+  // No line end at the end of the file: the key still gets a line of its own.
+  write_file(known, "other ssh-ed25519 AAAA");
+  CHECK(attempt("no") == "open");
+  CHECK(read_file(known).starts_with("other ssh-ed25519 AAAA\n" + name + " ssh-ed25519 "));
+  REQUIRE(fixture.said.size() == 3);
+  CHECK(contains(fixture.said[1], "'StrictHostKeyChecking no' is taken as accept-new"));
+  const std::string stranger = public_line(make_key(folder.path() / "other", "-t ed25519"));
+  const std::string of_another_type = public_line(make_key(folder.path() / "rsa", "-t ecdsa"));
+  for (const char* strict : {"accept-new", "no"}) {
+    write_file(known, name + " " + stranger + "\n");
+    CHECK(contains(attempt(strict), "has changed"));
+    write_file(known, name + " " + of_another_type + "\n");
+    CHECK(contains(attempt(strict), "is not known"));
+  }
+  CHECK(fixture.said.size() == 3);
+}
+
+TEST_CASE("a host that libssh2 cannot serve is handed over, or fails with the reason") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  fixture.configure("Host 127.0.0.1\n  ProxyCommand nc %h %p\n");
+  {
+    SshTransport transport(fixture.loop, fixture.options);
+    Probe probe(fixture.loop, transport, fixture.host);
+    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(contains(probe.error(),
+                   "it can be reached by OpenSSH's own client only: ssh's "
+                   "configuration has ProxyCommand 'nc %h %p' for it"));
+    CHECK(contains(probe.error(), "ProxyCommand none"));
+  }
+  OtherTransport other;
+  fixture.options.openssh = &other;
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe probe(fixture.loop, transport, fixture.host, "t-7");
+  probe.link->send("early ");
+  CHECK(run_until(fixture.loop, [&] { return !other.opened.empty(); }));
+  CHECK(other.opened == "gpu-x t-7");
+  CHECK(other.sent == "early ");
+  probe.link->send("late");
+  CHECK(other.sent == "early late");
+  CHECK(probe.link->unsent_bytes() == 42);
+  other.events.on_open({"10.0.0.1", "openssh"});
+  CHECK(probe.info.transport == "openssh");
+  probe.link.reset();
+  CHECK(other.is_closed);
+  CHECK(fixture.said == std::vector<std::string>{
+                            "gpu-x is reached by OpenSSH's own client: ssh's configuration has "
+                            "ProxyCommand 'nc %h %p' for it"});
+}
+
+TEST_CASE("a server that wants what libssh2 lacks is told at once, not tried again") {
+  REQUIRE_SSHD();
+  Fixture fixture("KexAlgorithms sntrup761x25519-sha512@openssh.com\n");
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe probe(fixture.loop, transport, fixture.host);
+  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(contains(probe.error(),
+                 "OpenSSH's own client only: libssh2 and the SSH server at "
+                 "127.0.0.1:"));
+  CHECK(contains(probe.error(), "have no algorithm in common"));
+}
+
+TEST_CASE("a key that only OpenSSH can use is named when no other is left") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  write_file(fixture.server.authorized_keys(), "");
+  const auto key = fixture.server.launcher_home() / ".ssh/id_ed25519_sk";
+  write_file(key, "no key\n");
+  std::filesystem::permissions(key, std::filesystem::perms::owner_read);
+  write_file(key.string() + ".pub",
+             "sk-ssh-ed25519@openssh.com "
+             "AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAIJ7HpRLTlLgv/s62rQmDXbR5zQxPMD/rVXMYDjGz"
+             "dVyDAAAABHNzaDo= me\n");
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe probe(fixture.loop, transport, fixture.host);
+  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(contains(probe.error(),
+                 "it refused all other keys, and libssh2 cannot use the FIDO key "
+                 "~/.ssh/id_ed25519_sk"));
+}
+
+TEST_CASE("a family of addresses that the host does not have is told") {
+  REQUIRE_SSHD();
+  Fixture fixture;
+  fixture.configure("AddressFamily inet6\n");
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe probe(fixture.loop, transport, fixture.host);
+  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(contains(probe.error(), "'127.0.0.1' has no address of the family"));
 }
 
 TEST_CASE("keys of every kind log in, and a refusal lists what was tried") {
@@ -281,7 +455,7 @@ TEST_CASE("a port where nobody listens, and a name that means nothing, are told"
   host.port = free_port();
   Probe refused(loop, transport, host);
   CHECK(run_until(loop, [&] { return refused.closed; }));
-  CHECK(contains(refused.error(), "connection refused at 127.0.0.1:" + std::to_string(host.port)));
+  CHECK(contains(refused.error(), "connection refused at 127.0.0.1:" + std::to_string(*host.port)));
   CHECK(refused.closed.value().error_class == ErrorClass::host);
   host.name = "no-such-host.invalid";
   Probe unknown(loop, transport, host);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/ssh/ssh_config_outline.hpp"
+#include "backends/ssh/ssh_query.hpp"
+#include "backends/ssh/ssh_settings.hpp"
+
+namespace train {
+
+/// Where ssh's configuration is, and the program that reads it.
+struct SshConfigFiles {
+  std::string user_file;    ///< "/home/me/.ssh/config"; empty: none
+  std::string system_file;  ///< "/etc/ssh/ssh_config"; empty: none
+  std::string home;         ///< what "~" is in their Include lines
+  std::string program = "ssh";
+  std::chrono::milliseconds deadline{10'000};  ///< for each answer
+};
+
+/// What is asked about: the arguments of ssh.
+struct SshDestination {
+  std::string host;
+  std::string user;         ///< empty: what the configuration says
+  std::optional<int> port;  ///< nothing: what the configuration says
+
+  bool operator==(const SshDestination&) const = default;
+};
+
+/// The settings of hosts as `ssh -G` tells them, which alone knows all of ssh_config. It is asked
+/// once for all hosts for which the same lines hold, a few at a time, and not at all when the
+/// configuration has nothing that matters.
+class SshConfig {
+ public:
+  using OnSettings = std::function<void(const Result<SshSettings>&)>;
+
+  /// `defaults` are the settings of a host without any configuration; their hostname, user and port
+  /// are filled in.
+  SshConfig(Loop& loop, SshConfigFiles files, SshSettings defaults);
+  ~SshConfig();
+  SshConfig(const SshConfig&) = delete;
+  SshConfig& operator=(const SshConfig&) = delete;
+
+  /// Calls back, from the loop or at once, as long as this object lives. Errors, of class `host` or
+  /// `missing`: ssh is not there, is late, or does not like its configuration.
+  void settings_of(const SshDestination& destination, OnSettings on_settings);
+
+ private:
+  struct Waiter {
+    SshDestination destination;
+    OnSettings on_settings;
+  };
+  struct Group {
+    std::optional<Result<SshSettings>> settings;  ///< an empty hostname: the host's own name
+    std::vector<Waiter> waiting;
+  };
+
+  std::string group_of(const SshDestination& destination) const;
+  void read_files();
+  void ask_next();
+  void on_answer(const std::string& group, const SshDestination& asked, Result<std::string> output);
+  Result<SshSettings> settings_for(const Group& group, const SshDestination& destination) const;
+  SshSettings default_settings(const SshDestination& destination) const;
+
+  Loop& loop_;
+  SshConfigFiles files_;
+  SshSettings defaults_;
+  int max_queries_;
+  bool files_are_read_ = false;
+  std::optional<SshConfigOutline> outline_;
+  std::map<std::string, Group> groups_;
+  std::deque<std::string> unasked_;  ///< groups, in order
+  std::map<std::string, std::unique_ptr<SshQuery>> queries_;
+};
+
+}  // namespace train

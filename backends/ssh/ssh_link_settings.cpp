@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "backends/ssh/ssh_link.hpp"
+#include "backends/ssh/ssh_tokens.hpp"
+
+namespace train {
+
+namespace {
+
+std::string local_host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+const char* environment_variable(const char* name) { return std::getenv(name); }
+
+SshTokens tokens_for(const SshSettings& settings, const SshOptions& options,
+                     const std::string& name) {
+  SshTokens tokens;
+  tokens.home = options.home;
+  tokens.local_user = options.default_user;
+  tokens.user_id = std::to_string(::getuid());
+  tokens.local_host = local_host_name();
+  tokens.hostname = settings.hostname;
+  tokens.name = name;
+  tokens.alias = settings.host_key_alias;
+  tokens.user = settings.user;
+  tokens.port = settings.port;
+  return tokens;
+}
+
+IdentityFile identity_file(const std::string& written, const SshTokens& tokens) {
+  const auto path = expand_ssh_path(written, tokens, environment_variable);
+  if (path) return {written, *path, {}};
+  return {written, {}, path.error().diagnostics.front().message};
+}
+
+std::string agent_socket(const SshSettings& settings, const SshOptions& options,
+                         const SshTokens& tokens) {
+  const std::string& agent = settings.identity_agent;
+  if (agent.empty() || agent == "SSH_AUTH_SOCK") return options.agent_socket;
+  if (agent == "none") return {};
+  if (agent.starts_with("$") && !agent.starts_with("${")) {
+    const char* value = environment_variable(agent.c_str() + 1);
+    return value == nullptr ? "" : value;
+  }
+  // An agent that cannot be asked is named as it is written when it does not answer.
+  return expand_ssh_path(agent, tokens, environment_variable).value_or(agent);
+}
+
+bool accepts_new_keys(const SshSettings& settings) {
+  return settings.strict_host_keys == StrictHostKeys::accept_new ||
+         settings.strict_host_keys == StrictHostKeys::no;
+}
+
+}  // namespace
+
+void SshLink::start() {
+  in_setup_ = true;
+  const std::string& address = host_.address.empty() ? host_.name : host_.address;
+  shared_->config.settings_of({address, host_.user, host_.port},
+                              [weak = weak_from_this()](const Result<SshSettings>& settings) {
+                                if (const auto self = weak.lock()) self->on_settings(settings);
+                              });
+}
+
+void SshLink::on_settings(const Result<SshSettings>& settings) {
+  if (is_closed()) return;
+  if (!settings) return fail_with(settings.error());
+  settings_ = *settings;
+  user_ = settings_.user;
+  endpoint_.address = settings_.hostname;
+  endpoint_.port = settings_.port;
+  // An alias stands in known_hosts without a port.
+  endpoint_.known_name = settings_.host_key_alias.empty()
+                             ? known_hosts_name(endpoint_.address, endpoint_.port)
+                             : settings_.host_key_alias;
+  endpoint_.known_hosts_file = settings_.user_known_hosts.empty()
+                                   ? "/etc/ssh/ssh_known_hosts"
+                                   : settings_.user_known_hosts.front();
+  look_up_known_keys();
+  const auto obstacle = why_not_libssh2(settings_, known_keys_, shared_->algorithms);
+  if (obstacle) return hand_over(*obstacle);
+  resolve();
+}
+
+void SshLink::look_up_known_keys() {
+  const KnownHosts& known = shared_->known_hosts_of(settings_);
+  known_keys_ = settings_.host_key_alias.empty()
+                    ? known.keys_of(endpoint_.address, endpoint_.port)
+                    : known.keys_of(settings_.host_key_alias, default_ssh_port);
+}
+
+bool SshLink::prefer_algorithms() {
+  using Method = SshSession::Method;
+  const auto prefer = [this](Method method, const std::vector<std::string>& names) {
+    return names.empty() || session_->prefer(method, names);
+  };
+  const auto host_keys = host_key_preference(known_keys_);
+  return prefer(Method::key_exchange, settings_.key_exchanges) &&
+         prefer(Method::cipher, settings_.ciphers) && prefer(Method::mac, settings_.macs) &&
+         session_->prefer(Method::host_key,
+                          settings_.host_key_algorithms.empty()
+                              ? host_keys
+                              : common_algorithms(host_keys, settings_.host_key_algorithms));
+}
+
+bool SshLink::check_host_key() {
+  const std::string shown = session_->host_key();
+  HostKeyDecision decision = judge_host_key(known_keys_, shown);
+  if (decision.verdict == HostKeyVerdict::unknown && accepts_new_keys(settings_)) {
+    // Another link to the same host may have added it meanwhile.
+    look_up_known_keys();
+    decision = judge_host_key(known_keys_, shown);
+    // A host with a known key of another type is not new: whoever is in its place might hide that
+    // key. ssh would accept it.
+    if (known_keys_.empty()) {
+      shared_->accept_host_key(settings_, endpoint_, shown);
+      return true;
+    }
+  }
+  if (decision.verdict == HostKeyVerdict::trusted) return true;
+  fail_with(host_key_error(endpoint_, shown, decision, known_keys_));
+  return false;
+}
+
+IdentityChoice SshLink::identity_choice() const {
+  const SshTokens tokens = tokens_for(settings_, shared_->options, host_.name);
+  IdentityChoice choice;
+  const bool are_defaults = are_default_identities(settings_.identity_files);
+  if (!host_.identity_file.empty()) {
+    choice.files.push_back(identity_file(host_.identity_file, tokens));
+    choice.named = 1;
+  }
+  // Like ssh, which has no default files when some are given.
+  if (choice.named == 0 || !are_defaults)
+    for (const std::string& file : settings_.identity_files)
+      choice.files.push_back(identity_file(file, tokens));
+  choice.missing_is_news = !are_defaults;
+  choice.only_files = settings_.identities_only;
+  choice.agent_socket = agent_socket(settings_, shared_->options, tokens);
+  choice.algorithms = settings_.public_key_algorithms;
+  return choice;
+}
+
+void SshLink::hand_over(const Libssh2Obstacle& obstacle) {
+  const SshOptions& options = shared_->options;
+  // "ssh" in the hosts file, or as a flag, means libssh2 and nothing else.
+  if (options.openssh == nullptr || host_.transport == TransportKind::ssh)
+    return fail_with(obstacle_error(obstacle));
+  if (options.say)
+    options.say(
+        fmt::format("{} is reached by OpenSSH's own client: {}", host_.name, obstacle.reason));
+  phase_ = Phase::handed_over;
+  drop_connection();
+  leave_setup();
+  other_ = options.openssh->open(host_, agent_key_, std::move(events_));
+  for (; !queue_.empty(); queue_.consume(queue_.front().size()))
+    other_->send(std::string(queue_.front()));
+}
+
+}  // namespace train

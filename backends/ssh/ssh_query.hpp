@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/event_loop/loop.hpp"
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// A program that is run for its output, without a terminal and without input. It gets the whole
+/// environment, because what it runs itself (`Match exec`) may need it. Destroying the query kills
+/// the program and what it started.
+class SshQuery {
+ public:
+  /// What it printed, when it exited with status 0; else an error of class `host` (or `missing`,
+  /// when there is no such program) with its last words. Comes once, from the loop; the query may
+  /// be destroyed inside.
+  using OnAnswer = std::function<void(Result<std::string>)>;
+
+  SshQuery(Loop& loop, std::vector<std::string> command, std::chrono::milliseconds deadline,
+           OnAnswer on_answer);
+  ~SshQuery();
+  SshQuery(const SshQuery&) = delete;
+  SshQuery& operator=(const SshQuery&) = delete;
+
+ private:
+  struct Pipe {
+    int fd = -1;
+    std::string text;
+    std::unique_ptr<Subscription> readable;
+  };
+
+  int start();
+  void drain(Pipe& pipe);
+  void on_exit();
+  void give_up(Error why);
+  void answer(Result<std::string> result);
+  void end_process();
+  std::string shown_command() const;
+
+  Loop& loop_;
+  std::vector<std::string> command_;
+  std::chrono::milliseconds limit_;
+  OnAnswer on_answer_;
+  pid_t pid_ = -1;
+  int pidfd_ = -1;
+  Pipe output_;
+  Pipe errors_;
+  std::unique_ptr<Subscription> exited_;
+  std::unique_ptr<Subscription> deadline_;
+};
+
+}  // namespace train
