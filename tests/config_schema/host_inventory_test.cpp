@@ -152,7 +152,7 @@ hosts:
   const Host& other = hosts[2];
   CHECK(other.address == "10.0.0.9");
   CHECK(other.user == "root");
-  CHECK_FALSE(other.port);
+  CHECK(other.port == 22);
   CHECK(other.identity_file == "~/.ssh/my key");
   CHECK(other.transport == TransportKind::ssh);
   CHECK(other.interface == "ib0");
