@@ -97,6 +97,8 @@ commands() {
     refused 64 usage "^train: 'train launch' has no option '-x'" -- launch -x -- true
     refused 64 usage "^train: 'train plan' has no option '--tee'" -- plan --tee none -- true
     refused 64 usage "'yaml' is none of table, json, env, hostfile and slurm" -- plan --format yaml -- true
+    refused 64 usage "'rsh' is none of auto, ssh and openssh" -- plan --transport rsh -- true
+    refused 64 usage "'local' is none of auto, ssh and openssh" -- launch --transport local -- true
     refused 64 usage '--tee does not know .some.' 'rank:0,4-7' -- launch --tee some -- true
     refused 64 usage '--tee does not know .rank:3-1.' -- launch --tee rank:3-1 -- true
     refused 64 usage "--rank: 'x' is not a whole number" -- task logs abc --rank x
