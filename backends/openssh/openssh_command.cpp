@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/openssh/openssh_command.hpp"
 
-#include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "config_schema/entrypoint.hpp"
 
@@ -22,34 +20,6 @@ constexpr std::array fixed_options = {
     // other people's sessions along.
     "ControlMaster=no",
     "LogLevel=DEBUG1",  // tells how far it has come, and the fingerprint of an unknown key
-};
-
-constexpr std::array<std::string_view, 25> passed_on = {
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "PATH",
-    "TERM",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "XAUTHORITY",
-    "XDG_CONFIG_HOME",
-    "XDG_RUNTIME_DIR",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "KRB5CCNAME",
-    "KRB5_CONFIG",
-    "KRB5_KTNAME",
-    "SSH_AUTH_SOCK",
-    "SSH_AGENT_PID",
-    "SSH_ASKPASS",
-    "SSH_ASKPASS_REQUIRE",
-    "SSH_SK_HELPER",
-    "SSH_SK_PROVIDER",
 };
 
 // What the hosts file says of the host, as ssh's own command line would.
@@ -74,17 +44,6 @@ std::vector<std::string> openssh_arguments(const Host& host, const std::string& 
   arguments.insert(arguments.end(), of_host.begin(), of_host.end());
   arguments.insert(arguments.end(), {"--", destination(host), remote_command});
   return arguments;
-}
-
-std::vector<std::string> openssh_environment(const std::vector<std::string>& environment) {
-  std::vector<std::string> result;
-  for (const std::string& variable : environment) {
-    const auto name = std::string_view(variable).substr(0, variable.find('='));
-    if (name.starts_with("LC_") ||
-        std::find(passed_on.begin(), passed_on.end(), name) != passed_on.end())
-      result.push_back(variable);
-  }
-  return result;
 }
 
 std::string openssh_for_people(const Host& host) {

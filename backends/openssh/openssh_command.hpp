@@ -14,10 +14,6 @@ namespace train {
 /// a secret.
 std::vector<std::string> openssh_arguments(const Host& host, const std::string& remote_command);
 
-/// Of the variables of this process ("NAME=value") those that ssh may see: what it, its agents and
-/// its askpass programs use, and nothing that a user keeps for other programs.
-std::vector<std::string> openssh_environment(const std::vector<std::string>& environment);
-
 /// What a user types to see the same trouble: "ssh -p 2222 -l me gpu-a".
 std::string openssh_for_people(const Host& host);
 

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "backends/link/ssh_environment.hpp"
 #include "backends/openssh/openssh_command.hpp"
 #include "backends/openssh/openssh_link.hpp"
 #include "backends/openssh/openssh_shared.hpp"
@@ -39,7 +40,7 @@ OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
       packer(loop, options.binary.path),
       children(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
-  options.environment = openssh_environment(options.environment);
+  options.environment = ssh_environment(options.environment);
 }
 
 const Result<std::string>& OpensshShared::program() {

@@ -65,11 +65,11 @@ void SshConfig::ask_next() {
     const std::string name = std::move(unasked_.front());
     unasked_.pop_front();
     const SshDestination asked = groups_[name].waiting.front().destination;
-    queries_[name] =
-        std::make_unique<SshQuery>(loop_, command_for(files_.program, asked), files_.deadline,
-                                   [this, name, asked](Result<std::string> output) {
-                                     on_answer(name, asked, std::move(output));
-                                   });
+    queries_[name] = std::make_unique<SshQuery>(loop_, command_for(files_.program, asked),
+                                                files_.environment, files_.deadline,
+                                                [this, name, asked](Result<std::string> output) {
+                                                  on_answer(name, asked, std::move(output));
+                                                });
   }
 }
 

@@ -21,6 +21,7 @@ struct SshConfigFiles {
   std::string system_file;  ///< "/etc/ssh/ssh_config"; empty: none
   std::string home;         ///< what "~" is in their Include lines
   std::string program = "ssh";
+  std::vector<std::string> environment;        ///< of the program, and of what a `Match exec` runs
   std::chrono::milliseconds deadline{10'000};  ///< for each answer
 };
 

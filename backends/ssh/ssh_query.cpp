@@ -22,6 +22,15 @@ namespace {
 constexpr std::size_t max_output = 1u << 20;
 constexpr int first_above_standard = 3;
 
+// With a null pointer at the end.
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // A session of its own (no terminal to ask on), default signals, nothing open but the standard
 // three.
 class SpawnOptions {
@@ -48,12 +57,11 @@ class SpawnOptions {
   SpawnOptions(const SpawnOptions&) = delete;
   SpawnOptions& operator=(const SpawnOptions&) = delete;
 
-  int spawn(pid_t& pid, const std::vector<std::string>& command) const {
-    std::vector<char*> argv;
-    argv.reserve(command.size() + 1);
-    for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    return ::posix_spawnp(&pid, argv[0], &actions_, &attributes_, argv.data(), environ);
+  int spawn(pid_t& pid, const std::vector<std::string>& command,
+            const std::vector<std::string>& environment) const {
+    const std::vector<char*> argv = pointers_to(command);
+    const std::vector<char*> variables = pointers_to(environment);
+    return ::posix_spawnp(&pid, argv[0], &actions_, &attributes_, argv.data(), variables.data());
   }
 
  private:
@@ -80,13 +88,14 @@ bool make_pipe(int (&ends)[2]) {
 
 }  // namespace
 
-SshQuery::SshQuery(Loop& loop, std::vector<std::string> command, std::chrono::milliseconds deadline,
+SshQuery::SshQuery(Loop& loop, std::vector<std::string> command,
+                   const std::vector<std::string>& environment, std::chrono::milliseconds deadline,
                    OnAnswer on_answer)
     : loop_(loop),
       command_(std::move(command)),
       limit_(deadline),
       on_answer_(std::move(on_answer)) {
-  const int error = start();
+  const int error = start(environment);
   deadline_ = loop_.after(error == 0 ? nanoseconds(limit_) : nanoseconds(0), [this, error] {
     if (error == 0)
       return give_up(make_error(ErrorClass::host,
@@ -106,11 +115,11 @@ SshQuery::SshQuery(Loop& loop, std::vector<std::string> command, std::chrono::mi
 SshQuery::~SshQuery() { end_process(); }
 
 // 0 or errno.
-int SshQuery::start() {
+int SshQuery::start(const std::vector<std::string>& environment) {
   int output[2] = {-1, -1};
   int errors[2] = {-1, -1};
   int error = make_pipe(output) && make_pipe(errors) ? 0 : errno;
-  if (error == 0) error = SpawnOptions(output[1], errors[1]).spawn(pid_, command_);
+  if (error == 0) error = SpawnOptions(output[1], errors[1]).spawn(pid_, command_, environment);
   close_descriptor(output[1]);
   close_descriptor(errors[1]);
   output_.fd = output[0];

@@ -14,9 +14,8 @@
 
 namespace train {
 
-/// A program that is run for its output, without a terminal and without input. It gets the whole
-/// environment, because what it runs itself (`Match exec`) may need it. Destroying the query kills
-/// the program and what it started.
+/// A program that is run for its output, without a terminal and without input, and found along the
+/// PATH of this process. Destroying the query kills the program and what it started.
 class SshQuery {
  public:
   /// What it printed, when it exited with status 0; else an error of class `host` (or `missing`,
@@ -24,7 +23,9 @@ class SshQuery {
   /// be destroyed inside.
   using OnAnswer = std::function<void(Result<std::string>)>;
 
-  SshQuery(Loop& loop, std::vector<std::string> command, std::chrono::milliseconds deadline,
+  /// `environment` are the program's variables, "NAME=value".
+  SshQuery(Loop& loop, std::vector<std::string> command,
+           const std::vector<std::string>& environment, std::chrono::milliseconds deadline,
            OnAnswer on_answer);
   ~SshQuery();
   SshQuery(const SshQuery&) = delete;
@@ -37,7 +38,7 @@ class SshQuery {
     std::unique_ptr<Subscription> readable;
   };
 
-  int start();
+  int start(const std::vector<std::string>& environment);
   void drain(Pipe& pipe);
   void on_exit();
   void give_up(Error why);

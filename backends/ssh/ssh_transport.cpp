@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <libssh2.h>
 #include <openssl/rand.h>
+#include <unistd.h>
 
 #include <utility>
 
+#include "backends/link/ssh_environment.hpp"
 #include "backends/ssh/known_host_file.hpp"
 #include "backends/ssh/ssh_link.hpp"
 #include "backends/ssh/ssh_shared.hpp"
@@ -38,6 +40,9 @@ Result<SshOptions> default_ssh_options(std::string home, std::string user,
   SshOptions options;
   options.user_config = home + "/.ssh/config";
   options.system_config = "/etc/ssh/ssh_config";
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  options.ssh_environment = ssh_environment(variables);
   options.known_hosts_files = {home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2"};
   options.global_known_hosts_files = {"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
   options.home = std::move(home);
@@ -62,8 +67,8 @@ SshSettings settings_without_configuration(const SshOptions& options) {
 }
 
 SshConfigFiles config_files(const SshOptions& options) {
-  return {options.user_config, options.system_config, options.home, options.ssh_program,
-          options.config_deadline};
+  return {options.user_config, options.system_config,   options.home,
+          options.ssh_program, options.ssh_environment, options.config_deadline};
 }
 
 Libssh2Algorithms libssh2_algorithms() {

@@ -20,6 +20,7 @@ struct SshOptions {
   std::string user_config;
   std::string system_config;
   std::string ssh_program = "ssh";  ///< what tells the settings of a host, from these two files
+  std::vector<std::string> ssh_environment;  ///< the variables that it sees
   // Files that are read once, when nothing else is configured; missing ones hold no keys.
   std::vector<std::string> known_hosts_files;  ///< the user's; the first takes accepted keys
   std::vector<std::string> global_known_hosts_files;

@@ -66,8 +66,11 @@ struct OtherTransport final : Transport {
                                  LinkEvents link_events) override {
     opened = host.name + " " + agent_key;
     events = std::move(link_events);
+    loop.stop();
     return std::make_unique<Link>(*this);
   }
+  explicit OtherTransport(Loop& event_loop) : loop(event_loop) {}
+  Loop& loop;
   std::string opened, sent;
   LinkEvents events;
   bool is_closed = false;
@@ -310,7 +313,7 @@ TEST_CASE("a host that libssh2 cannot serve is handed over, or fails with the re
                    "configuration has ProxyCommand 'nc %h %p' for it"));
     CHECK(contains(probe.error(), "ProxyCommand none"));
   }
-  OtherTransport other;
+  OtherTransport other(fixture.loop);
   fixture.options.openssh = &other;
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host, "t-7");
