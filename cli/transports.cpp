@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/transports.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "backends/local/local_transport.hpp"
@@ -42,7 +44,7 @@ Result<std::unique_ptr<Transport>> make_openssh(Loop& loop, std::shared_ptr<Setu
   options.binary = std::move(*binary);
   for (const auto& [name, value] : launcher_environment()) {
     if (name == "PATH") options.search_path = value;
-    options.environment.push_back(name + "=" + value);
+    options.environment.push_back(fmt::format("{}={}", name, value));
   }
   return std::make_unique<OpensshTransport>(loop, std::move(options), std::move(window));
 }
