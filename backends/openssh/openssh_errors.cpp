@@ -202,7 +202,7 @@ std::string openssh_endpoint(const OpensshLog& log, const Host& host) {
   std::string port = log.port();
   if (address.empty()) {
     address = host.address.empty() ? host.name : host.address;
-    // ssh_config may say another port than ours by default.
+    // A port that was not declared is ssh_config's to choose.
     port = host.port ? std::to_string(*host.port) : "";
   }
   if (port.empty()) return printable(address, 300);

@@ -2,22 +2,14 @@
 #include "backends/ssh/ssh_transport.hpp"
 
 #include "backends/link/own_binary.hpp"
+#include "tests/backends/link/link_probe.hpp"
 #include "tests/backends/ssh/ssh_server.hpp"
-#include "tests/catch.hpp"
 
 using namespace train;
 using namespace train::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-// Stands in for the binary: an agent that greets and then echoes, or ends as its key says.
-const std::string fake_binary =
-    "#!/bin/sh\n"
-    "[ \"$1\" = --version ] && exit 0\n"
-    "echo \"agent $3\"\n"
-    "case $3 in exit-3) echo oh dear >&2; exit 3;; killed) kill -9 $$;; esac\n"
-    "exec cat\n";
 
 struct Fixture {
   explicit Fixture(const std::string& server_options = "") : server(server_options) {
@@ -76,55 +68,7 @@ struct OtherTransport final : Transport {
   bool is_closed = false;
 };
 
-// A link and what it said.
-struct Probe {
-  Loop& loop;
-  int opened = 0;
-  LinkInfo info;
-  std::string bytes;
-  std::optional<Error> closed;
-  std::unique_ptr<HostLink> link;
-
-  Probe(Loop& event_loop, Transport& transport, const Host& host, const std::string& key = "t-0")
-      : loop(event_loop) {
-    LinkEvents events;
-    events.on_open = [this](const LinkInfo& link_info) {
-      ++opened;
-      info = link_info;
-      loop.stop();
-    };
-    events.on_bytes = [this](std::string_view piece) {
-      bytes += piece;
-      loop.stop();
-    };
-    events.on_closed = [this](const Error& why) {
-      CHECK_FALSE(closed);
-      closed = why;
-      loop.stop();
-    };
-    link = transport.open(host, key, std::move(events));
-  }
-  Probe(const Probe&) = delete;
-  Probe& operator=(const Probe&) = delete;
-
-  std::string error() const { return closed ? render(*closed) : "no error"; }
-};
-
-template <class Predicate>
-bool run_until(Loop& loop, Predicate predicate) {
-  bool is_late = false;
-  const auto deadline = loop.after(30s, [&] {
-    is_late = true;
-    loop.stop();
-  });
-  while (!static_cast<bool>(predicate()) && !is_late) loop.run();
-  return static_cast<bool>(predicate());
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  UNSCOPED_INFO(text);
-  return text.find(part) != std::string::npos;
-}
+using Probe = LinkProbe;
 
 #define REQUIRE_SSHD()                                \
   if (!SshServer::is_installed()) {                   \
