@@ -72,6 +72,7 @@ std::string Explanation::policy_reason() const {
   const char* noun = experiment_.needs.slots == Quantity::of(1) ? "slot" : "worker";
   const std::string mixed = rule_.allow_heterogeneous ? "any sizes" : "one size";
   std::vector<SizeGroup> groups;
+  groups.reserve(whole.size());
   for (const auto& [size, hosts] : whole) groups.push_back({size, hosts});
   const bool is_tried = !rule_.allow_heterogeneous || is_searchable(groups, experiment_.workers);
   return fmt::format(

@@ -38,6 +38,7 @@ std::vector<Holder> holders_of(const HostInventory& inventory, const HostSearch&
   std::stable_sort(holders.begin(), holders.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Holder> sorted;
+  sorted.reserve(holders.size());
   for (auto& [first, holder] : holders) sorted.push_back(std::move(holder));
   return sorted;
 }

@@ -95,6 +95,7 @@ class Chooser {
       group.hosts.push_back(i);
     }
     std::vector<HostGroup> sorted;
+    sorted.reserve(groups.size());
     for (auto& [key, group] : groups) sorted.push_back(std::move(group));
     return sorted;
   }
