@@ -8,6 +8,7 @@
 
 #include "config_schema/host_set.hpp"
 #include "launcher/hosts_summary.hpp"
+#include "launcher/placement/policies.hpp"
 
 namespace train {
 namespace {
@@ -135,9 +136,9 @@ void advise_on_hosts(const ExperimentConfig& experiment, const HostSearch& searc
   if (is_laid_out || trial.hosts.size() < 2) return;
   PlacementRule pack = rule_of(experiment);
   pack.policy = PlacementPolicy::pack;
-  const auto packed = choose_hosts(search.rooms, experiment.workers, pack);
-  if (!packed) return;
-  const auto fewest = std::count_if(packed->begin(), packed->end(), [](int n) { return n > 0; });
+  const auto fewest_hosts = choose_hosts(search.rooms, experiment.workers, pack);
+  if (!fewest_hosts) return;
+  const std::ptrdiff_t fewest = hosts_used(*fewest_hosts);
   if (static_cast<std::size_t>(fewest) >= trial.hosts.size()) return;
   lines.push_back(fmt::format("{} hosts are used where {} would do (placement: pack)",
                               trial.hosts.size(), fewest));

@@ -32,6 +32,30 @@ class BesideTrainer {
     return on_one_host(with_trainer, workers_);
   }
 
+  std::optional<WorkerCounts> on_whole(bool allow_heterogeneous) const {
+    if (auto counts = on_equal()) return counts;
+    return allow_heterogeneous ? on_mixed() : std::nullopt;
+  }
+
+  std::optional<WorkerCounts> on_fewest() const {
+    return fewest([&](std::size_t first) {
+      const int here = std::min(workers_, rooms_[first].beside_trainer);
+      return joined(first, here,
+                    [&](const std::vector<Room>& later) { return packed(later, workers_ - here); });
+    });
+  }
+
+  // The earliest first host leaves the most hosts to spread over.
+  std::optional<WorkerCounts> spread(int per_host) const {
+    for (const std::size_t first : firsts_) {
+      std::vector<Room> open = rooms_from(first);
+      open[first].workers = rooms_[first].beside_trainer;
+      if (auto counts = spread_out(open, workers_, per_host)) return counts;
+    }
+    return std::nullopt;
+  }
+
+ private:
   // The earliest first host of the largest size that serves.
   std::optional<WorkerCounts> on_equal() const {
     for (const auto& [size, members] : whole_hosts(rooms_)) {
@@ -61,25 +85,6 @@ class BesideTrainer {
     });
   }
 
-  std::optional<WorkerCounts> on_fewest() const {
-    return fewest([&](std::size_t first) {
-      const int here = std::min(workers_, rooms_[first].beside_trainer);
-      return joined(first, here,
-                    [&](const std::vector<Room>& later) { return packed(later, workers_ - here); });
-    });
-  }
-
-  // The earliest first host leaves the most hosts to spread over.
-  std::optional<WorkerCounts> spread(int per_host) const {
-    for (const std::size_t first : firsts_) {
-      std::vector<Room> open = rooms_from(first);
-      open[first].workers = rooms_[first].beside_trainer;
-      if (auto counts = spread_out(open, workers_, per_host)) return counts;
-    }
-    return std::nullopt;
-  }
-
- private:
   static bool is_filled(const Room& room) {
     return room.fill_beside_trainer > 0 && room.beside_trainer >= room.fill_beside_trainer;
   }
@@ -110,13 +115,12 @@ class BesideTrainer {
     std::optional<WorkerCounts> best;
     std::ptrdiff_t best_hosts = 0;
     const auto alone = packed(rooms_, workers_);
-    const auto least =
-        alone ? std::count_if(alone->begin(), alone->end(), [](int n) { return n > 0; }) : 0;
+    const std::ptrdiff_t least = alone ? hosts_used(*alone) : 0;
     for (const std::size_t first : firsts_) {
       if (best && best_hosts <= least) break;
       auto counts = choose(first);
       if (!counts) continue;
-      const auto hosts = std::count_if(counts->begin(), counts->end(), [](int n) { return n > 0; });
+      const std::ptrdiff_t hosts = hosts_used(*counts);
       if (best && hosts >= best_hosts) continue;
       best = std::move(counts);
       best_hosts = hosts;
@@ -133,22 +137,7 @@ class BesideTrainer {
 
 std::optional<WorkerCounts> beside_trainer(const std::vector<Room>& rooms, int workers,
                                            const PlacementRule& rule) {
-  const BesideTrainer chooser(rooms, workers);
-  if (rule.is_one_host()) return chooser.on_one();
-  switch (rule.policy) {
-    case PlacementPolicy::pack:
-      return chooser.on_fewest();
-    case PlacementPolicy::spread:
-      return chooser.spread(unlimited_workers);
-    case PlacementPolicy::strict_spread:
-      return chooser.spread(1);
-    case PlacementPolicy::strict_pack:
-    case PlacementPolicy::automatic:
-      break;
-  }
-  if (auto counts = chooser.on_one()) return counts;
-  if (auto counts = chooser.on_equal()) return counts;
-  return rule.allow_heterogeneous ? chooser.on_mixed() : std::nullopt;
+  return laid_by(rule, workers, BesideTrainer(rooms, workers));
 }
 
 }  // namespace train

@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/placement/choose_hosts.hpp"
 
-#include "launcher/placement/capacity.hpp"
 #include "launcher/placement/policies.hpp"
 
 namespace train {
 namespace {
 
-std::optional<WorkerCounts> by_determined(const std::vector<Room>& rooms, int workers,
-                                          bool allow_heterogeneous) {
-  if (auto counts = on_one_host(rooms, workers)) return counts;
-  const WholeHosts hosts = whole_hosts(rooms);
-  if (auto counts = on_equal_hosts(hosts, rooms.size(), workers)) return counts;
-  if (allow_heterogeneous) return on_mixed_hosts(hosts, rooms.size(), workers);
-  return std::nullopt;
-}
+// Workers that are all alike, on hosts that have nothing else of the trial.
+class Chooser {
+ public:
+  Chooser(const std::vector<Room>& rooms, int workers) : rooms_(rooms), workers_(workers) {}
+
+  std::optional<WorkerCounts> on_one() const { return on_one_host(rooms_, workers_); }
+  std::optional<WorkerCounts> on_fewest() const { return packed(rooms_, workers_); }
+  std::optional<WorkerCounts> spread(int per_host) const {
+    return spread_out(rooms_, workers_, per_host);
+  }
+  std::optional<WorkerCounts> on_whole(bool allow_heterogeneous) const {
+    const WholeHosts hosts = whole_hosts(rooms_);
+    if (auto counts = on_equal_hosts(hosts, rooms_.size(), workers_)) return counts;
+    if (allow_heterogeneous) return on_mixed_hosts(hosts, rooms_.size(), workers_);
+    return std::nullopt;
+  }
+
+ private:
+  const std::vector<Room>& rooms_;
+  int workers_;
+};
 
 }  // namespace
 
@@ -27,23 +39,8 @@ PlacementRule rule_of(const ExperimentConfig& experiment) {
 
 std::optional<std::vector<int>> choose_hosts(const std::vector<Room>& rooms, int workers,
                                              const PlacementRule& rule) {
-  // strict_spread puts one worker on a host; with one host allowed that is one worker in all.
-  const bool is_strict_spread = rule.policy == PlacementPolicy::strict_spread;
-  if (is_strict_spread && rule.is_single_node && workers > 1) return std::nullopt;
   if (rule.has_trainer) return beside_trainer(rooms, workers, rule);
-  if (rule.is_one_host()) return on_one_host(rooms, workers);
-  switch (rule.policy) {
-    case PlacementPolicy::pack:
-      return packed(rooms, workers);
-    case PlacementPolicy::spread:
-      return spread_out(rooms, workers, unlimited_workers);
-    case PlacementPolicy::strict_spread:
-      return spread_out(rooms, workers, 1);
-    case PlacementPolicy::strict_pack:
-    case PlacementPolicy::automatic:
-      break;
-  }
-  return by_determined(rooms, workers, rule.allow_heterogeneous);
+  return laid_by(rule, workers, Chooser(rooms, workers));
 }
 
 }  // namespace train

@@ -34,6 +34,10 @@ std::vector<std::size_t> all_of(const std::vector<Room>& rooms) {
 
 }  // namespace
 
+std::ptrdiff_t hosts_used(const WorkerCounts& counts) {
+  return std::count_if(counts.begin(), counts.end(), [](int workers) { return workers > 0; });
+}
+
 std::optional<WorkerCounts> on_one_host(const std::vector<Room>& rooms, int workers) {
   const auto host = best_fit(rooms, workers, all_of(rooms));
   if (!host) return std::nullopt;

@@ -60,9 +60,8 @@ class Chooser {
   std::optional<WorkerCounts> on_fewest() const {
     auto counts = filled(in_order_of_size());
     if (!counts) return std::nullopt;
-    const auto used = std::count_if(counts->begin(), counts->end(), [](int n) { return n > 0; });
     const auto groups = group_hosts([](const Room& room) { return room.workers; });
-    if (auto fewer = search(groups, static_cast<int>(used) - 1, false)) return fewer;
+    if (auto fewer = search(groups, static_cast<int>(hosts_used(*counts)) - 1, false)) return fewer;
     return counts;
   }
 
@@ -195,23 +194,8 @@ SelectedWorkers select_workers(const ExperimentConfig& experiment, const HostInv
 std::optional<std::vector<int>> choose_for_selected(const std::vector<Room>& rooms,
                                                     const SelectedWorkers& workers,
                                                     const PlacementRule& rule) {
-  const Chooser chooser(rooms, workers);
-  const bool is_strict_spread = rule.policy == PlacementPolicy::strict_spread;
-  if (is_strict_spread && rule.is_single_node) return std::nullopt;
-  if (rule.is_one_host()) return chooser.on_one();
-  switch (rule.policy) {
-    case PlacementPolicy::pack:
-      return chooser.on_fewest();
-    case PlacementPolicy::spread:
-      return chooser.spread(unlimited_workers);
-    case PlacementPolicy::strict_spread:
-      return chooser.spread(1);
-    case PlacementPolicy::strict_pack:
-    case PlacementPolicy::automatic:
-      break;
-  }
-  if (auto counts = chooser.on_one()) return counts;
-  return chooser.on_whole(rule.allow_heterogeneous);
+  const int count = std::accumulate(workers.of_kind.begin(), workers.of_kind.end(), 0);
+  return laid_by(rule, count, Chooser(rooms, workers));
 }
 
 }  // namespace train

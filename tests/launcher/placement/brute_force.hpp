@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "launcher/placement/holdings.hpp"
 #include "launcher/placement/placement.hpp"
 
 namespace train::brute_force {
