@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "backends/link/link_handle.hpp"
 #include "backends/link/ssh_environment.hpp"
 #include "backends/openssh/openssh_command.hpp"
 #include "backends/openssh/openssh_link.hpp"
@@ -12,25 +13,6 @@
 #include "backends/process/programs.hpp"
 
 namespace train {
-
-namespace {
-
-// The handle of the owner; the link itself may still be in the middle of a callback when it goes.
-class LinkHandle final : public HostLink {
- public:
-  explicit LinkHandle(std::shared_ptr<OpensshLink> link) : link_(std::move(link)) {}
-  ~LinkHandle() override { link_->close(); }
-  LinkHandle(const LinkHandle&) = delete;
-  LinkHandle& operator=(const LinkHandle&) = delete;
-
-  void send(std::string bytes) override { link_->send(std::move(bytes)); }
-  std::size_t unsent_bytes() const override { return link_->unsent_bytes(); }
-
- private:
-  std::shared_ptr<OpensshLink> link_;
-};
-
-}  // namespace
 
 OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
                              std::shared_ptr<SetupWindow> setup_window)
@@ -64,13 +46,8 @@ OpensshTransport::~OpensshTransport() = default;
 std::unique_ptr<HostLink> OpensshTransport::open(const Host& host, const std::string& agent_key,
                                                  LinkEvents events) {
   auto link = std::make_shared<OpensshLink>(shared_, host, agent_key, std::move(events));
-  shared_->window->enqueue([weak = std::weak_ptr(link)] {
-    const auto self = weak.lock();
-    if (!self || self->is_closed()) return false;
-    self->start();
-    return true;
-  });
-  return std::make_unique<LinkHandle>(std::move(link));
+  start_in(*shared_->window, link);
+  return std::make_unique<LinkHandle<OpensshLink>>(std::move(link));
 }
 
 }  // namespace train

@@ -27,8 +27,6 @@ constexpr int default_ssh_port = 22;
 struct SshShared {
   SshShared(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window);
 
-  /// Starts the link once the window has room; never from inside this call.
-  void enqueue(const std::shared_ptr<SshLink>& link);
   /// The keys in the known_hosts files that these settings name, each list of files read once.
   KnownHosts& known_hosts_of(const SshSettings& settings);
   /// Trusts a new host's key from now on, writes it down, and says so.

@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "backends/link/link_handle.hpp"
 #include "backends/link/ssh_environment.hpp"
 #include "backends/ssh/known_host_file.hpp"
 #include "backends/ssh/ssh_link.hpp"
@@ -15,25 +16,6 @@
 #include "backends/ssh/wire_encoding.hpp"
 
 namespace train {
-
-namespace {
-
-// The handle of the owner; the link itself may still be in the middle of a callback when it goes.
-class LinkHandle final : public HostLink {
- public:
-  explicit LinkHandle(std::shared_ptr<SshLink> link) : link_(std::move(link)) {}
-  ~LinkHandle() override { link_->close(); }
-  LinkHandle(const LinkHandle&) = delete;
-  LinkHandle& operator=(const LinkHandle&) = delete;
-
-  void send(std::string bytes) override { link_->send(std::move(bytes)); }
-  std::size_t unsent_bytes() const override { return link_->unsent_bytes(); }
-
- private:
-  std::shared_ptr<SshLink> link_;
-};
-
-}  // namespace
 
 Result<SshOptions> default_ssh_options(std::string home, std::string user,
                                        std::string agent_socket) {
@@ -92,15 +74,6 @@ SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
 }
 
-void SshShared::enqueue(const std::shared_ptr<SshLink>& link) {
-  window->enqueue([weak = std::weak_ptr(link)] {
-    const auto started = weak.lock();
-    if (!started || started->is_closed()) return false;
-    started->start();
-    return true;
-  });
-}
-
 KnownHosts& SshShared::known_hosts_of(const SshSettings& settings) {
   std::vector<std::string> files = settings.user_known_hosts;
   files.insert(files.end(), settings.global_known_hosts.begin(), settings.global_known_hosts.end());
@@ -148,8 +121,8 @@ SshTransport::~SshTransport() = default;
 std::unique_ptr<HostLink> SshTransport::open(const Host& host, const std::string& agent_key,
                                              LinkEvents events) {
   auto link = std::make_shared<SshLink>(shared_, host, agent_key, std::move(events));
-  shared_->enqueue(link);
-  return std::make_unique<LinkHandle>(std::move(link));
+  start_in(*shared_->window, link);
+  return std::make_unique<LinkHandle<SshLink>>(std::move(link));
 }
 
 }  // namespace train

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "backends/link/setup_window.hpp"
+#include "launcher/ports/transport.hpp"
+
+namespace train {
+
+/// The owner's handle of a link; the link itself may still be in the middle of a callback when it
+/// goes. `Link` has `send`, `unsent_bytes` and `close`.
+template <class Link>
+class LinkHandle final : public HostLink {
+ public:
+  explicit LinkHandle(std::shared_ptr<Link> link) : link_(std::move(link)) {}
+  ~LinkHandle() override { link_->close(); }
+  LinkHandle(const LinkHandle&) = delete;
+  LinkHandle& operator=(const LinkHandle&) = delete;
+
+  void send(std::string bytes) override { link_->send(std::move(bytes)); }
+  std::size_t unsent_bytes() const override { return link_->unsent_bytes(); }
+
+ private:
+  std::shared_ptr<Link> link_;
+};
+
+/// Starts the link when the window has room for it, unless it is closed or gone by then.
+template <class Link>
+void start_in(SetupWindow& window, const std::shared_ptr<Link>& link) {
+  window.enqueue([weak = std::weak_ptr(link)] {
+    const auto waiting = weak.lock();
+    if (!waiting || waiting->is_closed()) return false;
+    waiting->start();
+    return true;
+  });
+}
+
+}  // namespace train
