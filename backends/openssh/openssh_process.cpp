@@ -22,14 +22,6 @@ tl::unexpected<Error> cannot(const std::string& what, int error) {
       error == EMFILE || error == ENFILE ? "raise the limit of open files: ulimit -n 4096" : "");
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  result.reserve(texts.size() + 1);
-  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
 struct SocketPair {
   Descriptor ours;
   Descriptor childs;
@@ -63,8 +55,8 @@ Result<OpensshProcess> start_openssh(const std::string& program,
   for (const Descriptor* own : {&stream->ours, &errors->read_end})
     if (auto made = make_non_blocking(*own); !made) return tl::make_unexpected(made.error());
 
-  const std::vector<char*> argv = pointers(arguments);
-  const std::vector<char*> variables = pointers(environment);
+  const std::vector<char*> argv = exec_pointers(arguments);
+  const std::vector<char*> variables = exec_pointers(environment);
   ChildSetup setup;
   setup.program = program.c_str();
   setup.argv = argv.data();

@@ -99,6 +99,14 @@ pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
 
 }  // namespace
 
+std::vector<char*> exec_pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
 const char* to_string(ChildStep step) {
   switch (step) {
     case ChildStep::none:

@@ -4,6 +4,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <string>
+#include <vector>
+
 namespace train {
 
 /// Everything that a child needs between clone and exec, made ready by the parent: the child
@@ -16,6 +19,9 @@ struct ChildSetup {
   int standard[3] = {-1, -1, -1};      ///< become descriptors 0, 1 and 2; all above 2
   const rlimit* open_files = nullptr;  ///< limit of descriptors; null: as the parent's
 };
+
+/// The texts as exec takes them, a null pointer at the end; they must outlive it.
+std::vector<char*> exec_pointers(const std::vector<std::string>& texts);
 
 /// What the child was doing when it failed.
 enum class ChildStep { none, clone, session, death_signal, parent, descriptors, chdir, exec };

@@ -21,14 +21,6 @@ namespace {
 // host; beyond that every new one, of whatever program, shrinks to 8 KiB.
 constexpr int pipe_capacity = 256 << 10;
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  result.reserve(texts.size() + 1);
-  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
 Result<Pipe> make_output_pipe() {
   auto pipe = make_pipe();
   if (!pipe) return pipe;
@@ -114,8 +106,8 @@ Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   auto errors = make_output_pipe();
   if (!errors) return tl::make_unexpected(errors.error());
 
-  const std::vector<char*> argv = pointers(spec.argv);
-  const std::vector<char*> environment = pointers(spec.environment);
+  const std::vector<char*> argv = exec_pointers(spec.argv);
+  const std::vector<char*> environment = exec_pointers(spec.environment);
   ChildSetup setup;
   setup.program = spec.program.c_str();
   setup.argv = argv.data();
