@@ -7,18 +7,7 @@ use_cluster 4 --slots 1
 use_train "${1:-}"
 
 on_four=(-H 'node[01-04]:1' -n 4)
-# A worker that would run for ever; its number is found in process lists.
-forever='exec sleep 4711'
-
-workers_run() {
-    local host
-    for host in "${nodes[@]}"; do [ "$(processes "$host" '^sleep 4711')" -eq 1 ] || return 1; done
-}
-
-launch_forever() {
-    launch_start "${on_four[@]}" -- /bin/sh -c "$forever"
-    within 30 "a worker runs on every host" workers_run
-}
+launch_forever() { start_forever "${on_four[@]}"; }
 
 # --- What works ---
 

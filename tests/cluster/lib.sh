@@ -118,6 +118,19 @@ run_on_head() {
 # launch_start ARGUMENT...: `train launch`, left running; sets `launcher`, its process id on the head.
 launch_start() { start_on_head "$train" launch "$@"; }
 
+# A worker that would run for ever; its number is found in process lists.
+forever='exec sleep 4711'
+workers_run() {
+    local host
+    for host in "${nodes[@]}"; do [ "$(processes "$host" '^sleep 4711')" -eq 1 ] || return 1; done
+}
+
+# start_forever ARGUMENT...: a launch of such workers, one on every host, that has got so far.
+start_forever() {
+    launch_start "$@" -- /bin/sh -c "$forever"
+    within 30 "a worker runs on every host" workers_run
+}
+
 start_on_head() {
     rm -f "$shared/launcher.pid"
     # A shell's background jobs ignore SIGINT; a launcher at a terminal does not. The shell around it

@@ -10,18 +10,7 @@ use_train "${1:-}"
 
 through=(--transport openssh)
 on_four=(-H 'node[01-04]:1' -n 4)
-# A worker that would run for ever; its number is found in process lists.
-forever='exec sleep 4711'
-
-workers_run() {
-    local host
-    for host in "${nodes[@]}"; do [ "$(processes "$host" '^sleep 4711')" -eq 1 ] || return 1; done
-}
-
-launch_forever() {
-    launch_start "${through[@]}" "${on_four[@]}" -- /bin/sh -c "$forever"
-    within 30 "a worker runs on every host" workers_run
-}
+launch_forever() { start_forever "${through[@]}" "${on_four[@]}"; }
 
 ssh_processes() { processes head '^ssh -T'; }
 no_ssh_is_left() { [ "$(ssh_processes)" -eq 0 ]; }
