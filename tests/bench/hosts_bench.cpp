@@ -120,11 +120,7 @@ std::function<void()> reading_a_job(std::size_t hosts) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
-  if (argc > 2 || rounds < 5) {
-    fmt::print(stderr, "usage: {} [ROUNDS, at least 5]\n", argv[0]);
-    return 64;
-  }
+  const int rounds = rounds_of(argc, argv);
   constexpr std::size_t all = 65'536;
   const std::vector<std::pair<const char*, Task>> files = {
       {"hosts file, a name a line", reading("", "{}\n")},

@@ -130,11 +130,7 @@ void show_drawing(const char* title, int rounds,
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
-  if (argc > 2 || rounds < 5) {
-    fmt::print(stderr, "usage: {} [ROUNDS, at least 5]\n", argv[0]);
-    return 64;
-  }
+  const int rounds = rounds_of(argc, argv);
   using enum PlacementPolicy;
   const Quantity one = Quantity::of(1);
   const Quantity half = *Quantity::from_double(0.5);

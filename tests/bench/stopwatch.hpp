@@ -19,6 +19,15 @@ inline void require(bool is_so, const char* what) {
   std::exit(1);
 }
 
+/// The rounds that the command line asks for; anything but one number of at least 5 ends the
+/// benchmark.
+inline int rounds_of(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
+  if (argc <= 2 && rounds >= 5) return rounds;
+  fmt::print(stderr, "usage: {} [ROUNDS, at least 5]\n", argv[0]);
+  std::exit(64);
+}
+
 /// Milliseconds.
 struct Times {
   double median = 0;

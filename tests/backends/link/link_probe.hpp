@@ -67,6 +67,25 @@ bool run_until(Loop& loop, Predicate predicate) {
   return static_cast<bool>(predicate());
 }
 
+/// Noise, a megabyte of it, always the same.
+inline std::string megabyte_of_noise() {
+  std::string noise;
+  for (unsigned i = 0, x = 1; i < (1u << 20); ++i)
+    noise += static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
+  return noise;
+}
+
+/// What an open link whose owner sent "first " before it opened sends now comes back, in order.
+inline void expect_echo(LinkProbe& probe, const std::string& noise) {
+  probe.link->send(noise);
+  probe.link->send(" last");
+  const std::string expected = "agent t-0\nfirst " + noise + " last";
+  run_until(probe.loop, [&] { return probe.bytes.size() >= expected.size() || probe.closed; });
+  CHECK((probe.bytes == expected));
+  CHECK(probe.link->unsent_bytes() == 0);
+  CHECK_FALSE(probe.closed);
+}
+
 inline bool contains(const std::string& text, const std::string& part) {
   UNSCOPED_INFO(text);
   return text.find(part) != std::string::npos;

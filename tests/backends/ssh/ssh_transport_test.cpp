@@ -81,9 +81,7 @@ using Probe = LinkProbe;
 TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte comes back") {
   REQUIRE_SSHD();
   Fixture fixture;
-  std::string megabyte;
-  for (unsigned i = 0, x = 1; i < (1u << 20); ++i)
-    megabyte += static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
+  const std::string megabyte = megabyte_of_noise();
   for (const bool is_cached : {false, true}) {
     SshTransport transport(fixture.loop, fixture.options);
     Probe probe(fixture.loop, transport, fixture.host);
@@ -95,13 +93,7 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
     CHECK(probe.info.address == "127.0.0.1");
     CHECK(probe.info.transport == "ssh");
     CHECK(probe.info.own_address == "127.0.0.1");
-    probe.link->send(megabyte);
-    probe.link->send(" last");
-    const std::string expected = "agent t-0\nfirst " + megabyte + " last";
-    run_until(fixture.loop, [&] { return probe.bytes.size() >= expected.size() || probe.closed; });
-    CHECK((probe.bytes == expected));
-    CHECK(probe.link->unsent_bytes() == 0);
-    CHECK_FALSE(probe.closed);
+    expect_echo(probe, megabyte);
     const auto cached = fixture.server.home() / ".cache/train/train-f4ce";
     CHECK(read_file(cached) == fake_binary);
     // A second upload would be seen by what is sent: this file cannot be read any more.
