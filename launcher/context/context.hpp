@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace train {
+
+/// A directory of code that travels to the hosts, by its content: two with the same files, modes
+/// and links have the same name, whenever and wherever they were packed.
+struct Context {
+  std::string sha256;      ///< of the archive (archive_writer.hpp), lower-case hexadecimal
+  std::uint64_t size = 0;  ///< of the archive, in bytes
+
+  bool operator==(const Context&) const = default;
+};
+
+/// What a context may be at most. Determined allows 95 MiB.
+constexpr std::uint64_t largest_context = 100u << 20;  ///< bytes of all files
+constexpr std::size_t most_context_entries = 100'000;
+constexpr std::uint64_t largest_archive = 512u << 20;  ///< with the headers of so many entries
+
+/// Bytes of the packed archive that travel in one frame, at most. Only the last is smaller, and may
+/// be empty: it is the end.
+constexpr std::size_t context_piece = 256u << 10;
+/// Bytes that are on their way to a host before it says that it took them.
+constexpr std::uint64_t context_window = 4u << 20;
+
+/// 64 digits of lower-case hexadecimal, and a size within bounds.
+bool is_well_formed(const Context& context);
+
+/// One thing in a context.
+struct ContextEntry {
+  enum class Kind { folder, file, link };
+  Kind kind = Kind::file;
+  std::string path;        ///< bytes; see `is_context_path`
+  unsigned mode = 0;       ///< permission bits; of a link 0777
+  std::uint64_t size = 0;  ///< of a file
+  std::string target;      ///< of a link; see `is_inside`
+
+  bool operator==(const ContextEntry&) const = default;
+};
+
+/// A path as contexts have them: parts between single slashes, none of them empty, "." or "..", at
+/// most 255 bytes each, 4,000 in all and 128 parts; no NUL.
+bool is_context_path(std::string_view path);
+
+/// Whether a symbolic link at `path` stays inside of the context, as it is written: relative, and
+/// at no step above the context's own folder. An empty one does not.
+bool is_inside(std::string_view path, std::string_view target);
+
+/// The part of a path that names its folder; empty for what lies in the context itself.
+std::string_view folder_of(std::string_view path);
+
+}  // namespace train
