@@ -52,6 +52,7 @@ void Agent::launcher_lost() {
   resume_reading();
   switch (state_) {
     case State::waiting:
+    case State::fetching:
     case State::checking:
     case State::ready:
     case State::flushing:
@@ -71,17 +72,49 @@ void Agent::receive(const message::Prepare& m) {
   if (state_ != State::waiting) return;
   prepare_ = m;
   for (const auto& command : m.ranks) ranks_[command.rank] = RankState::planned;
+  if (!m.context) return check_host();
+  state_ = State::fetching;
+  act(agent_action::FindContext{*m.context});
+}
+
+void Agent::check_host() {
   state_ = State::checking;
-  act(agent_action::CheckHost{m});
+  act(agent_action::CheckHost{prepare_});
+}
+
+void Agent::refuse(message::Refused refusal) {
+  state_ = State::finished;
+  say(std::move(refusal));
+}
+
+void Agent::handle(const agent_event::ContextTaken& event) {
+  if (state_ == State::fetching) say(message::WantContext{event.bytes});
+}
+
+void Agent::handle(const agent_event::ContextReceived& event) {
+  if (!link_up_) return;
+  last_heard_ = now_;
+  // What was on the way when the context turned out not to fit is of no use any more.
+  if (state_ == State::fetching) act(agent_action::TakeContext{event.bytes});
+}
+
+void Agent::handle(const agent_event::ContextReady& event) {
+  if (state_ != State::fetching) return;
+  for (RankCommand& command : prepare_.ranks) {
+    std::string& directory = command.working_directory;
+    if (directory.starts_with('/')) continue;
+    directory = directory.empty() ? event.directory : event.directory + "/" + directory;
+  }
+  check_host();
+}
+
+void Agent::handle(const agent_event::ContextFailed& event) {
+  if (state_ == State::fetching) refuse({event.why.diagnostics, ErrorClass::host});
 }
 
 void Agent::handle(const agent_event::HostChecked& event) {
   if (state_ != State::checking) return;
-  if (!event.problems.empty()) {
-    say(message::Refused{event.problems});
-    state_ = State::finished;
-    return;
-  }
+  if (!event.problems.empty()) return refuse({event.problems});
   run_directory_ = event.run_directory;
   state_ = State::ready;
   say(message::Ready{event.held_ports, run_directory_});
@@ -155,6 +188,7 @@ void Agent::receive(const message::Stop& m) {
       stop_ranks(m.grace);
       break;
     case State::waiting:
+    case State::fetching:
     case State::checking:
     case State::ready:
       state_ = State::finished;

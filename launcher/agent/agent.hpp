@@ -24,6 +24,21 @@ struct LinkDown {};
 struct Received {
   Message message;
 };
+/// The host lacks the context, and has taken so many bytes of it so far; first 0.
+struct ContextTaken {
+  std::uint64_t bytes = 0;
+};
+/// A piece of the context has come.
+struct ContextReceived {
+  std::string bytes;
+};
+/// A copy of the context is there, for this task alone.
+struct ContextReady {
+  std::string directory;  ///< absolute
+};
+struct ContextFailed {
+  Error why;
+};
 /// What CheckHost found: nothing wrong, or the problems.
 struct HostChecked {
   std::vector<Diagnostic> problems = {};
@@ -60,10 +75,12 @@ struct TreeKilled {
 struct Tick {};
 }  // namespace agent_event
 
-using AgentEvent = std::variant<agent_event::LinkUp, agent_event::LinkDown, agent_event::Received,
-                                agent_event::HostChecked, agent_event::RankStarted,
-                                agent_event::RankNotStarted, agent_event::RankPrinted,
-                                agent_event::RankEnded, agent_event::TreeKilled, agent_event::Tick>;
+using AgentEvent =
+    std::variant<agent_event::LinkUp, agent_event::LinkDown, agent_event::Received,
+                 agent_event::ContextTaken, agent_event::ContextReceived, agent_event::ContextReady,
+                 agent_event::ContextFailed, agent_event::HostChecked, agent_event::RankStarted,
+                 agent_event::RankNotStarted, agent_event::RankPrinted, agent_event::RankEnded,
+                 agent_event::TreeKilled, agent_event::Tick>;
 
 /// What an agent wants done. Whoever drives it does so in order.
 namespace agent_action {
@@ -72,6 +89,15 @@ struct SendMessage {
 };
 struct SendOutput {
   OutputChunk chunk;
+};
+/// Make a copy of the context for this task. Answer with ContextReady or ContextFailed; or, when it
+/// is not on this host, with ContextTaken first and again for each TakeContext.
+struct FindContext {
+  Context context;
+};
+/// The next piece of the packed context.
+struct TakeContext {
+  std::string bytes;
 };
 /// Look whether every rank's working directory and program are there, hold as many ports as asked,
 /// and write the files into the run directory. Answer with HostChecked.
@@ -100,9 +126,9 @@ struct Leave {};
 
 using AgentAction =
     std::variant<agent_action::SendMessage, agent_action::SendOutput, agent_action::CheckHost,
-                 agent_action::StartRank, agent_action::ReleasePorts, agent_action::TerminateRank,
-                 agent_action::KillTree, agent_action::PauseReading, agent_action::ResumeReading,
-                 agent_action::Leave>;
+                 agent_action::FindContext, agent_action::TakeContext, agent_action::StartRank,
+                 agent_action::ReleasePorts, agent_action::TerminateRank, agent_action::KillTree,
+                 agent_action::PauseReading, agent_action::ResumeReading, agent_action::Leave>;
 
 /// Who the agent is, for its Hello.
 struct AgentIdentity {
@@ -113,7 +139,8 @@ struct AgentIdentity {
 
 /// The decisions of the agent of one task on one host, and nothing else: events in, actions out.
 ///
-///     waiting -> checking -> ready -> running -> killing -> flushing -> finished -> gone
+///     waiting -> (fetching ->) checking -> ready -> running -> killing -> flushing -> finished ->
+///     gone
 ///
 /// Any state but the last three goes to `killing` (through the grace of a stop) when the launcher
 /// says stop or is lost; a lost launcher also skips `flushing`.
@@ -136,12 +163,26 @@ class Agent {
   RankCommand command_of(int rank) const;
 
  private:
-  enum class State { waiting, checking, ready, running, killing, flushing, finished, gone };
+  enum class State {
+    waiting,
+    fetching,
+    checking,
+    ready,
+    running,
+    killing,
+    flushing,
+    finished,
+    gone
+  };
   enum class RankState { planned, starting, alive, ended };
 
   void handle(const agent_event::LinkUp& event);
   void handle(const agent_event::LinkDown& event);
   void handle(const agent_event::Received& event);
+  void handle(const agent_event::ContextTaken& event);
+  void handle(const agent_event::ContextReceived& event);
+  void handle(const agent_event::ContextReady& event);
+  void handle(const agent_event::ContextFailed& event);
   void handle(const agent_event::HostChecked& event);
   void handle(const agent_event::RankStarted& event);
   void handle(const agent_event::RankNotStarted& event);
@@ -164,6 +205,8 @@ class Agent {
     actions_.emplace_back(std::move(action));
   }
   void say(Message message);
+  void check_host();
+  void refuse(message::Refused refusal);
   void launcher_lost();
   void stop_ranks(milliseconds grace);
   void kill_tree();

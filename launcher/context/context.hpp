@@ -22,9 +22,6 @@ constexpr std::uint64_t largest_context = 100u << 20;  ///< bytes of all files
 constexpr std::size_t most_context_entries = 100'000;
 constexpr std::uint64_t largest_archive = 512u << 20;  ///< with the headers of so many entries
 
-/// Bytes of the packed archive that travel in one frame, at most. Only the last is smaller, and may
-/// be empty: it is the end.
-constexpr std::size_t context_piece = 256u << 10;
 /// Bytes that are on their way to a host before it says that it took them.
 constexpr std::uint64_t context_window = 4u << 20;
 

@@ -30,8 +30,14 @@ Error rank_error(int rank, const std::string& host, const message::RankEnded& m)
 
 }  // namespace
 
-Run::Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace, Timing timing)
-    : trial_(trial), ports_(ports), stop_grace_(stop_grace), timing_(timing) {
+Run::Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace, Timing timing,
+         Delivery delivery)
+    : trial_(trial),
+      ports_(ports),
+      stop_grace_(stop_grace),
+      timing_(timing),
+      delivery_(delivery),
+      context_awaited_(delivery == Delivery::context) {
   for (const PlannedHost& host : trial.hosts) hosts_.emplace_back().name = host.host.name;
   for (const PlannedRank& rank : trial.ranks) hosts_[rank.host].ranks.push_back(rank.rank);
   for (HostRun& host : hosts_) host.ranks_left = static_cast<int>(host.ranks.size());
@@ -81,12 +87,12 @@ void Run::handle(const run_event::HostOpened& event) {
   host.address = event.address;
   host.own_address = event.own_address;
   host.open = true;
-  host.opened = now_;
+  host.progress = now_;
   host.heartbeat.heard(now_);
   // The first round trip already tells how the clocks differ.
   ping(event.host);
   checks_.emplace(next_check(host), event.host);
-  act(run_action::SendPrepare{event.host});
+  if (!context_awaited_) act(run_action::SendPrepare{event.host});
 }
 
 void Run::handle(const run_event::HostSaid& event) {
@@ -115,7 +121,7 @@ void Run::receive(int host, const message::Pong& m) { hosts_[host].heartbeat.ans
 
 void Run::receive(int host, const message::Ready& m) {
   HostRun& h = hosts_[host];
-  if (h.state != HostState::preparing) return out_of_turn(host, "'ready'");
+  if (h.state != HostState::preparing || context_awaited_) return out_of_turn(host, "'ready'");
   const auto wanted = static_cast<std::size_t>(held_ports(ports_, trial_, host));
   if (m.held_ports.size() != wanted ||
       std::set(m.held_ports.begin(), m.held_ports.end()).size() != wanted)
@@ -131,7 +137,7 @@ void Run::receive(int host, const message::Ready& m) {
 
 void Run::receive(int host, const message::Refused& m) {
   if (hosts_[host].state != HostState::preparing) return out_of_turn(host, "'refused'");
-  host_failed(host, Error{ErrorClass::missing, m.problems});
+  host_failed(host, Error{m.error_class, m.problems});
 }
 
 // While starting, every host's verdict is waited for (for a bounded time), so that all that is

@@ -43,6 +43,12 @@ struct HostClosed {
   int host = 0;
   Error why;
 };
+/// The context is packed, and its name is known.
+struct ContextPacked {};
+/// The context cannot be packed; nothing will be started.
+struct ContextFailed {
+  Error why;
+};
 /// The user wants everything to end: Ctrl-C, a signal, `train task kill`.
 struct StopRequested {
   int signal = 0;
@@ -52,7 +58,8 @@ struct Tick {};
 }  // namespace run_event
 
 using RunEvent = std::variant<run_event::HostOpened, run_event::HostSaid, run_event::HostPrinted,
-                              run_event::HostClosed, run_event::StopRequested, run_event::Tick>;
+                              run_event::HostClosed, run_event::ContextPacked,
+                              run_event::ContextFailed, run_event::StopRequested, run_event::Tick>;
 
 /// What a run wants done, in order.
 namespace run_action {
@@ -63,6 +70,11 @@ struct SendPrepare {
 struct Send {
   int host = 0;
   Message message;
+};
+/// Send this host more of the packed context, as far as `context_window` beyond what it has taken.
+struct SendContext {
+  int host = 0;
+  std::uint64_t taken = 0;  ///< bytes; never less than before
 };
 /// Send this host `Run::start_message()`. That can be long, and is the same for all of them.
 struct SendGo {
@@ -82,9 +94,9 @@ struct Stopping {
 struct Over {};
 }  // namespace run_action
 
-using RunAction = std::variant<run_action::SendPrepare, run_action::Send, run_action::SendGo,
-                               run_action::CloseHost, run_action::AllStarted, run_action::Stopping,
-                               run_action::Over>;
+using RunAction = std::variant<run_action::SendPrepare, run_action::Send, run_action::SendContext,
+                               run_action::SendGo, run_action::CloseHost, run_action::AllStarted,
+                               run_action::Stopping, run_action::Over>;
 
 /// The decisions of one attempt to execute a plan, and nothing else: events in, actions out.
 ///
@@ -101,12 +113,18 @@ class Run {
     milliseconds silence_limit{15'000};  ///< a host that says nothing for so long is lost
     milliseconds verdict_wait{1'000};    ///< for other hosts' verdicts after the first failure
     milliseconds prepare_limit{60'000};  ///< from opened to ready
-    milliseconds stop_slack{15'000};     ///< beyond the grace, for a host to say Finished
+    milliseconds unpack_limit{
+        300'000};                     ///< the same with a context, from what was last taken of it
+    milliseconds stop_slack{15'000};  ///< beyond the grace, for a host to say Finished
     milliseconds finish_limit{120'000};  ///< from the last end or output of a host's ranks to that
   };
 
+  /// Whether hosts are prepared when they are open, or wait for ContextPacked.
+  enum class Delivery { nothing, context };
+
   /// `trial` must outlive the run.
-  Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace, Timing timing);
+  Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace, Timing timing,
+      Delivery delivery = Delivery::nothing);
   Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace)
       : Run(trial, ports, stop_grace, Timing()) {}
 
@@ -132,7 +150,9 @@ class Run {
     std::vector<int> ranks;
     HostState state = HostState::connecting;
     bool open = false;
-    Instant opened{0};
+    Instant progress{
+        0};  ///< while preparing: opened, told what to prepare, or took more of the context
+    std::optional<std::uint64_t> context_taken;
     Heartbeat heartbeat;
     std::vector<int> held_ports;
     int ranks_left = 0;  ///< whose end is not known
@@ -144,11 +164,14 @@ class Run {
   void handle(const run_event::HostSaid& event);
   void handle(const run_event::HostPrinted& event);
   void handle(const run_event::HostClosed& event);
+  void handle(const run_event::ContextPacked& event);
+  void handle(const run_event::ContextFailed& event);
   void handle(const run_event::StopRequested& event);
   void handle(const run_event::Tick& event);
 
   void receive(int host, const message::Hello& m);
   void receive(int host, const message::Ready& m);
+  void receive(int host, const message::WantContext& m);
   void receive(int host, const message::Refused& m);
   void receive(int host, const message::RankStarted& m);
   void receive(int host, const message::RankNotStarted& m);
@@ -175,6 +198,8 @@ class Run {
 
   void ping(int host);
   Instant silent_since(const HostRun& host) const;
+  milliseconds prepare_limit() const;
+  std::optional<Instant> prepare_deadline(const HostRun& host) const;
   Instant next_check(const HostRun& host) const;
   void check(int host);
   void silent(int host);
@@ -197,6 +222,8 @@ class Run {
   message::Go start_;
   milliseconds stop_grace_;
   Timing timing_;
+  Delivery delivery_;
+  bool context_awaited_;  ///< it is not packed yet
   Phase phase_ = Phase::connecting;
   std::vector<HostRun> hosts_;
   RunOutcome outcome_;

@@ -21,9 +21,7 @@ Instant Run::silent_since(const HostRun& host) const {
 Instant Run::next_check(const HostRun& host) const {
   Instant next = std::min(host.heartbeat.last_asked() + timing_.heartbeat,
                           silent_since(host) + timing_.silence_limit);
-  if (host.state == HostState::preparing)
-    next = std::min(next, std::max(host.opened, awake_since_) + timing_.prepare_limit);
-  return next;
+  return std::min(next, prepare_deadline(host).value_or(next));
 }
 
 void Run::handle(const run_event::Tick&) {
@@ -40,12 +38,11 @@ void Run::handle(const run_event::Tick&) {
 void Run::check(int host) {
   HostRun& h = hosts_[host];
   if (now_ >= silent_since(h) + timing_.silence_limit) return silent(host);
-  if (h.state == HostState::preparing &&
-      now_ >= std::max(h.opened, awake_since_) + timing_.prepare_limit)
+  if (const auto deadline = prepare_deadline(h); deadline && now_ >= *deadline)
     return host_failed(
         host, make_error(ErrorClass::host,
                          fmt::format("was not ready after {} s",
-                                     timing_.prepare_limit / std::chrono::seconds(1)),
+                                     prepare_limit() / std::chrono::seconds(1)),
                          "look for a hanging file system under the working directory or PATH"));
   if (h.finish_by && now_ >= *h.finish_by)
     return host_failed(

@@ -17,6 +17,8 @@ std::optional<std::size_t> limit_of(unsigned char kind) {
       return max_control_payload;
     case FrameKind::output:
       return max_output_payload;
+    case FrameKind::context:
+      return max_context_payload;
   }
   return std::nullopt;
 }

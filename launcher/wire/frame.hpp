@@ -15,6 +15,7 @@ namespace train {
 enum class FrameKind : std::uint8_t {
   control = 1,  ///< one JSON message (wire/message.hpp)
   output = 2,   ///< an OutputChunk: raw bytes of a rank
+  context = 3,  ///< a piece of a packed context; one that is not full is the last
 };
 
 /// A kind of frame with its payload.
@@ -28,6 +29,7 @@ struct Frame {
 /// Largest payloads that are accepted from the other side, in bytes.
 constexpr std::size_t max_control_payload = 16u << 20;
 constexpr std::size_t max_output_payload = 256u << 10;
+constexpr std::size_t max_context_payload = 256u << 10;  ///< what each has but for the last
 
 /// The frame as bytes for the stream. The payload must be within its limit.
 std::string encode_frame(FrameKind kind, std::string_view payload);

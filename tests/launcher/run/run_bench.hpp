@@ -15,8 +15,11 @@ namespace train {
 class RunBench {
  public:
   explicit RunBench(const std::vector<int>& ranks_per_host,
-                    milliseconds grace = milliseconds(10'000), PortNeeds needs = {})
-      : trial(trial_of(ranks_per_host)), ports(needs), run(trial, ports, grace) {}
+                    milliseconds grace = milliseconds(10'000), PortNeeds needs = {},
+                    Run::Delivery delivery = Run::Delivery::nothing)
+      : trial(trial_of(ranks_per_host)),
+        ports(needs),
+        run(trial, ports, grace, Run::Timing(), delivery) {}
 
   void on(const RunEvent& event) { last = run.on(event, now); }
   void say(int host, Message m) { on(run_event::HostSaid{host, std::move(m)}); }

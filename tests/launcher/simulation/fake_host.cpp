@@ -72,6 +72,10 @@ void FakeHost::receive(std::string_view bytes) {
       const auto frame = decoder_.next();
       if (!frame) return complaints_.push_back("an agent could not read a frame");
       if (!*frame) return;
+      if ((*frame)->kind == FrameKind::context) {
+        feed(agent_event::ContextReceived{(*frame)->payload});
+        continue;
+      }
       auto message = decode_message((*frame)->payload);
       if (!message) return complaints_.push_back("an agent could not read a message");
       if (std::holds_alternative<message::Stop>(*message) && !stop_heard_at_)
@@ -112,6 +116,29 @@ void FakeHost::perform(const agent_action::SendOutput& action) {
   to_launcher_->send(encode_frame(FrameKind::output, encode_output(action.chunk)));
 }
 
+void FakeHost::perform(const agent_action::FindContext& action) {
+  if (action.context.size != scenario_.context_size) complaints_.push_back("another context");
+  later(script_.check_delay, [this] {
+    if (script_.context_fails)
+      feed(agent_event::ContextFailed{make_error(ErrorClass::host, "no room")});
+    else if (script_.lacks_context)
+      feed(agent_event::ContextTaken{0});
+    else
+      feed(agent_event::ContextReady{"/copy"});
+  });
+}
+
+void FakeHost::perform(const agent_action::TakeContext& action) {
+  const std::string& bytes = action.bytes;
+  if (bytes.find_first_not_of(static_cast<char>(context_taken_ >> 18)) != bytes.npos)
+    complaints_.push_back("a piece of the context came out of turn");
+  context_taken_ += bytes.size();
+  if (bytes.size() == max_context_payload)
+    return later(1us, [this, taken = context_taken_] { feed(agent_event::ContextTaken{taken}); });
+  if (context_taken_ != scenario_.context_size) complaints_.push_back("the context is not whole");
+  later(script_.check_delay, [this] { feed(agent_event::ContextReady{"/copy"}); });
+}
+
 void FakeHost::perform(const agent_action::CheckHost& action) {
   agent_event::HostChecked checked;
   if (script_.refuses) checked.problems = {{{}, {}, "no 'python3'", {}}};
@@ -127,7 +154,7 @@ void FakeHost::perform(const agent_action::CheckHost& action) {
 
 void FakeHost::perform(const agent_action::StartRank& action) {
   const int rank = action.rank;
-  if (processes_.empty()) check_environment(rank);  // one rank of each host will do
+  if (processes_.empty()) check_command(rank);  // one rank of each host will do
   if (readiness_.ready < readiness_.hosts)
     complaints_.push_back("a rank was started before every host was ready");
   const RankScript& script = script_.ranks[static_cast<std::size_t>(rank - first_rank_)];
@@ -151,9 +178,9 @@ void FakeHost::perform(const agent_action::StartRank& action) {
   live(rank);
 }
 
-// Every rank is told the same ports: those that their hosts hold, in the order in which they are
-// asked for.
-void FakeHost::check_environment(int rank) {
+// Ranks start in the copy of the context. Every rank is told the same ports: those that their hosts
+// hold, in the order in which they are asked for.
+void FakeHost::check_command(int rank) {
   int rendezvous = 0;
   int megascale = 0;
   std::vector<std::string> workers;
@@ -167,7 +194,10 @@ void FakeHost::check_environment(int rank) {
   const std::vector<EnvironmentEntry> expected{{"MASTER_PORT", std::to_string(rendezvous)},
                                                {"MEGASCALE_PORT", std::to_string(megascale)},
                                                {"TF_CONFIG", tensorflow_config(workers, rank)}};
-  if (agent_.command_of(rank).environment != expected)
+  const RankCommand command = agent_.command_of(rank);
+  if (command.working_directory != (scenario_.has_context ? "/copy/sub" : "/"))
+    complaints_.push_back("a rank was started in another directory");
+  if (command.environment != expected)
     complaints_.push_back("a rank was told other ports than those that are held");
 }
 

@@ -81,6 +81,8 @@ class FakeHost {
 
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);
+  void perform(const agent_action::FindContext& action);
+  void perform(const agent_action::TakeContext& action);
   void perform(const agent_action::CheckHost& action);
   void perform(const agent_action::StartRank& action);
   void perform(const agent_action::ReleasePorts&) {}
@@ -90,7 +92,7 @@ class FakeHost {
   void perform(const agent_action::ResumeReading& action);
   void perform(const agent_action::Leave& action);
 
-  void check_environment(int rank);
+  void check_command(int rank);
   void live(int rank);
   void end(int rank, std::optional<int> code, std::optional<int> signal);
   void plan_read(int rank);
@@ -111,6 +113,7 @@ class FakeHost {
   FrameDecoder decoder_;
   OneWay* to_launcher_ = nullptr;
   std::map<int, FakeProcess> processes_;
+  std::uint64_t context_taken_ = 0;
   bool paused_ = false;
   bool killing_ = false;
   std::optional<Instant> armed_;

@@ -11,7 +11,8 @@ FakeLauncher::FakeLauncher(VirtualTime& time, const Scenario& scenario, const Tr
       scenario_(scenario),
       trial_(trial),
       complaints_(complaints),
-      run_(trial, scenario.ports, scenario.grace),
+      run_(trial, scenario.ports, scenario.grace, {},
+           scenario.has_context ? Run::Delivery::context : Run::Delivery::nothing),
       links_(trial.hosts.size()),
       received_(trial.ranks.size()) {}
 
@@ -32,6 +33,13 @@ void FakeLauncher::link_closed(int host) {
 }
 
 void FakeLauncher::interrupt() { feed(run_event::StopRequested{2}); }
+
+void FakeLauncher::context_done() {
+  if (scenario_.context_packed)
+    feed(run_event::ContextPacked{});
+  else
+    feed(run_event::ContextFailed{make_error(ErrorClass::no_input, "cannot read it")});
+}
 
 void FakeLauncher::die(bool silently) {
   if (run_.over()) return;
@@ -108,14 +116,29 @@ void FakeLauncher::perform(const run_action::SendPrepare& action) {
   const PlannedHost& host = trial_.hosts[static_cast<std::size_t>(action.host)];
   message::Prepare prepare{
       "taskid", {}, held_ports(scenario_.ports, trial_, action.host), {}, scenario_.grace};
+  if (scenario_.has_context) prepare.context = {std::string(64, 'a'), scenario_.context_size};
   for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)
     prepare.ranks.push_back({rank,
                              {"true", {}},
-                             "/",
+                             scenario_.has_context ? "sub" : "/",
                              {{"MASTER_PORT", "", AtLaunch::rendezvous_port},
                               {"MEGASCALE_PORT", "", AtLaunch::megascale_port},
                               {"TF_CONFIG", "", AtLaunch::tensorflow_cluster}}});
   send(action.host, prepare);
+}
+
+void FakeLauncher::perform(const run_action::SendContext& action) {
+  Link& link = links_[static_cast<std::size_t>(action.host)];
+  std::uint64_t& sent = link.context_sent ? *link.context_sent : link.context_sent.emplace(0);
+  while (!link.context_ended && sent < action.taken + context_window) {
+    const std::uint64_t size =
+        std::min<std::uint64_t>(max_context_payload, scenario_.context_size - sent);
+    link.to_host->send(
+        encode_frame(FrameKind::context,
+                     std::string(static_cast<std::size_t>(size), static_cast<char>(sent >> 18))));
+    sent += size;
+    link.context_ended = size < max_context_payload;
+  }
 }
 
 void FakeLauncher::perform(const run_action::SendGo& action) {

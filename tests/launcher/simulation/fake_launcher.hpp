@@ -23,6 +23,8 @@ class FakeLauncher {
   void receive(int host, std::string_view bytes);
   void link_closed(int host);
   void interrupt();
+  /// The context is packed, or cannot be.
+  void context_done();
   /// Its process ends, and the kernel closes its connections, unless the machine went with it.
   void die(bool silently);
 
@@ -42,6 +44,8 @@ class FakeLauncher {
     bool closed = false;
     FrameDecoder decoder;
     std::uint64_t last_chunk = 0;
+    std::optional<std::uint64_t> context_sent;  ///< bytes
+    bool context_ended = false;
   };
   void feed(const RunEvent& event);
   void arm_timer();
@@ -50,6 +54,7 @@ class FakeLauncher {
 
   void perform(const run_action::SendPrepare& action);
   void perform(const run_action::Send& action) { send(action.host, action.message); }
+  void perform(const run_action::SendContext& action);
   void perform(const run_action::SendGo& action);
   void perform(const run_action::CloseHost& action);
   void perform(const run_action::AllStarted&) {}

@@ -14,7 +14,7 @@ namespace {
 // Whether anything was done to this host that a launcher may hold against it.
 bool is_suspect(const HostScript& host) {
   return host.fault != HostFault::none || host.unreachable || host.refuses ||
-         host.miscounts_ports || host.check_delay > 50s;
+         host.miscounts_ports || host.context_fails || host.check_delay > 50s;
 }
 
 std::string of_rank(int rank) { return " (rank " + std::to_string(rank) + ")"; }
@@ -49,7 +49,8 @@ void World::check_end(Lines& broken) const {
   if (!launcher_.over_at()) return broken.push_back("the run has not ended");
   const Run::Timing timing;
   const Instant end = *launcher_.over_at();
-  const nanoseconds start = 15s + timing.prepare_limit + timing.verdict_wait;
+  nanoseconds start = 15s + timing.prepare_limit + timing.verdict_wait;
+  if (scenario_.has_context) start += scenario_.context_packed.value_or(1s) + timing.unpack_limit;
   const nanoseconds stop = scenario_.grace + timing.stop_slack;
   const nanoseconds lost = timing.silence_limit + 2 * timing.heartbeat;
   const nanoseconds blocked = 30s;  // ranks that print much to a launcher that writes slowly
@@ -85,6 +86,11 @@ void World::check_cause(Lines& broken) const {
   std::vector<Failure> all = o.others;
   if (o.cause) all.push_back(*o.cause);
   for (const Failure& failure : all) {
+    if (!failure.rank && failure.host < 0) {
+      if (!scenario_.has_context || scenario_.context_packed)
+        broken.push_back("the run failed, but no host and no rank");
+      continue;
+    }
     if (!failure.rank) {
       if (!is_suspect(scenario_.hosts[static_cast<std::size_t>(failure.host)]))
         broken.push_back("a host failed that nothing was done to" + of_host(failure.host));

@@ -120,6 +120,18 @@ void make_bad_start(HostScript& host, Chance& chance) {
   }
 }
 
+void give_context(Scenario& scenario, bool may_fail, Chance& chance) {
+  scenario.has_context = true;
+  scenario.context_size = chance.below(chance.one_in(50) ? 8u << 20 : 700u << 10);
+  if (chance.one_in(4)) scenario.context_size &= ~std::uint64_t{0x3ffff};  // whole pieces
+  if (!may_fail || !chance.one_in(3))
+    scenario.context_packed = chance.up_to(chance.one_in(6) ? nanoseconds(70s) : nanoseconds(2s));
+  for (HostScript& host : scenario.hosts) {
+    host.lacks_context = !chance.one_in(3);
+    host.context_fails = may_fail && chance.one_in(6);
+  }
+}
+
 }  // namespace
 
 Trial Scenario::trial() const {
@@ -131,9 +143,9 @@ Trial Scenario::trial() const {
 bool Scenario::is_undisturbed() const {
   const bool hosts_are_well = std::all_of(hosts.begin(), hosts.end(), [](const HostScript& host) {
     return host.fault == HostFault::none && !host.unreachable && !host.refuses &&
-           !host.miscounts_ports && host.check_delay < 20s;
+           !host.miscounts_ports && !host.context_fails && host.check_delay < 20s;
   });
-  return hosts_are_well && interrupts.empty() && !launcher_dies;
+  return hosts_are_well && (!has_context || context_packed) && interrupts.empty() && !launcher_dies;
 }
 
 std::vector<int> Scenario::failing_ranks() const {
@@ -187,6 +199,7 @@ Scenario scenario_of(std::uint64_t seed) {
   scenario.ports = {.rendezvous = chance.one_in(2),
                     .megascale_host = chance.one_in(3) ? static_cast<int>(chance.below(hosts)) : -1,
                     .workers = chance.one_in(2)};
+  if (chance.one_in(3)) give_context(scenario, mix.bad_start, chance);
   return scenario;
 }
 

@@ -39,6 +39,8 @@ struct HostScript {
   bool unreachable = false;
   nanoseconds check_delay{0};
   bool refuses = false;
+  bool lacks_context = false;
+  bool context_fails = false;    ///< it has no room for it
   bool miscounts_ports = false;  ///< holds one port less than it was asked for, or one too many
   nanoseconds start_delay{0};
   bool kill_hangs = false;  ///< the agent lives on, but never sees the end of its processes
@@ -64,6 +66,9 @@ struct Scenario {
   nanoseconds write_delay{0};           ///< from output received to output acknowledged
   OutputQueue::Limits output_limits;
   PortNeeds ports;
+  bool has_context = false;
+  std::uint64_t context_size = 0;         ///< packed, in bytes
+  std::optional<Instant> context_packed;  ///< when; nothing: it cannot be packed
 
   Trial trial() const;
   /// Nothing but the ranks' own doing can end the run.

@@ -30,6 +30,8 @@ World::World(Scenario scenario)
   }
   for (const Instant interrupt : scenario_.interrupts)
     time_.at(interrupt, [this] { launcher_.interrupt(); });
+  if (scenario_.has_context)
+    time_.at(scenario_.context_packed.value_or(1s), [this] { launcher_.context_done(); });
   if (scenario_.launcher_dies)
     time_.at(*scenario_.launcher_dies, [this] { launcher_.die(scenario_.launcher_dies_silently); });
 }

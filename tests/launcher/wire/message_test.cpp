@@ -49,6 +49,12 @@ std::vector<Message> all_messages() {
                        65'535,
                        {{"hparams.json", not_text}, {"data.json", ""}},
                        milliseconds(604'800'000)},
+      message::Prepare{"t",
+                       {shell_command()},
+                       0,
+                       {},
+                       milliseconds(1),
+                       Context{std::string(64, 'f'), largest_archive}},
       message::Go{"10.0.0.1", 65'535},
       message::Go{not_text, 0, not_text, 1, {"10.0.0.1:1", not_text}},
       message::Stop{milliseconds(10'000)},
@@ -59,6 +65,9 @@ std::vector<Message> all_messages() {
       message::Ready{{}, "/tmp/train-0/x"},
       message::Ready{{1, 65'535}, not_text},
       message::Refused{{{{}, {}, "no '" + not_text + "' here", "install it"}, {{}, {}, "", ""}}},
+      message::Refused{{{{}, {}, "disk full", ""}}, ErrorClass::host},
+      message::WantContext{0},
+      message::WantContext{INT64_MAX},
       message::RankStarted{INT32_MAX, 4'194'304},
       message::RankNotStarted{0, with_nul},
       message::RankEnded{3, 255, std::nullopt, false, true, late, not_text},
@@ -112,7 +121,10 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"stop","grace_ms":"1"})", R"({"type":"stop","grace_ms":1.5})",
       R"({"type":"stop","grace_ms":true})", R"({"type":"stop","grace_ms":null})",
       R"({"type":"go","address":["a"],"port":1})", R"({"type":"finished","survivors":{}})",
-      R"({"type":"finished","survivors":[1]})", R"({"type":"refused","problems":["x"]})",
+      R"({"type":"finished","survivors":[1]})",
+      R"({"type":"refused","problems":["x"],"host_trouble":true})", R"({"type":"want_context"})",
+      R"({"type":"want_context","taken":-1})",
+      R"({"type":"refused","problems":[{"message":"x","hint":""}]})",
       R"({"type":"prepare","task":"t","ranks":[7],"hold_ports":0,"files":[],)"
       R"("stop_grace_ms":0})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":true,"files":[],)"
@@ -136,7 +148,7 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"ping","sent":2305843009213693953})",
       R"({"type":"pong","sent":0,"answered":9223372036854775807})",
       // contradictions
-      R"({"type":"refused","problems":[]})",
+      R"({"type":"refused","problems":[],"host_trouble":false})",
       R"({"type":"ended","rank":0,"core":false,"after_stop":false,"at":1})",
       R"({"type":"ended","rank":0,"code":0,"signal":9,"core":false,)"
       R"("after_stop":false,"at":1})",
@@ -182,6 +194,20 @@ TEST_CASE("a file of the run directory has a plain name") {
                            R"({"hex":"610062"})", "7"})
     CHECK_FALSE(with_file(name));
   CHECK_FALSE(with_file('"' + std::string(65, 'a') + '"'));
+}
+
+TEST_CASE("a context has the name of a file that is none of the host's") {
+  const auto with_context = [](const std::string& sha256, const std::string& size) {
+    return decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,)"
+                          R"("ranks":[],"files":[],"context":{"sha256":")" +
+                          sha256 + R"(","size":)" + size + "}}");
+  };
+  const std::string good(64, '0');
+  CHECK(with_context(good, "1024"));
+  for (const std::string& bad : {std::string(), good + "0", good.substr(1), "../" + good.substr(3),
+                                 good.substr(1) + "F", good.substr(1) + "/"})
+    CHECK_FALSE(with_context(bad, "1024"));
+  for (const char* bad : {"-1", "\"1\"", "null", "536870913"}) CHECK_FALSE(with_context(good, bad));
 }
 
 TEST_CASE("an address that is a string is taken") {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a context changes in the start of a run: hosts wait until it is packed, and may take long to
+// take it.
+#include <algorithm>
+
+#include "launcher/run/run.hpp"
+
+namespace train {
+
+void Run::handle(const run_event::ContextPacked&) {
+  if (!std::exchange(context_awaited_, false) || phase_ != Phase::connecting) return;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    HostRun& h = hosts_[host];
+    if (h.state != HostState::preparing) continue;
+    h.progress = now_;
+    checks_.emplace(next_check(h), host);
+    act(run_action::SendPrepare{host});
+  }
+}
+
+void Run::handle(const run_event::ContextFailed& event) {
+  if (!std::exchange(context_awaited_, false) || phase_ != Phase::connecting) return;
+  failures_.push_back({{now_, nanoseconds(0)}, event.why, std::nullopt, -1, 0});
+  stop(milliseconds(0), {});
+}
+
+// Each says that more was taken than before: a host cannot keep a run waiting by repeating itself.
+void Run::receive(int host, const message::WantContext& m) {
+  HostRun& h = hosts_[host];
+  const bool is_due = h.state == HostState::preparing && delivery_ == Delivery::context &&
+                      !context_awaited_ &&
+                      (h.context_taken ? m.taken > *h.context_taken : m.taken == 0);
+  if (!is_due) return out_of_turn(host, "'want_context'");
+  h.context_taken = m.taken;
+  h.progress = now_;
+  act(run_action::SendContext{host, m.taken});
+}
+
+milliseconds Run::prepare_limit() const {
+  return delivery_ == Delivery::context ? timing_.unpack_limit : timing_.prepare_limit;
+}
+
+// Nothing before the host was told what to prepare.
+std::optional<Instant> Run::prepare_deadline(const HostRun& host) const {
+  if (host.state != HostState::preparing || context_awaited_) return std::nullopt;
+  return std::max(host.progress, awake_since_) + prepare_limit();
+}
+
+}  // namespace train
