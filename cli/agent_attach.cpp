@@ -3,10 +3,12 @@
 
 #include <cstdlib>
 
+#include "backends/context/host_contexts.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
 #include "backends/process/open_files.hpp"
 #include "cli/commands.hpp"
+#include "cli/state_directory.hpp"
 
 namespace train {
 
@@ -27,7 +29,9 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   const auto directory = HostDirectory::open(base != nullptr ? base : "");
   if (!directory) return tell_launcher(directory.error());
   const auto ended = attach(*directory, flags.key, [&](int listening_socket) {
-    return run_agent_process(listening_socket, *directory, flags.key);
+    return run_agent_process(listening_socket, *directory, flags.key, [&](Loop& loop) {
+      return std::make_unique<HostContexts>(loop, cache_places(home_directory()), flags.key);
+    });
   });
   if (!ended) return tell_launcher(ended.error());
   // Nothing of this process is worth a slow ending: the agent runs on by itself.

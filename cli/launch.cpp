@@ -61,6 +61,9 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.plan_json = plan_to_json(plan, request.user_environment, request.launcher_environment);
   std::error_code ignored;
   task.working_directory = std::filesystem::current_path(ignored).string();
+  if (!request.context_directory.empty())
+    task.context.directory =
+        std::filesystem::absolute(request.context_directory, ignored).lexically_normal().string();
   task.log_directory = store.log_directory(task.id);
   task.launcher_pid = ::getpid();
   task.stop_grace_ms = plan.experiment.stop_grace.count();
@@ -121,6 +124,19 @@ LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, Recorder& re
   hooks.on_stopping = [&](const std::string& why) {
     terminal.write(Terminal::Stream::err, talk_text(why));
     recorder.change(TaskState::stopping);
+  };
+  hooks.on_context = [&](const ContextSummary& context) {
+    constexpr std::size_t most_warnings = 10;
+    for (std::size_t i = 0; i < std::min(most_warnings, context.warnings.size()); ++i)
+      terminal.write(Terminal::Stream::err, talk_text("warning: " + context.warnings[i]));
+    if (context.warnings.size() > most_warnings)
+      terminal.write(Terminal::Stream::err,
+                     talk_text(fmt::format("warning: the same of {} more",
+                                           context.warnings.size() - most_warnings)));
+    task.context.sha256 = context.context.sha256;
+    task.context.files = static_cast<std::int64_t>(context.files);
+    task.context.bytes = static_cast<std::int64_t>(context.bytes);
+    recorder.write();
   };
   return hooks;
 }

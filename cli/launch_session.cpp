@@ -7,6 +7,8 @@
 #include <csignal>
 #include <filesystem>
 
+#include "cli/talk.hpp"
+
 namespace train {
 
 namespace {
@@ -31,7 +33,9 @@ LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& outpu
       hooks_(std::move(hooks)),
       ports_(port_needs(plan)),
       environments_(plan, request.user_environment, request.launcher_environment),
-      run_(plan.trial, ports_, plan.experiment.stop_grace),
+      context_directory_(request.context_directory),
+      run_(plan.trial, ports_, plan.experiment.stop_grace, {},
+           context_directory_.empty() ? Run::Delivery::nothing : Run::Delivery::context),
       hosts_(plan.trial.hosts.size()) {}
 
 LaunchSession::~LaunchSession() = default;
@@ -40,10 +44,28 @@ const RunOutcome& LaunchSession::run() {
   const auto stop = [this](int number) { feed(run_event::StopRequested{number}); };
   signals_ = loop_.on_signals({SIGINT, SIGTERM}, stop);
   if (!is_ignored(SIGHUP)) hangup_ = loop_.on_signals({SIGHUP}, stop);
+  if (!context_directory_.empty()) deliver_context();
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open_host(host);
   if (!run_.over()) loop_.run();
   output_.end();
   return run_.outcome();
+}
+
+void LaunchSession::deliver_context() {
+  ContextDelivery::Hooks hooks;
+  hooks.on_named = [this](const ContextSummary& summary) {
+    hooks_.on_context(summary);
+    feed(run_event::ContextPacked{});
+  };
+  hooks.on_failed = [this](const Error& why) { feed(run_event::ContextFailed{why}); };
+  hooks.send = [this](int host, std::shared_ptr<const std::string> frame) {
+    if (const auto& link = hosts_[host].link) link->send_shared(std::move(frame));
+  };
+  // Of use to somebody who waits; a log would only be longer.
+  hooks.say = [this](const std::string& line) {
+    if (::isatty(STDERR_FILENO) == 1) terminal_.write(Terminal::Stream::err, talk_text(line));
+  };
+  delivery_.emplace(loop_, context_directory_, static_cast<int>(hosts_.size()), std::move(hooks));
 }
 
 void LaunchSession::open_host(int host) {
@@ -71,6 +93,8 @@ void LaunchSession::received(int host, std::string_view bytes) {
 
 void LaunchSession::received(int host, const Frame& frame) {
   if (frame.kind == FrameKind::output) return received_output(host, frame.payload);
+  if (frame.kind == FrameKind::context)
+    return host_broke_protocol(host, not_our_protocol("sent a context"));
   auto message = decode_message(frame.payload);
   if (!message) return host_broke_protocol(host, message.error());
   feed(run_event::HostSaid{host, std::move(*message)});
@@ -104,7 +128,9 @@ void LaunchSession::carry_out(const RunAction& action) {
   std::visit([this](const auto& a) { perform(a); }, action);
 }
 
+// Relative to the context where there is one, else absolute.
 std::string LaunchSession::working_directory() const {
+  if (!context_directory_.empty()) return directory_in_context(plan_.experiment.working_directory);
   std::error_code ignored;
   const auto here = std::filesystem::current_path(ignored);
   const std::string& wanted = plan_.experiment.working_directory;
@@ -117,6 +143,7 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
   prepare.hold_ports = held_ports(ports_, plan_.trial, action.host);
   prepare.files = run_files(plan_.experiment);
   prepare.stop_grace = plan_.experiment.stop_grace;
+  if (delivery_) prepare.context = delivery_->context();
   const PlannedHost& host = plan_.trial.hosts[action.host];
   for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)
     prepare.ranks.push_back(
@@ -141,12 +168,21 @@ void LaunchSession::perform(const run_action::Send& action) {
   if (const auto& link = hosts_[action.host].link) link->send(frame_of(action.message));
 }
 
+void LaunchSession::perform(const run_action::SendContext& action) {
+  if (delivery_ && delivery_->wanted(action.host, action.taken)) return;
+  loop_.post([this, host = action.host] {
+    host_broke_protocol(host, not_our_protocol("took more of the context than it was sent"));
+  });
+}
+
 void LaunchSession::perform(const run_action::SendGo& action) {
+  delivery_.reset();  // every host has what it needs
   if (start_frame_.empty()) start_frame_ = frame_of(run_.start_message());
   if (const auto& link = hosts_[action.host].link) link->send(start_frame_);
 }
 
 void LaunchSession::perform(const run_action::CloseHost& action) {
+  if (delivery_) delivery_->forget(action.host);
   // We may be inside a callback of this very link: it goes at the end of the wake-up. What was sent
   // to it last (a Bye) is on its way by then.
   closed_links_.push_back(std::exchange(hosts_[action.host].link, nullptr));

@@ -3,12 +3,15 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
+#include "cli/context_delivery.hpp"
 #include "cli/rank_output.hpp"
 #include "cli/request.hpp"
+#include "cli/terminal.hpp"
 #include "launcher/ports/transport.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/wire/frame.hpp"
@@ -22,6 +25,7 @@ class LaunchSession {
   struct Hooks {
     std::function<void()> on_all_started;
     std::function<void(const std::string& why)> on_stopping;
+    std::function<void(const ContextSummary& context)> on_context;
   };
 
   /// Everything passed in must outlive the session.
@@ -53,11 +57,13 @@ class LaunchSession {
   void carry_out(const RunAction& action);
   void perform(const run_action::SendPrepare& action);
   void perform(const run_action::Send& action);
+  void perform(const run_action::SendContext& action);
   void perform(const run_action::SendGo& action);
   void perform(const run_action::CloseHost& action);
   void perform(const run_action::AllStarted& action);
   void perform(const run_action::Stopping& action);
   void perform(const run_action::Over& action);
+  void deliver_context();
   void refuse_prepare(int host, std::size_t size);
   void acknowledge_soon(int host);
   void send_acknowledgements();
@@ -73,10 +79,12 @@ class LaunchSession {
   Hooks hooks_;
   PortNeeds ports_;
   RankEnvironments environments_;
+  const std::string context_directory_;  ///< empty: there is none
   Run run_;
   std::string start_frame_;  ///< Go, encoded once for all hosts
   std::vector<HostStream> hosts_;
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
+  std::optional<ContextDelivery> delivery_;              ///< until the ranks are told to start
   std::unique_ptr<Subscription> timer_;
   std::unique_ptr<Subscription> signals_;
   std::unique_ptr<Subscription> hangup_;

@@ -86,6 +86,10 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
       .add_option_function<std::string>("--transport", set_transport,
                                         "How other hosts are reached: auto, ssh, or openssh")
       ->type_name("KIND");
+  command
+      .add_option("--context", flags.context,
+                  "Send this directory to the hosts; ranks start in a copy of it")
+      ->type_name("DIR");
   add_overrides(command, flags);
 }
 

@@ -239,7 +239,31 @@ Result<HostInventory> usable_inventory(HostInventory inventory, const RequestFla
   return inventory;
 }
 
+// What can be known of a context before it is read.
+Result<void> check_context(const std::string& directory, const std::string& working_directory) {
+  struct stat status {};
+  if (directory.empty() || ::stat(directory.c_str(), &status) != 0)
+    return fail(ErrorClass::no_input,
+                fmt::format("--context: there is no directory '{}': {}", directory,
+                            std::strerror(directory.empty() ? ENOENT : errno)),
+                "give the directory that the ranks' code is in; . is the current one");
+  if (!S_ISDIR(status.st_mode))
+    return fail(ErrorClass::no_input, fmt::format("--context: '{}' is not a directory", directory),
+                "give the directory that it is in");
+  const std::string inside = directory_in_context(working_directory);
+  if (inside != ".." && !inside.starts_with("../")) return {};
+  return fail(ErrorClass::config,
+              fmt::format("working_directory '{}' is outside of the context", working_directory),
+              "give a path inside of it, or an absolute one that all hosts have");
+}
+
 }  // namespace
+
+std::string directory_in_context(const std::string& working_directory) {
+  std::string inside = std::filesystem::path(working_directory).lexically_normal().string();
+  while (inside.size() > 1 && inside.ends_with('/')) inside.pop_back();
+  return inside == "." ? "" : inside;
+}
 
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
@@ -257,6 +281,11 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
+  if (flags.context) {
+    if (auto fits = check_context(*flags.context, experiment->working_directory); !fits)
+      return tl::make_unexpected(fits.error());
+    request.context_directory = *flags.context;
+  }
   warn_of_obstacles(*experiment);
   auto user = resolve_environment(*experiment, request.launcher_environment);
   if (!user) return tl::make_unexpected(user.error());

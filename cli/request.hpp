@@ -20,6 +20,7 @@ struct RequestFlags {
   std::optional<std::string> include;         ///< --include
   std::optional<std::string> exclude;         ///< --exclude
   std::optional<TransportKind> transport;     ///< --transport; never `local`
+  std::optional<std::string> context;         ///< --context
   std::optional<int> slots;                   ///< -n
   std::optional<std::uint64_t> global_batch;  ///< --batch
   std::vector<std::string> settings;          ///< --set, in order
@@ -36,8 +37,13 @@ struct Request {
   std::vector<EnvironmentVariable> user_environment;  ///< with every value known
   LauncherEnvironment launcher_environment;
   std::vector<Diagnostic> warnings;  ///< of the experiment and of the hosts
+  std::string context_directory;     ///< that travels to the hosts; empty: none
   std::string hosts_note;  ///< whose allocation the hosts are; empty when the user named them
 };
+
+/// Where ranks start in their copy of the context: a path inside of it, "" for the context itself,
+/// or the absolute one that the experiment gives.
+std::string directory_in_context(const std::string& working_directory);
 
 /// What the flags change in the experiment.
 ExperimentOverrides overrides_of(const RequestFlags& flags);

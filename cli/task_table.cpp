@@ -123,6 +123,19 @@ std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now) {
   return text;
 }
 
+namespace {
+
+std::string context_line(const ContextRecord& context) {
+  if (context.directory.empty()) return "";
+  std::string line = "context    " + for_terminal(context.directory);
+  if (!context.sha256.empty())
+    line += fmt::format(": {} file{}, {} bytes, sha256 {:.12}", context.files,
+                        context.files == 1 ? "" : "s", context.bytes, context.sha256);
+  return line + "\n";
+}
+
+}  // namespace
+
 std::string task_to_text(const TaskRecord& task, UnixMillis now) {
   std::string text = fmt::format(
       "task       {}\nname       {}\nstate      {}\nslots      {}\nhosts      {}\nranks      {}\n"
@@ -134,8 +147,9 @@ std::string task_to_text(const TaskRecord& task, UnixMillis now) {
   if (task.exit_code) text += fmt::format("exit code  {}\n", *task.exit_code);
   if (!task.cause.empty())
     text += fmt::format("cause      {}: {}\n", task.error_class, for_terminal(task.cause));
-  text += fmt::format("directory  {}\nlogs       {}\n\n", for_terminal(task.working_directory),
+  text += fmt::format("directory  {}\nlogs       {}\n", for_terminal(task.working_directory),
                       task.log_directory);
+  text += context_line(task.context) + "\n";
   text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", "RANK", "HOST", "SLOTS", "ENDED");
   for (const RankRecord& rank : task.ranks)
     text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", rank.rank, for_terminal(rank.host),

@@ -11,7 +11,7 @@
 namespace train {
 
 /// The owner's handle of a link; the link itself may still be in the middle of a callback when it
-/// goes. `Link` has `send`, `unsent_bytes` and `close`.
+/// goes. `Link` has `send` for bytes that may be shared, `unsent_bytes` and `close`.
 template <class Link>
 class LinkHandle final : public HostLink {
  public:
@@ -20,7 +20,12 @@ class LinkHandle final : public HostLink {
   LinkHandle(const LinkHandle&) = delete;
   LinkHandle& operator=(const LinkHandle&) = delete;
 
-  void send(std::string bytes) override { link_->send(std::move(bytes)); }
+  void send(std::string bytes) override {
+    link_->send(std::make_shared<const std::string>(std::move(bytes)));
+  }
+  void send_shared(std::shared_ptr<const std::string> bytes) override {
+    link_->send(std::move(bytes));
+  }
   std::size_t unsent_bytes() const override { return link_->unsent_bytes(); }
 
  private:

@@ -197,7 +197,7 @@ LinkInfo OpensshLink::link_info() const {
   return info;
 }
 
-void OpensshLink::send(std::string bytes) {
+void OpensshLink::send(std::shared_ptr<const std::string> bytes) {
   if (is_closed() || has_stream_ended_) return;
   queue_.push(std::move(bytes));
   if (phase_ == Phase::streaming && !writable_) flush();

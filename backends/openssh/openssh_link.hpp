@@ -27,7 +27,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
 
   /// Begins; called once, from the loop, when there is room for another set-up.
   void start();
-  void send(std::string bytes);
+  void send(std::shared_ptr<const std::string> bytes);
   std::size_t unsent_bytes() const { return queue_.size(); }
   /// Ends without a word to the owner.
   void close();

@@ -43,10 +43,12 @@ AgentIdentity identity() {
 
 class AgentProcess {
  public:
-  AgentProcess(int listening_socket, const HostDirectory& directory, std::string key)
+  AgentProcess(int listening_socket, const HostDirectory& directory, std::string key,
+               const MakeContextStore& make_contexts)
       : listening_(listening_socket),
         directory_(directory),
         key_(std::move(key)),
+        contexts_(make_contexts ? make_contexts(loop_) : nullptr),
         agent_(identity()),
         spawner_(raise_open_files_limit()) {}
 
@@ -71,6 +73,8 @@ class AgentProcess {
   void feed(const AgentEvent& event);
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);
+  void perform(const agent_action::FindContext& action);
+  void perform(const agent_action::TakeContext& action);
   void perform(const agent_action::CheckHost& action);
   void perform(const agent_action::StartRank& action);
   void perform(const agent_action::ReleasePorts& action);
@@ -93,6 +97,7 @@ class AgentProcess {
   const HostDirectory& directory_;
   std::string key_;
   Loop loop_;
+  std::unique_ptr<ContextStore> contexts_;
   Agent agent_;
   LinuxSpawner spawner_;
   std::vector<PortHold> ports_;
@@ -133,6 +138,10 @@ void AgentProcess::accept() {
 
 // What no launcher of ours would send ends the connection: nothing of it can be trusted.
 bool AgentProcess::received(const Frame& frame) {
+  if (frame.kind == FrameKind::context) {
+    feed(agent_event::ContextReceived{frame.payload});
+    return true;
+  }
   if (frame.kind != FrameKind::control) return false;
   auto message = decode_message(frame.payload);
   if (!message) return false;
@@ -169,6 +178,23 @@ void AgentProcess::perform(const agent_action::SendMessage& action) {
 
 void AgentProcess::perform(const agent_action::SendOutput& action) {
   send(encode_frame(FrameKind::output, encode_output(action.chunk)));
+}
+
+void AgentProcess::perform(const agent_action::FindContext& action) {
+  if (!contexts_)
+    return soon(
+        agent_event::ContextFailed{make_error(ErrorClass::host, "this agent keeps no contexts")});
+  ContextEvents events;
+  events.on_taken = [this](std::uint64_t bytes) { feed(agent_event::ContextTaken{bytes}); };
+  events.on_ready = [this](const std::string& directory) {
+    feed(agent_event::ContextReady{directory});
+  };
+  events.on_failed = [this](const Error& why) { feed(agent_event::ContextFailed{why}); };
+  contexts_->find(action.context, std::move(events));
+}
+
+void AgentProcess::perform(const agent_action::TakeContext& action) {
+  contexts_->take(action.bytes);
 }
 
 // The same trouble of many ranks is said once.
@@ -231,7 +257,11 @@ void AgentProcess::rank_ended(int rank, const ExitStatus& status) {
 
 // The ports stay held until the end where nothing is lost by it: rendezvous servers set
 // SO_REUSEADDR and can listen beside the hold, and nobody else gets the ports in between.
-void AgentProcess::perform(const agent_action::ReleasePorts&) {}
+void AgentProcess::perform(const agent_action::ReleasePorts&) {
+  if (!contexts_) return;
+  contexts_->keep();
+  loop_.post([this] { contexts_->tidy(); });  // when the ranks run
+}
 
 void AgentProcess::perform(const agent_action::TerminateRank& action) {
   const auto worker = workers_.find(action.rank);
@@ -287,9 +317,9 @@ void AgentProcess::perform(const agent_action::Leave&) { loop_.stop(); }
 
 }  // namespace
 
-int run_agent_process(int listening_socket, const HostDirectory& directory,
-                      const std::string& key) {
-  return AgentProcess(listening_socket, directory, key).run();
+int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
+                      const MakeContextStore& make_contexts) {
+  return AgentProcess(listening_socket, directory, key, make_contexts).run();
 }
 
 }  // namespace train

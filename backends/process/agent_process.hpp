@@ -2,17 +2,22 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
-#include <vector>
 
+#include "backends/event_loop/loop.hpp"
 #include "backends/process/host_directory.hpp"
-#include "config_schema/error.hpp"
+#include "launcher/ports/context_store.hpp"
 
 namespace train {
 
+/// Makes the store of an agent, which lives as long as its loop.
+using MakeContextStore = std::function<std::unique_ptr<ContextStore>(Loop&)>;
+
 /// Carries out what `Agent` decides, until it leaves: accepts the launcher's connection on
 /// `listening_socket`, runs the ranks, passes on what they print. Returns the exit code of the
-/// process. To be called as the `agent_main` of `attach`.
-int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key);
+/// process. To be called as the `agent_main` of `attach`. Without a store, contexts are refused.
+int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
+                      const MakeContextStore& make_contexts = {});
 
 }  // namespace train

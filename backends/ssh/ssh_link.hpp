@@ -33,7 +33,7 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
 
   /// Begins; called once, from the loop, when there is room for another set-up.
   void start();
-  void send(std::string bytes);
+  void send(std::shared_ptr<const std::string> bytes);
   std::size_t unsent_bytes() const;
   /// Ends without a word to the owner.
   void close();

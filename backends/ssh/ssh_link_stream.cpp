@@ -162,9 +162,9 @@ void SshLink::finish() {
 
 SshLink::~SshLink() { close(); }
 
-void SshLink::send(std::string bytes) {
-  if (is_closed() || bytes.empty()) return;
-  if (other_) return other_->send(std::move(bytes));
+void SshLink::send(std::shared_ptr<const std::string> bytes) {
+  if (is_closed() || bytes->empty()) return;
+  if (other_) return other_->send_shared(std::move(bytes));
   queue_.push(std::move(bytes));
   if (phase_ == Phase::streaming) post_pump();
 }

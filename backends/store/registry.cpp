@@ -57,6 +57,12 @@ constexpr std::array schema_steps = {
       CREATE INDEX task_not_final ON task (created)
         WHERE state IN ('starting', 'running', 'stopping');
     )sql",
+    R"sql(
+      ALTER TABLE task ADD COLUMN context_directory TEXT NOT NULL DEFAULT '';
+      ALTER TABLE task ADD COLUMN context_sha256 TEXT NOT NULL DEFAULT '';
+      ALTER TABLE task ADD COLUMN context_files INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE task ADD COLUMN context_bytes INTEGER NOT NULL DEFAULT 0;
+    )sql",
 };
 constexpr int schema_version = schema_steps.size();
 

@@ -16,7 +16,7 @@ constexpr std::string_view not_final = "state IN ('starting', 'running', 'stoppi
 constexpr std::string_view brief_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
     "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
-    "stop_grace_ms, ranks";
+    "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, ranks";
 
 [[noreturn]] void throw_damaged(const std::string& what) {
   throw SQLite::Exception(what, SQLITE_CORRUPT);
@@ -100,6 +100,10 @@ TaskRecord read_brief(Reader& reader) {
   task.log_directory = reader.text();
   task.launcher_pid = reader.number();
   task.stop_grace_ms = reader.number();
+  task.context.directory = reader.text();
+  task.context.sha256 = reader.text();
+  task.context.files = reader.number();
+  task.context.bytes = reader.number();
   task.ranks = ranks_of(task.id, reader.text());
   return task;
 }
@@ -108,26 +112,30 @@ TaskRecord read_brief(Reader& reader) {
 
 bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
   SQLite::Statement insert(
-      database, fmt::format("INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
-                            "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
-                            brief_columns));
+      database,
+      fmt::format("INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
+                  "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+                  brief_columns));
   Binder(insert) << task.id << task.name << to_string(task.state) << task.slots << task.hosts
                  << task.world_size << task.user << task.created << task.started << task.ended
                  << task.restarts << task.exit_code << task.error_class << task.cause
                  << task.working_directory << task.log_directory << task.launcher_pid
-                 << task.stop_grace_ms << ranks_to_json(task.ranks) << task.config_text
-                 << task.plan_json << now;
+                 << task.stop_grace_ms << task.context.directory << task.context.sha256
+                 << task.context.files << task.context.bytes << ranks_to_json(task.ranks)
+                 << task.config_text << task.plan_json << now;
   return insert.exec() == 1;
 }
 
 bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
   SQLite::Statement update(database,
                            "UPDATE task SET state = ?, started = ?, ended = ?, restarts = ?, "
-                           "exit_code = ?, error_class = ?, cause = ?, ranks = ?, updated = ? "
+                           "exit_code = ?, error_class = ?, cause = ?, context_sha256 = ?, "
+                           "context_files = ?, context_bytes = ?, ranks = ?, updated = ? "
                            "WHERE id = ?");
   Binder(update) << to_string(task.state) << task.started << task.ended << task.restarts
-                 << task.exit_code << task.error_class << task.cause << ranks_to_json(task.ranks)
-                 << now << task.id;
+                 << task.exit_code << task.error_class << task.cause << task.context.sha256
+                 << task.context.files << task.context.bytes << ranks_to_json(task.ranks) << now
+                 << task.id;
   return update.exec() == 1;
 }
 

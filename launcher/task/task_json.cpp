@@ -42,6 +42,15 @@ Json summary(const TaskRecord& task) {
           {"cause", task.cause.empty() ? Json(nullptr) : Json(task.cause)}};
 }
 
+Json context_json(const ContextRecord& context) {
+  if (context.directory.empty()) return nullptr;
+  const bool is_known = !context.sha256.empty();
+  return {{"directory", context.directory},
+          {"sha256", is_known ? Json(context.sha256) : Json(nullptr)},
+          {"files", is_known ? Json(context.files) : Json(nullptr)},
+          {"bytes", is_known ? Json(context.bytes) : Json(nullptr)}};
+}
+
 std::string text_of(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -52,6 +61,7 @@ std::string task_to_json(const TaskRecord& task) {
   Json document = summary(task);
   document["working_directory"] = task.working_directory;
   document["log_directory"] = task.log_directory;
+  document["context"] = context_json(task.context);
   document["rank_results"] = Json::array();
   for (const RankRecord& rank : task.ranks) document["rank_results"].push_back(rank_json(rank));
   document["config"] = task.config_text;

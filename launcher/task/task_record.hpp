@@ -49,6 +49,16 @@ struct RankRecord {
   bool operator==(const RankRecord&) const = default;
 };
 
+/// The context that a task's ranks start in.
+struct ContextRecord {
+  std::string directory;  ///< absolute, on the launcher's machine; empty: the task has none
+  std::string sha256;     ///< of its archive; empty until it is read
+  std::int64_t files = 0;
+  std::int64_t bytes = 0;  ///< of all files
+
+  bool operator==(const ContextRecord&) const = default;
+};
+
 /// The durable story of a task.
 struct TaskRecord {
   std::string id;
@@ -71,6 +81,7 @@ struct TaskRecord {
   std::string log_directory;      ///< absolute
   std::int64_t launcher_pid = 0;
   std::int64_t stop_grace_ms = 10'000;  ///< how long its ranks may take to stop
+  ContextRecord context;
   std::vector<RankRecord> ranks;
 
   bool operator==(const TaskRecord&) const = default;

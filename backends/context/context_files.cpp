@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/context/context_files.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "backends/context/context_limits.hpp"
+#include "launcher/context/ignore_rules.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t largest_ignore_file = 1u << 20;
+constexpr std::size_t most_problems = 100;
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&::free)> found(::realpath(path.c_str(), nullptr), ::free);
+  return found ? found.get() : "";
+}
+
+class Walk {
+ public:
+  Walk(ContextFiles& files, const std::vector<FileIdentity>& own_output,
+       const std::atomic<bool>& cancelled)
+      : files_(files),
+        own_output_(own_output),
+        cancelled_(cancelled),
+        real_root_(real_path(files.directory)) {}
+
+  Result<void> run() {
+    const bool has_own = read_rules(".detignore", "") | read_rules(".trainignore", "");
+    has_git_rules_ = !has_own;
+    visit("");
+    if (!unreadable_.empty())
+      return tl::make_unexpected(Error{ErrorClass::no_input, std::move(unreadable_)});
+    if (!unfit_.empty()) return tl::make_unexpected(Error{ErrorClass::config, std::move(unfit_)});
+    return {};
+  }
+
+ private:
+  void visit(const std::string& folder);
+  void look_at(const std::string& path);
+  void take(ContextEntry entry);
+  void take_link(ContextEntry entry);
+  bool read_rules(const std::string& name, const std::string& folder);
+  std::vector<std::string> names_in(const std::string& folder);
+  void unreadable(const std::string& path, int error);
+  void unfit(std::string message, std::string hint);
+  bool goes_on() const { return !cancelled_ && files_.entries.size() <= most_context_entries; }
+
+  ContextFiles& files_;
+  const std::vector<FileIdentity>& own_output_;
+  const std::atomic<bool>& cancelled_;
+  const std::string real_root_;
+  IgnoreRules rules_;
+  bool has_git_rules_ = false;
+  std::vector<Diagnostic> unreadable_;
+  std::vector<Diagnostic> unfit_;
+};
+
+void Walk::unreadable(const std::string& path, int error) {
+  if (unreadable_.size() >= most_problems) return;
+  unreadable_.push_back(
+      make_error(
+          ErrorClass::no_input,
+          fmt::format("cannot read '{}' of the context: {}", path, system_reason(error)),
+          "make it readable, or leave it out: name it in " + ignore_file_of(files_.directory))
+          .diagnostics.front());
+}
+
+void Walk::unfit(std::string message, std::string hint) {
+  if (unfit_.size() >= most_problems) return;
+  unfit_.push_back(
+      make_error(ErrorClass::config, std::move(message), std::move(hint)).diagnostics.front());
+}
+
+// False when there is no such file.
+bool Walk::read_rules(const std::string& name, const std::string& folder) {
+  const std::string path = folder.empty() ? name : folder + "/" + name;
+  const Descriptor file(
+      ::openat(files_.root.get(), path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) {
+    if (errno != ENOENT) unreadable(path, errno);
+    return errno != ENOENT;
+  }
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  std::string text(largest_ignore_file + 1, '\0');
+  std::size_t size = 0;
+  for (ssize_t count = 1; count > 0 && size < text.size();) {
+    count = ::read(file.get(), text.data() + size, text.size() - size);
+    if (count < 0) unreadable(path, errno);
+    if (count > 0) size += static_cast<std::size_t>(count);
+  }
+  text.resize(size);
+  if (size > largest_ignore_file || !rules_.add(text, folder))
+    unfit(fmt::format("'{}' of the context has more than 10,000 lines or 1 MiB", path),
+          "use patterns, as in *.bin or /data/");
+  return true;
+}
+
+std::vector<std::string> Walk::names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  Descriptor opened(::openat(files_.root.get(), folder.empty() ? "." : folder.c_str(),
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const std::unique_ptr<DIR, CloseFolder> stream(opened ? ::fdopendir(opened.get()) : nullptr);
+  if (!stream) {
+    unreadable(folder.empty() ? "." : folder, errno);
+    return names;
+  }
+  (void)opened.release();  // the stream's
+  errno = 0;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    // More than a context may have can all be ignored, but not without a bound.
+    if (names.size() > 10 * most_context_entries) break;
+  }
+  if (errno != 0) unreadable(folder.empty() ? "." : folder, errno);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void Walk::visit(const std::string& folder) {
+  const std::size_t rules_before = rules_.size();
+  if (has_git_rules_) (void)read_rules(".gitignore", folder);
+  for (const std::string& name : names_in(folder)) {
+    if (!goes_on()) break;
+    look_at(folder.empty() ? name : folder + "/" + name);
+  }
+  rules_.shrink(rules_before);
+}
+
+void Walk::look_at(const std::string& path) {
+  struct stat status {};
+  if (::fstatat(files_.root.get(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno != ENOENT) unreadable(path, errno);  // else it went meanwhile
+    return;
+  }
+  if (rules_.ignores(path, S_ISDIR(status.st_mode))) return;
+  if (!is_context_path(path))
+    return unfit(fmt::format("the path '{}' of the context is too long or too deep", path),
+                 "leave it out: name it in " + ignore_file_of(files_.directory));
+  ContextEntry entry{ContextEntry::Kind::file, path, status.st_mode & 0777u, 0, {}};
+  if (S_ISDIR(status.st_mode)) {
+    entry.kind = ContextEntry::Kind::folder;
+    entry.mode |= 0700;  // or nobody could put anything into its copy
+    take(std::move(entry));
+    return visit(path);
+  }
+  if (S_ISLNK(status.st_mode)) return take_link(std::move(entry));
+  if (!S_ISREG(status.st_mode)) {
+    files_.warnings.push_back(
+        fmt::format("'{}' is no file, folder or link, and is left out of the context", path));
+    return;
+  }
+  const FileIdentity identity{status.st_dev, status.st_ino};
+  if (std::find(own_output_.begin(), own_output_.end(), identity) != own_output_.end()) {
+    files_.warnings.push_back(
+        fmt::format("'{}' is what train writes to, and is left out of the context", path));
+    return;
+  }
+  // All that cannot be read is named at once, before megabytes are.
+  if (::faccessat(files_.root.get(), path.c_str(), R_OK, AT_EACCESS) != 0)
+    return unreadable(path, errno);
+  entry.size = static_cast<std::uint64_t>(status.st_size);
+  files_.bytes += std::min(entry.size, UINT64_MAX - files_.bytes);
+  take(std::move(entry));
+}
+
+void Walk::take(ContextEntry entry) { files_.entries.push_back(std::move(entry)); }
+
+// As it is written, and as it is followed here: through other links it may lead elsewhere.
+void Walk::take_link(ContextEntry entry) {
+  char target[PATH_MAX];
+  const ssize_t length = ::readlinkat(files_.root.get(), entry.path.c_str(), target, sizeof target);
+  if (length < 0) return unreadable(entry.path, errno);
+  entry.kind = ContextEntry::Kind::link;
+  entry.mode = 0777;
+  entry.target.assign(target, static_cast<std::size_t>(length));
+  const std::string followed = real_path(files_.directory + "/" + entry.path);
+  const bool leads_out = !followed.empty() && followed != real_root_ &&
+                         !followed.starts_with(real_root_ == "/" ? "/" : real_root_ + "/");
+  if (is_inside(entry.path, entry.target) && !leads_out) return take(std::move(entry));
+  const bool is_absolute = entry.target.starts_with('/');
+  unfit(fmt::format("the link '{}' of the context points to '{}', {}", entry.path, entry.target,
+                    leads_out || !is_absolute ? "outside of it" : "by an absolute path"),
+        leads_out || !is_absolute
+            ? "put what it points to there instead, or leave it out: name it in " +
+                  ignore_file_of(files_.directory)
+            : "make it relative: ln -srf");
+}
+
+}  // namespace
+
+Result<ContextFiles> find_context_files(const std::string& directory,
+                                        const std::vector<FileIdentity>& own_output,
+                                        const std::atomic<bool>& cancelled) {
+  ContextFiles files;
+  files.directory = directory;
+  files.root = Descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!files.root)
+    return fail(ErrorClass::no_input, fmt::format("cannot read the context directory '{}': {}",
+                                                  directory, system_reason(errno)));
+  if (auto walked = Walk(files, own_output, cancelled).run(); !walked)
+    return tl::make_unexpected(walked.error());
+  if (cancelled) return fail(ErrorClass::interrupted, "the context is not needed any more");
+  std::sort(files.entries.begin(), files.entries.end(),
+            [](const ContextEntry& a, const ContextEntry& b) { return a.path < b.path; });
+  if (auto fits = check_context_limits(files); !fits) return tl::make_unexpected(fits.error());
+  return files;
+}
+
+}  // namespace train

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/process/descriptor.hpp"
+#include "config_schema/error.hpp"
+#include "launcher/context/context.hpp"
+
+namespace train {
+
+/// A file by what it is, whatever its name.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+
+  bool operator==(const FileIdentity&) const = default;
+};
+
+/// What of a directory travels.
+struct ContextFiles {
+  std::string directory;  ///< as the user named it
+  Descriptor root;
+  std::vector<ContextEntry> entries;  ///< in the order of the archive
+  std::uint64_t bytes = 0;            ///< of all files
+  std::vector<std::string> warnings;  ///< a line each: what was left out unasked
+};
+
+/// Looks through a directory, by the rules of its `.detignore` and `.trainignore`; without both, by
+/// those of the `.gitignore` of every folder, as git does. Files in `own_output`, what this very
+/// process writes, are left out.
+///
+/// Errors are all that is wrong: of class `no_input` what cannot be read, of class `config` what a
+/// context cannot have (a link that leaves it, too much of everything). `cancelled` ends it early,
+/// with an error that nobody needs.
+Result<ContextFiles> find_context_files(const std::string& directory,
+                                        const std::vector<FileIdentity>& own_output,
+                                        const std::atomic<bool>& cancelled);
+
+}  // namespace train

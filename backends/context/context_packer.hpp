@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/context/context_files.hpp"
+#include "backends/event_loop/loop.hpp"
+#include "config_schema/error.hpp"
+#include "launcher/context/context.hpp"
+
+namespace train {
+
+/// What is known of a context once it was read.
+struct ContextSummary {
+  Context context;
+  std::size_t files = 0;
+  std::uint64_t bytes = 0;            ///< of all files
+  std::vector<std::string> warnings;  ///< a line each
+};
+
+/// A piece of the packed context, as a frame that all hosts share.
+struct ContextPiece {
+  std::shared_ptr<const std::string> frame;
+  std::uint64_t end = 0;  ///< bytes of the packed context up to its end
+  bool is_last = false;
+};
+
+/// Reads a directory on a thread of its own, and packs it there when the first host lacks it.
+class ContextPacker {
+ public:
+  /// Callbacks come from the loop, never from inside a call, and not after the packer is gone.
+  struct Events {
+    std::function<void(const ContextSummary&)> on_named;
+    std::function<void(const Error&)> on_failed;  ///< instead of `on_named`
+    std::function<void()> on_piece;               ///< there is one more of `pieces`
+  };
+
+  ContextPacker(Loop& loop, std::string directory, std::vector<FileIdentity> own_output,
+                Events events);
+  /// Ends the thread, in the middle of what it does.
+  ~ContextPacker();
+  ContextPacker(const ContextPacker&) = delete;
+  ContextPacker& operator=(const ContextPacker&) = delete;
+
+  /// Makes the pieces, which come one after the other. After `on_named`.
+  void pack();
+  const std::vector<ContextPiece>& pieces() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+  std::thread thread_;
+};
+
+/// The standard output and error of this process, where they are files.
+std::vector<FileIdentity> own_output_files();
+
+}  // namespace train

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/context/context_unpacker.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
+
+namespace train {
+
+namespace {
+
+constexpr std::uint64_t hole_size = 4'096;
+constexpr int gzip_window = 15 + 16;
+
+// 0 or errno.
+int write_at(int file, std::string_view bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+  return 0;
+}
+
+// Where a run of blocks that are all zeros, or all not, ends. Blocks lie at multiples of their size
+// in the file; of those at both ends only a part may be here.
+std::size_t end_of_run(std::string_view bytes, std::uint64_t offset, bool& is_hole) {
+  std::size_t end = 0;
+  while (end < bytes.size()) {
+    const auto block = static_cast<std::size_t>(
+        std::min<std::uint64_t>(hole_size - (offset + end) % hole_size, bytes.size() - end));
+    const std::string_view part = bytes.substr(end, block);
+    const bool is_zero = part.find_first_not_of('\0') == part.npos;
+    if (end == 0) is_hole = is_zero;
+    if (is_zero != is_hole) break;
+    end += block;
+  }
+  return end;
+}
+
+}  // namespace
+
+tl::unexpected<Error> ContextUnpacker::trouble(std::string_view doing, int error) const {
+  const bool is_full = error == ENOSPC || error == EDQUOT;
+  return fail(ErrorClass::host,
+              fmt::format("cannot {} '{}/{}': {}", doing, name_, entry_.path, system_reason(error)),
+              is_full ? "make room there for this user" : "");
+}
+
+Result<int> ContextUnpacker::open_folder(std::string_view folder) {
+  const auto is_above = [folder](const OpenFolder& open) {
+    return folder == open.path ||
+           (folder.starts_with(open.path) && folder[open.path.size()] == '/');
+  };
+  while (!open_.empty() && !is_above(open_.back())) open_.pop_back();
+  std::size_t done = open_.empty() ? 0 : open_.back().path.size() + 1;
+  while (done < folder.size()) {
+    const std::size_t end = std::min(folder.find('/', done), folder.size());
+    const std::string part(folder.substr(done, end - done));
+    Descriptor next(::openat(open_.empty() ? root_ : open_.back().descriptor.get(), part.c_str(),
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next) return trouble("enter the folder of", errno);
+    open_.push_back({std::string(folder.substr(0, end)), std::move(next)});
+    done = end + 1;
+  }
+  return open_.empty() ? root_ : open_.back().descriptor.get();
+}
+
+Result<void> ContextUnpacker::begin(const ContextEntry& entry) {
+  entry_ = entry;
+  offset_ = 0;
+  const auto folder = open_folder(folder_of(entry.path));
+  if (!folder) return tl::make_unexpected(folder.error());
+  const std::size_t slash = entry.path.rfind('/');
+  const std::string name = slash == entry.path.npos ? entry.path : entry.path.substr(slash + 1);
+  switch (entry.kind) {
+    case ContextEntry::Kind::folder:
+      // The mode again, without what the umask takes.
+      if (::mkdirat(*folder, name.c_str(), 0700) != 0 ||
+          ::fchmodat(*folder, name.c_str(), entry.mode | 0700, 0) != 0)
+        return trouble("make", errno);
+      break;
+    case ContextEntry::Kind::link:
+      if (::symlinkat(entry.target.c_str(), *folder, name.c_str()) != 0)
+        return trouble("make", errno);
+      break;
+    case ContextEntry::Kind::file:
+      file_ = Descriptor(::openat(*folder, name.c_str(),
+                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      if (!file_) return trouble("make", errno);
+      break;
+  }
+  return {};
+}
+
+Result<void> ContextUnpacker::content(std::string_view bytes) {
+  while (!bytes.empty()) {
+    bool is_hole = false;
+    const std::size_t size = end_of_run(bytes, offset_, is_hole);
+    const int error = is_hole ? 0 : write_at(file_.get(), bytes.substr(0, size), offset_);
+    if (error != 0) return trouble("write", error);
+    bytes.remove_prefix(size);
+    offset_ += size;
+  }
+  return {};
+}
+
+Result<void> ContextUnpacker::end() {
+  if (!file_) return {};
+  // A hole at the end is only there once the file is as long as it should be.
+  if (::ftruncate(file_.get(), static_cast<off_t>(entry_.size)) != 0 ||
+      ::fchmod(file_.get(), entry_.mode) != 0)
+    return trouble("write", errno);
+  // A full disk of the network is found out here.
+  if (::close(file_.release()) != 0 && errno != EINTR) return trouble("write", errno);
+  return {};
+}
+
+namespace {
+
+// From the bytes of a file to those of the archive, to their checksum and to what is in them.
+class PackedReader {
+ public:
+  PackedReader(const Context& context, ArchiveSink& sink) : context_(context), reader_(sink) {
+    if (inflateInit2(&stream_, gzip_window) != Z_OK ||
+        EVP_DigestInit_ex(digest_.get(), EVP_sha256(), nullptr) != 1)
+      throw std::bad_alloc();
+  }
+  ~PackedReader() { inflateEnd(&stream_); }
+  PackedReader(const PackedReader&) = delete;
+  PackedReader& operator=(const PackedReader&) = delete;
+
+  // False when these bytes are not the next ones of this context.
+  bool feed(std::string_view packed) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    stream_.avail_in = static_cast<uInt>(packed.size());
+    while (stream_.avail_in > 0) {
+      if (is_over_) return false;
+      stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
+      stream_.avail_out = static_cast<uInt>(buffer_.size());
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      if (code != Z_OK && code != Z_STREAM_END) return false;
+      is_over_ = code == Z_STREAM_END;
+      if (!take({buffer_.data(), buffer_.size() - stream_.avail_out})) return false;
+    }
+    return true;
+  }
+
+  // Whether all of the context has come.
+  bool finish() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned size = 0;
+    if (!is_over_ || total_ != context_.size || !reader_.finish() ||
+        EVP_DigestFinal_ex(digest_.get(), digest.data(), &size) != 1)
+      return false;
+    std::string sha256;
+    for (unsigned i = 0; i < size; ++i) sha256 += fmt::format("{:02x}", digest[i]);
+    return sha256 == context_.sha256;
+  }
+
+  // What the sink said, if it was the sink that ended it.
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  bool take(std::string_view bytes) {
+    total_ += bytes.size();
+    if (total_ > context_.size || EVP_DigestUpdate(digest_.get(), bytes.data(), bytes.size()) != 1)
+      return false;
+    auto fed = reader_.feed(bytes);
+    if (!fed) error_ = fed.error();
+    return fed.has_value();
+  }
+
+  struct FreeDigest {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  const Context& context_;
+  ArchiveReader reader_;
+  z_stream stream_{};
+  std::unique_ptr<EVP_MD_CTX, FreeDigest> digest_{EVP_MD_CTX_new()};
+  std::vector<char> buffer_ = std::vector<char>(256u << 10);
+  std::uint64_t total_ = 0;
+  bool is_over_ = false;
+  std::optional<Error> error_;
+};
+
+// Tells an archive that is none of ours from a disk that takes nothing.
+class WatchedSink final : public ArchiveSink {
+ public:
+  explicit WatchedSink(ArchiveSink& sink) : sink_(sink) {}
+  Result<void> begin(const ContextEntry& entry) override { return watch(sink_.begin(entry)); }
+  Result<void> content(std::string_view bytes) override { return watch(sink_.content(bytes)); }
+  Result<void> end() override { return watch(sink_.end()); }
+  bool has_failed() const { return has_failed_; }
+
+ private:
+  Result<void> watch(Result<void> result) {
+    has_failed_ = has_failed_ || !result;
+    return result;
+  }
+  ArchiveSink& sink_;
+  bool has_failed_ = false;
+};
+
+}  // namespace
+
+Result<bool> unpack_context(int packed_file, const Context& context, int folder,
+                            const std::string& folder_name, const std::atomic<bool>& cancelled) {
+  ContextUnpacker unpacker(folder, folder_name);
+  WatchedSink sink(unpacker);
+  PackedReader reader(context, sink);
+  std::array<char, 64u << 10> buffer;
+  while (true) {
+    if (cancelled) return fail(ErrorClass::host, "the context is not needed any more");
+    const ssize_t count = ::read(packed_file, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      return fail(ErrorClass::host, fmt::format("cannot read the packed context for '{}': {}",
+                                                folder_name, system_reason(errno)));
+    if (count == 0) return reader.finish();
+    if (reader.feed({buffer.data(), static_cast<std::size_t>(count)})) continue;
+    if (sink.has_failed() && reader.error()) return tl::make_unexpected(*reader.error());
+    return false;
+  }
+}
+
+}  // namespace train

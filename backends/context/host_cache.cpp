@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/context/host_cache.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "backends/context/context_limits.hpp"
+#include "backends/context/context_unpacker.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr mode_t own_only = 0700;
+constexpr int deepest_folder = 512;
+
+tl::unexpected<Error> refuse(const std::string& path, const std::string& why) {
+  return fail(ErrorClass::host, fmt::format("'{}': {}", path, why));
+}
+
+// Nobody else's, and not by a link: in /tmp anybody may have been first.
+Result<Descriptor> open_own(int parent, const std::string& name, const std::string& path,
+                            HostCache::Make make) {
+  if (make == HostCache::Make::missing && ::mkdirat(parent, name.c_str(), own_only) != 0 &&
+      errno != EEXIST)
+    return refuse(path, system_reason(errno));
+  Descriptor folder(
+      ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder && (errno == ELOOP || errno == ENOTDIR)) return refuse(path, "it is no folder");
+  if (!folder) return refuse(path, system_reason(errno));
+  struct stat status {};
+  if (::fstat(folder.get(), &status) != 0) return refuse(path, system_reason(errno));
+  if (status.st_uid != ::geteuid())
+    return refuse(path, fmt::format("it belongs to user {}", status.st_uid));
+  if ((status.st_mode & 077) != 0 && ::fchmod(folder.get(), own_only) != 0)
+    return refuse(path, "it is open to other users");
+  return folder;
+}
+
+// The folders above the place are whatever the user made them; only missing ones are made.
+void make_parents(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
+    (void)::mkdir(path.substr(0, slash).c_str(), own_only);
+}
+
+std::string temporary_name(const std::string& name) {
+  std::uint64_t bits = 0;
+  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) continue;
+  return fmt::format(".{}.{:016x}", name, bits);
+}
+
+std::string file_name(const Context& context) { return context.sha256 + ".tar.gz"; }
+
+}  // namespace
+
+std::vector<std::string> cache_places(const std::string& home) {
+  std::vector<std::string> places;
+  if (home.starts_with('/')) places.push_back(home + "/.cache/train");
+  for (const char* folder : {"/var/tmp", "/tmp"})
+    places.push_back(fmt::format("{}/train-{}", folder, ::geteuid()));
+  return places;
+}
+
+Result<HostCache> HostCache::open(const std::string& path, Make make) {
+  HostCache cache;
+  cache.path_ = path;
+  if (make == Make::missing) make_parents(path);
+  auto place = open_own(AT_FDCWD, path, path, make);
+  if (!place) return tl::make_unexpected(place.error());
+  auto contexts = open_own(place->get(), "contexts", path + "/contexts", make);
+  if (!contexts && make == Make::missing) return tl::make_unexpected(contexts.error());
+  auto runs = open_own(place->get(), "runs", path + "/runs", make);
+  if (!runs && make == Make::missing) return tl::make_unexpected(runs.error());
+  cache.place_ = std::move(*place);
+  if (contexts) cache.contexts_ = std::move(*contexts);
+  if (runs) cache.runs_ = std::move(*runs);
+  return cache;
+}
+
+Descriptor HostCache::find(const Context& context) const {
+  Descriptor file(::openat(contexts(), file_name(context).c_str(),
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return {};
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return {};
+  (void)::futimens(file.get(), nullptr);  // age counts from the last use
+  return file;
+}
+
+Result<HostCache::Incoming> HostCache::begin(const Context& context) const {
+  struct statvfs space {};
+  // The packed file, which is hardly larger than the archive, and the copy.
+  const std::uint64_t needed = 2 * context.size + (1u << 20);
+  if (::fstatvfs(contexts(), &space) == 0 && space.f_blocks > 0 &&
+      static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize < needed)
+    return refuse(path_, fmt::format("it has less than {} left", size_text(needed)));
+  Incoming incoming;
+  incoming.name = temporary_name(context.sha256);
+  incoming.file = Descriptor(::openat(contexts(), incoming.name.c_str(),
+                                      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!incoming.file) return refuse(path_, system_reason(errno));
+  return incoming;
+}
+
+void HostCache::commit(const Incoming& incoming, const Context& context) const {
+  (void)::fchmod(incoming.file.get(), 0400);
+  if (::renameat(contexts(), incoming.name.c_str(), contexts(), file_name(context).c_str()) != 0)
+    forget(incoming);  // the next task asks for it again
+}
+
+void HostCache::forget(const Incoming& incoming) const {
+  (void)::unlinkat(contexts(), incoming.name.c_str(), 0);
+}
+
+void HostCache::remove(const Context& context) const {
+  (void)::unlinkat(contexts(), file_name(context).c_str(), 0);
+}
+
+Result<std::optional<HostCache::Copy>> HostCache::copy(int packed_file, const Context& context,
+                                                       const std::string& key,
+                                                       const std::atomic<bool>& cancelled) const {
+  const std::string name = temporary_name(key);
+  const std::string path = fmt::format("{}/runs/{}", path_, key);
+  const std::atomic<bool> to_the_end{false};
+  if (::mkdirat(runs(), name.c_str(), own_only) != 0) return refuse(path, system_reason(errno));
+  Descriptor folder(
+      ::openat(runs(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  Result<bool> unpacked = folder
+                              ? unpack_context(packed_file, context, folder.get(), path, cancelled)
+                              : Result<bool>(refuse(path, system_reason(errno)));
+  if (unpacked && *unpacked && ::renameat(runs(), name.c_str(), runs(), key.c_str()) != 0)
+    unpacked = refuse(path, system_reason(errno));
+  if (!unpacked || !*unpacked) remove_tree(runs(), name, to_the_end);
+  if (!unpacked) return tl::make_unexpected(unpacked.error());
+  if (!*unpacked) return std::nullopt;
+  // Where there are no locks, age alone decides when a copy goes.
+  (void)::flock(folder.get(), LOCK_SH | LOCK_NB);
+  return Copy{path, std::move(folder)};
+}
+
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+void remove_tree(int parent, const std::string& name, const std::atomic<bool>& cancelled,
+                 int depth) {
+  if (cancelled || ::unlinkat(parent, name.c_str(), 0) == 0) return;
+  if ((errno != EISDIR && errno != EPERM) || depth == deepest_folder) return;
+  const auto flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  Descriptor folder(::openat(parent, name.c_str(), flags));
+  if (!folder) {
+    // A rank may have closed a folder of its own to itself.
+    (void)::fchmodat(parent, name.c_str(), own_only, 0);
+    folder = Descriptor(::openat(parent, name.c_str(), flags));
+  }
+  const int fd = folder.get();
+  const std::unique_ptr<DIR, CloseFolder> stream(folder ? ::fdopendir(fd) : nullptr);
+  if (!stream) return;
+  (void)folder.release();  // the stream's
+  (void)::fchmod(fd, own_only);
+  while (const dirent* entry = cancelled ? nullptr : ::readdir(stream.get())) {
+    const std::string_view inside = entry->d_name;
+    if (inside != "." && inside != "..") remove_tree(fd, std::string(inside), cancelled, depth + 1);
+  }
+  if (!cancelled) (void)::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+}
+
+}  // namespace
+
+void remove_tree(int folder, const std::string& name, const std::atomic<bool>& cancelled) {
+  remove_tree(folder, name, cancelled, 0);
+}
+
+}  // namespace train

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/process/descriptor.hpp"
+#include "config_schema/error.hpp"
+#include "launcher/context/context.hpp"
+
+namespace train {
+
+/// One place of a host where contexts are kept, all of it this user's alone (0700; a link, or what
+/// belongs to somebody else, is refused):
+///
+///     contexts/SHA256.tar.gz   packed contexts, by what is in them
+///     runs/KEY/                the copy of one that the task of this agent key writes to
+///
+/// Names that begin with a dot are not complete. The place may be shared by several hosts (NFS).
+class HostCache {
+ public:
+  /// Opens a place, with its folders; makes what is not there unless `only_existing`. Class `host`.
+  enum class Make { missing, nothing };
+  static Result<HostCache> open(const std::string& path, Make make = Make::missing);
+
+  const std::string& path() const { return path_; }
+  int place() const { return place_.get(); }
+  int contexts() const { return contexts_.get(); }
+  int runs() const { return runs_.get(); }
+
+  /// A packed context that is there, for reading, and now used last; none if it is not.
+  Descriptor find(const Context& context) const;
+  /// A new file for one that is coming. Class `host`, also when there is no room for it and a copy.
+  struct Incoming {
+    Descriptor file;  ///< for reading and writing
+    std::string name;
+  };
+  Result<Incoming> begin(const Context& context) const;
+  /// It has come and is what its name says. Another task may have been first.
+  void commit(const Incoming& incoming, const Context& context) const;
+  void forget(const Incoming& incoming) const;
+  void remove(const Context& context) const;
+
+  /// Makes the copy of a task from a packed context. False when the file is not that context. The
+  /// descriptor is the copy's folder, and carries a lock that says that it is in use.
+  struct Copy {
+    std::string path;
+    Descriptor folder;
+  };
+  Result<std::optional<Copy>> copy(int packed_file, const Context& context, const std::string& key,
+                                   const std::atomic<bool>& cancelled) const;
+
+ private:
+  HostCache() = default;
+
+  std::string path_;
+  Descriptor place_;
+  Descriptor contexts_;
+  Descriptor runs_;
+};
+
+/// Where contexts are kept, best first: ~/.cache/train, /var/tmp/train-UID, /tmp/train-UID. `home`
+/// may be empty.
+std::vector<std::string> cache_places(const std::string& home);
+
+/// Removes a file, or a folder with all that is in it, never following a link. Stops when
+/// `cancelled`; what cannot be removed stays.
+void remove_tree(int folder, const std::string& name, const std::atomic<bool>& cancelled);
+
+}  // namespace train

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/context/context_packer.hpp"
+#include "backends/event_loop/loop.hpp"
+#include "launcher/context/context.hpp"
+
+namespace train {
+
+/// Brings a directory to the hosts of a task that lack it: reads it while they are reached, packs
+/// it when the first asks, and sends to each as much as it has room for.
+class ContextDelivery {
+ public:
+  /// Callbacks come from the loop, never from inside a call but for `send`.
+  struct Hooks {
+    std::function<void(const ContextSummary&)> on_named;
+    std::function<void(const Error&)> on_failed;
+    std::function<void(int host, std::shared_ptr<const std::string> frame)> send;
+    /// A line about how it goes, when it takes its time.
+    std::function<void(const std::string&)> say;
+  };
+
+  ContextDelivery(Loop& loop, const std::string& directory, int hosts, Hooks hooks);
+
+  /// Once `on_named` was called.
+  const std::optional<Context>& context() const { return context_; }
+  /// A host has taken so many bytes of the packed context, first 0. False when it cannot have.
+  bool wanted(int host, std::uint64_t taken);
+  /// Nothing more goes to this host.
+  void forget(int host) { streams_[static_cast<std::size_t>(host)].is_served = false; }
+
+ private:
+  struct Stream {
+    bool is_served = false;
+    std::size_t next = 0;     ///< of the pieces
+    std::uint64_t sent = 0;   ///< bytes of the packed context
+    std::uint64_t taken = 0;  ///< of those
+  };
+  void serve(int host);
+  void report_progress();
+
+  Loop& loop_;
+  Hooks hooks_;
+  std::optional<Context> context_;
+  std::vector<Stream> streams_;
+  std::unique_ptr<Subscription> progress_;
+  ContextPacker packer_;  ///< last: its callbacks use the others
+};
+
+}  // namespace train
