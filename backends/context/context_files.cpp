@@ -137,8 +137,10 @@ std::vector<std::string> Walk::names_in(const std::string& folder) {
 
 void Walk::visit(const std::string& folder) {
   const std::size_t rules_before = rules_.size();
-  if (has_git_rules_) (void)read_rules(".gitignore", folder);
-  for (const std::string& name : names_in(folder)) {
+  const std::vector<std::string> names = names_in(folder);
+  if (has_git_rules_ && std::binary_search(names.begin(), names.end(), ".gitignore"))
+    (void)read_rules(".gitignore", folder);
+  for (const std::string& name : names) {
     if (!goes_on()) break;
     look_at(folder.empty() ? name : folder + "/" + name);
   }
