@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/context/context_files.hpp"
+
+#include "tests/backends/context/tree.hpp"
+
+using namespace train;
+
+namespace {
+
+std::vector<std::string> paths_in(const Tree& tree) {
+  const auto files = find_context_files(tree.path(), {}, not_cancelled);
+  REQUIRE(files);
+  std::vector<std::string> paths;
+  for (const ContextEntry& entry : files->entries) paths.push_back(entry.path);
+  return paths;
+}
+
+Error error_of(const std::string& directory) {
+  const auto files = find_context_files(directory, {}, not_cancelled);
+  REQUIRE_FALSE(files);
+  return files.error();
+}
+
+using Paths = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a context has everything of a directory, in the order of its archive") {
+  Tree tree;
+  tree.write("b/x", "");
+  tree.write("b-", "");
+  tree.write(".hidden", "");
+  tree.make("a");
+  CHECK(paths_in(tree) == Paths{".hidden", "a", "b", "b-", "b/x"});
+}
+
+TEST_CASE("the .gitignore of every folder counts where there is no file of our own") {
+  Tree tree;
+  tree.write(".gitignore", "*.bin\n");
+  tree.write("a.bin", "");
+  tree.write("sub/.gitignore", "!*.bin\nlocal\n");
+  tree.write("sub/b.bin", "");
+  tree.write("sub/local", "");
+  tree.write("local", "");
+  CHECK(paths_in(tree) == Paths{".gitignore", "local", "sub", "sub/.gitignore", "sub/b.bin"});
+}
+
+TEST_CASE(".detignore and .trainignore count together, and then no .gitignore does") {
+  Tree tree;
+  tree.write(".gitignore", "kept\n");
+  tree.write("kept", "");
+  tree.write("a", "");
+  tree.write("b", "");
+  SECTION("one of them") {
+    tree.write(".detignore", "a\n");
+    CHECK(paths_in(tree) == Paths{".gitignore", "b", "kept"});
+  }
+  SECTION("both, the second one later") {
+    tree.write(".detignore", "a\nb\n");
+    tree.write(".trainignore", "!b\n");
+    CHECK(paths_in(tree) == Paths{".gitignore", "b", "kept"});
+  }
+}
+
+TEST_CASE("what is ignored is not even looked at") {
+  Tree tree;
+  tree.write(".trainignore", "out\nhuge\n");
+  tree.link("out", "/etc");
+  tree.write("huge", "");
+  REQUIRE(::truncate(tree.at("huge").c_str(), off_t{1} << 40) == 0);
+  CHECK(paths_in(tree).empty());
+}
+
+TEST_CASE("links that stay inside travel as links, whether they lead anywhere or not") {
+  Tree tree;
+  tree.write("a/file", "");
+  tree.link("a/up", "../a/file");
+  tree.link("gone", "nowhere");
+  tree.link("self", ".");
+  const auto files = find_context_files(tree.path(), {}, not_cancelled);
+  REQUIRE(files);
+  REQUIRE(files->entries.size() == 5);
+  CHECK(files->entries[2] == ContextEntry{ContextEntry::Kind::link, "a/up", 0777, 0, "../a/file"});
+}
+
+TEST_CASE("all links that leave are named at once") {
+  Tree tree;
+  tree.make("a");
+  tree.link("a/out", "../../x");
+  tree.link("abs", "/etc/passwd");
+  tree.link("own", tree.path() + "/a");
+  tree.link("dot", ".");
+  tree.link("around", "dot/../../etc");  // inside as it is written only
+  tree.link("through", "dot/..");
+  const Error error = error_of(tree.path());
+  CHECK(error.error_class == ErrorClass::config);
+  REQUIRE(error.diagnostics.size() == 5);
+  CHECK(error.diagnostics[0].message ==
+        "the link 'a/out' of the context points to '../../x', outside of it");
+  CHECK(error.diagnostics[3].message ==
+        "the link 'own' of the context points to '" + tree.path() + "/a', by an absolute path");
+  CHECK(error.diagnostics[3].hint == "make it relative: ln -srf");
+}
+
+TEST_CASE("a device, a socket or a FIFO is left out with a warning") {
+  Tree tree;
+  REQUIRE(::mkfifo(tree.at("fifo").c_str(), 0600) == 0);
+  const auto files = find_context_files(tree.path(), {}, not_cancelled);
+  REQUIRE(files);
+  CHECK(files->entries.empty());
+  CHECK(files->warnings ==
+        Paths{"'fifo' is no file, folder or link, and is left out of the context"});
+}
+
+TEST_CASE("what this process writes to is left out with a warning") {
+  Tree tree;
+  tree.write("log", "");
+  struct stat status {};
+  REQUIRE(::stat(tree.at("log").c_str(), &status) == 0);
+  const auto files =
+      find_context_files(tree.path(), {{status.st_dev, status.st_ino}}, not_cancelled);
+  REQUIRE(files);
+  CHECK(files->entries.empty());
+  CHECK(files->warnings == Paths{"'log' is what train writes to, and is left out of the context"});
+}
+
+TEST_CASE("a context that is too large is refused with its biggest files") {
+  Tree tree;
+  for (int i = 0; i < 7; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    tree.write(name, "");
+    REQUIRE(::truncate(tree.at(name).c_str(), (i + 1) * (off_t{5} << 20)) == 0);
+  }
+  const Error error = error_of(tree.path());
+  CHECK(error.error_class == ErrorClass::config);
+  CHECK(error.diagnostics[0].message ==
+        "the context '" + tree.path() +
+            "' has 140.0 MiB, more than the 100.0 MiB that may travel; 'f6' has 35.0 MiB, 'f5' has "
+            "30.0 MiB, 'f4' has 25.0 MiB, 'f3' has 20.0 MiB, 'f2' has 15.0 MiB");
+  CHECK_THAT(error.diagnostics[0].hint, Catch::Contains(tree.path() + "/.trainignore"));
+  tree.write(".gitignore", "");
+  CHECK_THAT(error_of(tree.path()).diagnostics[0].hint,
+             Catch::Contains(tree.path() + "/.gitignore"));
+}
+
+TEST_CASE("a file as large as numbers are does not turn the sum around") {
+  Tree tree;
+  for (const char* name : {"a", "b", "c"}) {
+    tree.write(name, "");
+    if (::truncate(tree.at(name).c_str(), off_t{1} << 43) != 0) return;  // not this file system
+  }
+  CHECK_THAT(error_of(tree.path()).diagnostics[0].message, Catch::Contains("more than"));
+}
+
+TEST_CASE("a directory that is not there, or a file, is no context") {
+  Tree tree;
+  tree.write("file", "");
+  CHECK(error_of(tree.at("gone")).error_class == ErrorClass::no_input);
+  CHECK(error_of(tree.at("file")).error_class == ErrorClass::no_input);
+}
+
+TEST_CASE("all that cannot be read is named at once") {
+  if (::geteuid() == 0) {
+    WARN("not tried: root can read everything");
+    return;
+  }
+  Tree tree;
+  tree.write("a", "", 0000);
+  tree.write("b", "", 0000);
+  tree.make("c", 0000);
+  CHECK(error_of(tree.path()).diagnostics.size() == 3);
+  tree.make("c");
+}
+
+TEST_CASE("an ignore file without bounds is refused") {
+  Tree tree;
+  tree.write(".trainignore", std::string(2u << 20, 'x'));
+  CHECK_THAT(error_of(tree.path()).diagnostics[0].message,
+             Catch::Contains("more than 10,000 lines or 1 MiB"));
+}

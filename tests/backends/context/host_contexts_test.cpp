@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/context/host_contexts.hpp"
+
+#include <deque>
+
+#include "backends/context/context_packer.hpp"
+#include "launcher/wire/frame.hpp"
+#include "tests/backends/context/tree.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+
+namespace {
+
+// One task of a host, which is sent what it asks for.
+struct Task {
+  Task(Loop& own_loop, const Tree& home, const std::string& key)
+      : loop(own_loop), contexts(loop, {home.at("cache"), home.at("second")}, key) {}
+
+  // Sends these pieces, until the copy is ready, cannot be made, or would need more of them.
+  void find(const Context& context, std::deque<std::string> pieces) {
+    const auto limit = loop.after(10s, [this] {
+      trouble = "nothing has happened";
+      loop.stop();
+    });
+    ContextEvents events;
+    events.on_taken = [this, pieces = std::move(pieces)](std::uint64_t bytes) mutable {
+      CHECK(bytes == sent);
+      if (pieces.empty()) return loop.stop();  // there is nothing more to wait for
+      sent += pieces.front().size();
+      contexts.take(pieces.front());
+      pieces.pop_front();
+    };
+    events.on_ready = [this](const std::string& path) {
+      directory = path;
+      loop.stop();
+    };
+    events.on_failed = [this](const Error& why) {
+      CHECK(why.error_class == ErrorClass::host);
+      trouble = why.diagnostics.front().message;
+      loop.stop();
+    };
+    contexts.find(context, std::move(events));
+    loop.run();
+  }
+
+  Loop& loop;
+  std::uint64_t sent = 0;
+  std::string directory;
+  std::string trouble;
+  HostContexts contexts;
+};
+
+std::deque<std::string> queue_of(const std::string& archive) {
+  const auto pieces = pieces_of(archive);
+  return {pieces.begin(), pieces.end()};
+}
+
+struct Fixture {
+  Fixture() {
+    std::mt19937 random(5);
+    from.write("weights", random_bytes(random, 900'000));
+    context = archived(from.path());
+  }
+  Loop loop;
+  Tree from, home;
+  ArchivedContext context;
+};
+
+}  // namespace
+
+TEST_CASE("a context is asked for once; the next task finds it") {
+  Fixture f;
+  {
+    Task first(f.loop, f.home, "one-0");
+    first.find(f.context.context, queue_of(f.context.archive));
+    CHECK(first.trouble.empty());
+    CHECK(first.directory == f.home.at("cache/runs/one-0"));
+    CHECK(archived(first.directory).context == f.context.context);
+    first.contexts.keep();
+  }
+  Task second(f.loop, f.home, "two-0");
+  second.find(f.context.context, {});
+  CHECK(second.sent == 0);
+  CHECK(archived(second.directory).context == f.context.context);
+  CHECK(f.home.names("cache/contexts") == std::vector{f.context.context.sha256 + ".tar.gz"});
+  CHECK(f.home.has("cache/runs/one-0/weights"));
+}
+
+TEST_CASE("a copy that no rank has used goes with its task") {
+  Fixture f;
+  {
+    Task task(f.loop, f.home, "one-0");
+    task.find(f.context.context, queue_of(f.context.archive));
+    CHECK(f.home.has("cache/runs/one-0"));
+  }
+  CHECK(f.home.names("cache/runs").empty());
+}
+
+TEST_CASE("a task that ends while its context comes leaves nothing half") {
+  Fixture f;
+  {
+    Task task(f.loop, f.home, "one-0");
+    auto pieces = queue_of(f.context.archive);
+    pieces.pop_back();
+    task.find(f.context.context, pieces);
+    CHECK(f.home.names("cache/contexts").size() == 1);
+  }
+  CHECK(f.home.names("cache/contexts").empty());
+  CHECK(f.home.names("cache/runs").empty());
+}
+
+TEST_CASE("what comes without being waited for is taken as well, and what is too much is not") {
+  Fixture f;
+  Task task(f.loop, f.home, "one-0");
+  auto pieces = queue_of(f.context.archive);
+  // All at once: then `on_taken` counts what was taken, not what was sent.
+  ContextEvents events;
+  std::vector<std::uint64_t> taken;
+  events.on_taken = [&](std::uint64_t bytes) {
+    taken.push_back(bytes);
+    while (!pieces.empty()) {
+      task.contexts.take(pieces.front());
+      pieces.pop_front();
+    }
+    task.contexts.take("more");
+    task.contexts.take(std::string(max_context_payload, 'x'));
+  };
+  events.on_ready = [&](const std::string& path) {
+    task.directory = path;
+    f.loop.stop();
+  };
+  events.on_failed = [&](const Error& why) {
+    task.trouble = render(why);
+    f.loop.stop();
+  };
+  task.contexts.find(f.context.context, std::move(events));
+  f.loop.run();
+  CHECK(task.trouble.empty());
+  CHECK(archived(task.directory).context == f.context.context);
+  CHECK(taken.front() == 0);
+}
+
+TEST_CASE("a context that is not the announced one is refused, and not kept") {
+  Fixture f;
+  std::deque<std::string> pieces;
+  std::string trouble = "the context that came is not the one that was announced";
+  SECTION("another one") { pieces = queue_of(f.context.archive + "x"); }
+  SECTION("no archive") { pieces = {"hello"}; }
+  SECTION("nothing") { pieces = {""}; }
+  SECTION("without end") {
+    pieces.assign(12, std::string(max_context_payload, 'x'));
+    trouble = "the context is longer than it was said to be";
+  }
+  Task task(f.loop, f.home, "one-0");
+  task.find(f.context.context, pieces);
+  CHECK(task.trouble == trouble);
+  CHECK(f.home.names("cache/contexts").empty());
+  CHECK(f.home.names("cache/runs").empty());
+}
+
+TEST_CASE("a damaged context of the cache is asked for again") {
+  Fixture f;
+  { Task(f.loop, f.home, "one-0").find(f.context.context, queue_of(f.context.archive)); }
+  const std::string name = "cache/contexts/" + f.context.context.sha256 + ".tar.gz";
+  REQUIRE(f.home.has(name));
+  SECTION("cut off") { REQUIRE(::truncate(f.home.at(name).c_str(), 100) == 0); }
+  SECTION("empty") { REQUIRE(::truncate(f.home.at(name).c_str(), 0) == 0); }
+  SECTION("a link") {
+    REQUIRE(::rename(f.home.at(name).c_str(), f.home.at("moved").c_str()) == 0);
+    f.home.link(name, f.home.at("moved"));
+  }
+  Task task(f.loop, f.home, "two-0");
+  task.find(f.context.context, queue_of(f.context.archive));
+  CHECK(task.sent > 0);
+  CHECK(task.trouble.empty());
+  CHECK(archived(task.directory).context == f.context.context);
+}
+
+TEST_CASE("the next place serves where the first cannot, and all are named when none can") {
+  Fixture f;
+  f.home.write("cache", "in the way");
+  {
+    Task task(f.loop, f.home, "one-0");
+    task.find(f.context.context, queue_of(f.context.archive));
+    CHECK(task.directory == f.home.at("second/runs/one-0"));
+  }
+  std::filesystem::remove_all(f.home.at("second"));
+  f.home.write("second", "in the way");
+  Task task(f.loop, f.home, "two-0");
+  task.find(f.context.context, {});
+  CHECK(task.trouble == "no place takes the context (" + std::string("881.0 KiB): '") +
+                            f.home.at("cache") + "': it is no folder; '" + f.home.at("second") +
+                            "': it is no folder");
+}
+
+TEST_CASE("a directory is read at once, and packed when somebody lacks it") {
+  Fixture f;
+  std::optional<ContextSummary> named;
+  std::optional<ContextPacker> packer;
+  packer.emplace(f.loop, f.from.path(), std::vector<FileIdentity>{},
+                 ContextPacker::Events{[&](const ContextSummary& summary) {
+                                         named = summary;
+                                         CHECK(packer->pieces().empty());
+                                         packer->pack();
+                                       },
+                                       [&](const Error&) { f.loop.stop(); },
+                                       [&] {
+                                         if (packer->pieces().back().is_last) f.loop.stop();
+                                       }});
+  f.loop.run();
+  REQUIRE(named);
+  CHECK(named->context == f.context.context);
+  CHECK(named->files == 1);
+  std::uint64_t end = 0;
+  const auto expected = pieces_of(f.context.archive);
+  REQUIRE(packer->pieces().size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const ContextPiece& piece = packer->pieces()[i];
+    CHECK(*piece.frame == encode_frame(FrameKind::context, expected[i]));
+    CHECK(piece.end == (end += expected[i].size()));
+    CHECK(piece.is_last == (i + 1 == expected.size()));
+  }
+}
+
+TEST_CASE("a directory that cannot be packed is told, and a packer that goes tells nothing") {
+  Fixture f;
+  std::optional<Error> why;
+  const auto failed = [&](const Error& error) {
+    why = error;
+    f.loop.stop();
+  };
+  {
+    ContextPacker packer(f.loop, f.from.path(), {}, {[&](const auto&) { FAIL(); }, failed, [] {}});
+  }
+  ContextPacker packer(f.loop, f.home.at("gone"), {},
+                       {[&](const auto&) { FAIL(); }, failed, [] {}});
+  f.loop.run();
+  REQUIRE(why);
+  CHECK(why->error_class == ErrorClass::no_input);
+}
