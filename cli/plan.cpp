@@ -3,8 +3,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 
+#include "backends/context/context_archive.hpp"
+#include "backends/context/context_packer.hpp"
 #include "cli/commands.hpp"
 #include "cli/talk.hpp"
 #include "cli/whole_file.hpp"
@@ -67,6 +70,18 @@ Result<void> check_rank(const PlanFlags& flags, const Plan& plan) {
               fmt::format("ranks are 0 to {}", plan.trial.world_size - 1));
 }
 
+// What would travel, and what would not.
+Result<void> add_context(Plan& plan, const std::string& directory) {
+  if (directory.empty()) return {};
+  const std::atomic<bool> cancelled{false};
+  auto archived = archive_context(directory, own_output_files(), cancelled);
+  if (!archived) return tl::make_unexpected(archived.error());
+  plan.context =
+      PlannedContext{directory, archived->context.sha256, archived->files, archived->bytes};
+  plan.warnings.insert(plan.warnings.end(), archived->warnings.begin(), archived->warnings.end());
+  return {};
+}
+
 }  // namespace
 
 ExitCode plan_command(const PlanFlags& flags) {
@@ -78,12 +93,14 @@ ExitCode plan_command(const PlanFlags& flags) {
   const bool is_on_screen = flags.format == PlanFlags::Format::table &&
                             ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
   if (!is_on_screen) talk_warnings(request->warnings, {});
-  const auto plan = make_plan(request->experiment, request->inventory);
+  auto plan = make_plan(request->experiment, request->inventory);
   if (!plan) {
     if (flags.format == PlanFlags::Format::json) answer(refusal_to_json(plan.error()));
     return report(to_error(plan.error()));
   }
   if (auto checked = check_rank(flags, *plan); !checked) return report(checked.error());
+  if (auto added = add_context(*plan, request->context_directory); !added)
+    return report(added.error());
   const Occupancy nobody;  // a plan assumes idle hosts
   const PictureSubject subject{
       .plan = *plan,

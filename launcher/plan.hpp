@@ -82,12 +82,24 @@ struct TrialCounts {
   bool operator==(const TrialCounts&) const = default;
 };
 
+/// The directory that would travel to the hosts, as it is now.
+struct PlannedContext {
+  std::string directory;  ///< as the user named it
+  std::string sha256;     ///< of its archive
+  std::size_t files = 0;
+  std::uint64_t bytes = 0;  ///< of all files
+
+  bool operator==(const PlannedContext&) const = default;
+};
+
 /// Every rank with its host, slots and batch: the same inputs give the same bytes. `train plan`
 /// prints what `train launch` runs.
 struct Plan {
   ExperimentConfig experiment;
   Trial trial;                        ///< one, the first; the others are like it
   std::optional<TrialCounts> trials;  ///< when the experiment has several
+  /// With --context, of a plan that is shown; a launch reads the directory while it connects.
+  std::optional<PlannedContext> context = {};
   std::vector<std::string> warnings;  ///< a line each
   std::vector<std::string> advice;    ///< a line each
 };

@@ -130,6 +130,11 @@ std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable
   append_trial(plan, RankEnvironments(plan, user, launcher), text);
   text += "\n  ]";
   if (plan.trials) text += ",\n  \"concurrency\": " + at_depth(1, json_of(*plan.trials));
+  if (plan.context)
+    text += ",\n  \"context\": " + at_depth(1, {{"directory", plan.context->directory},
+                                                {"sha256", plan.context->sha256},
+                                                {"files", plan.context->files},
+                                                {"bytes", plan.context->bytes}});
   text += ",\n  \"warnings\": " + at_depth(1, plan.warnings);
   text += ",\n  \"advice\": " + at_depth(1, plan.advice);
   text += "\n}\n";

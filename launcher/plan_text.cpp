@@ -107,6 +107,17 @@ std::string slices_line(const Plan& plan) {
   return slices.size() > most ? line + fmt::format(", and {} more", slices.size() - most) : line;
 }
 
+namespace {
+
+std::string context_line(const Plan& plan) {
+  if (!plan.context) return {};
+  return fmt::format("{}: {}, {} bytes, sha256 {:.12}", for_terminal(plan.context->directory),
+                     counted(fmt::format("{}", plan.context->files), "file"), plan.context->bytes,
+                     plan.context->sha256);
+}
+
+}  // namespace
+
 std::string plan_to_text(const PictureSubject& subject, const TextOptions& options) {
   const Plan& plan = subject.plan;
   const auto width = static_cast<std::size_t>(std::max(40, options.width));
@@ -122,6 +133,7 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
   add_below("batch", batch_line(plan));
   add_below("slices", slices_line(plan));
   add_below("trials", trials_line(plan));
+  add_below("context", context_line(plan));
   std::string text =
       wrapped(plan_title(plan, subject.named.hosts.size()), width, Paint::title, options) + "\n";
   const std::string said = remarks("warning", plan.warnings, width, Paint::warning, options) +
