@@ -26,7 +26,8 @@ constexpr Field what_runs[] = {
           "one process for each rank, or one on each host, such as torchrun"}
         .one_of("per_rank|per_host"),
     Field{"working_directory", string, train, "",
-          "the folder the ranks run in, on every host; default: the launcher's"},
+          "the folder the ranks run in, on every host; relative to the launcher's, or to the "
+          "context"},
     Field{"framework", string, train, "torch", "which rendezvous variables the ranks get"}
         .one_of("torch|jax|tensorflow|deepspeed|none")
         .later_ones("horovod|mpi"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host is sent to unpack, and what a directory says of itself. An input is read as an archive
-// of a context, and as an ignore file whose last line is a path.
+// What a host is sent to unpack, and what a directory says of itself. An input is read as an
+// archive of a context, and as an ignore file whose last line is a path.
 #include <algorithm>
 
 #include "launcher/context/archive_reader.hpp"
@@ -55,7 +55,8 @@ std::pair<std::string, bool> read_archive(std::string_view archive, std::size_t 
 void check_archive(std::string_view archive) {
   const auto read = read_archive(archive, archive.size() + 1);
   require(read_archive(archive, 1).second == read.second, "an archive reads the same in bytes");
-  require(read_archive(archive, 500) == read || !read.second, "an archive reads the same in pieces");
+  require(read_archive(archive, 500) == read || !read.second,
+          "an archive reads the same in pieces");
   if (read.second)
     require(read.first + archive_end() == archive, "an archive is the one that would be written");
 }

@@ -35,6 +35,7 @@ TEST_CASE("a task is read as it was written, through its whole life") {
   const auto store = open_store(directory.path() + "/state/train");
   TaskRecord task = some_task(*store, "abcd2345", 1'700'000'000'123);
   task.name = "an 'odd' name\nof \xc3\xa9 two lines";
+  task.context.directory = "/home/ada/code";
   REQUIRE(store->create(task).has_value());
   CHECK(store->find("abcd2345").value() == task);
 
@@ -44,6 +45,9 @@ TEST_CASE("a task is read as it was written, through its whole life") {
   task.ranks[0] = {0, "gpu-a", "0,1", {}, {}, false, "/logs/rank-0.log"};
   task.ranks[1] = {1, "gpu-b", "", 3, {}, false, "/logs/rank-1.log"};
   task.ranks[2] = {2, "gpu-b", "2", {}, 9, true, ""};
+  task.context.sha256 = std::string(64, 'a');
+  task.context.files = 12;
+  task.context.bytes = 3'456;
   REQUIRE(store->update(task).has_value());
   CHECK(open_store(directory.path() + "/state/train")->find("abcd").value() == task);
 

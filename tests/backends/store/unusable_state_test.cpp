@@ -182,12 +182,32 @@ TEST_CASE("a row that no train can have written is an error") {
   CHECK(says(task.error(), ErrorClass::no_input, row.words));
 }
 
+TEST_CASE("a registry of an older train is brought up to date, and keeps its tasks") {
+  const TemporaryDirectory directory;
+  TaskRecord task;
+  {
+    const auto store = open_store(directory.path());
+    task = some_task(*store, "abcd2345");
+    REQUIRE(store->create(task).has_value());
+  }
+  run_sql(directory.path() + "/tasks.db",
+          "ALTER TABLE task DROP COLUMN context_directory;"
+          "ALTER TABLE task DROP COLUMN context_sha256;"
+          "ALTER TABLE task DROP COLUMN context_files;"
+          "ALTER TABLE task DROP COLUMN context_bytes;"
+          "PRAGMA user_version = 1");
+  const auto found = open_store(directory.path())->find("abcd2345");
+  REQUIRE(found.has_value());
+  CHECK(found->name == task.name);
+  CHECK(found->context == ContextRecord());
+}
+
 TEST_CASE("a registry of a newer train is refused and left as it is") {
   const TemporaryDirectory directory;
   { open_store(directory.path()); }
   run_sql(directory.path() + "/tasks.db", "PRAGMA user_version = 7");
   const Diagnostic diagnostic = refusal(directory.path());
-  CHECK(has(diagnostic.message, "was written by a newer train (schema 7; this train knows 1)"));
+  CHECK(has(diagnostic.message, "was written by a newer train (schema 7; this train knows 2)"));
 }
 
 TEST_CASE("a registry that stays locked is busy, and an unknown failure is a bug") {

@@ -122,7 +122,10 @@ void make_bad_start(HostScript& host, Chance& chance) {
 
 void give_context(Scenario& scenario, bool may_fail, Chance& chance) {
   scenario.has_context = true;
-  scenario.context_size = chance.below(chance.one_in(50) ? 8u << 20 : 700u << 10);
+  // A few are larger than what may be on its way, some are a few pieces, most are hardly one.
+  scenario.context_size = chance.below(chance.one_in(150)  ? 8u << 20
+                                       : chance.one_in(10) ? 700u << 10
+                                                           : 5'000);
   if (chance.one_in(4)) scenario.context_size &= ~std::uint64_t{0x3ffff};  // whole pieces
   if (!may_fail || !chance.one_in(3))
     scenario.context_packed = chance.up_to(chance.one_in(6) ? nanoseconds(70s) : nanoseconds(2s));
