@@ -80,44 +80,43 @@ void HostContexts::find(const Context& context, ContextEvents events) {
   });
 }
 
-// A packed context that is damaged is removed, and asked for again.
+// The first place that serves, whatever is in the others: users know where to look for results. A
+// packed context that is damaged is removed, and asked for again.
 HostContexts::Found HostContexts::search(const std::vector<std::string>& places,
                                          const Context& context, const std::string& key,
                                          const std::atomic<bool>& cancelled) {
   Found found;
-  std::vector<HostCache> usable;
-  const auto note = [&](const Error& why) {
-    found.reasons += (found.reasons.empty() ? "" : "; ") + why.diagnostics.front().message;
-  };
   for (const std::string& place : places) {
-    auto cache = HostCache::open(place);
-    if (!cache) {
-      note(cache.error());
+    auto served = serve(place, context, key, cancelled);
+    if (!served) {
+      found.reasons += (found.reasons.empty() ? "" : "; ");
+      found.reasons += served.error().diagnostics.front().message;
       continue;
     }
-    if (const Descriptor packed = cache->find(context)) {
-      auto copy = cache->copy(packed.get(), context, key, cancelled);
-      if (copy && *copy) {
-        found.cache = std::move(*cache);
-        found.copy = std::move(**copy);
-        return found;
-      }
-      if (copy) cache->remove(context);
-      if (!copy) note(copy.error());
-      if (!copy) continue;
-    }
-    usable.push_back(std::move(*cache));
+    served->reasons = std::move(found.reasons);
+    return std::move(*served);
   }
-  for (HostCache& cache : usable) {
-    auto incoming = cache.begin(context);
-    if (!incoming) {
-      note(incoming.error());
-      continue;
-    }
-    found.cache = std::move(cache);
+  return found;
+}
+
+Result<HostContexts::Found> HostContexts::serve(const std::string& place, const Context& context,
+                                                const std::string& key,
+                                                const std::atomic<bool>& cancelled) {
+  auto cache = HostCache::open(place);
+  if (!cache) return tl::make_unexpected(cache.error());
+  Found found;
+  if (const Descriptor packed = cache->find(context)) {
+    auto copy = cache->copy(packed.get(), context, key, cancelled);
+    if (!copy) return tl::make_unexpected(copy.error());
+    found.copy = std::move(*copy);
+    if (!found.copy) cache->remove(context);
+  }
+  if (!found.copy) {
+    auto incoming = cache->begin(context);
+    if (!incoming) return tl::make_unexpected(incoming.error());
     found.incoming = std::move(*incoming);
-    return found;
   }
+  found.cache = std::move(*cache);
   return found;
 }
 

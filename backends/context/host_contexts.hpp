@@ -42,6 +42,8 @@ class HostContexts final : public ContextStore {
   using Done = std::function<void(HostContexts&)>;
 
   void in_background(std::function<Done()> job);
+  static Result<Found> serve(const std::string& place, const Context& context,
+                             const std::string& key, const std::atomic<bool>& cancelled);
   static Found search(const std::vector<std::string>& places, const Context& context,
                       const std::string& key, const std::atomic<bool>& cancelled);
   void found(std::shared_ptr<Found> result);

@@ -176,7 +176,12 @@ no_home() {
     expect_status 0
     [[ $(shown) == /var/tmp/train-*/runs/* || $(shown) == /tmp/train-*/runs/* ]] ||
         note_failure "it ran in $(shown)"
-    rm -rf "$(shown)"
+    # What it left outside of this case's folder.
+    run task show "$(task_id)" --json
+    local left
+    left=$(field 'd["context"]["sha256"]' "$work/out")
+    rm -rf /var/tmp/train-"$UID"/runs/"$(task_id)"-0 /tmp/train-"$UID"/runs/"$(task_id)"-0
+    rm -f /var/tmp/train-"$UID"/contexts/"$left".tar.gz /tmp/train-"$UID"/contexts/"$left".tar.gz
 }
 
 test_case "ranks start in a copy of the context, which stays with their results" starts_in_a_copy
