@@ -88,8 +88,8 @@ void FieldReader::read_mapping(const YamlNode& mapping, const Level& level) {
   check_needed(mapping, level);
 }
 
-// A word of another program is translated. Else, the nearest key is looked for among the neighbours that do something, then among the others, then
-// anywhere by its last word, for a key that is right but in the wrong place.
+// A word of another program is translated. Else a key that is right but in the wrong place is told
+// its place, and the nearest key is looked for among the neighbours: first those that do something.
 std::string FieldReader::meant_instead_of(const std::string& key, const Level& level) const {
   if (const auto path = field_for_foreign_word(table_, key); !path.empty())
     return fmt::format("did you mean '{}'?", path);
