@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "config_schema/accelerator_type.hpp"
 #include "config_schema/host_set.hpp"
 #include "config_schema/tpu_topology.hpp"
 #include "launcher/batch.hpp"
@@ -146,12 +147,19 @@ void add_batch(Trial& trial, const ExperimentConfig& experiment) {
   }
 }
 
+// RCCL goes by the name of NCCL.
+bool speaks_nccl(const Host& host) {
+  const AcceleratorMaker maker = maker_of(host.accelerator_type);
+  return !is_tpu_type(host.accelerator_type) &&
+         (maker == AcceleratorMaker::nvidia || maker == AcceleratorMaker::amd);
+}
+
 CollectiveBackend resolved_backend(const ExperimentConfig& experiment, const Trial& trial) {
   if (experiment.backend != CollectiveBackend::automatic) return experiment.backend;
   const bool has_own_gpus =
       experiment.needs.slots >= Quantity::of(1) &&
       std::all_of(trial.hosts.begin(), trial.hosts.end(), [](const PlannedHost& host) {
-        return host.slots_are_gpus && !is_tpu_type(host.host.accelerator_type);
+        return host.slots_are_gpus && speaks_nccl(host.host);
       });
   return has_own_gpus ? CollectiveBackend::nccl : CollectiveBackend::gloo;
 }
@@ -210,6 +218,10 @@ std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& tr
           "backend nccl needs a GPU for every rank: the slots of {} are CPUs (GPU: 1 in "
           "resources_per_worker asks for GPUs)",
           host.host.name);
+  for (const PlannedHost& host : trial.hosts)
+    if (!speaks_nccl(host.host))
+      return fmt::format("backend nccl needs NVIDIA or AMD GPUs: {} has {} (backend: auto)",
+                         host.host.name, host.host.accelerator_type);
   for (const PlannedHost& host : trial.hosts)
     if (host.slots_are_gpus && host.slots.size() < static_cast<std::size_t>(host.worker_count))
       return fmt::format(
