@@ -191,8 +191,8 @@ TEST_CASE("a machine under two names is warned of, once") {
       {"n1 slots=2\nn2 slots=2\n", {}},
       {"localhost slots=2\n127.0.0.1 slots=2\n",
        {"'localhost', '127.0.0.1' are one machine, whose slots count for each"}},
-      {"localhost\nn1\n::1\n127.0.0.2\n",
-       {"'localhost', '::1' and 1 more are one machine, whose slots count for each"}},
+      {"localhost\nn1\n127.0.0.1\n127.0.0.2\n",
+       {"'localhost', '127.0.0.1' and 1 more are one machine, whose slots count for each"}},
       {"hosts:\n- {name: a, address: 10.0.0.1}\n- {name: b, address: 10.0.0.1}\n",
        {"'a', 'b' are one machine, whose slots count for each"}},
       // Forwarded ports: machines behind one address.
