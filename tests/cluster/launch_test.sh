@@ -44,7 +44,7 @@ nothing_is_lost() {
     expect_status 0
     expect_equal "lines on the terminal" $((64 * lines)) "$(wc -l <"$work/out")"
     local wrong
-    wrong=$(awk -v lines=$lines '
+    wrong=$(awk -v lines="$lines" '
         { if ($1 != "[" $2 "]" || $3 != next_of[$2]++) wrong++; ranks[$2] }
         END { for (rank in ranks) if (next_of[rank] == lines) whole++
               print wrong + 0, whole + 0 }' "$work/out")
