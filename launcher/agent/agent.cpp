@@ -71,6 +71,7 @@ void Agent::launcher_lost() {
 void Agent::receive(const message::Prepare& m) {
   if (state_ != State::waiting) return;
   prepare_ = m;
+  output_.set_window(m.output_window);
   for (const auto& command : m.ranks) ranks_[command.rank] = RankState::planned;
   if (!m.context) return check_host();
   state_ = State::fetching;

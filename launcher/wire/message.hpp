@@ -10,6 +10,7 @@
 
 #include "config_schema/error.hpp"
 #include "launcher/context/context.hpp"
+#include "launcher/output/output_window.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/variable_limit.hpp"
@@ -18,7 +19,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 3;
+constexpr int wire_version = 4;
 
 /// What one rank executes on its host. Arguments and values are bytes, not text.
 struct RankCommand {
@@ -39,9 +40,11 @@ namespace message {
 struct Prepare {
   std::string task_id;
   std::vector<RankCommand> ranks;
-  int hold_ports = 0;                   ///< how many; 0 .. 65535
-  std::vector<RunFile> files = {};      ///< for the run directory; readable for the user alone
-  milliseconds stop_grace{10'000};      ///< used when the launcher is lost
+  int hold_ports = 0;               ///< how many; 0 .. 65535
+  std::vector<RunFile> files = {};  ///< for the run directory; readable for the user alone
+  milliseconds stop_grace{10'000};  ///< used when the launcher is lost
+  /// Bytes of output that may be on their way (output/output_window.hpp).
+  std::size_t output_window = most_output_window;
   std::optional<Context> context = {};  ///< that the ranks start in a copy of
   bool operator==(const Prepare&) const = default;
 };
