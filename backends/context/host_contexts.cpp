@@ -51,6 +51,10 @@ HostContexts::~HostContexts() {
   self_.reset();
   cancelled_ = true;
   if (thread_.joinable()) thread_.join();
+  // What the thread has made, and nobody has heard of.
+  if (unheard_.cache && !cache_) cache_ = std::move(unheard_.cache);
+  if (unheard_.incoming) cache_->forget(*unheard_.incoming);
+  if (unheard_.copy) copy_ = std::move(unheard_.copy);
   if (incoming_) cache_->forget(*incoming_);
   if (!copy_) return;
   const std::atomic<bool> to_the_end{false};
@@ -75,8 +79,8 @@ void HostContexts::find(const Context& context, ContextEvents events) {
   context_ = context;
   events_ = std::move(events);
   in_background([this, context]() -> Done {
-    auto result = std::make_shared<Found>(search(places_, context, key_, cancelled_));
-    return [result](HostContexts& self) { self.found(result); };
+    unheard_ = search(places_, context, key_, cancelled_);
+    return [](HostContexts& self) { self.found(std::exchange(self.unheard_, {})); };
   });
 }
 
@@ -120,15 +124,15 @@ Result<HostContexts::Found> HostContexts::serve(const std::string& place, const 
   return found;
 }
 
-void HostContexts::found(std::shared_ptr<Found> result) {
-  cache_ = std::move(result->cache);
-  if (result->copy) return finished(std::move(result->copy));
+void HostContexts::found(Found result) {
+  cache_ = std::move(result.cache);
+  if (result.copy) return finished(std::move(result.copy));
   if (!cache_)
     return fail_with(make_error(ErrorClass::host,
                                 fmt::format("no place takes the context ({}): {}",
-                                            size_text(context_.size), result->reasons),
+                                            size_text(context_.size), result.reasons),
                                 "make room in one of these places, or let it be written to"));
-  incoming_ = std::move(result->incoming);
+  incoming_ = std::move(result.incoming);
   events_.on_taken(0);
 }
 
@@ -155,20 +159,19 @@ void HostContexts::unpack() {
   if (::lseek(incoming_->file.get(), 0, SEEK_SET) != 0)
     return fail_with(make_error(ErrorClass::host, "lseek: " + system_reason(errno)));
   in_background([this]() -> Done {
-    auto copy = std::make_shared<Result<std::optional<HostCache::Copy>>>(
-        cache_->copy(incoming_->file.get(), context_, key_, cancelled_));
-    return [copy](HostContexts& self) { self.finished(std::move(*copy)); };
+    auto copy = cache_->copy(incoming_->file.get(), context_, key_, cancelled_);
+    if (!copy) return [why = copy.error()](HostContexts& self) { self.fail_with(why); };
+    unheard_.copy = std::move(*copy);
+    return [](HostContexts& self) { self.finished(std::exchange(self.unheard_, {}).copy); };
   });
 }
 
-void HostContexts::finished(Result<std::optional<HostCache::Copy>> copy) {
-  if (!copy) return fail_with(copy.error());
-  if (!*copy)
+void HostContexts::finished(std::optional<HostCache::Copy> copy) {
+  if (!copy)
     return fail_with(make_error(ErrorClass::host,
-                                "the context that came is not the one that was "
-                                "announced",
+                                "the context that came is not the one that was announced",
                                 "try again; if it stays so, look for a failing disk or memory"));
-  copy_ = std::move(**copy);
+  copy_ = std::move(copy);
   if (incoming_) cache_->commit(*incoming_, context_);
   incoming_.reset();
   events_.on_ready(copy_->path);

@@ -46,9 +46,9 @@ class HostContexts final : public ContextStore {
                              const std::string& key, const std::atomic<bool>& cancelled);
   static Found search(const std::vector<std::string>& places, const Context& context,
                       const std::string& key, const std::atomic<bool>& cancelled);
-  void found(std::shared_ptr<Found> result);
+  void found(Found result);
   void unpack();
-  void finished(Result<std::optional<HostCache::Copy>> copy);
+  void finished(std::optional<HostCache::Copy> copy);
   void fail_with(const Error& why);
   void touch_daily();
 
@@ -64,6 +64,7 @@ class HostContexts final : public ContextStore {
   bool is_unpacking_ = false;
   bool is_kept_ = false;
   std::unique_ptr<Subscription> touching_;
+  Found unheard_;  ///< the thread's, until the loop hears of its end
   std::atomic<bool> cancelled_{false};
   std::thread thread_;
   std::shared_ptr<HostContexts*> self_ = std::make_shared<HostContexts*>(this);

@@ -2,6 +2,7 @@
 #include "backends/context/host_contexts.hpp"
 
 #include <deque>
+#include <thread>
 
 #include "backends/context/context_packer.hpp"
 #include "launcher/wire/frame.hpp"
@@ -107,6 +108,20 @@ TEST_CASE("a task that ends while its context comes leaves nothing half") {
     CHECK(f.home.names("cache/contexts").size() == 1);
   }
   CHECK(f.home.names("cache/contexts").empty());
+  CHECK(f.home.names("cache/runs").empty());
+}
+
+TEST_CASE("a task that ends before it hears of its copy leaves none") {
+  Fixture f;
+  { Task(f.loop, f.home, "one-0").find(f.context.context, queue_of(f.context.archive)); }
+  {
+    Task task(f.loop, f.home, "two-0");
+    task.contexts.find(f.context.context, {});
+    // The loop does not run: what the thread has to say is never heard.
+    for (int tries = 0; tries < 10'000 && !f.home.has("cache/runs/two-0"); ++tries)
+      std::this_thread::sleep_for(1ms);
+    REQUIRE(f.home.has("cache/runs/two-0"));
+  }
   CHECK(f.home.names("cache/runs").empty());
 }
 
