@@ -12,6 +12,7 @@
 #include "backends/link/hexadecimal.hpp"
 #include "backends/openssh/openssh_command.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
+#include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
 
@@ -48,6 +49,10 @@ OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::
       events_(std::move(events)) {}
 
 OpensshLink::~OpensshLink() { close(); }
+
+std::string OpensshLink::way() const {
+  return endpoint(host_.address.empty() ? host_.name : host_.address, host_.port.value_or(22));
+}
 
 void OpensshLink::start() {
   in_setup_ = true;

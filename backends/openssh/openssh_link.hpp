@@ -25,7 +25,9 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   OpensshLink(const OpensshLink&) = delete;
   OpensshLink& operator=(const OpensshLink&) = delete;
 
-  /// Begins; called once, from the loop, when there is room for another set-up.
+  /// The way on which it needs room in the window: its address as it was declared.
+  std::string way() const;
+  /// Begins a try; called from the loop, when there is room for another set-up.
   void start();
   void send(std::string bytes);
   std::size_t unsent_bytes() const { return queue_.size(); }

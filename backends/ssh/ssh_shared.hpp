@@ -10,6 +10,7 @@
 #include "backends/link/own_binary.hpp"
 #include "backends/link/setup_window.hpp"
 #include "backends/ssh/identities.hpp"
+#include "backends/ssh/jump_hosts.hpp"
 #include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/libssh2_limits.hpp"
 #include "backends/ssh/resolver.hpp"
@@ -18,8 +19,6 @@
 #include "backends/ssh/ssh_transport.hpp"
 
 namespace train {
-
-class SshLink;
 
 constexpr int default_ssh_port = 22;
 
@@ -40,6 +39,7 @@ struct SshShared {
   Identities identities;
   BinaryPacker packer;
   Resolver resolver;
+  JumpHosts jump_hosts;
   std::array<char, 32768> read_buffer{};
 
  private:

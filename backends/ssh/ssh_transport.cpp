@@ -121,7 +121,11 @@ SshTransport::~SshTransport() = default;
 std::unique_ptr<HostLink> SshTransport::open(const Host& host, const std::string& agent_key,
                                              LinkEvents events) {
   auto link = std::make_shared<SshLink>(shared_, host, agent_key, std::move(events));
-  start_in(*shared_->window, link);
+  // What it says never comes from inside this call.
+  shared_->loop.post([weak = std::weak_ptr(link)] {
+    const auto waiting = weak.lock();
+    if (waiting && !waiting->is_closed()) waiting->start();
+  });
   return std::make_unique<LinkHandle<SshLink>>(std::move(link));
 }
 
