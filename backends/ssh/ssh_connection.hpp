@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/ssh/byte_stream.hpp"
@@ -122,6 +124,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   void fail_handshake();
   bool plan_login();
   void fail_login();
+  void open_key(const std::shared_ptr<SigningKey>& key);
 
   // All.
   void watch();
@@ -147,6 +150,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   LoginPlan login_;
   std::size_t login_key_ = 0;
   std::vector<std::string> refused_;
+  std::set<std::pair<std::string, std::string>> tried_;  ///< blobs and algorithms: not once more
 
   // The session uses the stream, which uses the jump host, and the subscriptions watch its
   // descriptor: they go before it.

@@ -67,6 +67,10 @@ void SshConnection::fail_handshake() {
 
 bool SshConnection::plan_login() {
   login_ = shared_->identities.plan(identity_choice());
+  login_key_ = 0;
+  std::erase_if(login_.keys, [this](const LoginKey& login) {
+    return tried_.contains({login.key->public_blob(), login.algorithm});
+  });
   if (login_.keys.empty()) {
     fail_login();
     return false;
@@ -100,7 +104,13 @@ bool SshConnection::step_login() {
     case Progress::failed:
       break;
   }
+  // Only of a key that the server takes it wants a signature.
   const std::string& trouble = session_->sign_trouble();
+  if (login.key->is_locked() && !trouble.empty()) {
+    open_key(login.key);
+    return false;
+  }
+  tried_.emplace(login.key->public_blob(), login.algorithm);
   refused_.push_back(
       fmt::format("{} ({})", login.key->origin(), trouble.empty() ? login.algorithm : trouble));
   if (stream_->cause())
@@ -113,6 +123,21 @@ bool SshConnection::step_login() {
   else
     return true;
   return false;
+}
+
+// A server does not wait for ever, nor should it have to: the connection is made anew afterwards.
+void SshConnection::open_key(const std::shared_ptr<SigningKey>& locked) {
+  const auto key = locked;  // of a plan that goes
+  drop_connection();
+  phase_ = Phase::waiting;
+  leave_setup();
+  shared_->passphrases.open(
+      key, [weak = weak_from_this(), key](const Result<std::shared_ptr<SigningKey>>& opened) {
+        const auto self = weak.lock();
+        if (!self || self->phase_ == Phase::closed) return;
+        self->shared_->identities.replace(*key, opened);
+        self->await_room(SetupWindow::Turn::first);
+      });
 }
 
 Error SshConnection::broken_error(std::string_view doing) const {

@@ -13,6 +13,7 @@
 #include "backends/ssh/jump_hosts.hpp"
 #include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/libssh2_limits.hpp"
+#include "backends/ssh/passphrases.hpp"
 #include "backends/ssh/resolver.hpp"
 #include "backends/ssh/ssh_config.hpp"
 #include "backends/ssh/ssh_errors.hpp"
@@ -37,6 +38,7 @@ struct SshShared {
   SshConfig config;
   Libssh2Algorithms algorithms;
   Identities identities;
+  Passphrases passphrases;
   BinaryPacker packer;
   Resolver resolver;
   JumpHosts jump_hosts;

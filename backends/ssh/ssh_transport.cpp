@@ -68,7 +68,8 @@ SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
       options(std::move(ssh_options)),
       config(loop, config_files(options), settings_without_configuration(options)),
       algorithms(libssh2_algorithms()),
-      identities(options.agent_deadline),
+      identities(options.agent_deadline, static_cast<bool>(options.ask)),
+      passphrases(loop, options.ask),
       packer(loop, options.binary_path),
       resolver(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
