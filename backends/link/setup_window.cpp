@@ -42,7 +42,7 @@ void SetupWindow::release(const std::string& way) {
 }
 
 void SetupWindow::overrun(const std::string& way) {
-  Way& found = ways_.at(way);
+  Way& found = ways_.try_emplace(way, Way{most_on_a_way_}).first->second;
   found.most = std::max(found.most / 2, 1);
   if (found.under_way >= found.most && !found.waiting.empty())
     ready_.erase({found.waiting.begin()->first, way});

@@ -60,11 +60,12 @@ void OpensshLink::retry_or_fail() {
   }
   drop_process(nanoseconds(0));
   phase_ = Phase::waiting;
-  if (failure.tries == OpensshFailure::Tries::many) shared_->window->overrun(way());
   leave_setup();
+  if (!log_.jump_host().empty()) way_ = "through " + log_.jump_host();
+  if (failure.tries == OpensshFailure::Tries::many) shared_->window->overrun(way_);
   deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (self) start_in(*self->shared_->window, self->way(), self, SetupWindow::Turn::first);
+    if (self) start_in(*self->shared_->window, self->way_, self, SetupWindow::Turn::first);
   });
 }
 
@@ -117,7 +118,7 @@ void OpensshLink::fail_with(const Error& error) {
 }
 
 void OpensshLink::leave_setup() {
-  if (in_setup_) shared_->window->release(way());
+  if (in_setup_) shared_->window->release(way_);
   in_setup_ = false;
 }
 

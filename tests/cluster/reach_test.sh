@@ -53,6 +53,15 @@ one_address() { # STARTUPS SECONDS [ARGUMENT...]
     restart node01
 }
 
+one_jump_host() { # ARGUMENT...: hosts behind a jump host that takes two logins at a time
+    configure 'Host node* !node01' '  ProxyJump node01'
+    restrict_startups 2:100:2
+    launch -H 'node[02-06]:1' -n 5 "$@" -- true
+    expect_status 0
+    echo "      connections that sshd refused: $(refusals)"
+    restart head node01
+}
+
 # --- Hosts that cannot be reached ---
 
 # hang_at_banner HOST: something there listens on port 2300 and never says a word.
@@ -114,6 +123,8 @@ slow_rc_file() {
 test_case "64 hosts at one address come up through MaxStartups 10:30:100" one_address 10:30:100 60
 test_case "64 hosts at one address come up through MaxStartups 1:100:1" one_address 1:100:1 90
 test_case "64 hosts at one address come up through OpenSSH's client and MaxStartups 10:30:100" one_address 10:30:100 90 --transport openssh
+test_case "hosts come up through a jump host that is overrun" one_jump_host
+test_case "hosts come up through OpenSSH's client and a jump host that is overrun" one_jump_host --transport openssh
 test_case "what is wrong with hosts is told by cause, and nobody waits for those that do not answer" in_every_way
 test_case "hosts that are silent in different ways are told together" silent_in_two_ways
 test_case "a host that takes its time is waited for" slow_rc_file
