@@ -17,6 +17,7 @@ namespace train {
 struct LaunchFlags {
   RequestFlags request;
   Tee tee;
+  bool raw = false;
   bool json = false;
 };
 /// Runs the experiment and waits for its end.

@@ -30,9 +30,11 @@ LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& outpu
       task_id_(std::move(task_id)),
       hooks_(std::move(hooks)),
       ports_(port_needs(plan)),
+      output_window_(output_window(plan.trial.hosts.size())),
       environments_(plan, request.user_environment, request.launcher_environment),
-      run_(plan.trial, ports_, plan.experiment.stop_grace),
-      hosts_(plan.trial.hosts.size()) {}
+      run_(plan.trial, ports_, plan.experiment.stop_grace) {
+  for (std::size_t i = 0; i < plan.trial.hosts.size(); ++i) hosts_.emplace_back(output_window_);
+}
 
 LaunchSession::~LaunchSession() = default;
 
@@ -86,6 +88,8 @@ void LaunchSession::received_output(int host, const std::string& payload) {
       chunk->rank < static_cast<int>(ranks.size()) && ranks[chunk->rank].host == host;
   if (!is_own || chunk->number != hosts_[host].last_chunk + 1)
     return host_broke_protocol(host, not_our_protocol("sent output out of turn"));
+  if (!hosts_[host].window.take(*chunk))
+    return host_broke_protocol(host, not_our_protocol("sent more output than it was asked for"));
   hosts_[host].last_chunk = chunk->number;
   output_.add(*chunk);
   acknowledge_soon(host);
@@ -117,6 +121,7 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
   prepare.hold_ports = held_ports(ports_, plan_.trial, action.host);
   prepare.files = run_files(plan_.experiment);
   prepare.stop_grace = plan_.experiment.stop_grace;
+  prepare.output_window = output_window_;
   const PlannedHost& host = plan_.trial.hosts[action.host];
   for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)
     prepare.ranks.push_back(
@@ -173,8 +178,10 @@ void LaunchSession::terminal_has_room() { send_acknowledgements(); }
 void LaunchSession::send_acknowledgements() {
   if (terminal_.full()) return;  // terminal_has_room follows
   for (HostStream& host : hosts_)
-    if (std::exchange(host.ack_due, false) && host.link)
+    if (std::exchange(host.ack_due, false) && host.link) {
+      host.window.acknowledge();
       host.link->send(frame_of(message::Acknowledge{host.last_chunk}));
+    }
 }
 
 void LaunchSession::arm_timer() {

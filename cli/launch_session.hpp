@@ -38,8 +38,11 @@ class LaunchSession {
 
  private:
   struct HostStream {
+    explicit HostStream(std::size_t output_window) : window(output_window) {}
+
     std::unique_ptr<HostLink> link;
     FrameDecoder decoder;
+    OutputWindow window;
     std::uint64_t last_chunk = 0;  ///< received and written down
     bool ack_due = false;
   };
@@ -72,6 +75,7 @@ class LaunchSession {
   std::string task_id_;
   Hooks hooks_;
   PortNeeds ports_;
+  std::size_t output_window_;  ///< of each host
   RankEnvironments environments_;
   Run run_;
   std::string start_frame_;  ///< Go, encoded once for all hosts

@@ -108,6 +108,7 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
   add_request_options(*command, flags.request);
   command->add_option("--tee", tee, "Ranks whose output is shown: all, none, rank:0,4-7")
       ->type_name("RANKS");
+  command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");
   command->add_flag("--json", flags.json, "Print the finished task as JSON; output goes to stderr");
   command->callback([&] {
     chosen = [&] {
@@ -115,6 +116,7 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
       if (!parsed) return report(parsed.error());
       flags.tee = *parsed;
       flags.tee.all_to_stderr = flags.json;
+      flags.tee.raw = flags.raw;
       return launch_command(flags);
     };
   });

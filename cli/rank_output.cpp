@@ -38,9 +38,9 @@ bool add_range(std::string_view text, std::set<int>& ranks) {
 
 Result<Tee> parse_tee(const std::string& text, const std::string& flag) {
   if (text == "all") return Tee{};
-  if (text == "none") return Tee{Tee::Mode::none, {}, false};
+  if (text == "none") return Tee{.mode = Tee::Mode::none, .ranks = {}};
   constexpr std::string_view prefix = "rank:";
-  Tee tee{Tee::Mode::ranks, {}, false};
+  Tee tee{.mode = Tee::Mode::ranks, .ranks = {}};
   bool good = text.starts_with(prefix);
   std::string_view list = good ? std::string_view(text).substr(prefix.size()) : "";
   while (good) {
@@ -130,9 +130,10 @@ void RankOutput::show(int rank, OutputStream stream, const std::vector<std::stri
   if (!is_shown && !is_error) return;
   std::string text;
   for (const std::string& line : lines) {
-    const std::string shown = for_terminal(line);
-    if (is_shown) text += fmt::format("[{}] {}\n", rank, shown);
-    if (is_error) streams_[rank].errors.add(shown);
+    const bool is_as_it_is = tee_.raw && !is_error;
+    std::string shown = is_as_it_is ? std::string() : for_terminal(line);
+    if (is_shown) text += fmt::format("[{}] {}\n", rank, tee_.raw ? line : shown);
+    if (is_error) streams_[rank].errors.add(std::move(shown));
   }
   if (text.empty()) return;
   const bool to_stdout = stream == OutputStream::out && !tee_.all_to_stderr;

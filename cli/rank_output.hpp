@@ -20,6 +20,7 @@ struct Tee {
   Mode mode = Mode::all;
   std::set<int> ranks;
   bool all_to_stderr = false;  ///< stdout belongs to one JSON document
+  bool raw = false;            ///< bytes that steer the terminal reach it
 
   bool shows(int rank) const {
     return mode == Mode::all || (mode == Mode::ranks && ranks.contains(rank));

@@ -2,6 +2,10 @@
 #include "config_schema/accelerator_type.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
+
+#include "config_schema/text.hpp"
 
 namespace train {
 namespace {
@@ -60,6 +64,21 @@ std::string accelerator_type_of(std::string_view driver_name) {
     return std::string(driver_name.substr(0, length));
   if (driver_name.starts_with("RTX PRO ")) return with_dashes(first_words(driver_name, 3));
   return with_dashes(driver_name);
+}
+
+AcceleratorMaker maker_of(std::string_view accelerator_type) {
+  using Maker = AcceleratorMaker;
+  static constexpr std::array<std::pair<std::string_view, Maker>, 5> makers{{
+      {"amd", Maker::amd},
+      {"intel-gpu", Maker::intel_gpu},
+      {"intel-gaudi", Maker::intel_gaudi},
+      {"aws-neuron", Maker::aws_neuron},
+      {"ascend", Maker::huawei_ascend},
+  }};
+  const std::string type = to_lower(accelerator_type);
+  for (const auto& [prefix, maker] : makers)
+    if (type.starts_with(prefix)) return maker;
+  return Maker::nvidia;
 }
 
 }  // namespace train

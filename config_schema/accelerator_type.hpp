@@ -15,4 +15,11 @@ namespace train {
 /// Empty for an empty name. Source of the constants: `ray.util.accelerators`.
 std::string accelerator_type_of(std::string_view driver_name);
 
+/// Who makes a device, which decides the variable that says which devices a process sees.
+enum class AcceleratorMaker { nvidia, amd, intel_gpu, intel_gaudi, aws_neuron, huawei_ascend };
+
+/// By the type as Ray writes it, in any case ("AMD-Instinct-MI300X", "aws-neuron-core"); NVIDIA for
+/// all else, no type included. Not for TPUs.
+AcceleratorMaker maker_of(std::string_view accelerator_type);
+
 }  // namespace train

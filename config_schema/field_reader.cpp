@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "config_schema/field_check.hpp"
+#include "config_schema/foreign_words.hpp"
 #include "config_schema/json_text.hpp"
 #include "config_schema/nearest.hpp"
 #include "config_schema/text.hpp"
@@ -87,9 +88,11 @@ void FieldReader::read_mapping(const YamlNode& mapping, const Level& level) {
   check_needed(mapping, level);
 }
 
-// The nearest key is looked for among the neighbours that do something, then among the others, then
-// anywhere by its last word, for a key that is right but in the wrong place.
+// A word of another program is translated. Else a key that is right but in the wrong place is told
+// its place, and the nearest key is looked for among the neighbours: first those that do something.
 std::string FieldReader::meant_instead_of(const std::string& key, const Level& level) const {
+  if (const auto path = field_for_foreign_word(table_, key); !path.empty())
+    return fmt::format("did you mean '{}'?", path);
   const Field* elsewhere = table_.find_anywhere(key);
   const bool is_elsewhere = elsewhere && acts(elsewhere->path);
   if (is_elsewhere) return fmt::format("it belongs to '{}'", elsewhere->path);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
@@ -46,6 +47,38 @@ bool looks_like_yaml(std::string_view text) {
   return false;
 }
 
+bool is_this_machine(const std::string& address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+// Slots of one machine under two names are counted, and given, twice. Names that only the resolver
+// could tell to be of one machine are not looked at.
+void warn_of_one_machine(const std::vector<Host>& hosts, Diagnostics& diagnostics) {
+  struct Machine {
+    const Host* first = nullptr;
+    const Host* second = nullptr;
+    std::size_t hosts = 0;
+  };
+  std::map<std::string, Machine> machines;
+  for (const Host& host : hosts) {
+    const bool is_here = is_this_machine(host.address);
+    if (host.address == host.name && !is_here) continue;
+    Machine& machine =
+        machines[is_here ? "localhost" : fmt::format("{}:{}", host.address, host.port.value_or(0))];
+    if (!machine.first) machine.first = &host;
+    if (++machine.hosts == 2) machine.second = &host;
+  }
+  for (const auto& [address, machine] : machines) {
+    if (!machine.second || diagnostics.is_full()) continue;
+    const std::string others =
+        machine.hosts > 2 ? fmt::format(" and {} more", machine.hosts - 2) : std::string();
+    diagnostics.warn(machine.second->place, "address",
+                     fmt::format("'{}', '{}'{} are one machine, whose slots count for each",
+                                 machine.first->name, machine.second->name, others),
+                     "name it once, with all its slots");
+  }
+}
+
 Result<HostInventory> finish(const SourceText& source, std::vector<Host> hosts,
                              Diagnostics& diagnostics) {
   if (diagnostics.has_errors())
@@ -53,6 +86,7 @@ Result<HostInventory> finish(const SourceText& source, std::vector<Host> hosts,
   if (hosts.empty())
     return refuse(whole(source), "no hosts in it",
                   "write one host a line, such as 'node01 slots=8'");
+  warn_of_one_machine(hosts, diagnostics);
   return HostInventory{source.name, std::move(hosts), diagnostics.take_warnings(source.name)};
 }
 

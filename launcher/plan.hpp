@@ -64,6 +64,8 @@ struct Trial {
   CollectiveBackend backend = CollectiveBackend::gloo;
   std::vector<PlannedHost> hosts;
   std::vector<PlannedRank> ranks;
+  /// Slots of the first host that the trainer takes beside the ranks, ascending.
+  std::vector<int> trainer_slots;
   std::vector<PlannedSlice> slices;  ///< TPU slices, numbered by their first host
 
   bool operator==(const Trial&) const = default;

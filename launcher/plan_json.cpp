@@ -102,14 +102,17 @@ void append_trial(const Plan& plan, const RankEnvironments& environments, std::s
   const Trial& trial = plan.trial;
   Json hosts = Json::array();
   for (const PlannedHost& host : trial.hosts) hosts.push_back(json_of(host));
-  text += at_depth(2, {{"trial", trial.trial},
-                       {"slots", json_of(trial.slots)},
-                       {"world_size", trial.world_size},
-                       {"global_batch_size", or_null(trial.global_batch_size)},
-                       {"batch_sum", or_null(trial.batch_sum)},
-                       {"effective_batch_size", or_null(trial.effective_batch_size)},
-                       {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
-                       {"hosts", std::move(hosts)}});
+  Json head = {{"trial", trial.trial},
+               {"slots", json_of(trial.slots)},
+               {"world_size", trial.world_size},
+               {"global_batch_size", or_null(trial.global_batch_size)},
+               {"batch_sum", or_null(trial.batch_sum)},
+               {"effective_batch_size", or_null(trial.effective_batch_size)},
+               {"per_slot_batch_size", or_null(trial.per_slot_batch_size)},
+               {"hosts", std::move(hosts)}};
+  if (!trial.trainer_slots.empty())
+    head["trainer"] = {{"host", trial.hosts.front().host.name}, {"slots", trial.trainer_slots}};
+  text += at_depth(2, head);
   text.resize(text.rfind('\n'));  // what ends it comes after the ranks
   text += ",\n      \"ranks\": [";
   for (const PlannedRank& rank : trial.ranks) {

@@ -70,6 +70,7 @@ void Agent::launcher_lost() {
 void Agent::receive(const message::Prepare& m) {
   if (state_ != State::waiting) return;
   prepare_ = m;
+  output_.set_window(m.output_window);
   for (const auto& command : m.ranks) ranks_[command.rank] = RankState::planned;
   state_ = State::checking;
   act(agent_action::CheckHost{m});

@@ -3,21 +3,12 @@
 
 namespace train {
 
-namespace {
-
-// What a chunk takes beside its bytes: a rank that prints byte by byte must not evade the capacity.
-constexpr std::size_t chunk_overhead = 64;
-
-std::size_t cost(const OutputChunk& chunk) { return chunk.bytes.size() + chunk_overhead; }
-
-}  // namespace
-
 void OutputQueue::push(int rank, OutputStream stream, std::string_view bytes) {
   bytes.remove_prefix(append_to_last(rank, stream, bytes));
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, max_chunk_bytes);
     chunks_.push_back({++last_number_, rank, stream, std::string(piece)});
-    kept_ += cost(chunks_.back());
+    kept_ += cost_of(chunks_.back());
     bytes.remove_prefix(piece.size());
   }
 }
@@ -35,7 +26,7 @@ std::size_t OutputQueue::append_to_last(int rank, OutputStream stream, std::stri
 std::optional<OutputChunk> OutputQueue::take() {
   if (sent_ == chunks_.size() || in_flight_ >= limits_.window) return std::nullopt;
   const OutputChunk& chunk = chunks_[sent_++];
-  in_flight_ += cost(chunk);
+  in_flight_ += cost_of(chunk);
   return chunk;
 }
 
@@ -49,8 +40,8 @@ bool OutputQueue::acknowledge(std::uint64_t number) {
       sent_ == chunks_.size() ? last_number_ : chunks_[sent_].number - 1;
   if (number > last_sent) return false;
   while (!chunks_.empty() && chunks_.front().number <= number) {
-    kept_ -= cost(chunks_.front());
-    in_flight_ -= cost(chunks_.front());
+    kept_ -= cost_of(chunks_.front());
+    in_flight_ -= cost_of(chunks_.front());
     chunks_.pop_front();
     --sent_;
   }

@@ -22,6 +22,9 @@ class OutputQueue {
   OutputQueue() : OutputQueue(Limits()) {}
   explicit OutputQueue(Limits limits) : limits_(limits) {}
 
+  /// How much may be sent and not acknowledged from now on.
+  void set_window(std::size_t window) { limits_.window = window; }
+
   /// Appends what a rank printed, in chunks of at most `max_chunk_bytes`; small pieces are put
   /// together while they wait.
   void push(int rank, OutputStream stream, std::string_view bytes);

@@ -29,7 +29,8 @@ constexpr std::string_view script =
     "find \"$_d\" -name \".train-*\" -mtime +1 -exec rm -f {} + > /dev/null 2>&1; "
     // An empty executable file is an empty script: a place that is full, read-only or noexec is
     // found out before megabytes travel.
-    ": > \"$_t\" && chmod 700 \"$_t\" && \"$_t\" < /dev/null || return 1; "
+    ": > \"$_t\" && chmod 700 \"$_t\" || return 1; "
+    "\"$_t\" < /dev/null 2> /dev/null || { echo \"it allows no programs (noexec)\"; return 1; }; "
     "_say need \"$(uname -m)\" \"$(uname -s)\"; "
     "read -r _z _s _c || { echo the upload did not come; return 1; }; "
     "head -c \"$_z\" | { gzip -dc > \"$_t\"; _r=$?; cat > /dev/null; exit $_r; } || return 1; "
@@ -44,7 +45,8 @@ constexpr std::string_view script =
     "do _has && _go; done; "
     "_e=; for _d in ${HOME:+\"$HOME/.cache/train\"} /var/tmp/train-$_u /tmp/train-$_u "
     "/dev/shm/train-$_u; do _r=$(_put 2>&1) && _go; rm -f \"$_d/.$_b.$_n\" 2> /dev/null; "
-    "_e=\"$_e $_d: ${_r:-unknown trouble};\"; done; set -f; _say failed $_e; exit 1";
+    // The last words of what a tool said: names of programs and files, and lines, go before them.
+    "_r=${_r##*: }; _e=\"$_e $_d: ${_r:-unknown trouble};\"; done; set -f; _say failed $_e; exit 1";
 
 bool is_plain_word(std::string_view word) {
   const auto is_plain = [](char c) {

@@ -92,6 +92,7 @@ HostLook HostLooks::look_of(const HostScene& scene) {
   }
   Marks marks;
   if (scene.planned) mark_ranks(marks, scene, supply);
+  if (scene.planned && scene.planned->first_rank == 0) mark_trainer(marks);
   if (scene.uses) mark_uses(marks, scene);
   int next = 0;
   for (auto& [slot, run] : marks) {
@@ -122,18 +123,26 @@ void HostLooks::mark_ranks(Marks& marks, const HostScene& scene, const SlotSuppl
   }
 }
 
+void HostLooks::mark_trainer(Marks& marks) {
+  const TrainerNeeds& trainer = plan_.experiment.trainer;
+  const Quantity share = trainer.gpus.is_zero() ? trainer.cpus : trainer.gpus;
+  for (const int slot : plan_.trial.trainer_slots)
+    mark_share(marks[slot], slot, share, "the trainer");
+}
+
 void HostLooks::mark_uses(Marks& marks, const HostScene& scene) {
   for (const HostUse* use : *scene.uses)
-    for (const auto& [slot, share] : use->slots) {
-      if (slot < 0 || share.is_zero()) continue;
-      SlotRun& run = marks[slot];
-      run.first_slot = slot;
-      if (run.rank_count == 0) run.state = SlotState::held;
-      run.held = std::min(whole, run.held + std::min(whole, share));
-      const int holder = holder_index(use->holder);
-      const auto place = std::lower_bound(run.holders.begin(), run.holders.end(), holder);
-      if (place == run.holders.end() || *place != holder) run.holders.insert(place, holder);
-    }
+    for (const auto& [slot, share] : use->slots)
+      if (slot >= 0 && !share.is_zero()) mark_share(marks[slot], slot, share, use->holder);
+}
+
+void HostLooks::mark_share(SlotRun& run, int slot, Quantity share, const std::string& holder) {
+  run.first_slot = slot;
+  if (run.rank_count == 0) run.state = SlotState::held;
+  run.held = std::min(whole, run.held + std::min(whole, share));
+  const int index = holder_index(holder);
+  const auto place = std::lower_bound(run.holders.begin(), run.holders.end(), index);
+  if (place == run.holders.end() || *place != index) run.holders.insert(place, index);
 }
 
 int HostLooks::holder_index(const std::string& holder) {

@@ -33,6 +33,8 @@ class HostLooks {
   using Marks = std::map<int, SlotRun>;  // slots that are used or held, by index
 
   void mark_ranks(Marks& marks, const HostScene& scene, const SlotSupply& supply) const;
+  void mark_trainer(Marks& marks);
+  void mark_share(SlotRun& run, int slot, Quantity share, const std::string& holder);
   void mark_uses(Marks& marks, const HostScene& scene);
   int holder_index(const std::string& holder);
   std::vector<std::string> notes_of(const HostScene& scene, const SlotSupply& supply);

@@ -9,6 +9,7 @@
 #include "config_schema/host_set.hpp"
 #include "launcher/hosts_summary.hpp"
 #include "launcher/placement/policies.hpp"
+#include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
 namespace {
@@ -100,6 +101,24 @@ void advise_on_cpu_workers(const ExperimentConfig& experiment, const Trial& tria
       summarize_hosts(crowded), verb(crowded, "has", "have")));
 }
 
+// Whoever comes from Determined takes slots for GPUs. Nobody can know of a host that says no more
+// than "slots"; of this machine, everything is known.
+void advise_on_places(const ExperimentConfig& experiment, const Trial& trial,
+                      std::vector<std::string>& lines) {
+  if (experiment.needs.slots.is_zero() || experiment.backend != CollectiveBackend::automatic)
+    return;
+  const auto places = hosts_where(trial, [&](const PlannedHost& host) {
+    const bool is_here = host.host.address == "localhost" || is_loopback(host.host.address);
+    return !is_here && !host.host.accelerators && host.host.slots &&
+           slot_supply(host.host, experiment.needs).kind == SlotKind::places;
+  });
+  if (places.empty()) return;
+  lines.push_back(
+      fmt::format("{} {} slots and no GPUs: ranks there see every GPU and use gloo "
+                  "(resources_per_worker: {{GPU: 1}} gives each its own)",
+                  summarize_hosts(places, 2), verb(places, "says", "say")));
+}
+
 // The share is named only when the same hosts could give it to every worker.
 void advise_on_cpus_per_gpu(const ExperimentConfig& experiment, const HostInventory& inventory,
                             const Holdings& holdings, const HostSearch& search, const Trial& trial,
@@ -176,6 +195,7 @@ std::vector<std::string> advise(const ExperimentConfig& experiment, const HostIn
   std::vector<std::string> lines;
   advise_on_batch(experiment, trial, lines);
   advise_on_cpu_workers(experiment, trial, lines);
+  advise_on_places(experiment, trial, lines);
   advise_on_cpus_per_gpu(experiment, inventory, holdings, search, trial, lines);
   advise_on_hosts(experiment, search, trial, lines);
   return lines;

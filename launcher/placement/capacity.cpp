@@ -183,18 +183,27 @@ std::optional<int> slots_beside_trainer(const HostView& view, const ExperimentCo
     return share_count(free - trainer.cpus, supply.use);
   }
   if (trainer.gpus.is_zero()) return workers_by_free_slots(view, supply);
+  const TrainerSlots beside = trainer_slots(view, experiment);
+  if (beside.slots.empty()) return std::nullopt;
+  return supply.takes_singly() ? clamp_workers(beside.left.count(supply.use))
+                               : workers_by_free_slots(view, supply);
+}
+
+}  // namespace
+
+TrainerSlots trainer_slots(const HostView& view, const ExperimentConfig& experiment) {
+  const TrainerNeeds& trainer = experiment.trainer;
   WorkerNeeds as_worker;
   as_worker.slots = trainer.gpus;
   as_worker.gpus_named = true;
   const SlotSupply of_trainer = slot_supply(view.host, as_worker);
-  if (of_trainer.kind != SlotKind::devices) return std::nullopt;
+  if (of_trainer.kind != SlotKind::devices) return {SlotRoom(0), {}};
+  const SlotSupply supply = slot_supply(view.host, experiment.needs);
   SlotRoom room = slot_room(view.host, of_trainer, view.held);
-  const bool shares = supply.kind == SlotKind::devices || supply.kind == SlotKind::places;
-  if (!room.set_aside(trainer.gpus, shares ? supply.use : Quantity())) return std::nullopt;
-  return shares ? clamp_workers(room.count(supply.use)) : workers_by_free_slots(view, supply);
+  std::vector<int> slots =
+      room.set_aside(trainer.gpus, supply.takes_singly() ? supply.use : Quantity());
+  return {std::move(room), std::move(slots)};
 }
-
-}  // namespace
 
 int workers_allowed(const Constraint& constraint, const HostView& view,
                     const ExperimentConfig& experiment) {

@@ -31,6 +31,8 @@ struct SlotSupply {
   bool unsaid = false;  ///< the host says nothing of its size: counted as one slot
   bool relied = false;  ///< GPUs are asked for, the host says "slots" and no word of GPUs
 
+  /// Each slot is given to somebody; CPUs are handed out in sum.
+  bool takes_singly() const { return kind == SlotKind::devices || kind == SlotKind::places; }
   bool has_slots() const { return kind != SlotKind::beside && kind != SlotKind::missing; }
 };
 
@@ -40,6 +42,19 @@ SlotSupply slot_supply(const Host& host, const WorkerNeeds& needs);
 
 /// What is free of each slot of the supply, which must be devices or places. `held` may be nullptr.
 SlotRoom slot_room(const Host& host, const SlotSupply& supply, const HeldOfHost* held);
+
+/// One host as placement sees it: what it has, and what others hold of it now.
+struct HostView {
+  const Host& host;
+  const HeldOfHost* held = nullptr;
+};
+
+/// The slots of a host that the trainer takes for its GPUs, and what it leaves.
+struct TrainerSlots {
+  SlotRoom left;
+  std::vector<int> slots;  ///< ascending; none when they do not fit, or when no GPU is asked for
+};
+TrainerSlots trainer_slots(const HostView& view, const ExperimentConfig& experiment);
 
 /// Slots of the supply that nobody holds, fractions added up.
 Quantity free_slots(const Host& host, const SlotSupply& supply, const HeldOfHost* held);
@@ -61,12 +76,6 @@ struct Constraint {
 /// names one.
 std::vector<Constraint> constraints_of(const ExperimentConfig& experiment,
                                        const HostInventory& inventory);
-
-/// One host as placement sees it: what it has, and what others hold of it now.
-struct HostView {
-  const Host& host;
-  const HeldOfHost* held = nullptr;
-};
 
 /// Workers that the host could take now if nothing else limited it. CPUs and memory that a host
 /// does not declare are no limit (its agent checks them); an undeclared custom resource is not

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "config_schema/accelerator_type.hpp"
 #include "config_schema/host_set.hpp"
 #include "config_schema/tpu_topology.hpp"
 #include "launcher/batch.hpp"
@@ -19,33 +20,52 @@
 namespace train {
 namespace {
 
-// The slots of each worker of one host. CPUs are not handed out singly: a worker is shown on those
-// that its share of the sum touches.
-std::vector<std::vector<int>> slots_of_workers(const HostView& view, const SlotSupply& supply,
-                                               int workers, Quantity set_aside) {
-  std::vector<std::vector<int>> slots(workers);
-  if (supply.kind == SlotKind::beside || supply.use.is_zero()) return slots;
-  if (supply.kind != SlotKind::cpus) {
-    SlotRoom room = slot_room(view.host, supply, view.held);
-    room.set_aside(set_aside, supply.use);
-    for (auto& of_worker : slots) of_worker = room.take(supply.use);
-    return slots;
-  }
+struct SlotsOfHost {
+  std::vector<std::vector<int>> of_workers;
+  std::vector<int> of_trainer;
+};
+
+std::vector<int> touched_cpus(Quantity begin, Quantity end) {
+  std::vector<int> cpus;
+  for (std::int64_t cpu = begin.whole(); Quantity::of(cpu) < end; ++cpu)
+    cpus.push_back(static_cast<int>(cpu));
+  return cpus;
+}
+
+// CPUs are not handed out singly: a worker is shown on those that its share of the sum touches, and
+// so is the trainer, after them.
+SlotsOfHost cpus_of_host(const HostView& view, const SlotSupply& supply, int workers,
+                         Quantity of_trainer) {
+  SlotsOfHost slots{.of_workers = std::vector<std::vector<int>>(workers), .of_trainer = {}};
   Quantity begin = supply.size - free_slots(view.host, supply, view.held);
-  for (auto& of_worker : slots) {
-    const Quantity end = begin + supply.use;
-    for (std::int64_t cpu = begin.whole(); Quantity::of(cpu) < end; ++cpu)
-      of_worker.push_back(static_cast<int>(cpu));
-    begin = end;
+  for (auto& of_worker : slots.of_workers) {
+    if (supply.use.is_zero()) break;
+    of_worker = touched_cpus(begin, begin + supply.use);
+    begin = begin + supply.use;
   }
+  if (!of_trainer.is_zero()) slots.of_trainer = touched_cpus(begin, begin + of_trainer);
+  return slots;
+}
+
+SlotsOfHost slots_of_host(const HostView& view, const SlotSupply& supply, int workers,
+                          const ExperimentConfig& experiment, bool has_trainer) {
+  if (supply.kind == SlotKind::cpus)
+    return cpus_of_host(view, supply, workers, has_trainer ? experiment.trainer.cpus : Quantity());
+  SlotsOfHost slots{.of_workers = std::vector<std::vector<int>>(workers), .of_trainer = {}};
+  TrainerSlots beside{slot_room(view.host, supply, view.held), {}};
+  if (has_trainer && !experiment.trainer.gpus.is_zero()) beside = trainer_slots(view, experiment);
+  slots.of_trainer = std::move(beside.slots);
+  if (!supply.takes_singly() || supply.use.is_zero()) return slots;
+  for (auto& of_worker : slots.of_workers) of_worker = beside.left.take(supply.use);
   return slots;
 }
 
 // The slots of the host behind those of its supply: a filter may have left out some.
-void rename_slots(std::vector<std::vector<int>>& of_workers, const std::vector<int>& left) {
+void rename_slots(SlotsOfHost& of_host, const std::vector<int>& left) {
   if (left.empty()) return;
-  for (std::vector<int>& slots : of_workers)
+  for (std::vector<int>& slots : of_host.of_workers)
     for (int& slot : slots) slot = left[static_cast<std::size_t>(slot)];
+  for (int& slot : of_host.of_trainer) slot = left[static_cast<std::size_t>(slot)];
 }
 
 std::vector<int> united(const std::vector<std::vector<int>>& parts) {
@@ -59,9 +79,10 @@ std::vector<int> united(const std::vector<std::vector<int>>& parts) {
 void add_host(Trial& trial, const ExperimentConfig& experiment, const HostView& view, int workers) {
   const Host& host = view.host;
   const SlotSupply supply = slot_supply(host, experiment.needs);
-  const Quantity of_trainer = trial.hosts.empty() ? experiment.trainer.gpus : Quantity();
-  std::vector<std::vector<int>> slots = slots_of_workers(view, supply, workers, of_trainer);
-  rename_slots(slots, host.slot_indices);
+  SlotsOfHost of_host = slots_of_host(view, supply, workers, experiment, trial.hosts.empty());
+  rename_slots(of_host, host.slot_indices);
+  if (trial.hosts.empty()) trial.trainer_slots = std::move(of_host.of_trainer);
+  std::vector<std::vector<int>>& slots = of_host.of_workers;
   // What others hold may have sent the first worker to a later slot: ranks go by slot.
   std::sort(slots.begin(), slots.end());
   PlannedHost planned{.host = host,
@@ -126,12 +147,19 @@ void add_batch(Trial& trial, const ExperimentConfig& experiment) {
   }
 }
 
+// RCCL goes by the name of NCCL.
+bool speaks_nccl(const Host& host) {
+  const AcceleratorMaker maker = maker_of(host.accelerator_type);
+  return !is_tpu_type(host.accelerator_type) &&
+         (maker == AcceleratorMaker::nvidia || maker == AcceleratorMaker::amd);
+}
+
 CollectiveBackend resolved_backend(const ExperimentConfig& experiment, const Trial& trial) {
   if (experiment.backend != CollectiveBackend::automatic) return experiment.backend;
   const bool has_own_gpus =
       experiment.needs.slots >= Quantity::of(1) &&
       std::all_of(trial.hosts.begin(), trial.hosts.end(), [](const PlannedHost& host) {
-        return host.slots_are_gpus && !is_tpu_type(host.host.accelerator_type);
+        return host.slots_are_gpus && speaks_nccl(host.host);
       });
   return has_own_gpus ? CollectiveBackend::nccl : CollectiveBackend::gloo;
 }
@@ -190,6 +218,10 @@ std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& tr
           "backend nccl needs a GPU for every rank: the slots of {} are CPUs (GPU: 1 in "
           "resources_per_worker asks for GPUs)",
           host.host.name);
+  for (const PlannedHost& host : trial.hosts)
+    if (!speaks_nccl(host.host))
+      return fmt::format("backend nccl needs NVIDIA or AMD GPUs: {} has {} (backend: auto)",
+                         host.host.name, host.host.accelerator_type);
   for (const PlannedHost& host : trial.hosts)
     if (host.slots_are_gpus && host.slots.size() < static_cast<std::size_t>(host.worker_count))
       return fmt::format(

@@ -8,18 +8,12 @@
 #include <set>
 
 #include "launcher/placement/capacity.hpp"
+#include "launcher/placement/host_set_search.hpp"
 #include "launcher/placement/policies.hpp"
 #include "launcher/placement/selected_kinds.hpp"
 
 namespace train {
 namespace {
-
-// Hosts that are all the same to the search, in the order in which they are taken.
-struct HostGroup {
-  std::uint64_t kinds = 0;
-  int size = 0;  // workers that one of them takes
-  std::vector<std::size_t> hosts;
-};
 
 class Chooser {
  public:
@@ -45,7 +39,7 @@ class Chooser {
       bool is_taken = false;
       for (std::size_t i = 0; i < rooms_.size() && !matching.is_done(); ++i) {
         if (rooms_[i].workers <= round || closed.count(workers_.kinds[i]) > 0) continue;
-        if (matching.take(workers_.kinds[i]))
+        if (matching.take(workers_.kinds[i]) > 0)
           ++counts[i], is_taken = true;
         else
           closed.insert(workers_.kinds[i]);
@@ -113,54 +107,25 @@ class Chooser {
     KindMatching matching(workers_.of_kind);
     WorkerCounts counts(rooms_.size());
     for (const std::size_t host : order)
-      while (!matching.is_done() && counts[host] < rooms_[host].workers &&
-             matching.take(workers_.kinds[host]))
-        ++counts[host];
+      if (!matching.is_done())
+        counts[host] = matching.take(workers_.kinds[host], std::min(count_, rooms_[host].workers));
     if (!matching.is_done()) return std::nullopt;
     return counts;
   }
 
   // Up to `most` hosts that serve all workers, the fewest first; `wholly`: each to its last place.
+  // To find them is as hard as an exact cover, so the steps are counted.
   std::optional<WorkerCounts> search(const std::vector<HostGroup>& groups, int most,
                                      bool wholly) const {
     if (groups.empty()) return std::nullopt;
+    HostSetSearch search(groups, workers_.of_kind, wholly);
     const int largest = groups.front().size;
-    int steps = most_steps;
     for (int hosts = (count_ + largest - 1) / largest; hosts <= most; ++hosts) {
-      std::vector<std::size_t> taken;
-      auto found = take(groups, 0, hosts, count_, wholly, taken, steps);
-      if (found || steps <= 0) return found;
+      if (const auto found = search.find(hosts)) return filled(*found);
+      if (search.is_given_up()) break;
     }
     return std::nullopt;
   }
-
-  // Depth first over how many hosts of each group are taken, many of the first groups first.
-  std::optional<WorkerCounts> take(const std::vector<HostGroup>& groups, std::size_t index,
-                                   int hosts, int missing, bool wholly,
-                                   std::vector<std::size_t>& taken, int& steps) const {
-    if (--steps <= 0) return std::nullopt;
-    if (hosts == 0) {
-      if (wholly ? missing != 0 : missing > 0) return std::nullopt;
-      return filled(taken);
-    }
-    if (index == groups.size()) return std::nullopt;
-    const HostGroup& group = groups[index];
-    // Later groups are no larger.
-    if (std::int64_t{hosts} * group.size < missing) return std::nullopt;
-    const std::size_t before = taken.size();
-    for (int n = std::min(hosts, static_cast<int>(group.hosts.size())); n >= 0; --n) {
-      const int left = missing - n * group.size;
-      if (wholly && left < 0) continue;
-      taken.insert(taken.end(), group.hosts.begin(), group.hosts.begin() + n);
-      auto found = take(groups, index + 1, hosts - n, std::max(left, wholly ? left : 0), wholly,
-                        taken, steps);
-      taken.resize(before);
-      if (found) return found;
-    }
-    return std::nullopt;
-  }
-
-  static constexpr int most_steps = 100'000;
 
   const std::vector<Room>& rooms_;
   const SelectedWorkers& workers_;

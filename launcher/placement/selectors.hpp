@@ -24,8 +24,8 @@ SelectedWorkers select_workers(const ExperimentConfig& experiment, const HostInv
 
 /// `choose_hosts` for workers whose selectors differ, without a trainer. Whether there is a
 /// placement under `spread`, `strict_spread`, `strict_pack`, on one host, and under `pack` is found
-/// exactly; the fewest hosts of `pack` and the whole hosts of `auto` are searched for within a
-/// bound of steps, beyond which `pack` uses more hosts and `auto` finds none.
+/// exactly; the fewest hosts of `pack` and the whole hosts of `auto` by a `HostSetSearch`: beyond
+/// its bound `pack` uses more hosts and `auto` finds none.
 std::optional<std::vector<int>> choose_for_selected(const std::vector<Room>& rooms,
                                                     const SelectedWorkers& workers,
                                                     const PlacementRule& rule);

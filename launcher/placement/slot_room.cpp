@@ -25,12 +25,15 @@ std::int64_t SlotRoom::count(Quantity quantity) const {
   return quantity < Quantity::of(1) ? count : whole / quantity.whole();
 }
 
-bool SlotRoom::set_aside(Quantity quantity, Quantity each) {
-  if (quantity.is_zero()) return true;
+std::vector<int> SlotRoom::set_aside(Quantity quantity, Quantity each) {
+  if (quantity.is_zero()) return {};
   if (quantity >= Quantity::of(1)) {
-    if (!quantity.is_whole() || count(Quantity::of(1)) < quantity.whole()) return false;
-    for (std::int64_t i = 0; i < quantity.whole(); ++i) rooms_.erase(std::prev(rooms_.end()));
-    return true;
+    if (!quantity.is_whole() || count(Quantity::of(1)) < quantity.whole()) return {};
+    const auto first = std::prev(rooms_.end(), static_cast<std::ptrdiff_t>(quantity.whole()));
+    std::vector<int> taken;
+    for (auto slot = first; slot != rooms_.end(); ++slot) taken.push_back(slot->second);
+    rooms_.erase(first, rooms_.end());
+    return taken;
   }
   const auto served = [&](std::int64_t room) {
     if (each.is_zero()) return std::int64_t{0};
@@ -45,11 +48,11 @@ bool SlotRoom::set_aside(Quantity quantity, Quantity each) {
         best == rooms_.end() || cost < least || (cost == least && slot->first == best->first);
     if (is_better) best = slot, least = cost;
   }
-  if (best == rooms_.end()) return false;
+  if (best == rooms_.end()) return {};
   const auto [room, slot] = *best;
   rooms_.erase(best);
   if (room > quantity.parts()) rooms_.emplace(room - quantity.parts(), slot);
-  return true;
+  return {slot};
 }
 
 std::vector<int> SlotRoom::take(Quantity quantity) {

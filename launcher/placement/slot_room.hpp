@@ -26,8 +26,9 @@ class SlotRoom {
   std::int64_t count(Quantity quantity) const;
 
   /// Takes `quantity` away where it costs the fewest later `take(each)`; of equally good slots,
-  /// those with the least room, then the last ones. Returns whether there was room.
-  bool set_aside(Quantity quantity, Quantity each);
+  /// those with the least room, then the last ones. Returns the indices, ascending; none when it
+  /// does not fit, or when nothing is asked for.
+  std::vector<int> set_aside(Quantity quantity, Quantity each);
 
  private:
   std::set<std::pair<std::int64_t, int>> rooms_;  ///< (room left, slot), empty slots left out

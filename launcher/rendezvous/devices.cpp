@@ -3,13 +3,40 @@
 
 #include <algorithm>
 
+#include "config_schema/accelerator_type.hpp"
 #include "launcher/placement/capacity.hpp"
 #include "launcher/rendezvous/groups.hpp"
 
 namespace train {
 namespace {
 
-bool is_amd(const Host& host) { return host.accelerator_type.rfind("AMD", 0) == 0; }
+// How the devices of one maker are kept to those of a list.
+struct DeviceList {
+  const char* variable;
+  const char* before = "";    // the indices
+  bool may_be_empty = false;  // an empty list leaves no device, rather than all
+  bool may_be_shared = true;  // several processes may have the same list
+};
+
+// Ray sets the same variables (its accelerator managers), but for AMD: ROCr's own list is what
+// every library of ROCm sees. A Neuron core belongs to one process.
+DeviceList list_of(AcceleratorMaker maker) {
+  switch (maker) {
+    case AcceleratorMaker::amd:
+      return {.variable = "ROCR_VISIBLE_DEVICES", .may_be_empty = true};
+    case AcceleratorMaker::intel_gpu:
+      return {.variable = "ONEAPI_DEVICE_SELECTOR", .before = "level_zero:"};
+    case AcceleratorMaker::intel_gaudi:
+      return {.variable = "HABANA_VISIBLE_MODULES"};
+    case AcceleratorMaker::aws_neuron:
+      return {.variable = "NEURON_RT_VISIBLE_CORES", .may_be_shared = false};
+    case AcceleratorMaker::huawei_ascend:
+      return {.variable = "ASCEND_RT_VISIBLE_DEVICES"};
+    case AcceleratorMaker::nvidia:
+      break;
+  }
+  return {.variable = "CUDA_VISIBLE_DEVICES", .may_be_empty = true};
+}
 
 // A plain host name with GPUs asked for counts one GPU, but nobody said which.
 bool indices_are_declared(const PlannedHost& host) {
@@ -61,15 +88,17 @@ std::vector<int> devices_of(const Host& host, const std::vector<int>& slots) {
 
 void add_devices(const RankView& view, Variables& variables) {
   if (is_tpu_host(view.host.host)) return add_tpu_devices(view, variables);
-  const bool amd = is_amd(view.host.host);
-  const char* list_name = amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
+  const AcceleratorMaker maker = maker_of(view.host.host.accelerator_type);
+  const DeviceList list = list_of(maker);
   if (!indices_are_declared(view.host)) {
-    if (has_no_gpu(view)) variables.set(list_name, "");
+    if (has_no_gpu(view) && list.may_be_empty) variables.set(list.variable, "");
     return;
   }
-  const std::vector<int>& visible = is_shared(view.plan) ? view.host.slots : view.rank.slots;
-  variables.set(list_name, fmt::format("{}", fmt::join(devices_of(view.host.host, visible), ",")));
-  if (!amd) variables.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  const bool is_whole = list.may_be_shared && is_shared(view.plan);
+  const std::vector<int>& visible = is_whole ? view.host.slots : view.rank.slots;
+  variables.set(list.variable, fmt::format("{}{}", list.before,
+                                           fmt::join(devices_of(view.host.host, visible), ",")));
+  if (maker == AcceleratorMaker::nvidia) variables.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   const std::string positions =
       fmt::format("{}", fmt::join(positions_in(visible, view.rank.slots), ","));
   variables.set("TRAIN_DEVICE_INDICES", positions);

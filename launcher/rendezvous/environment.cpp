@@ -212,7 +212,9 @@ bool is_scrubbed(std::string_view name) {
 std::span<const std::string_view> ruled_out_by(std::string_view name) {
   static constexpr std::array<std::string_view, 3> of_rocr{
       "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
+  static constexpr std::array<std::string_view, 1> of_oneapi{"ZE_AFFINITY_MASK"};
   if (name == "ROCR_VISIBLE_DEVICES") return of_rocr;
+  if (name == "ONEAPI_DEVICE_SELECTOR") return of_oneapi;
   return {};
 }
 

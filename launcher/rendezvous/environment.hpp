@@ -88,7 +88,7 @@ std::vector<std::string> environment_warnings(const Plan& plan);
 bool is_scrubbed(std::string_view name);
 
 /// The variables that a host's session brings and a rank's own variable rules out: HIP counts its
-/// list of devices within what `ROCR_VISIBLE_DEVICES` leaves.
+/// list of devices within what `ROCR_VISIBLE_DEVICES` leaves, oneAPI within `ZE_AFFINITY_MASK`.
 std::span<const std::string_view> ruled_out_by(std::string_view name);
 
 }  // namespace train

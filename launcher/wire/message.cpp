@@ -93,9 +93,13 @@ json body(const message::Prepare& m) {
   json files = json::array();
   for (const auto& file : m.files)
     files.push_back({{"name", from_bytes(file.name)}, {"text", from_bytes(file.text)}});
-  return {{"type", "prepare"},         {"task", from_bytes(m.task_id)},
-          {"ranks", std::move(ranks)}, {"hold_ports", m.hold_ports},
-          {"files", std::move(files)}, {"stop_grace_ms", m.stop_grace.count()}};
+  return {{"type", "prepare"},
+          {"task", from_bytes(m.task_id)},
+          {"ranks", std::move(ranks)},
+          {"hold_ports", m.hold_ports},
+          {"files", std::move(files)},
+          {"stop_grace_ms", m.stop_grace.count()},
+          {"output_window", m.output_window}};
 }
 Message read_prepare(const json& value) {
   message::Prepare m;
@@ -104,6 +108,8 @@ Message read_prepare(const json& value) {
   m.hold_ports = int_field(value, "hold_ports", 0, highest_port);
   for (const auto& file : array_field(value, "files")) m.files.push_back(run_file(file));
   m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));
+  m.output_window = static_cast<std::size_t>(
+      number_field(value, "output_window", least_output_window, most_output_window));
   return m;
 }
 

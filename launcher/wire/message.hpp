@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config_schema/error.hpp"
+#include "launcher/output/output_window.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/variable_limit.hpp"
@@ -17,7 +18,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 2;
+constexpr int wire_version = 3;
 
 /// What one rank executes on its host. Arguments and values are bytes, not text.
 struct RankCommand {
@@ -40,6 +41,8 @@ struct Prepare {
   int hold_ports = 0;               ///< how many; 0 .. 65535
   std::vector<RunFile> files = {};  ///< for the run directory; readable for the user alone
   milliseconds stop_grace{10'000};  ///< used when the launcher is lost
+  /// Bytes of output that may be on their way (output/output_window.hpp).
+  std::size_t output_window = most_output_window;
   bool operator==(const Prepare&) const = default;
 };
 /// Second phase, once every host is ready: start the ranks. A port is 0 where nobody needs it.

@@ -16,6 +16,11 @@ tl::unexpected<Error> malformed(std::string_view what) {
 
 }  // namespace
 
+std::size_t cost_of(const OutputChunk& chunk) {
+  constexpr std::size_t overhead = 64;
+  return chunk.bytes.size() + overhead;
+}
+
 std::string encode_output(const OutputChunk& chunk) {
   std::string payload;
   payload.reserve(output_header_size + chunk.bytes.size());

@@ -25,6 +25,10 @@ struct OutputChunk {
 /// Largest number of bytes in one chunk.
 constexpr std::size_t max_chunk_bytes = 64u << 10;
 
+/// What a chunk counts for where output is bounded: its bytes and what it takes beside them, so
+/// that a rank that prints byte by byte does not evade the bound.
+std::size_t cost_of(const OutputChunk& chunk);
+
 /// The payload of an output frame.
 std::string encode_output(const OutputChunk& chunk);
 Result<OutputChunk> decode_output(std::string_view payload);

@@ -102,6 +102,18 @@ void show(const char* title, bool is_placed, int rounds,
 
 int count(std::size_t hosts, int of_each) { return static_cast<int>(hosts) * of_each; }
 
+// Half of the workers want hosts of the one label, half of the other, and there are just as many.
+Question two_selectors(std::size_t hosts) {
+  Question question{workers_of(count(hosts, 8), Quantity::of(1), PlacementPolicy::automatic),
+                    cluster(hosts)};
+  const std::vector<const char*> types{"old", "new"};
+  for (std::size_t i = 0; i < hosts; ++i) question.inventory.hosts[i].labels["type"] = types[i % 2];
+  for (int i = 0; i < question.experiment.workers; ++i)
+    question.experiment.label_selectors.push_back(
+        {{"type", LabelCondition::Kind::one_of, {types[static_cast<std::size_t>(i) % 2]}}});
+  return question;
+}
+
 // What drawing costs once the plan is there: most of all where no two neighbours are alike.
 void show_drawing(const char* title, int rounds,
                   const std::function<HostInventory(std::size_t)>& hosts_of) {
@@ -164,6 +176,12 @@ int main(int argc, char** argv) {
       question.occupancy.push_back({.host = question.inventory.hosts[i].name,
                                     .holder = fmt::format("task {}", i),
                                     .slots = {{0, one}}});
+    return question;
+  });
+  show("a label selector for each worker, two kinds", true, rounds, two_selectors);
+  show("refused: a host of one of the two kinds is missing", false, rounds, [&](std::size_t hosts) {
+    Question question = two_selectors(hosts);
+    question.inventory.hosts.front().labels["type"] = "other";
     return question;
   });
   show("refused: more than there is", false, rounds, [&](std::size_t hosts) {

@@ -182,6 +182,30 @@ TEST_CASE("a host that is named twice names both lines") {
   CHECK(text.find("hosts:4:1: host 'n1' on line 4 is named twice; first on line 1") == 0);
 }
 
+TEST_CASE("a machine under two names is warned of, once") {
+  struct Row {
+    std::string text;
+    std::vector<std::string> messages;
+  };
+  const Row row = GENERATE(values<Row>({
+      {"n1 slots=2\nn2 slots=2\n", {}},
+      {"localhost slots=2\n127.0.0.1 slots=2\n",
+       {"'localhost', '127.0.0.1' are one machine, whose slots count for each"}},
+      {"localhost\nn1\n127.0.0.1\n127.0.0.2\n",
+       {"'localhost', '127.0.0.1' and 1 more are one machine, whose slots count for each"}},
+      {"hosts:\n- {name: a, address: 10.0.0.1}\n- {name: b, address: 10.0.0.1}\n",
+       {"'a', 'b' are one machine, whose slots count for each"}},
+      // Forwarded ports: machines behind one address.
+      {"hosts:\n- {name: a, address: gw, port: 1001}\n- {name: b, address: gw, port: 1002}\n", {}},
+  }));
+  CAPTURE(row.text);
+  const auto hosts = parse_hosts({"hosts", row.text});
+  REQUIRE(hosts);
+  std::vector<std::string> messages;
+  for (const Diagnostic& warning : hosts->warnings) messages.push_back(warning.message);
+  CHECK(messages == row.messages);
+}
+
 TEST_CASE("all faults of a hosts file are told, in order") {
   const auto inventory = parse_hosts({"hosts", "a slots=0\nb\nn[2-1]\nb\nc foo\n"});
   REQUIRE_FALSE(inventory);

@@ -90,13 +90,32 @@ TEST_CASE("CPUs and memory of others are said beside the slots") {
   CHECK(drawn(scene)[1] == "n2 - [.x4] 4 CPUs, 1.5 GiB held by bob");
 }
 
-TEST_CASE("what the trainer takes is said on the host of rank 0") {
+TEST_CASE("what the trainer takes is drawn and said on the host of rank 0") {
   ExperimentConfig experiment = slot_experiment(4);
   experiment.trainer.gpus = amount(1);
   experiment.trainer.cpus = amount(2);
   experiment.placement = PlacementPolicy::spread;
-  CHECK(drawn(scene_of(experiment, gpu_inventory({3, 2}))) ==
-        Rows{"n1 0 [0 1 .] trainer: 1 GPU, 2 CPUs", "n2 2 [2 3]"});
+  const Scene scene = scene_of(experiment, gpu_inventory({3, 2}));
+  CHECK(drawn(scene) == Rows{"n1 0 [0 1 a] trainer: 1 GPU, 2 CPUs", "n2 2 [2 3]"});
+  CHECK(draw_cluster(scene.subject()).holders == Rows{"the trainer"});
+}
+
+TEST_CASE("a trainer of half a GPU shares it with a rank") {
+  ExperimentConfig experiment = gpu_experiment(3, 0.5);
+  experiment.trainer.gpus = amount(0.5);
+  CHECK(drawn(scene_of(experiment, gpu_inventory({3}))) ==
+        Rows{"n1 0 [0-1 . 2+a] trainer: 0.5 GPUs"});
+}
+
+TEST_CASE("CPUs of the trainer follow those of the ranks") {
+  Host host;
+  host.name = "c";
+  host.cpus = amount(6);
+  ExperimentConfig experiment = slot_experiment(2);
+  experiment.needs.cpus = amount(2);
+  experiment.trainer.cpus = amount(1);
+  CHECK(drawn(scene_of(experiment, inventory_of({host}))) ==
+        Rows{"c 0 [0x2 1x2 a .] trainer: 1 CPU"});
 }
 
 TEST_CASE("hosts that could not serve say why") {

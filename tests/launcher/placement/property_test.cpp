@@ -143,7 +143,7 @@ std::size_t hosts_used(const std::vector<int>& counts) {
       std::count_if(counts.begin(), counts.end(), [](int n) { return n > 0; }));
 }
 
-// No device beyond what is free of it.
+// No device beyond what is free of it; the trainer has its own beside the first rank.
 void check_devices(const Case& each, const Plan& plan) {
   for (const PlannedHost& host : plan.trial.hosts) {
     std::map<int, std::int64_t> used;
@@ -156,6 +156,11 @@ void check_devices(const Case& each, const Plan& plan) {
       REQUIRE(static_cast<std::int64_t>(rank.slots.size()) ==
               std::max<std::int64_t>(1, each.experiment.needs.slots.whole()));
       for (const int slot : rank.slots) used[slot] += share;
+    }
+    const Quantity of_trainer = each.experiment.trainer.gpus;
+    if (host.first_rank == 0 && !of_trainer.is_zero()) {
+      REQUIRE(plan.trial.trainer_slots.size() == 1);
+      used[plan.trial.trainer_slots.front()] += of_trainer.parts();
     }
     for (const auto& [slot, parts] : used) {
       CHECK(slot < *host.host.accelerators);

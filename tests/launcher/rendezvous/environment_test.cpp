@@ -138,6 +138,38 @@ TEST_CASE("AMD devices are in a list of their own, and in no other") {
   CHECK(devices(cpu_experiment(2, 1)) == Values{{"ROCR_VISIBLE_DEVICES", ""}});
 }
 
+TEST_CASE("every maker's devices are in its own list") {
+  struct Row {
+    const char* type;
+    const char* variable;
+    const char* list;  // of rank 1
+    const char* none;  // of a rank without a device
+  };
+  const Row row = GENERATE(values<Row>({
+      {"Intel-GPU-Max-1550", "ONEAPI_DEVICE_SELECTOR", "level_zero:0,1", "(unset)"},
+      {"Intel-GAUDI", "HABANA_VISIBLE_MODULES", "0,1", "(unset)"},
+      {"aws-neuron-core", "NEURON_RT_VISIBLE_CORES", "1", "(unset)"},
+      {"Ascend910B", "ASCEND_RT_VISIBLE_DEVICES", "0,1", "(unset)"},
+      {"AMD-Instinct-MI300X", "ROCR_VISIBLE_DEVICES", "0,1", ""},
+      {"H100", "CUDA_VISIBLE_DEVICES", "0,1", ""},
+  }));
+  CAPTURE(row.type);
+  Host host = gpu_host("n1", 2);
+  host.accelerator_type = row.type;
+  const bool is_cuda = std::string_view(row.variable).starts_with("CUDA");
+  const bool has_nccl = is_cuda || std::string_view(row.variable).starts_with("ROCR");
+  const Values values = values_of(planned(gpu_experiment(2, 1), inventory_of({host})), 1);
+  CHECK(value(values, row.variable) == row.list);
+  CHECK((value(values, "CUDA_VISIBLE_DEVICES") != "(unset)") == is_cuda);
+  CHECK((value(values, "CUDA_DEVICE_ORDER") != "(unset)") == is_cuda);
+  CHECK(value(values, "TRAIN_BACKEND") == (has_nccl ? "nccl" : "gloo"));
+  CHECK(value(values_of(planned(cpu_experiment(2, 1), inventory_of({host})), 1), row.variable) ==
+        row.none);
+  ExperimentConfig asked = gpu_experiment(2, 1);
+  asked.backend = CollectiveBackend::nccl;
+  CHECK(make_plan(asked, inventory_of({host})).has_value() == has_nccl);
+}
+
 TEST_CASE("devices are those of the machine that the slots stand for") {
   HostInventory hosts = gpu_inventory({2});
   hosts.hosts[0].device_indices = {5, 3};

@@ -114,9 +114,9 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"go","address":["a"],"port":1})", R"({"type":"finished","survivors":{}})",
       R"({"type":"finished","survivors":[1]})", R"({"type":"refused","problems":["x"]})",
       R"({"type":"prepare","task":"t","ranks":[7],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0})",
+      R"("stop_grace_ms":0,"output_window":65536})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":true,"files":[],)"
-      R"("stop_grace_ms":0})",
+      R"("stop_grace_ms":0,"output_window":65536})",
       R"({"type":"ready","run_directory":"/","ports":1})",
       R"({"type":"ready","run_directory":"/","ports":["1"]})",
       // out of range
@@ -127,9 +127,11 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"go","address":"a","port":1,"megascale_address":"","megascale_port":65536,)"
       R"("workers":[]})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":65536,"files":[],)"
-      R"("stop_grace_ms":0})",
+      R"("stop_grace_ms":0,"output_window":65536})",
+      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
+      R"("stop_grace_ms":0,"output_window":65535})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":-1,"files":[],)"
-      R"("stop_grace_ms":0})",
+      R"("stop_grace_ms":0,"output_window":65536})",
       R"({"type":"ready","run_directory":"/","ports":[0]})",
       R"({"type":"ready","run_directory":"/","ports":[1,65536]})",
       R"({"type":"started","rank":-1,"pid":1})", R"({"type":"started","rank":2147483648,"pid":1})",
@@ -167,15 +169,16 @@ TEST_CASE("commands that could not be executed are refused") {
                R"({"rank":0,"working_directory":"/","argv":["a"],)"
                R"("environment":[{"name":"A","value":"v","secret":1}]})");
   CHECK_FALSE(decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"files":[],)"
-                             R"("stop_grace_ms":0,"ranks":[)" +
+                             R"("stop_grace_ms":0,"output_window":65536,"ranks":[)" +
                              command + "]}"));
 }
 
 TEST_CASE("a file of the run directory has a plain name") {
   const auto with_file = [](const std::string& name) {
-    return decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,)"
-                          R"("ranks":[],"files":[{"name":)" +
-                          name + R"(,"text":"{}"}]})");
+    return decode_message(
+        R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,"output_window":65536,)"
+        R"("ranks":[],"files":[{"name":)" +
+        name + R"(,"text":"{}"}]})");
   };
   CHECK(with_file(R"("data.json")"));
   for (const char* name : {R"("")", R"("..")", R"(".profile")", R"("a/b")", R"("/etc/passwd")",

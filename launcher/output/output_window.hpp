@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "launcher/wire/output_chunk.hpp"
+
+namespace train {
+
+/// Bytes of output that one host may have sent and not yet seen acknowledged, as `cost_of` counts
+/// them. The last chunk may begin within the window and end after it.
+constexpr std::size_t least_output_window = 64u << 10;
+constexpr std::size_t most_output_window = 1u << 20;
+
+/// The window of each of so many hosts: 64 MiB for all of them together, within the limits above.
+std::size_t output_window(std::size_t hosts);
+
+/// The launcher's side of the window of one host.
+class OutputWindow {
+ public:
+  explicit OutputWindow(std::size_t size) : size_(size) {}
+
+  /// Takes a chunk that has arrived; false when the host was not allowed to send it.
+  bool take(const OutputChunk& chunk);
+  /// All chunks that were taken have been acknowledged.
+  void acknowledge() { in_flight_ = 0; }
+
+ private:
+  std::size_t size_;
+  std::size_t in_flight_ = 0;
+};
+
+}  // namespace train
