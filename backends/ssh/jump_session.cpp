@@ -8,8 +8,6 @@ namespace train {
 namespace {
 
 constexpr std::size_t max_pending = 256u << 10;
-// A host that is there answers at once; one that is not, or a firewall, may take minutes.
-constexpr nanoseconds patience = std::chrono::seconds(1);
 constexpr std::string_view in_use = "in use";
 
 }  // namespace
@@ -99,7 +97,7 @@ void JumpSession::open_next() {
   opening_ = std::move(requests_.front());
   requests_.pop_front();
   const auto weak = weak_from_this();
-  patience_ = shared_->loop.after(patience, [weak] {
+  patience_ = shared_->loop.after(shared_->options.jump_patience, [weak] {
     const auto self = weak.lock();
     if (!self) return;
     self->is_stuck_ = true;
@@ -133,11 +131,15 @@ void JumpSession::on_refused() {
   answer({nullptr, forwarding_error(name_, at(*opening_), is_forbidden), !is_forbidden});
 }
 
-// What libssh2 has begun it must end: until then this session opens nothing else.
+// What libssh2 has begun it must end: until then this session opens nothing else, and is of use
+// only to those that it carries.
 void JumpSession::on_late() {
+  const auto self = shared_from_this();
   is_stuck_ = true;
   const auto on_answer = std::exchange(opening_->on_answer, nullptr);
-  on_answer({nullptr, forwarding_timeout_error(name_, at(*opening_), opening_->timeout)});
+  const Error error = forwarding_timeout_error(name_, at(*opening_), opening_->timeout);
+  on_answer({nullptr, error});
+  if (streams_.empty() && requests_.empty()) lose(error);
 }
 
 bool JumpSession::step_closing() {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
 #include "tests/backends/ssh/ssh_fixture.hpp"
 
 using namespace train;
@@ -26,6 +29,34 @@ struct JumpFixture : SshFixture {
       ++count;
     return count;
   }
+};
+
+// A loopback port where connections are neither taken nor refused: the kernel's queue is full.
+class FullListener {
+ public:
+  FullListener() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    for (int& fd : fds_) fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (::bind(fds_[0], any, size) != 0 || ::listen(fds_[0], 0) != 0 ||
+        ::getsockname(fds_[0], any, &size) != 0)
+      throw std::runtime_error("no listener");
+    port_ = ntohs(address.sin_port);
+    for (std::size_t i = 1; i < fds_.size(); ++i) (void)::connect(fds_[i], any, size);
+  }
+  ~FullListener() {
+    for (const int fd : fds_) ::close(fd);
+  }
+  FullListener(const FullListener&) = delete;
+  FullListener& operator=(const FullListener&) = delete;
+  int port() const { return port_; }
+
+ private:
+  std::array<int, 4> fds_{};
+  int port_ = 0;
 };
 
 bool is_settled(const LinkProbe& probe) { return probe.opened || probe.closed; }
@@ -152,6 +183,32 @@ TEST_CASE("a port that the jump host cannot connect to is told") {
   CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
   CHECK(contains(probe.error(), "its jump host 'gate' cannot connect to 127.0.0.1:" +
                                     std::to_string(*fixture.host.port)));
+}
+
+TEST_CASE("many silent hosts behind a jump host keep no other from being reached") {
+  REQUIRE_SSHD();
+  JumpFixture fixture;
+  const FullListener silent;
+  Host silent_host = fixture.host;
+  silent_host.port = silent.port();
+  fixture.options.connect_timeout = 600ms;
+  fixture.options.jump_patience = 50ms;
+  SshTransport transport(fixture.loop, fixture.options);
+  std::vector<std::unique_ptr<LinkProbe>> probes;
+  for (int i = 0; i < 20; ++i)
+    probes.push_back(std::make_unique<LinkProbe>(fixture.loop, transport, silent_host));
+  LinkProbe last(fixture.loop, transport, fixture.host);
+  CHECK(run_until(fixture.loop, [&] { return is_settled(last); }));
+  INFO(last.error());
+  CHECK(last.opened == 1);
+  CHECK(run_until(fixture.loop, [&] {
+    return std::all_of(probes.begin(), probes.end(),
+                       [](const auto& probe) { return probe->closed.has_value(); });
+  }));
+  for (const auto& probe : probes)
+    CHECK(contains(probe->error(), "its jump host 'gate' got no answer from 127.0.0.1:" +
+                                       std::to_string(silent.port()) + " within 0.6 s"));
+  CHECK_FALSE(last.closed);
 }
 
 TEST_CASE("a jump host that leads to itself is found out") {
