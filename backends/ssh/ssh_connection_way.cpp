@@ -156,7 +156,8 @@ void SshConnection::retry_or_fail(int max_tries, Cause cause, const Error& error
   phase_ = Phase::waiting;
   address_ = 0;
   if (++tries_ >= max_tries) return fail_with(error);
-  if (cause == Cause::overrun) shared_->window->overrun(way_);
+  // Of a jump host it says nothing that a server behind it refuses more.
+  if (cause == Cause::overrun && !jump_host_) shared_->window->overrun(way_);
   leave_setup();
   deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->await_room(SetupWindow::Turn::first);
