@@ -75,6 +75,12 @@ void SshConnection::on_settings(const Result<SshSettings>& settings) {
   if (target_.jumps) {
     settings_.proxy_jump = *target_.jumps;
     settings_.proxy_command.clear();
+  } else {
+    // `ssh -G` leaves its tokens (%h) as they are.
+    const SshTokens tokens = tokens_for(settings_, shared_->options, target_.name);
+    auto jumps = expand_ssh_path(settings_.proxy_jump, tokens, environment_variable);
+    if (!jumps) return fail_with(jumps.error());
+    settings_.proxy_jump = std::move(*jumps);
   }
   endpoint_.name = target_.name;
   endpoint_.address = settings_.hostname;

@@ -67,6 +67,11 @@ two_hops() {
         '  ProxyJump outer' 'Host outer' '  HostName node01'
     launch "${behind[@]}" -- /bin/sh -c "$whence"
     expect_from 10.77.1.2
+    # Tokens of the target's.
+    configure 'Host node03 node04 node05 node06' '  ProxyJump %r@gate-of-%h' 'Host gate-of-*' \
+        '  HostName node02'
+    launch "${behind[@]}" -- /bin/sh -c "$whence"
+    expect_from 10.77.1.2
     expect_idle 2 head "${nodes[@]}"
     restart head
 }
