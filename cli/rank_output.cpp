@@ -112,37 +112,57 @@ void RankOutput::add(const OutputChunk& chunk) {
                                           is_shown ? "; the terminal still gets its output"
                                                    : "; this output is lost")));
   }
-  RankStreams& streams = streams_[chunk.rank];
-  LineSplitter& splitter = chunk.stream == OutputStream::out ? streams.out : streams.err;
-  show(chunk.rank, chunk.stream, splitter.add(chunk.bytes));
+  RankStreams& streams = streams_of(chunk.rank);
+  std::string text;
+  LineSplitter& lines = chunk.stream == OutputStream::out ? streams.out : streams.err;
+  lines.add(chunk.bytes, [&](std::string_view line) { show(streams, chunk.stream, line, text); });
+  pass_on(chunk.stream, std::move(text));
+}
+
+RankOutput::RankStreams& RankOutput::streams_of(int rank) {
+  const auto [found, is_new] = streams_.try_emplace(rank);
+  if (is_new) {
+    found->second.prefix = fmt::format("[{}] ", rank);
+    found->second.is_shown = tee_.shows(rank);
+  }
+  return found->second;
 }
 
 void RankOutput::end() {
   for (auto& [rank, streams] : streams_) {
-    show(rank, OutputStream::out, streams.out.end());
-    show(rank, OutputStream::err, streams.err.end());
+    for (const OutputStream stream : {OutputStream::out, OutputStream::err}) {
+      std::string text;
+      LineSplitter& lines = stream == OutputStream::out ? streams.out : streams.err;
+      lines.end([&, &of = streams](std::string_view line) { show(of, stream, line, text); });
+      pass_on(stream, std::move(text));
+    }
   }
 }
 
-void RankOutput::show(int rank, OutputStream stream, const std::vector<std::string>& lines) {
-  const bool is_shown = tee_.shows(rank);
-  const bool is_error = stream == OutputStream::err;
-  if (!is_shown && !is_error) return;
-  std::string text;
-  for (const std::string& line : lines) {
-    const bool is_as_it_is = tee_.raw && !is_error;
-    std::string shown = is_as_it_is ? std::string() : for_terminal(line);
-    if (is_shown) text += fmt::format("[{}] {}\n", rank, tee_.raw ? line : shown);
-    if (is_error) streams_[rank].errors.add(std::move(shown));
-  }
+void RankOutput::show(RankStreams& streams, OutputStream stream, std::string_view line,
+                      std::string& text) {
+  if (stream == OutputStream::err) streams.errors.add(line);
+  if (!streams.is_shown) return;
+  text += streams.prefix;
+  if (tee_.raw)
+    text += line;
+  else
+    append_for_terminal(text, line);
+  text += '\n';
+}
+
+void RankOutput::pass_on(OutputStream stream, std::string text) {
   if (text.empty()) return;
   const bool to_stdout = stream == OutputStream::out && !tee_.all_to_stderr;
   terminal_.write(to_stdout ? Terminal::Stream::out : Terminal::Stream::err, std::move(text));
 }
 
 std::vector<std::string> RankOutput::last_errors(int rank) const {
-  const auto found = streams_.find(rank);
-  return found == streams_.end() ? std::vector<std::string>{} : found->second.errors.lines();
+  std::vector<std::string> lines;
+  if (const auto found = streams_.find(rank); found != streams_.end())
+    for (const std::string& line : found->second.errors.lines())
+      lines.push_back(for_terminal(line));
+  return lines;
 }
 
 }  // namespace train

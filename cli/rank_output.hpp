@@ -68,12 +68,16 @@ class RankOutput {
 
  private:
   struct RankStreams {
+    std::string prefix;
+    bool is_shown = false;
     LineSplitter out;
     LineSplitter err;
     Tail errors{tail_lines};
   };
   static constexpr std::size_t tail_lines = 20;
-  void show(int rank, OutputStream stream, const std::vector<std::string>& lines);
+  RankStreams& streams_of(int rank);
+  void show(RankStreams& streams, OutputStream stream, std::string_view line, std::string& text);
+  void pass_on(OutputStream stream, std::string text);
 
   Terminal& terminal_;
   Tee tee_;

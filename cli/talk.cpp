@@ -28,14 +28,15 @@ int write_whole(int fd, std::string_view text) {
 }
 
 std::string talk_text(std::string_view said) {
-  LineSplitter splitter;
-  std::vector<std::string> lines = splitter.add(said);
-  for (auto& rest : splitter.end()) lines.push_back(std::move(rest));
   std::string text;
-  for (const std::string& part : lines) {
-    const bool continues = part.starts_with(' ');
-    text += (continues ? "" : "train: ") + for_terminal(part) + '\n';
-  }
+  const auto add_line = [&](std::string_view line) {
+    if (!line.starts_with(' ')) text += "train: ";
+    append_for_terminal(text, line);
+    text += '\n';
+  };
+  LineSplitter splitter;
+  splitter.add(said, add_line);
+  splitter.end(add_line);
   return text;
 }
 

@@ -45,7 +45,12 @@ class LogReader {
     }
   }
   /// Passes on a last line without a newline.
-  Result<bool> end() { return prefix_.empty() ? true : pass_on(prefixed(lines_.end())); }
+  Result<bool> end() {
+    if (prefix_.empty()) return true;
+    std::string text;
+    lines_.end([&](std::string_view line) { add_prefixed(text, line); });
+    return pass_on(text);
+  }
 
  private:
   tl::unexpected<Error> unreadable() const {
@@ -53,12 +58,15 @@ class LogReader {
                 fmt::format("cannot read the log '{}': {}", path_, std::strerror(errno)));
   }
   Result<bool> show(std::string_view bytes) {
-    return prefix_.empty() ? pass_on(bytes) : pass_on(prefixed(lines_.add(bytes)));
-  }
-  std::string prefixed(const std::vector<std::string>& lines) const {
+    if (prefix_.empty()) return pass_on(bytes);
     std::string text;
-    for (const std::string& line : lines) text += prefix_ + for_terminal(line) + '\n';
-    return text;
+    lines_.add(bytes, [&](std::string_view line) { add_prefixed(text, line); });
+    return pass_on(text);
+  }
+  void add_prefixed(std::string& text, std::string_view line) const {
+    text += prefix_;
+    append_for_terminal(text, line);
+    text += '\n';
   }
 
   std::string path_;

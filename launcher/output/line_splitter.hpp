@@ -13,25 +13,49 @@ class LineSplitter {
  public:
   static constexpr std::size_t longest_line = 16u << 10;
 
-  /// The lines that `bytes` completes, without their newline.
-  std::vector<std::string> add(std::string_view bytes);
-  /// What is left when the stream ends: at most one line.
-  std::vector<std::string> end();
+  /// Calls `on_line(std::string_view)` for every line that `bytes` completes, without its newline.
+  template <class OnLine>
+  void add(std::string_view bytes, OnLine on_line) {
+    while (!bytes.empty()) {
+      const std::size_t newline = bytes.substr(0, longest_line - rest_.size() + 1).find('\n');
+      if (newline == std::string_view::npos && rest_.size() + bytes.size() <= longest_line) break;
+      const bool is_whole = newline != std::string_view::npos;
+      const std::string_view line =
+          bytes.substr(0, is_whole ? newline : longest_line - rest_.size());
+      bytes.remove_prefix(line.size() + (is_whole ? 1 : 0));
+      // A line that came in one piece is not copied.
+      if (rest_.empty()) {
+        on_line(line);
+        continue;
+      }
+      rest_ += line;
+      on_line(std::string_view(rest_));
+      rest_.clear();
+    }
+    rest_ += bytes;
+  }
+  /// The same for what is left when the stream ends.
+  template <class OnLine>
+  void end(OnLine on_line) {
+    if (!rest_.empty()) on_line(std::string_view(rest_));
+    rest_.clear();
+  }
 
  private:
   std::string rest_;
 };
 
-/// A line as a terminal would show it: what a carriage return overwrote is left out (progress bars
-/// print one line over and over), and bytes that would steer the terminal are shown as `\x1b`. Tabs
-/// and UTF-8 pass.
+/// Appends a line as a terminal would show it: what a carriage return overwrote is left out
+/// (progress bars print one line over and over), and bytes that would steer the terminal are shown
+/// as `\x1b`. Tabs and UTF-8 pass.
+void append_for_terminal(std::string& text, std::string_view line);
 std::string for_terminal(std::string_view line);
 
 /// The last lines of a stream, bounded in number and length.
 class Tail {
  public:
   explicit Tail(std::size_t lines) : limit_(lines) {}
-  void add(std::string line);
+  void add(std::string_view line);
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:

@@ -35,6 +35,26 @@ one_log_per_rank() {
     done
 }
 
+# Every line has its rank and number, so that none can stand for another.
+# shellcheck disable=SC2016 # expanded by the worker and on the head
+nothing_is_lost() {
+    local lines=30000
+    launch -H 'node[01-04]:16' -n 64 -- \
+        /bin/sh -c "awk -v rank=\$RANK 'BEGIN { for (i = 0; i < $lines; ++i) print rank, i }'"
+    expect_status 0
+    expect_equal "lines on the terminal" $((64 * lines)) "$(wc -l <"$work/out")"
+    local wrong
+    wrong=$(awk -v lines="$lines" '
+        { if ($1 != "[" $2 "]" || $3 != next_of[$2]++) wrong++; ranks[$2] }
+        END { for (rank in ranks) if (next_of[rank] == lines) whole++
+              print wrong + 0, whole + 0 }' "$work/out")
+    expect_equal "lines out of place, ranks that are whole" "0 64" "$wrong"
+    wrong=$(on head 'for log in .local/state/train/tasks/*/logs/rank-*.log; do
+        awk "{ if (\$2 != n++ + 0) exit 1 } END { exit n != '"$lines"' }" "$log" || echo "$log"; done')
+    expect_equal "logs that are not whole" "" "$wrong"
+    restart head
+}
+
 different_homes() {
     on node02 'mkdir /srv/home && cp -a /root/.ssh /srv/home/ && sed -i "s|:/root:|:/srv/home:|" /etc/passwd'
     # shellcheck disable=SC2016
@@ -283,6 +303,7 @@ YAML
 
 test_case "four ranks run on four hosts, each line under its rank" four_hosts
 test_case "every rank leaves one log file with its output alone" one_log_per_rank
+test_case "64 ranks that print as fast as they can lose nothing" nothing_is_lost
 test_case "hosts may have different homes" different_homes
 test_case "what an rc file prints does no harm" noisy_rc_file
 test_case "the program is sent to a host once" shipped_once
