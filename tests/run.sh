@@ -6,7 +6,7 @@
 #:   cli       the command line, on this machine
 #:   cluster   launches over real SSH on hosts made of namespaces; needs root
 #:   browser   pictures of plans in headless Chromium
-#:   fuzz      what reads foreign text and bytes, each target for FUZZ_SECONDS (60); needs clang++
+#:   fuzz      what reads foreign text and bytes, each target for FUZZ_SECONDS (30); needs clang++
 #:   all       these five (the default)
 #:   tidy      clang-tidy over the sources of the program, without its slow analyzer: about as long as
 #:             all the others together, so before a change lands, and not in CI

@@ -37,16 +37,19 @@ constexpr std::string_view script =
     "[ \"$(wc -c < \"$_t\")\" -eq \"$_s\" ] || { echo the upload has the wrong size; return 1; }; "
     "if command -v sha256sum > /dev/null; then case $(sha256sum < \"$_t\") in \"$_c\"*) ;; "
     "*) echo the upload has the wrong checksum; return 1;; esac; fi; "
-    "\"$_t\" --version < /dev/null > /dev/null || { echo it does not run there; return 1; }; "
+    // No other place changes that.
+    "\"$_t\" --version < /dev/null > /dev/null || { echo it does not run there; return 2; }; "
     // Another launcher may have put it there meanwhile, and may be running it from NFS.
     "if _has; then rm -f \"$_t\"; else mv -f \"$_t\" \"$_d/$_b\"; fi; _has; }; "
     "case $HOME in /*) _d=$HOME/.cache/train; _has && _go;; esac; "
     "_u=$(id -u); for _d in /var/tmp/train-$_u /tmp/train-$_u /dev/shm/train-$_u; "
     "do _has && _go; done; "
     "_e=; for _d in ${HOME:+\"$HOME/.cache/train\"} /var/tmp/train-$_u /tmp/train-$_u "
-    "/dev/shm/train-$_u; do _r=$(_put 2>&1) && _go; rm -f \"$_d/.$_b.$_n\" 2> /dev/null; "
+    "/dev/shm/train-$_u; do _r=$(_put 2>&1); _q=$?; [ $_q -eq 0 ] && _go; rm -f \"$_d/.$_b.$_n\" "
+    "2> /dev/null; "
     // The last words of what a tool said: names of programs and files, and lines, go before them.
-    "_r=${_r##*: }; _e=\"$_e $_d: ${_r:-unknown trouble};\"; done; set -f; _say failed $_e; exit 1";
+    "_r=${_r##*: }; _e=\"$_e $_d: ${_r:-unknown trouble};\"; [ $_q -eq 2 ] && break; done; set -f; "
+    "_say failed $_e; exit 1";
 
 bool is_plain_word(std::string_view word) {
   const auto is_plain = [](char c) {

@@ -14,6 +14,16 @@ namespace {
 constexpr int max_uploads = 4;  // there are as many places
 constexpr std::size_t max_reason = 2000;
 
+tl::unexpected<Error> no_place(const std::string& reason) {
+  // What a dynamic loader says: version `GLIBC_2.34' not found.
+  if (reason.find("GLIBC_") != std::string::npos)
+    return fail(ErrorClass::host,
+                fmt::format("the C library of the host is too old for this train: {}", reason),
+                "train needs glibc 2.34 or newer (Debian 12, Ubuntu 22.04, RHEL 9)");
+  return fail(ErrorClass::host, fmt::format("no place on the host takes the binary: {}", reason),
+              "make room, or a folder that allows programs, in one of these places");
+}
+
 }  // namespace
 
 BootstrapTalk::BootstrapTalk(const std::string& nonce, std::string machine)
@@ -29,10 +39,7 @@ Result<BootstrapTalk::Step> BootstrapTalk::next() {
       host_address_ = (*answer)->host_address;
       return Step::ready;
     case BootstrapAnswer::Kind::failed:
-      return fail(ErrorClass::host,
-                  fmt::format("no place on the host takes the binary: {}",
-                              printable((*answer)->reason, max_reason)),
-                  "make room, or a folder that allows programs, in one of these places");
+      return no_place(printable((*answer)->reason, max_reason));
     case BootstrapAnswer::Kind::need:
       break;
   }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #: Builds the fuzz targets (preset "fuzz") and runs them, all at a time.   fuzz.sh [TARGET]...
 #:
-#:   FUZZ_SECONDS   for each target (60)
+#:   FUZZ_SECONDS   for each target (30)
 #:   FUZZ_JOBS      targets at a time (all)
 #:
 #: An input that shows a fault is left in build/fuzz/found/; mend the fault and keep the input, under a
@@ -12,7 +12,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=build/fuzz
-seconds=${FUZZ_SECONDS:-60}
+seconds=${FUZZ_SECONDS:-30}
 targets=()
 for argument in "$@"; do
     case $argument in

@@ -78,6 +78,14 @@ TEST_CASE("what each place said is passed on when none takes the binary") {
         "no place on the host takes the binary: /tmp/train-0: no space left");
 }
 
+TEST_CASE("a host whose C library is too old is told what is needed") {
+  BootstrapTalk talk("n", "x86_64");
+  talk.feed("train:n:failed /root: version `GLIBC_2.34' not found it does not run there;\n");
+  CHECK(message_of(talk.next()) ==
+        "the C library of the host is too old for this train: /root: version `GLIBC_2.34' not "
+        "found it does not run there");
+}
+
 TEST_CASE("what a host said becomes one printable line") {
   CHECK(printable(" a\r\n\x1b[1m b \n", 100) == "a ?[1m b");
   CHECK(printable("0123456789", 4) == "6789");
