@@ -64,6 +64,11 @@ LoginPlan Identities::make_plan(const IdentityChoice& choice) {
 void Identities::add_file(LoginPlan& plan, const IdentityChoice& choice, std::size_t index) {
   const IdentityFile& identity = choice.files[index];
   const File& file = load(identity);
+  // ssh looks for it there, whatever is configured.
+  constexpr std::string_view of_certificate = "-cert.pub";
+  const std::string certificate = identity.path + std::string(of_certificate);
+  if (!file.is_missing && ::access(certificate.c_str(), R_OK) == 0)
+    plan.foreign.push_back(fmt::format("the certificate {}{}", identity.shown, of_certificate));
   // An encrypted key that the agent holds, or a public one, is of use already.
   if (!file.public_blob.empty() && has_key(plan, file.public_blob)) return;
   if (file.key) return add_key(plan, choice, *file.key);
