@@ -6,7 +6,7 @@
 #include <csignal>
 #include <set>
 
-#include "config_schema/host_set.hpp"
+#include "cli/host_troubles.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/rank_set.hpp"
 #include "launcher/run/error_file.hpp"
@@ -71,38 +71,6 @@ std::string describe_cause(const Failure& cause, const RunOutcome& outcome,
   return text;
 }
 
-// The trouble of a host, without its name: the same for all hosts where the same is wrong.
-Error without_host(const Failure& failure, const Trial& trial) {
-  const std::string prefix = fmt::format("host '{}': ", trial.hosts[failure.host].host.name);
-  Error error = failure.error;
-  for (Diagnostic& diagnostic : error.diagnostics)
-    if (diagnostic.message.starts_with(prefix)) diagnostic.message.erase(0, prefix.size());
-  return error;
-}
-
-// The failures besides the cause that are the same trouble on other hosts.
-std::set<std::size_t> same_as_cause(const RunOutcome& outcome, const Trial& trial) {
-  std::set<std::size_t> same;
-  if (!outcome.cause || outcome.cause->rank || outcome.cause->host < 0) return same;
-  const Error trouble = without_host(*outcome.cause, trial);
-  for (std::size_t i = 0; i < outcome.others.size(); ++i)
-    if (!outcome.others[i].rank && without_host(outcome.others[i], trial) == trouble)
-      same.insert(i);
-  return same;
-}
-
-// "host 'node01'", or "hosts node[01-03]" where several have the trouble of the cause.
-std::string hosts_of_cause(const RunOutcome& outcome, const Trial& trial) {
-  std::set<int> hosts = {outcome.cause->host};
-  for (const std::size_t index : same_as_cause(outcome, trial))
-    hosts.insert(outcome.others[index].host);
-  if (hosts.size() == 1) return fmt::format("host '{}'", trial.hosts[*hosts.begin()].host.name);
-  std::vector<std::string> names;
-  names.reserve(hosts.size());
-  for (const int host : hosts) names.push_back(trial.hosts[host].host.name);
-  return "hosts " + summarize_hosts(names);
-}
-
 // Lines that are alike but for the rank they are about: the first few, and the number of the rest.
 class FewLines {
  public:
@@ -120,21 +88,40 @@ class FewLines {
   std::string text_;
 };
 
-std::string describe_others(const RunOutcome& outcome, const Trial& trial) {
-  const std::set<std::size_t> said_with_cause = same_as_cause(outcome, trial);
+// The cause, if it is a host's, is the first of the troubles, and said last.
+bool is_of_host(const RunOutcome& outcome) {
+  return outcome.cause && !outcome.cause->rank && outcome.cause->host >= 0;
+}
+
+std::string describe_others(const RunOutcome& outcome, const Trial& trial,
+                            const std::vector<HostTrouble>& troubles) {
+  constexpr std::string_view same_moment = "at the same moment, as far as the clocks tell";
   const std::set<int> simultaneous(outcome.simultaneous.begin(), outcome.simultaneous.end());
   FewLines at_once;
   FewLines later;
-  for (int i = 0; i < static_cast<int>(outcome.others.size()); ++i) {
-    if (said_with_cause.contains(static_cast<std::size_t>(i))) continue;
-    const Error& error = outcome.others[i].error;
-    if (simultaneous.contains(i))
-      at_once.add(fmt::format("at the same moment, as far as the clocks tell: {}",
-                              error.diagnostics.front().message));
+  for (std::size_t i = is_of_host(outcome) ? 1 : 0; i < troubles.size(); ++i) {
+    const std::string text = render(troubles[i].named(trial));
+    if (troubles[i].is_at_once)
+      at_once.add(fmt::format("{}: {}", same_moment, text));
     else
-      later.add(fmt::format("also: {}", render(error)));
+      later.add(fmt::format("also: {}", text));
+  }
+  for (int i = 0; i < static_cast<int>(outcome.others.size()); ++i) {
+    const Failure& failure = outcome.others[i];
+    if (!failure.rank && failure.host >= 0) continue;
+    if (simultaneous.contains(i))
+      at_once.add(fmt::format("{}: {}", same_moment, failure.error.diagnostics.front().message));
+    else
+      later.add(fmt::format("also: {}", render(failure.error)));
   }
   return at_once.text() + later.text();
+}
+
+// Those that were not waited for any longer when others had failed.
+std::string describe_undecided(const RunOutcome& outcome, const Trial& trial) {
+  if (outcome.undecided.empty()) return {};
+  const HostTrouble undecided{make_error(ErrorClass::host, "no answer by then"), outcome.undecided};
+  return fmt::format("\nalso: {}", render(undecided.named(trial)));
 }
 
 std::string describe_stopped(const RunOutcome& outcome) {
@@ -204,7 +191,9 @@ std::string last_words(const RunOutcome& outcome, const Trial& trial, const Rank
   const ExitCode code = exit_code_of(outcome);
   const ErrorClass error_class = class_of(outcome);
   // The cause comes last, where a tired reader looks first: nothing scrolls it away.
-  std::string text = describe_others(outcome, trial) + describe_stopped(outcome) +
+  const auto troubles = host_troubles(outcome, trial);
+  std::string text = describe_others(outcome, trial, troubles) +
+                     describe_undecided(outcome, trial) + describe_stopped(outcome) +
                      describe_leftovers(outcome, trial);
   std::string summary;
   if (outcome.cause) {
@@ -213,9 +202,8 @@ std::string last_words(const RunOutcome& outcome, const Trial& trial, const Rank
     if (cause.rank) {
       text += "\n" + describe_cause(cause, outcome, output, task);
     } else if (cause.host >= 0) {
-      const std::string hosts = hosts_of_cause(outcome, trial);
-      const Error trouble = with_context(without_host(cause, trial), hosts);
-      const std::string described = render(trouble);
+      const std::string hosts = troubles.front().names(trial);
+      const std::string described = render(troubles.front().named(trial));
       const bool is_one_line = described.find('\n') == std::string::npos;
       // What is said above is not said again in the last line; which host it was is.
       if (!is_one_line) text += "\n" + described;

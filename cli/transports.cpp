@@ -22,11 +22,8 @@ std::vector<std::string> attach_command(std::optional<rlim_t> open_files) {
   return command;
 }
 
-// As many logins at once, whatever carries them.
-constexpr int max_setups = 128;
-
 Result<std::unique_ptr<Transport>> make_ssh(Loop& loop, std::shared_ptr<SetupWindow> window,
-                                            Transport& openssh,
+                                            Transport& openssh, AskSecret ask,
                                             std::function<void(const std::string&)> say) {
   const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
   auto options =
@@ -34,6 +31,7 @@ Result<std::unique_ptr<Transport>> make_ssh(Loop& loop, std::shared_ptr<SetupWin
   if (!options) return tl::make_unexpected(options.error());
   options->openssh = &openssh;
   options->say = std::move(say);
+  options->ask = std::move(ask);
   return std::make_unique<SshTransport>(loop, std::move(*options), std::move(window));
 }
 
@@ -54,9 +52,9 @@ Result<std::unique_ptr<Transport>> make_openssh(Loop& loop, std::shared_ptr<Setu
 Result<std::unique_ptr<HostTransports>> HostTransports::make(
     Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
     std::function<void(const std::string&)> say) {
-  auto transports = std::make_unique<HostTransports>();
-  const Parts parts{loop, std::make_shared<SetupWindow>(loop, max_setups), open_files,
-                    std::move(say)};
+  auto transports = std::make_unique<HostTransports>(loop);
+  const Parts parts{loop, std::make_shared<SetupWindow>(loop, SetupWindow::default_most),
+                    open_files, std::move(say)};
   for (const PlannedHost& planned : trial.hosts) {
     if (const auto made = transports->make_for(planned.host, parts); !made)
       return tl::make_unexpected(made.error());
@@ -78,7 +76,12 @@ Result<void> HostTransports::make_for(const Host& host, const Parts& parts) {
     openssh_ = std::move(*made);
   }
   if (transport) return {};
-  auto made = make_ssh(parts.loop, parts.window, *openssh_, parts.say);
+  AskSecret ask;
+  if (TerminalQuestion::is_possible())
+    ask = [this](const std::string& question, TerminalQuestion::OnAnswer on_answer) {
+      question_.ask(question, std::move(on_answer));
+    };
+  auto made = make_ssh(parts.loop, parts.window, *openssh_, std::move(ask), parts.say);
   if (!made) return tl::make_unexpected(made.error());
   transport = std::move(*made);
   return {};

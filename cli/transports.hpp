@@ -10,6 +10,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/link/setup_window.hpp"
+#include "cli/terminal_question.hpp"
 #include "launcher/plan.hpp"
 #include "launcher/ports/transport.hpp"
 
@@ -20,9 +21,11 @@ namespace train {
 /// libssh2 cannot serve.
 class HostTransports final : public Transport {
  public:
+  explicit HostTransports(Loop& loop) : question_(loop) {}
   /// For the hosts of this trial; what none of them needs is not made. Ranks of this machine get
   /// the soft limit of descriptors that is given, this process's if none is. `say` tells the user
-  /// something in one line, from the loop. Errors are those of `running_binary`.
+  /// something in one line, from the loop. At a terminal, passphrases are asked for there. Errors
+  /// are those of `running_binary`.
   static Result<std::unique_ptr<HostTransports>> make(Loop& loop, const Trial& trial,
                                                       std::optional<rlim_t> open_files,
                                                       std::function<void(const std::string&)> say);
@@ -41,6 +44,7 @@ class HostTransports final : public Transport {
   Result<void> make_for(const Host& host, const Parts& parts);
   std::unique_ptr<Transport>& of(const Host& host);
 
+  TerminalQuestion question_;
   std::unique_ptr<Transport> openssh_;
   std::unique_ptr<Transport> local_;
   std::unique_ptr<Transport> ssh_;

@@ -48,12 +48,23 @@ bool looks_like_yaml(std::string_view text) {
 }
 
 bool is_this_machine(const std::string& address) {
-  return address == "localhost" || address == "::1" || address.starts_with("127.");
+  const bool is_number = address.find_first_not_of("0123456789.") == address.npos;
+  return address == "localhost" || address == "::1" || (is_number && address.starts_with("127."));
+}
+
+// The place of a host with its line, which hosts do not keep.
+Place shown_place(const Host& host, const std::vector<std::string_view>& lines) {
+  Place place = host.place;
+  const auto index = static_cast<std::size_t>(place.line) - 1;
+  if (place.line > 0 && index < lines.size() && lines[index].size() <= max_shown_line)
+    place.text = std::string(lines[index]);
+  return place;
 }
 
 // Slots of one machine under two names are counted, and given, twice. Names that only the resolver
 // could tell to be of one machine are not looked at.
-void warn_of_one_machine(const std::vector<Host>& hosts, Diagnostics& diagnostics) {
+void warn_of_one_machine(const SourceText& source, const std::vector<Host>& hosts,
+                         Diagnostics& diagnostics) {
   struct Machine {
     const Host* first = nullptr;
     const Host* second = nullptr;
@@ -68,11 +79,13 @@ void warn_of_one_machine(const std::vector<Host>& hosts, Diagnostics& diagnostic
     if (!machine.first) machine.first = &host;
     if (++machine.hosts == 2) machine.second = &host;
   }
+  std::vector<std::string_view> lines;
   for (const auto& [address, machine] : machines) {
+    if (machine.second && lines.empty()) lines = split(source.text, '\n');
     if (!machine.second || diagnostics.is_full()) continue;
     const std::string others =
         machine.hosts > 2 ? fmt::format(" and {} more", machine.hosts - 2) : std::string();
-    diagnostics.warn(machine.second->place, "address",
+    diagnostics.warn(shown_place(*machine.second, lines), "address",
                      fmt::format("'{}', '{}'{} are one machine, whose slots count for each",
                                  machine.first->name, machine.second->name, others),
                      "name it once, with all its slots");
@@ -86,7 +99,7 @@ Result<HostInventory> finish(const SourceText& source, std::vector<Host> hosts,
   if (hosts.empty())
     return refuse(whole(source), "no hosts in it",
                   "write one host a line, such as 'node01 slots=8'");
-  warn_of_one_machine(hosts, diagnostics);
+  warn_of_one_machine(source, hosts, diagnostics);
   return HostInventory{source.name, std::move(hosts), diagnostics.take_warnings(source.name)};
 }
 

@@ -34,13 +34,15 @@ class LinkHandle final : public HostLink {
 
 /// Starts the link when the window has room for it, unless it is closed or gone by then.
 template <class Link>
-void start_in(SetupWindow& window, const std::shared_ptr<Link>& link) {
-  window.enqueue([weak = std::weak_ptr(link)] {
+void start_in(SetupWindow& window, const std::string& way, const std::shared_ptr<Link>& link,
+              SetupWindow::Turn turn = SetupWindow::Turn::last) {
+  const auto start = [weak = std::weak_ptr(link)] {
     const auto waiting = weak.lock();
     if (!waiting || waiting->is_closed()) return false;
     waiting->start();
     return true;
-  });
+  };
+  window.enqueue(way, start, turn);
 }
 
 }  // namespace train

@@ -19,32 +19,59 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-SetupWindow::SetupWindow(Loop& loop, int most)
-    : loop_(loop), most_(std::max(most, 1)), random_(random_seed()) {}
+SetupWindow::SetupWindow(Loop& loop, int most, int most_on_a_way)
+    : loop_(loop),
+      most_(std::max(most, 1)),
+      most_on_a_way_(std::max(most_on_a_way, 1)),
+      random_(random_seed()) {}
 
-void SetupWindow::enqueue(std::function<bool()> start) {
-  waiting_.push_back(std::move(start));
+void SetupWindow::enqueue(const std::string& way, std::function<bool()> start, Turn turn) {
+  Way& found = ways_.try_emplace(way, Way{most_on_a_way_}).first->second;
+  if (!found.waiting.empty()) ready_.erase({found.waiting.begin()->first, way});
+  found.waiting.emplace(turn == Turn::first ? 0 : ++last_turn_, std::move(start));
+  note_readiness(way, found);
   post_start_next();
 }
 
-void SetupWindow::release() {
+void SetupWindow::release(const std::string& way) {
   --under_way_;
-  if (!waiting_.empty()) post_start_next();
+  Way& found = ways_.at(way);
+  --found.under_way;
+  note_readiness(way, found);
+  if (!ready_.empty()) post_start_next();
+}
+
+void SetupWindow::overrun(const std::string& way) {
+  Way& found = ways_.try_emplace(way, Way{most_on_a_way_}).first->second;
+  found.most = std::max(found.most / 2, 1);
+  if (found.under_way >= found.most && !found.waiting.empty())
+    ready_.erase({found.waiting.begin()->first, way});
+}
+
+void SetupWindow::note_readiness(const std::string& name, const Way& way) {
+  if (way.under_way < way.most && !way.waiting.empty())
+    ready_.emplace(way.waiting.begin()->first, name);
 }
 
 void SetupWindow::post_start_next() {
+  if (std::exchange(is_posted_, true)) return;
   loop_.post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->start_next();
   });
 }
 
 void SetupWindow::start_next() {
-  while (under_way_ < most_ && !waiting_.empty()) {
-    const auto start = std::move(waiting_.front());
-    waiting_.pop_front();
+  is_posted_ = false;
+  while (under_way_ < most_ && !ready_.empty()) {
+    const std::string name = ready_.begin()->second;
+    ready_.erase(ready_.begin());
+    Way& way = ways_.at(name);
+    const auto start = std::move(way.waiting.extract(way.waiting.begin()).mapped());
     // Counted before it starts: it may be over, and released, when it returns.
     ++under_way_;
-    if (!start()) --under_way_;
+    ++way.under_way;
+    note_readiness(name, way);
+    if (!start()) release(name);
   }
 }
 

@@ -156,9 +156,22 @@ OpensshFailure no_connection(std::string_view reason, const std::string& at) {
                  reason.starts_with("Connection reset") ? Tries::few : Tries::one);
 }
 
+// The ssh to the jump host and the one through it both lost their server before it greeted them:
+// the jump host's may be overrun.
+bool is_jump_host_overrun(std::string_view text) {
+  constexpr std::string_view no_greeting = "kex_exchange_identification: ";
+  return has_any(after(text, no_greeting), {no_greeting});
+}
+
 OpensshFailure broken_proxy(const OpensshLog& log, const Host& host, const std::string& at) {
   const bool stays = has_any(log.text(), {"Permission denied", "Host key verification failed",
                                           "Could not resolve", "not found"});
+  if (!log.jump_host().empty() && is_jump_host_overrun(log.text()))
+    return failure(fmt::format("its jump host '{}' ended the connection before the login",
+                               printable(log.jump_host(), max_said)),
+                   "it may limit simultaneous logins (MaxStartups in sshd_config), or ban this "
+                   "machine; its log says which",
+                   Tries::many);
   return failure(fmt::format("there is no way to {}: its ProxyCommand or ProxyJump failed{}", at,
                              said_besides(log, "Connection closed by UNKNOWN")),
                  fmt::format("check that this works: {} true", openssh_for_people(host)),

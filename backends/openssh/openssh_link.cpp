@@ -12,11 +12,13 @@
 #include "backends/link/hexadecimal.hpp"
 #include "backends/openssh/openssh_command.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
+#include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
 
 namespace {
 
+constexpr int default_ssh_port = 22;
 constexpr int max_reads = 16;  // of read_buffer's size in a row; then others have their turn
 
 // Whether the kernel would take it as a source address: behind a proxy the host sees another
@@ -45,7 +47,9 @@ OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::
     : shared_(std::move(shared)),
       host_(std::move(host)),
       agent_key_(std::move(agent_key)),
-      events_(std::move(events)) {}
+      events_(std::move(events)),
+      way_(endpoint(host_.address.empty() ? host_.name : host_.address,
+                    host_.port.value_or(default_ssh_port))) {}
 
 OpensshLink::~OpensshLink() { close(); }
 

@@ -25,7 +25,10 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   OpensshLink(const OpensshLink&) = delete;
   OpensshLink& operator=(const OpensshLink&) = delete;
 
-  /// Begins; called once, from the loop, when there is room for another set-up.
+  /// The way on which it needs room in the window: its address as it was declared, or the jump host
+  /// that it turned out to be behind.
+  const std::string& way() const { return way_; }
+  /// Begins a try; called from the loop, when there is room for another set-up.
   void start();
   void send(std::shared_ptr<const std::string> bytes);
   std::size_t unsent_bytes() const { return queue_.size(); }
@@ -69,6 +72,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   Host host_;
   std::string agent_key_;
   LinkEvents events_;
+  std::string way_;
   Phase phase_ = Phase::waiting;
   bool in_setup_ = false;
   int tries_ = 0;

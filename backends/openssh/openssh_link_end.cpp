@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "backends/link/link_handle.hpp"
 #include "backends/openssh/openssh_errors.hpp"
 #include "backends/openssh/openssh_link.hpp"
 
@@ -59,8 +60,12 @@ void OpensshLink::retry_or_fail() {
   }
   drop_process(nanoseconds(0));
   phase_ = Phase::waiting;
+  leave_setup();
+  if (!log_.jump_host().empty()) way_ = "through " + log_.jump_host();
+  if (failure.tries == OpensshFailure::Tries::many) shared_->window->overrun(way_);
   deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->launch();
+    const auto self = weak.lock();
+    if (self) start_in(*self->shared_->window, self->way_, self, SetupWindow::Turn::first);
   });
 }
 
@@ -113,7 +118,7 @@ void OpensshLink::fail_with(const Error& error) {
 }
 
 void OpensshLink::leave_setup() {
-  if (in_setup_) shared_->window->release();
+  if (in_setup_) shared_->window->release(way_);
   in_setup_ = false;
 }
 

@@ -73,6 +73,9 @@ void OpensshLog::read_debug(std::string_view line) {
     stage_ = OpensshStage::connecting;
   } else if (line == "Connection established.") {
     reach(OpensshStage::exchanging);
+  } else if (take_prefix(line, "Setting implicit ProxyCommand from ProxyJump: ")) {
+    // "ssh -l me -J a -W '[%h]:%p' b"; jump hosts say the same of theirs, later.
+    if (jump_host_.empty()) jump_host_ = fact(line.substr(line.rfind(' ') + 1));
   } else if (line.starts_with("Executing proxy command: ")) {
     is_proxied_ = true;
     reach(OpensshStage::exchanging);

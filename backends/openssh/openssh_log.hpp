@@ -30,6 +30,8 @@ class OpensshLog {
   int connections() const { return connections_; }
   /// Whether a ProxyCommand or ProxyJump makes the connection.
   bool is_proxied() const { return is_proxied_; }
+  /// The last one of a ProxyJump, without its user; empty: none.
+  const std::string& jump_host() const { return jump_host_; }
   /// The numeric address that is connected to, and its port; empty with a proxy.
   const std::string& address() const { return address_; }
   const std::string& port() const { return port_; }
@@ -51,6 +53,7 @@ class OpensshLog {
   OpensshStage stage_ = OpensshStage::starting;
   int connections_ = 0;
   bool is_proxied_ = false;
+  std::string jump_host_;
   std::string address_;
   std::string port_;
   std::string user_;

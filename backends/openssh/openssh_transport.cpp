@@ -46,7 +46,7 @@ OpensshTransport::~OpensshTransport() = default;
 std::unique_ptr<HostLink> OpensshTransport::open(const Host& host, const std::string& agent_key,
                                                  LinkEvents events) {
   auto link = std::make_shared<OpensshLink>(shared_, host, agent_key, std::move(events));
-  start_in(*shared_->window, link);
+  start_in(*shared_->window, link->way(), link);
   return std::make_unique<LinkHandle<OpensshLink>>(std::move(link));
 }
 

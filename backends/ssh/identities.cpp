@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "backends/ssh/passphrases.hpp"
 #include "backends/ssh/wire_encoding.hpp"
 
 namespace train {
@@ -63,6 +64,11 @@ LoginPlan Identities::make_plan(const IdentityChoice& choice) {
 void Identities::add_file(LoginPlan& plan, const IdentityChoice& choice, std::size_t index) {
   const IdentityFile& identity = choice.files[index];
   const File& file = load(identity);
+  // ssh looks for it there, whatever is configured.
+  constexpr std::string_view of_certificate = "-cert.pub";
+  const std::string certificate = identity.path + std::string(of_certificate);
+  if (!file.is_missing && ::access(certificate.c_str(), R_OK) == 0)
+    plan.foreign.push_back(fmt::format("the certificate {}{}", identity.shown, of_certificate));
   // An encrypted key that the agent holds, or a public one, is of use already.
   if (!file.public_blob.empty() && has_key(plan, file.public_blob)) return;
   if (file.key) return add_key(plan, choice, *file.key);
@@ -84,6 +90,23 @@ const AgentKeys& Identities::agent(const std::string& socket, std::vector<Diagno
   return none;
 }
 
+// An encrypted key whose public half is known can be offered to hosts before it is opened.
+Identities::Loaded Identities::locked_key(const IdentityFile& identity, File& file) {
+  const auto blob = load_blob_of_encrypted_key(identity.path);
+  if (!blob) return file.key;
+  if (!blob->empty()) file.public_blob = *blob;
+  if (signature_algorithms(key_type(file.public_blob)).empty()) return file.key;
+  return std::make_shared<LockedKey>(file.public_blob, identity.shown, identity.path);
+}
+
+void Identities::replace(const SigningKey& locked, const Loaded& opened) {
+  for (auto& [identity, file] : files_) {
+    if (!file.key || file.key->get() != &locked) continue;
+    file.key = opened;
+    plans_.clear();
+  }
+}
+
 const Identities::File& Identities::load(const IdentityFile& identity) {
   const auto known = files_.find(identity);
   if (known != files_.end()) return known->second;
@@ -103,6 +126,7 @@ const Identities::File& Identities::load(const IdentityFile& identity) {
   } else {
     file.key = load_private_key(path, shown);
     file.public_blob = file.key ? (*file.key)->public_blob() : load_public_blob(path + ".pub");
+    if (!file.key && can_unlock_) file.key = locked_key(identity, file);
   }
   return files_.emplace(identity, std::move(file)).first->second;
 }

@@ -53,15 +53,21 @@ struct LoginPlan {
 /// All keys of one user, each file and agent read once, when first needed.
 class Identities {
  public:
-  explicit Identities(std::chrono::milliseconds agent_deadline) : agent_deadline_(agent_deadline) {}
+  /// With `can_unlock`, encrypted keys are among those to try; they are opened (`replace`) once a
+  /// host wants one.
+  explicit Identities(std::chrono::milliseconds agent_deadline, bool can_unlock = false)
+      : agent_deadline_(agent_deadline), can_unlock_(can_unlock) {}
 
   /// The keys to try, in ssh's order: those of the agent that the files name, the agent's others,
   /// then the files that the agent does not hold. What the hosts file names comes before all of
   /// these, because servers count the tries.
   const LoginPlan& plan(const IdentityChoice& choice);
 
- private:
   using Loaded = Result<std::shared_ptr<SigningKey>>;
+  /// What became of a key that was locked, for all plans from now on.
+  void replace(const SigningKey& locked, const Loaded& opened);
+
+ private:
   struct File {
     Loaded key;
     std::string public_blob;  ///< also of an encrypted key; empty: not known
@@ -72,8 +78,10 @@ class Identities {
   void add_file(LoginPlan& plan, const IdentityChoice& choice, std::size_t index);
   const AgentKeys& agent(const std::string& socket, std::vector<Diagnostic>& trouble);
   const File& load(const IdentityFile& identity);
+  static Loaded locked_key(const IdentityFile& identity, File& file);
 
   std::chrono::milliseconds agent_deadline_;
+  bool can_unlock_;
   std::map<std::string, Result<AgentKeys>> agents_;  ///< by socket
   std::map<IdentityFile, File> files_;
   std::map<IdentityChoice, LoginPlan> plans_;

@@ -29,7 +29,6 @@ Obstacle option_is_set(std::string_view option, std::string_view value) {
 }
 
 Obstacle way_to_host(const SshSettings& settings) {
-  if (auto jump = option_is_set("ProxyJump", settings.proxy_jump)) return jump;
   if (auto command = option_is_set("ProxyCommand", settings.proxy_command)) return command;
   // These know no "none".
   const bool is_address = !settings.bind_address.empty();

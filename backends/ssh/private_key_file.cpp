@@ -5,6 +5,9 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include <optional>
+
+#include "backends/ssh/encrypted_section.hpp"
 #include "backends/ssh/evp_key.hpp"
 #include "backends/ssh/signing_key.hpp"
 #include "backends/ssh/wire_encoding.hpp"
@@ -70,37 +73,81 @@ EvpKey read_private_section(WireReader& section, std::string_view type) {
   return nullptr;
 }
 
-Result<std::shared_ptr<SigningKey>> parse_openssh(std::string_view bytes, const Trouble& trouble) {
-  if (!bytes.starts_with(openssh_magic)) return trouble.broken();
+using Loaded = Result<std::shared_ptr<SigningKey>>;
+
+Loaded parse_section(std::string_view bytes, std::string_view blob, bool was_encrypted,
+                     const Trouble& trouble) {
+  WireReader section(bytes);
+  const auto check = section.number(), check_again = section.number();
+  const bool is_opened = check && check == check_again;
+  if (was_encrypted && !is_opened) return nullptr;  // a wrong passphrase
+  const auto type = section.string();
+  if (!is_opened || !type) return trouble.broken();
+  if (signature_algorithms(*type).empty()) return trouble.unsupported(*type);
+  EvpKey key = read_private_section(section, *type);
+  if (!key || public_blob_of(key.get()) != blob) return trouble.broken();
+  return std::make_shared<FileKey>(std::move(key), std::string(blob), trouble.origin);
+}
+
+// The parts of OpenSSH's format (PROTOCOL.key), views into the decoded text.
+struct OpensshKey {
+  std::string_view cipher, kdf, kdf_options, blob, secrets;
+};
+
+std::optional<OpensshKey> read_openssh(std::string_view bytes) {
+  if (!bytes.starts_with(openssh_magic)) return std::nullopt;
   WireReader reader(bytes.substr(openssh_magic.size()));
   const auto cipher = reader.string(), kdf = reader.string(), kdf_options = reader.string();
   const auto count = reader.number();
   const auto blob = reader.string(), secrets = reader.string();
-  if (!cipher || !kdf || !kdf_options || !count || !blob) return trouble.broken();
-  if (*cipher != "none") return trouble.encrypted();
-  if (*count != 1 || !secrets) return trouble.broken();
-  WireReader section(*secrets);
-  const auto check = section.number(), check_again = section.number();
-  const auto type = section.string();
-  if (!check || check != check_again || !type) return trouble.broken();
-  if (signature_algorithms(*type).empty()) return trouble.unsupported(*type);
-  EvpKey key = read_private_section(section, *type);
-  if (!key || public_blob_of(key.get()) != *blob) return trouble.broken();
-  return std::make_shared<FileKey>(std::move(key), std::string(*blob), trouble.origin);
+  if (!secrets || *count != 1) return std::nullopt;
+  return OpensshKey{*cipher, *kdf, *kdf_options, *blob, *secrets};
 }
 
-int refuse_passphrase(char*, int, int, void* asked) {
-  *static_cast<bool*>(asked) = true;
-  return -1;
+Loaded parse_openssh(std::string_view bytes, const Trouble& trouble, const KeyOpening* opening) {
+  const auto key = read_openssh(bytes);
+  if (!key) return trouble.broken();
+  if (key->cipher == "none") return parse_section(key->secrets, key->blob, false, trouble);
+  if (!opening || !is_known_cipher(key->cipher)) return trouble.encrypted();
+  auto secrets = decrypt_section(key->cipher, key->kdf, key->kdf_options, key->secrets, *opening);
+  if (!secrets) return trouble.broken();
+  auto loaded = parse_section(*secrets, key->blob, true, trouble);
+  OPENSSL_cleanse(secrets->data(), secrets->size());
+  return loaded;
 }
 
-Result<std::shared_ptr<SigningKey>> parse_pem(std::string_view text, const Trouble& trouble) {
+// Between the lines that mark it, decoded; nothing when the text is in another format.
+std::optional<std::string> openssh_bytes(std::string_view text) {
+  const std::size_t start = text.find(openssh_begin);
+  if (start == text.npos) return std::nullopt;
+  const std::size_t body = start + openssh_begin.size();
+  const std::size_t end = text.find(openssh_end, body);
+  return end == text.npos ? std::string()
+                          : base64_decode(text.substr(body, end - body)).value_or("");
+}
+
+struct PemPassphrase {
+  const KeyOpening* opening;
+  bool is_asked = false;
+};
+
+int give_passphrase(char* buffer, int size, int, void* data) {
+  auto& asked = *static_cast<PemPassphrase*>(data);
+  asked.is_asked = true;
+  if (!asked.opening) return -1;
+  const std::string_view text = asked.opening->passphrase.text();
+  if (text.size() > static_cast<std::size_t>(size)) return -1;
+  return static_cast<int>(text.copy(buffer, text.size()));
+}
+
+Loaded parse_pem(std::string_view text, const Trouble& trouble, const KeyOpening* opening) {
   BIO* bio = BIO_new_mem_buf(text.data(), static_cast<int>(text.size()));
-  bool is_encrypted = false;
-  EvpKey key(PEM_read_bio_PrivateKey(bio, nullptr, refuse_passphrase, &is_encrypted));
+  PemPassphrase passphrase{opening};
+  EvpKey key(PEM_read_bio_PrivateKey(bio, nullptr, give_passphrase, &passphrase));
   BIO_free(bio);
   ERR_clear_error();
-  if (is_encrypted) return trouble.encrypted();
+  if (passphrase.is_asked && !opening) return trouble.encrypted();
+  if (passphrase.is_asked && !key) return nullptr;
   if (!key) return trouble.broken();
   std::string blob = public_blob_of(key.get());
   if (blob.empty()) {
@@ -112,18 +159,24 @@ Result<std::shared_ptr<SigningKey>> parse_pem(std::string_view text, const Troub
 
 }  // namespace
 
-Result<std::shared_ptr<SigningKey>> parse_private_key(std::string_view text, std::string origin) {
+Loaded parse_private_key(std::string_view text, std::string origin, const KeyOpening* opening) {
   const Trouble trouble{std::move(origin)};
-  const std::size_t start = text.find(openssh_begin);
-  if (start == std::string_view::npos) return parse_pem(text, trouble);
-  const std::size_t body = start + openssh_begin.size();
-  const std::size_t end = text.find(openssh_end, body);
-  if (end == std::string_view::npos) return trouble.broken();
-  auto bytes = base64_decode(text.substr(body, end - body));
-  if (!bytes) return trouble.broken();
-  auto key = parse_openssh(*bytes, trouble);
+  auto bytes = openssh_bytes(text);
+  if (!bytes) return parse_pem(text, trouble, opening);
+  auto key = parse_openssh(*bytes, trouble, opening);
   OPENSSL_cleanse(bytes->data(), bytes->size());
   return key;
+}
+
+std::optional<std::string> blob_of_encrypted_key(std::string_view text) {
+  const auto bytes = openssh_bytes(text);
+  if (!bytes) {
+    if (text.find("ENCRYPTED") == text.npos) return std::nullopt;
+    return std::string();
+  }
+  const auto key = read_openssh(*bytes);
+  if (!key || !is_known_cipher(key->cipher)) return std::nullopt;
+  return std::string(key->blob);
 }
 
 }  // namespace train

@@ -59,7 +59,8 @@ std::string blob_for_algorithm(std::string_view public_blob, std::string_view al
   return wire_string(algorithm).append(reader.rest());
 }
 
-Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, std::string origin) {
+Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, std::string origin,
+                                                     const KeyOpening* opening) {
   const auto trouble = [&origin](std::string_view what, std::string hint) {
     return fail(ErrorClass::host, fmt::format("{} {}", origin, what), std::move(hint));
   };
@@ -76,7 +77,16 @@ Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, st
   Wiped bytes;
   if (!read_bounded(fd, bytes.text, max_key_file))
     return trouble("is not a private key", "name a private key file");
-  return parse_private_key(bytes.text, std::move(origin));
+  return parse_private_key(bytes.text, std::move(origin), opening);
+}
+
+std::optional<std::string> load_blob_of_encrypted_key(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return std::nullopt;
+  const File file{fd};
+  Wiped bytes;
+  if (!read_bounded(fd, bytes.text, max_key_file)) return std::nullopt;
+  return blob_of_encrypted_key(bytes.text);
 }
 
 std::string load_public_blob(const std::string& path) {

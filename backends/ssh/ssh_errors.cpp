@@ -38,14 +38,22 @@ Error unknown_key_error(const Endpoint& host, const std::string& blob,
   const bool is_alias = host.known_name != known_hosts_name(host.address, host.port);
   const std::string rename =
       is_alias ? fmt::format(" | sed 's/^[^ ]*/{}/'", host.known_name) : std::string();
-  return make_error(
-      ErrorClass::host,
-      fmt::format("the host key of {} is not known: {} {}{}",
-                  endpoint_text(host.address, host.port), type, key_fingerprint(blob),
-                  others.empty() ? "" : fmt::format(" (known are only: {})", others)),
-      fmt::format("if the fingerprint is right, accept it: ssh-keyscan -t {} -p {} {}{} >> {}",
-                  scan_type(type), host.port, host.address, rename,
-                  shell_quoted(host.known_hosts_file)));
+  // ssh-keyscan knows nothing of jump hosts either.
+  const std::string accept =
+      host.is_behind_jump_host
+          ? fmt::format("ssh -o StrictHostKeyChecking=ask {} true", shell_quoted(host.name))
+          : fmt::format("ssh-keyscan -t {} -p {} {}{} >> {}", scan_type(type), host.port,
+                        host.address, rename, shell_quoted(host.known_hosts_file));
+  return make_error(ErrorClass::host,
+                    fmt::format("the host key of {} is not known: {} {}{}",
+                                endpoint_text(host.address, host.port), type, key_fingerprint(blob),
+                                others.empty() ? "" : fmt::format(" (known are only: {})", others)),
+                    "if the fingerprint is right, accept it: " + accept);
+}
+
+double seconds_of(std::chrono::nanoseconds delay) {
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(delay);
+  return static_cast<double>(whole.count()) / 1000;
 }
 
 }  // namespace
@@ -141,6 +149,47 @@ Error lost_error(const std::string& at, int error, std::string_view doing) {
                     fmt::format("the connection to {} was lost {}: {}", at, doing,
                                 error ? std::strerror(error) : "closed by the host"),
                     "check the network and the host's sshd log");
+}
+
+Error silence_error(const std::string& at, std::chrono::nanoseconds delay, std::string_view doing) {
+  return make_error(ErrorClass::host,
+                    fmt::format("{} was silent for {:g} s {}", at, seconds_of(delay), doing),
+                    "check the load of the host and the network");
+}
+
+Error negotiation_error(const std::string& at, const std::string& trouble) {
+  return make_error(ErrorClass::host,
+                    fmt::format("no common ground with the SSH server at {}: {}", at, trouble),
+                    "check that it is an SSH server, and which algorithms it offers: ssh -v");
+}
+
+Error forwarding_error(const std::string& jump_host, const std::string& at, bool is_forbidden) {
+  if (is_forbidden)
+    return make_error(
+        ErrorClass::host,
+        fmt::format("its jump host '{}' forwards no connections (administratively prohibited)",
+                    jump_host),
+        "allow it there: AllowTcpForwarding and PermitOpen in sshd_config, 'restrict' and "
+        "'no-port-forwarding' in authorized_keys");
+  return make_error(
+      ErrorClass::host, fmt::format("its jump host '{}' cannot connect to {}", jump_host, at),
+      fmt::format("check that sshd runs there, and that the jump host knows the name: ssh {} "
+                  "getent ahosts NAME",
+                  jump_host));
+}
+
+Error forwarding_timeout_error(const std::string& jump_host, const std::string& at,
+                               std::chrono::nanoseconds delay) {
+  return make_error(
+      ErrorClass::host,
+      fmt::format("its jump host '{}' got no answer from {} within {:g} s", jump_host, at,
+                  seconds_of(delay)),
+      "check the address, that the host is up, and that no firewall between the two drops the "
+      "port");
+}
+
+Error jump_host_error(const std::string& jump_host, const Error& why) {
+  return with_context(why, fmt::format("its jump host '{}'", jump_host));
 }
 
 std::string exit_text(const RemoteExit& exit) {

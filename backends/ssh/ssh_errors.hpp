@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/ssh/identities.hpp"
 #include "backends/ssh/known_hosts.hpp"
-#include "backends/ssh/ssh_session.hpp"
+#include "backends/ssh/ssh_channel.hpp"
 #include "config_schema/error.hpp"
 
 namespace train {
 
 /// Where a link goes, for messages.
 struct Endpoint {
+  std::string name;     ///< the host's, in ssh's configuration
   std::string address;  ///< as the user wrote it: a name or an address
   int port = 22;
   std::string known_name;        ///< what known_hosts files call it
   std::string known_hosts_file;  ///< where an accepted key belongs
+  bool is_behind_jump_host = false;
 };
 
 /// What went wrong on the way to a host, of class `host`, each with the next step. `at` is
@@ -37,6 +40,17 @@ Error login_error(const std::string& user, const std::vector<std::string>& tried
                   const std::vector<Diagnostic>& unusable);
 /// The connection broke, in the words of `doing`: "during the key exchange".
 Error lost_error(const std::string& at, int error, std::string_view doing);
+/// Nothing was heard for `delay`, in the words of `doing`.
+Error silence_error(const std::string& at, std::chrono::nanoseconds delay, std::string_view doing);
+/// Libssh2 negotiated with the server in vain.
+Error negotiation_error(const std::string& at, const std::string& trouble);
+/// The jump host `jump_host` does not connect to `at`: its own rules forbid it, or it tried.
+Error forwarding_error(const std::string& jump_host, const std::string& at, bool is_forbidden);
+/// It did not say within `delay` whether it could.
+Error forwarding_timeout_error(const std::string& jump_host, const std::string& at,
+                               std::chrono::nanoseconds delay);
+/// What is wrong with a jump host, for those behind it.
+Error jump_host_error(const std::string& jump_host, const Error& why);
 /// How the remote command ended: "exited with status 3", "was killed by signal KILL".
 std::string exit_text(const RemoteExit& exit);
 

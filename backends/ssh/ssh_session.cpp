@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "backends/ssh/wire_encoding.hpp"
 
@@ -16,18 +17,18 @@ namespace {
 
 // Types of libssh2's callbacks; `abstract` is where the session keeps our pointer.
 ssize_t receive_bytes(libssh2_socket_t, void* buffer, std::size_t size, int, void** abstract) {
-  return static_cast<TcpStream*>(*abstract)->receive(static_cast<char*>(buffer), size);
+  return static_cast<ByteStream*>(*abstract)->receive(static_cast<char*>(buffer), size);
 }
 
 ssize_t send_bytes(libssh2_socket_t, const void* bytes, std::size_t size, int, void** abstract) {
-  static_cast<TcpStream*>(*abstract)->queue(static_cast<const char*>(bytes), size);
+  static_cast<ByteStream*>(*abstract)->queue(static_cast<const char*>(bytes), size);
   return static_cast<ssize_t>(size);
 }
 
 // The server says that it leaves: nothing that comes after is of use, and the connection itself may
 // end a moment later only.
 void note_disconnect(LIBSSH2_SESSION*, int, const char*, int, const char*, int, void** abstract) {
-  static_cast<TcpStream*>(*abstract)->shut();
+  static_cast<ByteStream*>(*abstract)->shut();
 }
 
 struct SignRequest {
@@ -81,7 +82,7 @@ std::vector<int> kinds_of(SshSession::Method method) {
 
 }  // namespace
 
-SshSession::SshSession(TcpStream& stream)
+SshSession::SshSession(ByteStream& stream)
     : stream_(stream), session_(libssh2_session_init_ex(nullptr, nullptr, nullptr, &stream)) {
   if (!session_) return;
   libssh2_session_set_blocking(session_, 0);
@@ -136,7 +137,7 @@ bool SshSession::prefer(Method method, const std::vector<std::string>& algorithm
 }
 
 Progress SshSession::handshake() {
-  return progress(libssh2_session_handshake(session_, stream_.fd()));
+  return progress_of(libssh2_session_handshake(session_, stream_.fd()));
 }
 
 bool SshSession::found_no_common_algorithm() const {
@@ -160,46 +161,32 @@ Progress SshSession::authenticate(const std::string& user, const LoginKey& login
                                               reinterpret_cast<const unsigned char*>(blob.data()),
                                               blob.size(), sign_request, &abstract);
   sign_trouble_ = std::move(request.trouble);
-  return progress(code);
+  return progress_of(code);
 }
 
 Progress SshSession::open_channel() {
   channel_ = libssh2_channel_open_session(session_);
-  return channel_ ? Progress::done : progress(libssh2_session_last_errno(session_));
+  return opened();
 }
 
-Progress SshSession::execute(const std::string& command) {
-  return progress(libssh2_channel_process_startup(channel_, "exec", 4, command.data(),
-                                                  static_cast<unsigned>(command.size())));
+Progress SshSession::open_forward(const std::string& host, int port) {
+  // The server's log shows the last two, who asks; ssh gives the same.
+  channel_ = libssh2_channel_direct_tcpip_ex(session_, host.c_str(), port, "127.0.0.1", 65535);
+  return opened();
 }
 
-long SshSession::read(Stream stream, char* buffer, std::size_t size) {
-  const ssize_t count = libssh2_channel_read_ex(channel_, static_cast<int>(stream), buffer, size);
-  if (count >= 0) return count;
-  return count == LIBSSH2_ERROR_EAGAIN ? 0 : -1;
+Progress SshSession::opened() const {
+  if (channel_) return Progress::done;
+  const bool is_on_its_way = libssh2_session_last_errno(session_) == LIBSSH2_ERROR_EAGAIN;
+  return is_on_its_way ? Progress::wait : Progress::failed;
 }
 
-long SshSession::write(std::string_view bytes) {
-  const ssize_t count = libssh2_channel_write(channel_, bytes.data(), bytes.size());
-  if (count >= 0) return count;
-  return count == LIBSSH2_ERROR_EAGAIN ? 0 : -1;
+std::unique_ptr<SshChannel> SshSession::take_channel() {
+  return std::make_unique<SshChannel>(session_, std::exchange(channel_, nullptr));
 }
 
-bool SshSession::at_end() const { return libssh2_channel_eof(channel_) == 1; }
-
-Progress SshSession::wait_closed() { return progress(libssh2_channel_wait_closed(channel_)); }
-
-RemoteExit SshSession::exit() const {
-  RemoteExit exit;
-  exit.status = libssh2_channel_get_exit_status(channel_);
-  char* signal = nullptr;
-  std::size_t size = 0;
-  if (libssh2_channel_get_exit_signal(channel_, &signal, &size, nullptr, nullptr, nullptr,
-                                      nullptr) == 0 &&
-      signal)
-    exit.signal.assign(signal, size);
-  if (signal) libssh2_free(session_, signal);
-  return exit;
+bool SshSession::is_forwarding_forbidden() const {
+  return trouble().find("prohibited") != std::string::npos;
 }
 
 std::string SshSession::trouble() const {
@@ -208,11 +195,6 @@ std::string SshSession::trouble() const {
   int size = 0;
   if (session_) libssh2_session_last_error(session_, &message, &size, 0);
   return message ? std::string(message, static_cast<std::size_t>(size)) : "out of memory";
-}
-
-Progress SshSession::progress(int code) const {
-  if (code == 0) return Progress::done;
-  return code == LIBSSH2_ERROR_EAGAIN ? Progress::wait : Progress::failed;
 }
 
 }  // namespace train

@@ -1,37 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "backends/ssh/byte_stream.hpp"
 #include "backends/ssh/identities.hpp"
-#include "backends/ssh/tcp_stream.hpp"
-
-struct _LIBSSH2_SESSION;
-struct _LIBSSH2_CHANNEL;
+#include "backends/ssh/ssh_channel.hpp"
 
 namespace train {
 
-/// How a step of a session went.
-enum class Progress {
-  done,
-  wait,    ///< call again when the stream can be read
-  failed,  ///< `SshSession::trouble` says why
-};
-
-/// How the remote command ended.
-struct RemoteExit {
-  int status = 0;
-  std::string signal;  ///< "KILL"; empty unless a signal ended it: then the status says nothing
-};
-
-/// One libssh2 session with one channel over a TcpStream, never blocking. Its bytes go into the
-/// stream's buffer; the caller flushes. Steps are to be called in order of declaration.
+/// One libssh2 session over a stream, never blocking. Its bytes go into the stream's buffer; the
+/// caller flushes. Steps are to be called in order of declaration.
 class SshSession {
  public:
   /// `stream` must outlive the session.
-  explicit SshSession(TcpStream& stream);
+  explicit SshSession(ByteStream& stream);
   ~SshSession();
   SshSession(const SshSession&) = delete;
   SshSession& operator=(const SshSession&) = delete;
@@ -48,30 +33,25 @@ class SshSession {
   /// The key that the host showed and proved to own, as RFC 4253 encodes it.
   std::string host_key() const;
   Progress authenticate(const std::string& user, const LoginKey& login);
+  /// Opens a channel for a command. Only one channel can be on its way at a time, of either kind.
   Progress open_channel();
-  Progress execute(const std::string& command);
-
-  enum class Stream { output = 0, error = 1 };
-  /// A count of bytes, 0 for nothing now (or ever), -1 when the session is broken.
-  long read(Stream stream, char* buffer, std::size_t size);
-  /// Bytes taken, 0 while the peer's window is full, -1 when the session is broken. After 0 the
-  /// next call must offer the same bytes.
-  long write(std::string_view bytes);
-  /// Whether the remote command has closed its output, all of which was read.
-  bool at_end() const;
-  /// After `at_end`: done when the exit is known.
-  Progress wait_closed();
-  RemoteExit exit() const;
+  /// Has the server connect to an address that it knows, and opens a channel to there. Repeat it
+  /// with the same arguments until it is `done` or has `failed`.
+  Progress open_forward(const std::string& host, int port);
+  /// The channel that was opened last, once; it is not to be used when the session is gone.
+  std::unique_ptr<SshChannel> take_channel();
 
   /// What libssh2 says of the last failure.
   std::string trouble() const;
+  /// After `open_forward` failed: whether the server's own rules forbid it.
+  bool is_forwarding_forbidden() const;
   /// Why the key itself could not sign; empty when the server refused it.
   const std::string& sign_trouble() const { return sign_trouble_; }
 
  private:
-  Progress progress(int code) const;
+  Progress opened() const;
 
-  TcpStream& stream_;
+  ByteStream& stream_;
   _LIBSSH2_SESSION* session_ = nullptr;
   _LIBSSH2_CHANNEL* channel_ = nullptr;
   std::string sign_trouble_;

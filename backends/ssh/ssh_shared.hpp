@@ -10,16 +10,16 @@
 #include "backends/link/own_binary.hpp"
 #include "backends/link/setup_window.hpp"
 #include "backends/ssh/identities.hpp"
+#include "backends/ssh/jump_hosts.hpp"
 #include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/libssh2_limits.hpp"
+#include "backends/ssh/passphrases.hpp"
 #include "backends/ssh/resolver.hpp"
 #include "backends/ssh/ssh_config.hpp"
 #include "backends/ssh/ssh_errors.hpp"
 #include "backends/ssh/ssh_transport.hpp"
 
 namespace train {
-
-class SshLink;
 
 constexpr int default_ssh_port = 22;
 
@@ -38,8 +38,10 @@ struct SshShared {
   SshConfig config;
   Libssh2Algorithms algorithms;
   Identities identities;
+  Passphrases passphrases;
   BinaryPacker packer;
   Resolver resolver;
+  JumpHosts jump_hosts;
   std::array<char, 32768> read_buffer{};
 
  private:

@@ -68,7 +68,8 @@ SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
       options(std::move(ssh_options)),
       config(loop, config_files(options), settings_without_configuration(options)),
       algorithms(libssh2_algorithms()),
-      identities(options.agent_deadline),
+      identities(options.agent_deadline, static_cast<bool>(options.ask)),
+      passphrases(loop, options.ask),
       packer(loop, options.binary_path),
       resolver(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
@@ -121,7 +122,11 @@ SshTransport::~SshTransport() = default;
 std::unique_ptr<HostLink> SshTransport::open(const Host& host, const std::string& agent_key,
                                              LinkEvents events) {
   auto link = std::make_shared<SshLink>(shared_, host, agent_key, std::move(events));
-  start_in(*shared_->window, link);
+  // What it says never comes from inside this call.
+  shared_->loop.post([weak = std::weak_ptr(link)] {
+    const auto waiting = weak.lock();
+    if (waiting && !waiting->is_closed()) waiting->start();
+  });
   return std::make_unique<LinkHandle<SshLink>>(std::move(link));
 }
 

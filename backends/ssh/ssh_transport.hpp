@@ -9,6 +9,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/link/setup_window.hpp"
+#include "backends/ssh/passphrases.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
@@ -33,10 +34,14 @@ struct SshOptions {
   Transport* openssh = nullptr;
   /// Tells the user something in one line; may be empty.
   std::function<void(const std::string&)> say;
+  /// Asks for the passphrases of encrypted keys; empty: they are not used.
+  AskSecret ask;
 
   int max_setups = 128;  ///< hosts that are being logged in to at the same time, without a window
   int max_tries = 8;     ///< connections to a server that ends them before the login
   std::chrono::milliseconds connect_timeout{10'000};  ///< for each address of a host
+  /// For a jump host to say whether it reached a host; others then go through another session.
+  std::chrono::milliseconds jump_patience{1'000};
   std::chrono::milliseconds handshake_timeout{20'000};
   std::chrono::milliseconds login_timeout{20'000};
   std::chrono::milliseconds start_timeout{30'000};    ///< from the exec request to an answer

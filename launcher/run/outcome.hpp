@@ -55,6 +55,7 @@ struct RunOutcome {
   std::optional<Failure> cause;    ///< the failure that happened first
   std::vector<Failure> others;     ///< further failures, in order of time
   std::vector<int> simultaneous;   ///< indices into `others` that may have been first as well
+  std::vector<int> undecided;      ///< hosts of which nothing was known when others had failed
   std::vector<RankOutcome> ranks;
   std::vector<Leftover> leftovers;
   bool all_started = false;

@@ -147,8 +147,18 @@ void Run::decide_start() {
   if (count(HostState::ready) == static_cast<int>(hosts_.size())) return go();
   if (failures_.empty()) return;
   const bool undecided = count(HostState::connecting) + count(HostState::preparing) > 0;
-  if (!undecided || (verdict_at_ && now_ >= *verdict_at_)) return stop(milliseconds(0), {});
-  if (!verdict_at_) verdict_at_ = now_ + timing_.verdict_wait;
+  if (undecided && (!verdict_at_ || now_ < *verdict_at_)) {
+    if (!verdict_at_) verdict_at_ = now_ + timing_.verdict_wait;
+    return;
+  }
+  note_undecided();
+  stop(milliseconds(0), {});
+}
+
+void Run::note_undecided() {
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
+    if (hosts_[host].state == HostState::connecting || hosts_[host].state == HostState::preparing)
+      outcome_.undecided.push_back(host);
 }
 
 // What other hosts reach this machine by: what it is on the connection to the first of them.

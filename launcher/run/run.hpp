@@ -208,6 +208,7 @@ class Run {
   void host_failed(int host, Error why);
   void rank_failed(Failure failure);
   void decide_start();
+  void note_undecided();
   std::string address_of_this_machine() const;
   message::Go start_message_of_hosts() const;
   void go();

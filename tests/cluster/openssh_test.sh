@@ -83,6 +83,11 @@ user_certificate() {
     launch "${through[@]}" "${on_four[@]}" -- hostname
     expect_status 0
     expect_equal "lines of stdout" 4 "$(wc -l <"$work/out")"
+    # Nobody has to say so.
+    launch "${on_four[@]}" -- hostname
+    expect_status 0
+    expect_equal "lines of stdout" 4 "$(wc -l <"$work/out")"
+    expect_err "OpenSSH's own client: .*the certificate ~/.ssh/signed-cert.pub"
     restart head "${nodes[@]}"
 }
 

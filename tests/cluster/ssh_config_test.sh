@@ -181,7 +181,7 @@ accept_new() {
 
 beyond_libssh2() {
     local option
-    for option in 'ProxyCommand ssh -W %h:%p node01' 'ProxyJump node01' \
+    for option in 'ProxyCommand ssh -W %h:%p node01' \
         'KexAlgorithms sntrup761x25519-sha512@openssh.com'; do
         configure 'Host node02' "  $option"
         launch -H 'node[01-02]:1' -n 2 -- hostname

@@ -195,6 +195,7 @@ TEST_CASE("a machine under two names is warned of, once") {
        {"'localhost', '127.0.0.1' and 1 more are one machine, whose slots count for each"}},
       {"hosts:\n- {name: a, address: 10.0.0.1}\n- {name: b, address: 10.0.0.1}\n",
        {"'a', 'b' are one machine, whose slots count for each"}},
+      {"127.1openssh\n127.0.0.1\n", {}},
       // Forwarded ports: machines behind one address.
       {"hosts:\n- {name: a, address: gw, port: 1001}\n- {name: b, address: gw, port: 1002}\n", {}},
   }));

@@ -103,6 +103,11 @@ TEST_CASE("ssh's words about a login that failed become a cause and a next step"
        "check that this works: ssh gpu-a true", Tries::one},
       {proxied + "kex_exchange_identification: Connection closed by remote host\r\n",
        "there is no way to gpu-a", "ssh gpu-a true", Tries::few},
+      {"debug1: Setting implicit ProxyCommand from ProxyJump: ssh -v -W '[%h]:%p' gate\r\n" +
+           proxied +
+           "kex_exchange_identification: Connection closed by remote host\r\nConnection closed by "
+           "10.77.1.1 port 22\r\nkex_exchange_identification: Connection closed by remote host\r\n",
+       "its jump host 'gate' ended the connection before the login", "MaxStartups", Tries::many},
       {"/home/me/.ssh/config: line 3: Bad configuration option: prot\r\n/home/me/.ssh/config: "
        "terminating, 1 bad configuration options\r\n",
        "ssh to gpu-a exited with status 255 before the login; it said '/home/me/.ssh/config: line "

@@ -46,6 +46,12 @@ TEST_CASE("a proxy or an existing master has no address to tell") {
   CHECK(proxied.stage() == Stage::exchanging);
   CHECK(proxied.is_proxied());
   CHECK(proxied.address().empty());
+  CHECK(proxied.jump_host().empty());
+  OpensshLog jumps;
+  jumps.feed(
+      "debug1: Setting implicit ProxyCommand from ProxyJump: ssh -J a -v -W '[%h]:%p' b\r\n"
+      "debug1: Setting implicit ProxyCommand from ProxyJump: ssh -v -W '[%h]:%p' a\r\n");
+  CHECK(jumps.jump_host() == "b");
   OpensshLog shared;
   shared.feed("debug1: mux_client_request_session: master session id: 2\r\n");
   CHECK(shared.stage() == Stage::logged_in);

@@ -137,6 +137,11 @@ TEST_CASE("keys that only OpenSSH can use are remembered") {
   const LoginPlan& plan = fixture.identities.plan(choice);
   CHECK(plan.foreign == Words{"ssh-agent's certificate 'test'", "the FIDO key id_ed25519_sk"});
   CHECK(fixture.order(plan) == Words{"agent:signed"});
+  choice = {};
+  choice.files = {fixture.file("signed")};
+  const LoginPlan& of_file = fixture.identities.plan(choice);
+  CHECK(of_file.foreign == Words{"the certificate signed-cert.pub"});
+  CHECK(of_file.keys.size() == 1);
 }
 
 TEST_CASE("a key that is encrypted in its file signs through the agent, with SHA-2 if it is RSA") {

@@ -87,3 +87,44 @@ TEST_CASE("a key that cannot be used says why and what to do") {
     CHECK_FALSE(parse_private_key(good.substr(0, size) + end, "k"));
   }
 }
+
+TEST_CASE("an encrypted key of any kind is opened by its passphrase and by no other") {
+  TemporaryFolder folder;
+  const std::atomic<bool> goes_on{false};
+  const Secret right("open sesame"), wrong("open sesam");
+  int number = 0;
+  for (const std::string flags :
+       {"-t ed25519", "-t ed25519 -Z aes256-cbc", "-t ecdsa -Z aes128-ctr", "-t rsa -Z aes192-cbc",
+        "-t ed25519 -a 3", "-t rsa -m PEM", "-t ecdsa -m PKCS8"}) {
+    CAPTURE(flags);
+    const std::string path =
+        make_key(folder.path() / std::to_string(++number), flags, "open sesame");
+    const auto blob = load_blob_of_encrypted_key(path);
+    REQUIRE(blob);
+    const bool is_openssh = flags.find("-m") == flags.npos;
+    CHECK(*blob == (is_openssh ? load_public_blob(path + ".pub") : ""));
+    const KeyOpening opening{right, goes_on}, mistake{wrong, goes_on};
+    const auto key = load_private_key(path, "the key", &opening);
+    REQUIRE(key);
+    REQUIRE(*key);
+    CHECK((*key)->public_blob() == load_public_blob(path + ".pub"));
+    const auto closed = load_private_key(path, "the key", &mistake);
+    REQUIRE(closed);
+    CHECK(*closed == nullptr);
+  }
+  CHECK_FALSE(load_blob_of_encrypted_key(make_key(folder.path() / "open", "-t ed25519")));
+  CHECK_FALSE(load_blob_of_encrypted_key((folder.path() / "none").string()));
+}
+
+TEST_CASE("a cipher that is not known here leaves an encrypted key to ssh-agent") {
+  TemporaryFolder folder;
+  const std::string path =
+      make_key(folder.path() / "key", "-t ed25519 -Z chacha20-poly1305@openssh.com", "open sesame");
+  CHECK_FALSE(load_blob_of_encrypted_key(path));
+  const std::atomic<bool> goes_on{false};
+  const Secret right("open sesame");
+  const KeyOpening opening{right, goes_on};
+  const auto key = load_private_key(path, "the key", &opening);
+  REQUIRE_FALSE(key);
+  CHECK(key.error().diagnostics[0].message == "the key is encrypted");
+}

@@ -1,47 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/ssh/ssh_transport.hpp"
-
-#include "backends/link/own_binary.hpp"
-#include "tests/backends/link/link_probe.hpp"
-#include "tests/backends/ssh/ssh_server.hpp"
+#include "tests/backends/ssh/ssh_fixture.hpp"
 
 using namespace train;
 using namespace train::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct Fixture {
-  explicit Fixture(const std::string& server_options = "") : server(server_options) {
-    host.name = "gpu-x";
-    host.address = "127.0.0.1";
-    host.port = server.port();
-    write_file(binary.path() / "train", fake_binary);
-    options.home = server.launcher_home().string();
-    options.known_hosts_files = {server.known_hosts().string()};
-    options.default_user = current_user();
-    options.binary_path = (binary.path() / "train").string();
-    options.build_id = "f4ce";
-    options.say = [this](const std::string& line) { said.push_back(line); };
-  }
-
-  // ssh itself reads the configuration, but looks for it where the user database says.
-  void configure(const std::string& text) {
-    const auto program = binary.path() / "ssh";
-    options.user_config = (binary.path() / "config").string();
-    options.ssh_program = program.string();
-    write_file(options.user_config, text);
-    write_file(program, "#!/bin/sh\nexec /usr/bin/ssh -F '" + options.user_config + "' \"$@\"\n");
-    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  }
-
-  SshServer server;
-  TemporaryFolder binary;
-  Loop loop;
-  SshOptions options;
-  Host host;
-  std::vector<std::string> said;
-};
 
 // Stands in for the transport that takes over.
 struct OtherTransport final : Transport {
@@ -69,12 +33,7 @@ struct OtherTransport final : Transport {
 };
 
 using Probe = LinkProbe;
-
-#define REQUIRE_SSHD()                                \
-  if (!SshServer::is_installed()) {                   \
-    WARN("skipped: /usr/sbin/sshd is not installed"); \
-    return;                                           \
-  }
+using Fixture = SshFixture;
 
 }  // namespace
 

@@ -135,6 +135,7 @@ TEST_CASE("all verdicts that come within the wait are told together") {
   b.tick();
   CHECK(b.cause() == "host 'h2': no '/data'");
   CHECK(b.outcome().others.size() == 2);
+  CHECK(b.outcome().undecided == std::vector{0});
   CHECK(b.closed() == std::vector{0});
 }
 
@@ -143,6 +144,7 @@ TEST_CASE("with all verdicts in, a failed start does not wait") {
   b.lose(0);
   b.lose(1);
   CHECK(b.outcome().others.size() == 1);
+  CHECK(b.outcome().undecided.empty());
   CHECK(b.outcome().leftovers.empty());
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include "backends/ssh/ssh_link.hpp"
+
+#include <fmt/format.h>
+
+#include "backends/link/hexadecimal.hpp"
+#include "launcher/bootstrap/bootstrap_command.hpp"
 #include "launcher/bootstrap/host_words.hpp"
 
 namespace train {
@@ -12,12 +13,113 @@ namespace {
 
 constexpr std::size_t max_pending = 256u << 10;
 constexpr std::size_t max_errors = 4u << 10;
-constexpr int max_reads = 8;    // of read_buffer's size in a row
-constexpr int max_rounds = 16;  // until the other links have their turn
+constexpr int max_reads = 8;  // of read_buffer's size in a row
 constexpr nanoseconds exit_timeout = std::chrono::seconds(5);
 constexpr std::string_view starting = "while the agent was being started";
 
+SshTarget target_of(const Host& host) {
+  const std::string& address = host.address.empty() ? host.name : host.address;
+  return {host.name, {address, host.user, host.port}, host.identity_file};
+}
+
 }  // namespace
+
+SshLink::SshLink(std::shared_ptr<SshShared> shared, const Host& host, std::string agent_key,
+                 LinkEvents events)
+    : shared_(std::move(shared)),
+      host_(host),
+      agent_key_(std::move(agent_key)),
+      events_(std::move(events)),
+      connection_(std::make_shared<SshConnection>(shared_, target_of(host), *this)) {}
+
+SshLink::~SshLink() { close(); }
+
+void SshLink::on_obstacle(const Libssh2Obstacle& obstacle) {
+  const SshOptions& options = shared_->options;
+  // "ssh" in the hosts file, or as a flag, means libssh2 and nothing else.
+  if (options.openssh == nullptr || host_.transport == TransportKind::ssh)
+    return fail_with(obstacle_error(obstacle));
+  if (options.say)
+    options.say(
+        fmt::format("{} is reached by OpenSSH's own client: {}", host_.name, obstacle.reason));
+  phase_ = Phase::handed_over;
+  other_ = options.openssh->open(host_, agent_key_, std::move(events_));
+  for (; !queue_.empty(); queue_.consume(queue_.front().size()))
+    other_->send(std::string(queue_.front()));
+}
+
+void SshLink::on_login() { phase_ = Phase::channel; }
+
+bool SshLink::step() {
+  const auto self = shared_from_this();
+  switch (phase_) {
+    case Phase::channel:
+      return step_channel();
+    case Phase::exec:
+      return step_exec();
+    case Phase::bootstrap:
+    case Phase::streaming:
+      return transfer();
+    case Phase::ending:
+      return step_ending();
+    case Phase::connecting:
+    case Phase::handed_over:
+    case Phase::closed:
+      return false;
+  }
+  return false;
+}
+
+bool SshLink::step_channel() {
+  SshSession& session = connection_->session();
+  switch (session.open_channel()) {
+    case Progress::wait:
+      return false;
+    case Progress::done:
+      break;
+    case Progress::failed:
+      if (connection_->stream().ended())
+        fail_broken("after the login");
+      else
+        fail_with(
+            make_error(ErrorClass::host,
+                       fmt::format("{} opens no session: {}", connection_->at(), session.trouble()),
+                       "check MaxSessions and ForceCommand in its sshd_config"));
+      return false;
+  }
+  channel_ = session.take_channel();
+  const std::string nonce = new_nonce();
+  auto command = bootstrap_command({nonce, shared_->options.build_id, agent_key_});
+  if (!command) {
+    fail_with(command.error());
+    return false;
+  }
+  command_ = std::move(*command);
+  bootstrap_.emplace(nonce, machine_of_this_program());
+  phase_ = Phase::exec;
+  set_deadline(shared_->options.start_timeout, starting);
+  return true;
+}
+
+bool SshLink::step_exec() {
+  switch (channel_->execute(command_)) {
+    case Progress::wait:
+      return false;
+    case Progress::done:
+      phase_ = Phase::bootstrap;
+      return true;
+    case Progress::failed:
+      break;
+  }
+  if (connection_->stream().ended())
+    fail_broken(starting);
+  else
+    fail_with(make_error(
+        ErrorClass::host,
+        fmt::format("{} runs no commands: {}", connection_->at(), connection_->session().trouble()),
+        "check the login shell of user " + connection_->user_name() + " there"));
+  return false;
+}
 
 bool SshLink::transfer() {
   // Writing may read: libssh2 then keeps what came for the next read, about which the socket will
@@ -28,7 +130,7 @@ bool SshLink::transfer() {
   if (is_closed()) return false;
   advanced = read_output() || advanced;
   if (is_closed()) return false;
-  if (!session_->at_end()) return advanced;
+  if (!channel_->at_end()) return advanced;
   phase_ = Phase::ending;
   set_deadline(exit_timeout, "while it told how the agent ended");
   return true;
@@ -37,8 +139,8 @@ bool SshLink::transfer() {
 bool SshLink::write_some() {
   SendQueue& bytes = phase_ == Phase::streaming ? queue_ : upload_;
   bool advanced = false;
-  while (!bytes.empty() && stream_->pending() < max_pending) {
-    const long count = session_->write(bytes.front());
+  while (!bytes.empty() && connection_->stream().pending() < max_pending) {
+    const long count = channel_->write(bytes.front());
     if (count < 0) {
       fail_broken(phase_ == Phase::streaming ? "in use" : starting);
       return false;
@@ -60,7 +162,7 @@ bool SshLink::read_errors() {
   auto& buffer = shared_->read_buffer;
   bool advanced = false;
   for (int i = 0; i < max_reads; ++i) {
-    const long count = session_->read(SshSession::Stream::error, buffer.data(), buffer.size());
+    const long count = channel_->read(SshChannel::Stream::error, buffer.data(), buffer.size());
     if (count <= 0) break;  // a broken session shows when the output is read
     advanced = true;
     errors_.append(buffer.data(), static_cast<std::size_t>(count));
@@ -73,7 +175,7 @@ bool SshLink::read_output() {
   auto& buffer = shared_->read_buffer;
   bool advanced = false;
   for (int i = 0; i < max_reads; ++i) {
-    const long count = session_->read(SshSession::Stream::output, buffer.data(), buffer.size());
+    const long count = channel_->read(SshChannel::Stream::output, buffer.data(), buffer.size());
     if (count < 0) {
       fail_broken(phase_ == Phase::streaming ? "in use" : starting);
       return false;
@@ -113,7 +215,7 @@ void SshLink::on_packed(const BinaryPacker::Packed& packed) {
   if (!*packed) return fail_with(packed->error());
   upload_.clear();
   upload_.push_upload(packed);
-  pump();
+  connection_->post_pump();
 }
 
 void SshLink::become_open() {
@@ -121,16 +223,26 @@ void SshLink::become_open() {
   deadline_.reset();
   upload_.clear();
   command_ = {};
-  leave_setup();
+  connection_->leave_setup();
+  const LinkInfo info = link_info();
   const std::string first = bootstrap_->take_rest();
   bootstrap_.reset();
   const LinkEvents events = events_;  // the link may end inside a call
-  events.on_open({addresses_[address_].numeric, "ssh", stream_->own_address()});
+  events.on_open(info);
   if (!first.empty() && phase_ == Phase::streaming) events.on_bytes(first);
 }
 
+// Behind a jump host only the host itself knows the address under which it was reached; one that
+// does not is called by its name.
+LinkInfo SshLink::link_info() const {
+  std::string address = connection_->address();
+  if (address.empty()) address = bootstrap_->host_address();
+  if (address.empty()) address = connection_->endpoint().address;
+  return {address, "ssh", connection_->own_address()};
+}
+
 bool SshLink::step_ending() {
-  switch (session_->wait_closed()) {
+  switch (channel_->wait_closed()) {
     case Progress::wait:
       return false;
     case Progress::done:
@@ -142,15 +254,16 @@ bool SshLink::step_ending() {
 
 // The command is over; before the agent was ready, what it printed says why.
 void SshLink::finish() {
-  const RemoteExit exit = session_->exit();
+  const RemoteExit exit = channel_->exit();
   const std::string said = printable(errors_, 1000);
   std::string text;
   std::string hint;
   if (bootstrap_) {
-    text = fmt::format("the login shell of user {} {} before the agent was ready", user_,
-                       exit_text(exit));
-    hint = fmt::format("check that this works: ssh -p {} {}@{} /bin/sh -c true", endpoint_.port,
-                       user_, endpoint_.address);
+    text = fmt::format("the login shell of user {} {} before the agent was ready",
+                       connection_->user_name(), exit_text(exit));
+    const Endpoint& endpoint = connection_->endpoint();
+    hint = fmt::format("check that this works: ssh -p {} {}@{} /bin/sh -c true", endpoint.port,
+                       connection_->user_name(), endpoint.address);
     const std::string noise = printable(bootstrap_->noise(), 300);
     if (said.empty() && !noise.empty()) text += fmt::format("; it printed '{}'", noise);
   } else {
@@ -160,94 +273,39 @@ void SshLink::finish() {
   fail_with(make_error(ErrorClass::host, std::move(text), std::move(hint)));
 }
 
-SshLink::~SshLink() { close(); }
-
 void SshLink::send(std::shared_ptr<const std::string> bytes) {
   if (is_closed() || bytes->empty()) return;
   if (other_) return other_->send_shared(std::move(bytes));
   queue_.push(std::move(bytes));
-  if (phase_ == Phase::streaming) post_pump();
+  if (phase_ == Phase::streaming) connection_->post_pump();
 }
 
 std::size_t SshLink::unsent_bytes() const {
   if (other_) return other_->unsent_bytes();
-  return queue_.size() + (phase_ == Phase::streaming ? stream_->pending() : 0);
+  return queue_.size() + (phase_ == Phase::streaming ? connection_->stream().pending() : 0);
 }
 
 void SshLink::close() {
   if (is_closed()) return;
   phase_ = Phase::closed;
-  drop_connection();
+  deadline_.reset();
+  channel_.reset();
+  connection_->close();
   other_.reset();
   queue_.clear();
   upload_.clear();
-  leave_setup();
-}
-
-// Steps as far as there is something to do, with one write for all packets of a round.
-void SshLink::pump() {
-  const auto self = shared_from_this();
-  for (int round = 0; session_; ++round) {
-    if (round == max_rounds) {
-      post_pump();
-      break;
-    }
-    const bool advanced = step();
-    if (!session_) return;
-    stream_->flush();
-    if (!advanced) break;
-  }
-  watch();
-}
-
-void SshLink::post_pump() {
-  if (pump_posted_) return;
-  pump_posted_ = true;
-  shared_->loop.post([weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (!self) return;
-    self->pump_posted_ = false;
-    if (self->session_) self->pump();
-  });
-}
-
-// The loop watches a descriptor once only: while the kernel's buffer is full, a duplicate is
-// watched for room.
-void SshLink::watch() {
-  if (!session_ || (stream_->pending() > 0) == (writable_ != nullptr)) return;
-  if (writable_) {
-    writable_.reset();
-    return;
-  }
-  if (write_watch_fd_ < 0) write_watch_fd_ = ::fcntl(stream_->fd(), F_DUPFD_CLOEXEC, 0);
-  if (write_watch_fd_ < 0)
-    return fail_with(make_error(ErrorClass::host, "too many open files to send to " + at(),
-                                "raise the limit: ulimit -n 4096"));
-  writable_ = shared_->loop.when_writable(write_watch_fd_, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->pump();
-  });
 }
 
 void SshLink::set_deadline(nanoseconds delay, std::string_view doing) {
-  const auto seconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(delay).count() / 1000.0;
-  deadline_ = shared_->loop.after(delay, [weak = weak_from_this(), doing, seconds] {
+  deadline_ = shared_->loop.after(delay, [weak = weak_from_this(), doing, delay] {
     const auto self = weak.lock();
     if (!self) return;
     if (self->phase_ == Phase::ending) return self->finish();
-    self->fail_with(make_error(
-        ErrorClass::host, fmt::format("{} was silent for {:g} s {}", self->at(), seconds, doing),
-        "check the load of the host and the network"));
+    self->fail_with(silence_error(self->connection_->at(), delay, doing));
   });
 }
 
-void SshLink::fail_broken(std::string_view doing) {
-  fail_with(stream_->ended() ? lost_error(at(), stream_->error(), doing)
-                             : make_error(ErrorClass::host,
-                                          fmt::format("the connection to {} broke {}: {}", at(),
-                                                      doing, session_->trouble()),
-                                          "check the host's sshd log"));
-}
+void SshLink::fail_broken(std::string_view doing) { fail_with(connection_->broken_error(doing)); }
 
 void SshLink::fail_with(const Error& error) {
   if (is_closed()) return;
@@ -255,27 +313,6 @@ void SshLink::fail_with(const Error& error) {
   close();
   const LinkEvents events = std::move(events_);
   events.on_closed(error);
-}
-
-void SshLink::drop_connection() {
-  deadline_.reset();
-  readable_.reset();
-  writable_.reset();
-  session_.reset();
-  stream_.reset();
-  if (write_watch_fd_ >= 0) ::close(write_watch_fd_);
-  write_watch_fd_ = -1;
-}
-
-void SshLink::leave_setup() {
-  if (in_setup_) shared_->window->release();
-  in_setup_ = false;
-}
-
-std::string SshLink::at() const {
-  const std::string host =
-      address_ < addresses_.size() ? addresses_[address_].numeric : endpoint_.address;
-  return endpoint_text(host, endpoint_.port);
 }
 
 }  // namespace train

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "backends/ssh/ssh_link.hpp"
+#include "backends/ssh/ssh_connection.hpp"
 #include "backends/ssh/ssh_tokens.hpp"
 
 namespace train {
@@ -60,22 +60,32 @@ bool accepts_new_keys(const SshSettings& settings) {
 
 }  // namespace
 
-void SshLink::start() {
-  in_setup_ = true;
-  const std::string& address = host_.address.empty() ? host_.name : host_.address;
-  shared_->config.settings_of({address, host_.user, host_.port},
+void SshConnection::start() {
+  shared_->config.settings_of(target_.destination,
                               [weak = weak_from_this()](const Result<SshSettings>& settings) {
                                 if (const auto self = weak.lock()) self->on_settings(settings);
                               });
 }
 
-void SshLink::on_settings(const Result<SshSettings>& settings) {
-  if (is_closed()) return;
+void SshConnection::on_settings(const Result<SshSettings>& settings) {
+  if (phase_ == Phase::closed) return;
   if (!settings) return fail_with(settings.error());
   settings_ = *settings;
-  user_ = settings_.user;
+  // Like ssh's own -J, which goes before the configuration.
+  if (target_.jumps) {
+    settings_.proxy_jump = *target_.jumps;
+    settings_.proxy_command.clear();
+  } else {
+    // `ssh -G` leaves its tokens (%h) as they are.
+    const SshTokens tokens = tokens_for(settings_, shared_->options, target_.name);
+    auto jumps = expand_ssh_path(settings_.proxy_jump, tokens, environment_variable);
+    if (!jumps) return fail_with(jumps.error());
+    settings_.proxy_jump = std::move(*jumps);
+  }
+  endpoint_.name = target_.name;
   endpoint_.address = settings_.hostname;
   endpoint_.port = settings_.port;
+  endpoint_.is_behind_jump_host = !settings_.proxy_jump.empty();
   // An alias stands in known_hosts without a port.
   endpoint_.known_name = settings_.host_key_alias.empty()
                              ? known_hosts_name(endpoint_.address, endpoint_.port)
@@ -85,18 +95,18 @@ void SshLink::on_settings(const Result<SshSettings>& settings) {
                                    : settings_.user_known_hosts.front();
   look_up_known_keys();
   const auto obstacle = why_not_libssh2(settings_, known_keys_, shared_->algorithms);
-  if (obstacle) return hand_over(*obstacle);
-  resolve();
+  if (obstacle) return report_obstacle(*obstacle);
+  find_way();
 }
 
-void SshLink::look_up_known_keys() {
+void SshConnection::look_up_known_keys() {
   const KnownHosts& known = shared_->known_hosts_of(settings_);
   known_keys_ = settings_.host_key_alias.empty()
                     ? known.keys_of(endpoint_.address, endpoint_.port)
                     : known.keys_of(settings_.host_key_alias, default_ssh_port);
 }
 
-bool SshLink::prefer_algorithms() {
+bool SshConnection::prefer_algorithms() {
   using Method = SshSession::Method;
   const auto prefer = [this](Method method, const std::vector<std::string>& names) {
     return names.empty() || session_->prefer(method, names);
@@ -110,7 +120,7 @@ bool SshLink::prefer_algorithms() {
                               : common_algorithms(host_keys, settings_.host_key_algorithms));
 }
 
-bool SshLink::check_host_key() {
+bool SshConnection::check_host_key() {
   const std::string shown = session_->host_key();
   HostKeyDecision decision = judge_host_key(known_keys_, shown);
   if (decision.verdict == HostKeyVerdict::unknown && accepts_new_keys(settings_)) {
@@ -129,12 +139,12 @@ bool SshLink::check_host_key() {
   return false;
 }
 
-IdentityChoice SshLink::identity_choice() const {
-  const SshTokens tokens = tokens_for(settings_, shared_->options, host_.name);
+IdentityChoice SshConnection::identity_choice() const {
+  const SshTokens tokens = tokens_for(settings_, shared_->options, target_.name);
   IdentityChoice choice;
   const bool are_defaults = are_default_identities(settings_.identity_files);
-  if (!host_.identity_file.empty()) {
-    choice.files.push_back(identity_file(host_.identity_file, tokens));
+  if (!target_.identity_file.empty()) {
+    choice.files.push_back(identity_file(target_.identity_file, tokens));
     choice.named = 1;
   }
   // Like ssh, which has no default files when some are given.
@@ -146,22 +156,6 @@ IdentityChoice SshLink::identity_choice() const {
   choice.agent_socket = agent_socket(settings_, shared_->options, tokens);
   choice.algorithms = settings_.public_key_algorithms;
   return choice;
-}
-
-void SshLink::hand_over(const Libssh2Obstacle& obstacle) {
-  const SshOptions& options = shared_->options;
-  // "ssh" in the hosts file, or as a flag, means libssh2 and nothing else.
-  if (options.openssh == nullptr || host_.transport == TransportKind::ssh)
-    return fail_with(obstacle_error(obstacle));
-  if (options.say)
-    options.say(
-        fmt::format("{} is reached by OpenSSH's own client: {}", host_.name, obstacle.reason));
-  phase_ = Phase::handed_over;
-  drop_connection();
-  leave_setup();
-  other_ = options.openssh->open(host_, agent_key_, std::move(events_));
-  for (; !queue_.empty(); queue_.consume(queue_.front().size()))
-    other_->send(std::string(queue_.front()));
 }
 
 }  // namespace train

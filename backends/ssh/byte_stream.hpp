@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// Bytes to and from an SSH server that never refuses bytes to send: they wait in a buffer, so that
+/// libssh2 never stops in the middle of a packet (it could then neither read nor write anything
+/// else), and all packets of one step leave in one write. Whoever fills it watches `pending`.
+class ByteStream {
+ public:
+  ByteStream() = default;
+  virtual ~ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+
+  /// An open descriptor that does not block: libssh2 wants to see one.
+  virtual int fd() const = 0;
+
+  /// Reads what is there: a count of bytes, 0 at the end, or -errno (-EAGAIN: nothing yet).
+  ssize_t receive(char* buffer, std::size_t size);
+  /// Takes what is there before anybody asks for it, so that the end is seen; false when that is
+  /// more than 64 KiB.
+  bool receive_ahead();
+  /// Appends to the buffer. Always takes everything.
+  void queue(const char* bytes, std::size_t size);
+  /// Writes as much as the way takes. After an error the buffer is dropped: reading tells.
+  void flush();
+  std::size_t pending() const { return output_.size() - flushed_; }
+
+  /// From now on nothing is sent, and `receive` reports the end.
+  void shut();
+  /// Whether the peer has gone (or `shut` was called), and the errno, 0 for an orderly end.
+  bool ended() const { return ended_; }
+  int error() const { return error_; }
+  /// What ended the way itself; null when it was the peer.
+  virtual const Error* cause() const { return nullptr; }
+  /// The first bytes that the peer sent, at most 200.
+  const std::string& greeting() const { return greeting_; }
+
+ private:
+  /// A count of bytes, 0 at the end, or -errno (-EAGAIN: nothing now).
+  virtual ssize_t read_some(char* buffer, std::size_t size) = 0;
+  /// A count of bytes, or -errno (-EAGAIN: none now).
+  virtual ssize_t write_some(const char* bytes, std::size_t size) = 0;
+
+  ssize_t receive_some(char* buffer, std::size_t size);
+  std::size_t take_input(char* buffer, std::size_t size);
+
+  std::string input_;
+  std::size_t taken_ = 0;
+  std::string output_;
+  std::size_t flushed_ = 0;
+  std::string greeting_;
+  bool ended_ = false;
+  int error_ = 0;
+};
+
+}  // namespace train

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/ssh/jump_route.hpp"
+#include "backends/ssh/libssh2_limits.hpp"
+#include "launcher/ports/clock.hpp"
+
+namespace train {
+
+class JumpHost;
+struct SshShared;
+
+/// Why nothing goes through a jump host.
+struct JumpFailure {
+  Error error;
+  std::optional<Libssh2Obstacle> obstacle = {};  ///< set when OpenSSH's client may do better
+};
+
+/// The jump hosts that are in use, by what they are called and how they are reached.
+class JumpHosts {
+ public:
+  /// The one that this route ends with: one that is in use already, or a new one.
+  std::shared_ptr<JumpHost> find(const std::shared_ptr<SshShared>& shared, const JumpRoute& route);
+  /// One could not be logged in to: for those that come late, it is not tried again for a while.
+  void remember(const JumpRoute& route, const JumpFailure& failure, Instant now);
+
+ private:
+  struct Known {
+    std::weak_ptr<JumpHost> jump_host;
+    std::optional<JumpFailure> failure;
+    Instant failed{};
+  };
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace train

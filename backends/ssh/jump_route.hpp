@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/ssh/ssh_config.hpp"
+
+namespace train {
+
+/// What a ProxyJump asks for ("me@a:2200,b"): the host that connects to the target, and how that
+/// one is reached in turn.
+struct JumpRoute {
+  SshDestination last;  ///< b
+  /// "me@a:2200"; nothing: as its own configuration says.
+  std::optional<std::string> before;
+};
+
+/// Reads a ProxyJump as ssh does: `[user@]host[:port]` or `ssh://[user@]host[:port]`, IPv6
+/// addresses in brackets, one after the other. Errors, of class `host`: it makes no sense.
+Result<JumpRoute> parse_jump_route(std::string_view proxy_jump);
+
+}  // namespace train

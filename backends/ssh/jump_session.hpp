@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/ssh/channel_stream.hpp"
+#include "backends/ssh/ssh_connection.hpp"
+
+namespace train {
+
+/// What became of a connection that a jump host was asked for.
+struct ForwardAnswer {
+  std::unique_ptr<ChannelStream> stream;  ///< null: there is none, because of
+  Error error = {};                       ///< this,
+  bool may_pass = false;                  ///< which may be over soon
+};
+
+/// A connection that a jump host is to make.
+struct ForwardRequest {
+  std::string address;  ///< a name or an address, as the jump host knows it
+  int port = 22;
+  nanoseconds timeout{};
+  Instant since{};  ///< when it was asked for
+  /// Comes once, from the loop, unless the jump host goes first.
+  std::function<void(ForwardAnswer)> on_answer;
+};
+
+/// One session with a jump host and the connections that it carries. libssh2 opens one channel at a
+/// time: while the answer for one is out, the others wait.
+class JumpSession final : public SshSessionUser, public std::enable_shared_from_this<JumpSession> {
+ public:
+  /// What becomes of a session. Whoever hears it may let go of the session inside.
+  struct Events {
+    std::function<void()> on_login;
+    std::function<void(const Error&, const Libssh2Obstacle*)> on_failure;  ///< instead of that
+    /// The answer for one connection is so late that others should not wait for it.
+    std::function<void(std::deque<ForwardRequest>)> on_stuck;
+    std::function<void()> on_lost;  ///< after the login; its streams know
+  };
+
+  JumpSession(std::shared_ptr<SshShared> shared, SshTarget target, Events events);
+  ~JumpSession() override;
+
+  void start() { connection_->start(); }
+  /// After the login.
+  void connect(ForwardRequest request);
+  bool is_stuck() const { return is_stuck_; }
+  bool is_ready() const { return is_ready_; }
+  const SshConnection& connection() const { return *connection_; }
+
+  // For its streams.
+  void add(ChannelStream& stream);
+  void remove(ChannelStream& stream, std::unique_ptr<SshChannel> channel);
+  int fd() const { return connection_->stream().fd(); }
+  /// Whether what is written now will leave soon.
+  bool has_room() const;
+  /// There may be packets to be sent, or some came for others; `has_moved`: bytes were read or
+  /// written.
+  void touch(bool has_moved);
+
+ private:
+  void on_login() override;
+  bool step() override;
+  void on_obstacle(const Libssh2Obstacle& obstacle) override;
+  void on_failure(const Error& why) override;
+
+  bool step_opening();
+  void open_next();
+  void on_opened();
+  void on_refused();
+  void on_late();
+  void answer(ForwardAnswer answer);
+  bool step_closing();
+  bool take_arrivals();
+  void wake_streams();
+  void lose();
+  void lose(const Error& why);
+  std::string at(const ForwardRequest& request) const;
+
+  std::shared_ptr<SshShared> shared_;
+  std::string name_;
+  Events events_;
+  std::shared_ptr<SshConnection> connection_;
+  bool is_ready_ = false;
+  bool is_stuck_ = false;
+  bool is_stepping_ = false;
+
+  std::deque<ForwardRequest> requests_;
+  std::optional<ForwardRequest> opening_;  ///< without `on_answer`: nobody waits for it any more
+  std::unique_ptr<Subscription> patience_;
+  std::unique_ptr<Subscription> deadline_;
+  std::map<std::uint64_t, ChannelStream*> streams_;
+  std::uint64_t last_stream_ = 0;
+  std::uint64_t moves_ = 0;
+  std::vector<std::unique_ptr<SshChannel>> closing_;
+};
+
+}  // namespace train

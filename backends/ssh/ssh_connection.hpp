@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/ssh/byte_stream.hpp"
+#include "backends/ssh/jump_route.hpp"
+#include "backends/ssh/libssh2_limits.hpp"
+#include "backends/ssh/ssh_errors.hpp"
+#include "backends/ssh/ssh_session.hpp"
+#include "backends/ssh/ssh_settings.hpp"
+#include "backends/ssh/ssh_shared.hpp"
+#include "backends/ssh/tcp_stream.hpp"
+
+namespace train {
+
+class JumpHost;
+
+/// Where a connection goes.
+struct SshTarget {
+  std::string name;  ///< for messages
+  SshDestination destination;
+  std::string identity_file = {};  ///< of the hosts file; empty: none
+  /// The jump hosts on the way there; nothing: those of the configuration.
+  std::optional<std::string> jumps = {};
+  const JumpHost* jump_host = nullptr;  ///< the one that it is, if it is one
+};
+
+/// Who uses a session. All calls come from the loop; inside one the connection may be closed.
+class SshSessionUser {
+ public:
+  virtual ~SshSessionUser() = default;
+  /// The session is logged in. `step` follows.
+  virtual void on_login() = 0;
+  /// Does what there is to do with the session; false when there was nothing. Comes whenever bytes
+  /// have come or can leave.
+  virtual bool step() = 0;
+  /// libssh2 cannot log in there. Nothing follows.
+  virtual void on_obstacle(const Libssh2Obstacle& obstacle) = 0;
+  /// The host was not reached. Nothing follows. Once logged in, `step` finds out by itself.
+  virtual void on_failure(const Error& why) = 0;
+};
+
+/// The way to one host, from its name to a session that is logged in, and on from there the pump
+/// that moves its bytes: a state machine that is stepped whenever its socket, or the channel of a
+/// jump host that carries it, is ready. What the settings of the host decide is in
+/// ssh_connection_settings.cpp, the way there in ssh_connection_way.cpp, the login in
+/// ssh_connection_login.cpp.
+class SshConnection : public std::enable_shared_from_this<SshConnection> {
+ public:
+  /// `user` must outlive the connection, or close it.
+  SshConnection(std::shared_ptr<SshShared> shared, SshTarget target, SshSessionUser& user);
+  ~SshConnection();
+  SshConnection(const SshConnection&) = delete;
+  SshConnection& operator=(const SshConnection&) = delete;
+
+  /// Begins; called once, from the loop.
+  void start();
+  /// Ends without a word to the user.
+  void close();
+  /// The set-up of the host is over, the login and what the user had to do after it: another host
+  /// may have its turn.
+  void leave_setup();
+  /// Steps soon.
+  void post_pump();
+  /// Steps as far as there is something to do.
+  void pump();
+
+  SshSession& session() { return *session_; }
+  ByteStream& stream() { return *stream_; }
+  /// The jump host on the way; null: none.
+  const JumpHost* jump_host() const { return jump_host_.get(); }
+  const std::string& user_name() const { return settings_.user; }
+  const Endpoint& endpoint() const { return endpoint_; }
+  /// The address that is connected to, numeric; empty when a jump host connects to it.
+  std::string address() const;
+  /// This machine's end of the connection; empty when it is a jump host's.
+  std::string own_address() const { return tcp_ ? tcp_->own_address() : ""; }
+  /// "10.77.1.3:22", for messages.
+  std::string at() const;
+  /// Why the session broke, in the words of `doing`: "while in use".
+  Error broken_error(std::string_view doing) const;
+
+ private:
+  enum class Phase {
+    waiting,  ///< for settings, a name, a jump host, room, a connection or the next try
+    handshake,
+    login,
+    logged_in,
+    closed,
+  };
+
+  // Settings.
+  void on_settings(const Result<SshSettings>& settings);
+  void look_up_known_keys();
+  bool prefer_algorithms();
+  bool check_host_key();
+  IdentityChoice identity_choice() const;
+
+  // The way.
+  void find_way();
+  void on_resolved(Result<Resolver::Addresses> addresses);
+  void find_jump_host();
+  void await_room(SetupWindow::Turn turn);
+  void connect();
+  void connect_directly();
+  void connect_through_jump_host();
+  void on_connect_ready();
+  void on_connect_failed(int error);
+  nanoseconds connect_timeout() const;
+  enum class Cause { refused, overrun };
+  void retry_or_fail(int max_tries, Cause cause, const Error& error);
+  void begin_session();
+
+  // The login.
+  bool step();
+  bool step_handshake();
+  bool step_login();
+  void fail_handshake();
+  bool plan_login();
+  void fail_login();
+  void open_key(const std::shared_ptr<SigningKey>& key);
+
+  // All.
+  void watch();
+  void set_deadline(nanoseconds delay, std::string_view doing);
+  void report_obstacle(const Libssh2Obstacle& obstacle);
+  void fail_with(const Error& error);
+  void drop_connection();
+
+  std::shared_ptr<SshShared> shared_;
+  SshTarget target_;
+  SshSessionUser* user_;
+  SshSettings settings_;
+  Endpoint endpoint_;
+  Phase phase_ = Phase::waiting;
+  std::string way_;  ///< in the window
+  bool in_setup_ = false;
+  bool pump_posted_ = false;
+
+  Resolver::Addresses addresses_;
+  std::size_t address_ = 0;
+  int tries_ = 0;
+  std::vector<KnownKey> known_keys_;
+  LoginPlan login_;
+  std::size_t login_key_ = 0;
+  std::vector<std::string> refused_;
+  std::set<std::pair<std::string, std::string>> tried_;  ///< blobs and algorithms: not once more
+
+  // The session uses the stream, which uses the jump host, and the subscriptions watch its
+  // descriptor: they go before it.
+  std::shared_ptr<JumpHost> jump_host_;
+  std::unique_ptr<ByteStream> stream_;
+  TcpStream* tcp_ = nullptr;  ///< `stream_`, unless a jump host carries it
+  std::unique_ptr<SshSession> session_;
+  int write_watch_fd_ = -1;
+  std::unique_ptr<Subscription> readable_;
+  std::unique_ptr<Subscription> writable_;
+  std::unique_ptr<Subscription> deadline_;
+};
+
+}  // namespace train

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "backends/ssh/ssh_connection.hpp"
+
+namespace train {
+
+void SshConnection::begin_session() {
+  session_ = std::make_unique<SshSession>(*stream_);
+  // A list that libssh2 does not like would leave its defaults, and another key than the known one
+  // might be shown.
+  if (!prefer_algorithms())
+    return fail_with(
+        make_error(ErrorClass::bug, "cannot choose the algorithms: " + session_->trouble()));
+  phase_ = Phase::handshake;
+  set_deadline(settings_.connect_timeout ? nanoseconds(*settings_.connect_timeout)
+                                         : shared_->options.handshake_timeout,
+               "during the key exchange");
+  if (tcp_)
+    readable_ = shared_->loop.when_readable(stream_->fd(), [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->pump();
+    });
+  pump();
+}
+
+bool SshConnection::step() {
+  switch (phase_) {
+    case Phase::handshake:
+      return step_handshake();
+    case Phase::login:
+      return step_login();
+    case Phase::logged_in:
+      return user_->step();
+    case Phase::waiting:
+    case Phase::closed:
+      return false;
+  }
+  return false;
+}
+
+bool SshConnection::step_handshake() {
+  switch (session_->handshake()) {
+    case Progress::wait:
+      return false;
+    case Progress::done:
+      break;
+    case Progress::failed:
+      fail_handshake();
+      return false;
+  }
+  return check_host_key() && plan_login();
+}
+
+void SshConnection::fail_handshake() {
+  if (stream_->cause()) return fail_with(*stream_->cause());
+  // A server that is overrun closes the connection at any moment up to here.
+  if (stream_->ended())
+    return retry_or_fail(shared_->options.max_tries, Cause::overrun,
+                         greeting_error(at(), stream_->greeting(), stream_->error(), tries_ + 1));
+  if (session_->found_no_common_algorithm())
+    return report_obstacle(
+        {fmt::format("libssh2 and the SSH server at {} have no algorithm in common: {}", at(),
+                     session_->trouble()),
+         "allow another one there; which it offers shows: ssh -vv"});
+  fail_with(negotiation_error(at(), session_->trouble()));
+}
+
+bool SshConnection::plan_login() {
+  login_ = shared_->identities.plan(identity_choice());
+  login_key_ = 0;
+  std::erase_if(login_.keys, [this](const LoginKey& login) {
+    return tried_.contains({login.key->public_blob(), login.algorithm});
+  });
+  if (login_.keys.empty()) {
+    fail_login();
+    return false;
+  }
+  phase_ = Phase::login;
+  set_deadline(shared_->options.login_timeout, "during the login");
+  return true;
+}
+
+// No key is left to try, but for those that OpenSSH might have more luck with.
+void SshConnection::fail_login() {
+  if (login_.foreign.empty())
+    return fail_with(login_error(settings_.user, refused_, login_.unusable));
+  const std::string text =
+      fmt::format("{}, and libssh2 cannot use {}",
+                  refused_.empty() ? "there is no other key to try" : "it refused all other keys",
+                  login_.foreign.front());
+  report_obstacle({text, "let the host accept an ed25519, ecdsa or rsa key as well"});
+}
+
+bool SshConnection::step_login() {
+  const LoginKey& login = login_.keys[login_key_];
+  switch (session_->authenticate(settings_.user, login)) {
+    case Progress::wait:
+      return false;
+    case Progress::done:
+      phase_ = Phase::logged_in;
+      deadline_.reset();
+      user_->on_login();
+      return true;
+    case Progress::failed:
+      break;
+  }
+  // Only of a key that the server takes it wants a signature.
+  const std::string& trouble = session_->sign_trouble();
+  if (login.key->is_locked() && !trouble.empty()) {
+    open_key(login.key);
+    return false;
+  }
+  tried_.emplace(login.key->public_blob(), login.algorithm);
+  refused_.push_back(
+      fmt::format("{} ({})", login.key->origin(), trouble.empty() ? login.algorithm : trouble));
+  if (stream_->cause())
+    fail_with(*stream_->cause());
+  else if (stream_->ended())
+    fail_with(with_context(login_error(settings_.user, refused_, login_.unusable),
+                           fmt::format("{} ended the connection (MaxAuthTries?)", at())));
+  else if (++login_key_ == login_.keys.size())
+    fail_login();
+  else
+    return true;
+  return false;
+}
+
+// A server does not wait for ever, nor should it have to: the connection is made anew afterwards.
+void SshConnection::open_key(const std::shared_ptr<SigningKey>& locked) {
+  const auto key = locked;  // of a plan that goes
+  drop_connection();
+  phase_ = Phase::waiting;
+  leave_setup();
+  shared_->passphrases.open(
+      key, [weak = weak_from_this(), key](const Result<std::shared_ptr<SigningKey>>& opened) {
+        const auto self = weak.lock();
+        if (!self || self->phase_ == Phase::closed) return;
+        self->shared_->identities.replace(*key, opened);
+        self->await_room(SetupWindow::Turn::first);
+      });
+}
+
+Error SshConnection::broken_error(std::string_view doing) const {
+  if (stream_->cause()) return *stream_->cause();
+  if (stream_->ended()) return lost_error(at(), stream_->error(), doing);
+  return make_error(
+      ErrorClass::host,
+      fmt::format("the connection to {} broke {}: {}", at(), doing, session_->trouble()),
+      "check the host's sshd log");
+}
+
+void SshConnection::set_deadline(nanoseconds delay, std::string_view doing) {
+  deadline_ = shared_->loop.after(delay, [weak = weak_from_this(), doing, delay] {
+    if (const auto self = weak.lock()) self->fail_with(silence_error(self->at(), delay, doing));
+  });
+}
+
+}  // namespace train

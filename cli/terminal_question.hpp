@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <termios.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backends/event_loop/loop.hpp"
+#include "backends/ssh/secret.hpp"
+
+namespace train {
+
+/// Asks whoever sits at the terminal of this process for something secret, one question at a time,
+/// without showing what is typed. Waits in the event loop: signals (Ctrl-C) do what they do
+/// otherwise, and the terminal is as it was once the question is answered or this object is gone.
+class TerminalQuestion {
+ public:
+  using OnAnswer = std::function<void(std::unique_ptr<Secret>)>;
+
+  explicit TerminalQuestion(Loop& loop) : loop_(loop) {}
+  ~TerminalQuestion();
+  TerminalQuestion(const TerminalQuestion&) = delete;
+  TerminalQuestion& operator=(const TerminalQuestion&) = delete;
+
+  /// Whether there is somebody to ask: standard input is a terminal.
+  static bool is_possible();
+  /// `on_answer` comes once, from the loop: one line, or null when nobody can be asked, the
+  /// terminal was closed, or the answer ended with Ctrl-D.
+  void ask(const std::string& question, OnAnswer on_answer);
+
+ private:
+  bool open(const std::string& question);
+  void read_some();
+  void answer(std::unique_ptr<Secret> text);
+  void close();
+
+  Loop& loop_;
+  int fd_ = -1;
+  bool is_changed_ = false;
+  termios before_{};
+  std::unique_ptr<Secret> typed_;
+  OnAnswer on_answer_;
+  std::unique_ptr<Subscription> readable_;
+};
+
+}  // namespace train
