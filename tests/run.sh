@@ -52,11 +52,17 @@ run_unit() {
 # run_script FILE: a test script that is given the program, says "SKIPPED: why" where it skips, and
 # ends with the line that this one ends with.
 run_script() {
-    local script=$1 suite=${1#tests/} output verdict reason
-    step "$suite"
+    local output verdict
+    step "${1#tests/}"
     output=$(mktemp)
-    "$script" "$PWD/$program" 2>&1 | tee "$output"
+    "$1" "$PWD/$program" 2>&1 | tee "$output"
     verdict=${PIPESTATUS[0]}
+    count_script "${1#tests/}" "$verdict" "$output"
+    rm -f "$output"
+}
+
+count_script() { # count_script SUITE VERDICT OUTPUT
+    local suite=$1 verdict=$2 output=$3 reason
     if [[ $(tail -n 1 "$output") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}"
         # A script may also fail after its last test: while it cleans up.
@@ -69,7 +75,6 @@ run_script() {
         count 0 1 0
     fi
     while read -r reason; do reasons+=("$suite: $reason"); done < <(grep '^SKIPPED: ' "$output")
-    rm -f "$output"
 }
 
 run_scripts() { # run_scripts FOLDER
@@ -79,8 +84,37 @@ run_scripts() { # run_scripts FOLDER
     done
 }
 
+# The same, two at a time: for tests that wait more than they work and do not meet. Each is shown
+# when it has ended, in order.
+run_scripts_in_pairs() { # run_scripts_in_pairs FOLDER
+    local script results result suite
+    results=$(mktemp -d)
+    set -m # a process group of their own, which ends with this script
+    # shellcheck disable=SC2016 # expanded by the shell of each
+    for script in "$1"/*.sh; do
+        if [ -x "$script" ]; then printf '%s\n' "$script"; fi
+    done | xargs -P 2 -I{} /bin/bash -c '
+        result=$2/$(basename "$3")
+        "$3" "$1" >"$result" 2>&1
+        echo $? >"$result.verdict"' - "$PWD/$program" "$results" {} &
+    runner=$!
+    set +m
+    trap 'kill -TERM -- "-$runner" 2>/dev/null' EXIT
+    for script in "$1"/*.sh; do
+        if [ ! -x "$script" ]; then continue; fi
+        suite=${script#tests/} result=$results/$(basename "$script")
+        step "$suite"
+        until [ -s "$result.verdict" ]; do sleep 0.2; done
+        cat "$result"
+        count_script "$suite" "$(cat "$result.verdict")" "$result"
+    done
+    trap - EXIT
+    wait
+    rm -rf "$results"
+}
+
 run_cli() { run_scripts tests/cli; }
-run_cluster() { run_scripts tests/cluster; }
+run_cluster() { run_scripts_in_pairs tests/cluster; }
 run_browser() { run_scripts tests/browser; }
 run_fuzz() { run_script tests/fuzz/fuzz.sh; }
 run_tidy() { run_script tests/lint/tidy.sh; }
