@@ -60,8 +60,8 @@ void LaunchSession::deliver_context() {
     feed(run_event::ContextPacked{});
   };
   hooks.on_failed = [this](const Error& why) { feed(run_event::ContextFailed{why}); };
-  hooks.send = [this](int host, std::shared_ptr<const std::string> frame) {
-    if (const auto& link = hosts_[host].link) link->send_shared(std::move(frame));
+  hooks.send = [this](int host, const std::shared_ptr<const std::string>& frame) {
+    if (const auto& link = hosts_[host].link) link->send_shared(frame);
   };
   // Of use to somebody who waits; a log would only be longer.
   hooks.say = [this](const std::string& line) {

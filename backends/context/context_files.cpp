@@ -42,8 +42,9 @@ class Walk {
         real_root_(real_path(files.directory)) {}
 
   Result<void> run() {
-    const bool has_own = read_rules(".detignore", "") | read_rules(".trainignore", "");
-    has_git_rules_ = !has_own;
+    const bool has_detignore = read_rules(".detignore", "");
+    const bool has_trainignore = read_rules(".trainignore", "");
+    has_git_rules_ = !has_detignore && !has_trainignore;
     visit("");
     if (!unreadable_.empty())
       return tl::make_unexpected(Error{ErrorClass::no_input, std::move(unreadable_)});

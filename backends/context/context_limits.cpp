@@ -48,8 +48,7 @@ std::string size_text(std::uint64_t bytes) {
 
 std::string ignore_file_of(const std::string& directory) {
   for (const char* name : {".trainignore", ".detignore", ".gitignore"})
-    if (const std::string path = directory + "/" + name; ::access(path.c_str(), F_OK) == 0)
-      return path;
+    if (std::string path = directory + "/" + name; ::access(path.c_str(), F_OK) == 0) return path;
   return directory + "/.trainignore";
 }
 

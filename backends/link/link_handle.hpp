@@ -23,9 +23,7 @@ class LinkHandle final : public HostLink {
   void send(std::string bytes) override {
     link_->send(std::make_shared<const std::string>(std::move(bytes)));
   }
-  void send_shared(std::shared_ptr<const std::string> bytes) override {
-    link_->send(std::move(bytes));
-  }
+  void send_shared(const std::shared_ptr<const std::string>& bytes) override { link_->send(bytes); }
   std::size_t unsent_bytes() const override { return link_->unsent_bytes(); }
 
  private:

@@ -23,7 +23,8 @@ Result<SshOptions> default_ssh_options(std::string home, std::string user,
   options.user_config = home + "/.ssh/config";
   options.system_config = "/etc/ssh/ssh_config";
   std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    variables.emplace_back(*variable);
   options.ssh_environment = ssh_environment(variables);
   options.known_hosts_files = {home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2"};
   options.global_known_hosts_files = {"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};

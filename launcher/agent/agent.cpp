@@ -104,7 +104,8 @@ void Agent::handle(const agent_event::ContextReady& event) {
   for (RankCommand& command : prepare_.ranks) {
     std::string& directory = command.working_directory;
     if (directory.starts_with('/')) continue;
-    directory = directory.empty() ? event.directory : event.directory + "/" + directory;
+    if (!directory.empty()) directory.insert(0, "/");
+    directory.insert(0, event.directory);
   }
   check_host();
 }

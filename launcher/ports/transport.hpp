@@ -38,7 +38,7 @@ class HostLink {
   /// Queues bytes for the agent; before `on_open` they wait. Never blocks.
   virtual void send(std::string bytes) = 0;
   /// The same for bytes that many links send; a link that can makes no copy of them.
-  virtual void send_shared(std::shared_ptr<const std::string> bytes) { send(*bytes); }
+  virtual void send_shared(const std::shared_ptr<const std::string>& bytes) { send(*bytes); }
   /// Bytes queued and not yet handed to the network.
   virtual std::size_t unsent_bytes() const = 0;
 };
