@@ -141,9 +141,10 @@ void Walk::visit(const std::string& folder) {
   const std::vector<std::string> names = names_in(folder);
   if (has_git_rules_ && std::binary_search(names.begin(), names.end(), ".gitignore"))
     (void)read_rules(".gitignore", folder);
+  const std::string prefix = folder.empty() ? "" : folder + "/";
   for (const std::string& name : names) {
     if (!goes_on()) break;
-    look_at(folder.empty() ? name : folder + "/" + name);
+    look_at(prefix + name);
   }
   rules_.shrink(rules_before);
 }
