@@ -226,6 +226,27 @@ TEST_CASE("a type of accelerator is matched exactly") {
         "no host has accelerator_type 'A100' (matched exactly): n1 B200, n2 GB200, n3 (not said)");
 }
 
+TEST_CASE("memory sizes of a type are types of their own, and may be labels") {
+  Host small = gpu_host("n1", 4);
+  small.accelerator_type = "A100-40G";
+  Host large = gpu_host("n2", 4);
+  large.accelerator_type = "A100-80G";
+  Host labelled = gpu_host("n3", 4);
+  labelled.accelerator_type = "A100";
+  labelled.labels["gpu"] = "A100-80G";
+  const HostInventory hosts = inventory_of({small, large, labelled});
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  experiment.needs.accelerator_type = "A100-80G";
+  auto plan = make_plan(experiment, hosts);
+  REQUIRE(plan);
+  CHECK(used_hosts(*plan) == Used{{"n2", 2}});
+  experiment.needs.accelerator_type = "A100";
+  experiment.label_selectors = {{{"gpu", LabelCondition::Kind::one_of, {"A100-80G"}}}};
+  plan = make_plan(experiment, hosts);
+  REQUIRE(plan);
+  CHECK(used_hosts(*plan) == Used{{"n3", 2}});
+}
+
 TEST_CASE("a pool picks hosts when some host names one") {
   Host fast = gpu_host("n1", 2);
   fast.pool = "fast";
