@@ -77,11 +77,11 @@ count_script() { # count_script SUITE VERDICT OUTPUT
     while read -r reason; do reasons+=("$suite: $reason"); done < <(grep '^SKIPPED: ' "$output")
 }
 
+scripts_in() { find "$1" -maxdepth 1 -name '*.sh' -perm -u+x | sort; }
+
 run_scripts() { # run_scripts FOLDER
     local script
-    for script in "$1"/*.sh; do
-        if [ -x "$script" ]; then run_script "$script"; fi
-    done
+    for script in $(scripts_in "$1"); do run_script "$script"; done
 }
 
 # The same, two at a time: for tests that wait more than they work and do not meet. Each is shown
@@ -91,17 +91,14 @@ run_scripts_in_pairs() { # run_scripts_in_pairs FOLDER
     results=$(mktemp -d)
     set -m # a process group of their own, which ends with this script
     # shellcheck disable=SC2016 # expanded by the shell of each
-    for script in "$1"/*.sh; do
-        if [ -x "$script" ]; then printf '%s\n' "$script"; fi
-    done | xargs -P 2 -I{} /bin/bash -c '
+    scripts_in "$1" | xargs -P 2 -I{} /bin/bash -c '
         result=$2/$(basename "$3")
         "$3" "$1" >"$result" 2>&1
         echo $? >"$result.verdict"' - "$PWD/$program" "$results" {} &
     runner=$!
     set +m
     trap 'kill -TERM -- "-$runner" 2>/dev/null' EXIT
-    for script in "$1"/*.sh; do
-        if [ ! -x "$script" ]; then continue; fi
+    for script in $(scripts_in "$1"); do
         suite=${script#tests/} result=$results/$(basename "$script")
         step "$suite"
         until [ -s "$result.verdict" ]; do sleep 0.2; done

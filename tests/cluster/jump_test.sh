@@ -6,9 +6,6 @@
 use_cluster 6 --slots 1
 use_train "${1:-}"
 
-# configure LINE...: the whole ~/.ssh/config of the head.
-configure() { printf '%s\n' "$@" | "$cluster" exec head /bin/bash -c 'cat >.ssh/config; chmod 600 .ssh/config'; }
-
 behind=(-H 'node[03-06]:1' -n 4)
 # shellcheck disable=SC2016 # for the workers
 whence='echo "from ${SSH_CONNECTION%% *}, meet at $MASTER_ADDR"'

@@ -6,8 +6,6 @@
 use_cluster 2 --slots 1
 use_train "${1:-}"
 
-configure() { printf '%s\n' "$@" | "$cluster" exec head /bin/bash -c 'cat >.ssh/config; chmod 600 .ssh/config'; }
-
 # authorize FILE: only the key of the head in FILE logs in to the nodes.
 authorize() {
     local host

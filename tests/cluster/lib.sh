@@ -72,6 +72,9 @@ all_processes() {
     for host in head "${nodes[@]}"; do "$cluster" processes "$host" "$1" | sed "s/^/$host /"; done
 }
 
+# configure LINE...: the whole ~/.ssh/config of the head.
+configure() { printf '%s\n' "$@" | "$cluster" exec head /bin/bash -c 'cat >.ssh/config; chmod 600 .ssh/config'; }
+
 # --- Waiting ---
 
 # eventually SECONDS COMMAND...: polls until the command succeeds; fails when time is up.
@@ -222,6 +225,15 @@ expect_idle() {
     eventually "$seconds" are_idle "$@" && return
     note_failure "processes are left after $seconds s:"
     for host in "$@"; do strangers "$host" | sed "s/^/      $host: /"; done
+}
+
+# No worker that leaves /tmp/started behind has run, and nothing of a launch is left.
+expect_nothing_started() {
+    local host
+    for host in "${nodes[@]}"; do
+        on "$host" 'test ! -e /tmp/started' || note_failure "a worker was started on $host"
+    done
+    expect_idle 2 head "${nodes[@]}"
 }
 
 # --- Cases ---

@@ -15,14 +15,6 @@ launch_forever() { start_forever "${through[@]}" "${on_four[@]}"; }
 ssh_processes() { processes head '^ssh -T'; }
 no_ssh_is_left() { [ "$(ssh_processes)" -eq 0 ]; }
 
-expect_nothing_started() {
-    local host
-    for host in "${nodes[@]}"; do
-        on "$host" 'test ! -e /tmp/started' || note_failure "a worker was started on $host"
-    done
-    expect_idle 2 head "${nodes[@]}"
-}
-
 # --- What works ---
 
 four_hosts() {

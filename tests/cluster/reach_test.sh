@@ -6,16 +6,6 @@
 use_cluster 6 --slots 1
 use_train "${1:-}"
 
-configure() { printf '%s\n' "$@" | "$cluster" exec head /bin/bash -c 'cat >.ssh/config; chmod 600 .ssh/config'; }
-
-expect_nothing_started() {
-    local host
-    for host in "${nodes[@]}"; do
-        on "$host" 'test ! -e /tmp/started' || note_failure "a worker was started on $host"
-    done
-    expect_idle 2 head "${nodes[@]}"
-}
-
 # at_most SECONDS SINCE
 at_most() {
     [ $((SECONDS - $2)) -le "$1" ] || note_failure "it took $((SECONDS - $2)) s, not $1 at most"

@@ -13,9 +13,6 @@ count_calls() {
 }
 calls() { on head 'cat /tmp/ssh-calls 2>/dev/null' | grep -c .; }
 
-# configure LINE...: the whole ~/.ssh/config of the head.
-configure() { printf '%s\n' "$@" | "$cluster" exec head /bin/bash -c 'cat >.ssh/config; chmod 600 .ssh/config'; }
-
 # authorize HOST FILE: only the key of the head in FILE logs in there.
 authorize() { on head "cat '$2.pub'" | "$cluster" exec "$1" /bin/bash -c 'cat >.ssh/authorized_keys'; }
 
