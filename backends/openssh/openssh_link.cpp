@@ -86,8 +86,10 @@ void OpensshLink::launch() {
   const auto command = bootstrap_command({nonce, shared_->options.binary.build_id, agent_key_});
   if (!command) return fail_with(command.error());
   auto process =
-      start_openssh(*shared_->program(), openssh_arguments(host_, *command, settings_.new_host_key),
-                    shared_->options.environment);
+      start_connected({.program = *shared_->program(),
+                       .arguments = openssh_arguments(host_, *command, settings_.new_host_key),
+                       .environment = shared_->options.environment,
+                       .next_step = "install OpenSSH's client, or put its ssh first in PATH"});
   if (!process) return fail_with(process.error());
   process_ = std::move(*process);
   end_ = {};

@@ -8,8 +8,8 @@
 #include "backends/link/host_settings.hpp"
 #include "backends/link/send_queue.hpp"
 #include "backends/openssh/openssh_log.hpp"
-#include "backends/openssh/openssh_process.hpp"
 #include "backends/openssh/openssh_shared.hpp"
+#include "backends/process/connected_process.hpp"
 #include "config_schema/host_inventory.hpp"
 #include "launcher/bootstrap/bootstrap_talk.hpp"
 #include "launcher/ports/transport.hpp"
@@ -82,7 +82,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   int tries_ = 0;
 
   // The subscriptions watch the descriptors of the process: they go first.
-  OpensshProcess process_;
+  ConnectedProcess process_;
   OpensshEnd end_;
   bool has_process_ended_ = false;
   bool has_stream_ended_ = false;
