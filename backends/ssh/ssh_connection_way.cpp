@@ -217,7 +217,9 @@ void SshConnection::report_obstacle(const Libssh2Obstacle& obstacle) {
 
 void SshConnection::fail_with(const Error& error) {
   const auto self = shared_from_this();
-  const Error why = error;  // it may be the stream's
+  // It may be the stream's, which goes.
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+  const Error why = error;
   SshSessionUser* user = user_;
   close();
   if (user) user->on_failure(why);

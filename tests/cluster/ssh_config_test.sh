@@ -13,9 +13,6 @@ count_calls() {
 }
 calls() { on head 'cat /tmp/ssh-calls 2>/dev/null' | grep -c .; }
 
-# authorize HOST FILE: only the key of the head in FILE logs in there.
-authorize() { on head "cat '$2.pub'" | "$cluster" exec "$1" /bin/bash -c 'cat >.ssh/authorized_keys'; }
-
 # launch_with_agent ARGUMENT...: with the agent that `start_agent FILE...` started.
 start_agent() {
     on head "ssh-agent -a /tmp/agent >/dev/null; SSH_AUTH_SOCK=/tmp/agent ssh-add -q $* 2>&1"
@@ -80,7 +77,7 @@ broken_configuration() {
 
 several_identity_files() {
     on head 'ssh-keygen -q -t ed25519 -N "" -f .ssh/wrong; ssh-keygen -q -t ecdsa -N "" -f .ssh/right'
-    authorize node01 .ssh/right
+    authorize .ssh/right node01
     configure 'Host node01' '  IdentityFile ~/.ssh/wrong' '  IdentityFile %d/.ssh/ri%ght'
     launch -H node01:1 -n 1 -- hostname
     expect_status 76
@@ -96,7 +93,7 @@ identities_only() {
     on head 'for i in 1 2 3 4 5 6 7; do ssh-keygen -q -t ed25519 -N "" -f key$i; done
         ssh-keygen -q -t ed25519 -N "" -f right'
     start_agent 'key?'
-    authorize node01 right
+    authorize right node01
     configure 'Host node01' '  IdentityFile ~/right'
     launch_with_agent -H node01:1 -n 1 -- hostname
     expect_status 76
@@ -110,7 +107,7 @@ identities_only() {
 agent_holds() { # TYPE: the file itself is encrypted
     on head "ssh-keygen -q -t $1 -N '' -f plain; cp plain copy; cp plain.pub copy.pub
         ssh-keygen -q -p -P '' -N secret -f plain >/dev/null"
-    authorize node01 plain
+    authorize plain node01
     configure 'Host node01' '  IdentityFile ~/plain' '  IdentitiesOnly yes'
     launch -H node01:1 -n 1 -- hostname
     expect_status 76
