@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "backends/context/cache_tidying.hpp"
 #include "backends/context/context_limits.hpp"
-#include "launcher/wire/frame.hpp"
 
 namespace train {
 
@@ -21,6 +21,9 @@ namespace {
 constexpr std::chrono::hours touch_interval{24};
 // Packing makes nothing larger but by a little.
 constexpr std::uint64_t packing_slack = 1u << 20;
+// Between two words on how much was taken, unless so much was taken meanwhile.
+constexpr std::chrono::milliseconds told_pause{50};
+constexpr std::uint64_t told_at_once = 256u << 10;
 
 // Signals are the loop's, and the loop's thread's.
 std::thread thread_without_signals(std::function<void()> job) {
@@ -104,11 +107,22 @@ void HostContexts::receive(std::string_view piece) {
     return move(written.error());
   }
   taken_ += piece.size();
-  if (piece.size() < max_context_payload) return unpack();
-  // Never from inside this call.
-  loop_.post([weak = std::weak_ptr<HostContexts*>(self_), taken = taken_] {
-    const auto self = weak.lock();
-    if (self && (*self)->state_ == State::receiving) (*self)->events_.on_taken(taken);
+  if (piece.size() < context_piece_size) return unpack();
+  tell_taken();
+}
+
+// Often enough to show that the context moves at all, and for a window that is small or large; not
+// once for every piece, of which there may be thousands in a second. Never from inside this call.
+void HostContexts::tell_taken() {
+  const bool is_much = taken_ - told_ >= told_at_once;
+  if (telling_ && !is_much) return;
+  const nanoseconds rest = told_at_ + told_pause - loop_.now();
+  telling_ = loop_.after(is_much ? nanoseconds(0) : std::max(rest, nanoseconds(0)), [this] {
+    telling_.reset();
+    if (state_ != State::receiving) return;  // a later piece tells it
+    told_ = taken_;
+    told_at_ = loop_.now();
+    events_.on_taken(told_);
   });
 }
 

@@ -41,6 +41,7 @@ class HostContexts final : public ContextStore {
   void in_background(std::function<Done()> job);
   void found();
   void receive(std::string_view piece);
+  void tell_taken();
   void move(const Error& why);
   void moved();
   void unpack();
@@ -59,6 +60,9 @@ class HostContexts final : public ContextStore {
   std::optional<PlaceSearch> search_;
   std::optional<PlaceHeld> held_;
   std::uint64_t taken_ = 0;
+  std::uint64_t told_ = 0;  ///< of those
+  Instant told_at_{0};
+  std::unique_ptr<Subscription> telling_;
   std::deque<std::string> waiting_;  ///< pieces that came while moving
   std::uint64_t waiting_bytes_ = 0;
   bool is_kept_ = false;

@@ -97,6 +97,24 @@ through_openssh() {
     expect_idle 2 head "${nodes[@]}"
 }
 
+# Longer than a host may be silent, over both transports; a user who looks on sees how far it is.
+slow_link() {
+    make_code 'head -c 220k /dev/urandom >weights'
+    printf '%s\n' 'hosts:' '- {name: node01, slots: 1}' '- {name: node02, slots: 1, transport: openssh}' >"$shared/slow"
+    launch --hostfile /srv/shared/slow -n 2 -- true
+    expect_status 0
+    "$cluster" slow node01 100kbit
+    "$cluster" slow node02 100kbit
+    cp "$(dirname "$0")/terminal_session.py" "$shared/"
+    run_on_head python3 /srv/shared/terminal_session.py -- \
+        "$train" launch --context "$code" --hostfile /srv/shared/slow -n 2 -- /bin/sh -c 'wc -c <weights'
+    expect_status 0
+    expect_equal "ranks that have it" 2 "$(grep -c '] 225280$' "$work/out")"
+    expect_out '^train: the context is on its way to 2 hosts; the slowest has [0-9.]+ (KiB|bytes) of 220\.[0-9] KiB$'
+    [ "$(grep -c 'is on its way' "$work/out")" -ge 2 ] || note_failure "how far it is is said once only"
+    expect_idle 2 head "${nodes[@]}"
+}
+
 # --- What goes wrong ---
 
 # resent COMMAND: what that does to the packed file on node01 is found out, and it comes again.
@@ -185,6 +203,7 @@ runs_full_on_the_way() {
     expect_status 0
     expect_out '^\[0\] /var/tmp/train-0/runs/'
     expect_out '^\[0\] 6291456$'
+    ! err_has 'is on its way' || note_failure "how far it is goes to what is no terminal"
     [ $((after - before)) -lt 8000000 ] || note_failure "node01 received $((after - before)) bytes"
     expect_equal "what is left in contexts" filler "$(contexts_on node01 "$cache")"
     # The next task finds it there, though the better place is tried again.
@@ -281,6 +300,7 @@ test_case "a context reaches four hosts once, and the ranks start in it" deliver
 test_case "names, modes, links, folders and holes arrive as they are" everything_arrives_as_it_is
 test_case "the ranks of a host share one copy, and the next task has a fresh one" ranks_share_a_copy_of_their_own
 test_case "a context travels through OpenSSH's client" through_openssh
+test_case "a slow link takes its time, and a terminal shows how far it is" slow_link
 test_case "a cached context that is damaged, gone or a link is not used" damaged_cache
 test_case "a read-only home is passed over; without any place the host says so" read_only_home
 test_case "a full host says so, and keeps nothing" full_host

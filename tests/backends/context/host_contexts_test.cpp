@@ -19,6 +19,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// Pieces of which a host says at once that it took them; of fewer it says so a little later.
+constexpr int answered_at_once = 16;
+
 // One task of a host, which is sent what it asks for.
 struct Task {
   Task(Loop& own_loop, const Tree& home, const std::string& key)
@@ -34,11 +37,13 @@ struct Task {
     events.on_taken = [this, pieces = std::move(pieces)](std::uint64_t bytes) mutable {
       CHECK(bytes == sent);
       if (pieces.empty()) return loop.stop();  // there is nothing more to wait for
-      sent += pieces.front().size();
-      if (before_piece) before_piece(pieces.front());
-      contexts.take(pieces.front());
-      if (after_piece) after_piece();
-      pieces.pop_front();
+      for (int i = 0; i < answered_at_once && !pieces.empty(); ++i) {
+        sent += pieces.front().size();
+        if (before_piece) before_piece(pieces.front());
+        contexts.take(pieces.front());
+        if (after_piece) after_piece();
+        pieces.pop_front();
+      }
     };
     events.on_ready = [this](const std::string& path) {
       directory = path;
@@ -170,7 +175,7 @@ TEST_CASE("what comes without being waited for is taken as well, and what is too
       pieces.pop_front();
     }
     task.contexts.take("more");
-    task.contexts.take(std::string(max_context_payload, 'x'));
+    task.contexts.take(std::string(context_piece_size, 'x'));
   };
   events.on_ready = [&](const std::string& path) {
     task.directory = path;
@@ -195,7 +200,7 @@ TEST_CASE("a context that is not the announced one is refused, and not kept") {
   SECTION("no archive") { pieces = {"hello"}; }
   SECTION("nothing") { pieces = {""}; }
   SECTION("without end") {
-    pieces.assign(12, std::string(max_context_payload, 'x'));
+    pieces.assign(200, std::string(context_piece_size, 'x'));
     trouble = "the context is longer than it was said to be";
   }
   Task task(f.loop, f.home, "one-0");
@@ -260,6 +265,7 @@ TEST_CASE("a place that runs full while a context comes hands over what it has t
     for (const std::string& piece : pieces) begin += piece.size();
     begin -= pieces.back().size();
   }
+  CAPTURE(begin);
   Task task(f.loop, f.home, "one-0");
   run_full(task, begin);
   task.find(f.context.context, pieces);
@@ -303,8 +309,8 @@ TEST_CASE("more than was asked for is not kept while another place is looked for
   ContextEvents events;
   events.on_taken = [&](std::uint64_t) {
     const FileSizeLimit limit(1);
-    for (std::uint64_t sent = 0; sent <= 2 * context_window; sent += max_context_payload)
-      contexts->take(std::string(max_context_payload, 'x'));
+    for (std::uint64_t sent = 0; sent <= 2 * context_window; sent += context_piece_size)
+      contexts->take(std::string(context_piece_size, 'x'));
   };
   events.on_ready = [&](const std::string&) { f.loop.stop(); };
   events.on_failed = [&](const Error& why) {
@@ -336,7 +342,7 @@ TEST_CASE("when every place runs full, each is named once with its reason, and n
   Task task(f.loop, f.home, "one-0");
   std::string reason;
   SECTION("while it comes") {
-    run_full(task, max_context_payload);
+    run_full(task, context_piece_size);
     reason = f.home.at("cache") + "': file too large";
   }
   SECTION("while it is unpacked") {
