@@ -36,8 +36,8 @@ TEST_CASE("all pieces but the last are full, and the last is not") {
     const auto pieces = pieces_of(random_bytes(random, size));
     REQUIRE_FALSE(pieces.empty());
     for (std::size_t i = 0; i + 1 < pieces.size(); ++i)
-      CHECK(pieces[i].size() == max_context_payload);
-    CHECK(pieces.back().size() < max_context_payload);
+      CHECK(pieces[i].size() == context_piece_size);
+    CHECK(pieces.back().size() < context_piece_size);
   }
 }
 
@@ -47,6 +47,6 @@ TEST_CASE("reading ends early when nobody needs the context any more") {
   const std::atomic<bool> cancelled{true};
   CHECK_FALSE(archive_context(tree.path(), {}, cancelled));
   int pieces = 0;
-  compress_context(std::string(1u << 20, 'x'), cancelled, [&](const std::string&) { ++pieces; });
+  compress_context(std::string(1u << 20, 'x'), cancelled, [&](std::string_view) { ++pieces; });
   CHECK(pieces == 0);
 }

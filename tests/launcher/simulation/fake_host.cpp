@@ -130,10 +130,10 @@ void FakeHost::perform(const agent_action::FindContext& action) {
 
 void FakeHost::perform(const agent_action::TakeContext& action) {
   const std::string& bytes = action.bytes;
-  if (bytes.find_first_not_of(static_cast<char>(context_taken_ >> 18)) != bytes.npos)
+  if (bytes.find_first_not_of(static_cast<char>(context_taken_ / context_piece_size)) != bytes.npos)
     complaints_.push_back("a piece of the context came out of turn");
   context_taken_ += bytes.size();
-  if (bytes.size() == max_context_payload)
+  if (bytes.size() == context_piece_size)
     return later(1us, [this, taken = context_taken_] { feed(agent_event::ContextTaken{taken}); });
   if (context_taken_ != scenario_.context_size) complaints_.push_back("the context is not whole");
   later(script_.check_delay, [this] { feed(agent_event::ContextReady{"/copy"}); });
