@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/agent_attach.hpp"
+
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,7 +9,6 @@
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
 #include "backends/process/open_files.hpp"
-#include "cli/commands.hpp"
 #include "cli/user_account.hpp"
 
 namespace train {

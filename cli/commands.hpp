@@ -81,12 +81,4 @@ struct ConfigSchemaFlags {
 /// Prints a published JSON Schema.
 ExitCode config_schema_command(const ConfigSchemaFlags& flags);
 
-struct AgentAttachFlags {
-  std::string key;
-  /// The ranks' soft limit of descriptors, where it is not what this process was started with.
-  std::optional<std::uint64_t> open_files;
-};
-/// The host side: `train agent attach KEY`, started by the launcher, never by a user.
-ExitCode agent_attach_command(const AgentAttachFlags& flags);
-
 }  // namespace train

@@ -170,19 +170,17 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
       if (session) session->terminal_has_room();
     });
   });
-  const auto transports = HostTransports::make(
+  HostTransports transports(
       loop, plan.trial, open_files ? std::optional(open_files->rlim_cur) : std::nullopt,
       [&](const std::string& said) { terminal.write(Terminal::Stream::err, talk_text(said)); });
   Recorder recorder(store, task, terminal);
   RankOutput output(terminal, flags.tee, log_paths(task));
   RunOutcome outcome;
   const auto logs = output.create_logs();
-  if (!transports) {
-    outcome = not_run(plan.trial, transports.error());
-  } else if (!logs) {
+  if (!logs) {
     outcome = not_run(plan.trial, logs.error());
   } else {
-    session.emplace(loop, **transports, output, terminal, request, plan, task.id,
+    session.emplace(loop, transports, output, terminal, request, plan, task.id,
                     hooks_of(terminal, task, recorder));
     outcome = session->run();
   }

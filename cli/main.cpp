@@ -5,6 +5,7 @@
 #include <charconv>
 #include <exception>
 
+#include "cli/agent_attach.hpp"
 #include "cli/commands.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/usage_error.hpp"

@@ -9,6 +9,7 @@
 #include "backends/openssh/openssh_transport.hpp"
 #include "backends/ssh/ssh_files.hpp"
 #include "backends/ssh/ssh_transport.hpp"
+#include "cli/embedded_agent.hpp"
 #include "cli/own_binary.hpp"
 #include "cli/request.hpp"
 #include "cli/user_account.hpp"
@@ -23,15 +24,17 @@ std::vector<std::string> attach_command(std::optional<rlim_t> open_files) {
   return command;
 }
 
-Result<SshOptions> ssh_options() {
+SshOptions ssh_options() {
   const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
-  return default_ssh_options(home_of_ssh(), user_name(),
-                             agent_socket == nullptr ? "" : agent_socket);
+  SshOptions options =
+      default_ssh_options(home_of_ssh(), user_name(), agent_socket == nullptr ? "" : agent_socket);
+  options.agent = embedded_agent();
+  return options;
 }
 
 OpensshOptions openssh_options(const SshOptions& options, std::shared_ptr<SshFiles> files) {
   OpensshOptions result;
-  result.binary = {options.binary_path, options.build_id};
+  result.agent = options.agent;
   result.settings_of = [files = std::move(files)](const Host& host, const auto& on_settings) {
     files->host_settings_of(host, on_settings);
   };
@@ -44,49 +47,38 @@ OpensshOptions openssh_options(const SshOptions& options, std::shared_ptr<SshFil
 
 }  // namespace
 
-Result<std::unique_ptr<HostTransports>> HostTransports::make(
-    Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
-    std::function<void(const std::string&)> say) {
-  auto transports = std::make_unique<HostTransports>(loop);
+HostTransports::HostTransports(Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
+                               std::function<void(const std::string&)> say)
+    : question_(loop) {
   const Parts parts{loop, open_files, std::move(say)};
-  for (const PlannedHost& planned : trial.hosts) {
-    if (const auto made = transports->make_for(planned.host, parts); !made)
-      return tl::make_unexpected(made.error());
-  }
-  return transports;
+  for (const PlannedHost& planned : trial.hosts) make_for(planned.host, parts);
 }
 
-Result<void> HostTransports::make_for(const Host& host, const Parts& parts) {
+void HostTransports::make_for(const Host& host, const Parts& parts) {
   auto& transport = of(host);
-  if (transport) return {};
-  if (host.transport == TransportKind::local) {
+  if (transport) return;
+  if (host.transport == TransportKind::local)
     transport = std::make_unique<LocalTransport>(parts.loop, attach_command(parts.open_files));
-    return {};
-  }
-  return make_over_ssh(parts);
+  else
+    make_over_ssh(parts);
 }
 
-// Both ways, since libssh2 hands over what it cannot do. They share what costs: the window, the
-// packed binary, and what ssh's files say.
-Result<void> HostTransports::make_over_ssh(const Parts& parts) {
-  auto options = ssh_options();
-  if (!options) return tl::make_unexpected(options.error());
-  const LinkCommons commons{
-      std::make_shared<SetupWindow>(parts.loop, SetupWindow::default_most),
-      std::make_shared<BinaryPacker>(parts.loop, options->binary_path),
-  };
-  const auto files = std::make_shared<SshFiles>(parts.loop, *options);
-  OpensshOptions of_openssh = openssh_options(*options, files);
+// Both ways, since libssh2 hands over what it cannot do. They share what costs: the window, and
+// what ssh's files say.
+void HostTransports::make_over_ssh(const Parts& parts) {
+  SshOptions options = ssh_options();
+  const auto window = std::make_shared<SetupWindow>(parts.loop, SetupWindow::default_most);
+  const auto files = std::make_shared<SshFiles>(parts.loop, options);
+  OpensshOptions of_openssh = openssh_options(options, files);
   of_openssh.say = parts.say;
-  openssh_ = std::make_unique<OpensshTransport>(parts.loop, std::move(of_openssh), commons);
-  options->openssh = openssh_.get();
-  options->say = parts.say;
+  openssh_ = std::make_unique<OpensshTransport>(parts.loop, std::move(of_openssh), window);
+  options.openssh = openssh_.get();
+  options.say = parts.say;
   if (TerminalQuestion::is_possible())
-    options->ask = [this](const std::string& question, TerminalQuestion::OnAnswer on_answer) {
+    options.ask = [this](const std::string& question, TerminalQuestion::OnAnswer on_answer) {
       question_.ask(question, std::move(on_answer));
     };
-  ssh_ = std::make_unique<SshTransport>(parts.loop, std::move(*options), commons, files);
-  return {};
+  ssh_ = std::make_unique<SshTransport>(parts.loop, std::move(options), window, files);
 }
 
 std::unique_ptr<Transport>& HostTransports::of(const Host& host) {

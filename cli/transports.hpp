@@ -20,14 +20,12 @@ namespace train {
 /// libssh2 cannot serve.
 class HostTransports final : public Transport {
  public:
-  explicit HostTransports(Loop& loop) : question_(loop) {}
   /// For the hosts of this trial; what none of them needs is not made, both ways over SSH together.
   /// Ranks of this machine get the soft limit of descriptors that is given, this process's if none
   /// is. `say` tells the user something in one line, from the loop. At a terminal, passphrases are
-  /// asked for there. Errors are those of `running_binary`.
-  static Result<std::unique_ptr<HostTransports>> make(Loop& loop, const Trial& trial,
-                                                      std::optional<rlim_t> open_files,
-                                                      std::function<void(const std::string&)> say);
+  /// asked for there.
+  HostTransports(Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
+                 std::function<void(const std::string&)> say);
 
   std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
                                  LinkEvents events) override;
@@ -39,8 +37,8 @@ class HostTransports final : public Transport {
     std::optional<rlim_t> open_files;
     std::function<void(const std::string&)> say;
   };
-  Result<void> make_for(const Host& host, const Parts& parts);
-  Result<void> make_over_ssh(const Parts& parts);
+  void make_for(const Host& host, const Parts& parts);
+  void make_over_ssh(const Parts& parts);
   std::unique_ptr<Transport>& of(const Host& host);
 
   TerminalQuestion question_;

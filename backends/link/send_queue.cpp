@@ -15,10 +15,9 @@ void SendQueue::push(std::shared_ptr<const std::string> bytes) {
   pieces_.push_back(std::move(bytes));
 }
 
-void SendQueue::push_upload(const BinaryPacker::Packed& packed) {
-  const PackedBinary& binary = **packed;
-  push(upload_header(binary.bytes.size(), binary.size, binary.sha256));
-  push(std::shared_ptr<const std::string>(packed, &binary.bytes));
+void SendQueue::push_upload(const AgentBinary& agent) {
+  push(upload_header(agent.packed->size(), agent.size, agent.sha256));
+  push(agent.packed);
 }
 
 std::string_view SendQueue::front() const {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/link/own_binary.hpp"
+#include "backends/link/agent_binary.hpp"
 
 namespace train {
 
@@ -15,9 +15,9 @@ class SendQueue {
  public:
   void push(std::string bytes);
   void push(std::shared_ptr<const std::string> bytes);
-  /// What a host reads that asked for the binary: `upload_header`, then the packed bytes, of which
-  /// no copy is made. `packed` is no error.
-  void push_upload(const BinaryPacker::Packed& packed);
+  /// What a host reads that asked for the agent: `upload_header`, then the packed bytes, of which
+  /// no copy is made.
+  void push_upload(const AgentBinary& agent);
 
   bool empty() const { return pieces_.empty(); }
   std::size_t size() const { return size_; }  ///< in bytes

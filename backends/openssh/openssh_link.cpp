@@ -83,7 +83,7 @@ void OpensshLink::start() {
 
 void OpensshLink::launch() {
   const std::string nonce = new_nonce();
-  const auto command = bootstrap_command({nonce, shared_->options.binary.build_id, agent_key_});
+  const auto command = bootstrap_command({nonce, shared_->options.agent.name(), agent_key_});
   if (!command) return fail_with(command.error());
   auto process =
       start_connected({.program = *shared_->program(),
@@ -214,16 +214,8 @@ void OpensshLink::on_output(std::string_view bytes) {
 void OpensshLink::upload() {
   is_uploading_ = true;
   set_deadline(shared_->options.upload_stall);
-  shared_->packer->request([weak = weak_from_this()](const BinaryPacker::Packed& packed) {
-    if (const auto self = weak.lock()) self->on_packed(packed);
-  });
-}
-
-void OpensshLink::on_packed(const BinaryPacker::Packed& packed) {
-  if (phase_ != Phase::bootstrap || !is_uploading_) return;
-  if (!*packed) return fail_with(packed->error());
   upload_.clear();
-  upload_.push_upload(packed);
+  upload_.push_upload(shared_->options.agent);
   flush();
 }
 

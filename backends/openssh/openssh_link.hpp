@@ -55,7 +55,6 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   nanoseconds connect_limit() const;
   nanoseconds login_limit() const;
   void upload();
-  void on_packed(const BinaryPacker::Packed& packed);
   void become_open();
   LinkInfo link_info() const;
   void flush();

@@ -13,7 +13,7 @@ namespace train {
 
 /// What all links of a transport share.
 struct OpensshShared {
-  OpensshShared(Loop& loop, OpensshOptions options, LinkCommons commons);
+  OpensshShared(Loop& loop, OpensshOptions options, std::shared_ptr<SetupWindow> window);
 
   /// The absolute path of `ssh`; class `missing` when there is none.
   const Result<std::string>& program();
@@ -24,7 +24,6 @@ struct OpensshShared {
   Loop& loop;
   OpensshOptions options;
   std::shared_ptr<SetupWindow> window;
-  std::shared_ptr<BinaryPacker> packer;
   OpensshChildren children;
   std::array<char, 65536> read_buffer{};
 

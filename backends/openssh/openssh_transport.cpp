@@ -14,14 +14,13 @@
 
 namespace train {
 
-OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options, LinkCommons commons)
+OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
+                             std::shared_ptr<SetupWindow> setup_window)
     : loop(event_loop),
       options(std::move(openssh_options)),
-      window(std::move(commons.window)),
-      packer(std::move(commons.packer)),
+      window(std::move(setup_window)),
       children(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
-  if (!packer) packer = std::make_shared<BinaryPacker>(loop, options.binary.path);
   options.environment = ssh_environment(options.environment);
 }
 
@@ -47,8 +46,9 @@ void OpensshShared::warn_of_refusal() {
       "are refused");
 }
 
-OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options, LinkCommons commons)
-    : shared_(std::make_shared<OpensshShared>(loop, std::move(options), std::move(commons))) {}
+OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options,
+                                   std::shared_ptr<SetupWindow> window)
+    : shared_(std::make_shared<OpensshShared>(loop, std::move(options), std::move(window))) {}
 
 OpensshTransport::~OpensshTransport() = default;
 

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/link/agent_binary.hpp"
 #include "backends/link/host_settings.hpp"
-#include "backends/link/link_commons.hpp"
+#include "backends/link/setup_window.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
@@ -17,7 +18,7 @@ namespace train {
 struct OpensshOptions {
   std::string search_path;               ///< $PATH, along which `ssh` is looked for
   std::vector<std::string> environment;  ///< of this process; ssh sees what it needs of it
-  ShippedBinary binary;
+  AgentBinary agent;                     ///< what is shipped
   /// What ssh's configuration says of a host; empty: nothing that matters here.
   HostSettingsOf settings_of;
   /// Tells the user something in one line; may be empty.
@@ -31,7 +32,7 @@ struct OpensshOptions {
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds login_timeout{40'000};
   std::chrono::milliseconds start_timeout{30'000};  ///< from the login to an answer
-  std::chrono::milliseconds upload_stall{60'000};   ///< longest pause while the binary travels
+  std::chrono::milliseconds upload_stall{60'000};   ///< longest pause while the agent travels
 };
 
 struct OpensshShared;
@@ -45,8 +46,9 @@ struct OpensshShared;
 /// must outlive links and transport.
 class OpensshTransport final : public Transport {
  public:
-  /// `commons` is shared with other transports; none: its own, as the options say.
-  OpensshTransport(Loop& loop, OpensshOptions options, LinkCommons commons = {});
+  /// `window` is shared with other transports; none: its own, as the options say.
+  OpensshTransport(Loop& loop, OpensshOptions options,
+                   std::shared_ptr<SetupWindow> window = nullptr);
   ~OpensshTransport() override;
 
   std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,

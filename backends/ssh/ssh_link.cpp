@@ -88,7 +88,7 @@ bool SshLink::step_channel() {
   }
   channel_ = session.take_channel();
   const std::string nonce = new_nonce();
-  auto command = bootstrap_command({nonce, shared_->options.build_id, agent_key_});
+  auto command = bootstrap_command({nonce, shared_->options.agent.name(), agent_key_});
   if (!command) {
     fail_with(command.error());
     return false;
@@ -204,16 +204,8 @@ void SshLink::on_output(std::string_view bytes) {
 
 void SshLink::upload() {
   set_deadline(shared_->options.upload_stall, "while the binary was being copied there");
-  shared_->packer->request([weak = weak_from_this()](const BinaryPacker::Packed& packed) {
-    if (const auto self = weak.lock()) self->on_packed(packed);
-  });
-}
-
-void SshLink::on_packed(const BinaryPacker::Packed& packed) {
-  if (phase_ != Phase::bootstrap) return;
-  if (!*packed) return fail_with(packed->error());
   upload_.clear();
-  upload_.push_upload(packed);
+  upload_.push_upload(shared_->options.agent);
   connection_->post_pump();
 }
 

@@ -55,7 +55,6 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   bool read_errors();
   void on_output(std::string_view bytes);
   void upload();
-  void on_packed(const BinaryPacker::Packed& packed);
   void become_open();
   LinkInfo link_info() const;
   bool step_ending();

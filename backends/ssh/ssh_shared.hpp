@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "backends/link/link_commons.hpp"
 #include "backends/ssh/identities.hpp"
 #include "backends/ssh/jump_hosts.hpp"
 #include "backends/ssh/libssh2_limits.hpp"
@@ -19,7 +18,8 @@ namespace train {
 
 /// What all links of a transport share.
 struct SshShared {
-  SshShared(Loop& loop, SshOptions options, LinkCommons commons, std::shared_ptr<SshFiles> files);
+  SshShared(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window,
+            std::shared_ptr<SshFiles> files);
 
   /// Trusts a new host's key from now on, writes it down, and says so.
   void accept_host_key(const SshSettings& settings, const Endpoint& host, const std::string& blob);
@@ -27,7 +27,6 @@ struct SshShared {
   Loop& loop;
   SshOptions options;
   std::shared_ptr<SetupWindow> window;
-  std::shared_ptr<BinaryPacker> packer;
   std::shared_ptr<SshFiles> files;
   Libssh2Algorithms algorithms;
   Identities identities;

@@ -17,8 +17,7 @@
 
 namespace train {
 
-Result<SshOptions> default_ssh_options(std::string home, std::string user,
-                                       std::string agent_socket) {
+SshOptions default_ssh_options(std::string home, std::string user, std::string agent_socket) {
   SshOptions options;
   options.user_config = home + "/.ssh/config";
   options.system_config = "/etc/ssh/ssh_config";
@@ -31,10 +30,6 @@ Result<SshOptions> default_ssh_options(std::string home, std::string user,
   options.home = std::move(home);
   options.default_user = std::move(user);
   options.agent_socket = std::move(agent_socket);
-  auto binary = running_binary();
-  if (!binary) return tl::make_unexpected(binary.error());
-  options.binary_path = std::move(binary->path);
-  options.build_id = std::move(binary->build_id);
   return options;
 }
 
@@ -48,19 +43,17 @@ Libssh2Algorithms libssh2_algorithms() {
 
 }  // namespace
 
-SshShared::SshShared(Loop& event_loop, SshOptions ssh_options, LinkCommons commons,
-                     std::shared_ptr<SshFiles> ssh_files)
+SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
+                     std::shared_ptr<SetupWindow> setup_window, std::shared_ptr<SshFiles> ssh_files)
     : loop(event_loop),
       options(std::move(ssh_options)),
-      window(std::move(commons.window)),
-      packer(std::move(commons.packer)),
+      window(std::move(setup_window)),
       files(std::move(ssh_files)),
       algorithms(libssh2_algorithms()),
       identities(options.agent_deadline, static_cast<bool>(options.ask)),
       passphrases(loop, options.ask),
       resolver(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
-  if (!packer) packer = std::make_shared<BinaryPacker>(loop, options.binary_path);
   if (!files) files = std::make_shared<SshFiles>(loop, options);
 }
 
@@ -91,12 +84,12 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
                : "warning: " + render(written.error()));
 }
 
-SshTransport::SshTransport(Loop& loop, SshOptions options, LinkCommons commons,
+SshTransport::SshTransport(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window,
                            std::shared_ptr<SshFiles> files) {
   // Also sets up the process for all sessions; doing it again does nothing.
   libssh2_init(0);
   shared_ =
-      std::make_shared<SshShared>(loop, std::move(options), std::move(commons), std::move(files));
+      std::make_shared<SshShared>(loop, std::move(options), std::move(window), std::move(files));
 }
 
 SshTransport::~SshTransport() = default;

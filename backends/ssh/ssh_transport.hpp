@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/link/link_commons.hpp"
+#include "backends/link/agent_binary.hpp"
+#include "backends/link/setup_window.hpp"
 #include "backends/ssh/passphrases.hpp"
 #include "launcher/ports/transport.hpp"
 
@@ -27,8 +28,7 @@ struct SshOptions {
   std::vector<std::string> global_known_hosts_files;
   std::string agent_socket;  ///< ssh-agent's ($SSH_AUTH_SOCK); empty: none
   std::string default_user;  ///< for hosts that name none
-  std::string binary_path;   ///< our own binary, to be shipped
-  std::string build_id;      ///< its content name
+  AgentBinary agent;         ///< what is shipped
   /// Takes over the hosts that libssh2 cannot serve; must outlive the links. Null: such a host
   /// fails, with the reason.
   Transport* openssh = nullptr;
@@ -45,28 +45,25 @@ struct SshOptions {
   std::chrono::milliseconds handshake_timeout{20'000};
   std::chrono::milliseconds login_timeout{20'000};
   std::chrono::milliseconds start_timeout{30'000};    ///< from the exec request to an answer
-  std::chrono::milliseconds upload_stall{60'000};     ///< longest pause while the binary travels
+  std::chrono::milliseconds upload_stall{60'000};     ///< longest pause while the agent travels
   std::chrono::milliseconds agent_deadline{2'000};    ///< for each answer of ssh-agent
   std::chrono::milliseconds config_deadline{10'000};  ///< for each answer of `ssh -G`
 };
 
-/// Options for this user and the running program: configuration and known_hosts of the user (whose
-/// home, as for ssh, is what the user database says) and of the machine, the running executable and
-/// its build id (or, when the linker put none in, its SHA-256). Errors, of class `bug`, when there
-/// is no way to name or find the executable.
-Result<SshOptions> default_ssh_options(std::string home, std::string user,
-                                       std::string agent_socket);
+/// Options for this user: configuration and known_hosts of the user (whose home, as for ssh, is
+/// what the user database says) and of the machine.
+SshOptions default_ssh_options(std::string home, std::string user, std::string agent_socket);
 
 class SshFiles;
 struct SshShared;
 
 /// Reaches hosts over SSH (libssh2): strict about host keys, logs in with keys only, ships the
-/// binary where it is not cached, and runs the agent with one exec request. All sessions are driven
+/// agent where it is not cached, and runs the agent with one exec request. All sessions are driven
 /// from the loop's thread and never block it. Links may outlive the transport, but not the loop.
 class SshTransport final : public Transport {
  public:
-  /// `commons` and `files` are shared with other transports; none: its own, as the options say.
-  SshTransport(Loop& loop, SshOptions options, LinkCommons commons = {},
+  /// `window` and `files` are shared with other transports; none: its own, as the options say.
+  SshTransport(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window = nullptr,
                std::shared_ptr<SshFiles> files = nullptr);
   ~SshTransport() override;
 

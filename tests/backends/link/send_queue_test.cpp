@@ -26,16 +26,12 @@ TEST_CASE("bytes come out in the order in which they went in, in pieces of any s
 }
 
 TEST_CASE("an upload is a line with sizes and checksum, then the packed bytes, which are shared") {
-  PackedBinary binary;
-  binary.bytes = "packed";
-  binary.size = 17;
-  binary.sha256 = "abc";
-  const auto packed = std::make_shared<const Result<PackedBinary>>(binary);
+  const auto packed = std::make_shared<const std::string>("packed");
   SendQueue queue;
-  queue.push_upload(packed);
+  queue.push_upload({packed, 17, "abc"});
   CHECK(queue.front() == "6 17 abc\n");
   queue.consume(queue.front().size());
-  CHECK(queue.front().data() == (*packed)->bytes.data());
+  CHECK(queue.front().data() == packed->data());
   queue.clear();
   CHECK(queue.empty());
   CHECK(packed.use_count() == 1);

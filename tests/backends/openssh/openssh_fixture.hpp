@@ -5,20 +5,20 @@
 
 #include "backends/openssh/openssh_transport.hpp"
 #include "tests/backends/link/link_probe.hpp"
+#include "tests/backends/link/packed_agent.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"
 
 namespace train::testing {
 
-/// A folder with a program called ssh that is searched first, and a binary to ship.
+/// A folder with a program called ssh that is searched first, and an agent to ship.
 struct OpensshFixture {
   OpensshFixture() {
     host.name = host.address = "gpu-x";
-    write_file(folder.path() / "binary", fake_binary);
     std::filesystem::create_directories(home());
     std::filesystem::create_directories(folder.path() / "bin");
     options.search_path = (folder.path() / "bin").string() + ":/usr/bin:/bin";
     options.environment = {"HOME=" + home().string(), "PATH=/usr/bin:/bin", "SECRET=xyzzy"};
-    options.binary = {(folder.path() / "binary").string(), "f4ce"};
+    options.agent = packed_agent(fake_binary);
   }
 
   /// Makes `script` (for /bin/sh) what is executed as ssh. In it `$here` is the folder, and
@@ -30,6 +30,9 @@ struct OpensshFixture {
     ::chmod(file.c_str(), 0755);
   }
   std::filesystem::path home() const { return folder.path() / "home"; }
+  std::filesystem::path cached_agent() const {
+    return home() / (".cache/train/train-" + options.agent.name());
+  }
   /// A file that the fake writes.
   std::string file(const std::string& name) const { return read_file(folder.path() / name); }
   bool has_file(const std::string& name) const {

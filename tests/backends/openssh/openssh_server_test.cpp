@@ -46,7 +46,8 @@ TEST_CASE("an alias of ssh_config is reached, the binary shipped, and the addres
   CHECK(probe.info.own_address == "127.0.0.1");
   probe.link->send("hello");
   CHECK(run_until(fixture.loop, [&] { return probe.bytes == "agent t-0\nhello"; }));
-  CHECK(read_file(fixture.server.home() / ".cache/train/train-f4ce") == fake_binary);
+  CHECK(read_file(fixture.server.home() / (".cache/train/train-" + fixture.options.agent.name())) ==
+        fake_binary);
 }
 
 TEST_CASE("configuration that would break a launch is overruled") {

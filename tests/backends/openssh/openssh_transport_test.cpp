@@ -36,7 +36,7 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
       "echo motd; echo warning >&2; export SSH_CONNECTION='127.0.0.1 1 10.9.9.9 22'\n" + logged_in +
       run_command);
   const std::string megabyte = megabyte_of_noise();
-  for (const bool is_cached : {false, true}) {
+  for (int i = 0; i < 2; ++i) {
     OpensshTransport transport(fixture.loop, fixture.options);
     LinkProbe probe(fixture.loop, transport, fixture.host);
     probe.link->send("first ");
@@ -47,9 +47,9 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
     CHECK(probe.info.transport == "openssh");
     CHECK(probe.info.own_address == "127.0.0.1");
     expect_echo(probe, megabyte);
-    CHECK(read_file(fixture.home() / ".cache/train/train-f4ce") == fake_binary);
-    // A second upload would be seen by what is sent: this file cannot be read any more.
-    if (!is_cached) std::filesystem::remove(fixture.folder.path() / "binary");
+    CHECK(read_file(fixture.cached_agent()) == fake_binary);
+    // A second upload would fail.
+    fixture.options.agent.packed = std::make_shared<const std::string>("no gzip");
   }
 }
 
@@ -313,10 +313,9 @@ TEST_CASE("how the agent, the shell or ssh itself ended is told, with the last w
                      "echo 'client_loop: send disconnect: Broken pipe' >&2; exit 255");
     LinkProbe probe(fixture.loop, transport, fixture.host, "exit-3");
     // The binary is there already.
-    std::filesystem::create_directories(fixture.home() / ".cache/train");
-    write_file(fixture.home() / ".cache/train/train-f4ce", fake_binary);
-    std::filesystem::permissions(fixture.home() / ".cache/train/train-f4ce",
-                                 std::filesystem::perms::owner_all);
+    std::filesystem::create_directories(fixture.cached_agent().parent_path());
+    write_file(fixture.cached_agent(), fake_binary);
+    std::filesystem::permissions(fixture.cached_agent(), std::filesystem::perms::owner_all);
     CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
     CHECK(contains(probe.error(), "the connection to 10.77.1.3:22 was lost; ssh said"));
     CHECK(contains(probe.error(), "Broken pipe"));
@@ -334,9 +333,9 @@ TEST_CASE("how the agent, the shell or ssh itself ended is told, with the last w
 TEST_CASE("what was sent last gets through before ssh has to go") {
   OpensshFixture fixture;
   fixture.fake_ssh(logged_in + "echo $$ >$here/child\n" + run_command);
-  write_file(fixture.folder.path() / "binary",
-             "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\necho agent\ncat >" +
-                 (fixture.folder.path() / "heard").string() + "\n");
+  fixture.options.agent =
+      packed_agent("#!/bin/sh\n[ \"$1\" = --version ] && exit 0\necho agent\ncat >" +
+                   (fixture.folder.path() / "heard").string() + "\n");
   std::optional<OpensshTransport> transport(std::in_place, fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, *transport, fixture.host);
   REQUIRE(run_until(fixture.loop, [&] { return !probe.bytes.empty(); }));
@@ -370,8 +369,8 @@ TEST_CASE("no more logins are under way than the window allows") {
   OpensshFixture fixture;
   fixture.fake_ssh(logged_in + run_command);
   const auto window = std::make_shared<SetupWindow>(fixture.loop, 1);
-  OpensshTransport one(fixture.loop, fixture.options, {window, nullptr});
-  OpensshTransport other(fixture.loop, fixture.options, {window, nullptr});
+  OpensshTransport one(fixture.loop, fixture.options, window);
+  OpensshTransport other(fixture.loop, fixture.options, window);
   LinkProbe first(fixture.loop, one, fixture.host), second(fixture.loop, other, fixture.host);
   CHECK(run_until(fixture.loop, [&] { return first.opened; }));
   CHECK_FALSE(second.opened);
@@ -385,7 +384,7 @@ TEST_CASE("hosts on one way, behind one jump host, have their turns also at the 
     on_settings(HostSettings{.way = host.name == "gpu-z" ? "gpu-z:22" : "through gate"});
   };
   const auto window = std::make_shared<SetupWindow>(fixture.loop, 128, 1);
-  OpensshTransport transport(fixture.loop, fixture.options, {.window = window});
+  OpensshTransport transport(fixture.loop, fixture.options, window);
   Host other = fixture.host, elsewhere = fixture.host;
   other.name = "gpu-y";
   elsewhere.name = "gpu-z";
@@ -398,19 +397,4 @@ TEST_CASE("hosts on one way, behind one jump host, have their turns also at the 
   }));
   CHECK(did_wait);
   CHECK(run_until(fixture.loop, [&] { return second.opened; }));
-}
-
-TEST_CASE("transports that share a packer pack the binary once") {
-  OpensshFixture fixture;
-  fixture.fake_ssh("rm -rf " + fixture.home().string() + "/.cache\n" + logged_in + run_command);
-  const auto packer = std::make_shared<BinaryPacker>(fixture.loop, fixture.options.binary.path);
-  for (int i = 0; i < 2; ++i) {
-    OpensshTransport transport(fixture.loop, fixture.options, {.packer = packer});
-    LinkProbe probe(fixture.loop, transport, fixture.host);
-    run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
-    INFO(probe.error());
-    CHECK(probe.opened == 1);
-    // It could not be packed once more.
-    std::filesystem::remove(fixture.options.binary.path);
-  }
 }

@@ -6,6 +6,7 @@
 
 #include "backends/ssh/ssh_transport.hpp"
 #include "tests/backends/link/link_probe.hpp"
+#include "tests/backends/link/packed_agent.hpp"
 #include "tests/backends/ssh/ssh_server.hpp"
 
 namespace train::testing {
@@ -16,19 +17,17 @@ struct SshFixture {
     host.name = "gpu-x";
     host.address = "127.0.0.1";
     host.port = server.port();
-    write_file(binary.path() / "train", fake_binary);
     options.home = server.launcher_home().string();
     options.known_hosts_files = {server.known_hosts().string()};
     options.default_user = current_user();
-    options.binary_path = (binary.path() / "train").string();
-    options.build_id = "f4ce";
+    options.agent = packed_agent(fake_binary);
     options.say = [this](const std::string& line) { said.push_back(line); };
   }
 
   // ssh itself reads the configuration, but looks for it where the user database says.
   void configure(const std::string& text) {
-    const auto program = binary.path() / "ssh";
-    options.user_config = (binary.path() / "config").string();
+    const auto program = folder.path() / "ssh";
+    options.user_config = (folder.path() / "config").string();
     options.ssh_program = program.string();
     write_file(options.user_config, text);
     write_file(program, "#!/bin/sh\nexec /usr/bin/ssh -F '" + options.user_config + "' \"$@\"\n");
@@ -36,7 +35,7 @@ struct SshFixture {
   }
 
   SshServer server;
-  TemporaryFolder binary;
+  TemporaryFolder folder;
   Loop loop;
   SshOptions options;
   Host host;

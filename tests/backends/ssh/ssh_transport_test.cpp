@@ -41,7 +41,7 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
   REQUIRE_SSHD();
   Fixture fixture;
   const std::string megabyte = megabyte_of_noise();
-  for (const bool is_cached : {false, true}) {
+  for (int i = 0; i < 2; ++i) {
     SshTransport transport(fixture.loop, fixture.options);
     Probe probe(fixture.loop, transport, fixture.host);
     probe.link->send("first ");
@@ -53,10 +53,11 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
     CHECK(probe.info.transport == "ssh");
     CHECK(probe.info.own_address == "127.0.0.1");
     expect_echo(probe, megabyte);
-    const auto cached = fixture.server.home() / ".cache/train/train-f4ce";
+    const auto cached =
+        fixture.server.home() / (".cache/train/train-" + fixture.options.agent.name());
     CHECK(read_file(cached) == fake_binary);
-    // A second upload would be seen by what is sent: this file cannot be read any more.
-    if (!is_cached) std::filesystem::remove(fixture.binary.path() / "train");
+    // A second upload would fail.
+    fixture.options.agent.packed = std::make_shared<const std::string>("no gzip");
   }
 }
 
@@ -346,7 +347,7 @@ TEST_CASE("a port where nobody listens, and a name that means nothing, are told"
   Loop loop;
   SshOptions options;
   options.default_user = "me";
-  options.build_id = "x";
+  options.agent = packed_agent(fake_binary);
   SshTransport transport(loop, options);
   Host host;
   host.name = "127.0.0.1";
@@ -413,9 +414,9 @@ TEST_CASE("a server that accepts and says nothing is given up") {
   ::close(listener);
 }
 
-TEST_CASE("the running program knows its content name") {
-  const auto options = default_ssh_options("/root", "root", "");
-  REQUIRE(options);
-  CHECK(options->build_id.size() >= 32);
-  CHECK(options->build_id.find_first_not_of("0123456789abcdef") == std::string::npos);
+TEST_CASE("files are looked for in the home directory that is given") {
+  const SshOptions options = default_ssh_options("/home/me", "me", "");
+  CHECK(options.user_config == "/home/me/.ssh/config");
+  CHECK(options.known_hosts_files.front() == "/home/me/.ssh/known_hosts");
+  CHECK(options.default_user == "me");
 }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/exit_code.hpp"
+
+namespace train {
+
+struct AgentAttachFlags {
+  std::string key;
+  /// The ranks' soft limit of descriptors, where it is not what this process was started with.
+  std::optional<std::uint64_t> open_files;
+};
+/// The host side: `agent attach KEY`, started by the launcher, never by a user. Part of `train`,
+/// for this machine, and a program of its own, which travels (agent_main.cpp).
+ExitCode agent_attach_command(const AgentAttachFlags& flags);
+
+}  // namespace train

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent as a program of its own: what `train` sends to hosts. It has nothing of what only a
+// launcher needs, so it travels and starts in a fraction of the time.
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "cli/agent_attach.hpp"
+#include "cli/standard_streams.hpp"
+
+namespace train {
+
+namespace {
+
+// `--version`, by which a host shows that it can run this, or `agent attach KEY`.
+int run(int argc, char* argv[]) {
+  const auto is = [&](int i, std::string_view word) { return i < argc && argv[i] == word; };
+  if (argc == 2 && is(1, "--version")) {
+    std::puts("the agent of train " TRAIN_VERSION);
+    return 0;
+  }
+  if (argc == 4 && is(1, "agent") && is(2, "attach"))
+    return agent_attach_command({argv[3], {}}).value();
+  std::fputs("train starts this program on hosts by itself; there is nothing to call\n", stderr);
+  return exit_code_of(ErrorClass::usage).value();
+}
+
+}  // namespace
+
+}  // namespace train
+
+int main(int argc, char* argv[]) {
+  train::open_closed_standard_streams();
+  try {
+    return train::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "this is a bug in train's agent: %s\n", error.what());
+    return train::exit_code_of(train::ErrorClass::bug).value();
+  }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/link/agent_binary.hpp"
+
+namespace train {
+
+/// The agent's program, which this program carries (embed_agent.cmake).
+AgentBinary embedded_agent();
+
+}  // namespace train
