@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "backends/context/context_limits.hpp"
-#include "launcher/wire/frame.hpp"
 
 namespace train {
 
@@ -36,9 +35,10 @@ ContextDelivery::ContextDelivery(Loop& loop, const std::string& directory, int h
 
 bool ContextDelivery::wanted(int host, std::uint64_t taken) {
   Stream& stream = streams_[static_cast<std::size_t>(host)];
-  // Hosts answer for each full piece; more than was sent nobody has taken.
-  if (taken > stream.sent || taken % max_context_payload != 0) return false;
+  // Hosts answer for full pieces; more than was sent nobody has taken.
+  if (taken > stream.sent || taken % context_piece_size != 0) return false;
   stream.taken = taken;
+  stream.window.taken(taken, loop_.now());
   stream.is_served = true;
   if (taken == 0) packer_.pack();
   if (!progress_) progress_ = loop_.after(first_report, [this] { report_progress(); });
@@ -49,10 +49,10 @@ bool ContextDelivery::wanted(int host, std::uint64_t taken) {
 void ContextDelivery::serve(int host) {
   Stream& stream = streams_[static_cast<std::size_t>(host)];
   const std::vector<ContextPiece>& pieces = packer_.pieces();
-  while (stream.is_served && stream.next < pieces.size() &&
-         stream.sent < stream.taken + context_window) {
+  while (stream.is_served && stream.next < pieces.size() && stream.sent < stream.window.end()) {
     const ContextPiece& piece = pieces[stream.next++];
     stream.sent = piece.end;
+    stream.window.sent(piece.end, loop_.now());
     stream.is_served = !piece.is_last;
     hooks_.send(host, piece.frame);
   }

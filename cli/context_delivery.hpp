@@ -11,6 +11,7 @@
 #include "backends/context/context_packer.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "launcher/context/context.hpp"
+#include "launcher/context/delivery_window.hpp"
 
 namespace train {
 
@@ -42,6 +43,7 @@ class ContextDelivery {
     std::size_t next = 0;     ///< of the pieces
     std::uint64_t sent = 0;   ///< bytes of the packed context
     std::uint64_t taken = 0;  ///< of those
+    DeliveryWindow window = {};
   };
   void serve(int host);
   void report_progress();

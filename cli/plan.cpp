@@ -82,6 +82,33 @@ Result<void> add_context(Plan& plan, const std::string& directory) {
   return {};
 }
 
+// What is written for others than `train launch` leaves the context at home.
+void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
+  std::string_view name;
+  switch (format) {
+    case PlanFlags::Format::table:
+    case PlanFlags::Format::json:
+      return;
+    case PlanFlags::Format::env:
+      name = "env";
+      break;
+    case PlanFlags::Format::hostfile:
+      name = "hostfile";
+      break;
+    case PlanFlags::Format::slurm:
+      name = "slurm";
+      break;
+  }
+  const std::string message = fmt::format(
+      "--format {} does not bring the context '{}' to the hosts", name, context.directory);
+  talk_warnings(
+      {{{},
+        {},
+        message,
+        "start the ranks in a copy that every host sees, or let 'train launch' bring it"}},
+      {});
+}
+
 }  // namespace
 
 ExitCode plan_command(const PlanFlags& flags) {
@@ -101,6 +128,7 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (auto checked = check_rank(flags, *plan); !checked) return report(checked.error());
   if (auto added = add_context(*plan, request->context_directory); !added)
     return report(added.error());
+  if (plan->context) warn_of_context(*plan->context, flags.format);
   const Occupancy nobody;  // a plan assumes idle hosts
   const PictureSubject subject{
       .plan = *plan,

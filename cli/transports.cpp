@@ -11,7 +11,7 @@
 #include "backends/ssh/ssh_transport.hpp"
 #include "cli/own_binary.hpp"
 #include "cli/request.hpp"
-#include "cli/state_directory.hpp"
+#include "cli/user_account.hpp"
 
 namespace train {
 

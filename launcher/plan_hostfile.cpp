@@ -73,6 +73,8 @@ std::string plan_to_hostfile(const Plan& plan) {
   if (const std::string filter = filter_of(hosts); !filter.empty())
     text += fmt::format("# not all slots are used: --include '{}'\n", filter);
   text += uneven_comment(hosts);
+  if (plan.context)
+    text += fmt::format("# the context does not travel with this file: {}\n", context_line(plan));
   for (const PlannedHost& host : hosts) {
     const std::string user = host.host.user.empty() ? "" : host.host.user + "@";
     text += reach_comment(host.host);

@@ -50,6 +50,11 @@ class SlurmScript {
     text_ +=
         "# sbatch FILE [COMMAND...]: the entrypoint, or COMMAND, on every rank. What else "
         "train sets\n# for a rank is in: train plan --format env\n";
+    if (plan_.context)
+      text_ += fmt::format(
+          "# The context does not travel with this script: call sbatch in a copy that all hosts "
+          "see.\n# {}\n",
+          context_line(plan_));
     add_command();
     add_environment();
     add_srun();

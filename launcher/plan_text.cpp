@@ -107,16 +107,12 @@ std::string slices_line(const Plan& plan) {
   return slices.size() > most ? line + fmt::format(", and {} more", slices.size() - most) : line;
 }
 
-namespace {
-
 std::string context_line(const Plan& plan) {
   if (!plan.context) return {};
   return fmt::format("{}: {}, {} bytes, sha256 {:.12}", for_terminal(plan.context->directory),
                      counted(fmt::format("{}", plan.context->files), "file"), plan.context->bytes,
                      plan.context->sha256);
 }
-
-}  // namespace
 
 std::string plan_to_text(const PictureSubject& subject, const TextOptions& options) {
   const Plan& plan = subject.plan;

@@ -4,18 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/sha.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <array>
 #include <new>
 #include <utility>
 
 #include "backends/context/context_limits.hpp"
+#include "backends/context/sha256_digest.hpp"
 #include "launcher/context/archive_writer.hpp"
-#include "launcher/wire/frame.hpp"
 
 namespace train {
 
@@ -77,14 +75,6 @@ Result<void> append_content(const ContextFiles& files, const ContextEntry& entry
 
 }  // namespace
 
-std::string sha256_of(std::string_view bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 Result<ArchivedContext> archive_context(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,
                                         const std::atomic<bool>& cancelled) {
@@ -111,21 +101,19 @@ Result<ArchivedContext> archive_context(const std::string& directory,
 }
 
 void compress_context(const std::string& archive, const std::atomic<bool>& cancelled,
-                      const std::function<void(std::string piece)>& on_piece) {
+                      const std::function<void(std::string_view piece)>& on_piece) {
   z_stream stream{};
   if (deflateInit2(&stream, gzip_level, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::bad_alloc();
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(archive.data()));
   stream.avail_in = static_cast<uInt>(archive.size());
+  std::array<char, context_piece_size> piece;
   for (int code = Z_OK; code != Z_STREAM_END && !cancelled;) {
-    std::string piece(max_context_payload, '\0');
     stream.next_out = reinterpret_cast<Bytef*>(piece.data());
     stream.avail_out = static_cast<uInt>(piece.size());
     code = deflate(&stream, Z_FINISH);
-    piece.resize(piece.size() - stream.avail_out);
-    const bool is_full = piece.size() == max_context_payload;
-    on_piece(std::move(piece));
-    if (code == Z_STREAM_END && is_full) on_piece({});
+    on_piece({piece.data(), piece.size() - stream.avail_out});
+    if (code == Z_STREAM_END && stream.avail_out == 0) on_piece({});
   }
   deflateEnd(&stream);
 }

@@ -27,12 +27,9 @@ Result<ArchivedContext> archive_context(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,
                                         const std::atomic<bool>& cancelled);
 
-/// SHA-256 as lower-case hexadecimal.
-std::string sha256_of(std::string_view bytes);
-
-/// Compresses an archive (gzip) and hands it out in pieces of `max_context_payload`, but for the
+/// Compresses an archive (gzip) and hands it out in pieces of `context_piece_size`, but for the
 /// last, which is smaller and may be empty. Ends early when `cancelled`.
 void compress_context(const std::string& archive, const std::atomic<bool>& cancelled,
-                      const std::function<void(std::string piece)>& on_piece);
+                      const std::function<void(std::string_view piece)>& on_piece);
 
 }  // namespace train

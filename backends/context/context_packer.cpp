@@ -34,11 +34,9 @@ struct ContextPacker::State : std::enable_shared_from_this<State> {
       s.events.on_named(summary);
     });
     if (!await_demand()) return;
-    compress_context(archived->archive, cancelled, [this](std::string piece) {
-      const std::uint64_t size = piece.size();
-      auto frame =
-          std::make_shared<const std::string>(encode_frame(FrameKind::context, std::move(piece)));
-      tell([frame = std::move(frame), size](State& s) { s.add(frame, size); });
+    compress_context(archived->archive, cancelled, [this](std::string_view piece) {
+      auto frame = std::make_shared<const std::string>(encode_frame(FrameKind::context, piece));
+      tell([frame = std::move(frame), size = piece.size()](State& s) { s.add(frame, size); });
     });
   }
 
@@ -50,7 +48,7 @@ struct ContextPacker::State : std::enable_shared_from_this<State> {
 
   void add(const std::shared_ptr<const std::string>& frame, std::uint64_t size) {
     const std::uint64_t begin = pieces.empty() ? 0 : pieces.back().end;
-    pieces.push_back({frame, begin + size, size < max_context_payload});
+    pieces.push_back({frame, begin + size, size < context_piece_size});
     events.on_piece();
   }
 

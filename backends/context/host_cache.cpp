@@ -11,6 +11,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "backends/context/context_limits.hpp"
@@ -111,6 +113,33 @@ Result<HostCache::Incoming> HostCache::begin(const Context& context) const {
   return incoming;
 }
 
+Result<void> HostCache::write(const Incoming& incoming, std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(incoming.file.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return refuse(path_, system_reason(errno));
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Result<void> HostCache::fill(const Incoming& incoming, int from, std::uint64_t bytes,
+                             const std::atomic<bool>& cancelled) const {
+  std::array<char, 64u << 10> buffer;
+  for (std::uint64_t done = 0; done < bytes;) {
+    if (cancelled) return refuse(path_, "the context is not needed any more");
+    const ssize_t count = ::pread(from, buffer.data(), std::min(buffer.size(), bytes - done),
+                                  static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    // Nobody else knows this file, so it cannot be shorter than what was written to it.
+    if (count <= 0) return refuse(path_, count < 0 ? system_reason(errno) : "it was cut off");
+    if (auto written = write(incoming, {buffer.data(), static_cast<std::size_t>(count)}); !written)
+      return written;
+    done += static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
 void HostCache::commit(const Incoming& incoming, const Context& context) const {
   (void)::fchmod(incoming.file.get(), 0400);
   if (::renameat(contexts(), incoming.name.c_str(), contexts(), file_name(context).c_str()) != 0)
@@ -131,6 +160,7 @@ Result<std::optional<HostCache::Copy>> HostCache::copy(int packed_file, const Co
   const std::string name = temporary_name(key);
   const std::string path = fmt::format("{}/runs/{}", path_, key);
   const std::atomic<bool> to_the_end{false};
+  if (::lseek(packed_file, 0, SEEK_SET) != 0) return refuse(path, system_reason(errno));
   if (::mkdirat(runs(), name.c_str(), own_only) != 0) return refuse(path, system_reason(errno));
   Descriptor folder(
       ::openat(runs(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

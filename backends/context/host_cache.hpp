@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/process/descriptor.hpp"
@@ -38,13 +39,19 @@ class HostCache {
     std::string name;
   };
   Result<Incoming> begin(const Context& context) const;
+  /// Appends to it. Class `host`: the rest is not written then.
+  Result<void> write(const Incoming& incoming, std::string_view bytes) const;
+  /// Appends the first bytes of another file to it. Class `host`, also when `cancelled`.
+  Result<void> fill(const Incoming& incoming, int from, std::uint64_t bytes,
+                    const std::atomic<bool>& cancelled) const;
   /// It has come and is what its name says. Another task may have been first.
   void commit(const Incoming& incoming, const Context& context) const;
   void forget(const Incoming& incoming) const;
   void remove(const Context& context) const;
 
-  /// Makes the copy of a task from a packed context. False when the file is not that context. The
-  /// descriptor is the copy's folder, and carries a lock that says that it is in use.
+  /// Makes the copy of a task from a packed context, which is read from its beginning. None when
+  /// the file is not that context. The descriptor is the copy's folder, and carries a lock that
+  /// says that it is in use.
   struct Copy {
     std::string path;
     Descriptor folder;

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "backends/context/cache_tidying.hpp"
 #include "backends/context/context_limits.hpp"
-#include "launcher/wire/frame.hpp"
 
 namespace train {
 
@@ -21,6 +21,9 @@ namespace {
 constexpr std::chrono::hours touch_interval{24};
 // Packing makes nothing larger but by a little.
 constexpr std::uint64_t packing_slack = 1u << 20;
+// Between two words on how much was taken, unless so much was taken meanwhile.
+constexpr std::chrono::milliseconds told_pause{50};
+constexpr std::uint64_t told_at_once = 256u << 10;
 
 // Signals are the loop's, and the loop's thread's.
 std::thread thread_without_signals(std::function<void()> job) {
@@ -30,16 +33,6 @@ std::thread thread_without_signals(std::function<void()> job) {
   std::thread thread(std::move(job));
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;
-}
-
-int write_whole(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return 0;
 }
 
 }  // namespace
@@ -52,16 +45,19 @@ HostContexts::~HostContexts() {
   cancelled_ = true;
   if (thread_.joinable()) thread_.join();
   // What the thread has made, and nobody has heard of.
-  if (unheard_.cache && !cache_) cache_ = std::move(unheard_.cache);
-  if (unheard_.incoming) cache_->forget(*unheard_.incoming);
-  if (unheard_.copy) copy_ = std::move(unheard_.copy);
-  if (incoming_) cache_->forget(*incoming_);
-  if (!copy_) return;
+  if (unheard_) forget(*unheard_);
+  if (!held_) return;
+  if (held_->copy && is_kept_) {
+    (void)::futimens(held_->copy->folder.get(), nullptr);  // its age counts from now
+    held_->copy.reset();
+  }
+  forget(*held_);
+}
+
+void HostContexts::forget(PlaceHeld& held) const {
   const std::atomic<bool> to_the_end{false};
-  if (is_kept_)
-    (void)::futimens(copy_->folder.get(), nullptr);  // its age counts from now
-  else
-    remove_tree(cache_->runs(), key_, to_the_end);
+  if (held.incoming) held.cache.forget(*held.incoming);
+  if (held.copy) remove_tree(held.cache.runs(), key_, to_the_end);
 }
 
 // One job at a time: the next one is only asked for by what the last one handed over.
@@ -78,108 +74,125 @@ void HostContexts::in_background(std::function<Done()> job) {
 void HostContexts::find(const Context& context, ContextEvents events) {
   context_ = context;
   events_ = std::move(events);
-  in_background([this, context]() -> Done {
-    unheard_ = search(places_, context, key_, cancelled_);
-    return [](HostContexts& self) { self.found(std::exchange(self.unheard_, {})); };
+  search_.emplace(places_, context, key_);
+  in_background([this]() -> Done {
+    unheard_ = search_->first(cancelled_);
+    return [](HostContexts& self) { self.found(); };
   });
 }
 
-// The first place that serves, whatever is in the others: users know where to look for results. A
-// packed context that is damaged is removed, and asked for again.
-HostContexts::Found HostContexts::search(const std::vector<std::string>& places,
-                                         const Context& context, const std::string& key,
-                                         const std::atomic<bool>& cancelled) {
-  Found found;
-  for (const std::string& place : places) {
-    auto served = serve(place, context, key, cancelled);
-    if (!served) {
-      found.reasons += (found.reasons.empty() ? "" : "; ");
-      found.reasons += served.error().diagnostics.front().message;
-      continue;
-    }
-    served->reasons = std::move(found.reasons);
-    return std::move(*served);
-  }
-  return found;
-}
-
-Result<HostContexts::Found> HostContexts::serve(const std::string& place, const Context& context,
-                                                const std::string& key,
-                                                const std::atomic<bool>& cancelled) {
-  auto cache = HostCache::open(place);
-  if (!cache) return tl::make_unexpected(cache.error());
-  Found found;
-  if (const Descriptor packed = cache->find(context)) {
-    auto copy = cache->copy(packed.get(), context, key, cancelled);
-    if (!copy) return tl::make_unexpected(copy.error());
-    found.copy = std::move(*copy);
-    if (!found.copy) cache->remove(context);
-  }
-  if (!found.copy) {
-    auto incoming = cache->begin(context);
-    if (!incoming) return tl::make_unexpected(incoming.error());
-    found.incoming = std::move(*incoming);
-  }
-  found.cache = std::move(*cache);
-  return found;
-}
-
-void HostContexts::found(Found result) {
-  cache_ = std::move(result.cache);
-  if (result.copy) return finished(std::move(result.copy));
-  if (!cache_)
-    return fail_with(make_error(ErrorClass::host,
-                                fmt::format("no place takes the context ({}): {}",
-                                            size_text(context_.size), result.reasons),
-                                "make room in one of these places, or let it be written to"));
-  incoming_ = std::move(result.incoming);
+void HostContexts::found() {
+  held_ = std::exchange(unheard_, std::nullopt);
+  if (!held_) return fail_with(no_place());
+  if (held_->copy) return finished();
+  state_ = State::receiving;
   events_.on_taken(0);
 }
 
 void HostContexts::take(std::string_view piece) {
-  // What was on the way when it turned out not to fit, and what nobody announced.
-  if (!incoming_ || is_unpacking_) return;
-  taken_ += piece.size();
-  if (taken_ > context_.size + packing_slack)
+  if (state_ == State::receiving) return receive(piece);
+  // Anything else was on the way when it turned out not to be needed, or nobody announced it.
+  if (state_ != State::moving) return;
+  if (waiting_bytes_ > context_window) return;  // `moved` says so
+  waiting_bytes_ += piece.size();
+  waiting_.emplace_back(piece);
+}
+
+void HostContexts::receive(std::string_view piece) {
+  if (taken_ + piece.size() > context_.size + packing_slack)
     return fail_with(make_error(ErrorClass::host, "the context is longer than it was said to be"));
-  if (const int error = write_whole(incoming_->file.get(), piece))
-    return fail_with(make_error(
-        ErrorClass::host,
-        fmt::format("cannot write the context to '{}': {}", cache_->path(), system_reason(error)),
-        error == ENOSPC || error == EDQUOT ? "make room there for this user" : ""));
-  if (piece.size() < max_context_payload) return unpack();
-  // Never from inside this call.
-  loop_.post([weak = std::weak_ptr<HostContexts*>(self_), taken = taken_] {
-    if (const auto self = weak.lock(); self && (*self)->incoming_) (*self)->events_.on_taken(taken);
+  if (auto written = held_->cache.write(*held_->incoming, piece); !written) {
+    waiting_bytes_ += piece.size();
+    waiting_.emplace_front(piece);
+    return move(written.error());
+  }
+  taken_ += piece.size();
+  if (piece.size() < context_piece_size) return unpack();
+  tell_taken();
+}
+
+// Often enough to show that the context moves at all, and for a window that is small or large; not
+// once for every piece, of which there may be thousands in a second. Never from inside this call.
+void HostContexts::tell_taken() {
+  const bool is_much = taken_ - told_ >= told_at_once;
+  if (telling_ && !is_much) return;
+  const nanoseconds rest = told_at_ + told_pause - loop_.now();
+  telling_ = loop_.after(is_much ? nanoseconds(0) : std::max(rest, nanoseconds(0)), [this] {
+    telling_.reset();
+    if (state_ != State::receiving) return;  // a later piece tells it
+    told_ = taken_;
+    told_at_ = loop_.now();
+    events_.on_taken(told_);
   });
+}
+
+// What was received is copied over, so that nothing has to be sent again.
+void HostContexts::move(const Error& why) {
+  state_ = State::moving;
+  in_background([this, why]() -> Done {
+    unheard_ = search_->next({held_->incoming->file.get(), taken_, false}, why, cancelled_);
+    return [](HostContexts& self) { self.moved(); };
+  });
+}
+
+void HostContexts::moved() {
+  forget(*held_);
+  held_ = std::exchange(unheard_, std::nullopt);
+  if (!held_) return fail_with(no_place());
+  if (waiting_bytes_ > context_window)
+    return fail_with(make_error(ErrorClass::host, "more of the context came than was asked for"));
+  state_ = State::receiving;
+  while (state_ == State::receiving && !waiting_.empty()) {
+    const std::string piece = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_bytes_ -= piece.size();
+    receive(piece);
+  }
 }
 
 void HostContexts::unpack() {
-  is_unpacking_ = true;
-  if (::lseek(incoming_->file.get(), 0, SEEK_SET) != 0)
-    return fail_with(make_error(ErrorClass::host, "lseek: " + system_reason(errno)));
+  state_ = State::unpacking;
   in_background([this]() -> Done {
-    auto copy = cache_->copy(incoming_->file.get(), context_, key_, cancelled_);
-    if (!copy) return [why = copy.error()](HostContexts& self) { self.fail_with(why); };
-    unheard_.copy = std::move(*copy);
-    return [](HostContexts& self) { self.finished(std::exchange(self.unheard_, {}).copy); };
+    const int file = held_->incoming->file.get();
+    auto copy = held_->cache.copy(file, context_, key_, cancelled_);
+    if (copy) {
+      held_->copy = std::move(*copy);
+      return [](HostContexts& self) { self.finished(); };
+    }
+    unheard_ = search_->next({file, taken_, true}, copy.error(), cancelled_);
+    return [](HostContexts& self) {
+      self.forget(*self.held_);
+      self.held_ = std::exchange(self.unheard_, std::nullopt);
+      if (!self.held_) return self.fail_with(self.no_place());
+      self.finished();
+    };
   });
 }
 
-void HostContexts::finished(std::optional<HostCache::Copy> copy) {
-  if (!copy)
+void HostContexts::finished() {
+  if (!held_->copy)
     return fail_with(make_error(ErrorClass::host,
                                 "the context that came is not the one that was announced",
                                 "try again; if it stays so, look for a failing disk or memory"));
-  copy_ = std::move(copy);
-  if (incoming_) cache_->commit(*incoming_, context_);
-  incoming_.reset();
-  events_.on_ready(copy_->path);
+  state_ = State::over;
+  search_.reset();
+  if (held_->incoming) held_->cache.commit(*held_->incoming, context_);
+  held_->incoming.reset();
+  events_.on_ready(held_->copy->path);
+}
+
+Error HostContexts::no_place() const {
+  return make_error(ErrorClass::host,
+                    fmt::format("no place takes the context ({}): {}", size_text(context_.size),
+                                search_->reasons()),
+                    "make room in one of these places, or let it be written to");
 }
 
 void HostContexts::fail_with(const Error& why) {
-  if (incoming_) cache_->forget(*incoming_);
-  incoming_.reset();
+  state_ = State::over;
+  if (held_) forget(*held_);
+  held_.reset();
+  waiting_.clear();
   loop_.post([weak = std::weak_ptr<HostContexts*>(self_), why] {
     if (const auto self = weak.lock()) (*self)->events_.on_failed(why);
   });
@@ -191,7 +204,7 @@ void HostContexts::keep() {
 
 // What is in use for weeks is not old, whatever tidies there, on whatever host.
 void HostContexts::touch_daily() {
-  if (copy_) (void)::futimens(copy_->folder.get(), nullptr);
+  if (held_ && held_->copy) (void)::futimens(held_->copy->folder.get(), nullptr);
   mark_own_binary_used();
   touching_ = loop_.after(touch_interval, [this] { touch_daily(); });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,13 +10,14 @@
 #include <thread>
 #include <vector>
 
-#include "backends/context/host_cache.hpp"
+#include "backends/context/place_search.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "launcher/ports/context_store.hpp"
 
 namespace train {
 
-/// The contexts of a host in its `HostCache`s, for the agent `key`. What takes long is done on a
+/// The contexts of a host in its `HostCache`s, for the agent `key`. A place that runs full while a
+/// context comes, or while it is unpacked, hands over to the next one. What takes long is done on a
 /// thread of its own, with all signals blocked.
 class HostContexts final : public ContextStore {
  public:
@@ -32,24 +34,21 @@ class HostContexts final : public ContextStore {
   void tidy() override;
 
  private:
-  /// What the thread hands over: a copy, or a file to be filled, or neither.
-  struct Found {
-    std::optional<HostCache> cache;
-    std::optional<HostCache::Copy> copy;
-    std::optional<HostCache::Incoming> incoming;
-    std::string reasons;  ///< what each place said that cannot be used
-  };
+  /// moving: to the next place, with what was received
+  enum class State { searching, receiving, moving, unpacking, over };
   using Done = std::function<void(HostContexts&)>;
 
   void in_background(std::function<Done()> job);
-  static Result<Found> serve(const std::string& place, const Context& context,
-                             const std::string& key, const std::atomic<bool>& cancelled);
-  static Found search(const std::vector<std::string>& places, const Context& context,
-                      const std::string& key, const std::atomic<bool>& cancelled);
-  void found(Found result);
+  void found();
+  void receive(std::string_view piece);
+  void tell_taken();
+  void move(const Error& why);
+  void moved();
   void unpack();
-  void finished(std::optional<HostCache::Copy> copy);
+  void finished();
   void fail_with(const Error& why);
+  Error no_place() const;
+  void forget(PlaceHeld& held) const;
   void touch_daily();
 
   Loop& loop_;
@@ -57,14 +56,18 @@ class HostContexts final : public ContextStore {
   const std::string key_;
   Context context_;
   ContextEvents events_;
-  std::optional<HostCache> cache_;
-  std::optional<HostCache::Incoming> incoming_;
-  std::optional<HostCache::Copy> copy_;
+  State state_ = State::searching;
+  std::optional<PlaceSearch> search_;
+  std::optional<PlaceHeld> held_;
   std::uint64_t taken_ = 0;
-  bool is_unpacking_ = false;
+  std::uint64_t told_ = 0;  ///< of those
+  Instant told_at_{0};
+  std::unique_ptr<Subscription> telling_;
+  std::deque<std::string> waiting_;  ///< pieces that came while moving
+  std::uint64_t waiting_bytes_ = 0;
   bool is_kept_ = false;
   std::unique_ptr<Subscription> touching_;
-  Found unheard_;  ///< the thread's, until the loop hears of its end
+  std::optional<PlaceHeld> unheard_;  ///< the thread's, until the loop hears of its end
   std::atomic<bool> cancelled_{false};
   std::thread thread_;
   std::shared_ptr<HostContexts*> self_ = std::make_shared<HostContexts*>(this);

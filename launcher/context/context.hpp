@@ -22,7 +22,10 @@ constexpr std::uint64_t largest_context = 100u << 20;  ///< bytes of all files
 constexpr std::size_t most_context_entries = 100'000;
 constexpr std::uint64_t largest_archive = 512u << 20;  ///< with the headers of so many entries
 
-/// Bytes that are on their way to a host before it says that it took them.
+/// A packed context travels in pieces of this size, but for the last, which is smaller and may be
+/// empty: as much as passes a slow link while both sides wait for a sign of life of the other.
+constexpr std::size_t context_piece_size = 16u << 10;
+/// Most bytes that are on their way to a host before it says that it took them.
 constexpr std::uint64_t context_window = 4u << 20;
 
 /// 64 digits of lower-case hexadecimal, and a size within bounds.

@@ -14,8 +14,8 @@ namespace train {
 /// What became of a context that was looked for. Callbacks come from the event loop, never from
 /// inside a call to the store; after `on_ready` or `on_failed` there are no more.
 struct ContextEvents {
-  /// It is not on this host: `take` it. Comes first with 0, then for each full piece with the
-  /// number of bytes that were taken so far.
+  /// It is not on this host: `take` it. Comes first with 0, then again and again, after a full
+  /// piece was taken, with the number of bytes so far.
   std::function<void(std::uint64_t bytes)> on_taken;
   /// The copy that this task may write to; absolute.
   std::function<void(const std::string& directory)> on_ready;
@@ -29,7 +29,7 @@ class ContextStore {
   virtual ~ContextStore() = default;
   /// Makes this task's copy of a context; once.
   virtual void find(const Context& context, ContextEvents events) = 0;
-  /// The next piece of the packed context; one of less than `max_context_payload` is the last.
+  /// The next piece of the packed context; one of less than `context_piece_size` is the last.
   virtual void take(std::string_view piece) = 0;
   /// The task uses its copy, which stays when this object goes; else it goes too.
   virtual void keep() = 0;

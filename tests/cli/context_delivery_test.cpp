@@ -4,13 +4,14 @@
 #include <fstream>
 #include <random>
 
-#include "launcher/wire/frame.hpp"
 #include "tests/catch.hpp"
 #include "tests/temporary_directory.hpp"
 
 using namespace train;
 
 namespace {
+
+constexpr std::uint64_t first_window = DeliveryWindow::smallest;
 
 // A context of a few windows and two hosts, which take what they are sent when the test says so.
 struct Bench {
@@ -30,7 +31,7 @@ struct Bench {
     };
     hooks.send = [this](int host, std::shared_ptr<const std::string> frame) {
       sent[host] += frame->size() - frame_header;
-      is_whole[host] = frame->size() - frame_header < max_context_payload;
+      is_whole[host] = frame->size() - frame_header < context_piece_size;
       last_frame[host] = std::move(frame);
       loop.stop();
     };
@@ -58,16 +59,12 @@ TEST_CASE("a host is sent a window of the context, and more as it takes it") {
   Bench b;
   REQUIRE(b.delivery->context());
   REQUIRE(b.delivery->wanted(0, 0));
-  b.run_until_sent(0, context_window);
-  CHECK(b.sent[0] == context_window);
-  REQUIRE(b.delivery->wanted(0, max_context_payload));
-  b.run_until_sent(0, context_window + max_context_payload);
-  CHECK(b.sent[0] == context_window + max_context_payload);
-  for (std::uint64_t taken = 2 * max_context_payload; !b.is_whole[0];
-       taken += max_context_payload) {
+  b.run_until_sent(0, first_window);
+  CHECK(b.sent[0] == first_window);
+  for (std::uint64_t taken = context_piece_size; !b.is_whole[0]; taken += context_piece_size) {
     REQUIRE(b.delivery->wanted(0, taken));
-    b.run_until_sent(0, taken + context_window);
-    CHECK(b.sent[0] <= taken + context_window);
+    b.run_until_sent(0, taken + first_window);
+    REQUIRE(b.sent[0] <= taken + context_window);
   }
   CHECK(b.sent[0] > 9u << 20);
   CHECK(b.sent[1] == 0);
@@ -77,17 +74,17 @@ TEST_CASE("all hosts are sent the same bytes, of which there is one copy") {
   Bench b;
   REQUIRE(b.delivery->wanted(0, 0));
   REQUIRE(b.delivery->wanted(1, 0));
-  b.run_until_sent(0, context_window);
-  b.run_until_sent(1, context_window);
+  b.run_until_sent(0, first_window);
+  b.run_until_sent(1, first_window);
   CHECK(b.last_frame[0] == b.last_frame[1]);
 }
 
 TEST_CASE("a host cannot have taken what it was not sent, or part of a piece") {
   Bench b;
-  CHECK_FALSE(b.delivery->wanted(0, max_context_payload));
+  CHECK_FALSE(b.delivery->wanted(0, context_piece_size));
   REQUIRE(b.delivery->wanted(0, 0));
-  b.run_until_sent(0, context_window);
-  CHECK_FALSE(b.delivery->wanted(0, context_window + max_context_payload));
+  b.run_until_sent(0, first_window);
+  CHECK_FALSE(b.delivery->wanted(0, first_window + context_piece_size));
   CHECK_FALSE(b.delivery->wanted(0, 1));
 }
 
@@ -96,6 +93,6 @@ TEST_CASE("a host that is given up is sent nothing more") {
   REQUIRE(b.delivery->wanted(0, 0));
   REQUIRE(b.delivery->wanted(1, 0));
   b.delivery->forget(0);
-  b.run_until_sent(1, context_window);
+  b.run_until_sent(1, first_window);
   CHECK(b.sent[0] == 0);
 }

@@ -159,6 +159,27 @@ plan_shows_it() {
     expect_equal "without a context" None "$(field 'd["context"]' "$work/out")"
 }
 
+other_launchers_do_not_bring_it() {
+    local format
+    mkdir code
+    echo hello >code/file
+    for format in env hostfile slurm; do
+        run plan -H localhost:1 -n 1 --context code --format "$format" -- true
+        expect_status 0
+        expect_equal "what --format $format warns of" \
+            "train: warning: --format $format does not bring the context 'code' to the hosts
+  start the ranks in a copy that every host sees, or let 'train launch' bring it" "$(cat "$work/err")"
+        [ "$format" = env ] || expect_out '^# .*code: 1 file, 6 bytes, sha256 [0-9a-f]{12}$'
+    done
+    run plan -H localhost:1 -n 1 --format slurm -- true
+    expect_equal "warnings without a context" "" "$(cat "$work/err")"
+    expect_no_out context
+    mv code $'x\ntouch ran'
+    run plan -H localhost:1 -n 1 --context $'x\ntouch ran' --format slurm -- true
+    expect_no_out '^touch'
+    bash -n "$work/out" || note_failure "bash -n"
+}
+
 results_survive_the_launcher() {
     mkdir code
     start launch -n 1 --context code -- /bin/sh -c 'echo result >result; exec sleep 4711'
@@ -194,6 +215,7 @@ test_case "too large a context is refused with its biggest files" too_large
 test_case "a context of too many files is refused with the folder they are in" too_many
 test_case "a context that is no directory is refused" no_directory
 test_case "plan, task show and --json say what travels" plan_shows_it
+test_case "what plan writes for other launchers says that it does not bring it" other_launchers_do_not_bring_it
 test_case "results outlive a launcher that is killed" results_survive_the_launcher
 test_case "without a home there are other places" no_home
 finish

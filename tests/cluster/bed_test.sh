@@ -32,6 +32,20 @@ cut_and_heal() {
     ssh_answers node01 || note_failure "a healed host does not answer"
 }
 
+# 60 kB at 20 kB/s, of which the queue takes a part at once.
+slow_and_heal() {
+    local began
+    head -c 60000 /dev/urandom >"$shared/bytes"
+    "$cluster" slow node01 160kbit
+    began=${EPOCHREALTIME/./}
+    on head 'ssh -o BatchMode=yes node01 wc -c </srv/shared/bytes' >/dev/null
+    [ $((${EPOCHREALTIME/./} - began)) -gt 1500000 ] || note_failure "60 kB pass in $((${EPOCHREALTIME/./} - began)) us"
+    "$cluster" heal node01
+    began=${EPOCHREALTIME/./}
+    on head 'ssh -o BatchMode=yes node01 wc -c </srv/shared/bytes' >/dev/null
+    [ $((${EPOCHREALTIME/./} - began)) -lt 1500000 ] || note_failure "a healed host is slow"
+}
+
 freeze_and_thaw() {
     "$cluster" freeze node01
     ! ssh_answers node01 || note_failure "a frozen host answers"
@@ -66,6 +80,7 @@ orphans_are_reaped() {
 test_case "hosts share no private folder with each other or with this machine" hosts_are_apart
 test_case "hosts reach each other by ssh" ssh_between_hosts
 test_case "a host that is cut is silent until it is healed" cut_and_heal
+test_case "a slow link is slow until it is healed" slow_and_heal
 test_case "a frozen host does nothing until it is thawed" freeze_and_thaw
 test_case "a crashed host refuses, and boots with fresh folders" crash_and_boot
 test_case "a host without power is silent, and boots" power_off_and_boot

@@ -97,6 +97,24 @@ through_openssh() {
     expect_idle 2 head "${nodes[@]}"
 }
 
+# Longer than a host may be silent, over both transports; a user who looks on sees how far it is.
+slow_link() {
+    make_code 'head -c 220k /dev/urandom >weights'
+    printf '%s\n' 'hosts:' '- {name: node01, slots: 1}' '- {name: node02, slots: 1, transport: openssh}' >"$shared/slow"
+    launch --hostfile /srv/shared/slow -n 2 -- true
+    expect_status 0
+    "$cluster" slow node01 100kbit
+    "$cluster" slow node02 100kbit
+    cp "$(dirname "$0")/terminal_session.py" "$shared/"
+    run_on_head python3 /srv/shared/terminal_session.py -- \
+        "$train" launch --context "$code" --hostfile /srv/shared/slow -n 2 -- /bin/sh -c 'wc -c <weights'
+    expect_status 0
+    expect_equal "ranks that have it" 2 "$(grep -c '] 225280$' "$work/out")"
+    expect_out '^train: the context is on its way to 2 hosts; the slowest has [0-9.]+ (KiB|bytes) of 220\.[0-9] KiB$'
+    [ "$(grep -c 'is on its way' "$work/out")" -ge 2 ] || note_failure "how far it is is said once only"
+    expect_idle 2 head "${nodes[@]}"
+}
+
 # --- What goes wrong ---
 
 # resent COMMAND: what that does to the packed file on node01 is found out, and it comes again.
@@ -159,10 +177,56 @@ full_host() {
     on node01 "umount $cache/contexts && mount -t tmpfs -o size=4M none $cache/runs"
     launch_code "${on_one[@]}" -- true
     expect_status 76
-    expect_err "host 'node01': cannot write '$cache/runs/.*/weights': no space left on device"
+    expect_err "host 'node01': no place takes the context \(10.0 MiB\): cannot write '$cache/runs/.*/weights': no space left on device; '/var/tmp/train-0': it has less than 21.0 MiB left; '/tmp/train-0': "
     expect_equal "what is left in contexts" "" "$(contexts_on node01 "$cache")"
     expect_equal "what is left in runs" "" "$(on node01 "ls -A $cache/runs")"
     expect_idle 2 node01
+    restart node01
+}
+
+is_coming_to() { on node01 "ls -A $1/contexts 2>/dev/null" | grep -q '^\.'; }
+
+# The link is slow, so that there is time to fill the place. What was received is not sent again.
+runs_full_on_the_way() {
+    local before after
+    make_code 'head -c 6M /dev/urandom >weights'
+    launch "${on_one[@]}" -- true
+    expect_status 0
+    on node01 "mkdir -p $cache/contexts && mount -t tmpfs -o size=16M none $cache/contexts"
+    before=$(received_by node01)
+    "$cluster" slow node01 16mbit
+    launch_start --context "$code" "${on_one[@]}" -- /bin/sh -c 'pwd; wc -c <weights'
+    within 20 "the context is on its way" is_coming_to "$cache"
+    on node01 "head -c 100M /dev/zero >$cache/contexts/filler 2>/dev/null"
+    await_launch 30
+    after=$(received_by node01)
+    expect_status 0
+    expect_out '^\[0\] /var/tmp/train-0/runs/'
+    expect_out '^\[0\] 6291456$'
+    ! err_has 'is on its way' || note_failure "how far it is goes to what is no terminal"
+    [ $((after - before)) -lt 8000000 ] || note_failure "node01 received $((after - before)) bytes"
+    expect_equal "what is left in contexts" filler "$(contexts_on node01 "$cache")"
+    # The next task finds it there, though the better place is tried again.
+    "$cluster" heal node01
+    on node01 "rm $cache/contexts/filler && umount $cache/contexts"
+    before=$(received_by node01)
+    launch_code "${on_one[@]}" -- pwd
+    after=$(received_by node01)
+    expect_status 0
+    expect_out "^\[0\] $cache/runs/"
+    [ $((after - before)) -lt 1000000 ] || note_failure "node01 received $((after - before)) bytes again"
+    restart node01
+}
+
+cannot_be_unpacked_there() {
+    make_code 'head -c 6M /dev/urandom >weights'
+    launch "${on_one[@]}" -- true
+    on node01 "mkdir -p $cache/runs && mount -t tmpfs -o size=4M none $cache/runs"
+    launch_code "${on_one[@]}" -- /bin/sh -c 'pwd; wc -c <weights'
+    expect_status 0
+    expect_out '^\[0\] /var/tmp/train-0/runs/'
+    expect_out '^\[0\] 6291456$'
+    expect_equal "what is left in runs" "" "$(on node01 "ls -A $cache/runs")"
     restart node01
 }
 
@@ -236,9 +300,12 @@ test_case "a context reaches four hosts once, and the ranks start in it" deliver
 test_case "names, modes, links, folders and holes arrive as they are" everything_arrives_as_it_is
 test_case "the ranks of a host share one copy, and the next task has a fresh one" ranks_share_a_copy_of_their_own
 test_case "a context travels through OpenSSH's client" through_openssh
+test_case "a slow link takes its time, and a terminal shows how far it is" slow_link
 test_case "a cached context that is damaged, gone or a link is not used" damaged_cache
 test_case "a read-only home is passed over; without any place the host says so" read_only_home
 test_case "a full host says so, and keeps nothing" full_host
+test_case "a place that runs full on the way hands over to the next" runs_full_on_the_way
+test_case "a place that a context cannot be unpacked to hands over to the next" cannot_be_unpacked_there
 test_case "too large a context and links that leave it are refused with their names" refused_here
 test_case "a launcher that dies while it sends leaves nothing half" launcher_dies_while_it_sends
 test_case "a host that freezes while it takes is named" host_freezes_while_it_takes

@@ -65,7 +65,8 @@ inline ArchivedContext archived(const std::string& directory) {
 
 inline std::vector<std::string> pieces_of(const std::string& archive) {
   std::vector<std::string> pieces;
-  compress_context(archive, not_cancelled, [&](std::string piece) { pieces.push_back(piece); });
+  compress_context(archive, not_cancelled,
+                   [&](std::string_view piece) { pieces.emplace_back(piece); });
   return pieces;
 }
 

@@ -64,6 +64,19 @@ TEST_CASE("a host that takes its context slowly is waited for, one that stops is
   CHECK(b.cause() == "host 'h0': was not ready after 300 s");
 }
 
+TEST_CASE("a host that takes more of its context lives, though its answers to pings are stuck") {
+  ContextBench b({1});
+  b.on(run_event::ContextPacked{});
+  b.open(0);
+  for (std::uint64_t taken = 0; taken < 20; ++taken) {
+    b.say(0, message::WantContext{taken * context_piece_size});
+    b.live(12s, {});
+    CHECK_FALSE(b.run.over());
+  }
+  b.live(4s, {});
+  CHECK(b.cause().starts_with("host 'h0': silent for 16 s"));
+}
+
 TEST_CASE("a host that asks for the context out of turn is none of ours") {
   const auto asked = GENERATE(as<std::vector<std::uint64_t>>{}, std::vector<std::uint64_t>{1},
                               std::vector<std::uint64_t>{0, 0}, std::vector<std::uint64_t>{0, 7, 7},

@@ -73,7 +73,7 @@ void FakeHost::receive(std::string_view bytes) {
       if (!frame) return complaints_.push_back("an agent could not read a frame");
       if (!*frame) return;
       if ((*frame)->kind == FrameKind::context) {
-        feed(agent_event::ContextReceived{(*frame)->payload});
+        feed(agent_event::ContextReceived{std::string((*frame)->payload)});
         continue;
       }
       auto message = decode_message((*frame)->payload);
@@ -113,7 +113,7 @@ void FakeHost::perform(const agent_action::SendMessage& action) {
 }
 
 void FakeHost::perform(const agent_action::SendOutput& action) {
-  to_launcher_->send(encode_frame(FrameKind::output, encode_output(action.chunk)));
+  to_launcher_->send(encode_frame(FrameKind::output, encode_output(action.chunk, action.packing)));
 }
 
 void FakeHost::perform(const agent_action::FindContext& action) {
@@ -130,10 +130,10 @@ void FakeHost::perform(const agent_action::FindContext& action) {
 
 void FakeHost::perform(const agent_action::TakeContext& action) {
   const std::string& bytes = action.bytes;
-  if (bytes.find_first_not_of(static_cast<char>(context_taken_ >> 18)) != bytes.npos)
+  if (bytes.find_first_not_of(static_cast<char>(context_taken_ / context_piece_size)) != bytes.npos)
     complaints_.push_back("a piece of the context came out of turn");
   context_taken_ += bytes.size();
-  if (bytes.size() == max_context_payload)
+  if (bytes.size() == context_piece_size)
     return later(1us, [this, taken = context_taken_] { feed(agent_event::ContextTaken{taken}); });
   if (context_taken_ != scenario_.context_size) complaints_.push_back("the context is not whole");
   later(script_.check_delay, [this] { feed(agent_event::ContextReady{"/copy"}); });

@@ -87,7 +87,7 @@ void FakeLauncher::receive(int host, std::string_view bytes) {
   }
 }
 
-void FakeLauncher::receive_output(int host, const std::string& payload) {
+void FakeLauncher::receive_output(int host, std::string_view payload) {
   Link& link = links_[static_cast<std::size_t>(host)];
   const auto chunk = decode_output(payload);
   if (!chunk) return complaints_.push_back("the launcher could not read output");
@@ -132,12 +132,12 @@ void FakeLauncher::perform(const run_action::SendContext& action) {
   std::uint64_t& sent = link.context_sent ? *link.context_sent : link.context_sent.emplace(0);
   while (!link.context_ended && sent < action.taken + context_window) {
     const std::uint64_t size =
-        std::min<std::uint64_t>(max_context_payload, scenario_.context_size - sent);
-    link.to_host->send(
-        encode_frame(FrameKind::context,
-                     std::string(static_cast<std::size_t>(size), static_cast<char>(sent >> 18))));
+        std::min<std::uint64_t>(context_piece_size, scenario_.context_size - sent);
+    link.to_host->send(encode_frame(
+        FrameKind::context,
+        std::string(static_cast<std::size_t>(size), static_cast<char>(sent / context_piece_size))));
     sent += size;
-    link.context_ended = size < max_context_payload;
+    link.context_ended = size < context_piece_size;
   }
 }
 

@@ -126,7 +126,7 @@ void give_context(Scenario& scenario, bool may_fail, Chance& chance) {
   scenario.context_size = chance.below(chance.one_in(150)  ? 8u << 20
                                        : chance.one_in(10) ? 700u << 10
                                                            : 5'000);
-  if (chance.one_in(4)) scenario.context_size &= ~std::uint64_t{0x3ffff};  // whole pieces
+  if (chance.one_in(4)) scenario.context_size -= scenario.context_size % context_piece_size;
   if (!may_fail || !chance.one_in(3))
     scenario.context_packed = chance.up_to(chance.one_in(6) ? nanoseconds(70s) : nanoseconds(2s));
   for (HostScript& host : scenario.hosts) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+
+#include "launcher/context/context.hpp"
+#include "launcher/ports/clock.hpp"
+
+namespace train {
+
+/// How much of a packed context may be on its way to a host: what the host takes in about two
+/// seconds, so that nothing else that is said to it waits for much longer behind the context,
+/// however slow its link. Bytes are counted from the beginning of the packed context, instants on
+/// one clock.
+class DeliveryWindow {
+ public:
+  /// A full queue in front of a link is as long as this.
+  static constexpr std::chrono::seconds longest_queue{2};
+  /// What may always be on its way, also at first: two seconds of 16 KB/s.
+  static constexpr std::uint64_t smallest = 2 * context_piece_size;
+
+  /// All bytes before `end` have been sent; no less than before.
+  void sent(std::uint64_t end, Instant now);
+  /// The host says that it took so many bytes; no more than were sent.
+  void taken(std::uint64_t bytes, Instant now);
+  /// Up to where may be sent: never more than `context_window` beyond what was taken.
+  std::uint64_t end() const { return taken_ + size_; }
+
+ private:
+  struct Sent {
+    std::uint64_t end = 0;
+    std::uint64_t on_its_way = 0;  ///< up to there, when it was sent
+    Instant at{0};
+  };
+  std::deque<Sent> unanswered_;  ///< no more than fit into `context_window`
+  std::uint64_t taken_ = 0;
+  std::uint64_t size_ = smallest;
+};
+
+}  // namespace train
