@@ -63,10 +63,10 @@ noise_on_stderr() {
 
 lies() { is_cut_off "$@" -- /bin/sh -c "$forever"; }
 
-# shellcheck disable=SC2016 # expanded by the worker
+# What is printed does not become shorter when it is packed.
 cut_off_in_the_middle() {
     is_cut_off 30 'unknown kind|silent' half -- \
-        /bin/sh -c 'yes "rank $RANK prints" | head -c 4000000; exec sleep 4711'
+        /bin/sh -c 'head -c 4000000 /dev/urandom | base64; exec sleep 4711'
 }
 
 # The launcher's stdout is a pipe that nobody reads for a while.
