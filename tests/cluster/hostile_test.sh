@@ -4,7 +4,10 @@
 #   hostile_test.sh path/to/train
 . "$(dirname "$0")/lib.sh"
 
-use_cluster 2 --slots 1
+# What takes a minute runs beside all else, on a bed of its own: with --slow as second argument.
+how_many=2
+[ "${2:-}" != --slow ] || how_many=3
+use_cluster $how_many --slots 1
 use_train "${1:-}"
 install -m 755 "$(dirname "$0")/hostile_host" "$shared/hostile_host"
 
@@ -21,13 +24,17 @@ with_peak='"$@" & launcher=$!; echo $launcher >/srv/shared/launcher.pid
     done
     wait $launcher'
 
+be_hostile() { # HOST MODE
+    on "$1" "sed -i 's|^|command=\"/srv/shared/hostile_host $2\" |' .ssh/authorized_keys"
+}
+
 # hostile MODE [LINE] -- COMMAND...: `train launch` on both hosts, of which node02 is hostile; before
 # it, LINE of bash is run for the launcher.
 hostile() {
     local mode=$1 line=:
     shift
     if [ "$1" != -- ]; then line=$1; shift; fi
-    on node02 "sed -i 's|^|command=\"/srv/shared/hostile_host $mode\" |' .ssh/authorized_keys"
+    be_hostile node02 "$mode"
     run_on_head /bin/bash -c "$line; $with_peak" - "$train" launch "${both[@]}" "$@"
     local peak
     peak=$(cat "$shared/peak")
@@ -56,10 +63,10 @@ noise_on_stderr() {
 
 lies() { is_cut_off "$@" -- /bin/sh -c "$forever"; }
 
-# shellcheck disable=SC2016 # expanded by the worker
+# What is printed does not become shorter when it is packed.
 cut_off_in_the_middle() {
     is_cut_off 30 'unknown kind|silent' half -- \
-        /bin/sh -c 'yes "rank $RANK prints" | head -c 4000000; exec sleep 4711'
+        /bin/sh -c 'head -c 4000000 /dev/urandom | base64; exec sleep 4711'
 }
 
 # The launcher's stdout is a pipe that nobody reads for a while.
@@ -67,6 +74,61 @@ cut_off_in_the_middle() {
 flood_while_nobody_reads() {
     is_cut_off 20 'more output than' flood 'exec > >(sleep 5; exec cat >/dev/null)' -- \
         /bin/sh -c 'echo "rank $RANK is here"; exec sleep 4711'
+}
+
+# The channel's window closes after 2 MiB, and the rest cannot leave.
+# shellcheck disable=SC2016 # expanded on the head
+upload_is_not_read() {
+    local began=$SECONDS way
+    be_hostile node03 takes_no_upload
+    run_on_head /bin/bash -c 'cd /srv/shared
+        launch() { "$train" launch --transport $1 -H $2:1,node03:1 -n 2 -- hostname >$1.said 2>&1; echo $? >$1.status; }
+        train=$0; launch ssh node01 & launch openssh node02; wait' "$train"
+    for way in ssh openssh; do
+        cat "$shared/$way.said" >"$work/err"
+        expect_equal "exit status of the launch by $way" 76 "$(cat "$shared/$way.status")"
+        expect_err "host 'node03': .*was silent for 60 s while the binary was being copied there"
+        expect_last_err node03
+    done
+    [ $((SECONDS - began)) -ge 60 ] || note_failure "it ended after $((SECONDS - began)) s already"
+    [ $((SECONDS - began)) -le 75 ] || note_failure "it took $((SECONDS - began)) s"
+    expect_idle 5 head node01 node02
+    restart node03
+}
+
+# Who holds up an upload does not hold up what is to be said of others.
+others_are_told_at_once() {
+    local began=$SECONDS
+    be_hostile node02 takes_no_upload
+    printf '%s\n' 'hosts:' '  - {name: node01, slots: 1, port: 2222}' '  - {name: node02, slots: 1}' \
+        >"$shared/refusing.yaml"
+    launch --hostfile /srv/shared/refusing.yaml -n 2 -- hostname
+    expect_status 76
+    expect_err "host 'node01': connection refused"
+    expect_err "host 'node02': no answer by then"
+    [ $((SECONDS - began)) -le 10 ] || note_failure "it took $((SECONDS - began)) s"
+    restart node02
+}
+
+if [ "${2:-}" = --slow ]; then
+    test_case "a host that takes no upload is cut off after a minute, whatever way" upload_is_not_read
+    finish
+fi
+
+TRAIN_BED=$TRAIN_BED-slow "$0" "$1" --slow >"$work/slow" 2>&1 &
+slow=$!
+trap 'kill $slow 2>/dev/null; wait $slow; leave_cluster' EXIT
+
+# Its cases count like those of this bed.
+count_slow() {
+    wait $slow
+    sed -n '/^cluster: /d; $!p' "$work/slow"
+    if [[ $(tail -n 1 "$work/slow") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then
+        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+    else
+        tail -n 1 "$work/slow"
+        failed=$((failed + 1))
+    fi
 }
 
 test_case "garbage in place of frames" lies 10 'unknown kind' garbage
@@ -78,4 +140,6 @@ test_case "escape sequences in what a host says of itself" lies 10 'no place' st
 test_case "noise without end on stderr" noise_on_stderr
 test_case "a stream that breaks off in the middle of a frame" cut_off_in_the_middle
 test_case "output without regard to what was acknowledged" flood_while_nobody_reads
+test_case "hosts beside one that takes no upload are told at once" others_are_told_at_once
+count_slow
 finish
