@@ -9,7 +9,6 @@
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
 #include "backends/process/open_files.hpp"
-#include "cli/user_account.hpp"
 
 namespace train {
 
@@ -29,9 +28,11 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   const char* base = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
   const auto directory = HostDirectory::open(base != nullptr ? base : "");
   if (!directory) return tell_launcher(directory.error());
+  const char* home = std::getenv("HOME");
   const auto ended = attach(*directory, flags.key, [&](int listening_socket) {
     return run_agent_process(listening_socket, *directory, flags.key, [&](Loop& loop) {
-      return std::make_unique<HostContexts>(loop, cache_places(home_directory()), flags.key);
+      return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
+                                            flags.key);
     });
   });
   if (!ended) return tell_launcher(ended.error());
