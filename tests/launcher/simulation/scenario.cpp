@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "launcher/context/context.hpp"
 #include "tests/launcher/run/trial_of.hpp"
 #include "tests/launcher/simulation/virtual_time.hpp"
 
