@@ -8,7 +8,7 @@
 #include "backends/process/attach.hpp"
 #include "backends/process/open_files.hpp"
 #include "cli/commands.hpp"
-#include "cli/state_directory.hpp"
+#include "cli/user_account.hpp"
 
 namespace train {
 

@@ -15,6 +15,7 @@
 #include "cli/talk.hpp"
 #include "cli/task_table.hpp"
 #include "cli/transports.hpp"
+#include "cli/user_account.hpp"
 #include "config_schema/host_set.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/plan_json.hpp"

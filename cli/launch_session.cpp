@@ -73,6 +73,7 @@ void LaunchSession::deliver_context() {
 void LaunchSession::open_host(int host) {
   LinkEvents events;
   events.on_open = [this, host](const LinkInfo& info) {
+    hosts_[host].is_remote = info.transport != "local";
     feed(run_event::HostOpened{host, info.address, info.own_address});
   };
   events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
@@ -104,7 +105,7 @@ void LaunchSession::received(int host, const Frame& frame) {
 
 // Chunks are numbered without gaps and belong to ranks of their own host: anything else is not an
 // agent of ours.
-void LaunchSession::received_output(int host, const std::string& payload) {
+void LaunchSession::received_output(int host, std::string_view payload) {
   const auto chunk = decode_output(payload);
   if (!chunk) return host_broke_protocol(host, chunk.error());
   const auto& ranks = plan_.trial.ranks;
@@ -148,6 +149,7 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
   prepare.files = run_files(plan_.experiment);
   prepare.stop_grace = plan_.experiment.stop_grace;
   prepare.output_window = output_window_;
+  if (hosts_[action.host].is_remote) prepare.output_packing = OutputPacking::lz4;
   if (delivery_) prepare.context = delivery_->context();
   const PlannedHost& host = plan_.trial.hosts[action.host];
   for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)

@@ -45,6 +45,7 @@ class LaunchSession {
     explicit HostStream(std::size_t output_window) : window(output_window) {}
 
     std::unique_ptr<HostLink> link;
+    bool is_remote = true;
     FrameDecoder decoder;
     OutputWindow window;
     std::uint64_t last_chunk = 0;  ///< received and written down
@@ -54,7 +55,7 @@ class LaunchSession {
   void open_host(int host);
   void received(int host, std::string_view bytes);
   void received(int host, const Frame& frame);
-  void received_output(int host, const std::string& payload);
+  void received_output(int host, std::string_view payload);
   void host_broke_protocol(int host, const Error& error);
   void feed(const RunEvent& event);
   void carry_out(const RunAction& action);

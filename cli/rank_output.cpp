@@ -114,6 +114,7 @@ void RankOutput::add(const OutputChunk& chunk) {
   }
   RankStreams& streams = streams_of(chunk.rank);
   std::string text;
+  if (streams.is_shown) text.reserve(chunk.bytes.size() + chunk.bytes.size() / 4);
   LineSplitter& lines = chunk.stream == OutputStream::out ? streams.out : streams.err;
   lines.add(chunk.bytes, [&](std::string_view line) { show(streams, chunk.stream, line, text); });
   pass_on(chunk.stream, std::move(text));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/state_directory.hpp"
 
-#include <pwd.h>
-#include <unistd.h>
-
 #include <cstdlib>
+#include <string>
+
+#include "cli/user_account.hpp"
 
 namespace train {
 
@@ -16,22 +16,6 @@ std::string variable(const char* name) {
 }
 
 }  // namespace
-
-std::string home_directory() {
-  if (std::string home = variable("HOME"); !home.empty()) return home;
-  const passwd* entry = ::getpwuid(::getuid());
-  return entry == nullptr ? std::string() : entry->pw_dir;
-}
-
-std::string home_of_ssh() {
-  const passwd* entry = ::getpwuid(::getuid());
-  return entry == nullptr ? home_directory() : entry->pw_dir;
-}
-
-std::string user_name() {
-  const passwd* entry = ::getpwuid(::getuid());
-  return entry == nullptr ? std::to_string(::getuid()) : entry->pw_name;
-}
 
 Result<std::unique_ptr<SqliteTaskStore>> open_task_store() {
   // The base directory specification ignores paths that are not absolute.

@@ -9,6 +9,12 @@
 
 namespace train {
 
+namespace {
+
+constexpr std::size_t longest_joined = 64u << 10;
+
+}  // namespace
+
 Terminal::Terminal(std::function<void()> on_room)
     : on_room_(std::move(on_room)), thread_([this] { work(); }) {}
 
@@ -26,7 +32,9 @@ void Terminal::write(Stream stream, std::string text) {
     const std::lock_guard lock(mutex_);
     queued_bytes_ += text.size();
     was_full_ = was_full_ || queued_bytes_ >= capacity;
-    const bool extends_last = !queue_.empty() && queue_.back().stream == stream;
+    // Much text is not copied once more; little is not written in ever so many pieces.
+    const bool extends_last = !queue_.empty() && queue_.back().stream == stream &&
+                              queue_.back().text.size() + text.size() <= longest_joined;
     if (extends_last)
       queue_.back().text += text;
     else

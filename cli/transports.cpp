@@ -7,10 +7,11 @@
 
 #include "backends/local/local_transport.hpp"
 #include "backends/openssh/openssh_transport.hpp"
+#include "backends/ssh/ssh_files.hpp"
 #include "backends/ssh/ssh_transport.hpp"
 #include "cli/own_binary.hpp"
 #include "cli/request.hpp"
-#include "cli/state_directory.hpp"
+#include "cli/user_account.hpp"
 
 namespace train {
 
@@ -22,29 +23,23 @@ std::vector<std::string> attach_command(std::optional<rlim_t> open_files) {
   return command;
 }
 
-Result<std::unique_ptr<Transport>> make_ssh(Loop& loop, std::shared_ptr<SetupWindow> window,
-                                            Transport& openssh, AskSecret ask,
-                                            std::function<void(const std::string&)> say) {
+Result<SshOptions> ssh_options() {
   const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
-  auto options =
-      default_ssh_options(home_of_ssh(), user_name(), agent_socket == nullptr ? "" : agent_socket);
-  if (!options) return tl::make_unexpected(options.error());
-  options->openssh = &openssh;
-  options->say = std::move(say);
-  options->ask = std::move(ask);
-  return std::make_unique<SshTransport>(loop, std::move(*options), std::move(window));
+  return default_ssh_options(home_of_ssh(), user_name(),
+                             agent_socket == nullptr ? "" : agent_socket);
 }
 
-Result<std::unique_ptr<Transport>> make_openssh(Loop& loop, std::shared_ptr<SetupWindow> window) {
-  auto binary = running_binary();
-  if (!binary) return tl::make_unexpected(binary.error());
-  OpensshOptions options;
-  options.binary = std::move(*binary);
+OpensshOptions openssh_options(const SshOptions& options, std::shared_ptr<SshFiles> files) {
+  OpensshOptions result;
+  result.binary = {options.binary_path, options.build_id};
+  result.settings_of = [files = std::move(files)](const Host& host, const auto& on_settings) {
+    files->host_settings_of(host, on_settings);
+  };
   for (const auto& [name, value] : launcher_environment()) {
-    if (name == "PATH") options.search_path = value;
-    options.environment.push_back(fmt::format("{}={}", name, value));
+    if (name == "PATH") result.search_path = value;
+    result.environment.push_back(fmt::format("{}={}", name, value));
   }
-  return std::make_unique<OpensshTransport>(loop, std::move(options), std::move(window));
+  return result;
 }
 
 }  // namespace
@@ -53,8 +48,7 @@ Result<std::unique_ptr<HostTransports>> HostTransports::make(
     Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
     std::function<void(const std::string&)> say) {
   auto transports = std::make_unique<HostTransports>(loop);
-  const Parts parts{loop, std::make_shared<SetupWindow>(loop, SetupWindow::default_most),
-                    open_files, std::move(say)};
+  const Parts parts{loop, open_files, std::move(say)};
   for (const PlannedHost& planned : trial.hosts) {
     if (const auto made = transports->make_for(planned.host, parts); !made)
       return tl::make_unexpected(made.error());
@@ -69,21 +63,29 @@ Result<void> HostTransports::make_for(const Host& host, const Parts& parts) {
     transport = std::make_unique<LocalTransport>(parts.loop, attach_command(parts.open_files));
     return {};
   }
-  // libssh2 hands over what it cannot do.
-  if (!openssh_) {
-    auto made = make_openssh(parts.loop, parts.window);
-    if (!made) return tl::make_unexpected(made.error());
-    openssh_ = std::move(*made);
-  }
-  if (transport) return {};
-  AskSecret ask;
+  return make_over_ssh(parts);
+}
+
+// Both ways, since libssh2 hands over what it cannot do. They share what costs: the window, the
+// packed binary, and what ssh's files say.
+Result<void> HostTransports::make_over_ssh(const Parts& parts) {
+  auto options = ssh_options();
+  if (!options) return tl::make_unexpected(options.error());
+  const LinkCommons commons{
+      std::make_shared<SetupWindow>(parts.loop, SetupWindow::default_most),
+      std::make_shared<BinaryPacker>(parts.loop, options->binary_path),
+  };
+  const auto files = std::make_shared<SshFiles>(parts.loop, *options);
+  OpensshOptions of_openssh = openssh_options(*options, files);
+  of_openssh.say = parts.say;
+  openssh_ = std::make_unique<OpensshTransport>(parts.loop, std::move(of_openssh), commons);
+  options->openssh = openssh_.get();
+  options->say = parts.say;
   if (TerminalQuestion::is_possible())
-    ask = [this](const std::string& question, TerminalQuestion::OnAnswer on_answer) {
+    options->ask = [this](const std::string& question, TerminalQuestion::OnAnswer on_answer) {
       question_.ask(question, std::move(on_answer));
     };
-  auto made = make_ssh(parts.loop, parts.window, *openssh_, std::move(ask), parts.say);
-  if (!made) return tl::make_unexpected(made.error());
-  transport = std::move(*made);
+  ssh_ = std::make_unique<SshTransport>(parts.loop, std::move(*options), commons, files);
   return {};
 }
 

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/link/setup_window.hpp"
 #include "cli/terminal_question.hpp"
 #include "launcher/plan.hpp"
 #include "launcher/ports/transport.hpp"
@@ -22,10 +21,10 @@ namespace train {
 class HostTransports final : public Transport {
  public:
   explicit HostTransports(Loop& loop) : question_(loop) {}
-  /// For the hosts of this trial; what none of them needs is not made. Ranks of this machine get
-  /// the soft limit of descriptors that is given, this process's if none is. `say` tells the user
-  /// something in one line, from the loop. At a terminal, passphrases are asked for there. Errors
-  /// are those of `running_binary`.
+  /// For the hosts of this trial; what none of them needs is not made, both ways over SSH together.
+  /// Ranks of this machine get the soft limit of descriptors that is given, this process's if none
+  /// is. `say` tells the user something in one line, from the loop. At a terminal, passphrases are
+  /// asked for there. Errors are those of `running_binary`.
   static Result<std::unique_ptr<HostTransports>> make(Loop& loop, const Trial& trial,
                                                       std::optional<rlim_t> open_files,
                                                       std::function<void(const std::string&)> say);
@@ -37,11 +36,11 @@ class HostTransports final : public Transport {
   /// What transports are made of.
   struct Parts {
     Loop& loop;
-    std::shared_ptr<SetupWindow> window;
     std::optional<rlim_t> open_files;
     std::function<void(const std::string&)> say;
   };
   Result<void> make_for(const Host& host, const Parts& parts);
+  Result<void> make_over_ssh(const Parts& parts);
   std::unique_ptr<Transport>& of(const Host& host);
 
   TerminalQuestion question_;

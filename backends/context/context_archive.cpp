@@ -4,16 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/sha.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <array>
 #include <new>
 #include <utility>
 
 #include "backends/context/context_limits.hpp"
+#include "backends/context/sha256_digest.hpp"
 #include "launcher/context/archive_writer.hpp"
 
 namespace train {
@@ -75,14 +74,6 @@ Result<void> append_content(const ContextFiles& files, const ContextEntry& entry
 }
 
 }  // namespace
-
-std::string sha256_of(std::string_view bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
-}
 
 Result<ArchivedContext> archive_context(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,

@@ -27,9 +27,6 @@ Result<ArchivedContext> archive_context(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,
                                         const std::atomic<bool>& cancelled);
 
-/// SHA-256 as lower-case hexadecimal.
-std::string sha256_of(std::string_view bytes);
-
 /// Compresses an archive (gzip) and hands it out in pieces of `context_piece_size`, but for the
 /// last, which is smaller and may be empty. Ends early when `cancelled`.
 void compress_context(const std::string& archive, const std::atomic<bool>& cancelled,

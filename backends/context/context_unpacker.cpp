@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -13,6 +12,8 @@
 #include <array>
 #include <memory>
 #include <new>
+
+#include "backends/context/sha256_digest.hpp"
 
 namespace train {
 
@@ -133,9 +134,7 @@ namespace {
 class PackedReader {
  public:
   PackedReader(const Context& context, ArchiveSink& sink) : context_(context), reader_(sink) {
-    if (inflateInit2(&stream_, gzip_window) != Z_OK ||
-        EVP_DigestInit_ex(digest_.get(), EVP_sha256(), nullptr) != 1)
-      throw std::bad_alloc();
+    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw std::bad_alloc();
   }
   ~PackedReader() { inflateEnd(&stream_); }
   PackedReader(const PackedReader&) = delete;
@@ -159,14 +158,8 @@ class PackedReader {
 
   // Whether all of the context has come.
   bool finish() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned size = 0;
-    if (!is_over_ || total_ != context_.size || !reader_.finish() ||
-        EVP_DigestFinal_ex(digest_.get(), digest.data(), &size) != 1)
-      return false;
-    std::string sha256;
-    for (unsigned i = 0; i < size; ++i) sha256 += fmt::format("{:02x}", digest[i]);
-    return sha256 == context_.sha256;
+    return is_over_ && total_ == context_.size && reader_.finish() &&
+           digest_.finish() == context_.sha256;
   }
 
   // What the sink said, if it was the sink that ended it.
@@ -175,20 +168,17 @@ class PackedReader {
  private:
   bool take(std::string_view bytes) {
     total_ += bytes.size();
-    if (total_ > context_.size || EVP_DigestUpdate(digest_.get(), bytes.data(), bytes.size()) != 1)
-      return false;
+    if (total_ > context_.size) return false;
+    digest_.add(bytes);
     auto fed = reader_.feed(bytes);
     if (!fed) error_ = fed.error();
     return fed.has_value();
   }
 
-  struct FreeDigest {
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  };
   const Context& context_;
   ArchiveReader reader_;
   z_stream stream_{};
-  std::unique_ptr<EVP_MD_CTX, FreeDigest> digest_{EVP_MD_CTX_new()};
+  Sha256Digest digest_;
   std::vector<char> buffer_ = std::vector<char>(256u << 10);
   std::uint64_t total_ = 0;
   bool is_over_ = false;

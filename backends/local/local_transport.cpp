@@ -13,8 +13,8 @@
 #include <optional>
 #include <utility>
 
-#include "backends/local/attach_process.hpp"
 #include "backends/local/child_reaper.hpp"
+#include "backends/process/connected_process.hpp"
 
 namespace train {
 
@@ -27,6 +27,19 @@ constexpr int reads_per_wake_up = 16;  // then others have their turn
 constexpr size_t longest_errors = size_t{4} << 10;
 // Stream and process end within a moment of each other, unless something is wrong.
 constexpr auto end_limit = 2s;
+
+// The agent hears what was sent last also after this process has ended.
+ProgramCall call_of(const std::vector<std::string>& command) {
+  ProgramCall call{command.front(), command, {}, OnParentEnd::go_on};
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    call.environment.emplace_back(*variable);
+  return call;
+}
+
+// "exit status 3", "signal 9"
+std::string describe_end(const ChildEnd& end) {
+  return fmt::format("{} {}", end.code == CLD_EXITED ? "exit status" : "signal", end.status);
+}
 
 std::string without_end_spaces(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
@@ -44,13 +57,14 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   LinkState& operator=(const LinkState&) = delete;
 
   void start(const std::vector<std::string>& command) {
-    auto started = start_attach_process(command);
+    auto started = start_connected(call_of(command));
     if (!started) {
       post([why = started.error()](LinkState& link) { link.close(why); });
       return;
     }
-    process_ = *started;
-    reaper_->watch(process_.pidfd, [weak = weak_from_this()](const ChildEnd& child_end) {
+    process_ = std::move(*started);
+    pidfd_ = process_.pidfd.release();
+    reaper_->watch(pidfd_, [weak = weak_from_this()](const ChildEnd& child_end) {
       if (const auto link = weak.lock()) link->on_child_end(child_end);
     });
     post([](LinkState& link) { link.begin(); });
@@ -73,8 +87,8 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     close_stream();
     stderr_readable_.reset();
     timer_.reset();
-    close_fd(process_.errors);
-    if (process_.pidfd >= 0) reaper_->forget(std::exchange(process_.pidfd, -1));
+    process_.errors.reset();
+    if (pidfd_ >= 0) reaper_->forget(std::exchange(pidfd_, -1));
   }
 
  private:
@@ -86,16 +100,12 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     });
   }
 
-  static void close_fd(int& fd) {
-    if (fd >= 0) ::close(fd);
-    fd = -1;
-  }
-
   void begin() {
     is_open_ = true;
-    readable_ = loop_.when_readable(process_.stream, [this] { keep_alive(&LinkState::read); });
+    readable_ =
+        loop_.when_readable(process_.stream.get(), [this] { keep_alive(&LinkState::read); });
     stderr_readable_ =
-        loop_.when_readable(process_.errors, [this] { keep_alive(&LinkState::read_errors); });
+        loop_.when_readable(process_.errors.get(), [this] { keep_alive(&LinkState::read_errors); });
     const auto on_open = events_.on_open;
     if (on_open) on_open(LinkInfo{.address = "127.0.0.1", .transport = "local"});
     if (!ended_ && !writable_) flush();
@@ -110,7 +120,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   void read() {
     std::array<char, read_size> buffer;
     for (int i = 0; i < reads_per_wake_up && !ended_; ++i) {
-      const ssize_t count = ::recv(process_.stream, buffer.data(), buffer.size(), 0);
+      const ssize_t count = ::recv(process_.stream.get(), buffer.data(), buffer.size(), 0);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
       if (count <= 0) return on_stream_end();
@@ -121,13 +131,13 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
 
   void read_errors() {
     std::array<char, 4096> buffer;
-    for (int i = 0; i < reads_per_wake_up && process_.errors >= 0; ++i) {
-      const ssize_t count = ::read(process_.errors, buffer.data(), buffer.size());
+    for (int i = 0; i < reads_per_wake_up && process_.errors; ++i) {
+      const ssize_t count = ::read(process_.errors.get(), buffer.data(), buffer.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
       if (count <= 0) {
         stderr_readable_.reset();
-        close_fd(process_.errors);
+        process_.errors.reset();
         return;
       }
       const size_t room = longest_errors - error_text_.size();
@@ -137,8 +147,8 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
 
   void flush() {
     while (sent_ < unsent_.size()) {
-      const ssize_t count =
-          ::send(process_.stream, unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
+      const ssize_t count = ::send(process_.stream.get(), unsent_.data() + sent_,
+                                   unsent_.size() - sent_, MSG_NOSIGNAL);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return await_room();
       if (count < 0) return stop_sending();  // the end of the stream tells the owner
@@ -153,7 +163,8 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     unsent_.erase(0, sent_);
     sent_ = 0;
     if (!writable_)
-      writable_ = loop_.when_writable(process_.stream, [this] { keep_alive(&LinkState::flush); });
+      writable_ =
+          loop_.when_writable(process_.stream.get(), [this] { keep_alive(&LinkState::flush); });
   }
 
   void stop_sending() {
@@ -166,7 +177,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   void close_stream() {
     readable_.reset();
     stop_sending();
-    close_fd(process_.stream);
+    process_.stream.reset();
   }
 
   void on_stream_end() {
@@ -176,7 +187,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   }
 
   void on_child_end(const ChildEnd& child_end) {
-    process_.pidfd = -1;  // the reaper has closed it
+    pidfd_ = -1;  // the reaper has closed it
     child_end_ = child_end;
     if (!ended_) close_or_wait();
   }
@@ -196,8 +207,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     if (!child_end_)
       what = "the agent's connection broke, but its process goes on";
     else if (child_end_->code != CLD_EXITED || child_end_->status != 0)
-      what = fmt::format("the connection to the agent failed ({})",
-                         describe_end(child_end_->code, child_end_->status));
+      what = fmt::format("the connection to the agent failed ({})", describe_end(*child_end_));
     // Its first line says what, the others what to do.
     const std::string errors = without_end_spaces(error_text_);
     const size_t first_end = std::min(errors.find('\n'), errors.size());
@@ -215,7 +225,8 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   Loop& loop_;
   std::shared_ptr<ChildReaper> reaper_;
   LinkEvents events_;
-  AttachProcess process_;
+  ConnectedProcess process_;
+  int pidfd_ = -1;  ///< the reaper's
   std::unique_ptr<Subscription> readable_;
   std::unique_ptr<Subscription> writable_;  ///< only while something is queued
   std::unique_ptr<Subscription> stderr_readable_;

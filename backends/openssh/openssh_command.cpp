@@ -11,7 +11,7 @@ namespace {
 
 // ssh takes the first value that it sees of an option, so that these win over its files.
 constexpr std::array fixed_options = {
-    "BatchMode=yes", "StrictHostKeyChecking=yes",
+    "BatchMode=yes",
     "UpdateHostKeys=no",  // many at once would all rewrite known_hosts
     "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "Tunnel=no",
     "PermitLocalCommand=no",
@@ -37,9 +37,13 @@ const std::string& destination(const Host& host) {
 
 }  // namespace
 
-std::vector<std::string> openssh_arguments(const Host& host, const std::string& remote_command) {
+std::vector<std::string> openssh_arguments(const Host& host, const std::string& remote_command,
+                                           NewHostKey new_host_key) {
   std::vector<std::string> arguments = {"ssh", "-T", "-e", "none"};
   for (const char* option : fixed_options) arguments.insert(arguments.end(), {"-o", option});
+  const bool accepts_new = new_host_key == NewHostKey::accepted;
+  arguments.insert(arguments.end(), {"-o", accepts_new ? "StrictHostKeyChecking=accept-new"
+                                                       : "StrictHostKeyChecking=yes"});
   const auto of_host = host_arguments(host);
   arguments.insert(arguments.end(), of_host.begin(), of_host.end());
   arguments.insert(arguments.end(), {"--", destination(host), remote_command});

@@ -3,15 +3,19 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "backends/link/hexadecimal.hpp"
+#include "backends/link/link_handle.hpp"
 #include "backends/openssh/openssh_command.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
+#include "launcher/bootstrap/host_words.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
@@ -19,6 +23,8 @@ namespace train {
 namespace {
 
 constexpr int default_ssh_port = 22;
+constexpr std::size_t max_name = 200;
+constexpr nanoseconds own_end_margin = std::chrono::seconds(1);
 constexpr int max_reads = 16;  // of read_buffer's size in a row; then others have their turn
 
 // Whether the kernel would take it as a source address: behind a proxy the host sees another
@@ -48,10 +54,27 @@ OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::
       host_(std::move(host)),
       agent_key_(std::move(agent_key)),
       events_(std::move(events)),
-      way_(endpoint(host_.address.empty() ? host_.name : host_.address,
-                    host_.port.value_or(default_ssh_port))) {}
+      settings_{.way = endpoint(host_.address.empty() ? host_.name : host_.address,
+                                host_.port.value_or(default_ssh_port))} {}
 
 OpensshLink::~OpensshLink() { close(); }
+
+void OpensshLink::begin() {
+  const OpensshOptions& options = shared_->options;
+  // Without ssh nobody can tell the settings either.
+  if (const auto& program = shared_->program(); !program) return fail_with(program.error());
+  if (!options.settings_of) return on_settings(settings_);
+  options.settings_of(host_, [weak = weak_from_this()](const Result<HostSettings>& settings) {
+    if (const auto self = weak.lock()) self->on_settings(settings);
+  });
+}
+
+void OpensshLink::on_settings(const Result<HostSettings>& settings) {
+  if (is_closed()) return;
+  if (!settings) return fail_with(settings.error());
+  settings_ = *settings;
+  start_in(*shared_->window, settings_.way, shared_from_this());
+}
 
 void OpensshLink::start() {
   in_setup_ = true;
@@ -59,13 +82,14 @@ void OpensshLink::start() {
 }
 
 void OpensshLink::launch() {
-  const auto& program = shared_->program();
-  if (!program) return fail_with(program.error());
   const std::string nonce = new_nonce();
   const auto command = bootstrap_command({nonce, shared_->options.binary.build_id, agent_key_});
   if (!command) return fail_with(command.error());
   auto process =
-      start_openssh(*program, openssh_arguments(host_, *command), shared_->options.environment);
+      start_connected({.program = *shared_->program(),
+                       .arguments = openssh_arguments(host_, *command, settings_.new_host_key),
+                       .environment = shared_->options.environment,
+                       .next_step = "install OpenSSH's client, or put its ssh first in PATH"});
   if (!process) return fail_with(process.error());
   process_ = std::move(*process);
   end_ = {};
@@ -80,8 +104,7 @@ void OpensshLink::launch() {
   ++tries_;
   watch_process();
   // Until ssh tells how far it is, all of it counts.
-  const OpensshOptions& options = shared_->options;
-  set_deadline(options.connect_timeout + options.login_timeout + options.start_timeout);
+  set_deadline(connect_limit() + login_limit() + shared_->options.start_timeout);
 }
 
 void OpensshLink::watch_process() {
@@ -118,20 +141,48 @@ void OpensshLink::read_errors() {
   follow_log();
 }
 
+// ssh itself keeps to the ConnectTimeout, and goes on to the next address: it has its turn first.
+nanoseconds OpensshLink::connect_limit() const {
+  const nanoseconds ours = shared_->options.connect_timeout;
+  if (!settings_.connect_timeout) return ours;
+  return std::max(ours, nanoseconds(*settings_.connect_timeout) + own_end_margin);
+}
+
+nanoseconds OpensshLink::login_limit() const {
+  const nanoseconds ours = shared_->options.login_timeout;
+  if (!settings_.connect_timeout) return ours;
+  return std::max(ours, nanoseconds(*settings_.connect_timeout) + ours / 2);
+}
+
 // Each stage has a deadline of its own, until the host itself has answered.
 void OpensshLink::follow_log() {
+  tell_accepted_keys();
   if (phase_ != Phase::bootstrap || is_uploading_ || has_process_ended_) return;
   const OpensshStage stage = log_.stage();
   if (stage == timed_stage_ && log_.connections() == timed_connections_) return;
-  const OpensshOptions& options = shared_->options;
   if (stage == OpensshStage::connecting)
-    set_deadline(options.connect_timeout);
+    set_deadline(connect_limit());
   else if (stage == OpensshStage::logged_in)
-    set_deadline(options.start_timeout);
+    set_deadline(shared_->options.start_timeout);
   else if (timed_stage_ < OpensshStage::exchanging)
-    set_deadline(options.login_timeout);
+    set_deadline(login_limit());
   timed_stage_ = stage;
   timed_connections_ = log_.connections();
+}
+
+void OpensshLink::tell_accepted_keys() {
+  for (const AcceptedKey& accepted : log_.take_accepted_keys()) {
+    const bool is_own = !accepted.is_jump_host;
+    const std::string file = is_own && !settings_.known_hosts_file.empty()
+                                 ? settings_.known_hosts_file
+                                 : "the known hosts";
+    const std::string name =
+        accepted.host.empty() ? (is_own ? host_.name : "its jump host") : accepted.host;
+    shared_->say(fmt::format("{}the host key of {} is new and {} to {}: {}",
+                             accepted.is_written ? "" : "warning: ", printable(name, max_name),
+                             accepted.is_written ? "was added" : "trusted, but could not be added",
+                             file, printable(accepted.key, max_name)));
+  }
 }
 
 void OpensshLink::read_output() {
@@ -163,7 +214,7 @@ void OpensshLink::on_output(std::string_view bytes) {
 void OpensshLink::upload() {
   is_uploading_ = true;
   set_deadline(shared_->options.upload_stall);
-  shared_->packer.request([weak = weak_from_this()](const BinaryPacker::Packed& packed) {
+  shared_->packer->request([weak = weak_from_this()](const BinaryPacker::Packed& packed) {
     if (const auto self = weak.lock()) self->on_packed(packed);
   });
 }

@@ -5,10 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "backends/link/host_settings.hpp"
 #include "backends/link/send_queue.hpp"
 #include "backends/openssh/openssh_log.hpp"
-#include "backends/openssh/openssh_process.hpp"
 #include "backends/openssh/openssh_shared.hpp"
+#include "backends/process/connected_process.hpp"
 #include "config_schema/host_inventory.hpp"
 #include "launcher/bootstrap/bootstrap_talk.hpp"
 #include "launcher/ports/transport.hpp"
@@ -25,9 +26,8 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   OpensshLink(const OpensshLink&) = delete;
   OpensshLink& operator=(const OpensshLink&) = delete;
 
-  /// The way on which it needs room in the window: its address as it was declared, or the jump host
-  /// that it turned out to be behind.
-  const std::string& way() const { return way_; }
+  /// Begins; called once, from the loop.
+  void begin();
   /// Begins a try; called from the loop, when there is room for another set-up.
   void start();
   void send(std::shared_ptr<const std::string> bytes);
@@ -38,18 +38,22 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
 
  private:
   enum class Phase {
-    waiting,    ///< for room or the next try
+    waiting,    ///< for its settings, room or the next try
     bootstrap,  ///< ssh runs; the agent does not yet
     streaming,
     closed,
   };
 
+  void on_settings(const Result<HostSettings>& settings);
   void launch();
   void watch_process();
   void read_errors();
   void read_output();
   void on_output(std::string_view bytes);
   void follow_log();
+  void tell_accepted_keys();
+  nanoseconds connect_limit() const;
+  nanoseconds login_limit() const;
   void upload();
   void on_packed(const BinaryPacker::Packed& packed);
   void become_open();
@@ -72,13 +76,13 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   Host host_;
   std::string agent_key_;
   LinkEvents events_;
-  std::string way_;
+  HostSettings settings_;
   Phase phase_ = Phase::waiting;
   bool in_setup_ = false;
   int tries_ = 0;
 
   // The subscriptions watch the descriptors of the process: they go first.
-  OpensshProcess process_;
+  ConnectedProcess process_;
   OpensshEnd end_;
   bool has_process_ended_ = false;
   bool has_stream_ended_ = false;

@@ -54,6 +54,8 @@ void OpensshLink::conclude() {
 void OpensshLink::retry_or_fail() {
   const OpensshFailure failure = login_failure(log_, host_, end_);
   if (tries_ >= static_cast<int>(failure.tries)) {
+    if (failure.is_new_key && settings_.new_host_key == NewHostKey::refused_despite_no)
+      shared_->warn_of_refusal();
     Error error = failure.error;
     if (tries_ > 1) error.diagnostics.back().message += fmt::format(" (tried {} times)", tries_);
     return fail_with(error);
@@ -61,11 +63,10 @@ void OpensshLink::retry_or_fail() {
   drop_process(nanoseconds(0));
   phase_ = Phase::waiting;
   leave_setup();
-  if (!log_.jump_host().empty()) way_ = "through " + log_.jump_host();
-  if (failure.tries == OpensshFailure::Tries::many) shared_->window->overrun(way_);
+  if (failure.tries == OpensshFailure::Tries::many) shared_->window->overrun(settings_.way);
   deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (self) start_in(*self->shared_->window, self->way_, self, SetupWindow::Turn::first);
+    if (self) start_in(*self->shared_->window, self->settings_.way, self, SetupWindow::Turn::first);
   });
 }
 
@@ -118,7 +119,7 @@ void OpensshLink::fail_with(const Error& error) {
 }
 
 void OpensshLink::leave_setup() {
-  if (in_setup_) shared_->window->release(way_);
+  if (in_setup_) shared_->window->release(settings_.way);
   in_setup_ = false;
 }
 

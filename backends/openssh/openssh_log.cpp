@@ -12,6 +12,7 @@ constexpr std::size_t max_line = 4u << 10;
 constexpr std::size_t max_text = 4u << 10;
 constexpr std::size_t max_fact = 200;
 constexpr std::size_t max_offered = 8;
+constexpr std::size_t max_accepted = 8;
 
 bool take_prefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
@@ -57,6 +58,13 @@ void OpensshLog::read_line(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
   if (take_prefix(line, "debug1: ")) return read_debug(line);
   if (line.starts_with("Authenticated to ")) return reach(OpensshStage::logged_in);
+  if (stage_ != OpensshStage::logged_in) {
+    // "node02' (ED25519) to the list of known hosts."
+    if (take_prefix(line, "Warning: Permanently added '"))
+      return add_accepted_key(line.substr(0, line.find('\'')), between(line, "' (", ")"), true);
+    if (line.starts_with("Failed to add the host to the list of known hosts ("))
+      add_accepted_key({}, {}, false);
+  }
   if (line.empty() || is_chatter(line)) return;
   text_.append(line).push_back('\n');
   if (text_.size() > max_text) text_.erase(0, text_.size() - max_text);
@@ -92,6 +100,14 @@ void OpensshLog::read_debug(std::string_view line) {
              line.starts_with("mux_client_request_session: master session id: ")) {
     reach(OpensshStage::logged_in);
   }
+}
+
+// Before the host has shown its key, it is a jump host's.
+void OpensshLog::add_accepted_key(std::string_view host, std::string_view type, bool is_written) {
+  if (accepted_keys_.size() >= max_accepted) return;
+  const bool is_jump_host = host_key_.empty();
+  accepted_keys_.push_back(
+      {fact(host), is_jump_host ? fact(type) : host_key_, is_jump_host, is_written});
 }
 
 void OpensshLog::reach(OpensshStage stage) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace train {
@@ -14,6 +15,14 @@ enum class OpensshStage {
   exchanging,  ///< connected, or its ProxyCommand runs: greetings and keys are exchanged
   logging_in,  ///< the host has proved to own the key that it showed
   logged_in,
+};
+
+/// A host key that ssh has accepted because it is new.
+struct AcceptedKey {
+  std::string host;  ///< as known_hosts calls it
+  std::string key;   ///< "ssh-ed25519 SHA256:..."; of a jump host only its type, "ED25519"
+  bool is_jump_host = false;
+  bool is_written = true;  ///< false: no file took it
 };
 
 /// Reads what ssh writes to its standard error at LogLevel DEBUG1. What matters of its own lines is
@@ -40,12 +49,15 @@ class OpensshLog {
   const std::string& host_key() const { return host_key_; }
   /// The keys that were offered to the host: "/home/me/.ssh/id_ed25519 ED25519". At most 8.
   const std::vector<std::string>& offered_keys() const { return offered_keys_; }
+  /// The keys that were accepted since the last call. At most 8 are kept.
+  std::vector<AcceptedKey> take_accepted_keys() { return std::exchange(accepted_keys_, {}); }
   /// The last 4 KiB of what is for people, in lines; begins anew with the login.
   const std::string& text() const { return text_; }
 
  private:
   void read_line(std::string_view line);
   void read_debug(std::string_view line);
+  void add_accepted_key(std::string_view host, std::string_view type, bool is_written);
   void reach(OpensshStage stage);
 
   std::string line_;
@@ -59,6 +71,7 @@ class OpensshLog {
   std::string user_;
   std::string host_key_;
   std::vector<std::string> offered_keys_;
+  std::vector<AcceptedKey> accepted_keys_;
 };
 
 }  // namespace train

@@ -14,14 +14,14 @@
 
 namespace train {
 
-OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
-                             std::shared_ptr<SetupWindow> setup_window)
+OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options, LinkCommons commons)
     : loop(event_loop),
       options(std::move(openssh_options)),
-      window(std::move(setup_window)),
-      packer(loop, options.binary.path),
+      window(std::move(commons.window)),
+      packer(std::move(commons.packer)),
       children(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
+  if (!packer) packer = std::make_shared<BinaryPacker>(loop, options.binary.path);
   options.environment = ssh_environment(options.environment);
 }
 
@@ -37,16 +37,29 @@ const Result<std::string>& OpensshShared::program() {
   return *program_;
 }
 
-OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options,
-                                   std::shared_ptr<SetupWindow> window)
-    : shared_(std::make_shared<OpensshShared>(loop, std::move(options), std::move(window))) {}
+void OpensshShared::say(const std::string& line) const {
+  if (options.say) options.say(line);
+}
+
+void OpensshShared::warn_of_refusal() {
+  if (std::exchange(has_warned_, true)) return;
+  say("warning: 'StrictHostKeyChecking no' is taken as yes for OpenSSH's own client: new host keys "
+      "are refused");
+}
+
+OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options, LinkCommons commons)
+    : shared_(std::make_shared<OpensshShared>(loop, std::move(options), std::move(commons))) {}
 
 OpensshTransport::~OpensshTransport() = default;
 
 std::unique_ptr<HostLink> OpensshTransport::open(const Host& host, const std::string& agent_key,
                                                  LinkEvents events) {
   auto link = std::make_shared<OpensshLink>(shared_, host, agent_key, std::move(events));
-  start_in(*shared_->window, link->way(), link);
+  // What it says never comes from inside this call.
+  shared_->loop.post([weak = std::weak_ptr(link)] {
+    const auto waiting = weak.lock();
+    if (waiting && !waiting->is_closed()) waiting->begin();
+  });
   return std::make_unique<LinkHandle<OpensshLink>>(std::move(link));
 }
 

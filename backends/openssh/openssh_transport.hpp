@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/link/own_binary.hpp"
-#include "backends/link/setup_window.hpp"
+#include "backends/link/host_settings.hpp"
+#include "backends/link/link_commons.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
@@ -18,11 +18,16 @@ struct OpensshOptions {
   std::string search_path;               ///< $PATH, along which `ssh` is looked for
   std::vector<std::string> environment;  ///< of this process; ssh sees what it needs of it
   ShippedBinary binary;
+  /// What ssh's configuration says of a host; empty: nothing that matters here.
+  HostSettingsOf settings_of;
+  /// Tells the user something in one line; may be empty.
+  std::function<void(const std::string&)> say;
 
   int max_setups = 128;  ///< hosts that are being logged in to at the same time, without a window
   /// Silence that is borne. An address that ssh connects to has `connect_timeout`; from then on, or
-  /// from the start of a ProxyCommand, all up to the login has `login_timeout`: ssh does not tell
-  /// reliably where in between it is.
+  /// from the start of a ProxyCommand, all up to the login has `login_timeout`, the key exchange
+  /// half of it: ssh does not tell reliably where in between it is. A ConnectTimeout that is longer
+  /// than the time to connect, or than that for the key exchange, takes its place.
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds login_timeout{40'000};
   std::chrono::milliseconds start_timeout{30'000};  ///< from the login to an answer
@@ -34,14 +39,14 @@ struct OpensshShared;
 /// Reaches hosts through OpenSSH's client: one `ssh` process for each, which runs the same agent
 /// with the same bootstrap as the libssh2 transport. What ssh can do and the user has configured
 /// works: certificates, security keys, GSSAPI, ProxyCommand, a ControlMaster that runs already.
-/// Nothing is prompted for, and host keys must be known. Processes are driven from the loop's
-/// thread and never block it. When a link goes, its ssh is let go of within a second or two; the
-/// transport waits for that long when it goes itself. The loop must outlive links and transport.
+/// Nothing is prompted for, and host keys must be known unless the host's settings accept new ones.
+/// Processes are driven from the loop's thread and never block it. When a link goes, its ssh is let
+/// go of within a second or two; the transport waits for that long when it goes itself. The loop
+/// must outlive links and transport.
 class OpensshTransport final : public Transport {
  public:
-  /// `window` is shared with other transports; none: one of its own, of `max_setups`.
-  OpensshTransport(Loop& loop, OpensshOptions options,
-                   std::shared_ptr<SetupWindow> window = nullptr);
+  /// `commons` is shared with other transports; none: its own, as the options say.
+  OpensshTransport(Loop& loop, OpensshOptions options, LinkCommons commons = {});
   ~OpensshTransport() override;
 
   std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,

@@ -139,7 +139,7 @@ void AgentProcess::accept() {
 // What no launcher of ours would send ends the connection: nothing of it can be trusted.
 bool AgentProcess::received(const Frame& frame) {
   if (frame.kind == FrameKind::context) {
-    feed(agent_event::ContextReceived{frame.payload});
+    feed(agent_event::ContextReceived{std::string(frame.payload)});
     return true;
   }
   if (frame.kind != FrameKind::control) return false;
@@ -177,7 +177,7 @@ void AgentProcess::perform(const agent_action::SendMessage& action) {
 }
 
 void AgentProcess::perform(const agent_action::SendOutput& action) {
-  send(encode_frame(FrameKind::output, encode_output(action.chunk)));
+  send(encode_frame(FrameKind::output, encode_output(action.chunk, action.packing)));
 }
 
 void AgentProcess::perform(const agent_action::FindContext& action) {
@@ -239,7 +239,7 @@ void AgentProcess::perform(const agent_action::StartRank& action) {
   if (!process) return soon(agent_event::RankNotStarted{rank, render(process.error())});
   Worker::Events events;
   events.on_output = [this, rank](OutputStream stream, std::string_view bytes) {
-    feed(agent_event::RankPrinted{rank, stream, std::string(bytes)});
+    feed(agent_event::RankPrinted{rank, stream, bytes});
   };
   events.on_end = [this, rank](const ExitStatus& status) { rank_ended(rank, status); };
   workers_[rank] = std::make_unique<Worker>(loop_, *process, std::move(events));

@@ -62,10 +62,12 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   const ChildSetup* setup = shared->setup;
   reset_handlers();
   if (::setsid() < 0) give_up(shared, ChildStep::session);
-  if (::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
-    give_up(shared, ChildStep::death_signal);
-  // The parent may have died before prctl; then nobody would ever tell.
-  if (::getppid() != shared->parent) give_up(shared, ChildStep::parent);
+  if (setup->on_parent_end == OnParentEnd::die) {
+    if (::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+      give_up(shared, ChildStep::death_signal);
+    // The parent may have died before prctl; then nobody would ever tell.
+    if (::getppid() != shared->parent) give_up(shared, ChildStep::parent);
+  }
   for (int number = 0; number < 3; ++number)
     if (::syscall(SYS_dup3, setup->standard[number], number, 0) < 0)
       give_up(shared, ChildStep::descriptors);

@@ -9,6 +9,12 @@
 
 namespace train {
 
+/// What becomes of a child when the *thread* that started it ends.
+enum class OnParentEnd {
+  die,    ///< it is killed: call from a thread that lives as long as the child may
+  go_on,  ///< it finds out by itself
+};
+
 /// Everything that a child needs between clone and exec, made ready by the parent: the child
 /// shares the parent's memory and may neither allocate nor take a lock.
 struct ChildSetup {
@@ -18,6 +24,7 @@ struct ChildSetup {
   const char* working_directory = nullptr;
   int standard[3] = {-1, -1, -1};      ///< become descriptors 0, 1 and 2; all above 2
   const rlimit* open_files = nullptr;  ///< limit of descriptors; null: as the parent's
+  OnParentEnd on_parent_end = OnParentEnd::die;
 };
 
 /// The texts as exec takes them, a null pointer at the end; they must outlive it.
@@ -37,10 +44,9 @@ struct StartedChild {
   int error = 0;  ///< errno of the step that failed
 };
 
-/// Starts a child in a session of its own, which is killed when the calling *thread* ends: call
-/// from a thread that lives as long as the child may. All signals are at their defaults and none
-/// is blocked; only descriptors 0 to 2 are open. Returns once the child has executed its program
-/// or failed; a child that failed has been reaped.
+/// Starts a child in a session of its own. All signals are at their defaults and none is blocked;
+/// only descriptors 0 to 2 are open. Returns once the child has executed its program or failed; a
+/// child that failed has been reaped.
 StartedChild start_child(const ChildSetup& setup);
 
 }  // namespace train

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+
 namespace train {
 
 namespace {
@@ -13,15 +14,9 @@ constexpr std::size_t max_sessions = 16;
 // As long as hosts of one launch may come one after the other.
 constexpr nanoseconds failures_last = std::chrono::seconds(10);
 
-std::string shown(const SshDestination& destination) {
-  std::string text = destination.user.empty() ? "" : destination.user + "@";
-  text += destination.port ? endpoint_text(destination.host, *destination.port) : destination.host;
-  return text;
-}
-
 // No name has a blank.
 std::string key_of(const JumpRoute& route) {
-  return shown(route.last) + " " + route.before.value_or("");
+  return jump_host_name(route.last) + " " + route.before.value_or("");
 }
 
 Error busy_error(const std::string& name) {
@@ -38,7 +33,7 @@ JumpHost::JumpHost(std::shared_ptr<SshShared> shared, JumpRoute route,
     : shared_(std::move(shared)),
       route_(std::move(route)),
       target_{route_.last.host, route_.last, {}, route_.before, this},
-      name_(shown(route_.last)),
+      name_(jump_host_name(route_.last)),
       failure_(std::move(failure)) {}
 
 bool JumpHost::leads_through(const JumpHost& other) const {

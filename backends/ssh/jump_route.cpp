@@ -5,6 +5,8 @@
 
 #include <charconv>
 
+#include "launcher/rendezvous/endpoint.hpp"
+
 namespace train {
 
 namespace {
@@ -35,6 +37,15 @@ bool read_host_and_port(std::string_view text, SshDestination& destination) {
 }
 
 }  // namespace
+
+std::string jump_host_name(const SshDestination& jump_host) {
+  const std::string user = jump_host.user.empty() ? "" : jump_host.user + "@";
+  return user + (jump_host.port ? endpoint(jump_host.host, *jump_host.port) : jump_host.host);
+}
+
+std::string way_through(const SshDestination& jump_host) {
+  return "through " + jump_host_name(jump_host);
+}
 
 Result<JumpRoute> parse_jump_route(std::string_view proxy_jump) {
   JumpRoute route;

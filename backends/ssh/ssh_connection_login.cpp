@@ -127,7 +127,9 @@ bool SshConnection::step_login() {
 
 // A server does not wait for ever, nor should it have to: the connection is made anew afterwards.
 void SshConnection::open_key(const std::shared_ptr<SigningKey>& locked) {
-  const auto key = locked;  // of a plan that goes
+  // It may be of a plan that goes.
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+  const auto key = locked;
   drop_connection();
   phase_ = Phase::waiting;
   leave_setup();

@@ -1,38 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <array>
 #include <cstdlib>
 
 #include "backends/ssh/ssh_connection.hpp"
-#include "backends/ssh/ssh_tokens.hpp"
 
 namespace train {
 
 namespace {
 
-std::string local_host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 const char* environment_variable(const char* name) { return std::getenv(name); }
-
-SshTokens tokens_for(const SshSettings& settings, const SshOptions& options,
-                     const std::string& name) {
-  SshTokens tokens;
-  tokens.home = options.home;
-  tokens.local_user = options.default_user;
-  tokens.user_id = std::to_string(::getuid());
-  tokens.local_host = local_host_name();
-  tokens.hostname = settings.hostname;
-  tokens.name = name;
-  tokens.alias = settings.host_key_alias;
-  tokens.user = settings.user;
-  tokens.port = settings.port;
-  return tokens;
-}
 
 IdentityFile identity_file(const std::string& written, const SshTokens& tokens) {
   const auto path = expand_ssh_path(written, tokens, environment_variable);
@@ -61,10 +37,10 @@ bool accepts_new_keys(const SshSettings& settings) {
 }  // namespace
 
 void SshConnection::start() {
-  shared_->config.settings_of(target_.destination,
-                              [weak = weak_from_this()](const Result<SshSettings>& settings) {
-                                if (const auto self = weak.lock()) self->on_settings(settings);
-                              });
+  shared_->files->config().settings_of(
+      target_.destination, [weak = weak_from_this()](const Result<SshSettings>& settings) {
+        if (const auto self = weak.lock()) self->on_settings(settings);
+      });
 }
 
 void SshConnection::on_settings(const Result<SshSettings>& settings) {
@@ -76,9 +52,7 @@ void SshConnection::on_settings(const Result<SshSettings>& settings) {
     settings_.proxy_jump = *target_.jumps;
     settings_.proxy_command.clear();
   } else {
-    // `ssh -G` leaves its tokens (%h) as they are.
-    const SshTokens tokens = tokens_for(settings_, shared_->options, target_.name);
-    auto jumps = expand_ssh_path(settings_.proxy_jump, tokens, environment_variable);
+    auto jumps = shared_->files->jumps_of(settings_, target_.name);
     if (!jumps) return fail_with(jumps.error());
     settings_.proxy_jump = std::move(*jumps);
   }
@@ -99,12 +73,7 @@ void SshConnection::on_settings(const Result<SshSettings>& settings) {
   find_way();
 }
 
-void SshConnection::look_up_known_keys() {
-  const KnownHosts& known = shared_->known_hosts_of(settings_);
-  known_keys_ = settings_.host_key_alias.empty()
-                    ? known.keys_of(endpoint_.address, endpoint_.port)
-                    : known.keys_of(settings_.host_key_alias, default_ssh_port);
-}
+void SshConnection::look_up_known_keys() { known_keys_ = shared_->files->known_keys_of(settings_); }
 
 bool SshConnection::prefer_algorithms() {
   using Method = SshSession::Method;
@@ -128,7 +97,7 @@ bool SshConnection::check_host_key() {
     look_up_known_keys();
     decision = judge_host_key(known_keys_, shown);
     // A host with a known key of another type is not new: whoever is in its place might hide that
-    // key. ssh would accept it.
+    // key. ssh calls it changed.
     if (known_keys_.empty()) {
       shared_->accept_host_key(settings_, endpoint_, shown);
       return true;
@@ -140,7 +109,7 @@ bool SshConnection::check_host_key() {
 }
 
 IdentityChoice SshConnection::identity_choice() const {
-  const SshTokens tokens = tokens_for(settings_, shared_->options, target_.name);
+  const SshTokens tokens = shared_->files->tokens_of(settings_, target_.name);
   IdentityChoice choice;
   const bool are_defaults = are_default_identities(settings_.identity_files);
   if (!target_.identity_file.empty()) {

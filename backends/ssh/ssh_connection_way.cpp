@@ -66,7 +66,7 @@ void SshConnection::find_jump_host() {
         ErrorClass::host, "ProxyJump goes round in a circle: it leads back to this host",
         "write 'ProxyJump none' in ssh's configuration for the jump host that is reached first"));
   jump_host_ = std::move(jump_host);
-  way_ = "through " + jump_host_->name();
+  way_ = way_through(route->last);
   jump_host_->when_ready([weak = weak_from_this()](const JumpFailure* failure) {
     const auto self = weak.lock();
     if (!self || self->phase_ == Phase::closed) return;
@@ -217,7 +217,9 @@ void SshConnection::report_obstacle(const Libssh2Obstacle& obstacle) {
 
 void SshConnection::fail_with(const Error& error) {
   const auto self = shared_from_this();
-  const Error why = error;  // it may be the stream's
+  // It may be the stream's, which goes.
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+  const Error why = error;
   SshSessionUser* user = user_;
   close();
   if (user) user->on_failure(why);

@@ -18,8 +18,7 @@ constexpr nanoseconds exit_timeout = std::chrono::seconds(5);
 constexpr std::string_view starting = "while the agent was being started";
 
 SshTarget target_of(const Host& host) {
-  const std::string& address = host.address.empty() ? host.name : host.address;
-  return {host.name, {address, host.user, host.port}, host.identity_file};
+  return {host.name, destination_of(host), host.identity_file};
 }
 
 }  // namespace
@@ -205,7 +204,7 @@ void SshLink::on_output(std::string_view bytes) {
 
 void SshLink::upload() {
   set_deadline(shared_->options.upload_stall, "while the binary was being copied there");
-  shared_->packer.request([weak = weak_from_this()](const BinaryPacker::Packed& packed) {
+  shared_->packer->request([weak = weak_from_this()](const BinaryPacker::Packed& packed) {
     if (const auto self = weak.lock()) self->on_packed(packed);
   });
 }

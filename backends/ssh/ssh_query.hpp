@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/process/connected_process.hpp"
 #include "config_schema/error.hpp"
 
 namespace train {
@@ -32,14 +31,13 @@ class SshQuery {
   SshQuery& operator=(const SshQuery&) = delete;
 
  private:
-  struct Pipe {
-    int fd = -1;
+  struct Source {
+    const Descriptor* fd = nullptr;
     std::string text;
     std::unique_ptr<Subscription> readable;
   };
 
-  int start(const std::vector<std::string>& environment);
-  void drain(Pipe& pipe);
+  void drain(Source& source);
   void on_exit();
   void give_up(Error why);
   void answer(Result<std::string> result);
@@ -50,10 +48,9 @@ class SshQuery {
   std::vector<std::string> command_;
   std::chrono::milliseconds limit_;
   OnAnswer on_answer_;
-  pid_t pid_ = -1;
-  int pidfd_ = -1;
-  Pipe output_;
-  Pipe errors_;
+  ConnectedProcess process_;
+  Source output_;
+  Source errors_;
   std::unique_ptr<Subscription> exited_;
   std::unique_ptr<Subscription> deadline_;
 };

@@ -11,6 +11,8 @@
 
 namespace train {
 
+constexpr int default_ssh_port = 22;
+
 /// What is done with a host key that no known_hosts file has; a changed one is always refused.
 enum class StrictHostKeys {
   yes,
@@ -27,7 +29,7 @@ enum class AddressFamily { any, ipv4, ipv6 };
 struct SshSettings {
   std::string hostname;  ///< what is connected to
   std::string user;
-  int port = 22;
+  int port = default_ssh_port;
   AddressFamily address_family = AddressFamily::any;
   std::string bind_address;
   std::string bind_interface;

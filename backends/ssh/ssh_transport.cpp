@@ -40,20 +40,6 @@ Result<SshOptions> default_ssh_options(std::string home, std::string user,
 
 namespace {
 
-SshSettings settings_without_configuration(const SshOptions& options) {
-  SshSettings settings;
-  settings.user = options.default_user;
-  settings.identity_files = default_identities();
-  settings.user_known_hosts = options.known_hosts_files;
-  settings.global_known_hosts = options.global_known_hosts_files;
-  return settings;
-}
-
-SshConfigFiles config_files(const SshOptions& options) {
-  return {options.user_config, options.system_config,   options.home,
-          options.ssh_program, options.ssh_environment, options.config_deadline};
-}
-
 Libssh2Algorithms libssh2_algorithms() {
   using Method = SshSession::Method;
   return {SshSession::supported(Method::key_exchange), SshSession::supported(Method::cipher),
@@ -62,27 +48,20 @@ Libssh2Algorithms libssh2_algorithms() {
 
 }  // namespace
 
-SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
-                     std::shared_ptr<SetupWindow> setup_window)
+SshShared::SshShared(Loop& event_loop, SshOptions ssh_options, LinkCommons commons,
+                     std::shared_ptr<SshFiles> ssh_files)
     : loop(event_loop),
-      window(std::move(setup_window)),
       options(std::move(ssh_options)),
-      config(loop, config_files(options), settings_without_configuration(options)),
+      window(std::move(commons.window)),
+      packer(std::move(commons.packer)),
+      files(std::move(ssh_files)),
       algorithms(libssh2_algorithms()),
       identities(options.agent_deadline, static_cast<bool>(options.ask)),
       passphrases(loop, options.ask),
-      packer(loop, options.binary_path),
       resolver(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
-}
-
-KnownHosts& SshShared::known_hosts_of(const SshSettings& settings) {
-  std::vector<std::string> files = settings.user_known_hosts;
-  files.insert(files.end(), settings.global_known_hosts.begin(), settings.global_known_hosts.end());
-  const auto [known, is_new] = known_hosts_.try_emplace(files);
-  if (is_new)
-    for (const std::string& file : files) known->second.add_file(file);
-  return known->second;
+  if (!packer) packer = std::make_shared<BinaryPacker>(loop, options.binary_path);
+  if (!files) files = std::make_shared<SshFiles>(loop, options);
 }
 
 void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& host,
@@ -97,12 +76,12 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
   const std::string line = known_hosts_line(host.known_name, blob);
   const std::string key = key_type(blob) + " " + key_fingerprint(blob);
   if (settings.user_known_hosts.empty()) {
-    known_hosts_of(settings).add(line, "this run");
+    files->known_hosts_of(settings).add(line, "this run");
     return tell(fmt::format("the host key of {} is new and trusted for this run: {}",
                             host.known_name, key));
   }
   const std::string& file = settings.user_known_hosts.front();
-  known_hosts_of(settings).add(line, file + " (new)");
+  files->known_hosts_of(settings).add(line, file + " (new)");
   std::string salt(settings.hash_known_hosts ? 20 : 0, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(salt.data()), static_cast<int>(salt.size())) != 1)
     salt.clear();
@@ -112,10 +91,12 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
                : "warning: " + render(written.error()));
 }
 
-SshTransport::SshTransport(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window) {
+SshTransport::SshTransport(Loop& loop, SshOptions options, LinkCommons commons,
+                           std::shared_ptr<SshFiles> files) {
   // Also sets up the process for all sessions; doing it again does nothing.
   libssh2_init(0);
-  shared_ = std::make_shared<SshShared>(loop, std::move(options), std::move(window));
+  shared_ =
+      std::make_shared<SshShared>(loop, std::move(options), std::move(commons), std::move(files));
 }
 
 SshTransport::~SshTransport() = default;

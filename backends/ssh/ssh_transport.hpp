@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/link/setup_window.hpp"
+#include "backends/link/link_commons.hpp"
 #include "backends/ssh/passphrases.hpp"
 #include "launcher/ports/transport.hpp"
 
@@ -57,6 +57,7 @@ struct SshOptions {
 Result<SshOptions> default_ssh_options(std::string home, std::string user,
                                        std::string agent_socket);
 
+class SshFiles;
 struct SshShared;
 
 /// Reaches hosts over SSH (libssh2): strict about host keys, logs in with keys only, ships the
@@ -64,8 +65,9 @@ struct SshShared;
 /// from the loop's thread and never block it. Links may outlive the transport, but not the loop.
 class SshTransport final : public Transport {
  public:
-  /// `window` is shared with other transports; none: one of its own, of `max_setups`.
-  SshTransport(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window = nullptr);
+  /// `commons` and `files` are shared with other transports; none: its own, as the options say.
+  SshTransport(Loop& loop, SshOptions options, LinkCommons commons = {},
+               std::shared_ptr<SshFiles> files = nullptr);
   ~SshTransport() override;
 
   std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,

@@ -238,7 +238,8 @@ void Agent::receive(const message::Acknowledge& m) {
 }
 
 void Agent::pump_output() {
-  while (auto chunk = output_.take()) act(agent_action::SendOutput{std::move(*chunk)});
+  while (auto chunk = output_.take())
+    act(agent_action::SendOutput{std::move(*chunk), prepare_.output_packing});
   if (!output_.full()) resume_reading();
   // Only ranks that run can be made to wait; the dead leave no more than their pipes hold.
   if (output_.full() && state_ == State::running && !std::exchange(reading_paused_, true))

@@ -56,7 +56,7 @@ struct RankNotStarted {
 struct RankPrinted {
   int rank = 0;
   OutputStream stream = OutputStream::out;
-  std::string bytes;
+  std::string_view bytes;  ///< of whoever tells
 };
 /// The process of a rank has ended and what it had printed by then has been read.
 struct RankEnded {
@@ -89,6 +89,7 @@ struct SendMessage {
 };
 struct SendOutput {
   OutputChunk chunk;
+  OutputPacking packing = OutputPacking::none;
 };
 /// Make a copy of the context for this task. Answer with ContextReady or ContextFailed; or, when it
 /// is not on this host, with ContextTaken first and again for each TakeContext.

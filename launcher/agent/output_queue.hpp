@@ -9,7 +9,7 @@
 
 namespace train {
 
-/// Output of the ranks of one host on its way to the launcher: numbered, kept until it is
+/// Output of the ranks of one host on its way to the launcher: numbered, counted until it is
 /// acknowledged, bounded. "Bounded", "never blocks" and "never loses" exclude each other: this one
 /// never loses, so its owner stops reading the ranks' pipes while it is full.
 class OutputQueue {
@@ -38,15 +38,20 @@ class OutputQueue {
 
   bool full() const { return kept_ >= limits_.capacity; }
   /// Nothing is waiting to be sent or acknowledged.
-  bool empty() const { return chunks_.empty(); }
+  bool empty() const { return waiting_.empty() && sent_.empty(); }
 
  private:
   /// How many of the bytes found room in the last chunk, which was not sent yet.
   std::size_t append_to_last(int rank, OutputStream stream, std::string_view bytes);
 
+  struct SentChunk {
+    std::uint64_t number = 0;
+    std::size_t cost = 0;
+  };
+
   Limits limits_;
-  std::deque<OutputChunk> chunks_;  ///< sent ones first
-  std::size_t sent_ = 0;            ///< how many of them have been sent
+  std::deque<OutputChunk> waiting_;
+  std::deque<SentChunk> sent_;  ///< and not acknowledged
   std::size_t kept_ = 0;
   std::size_t in_flight_ = 0;
   std::uint64_t last_number_ = 0;

@@ -38,7 +38,7 @@ constexpr std::string_view script =
     "if command -v sha256sum > /dev/null; then case $(sha256sum < \"$_t\") in \"$_c\"*) ;; "
     "*) echo the upload has the wrong checksum; return 1;; esac; fi; "
     // No other place changes that.
-    "\"$_t\" --version < /dev/null > /dev/null || { echo it does not run there; return 2; }; "
+    "\"$_t\" --version < /dev/null > /dev/null || { echo \"(it does not run there)\"; return 2; }; "
     // Another launcher may have put it there meanwhile, and may be running it from NFS.
     "if _has; then rm -f \"$_t\"; else mv -f \"$_t\" \"$_d/$_b\"; fi; _has; }; "
     "case $HOME in /*) _d=$HOME/.cache/train; _has && _go;; esac; "

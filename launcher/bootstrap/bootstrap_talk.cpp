@@ -14,12 +14,25 @@ namespace {
 constexpr int max_uploads = 4;  // there are as many places
 constexpr std::size_t max_reason = 2000;
 
+constexpr const char* what_is_needed =
+    "train needs glibc 2.34 or newer (Debian 12, Ubuntu 22.04, RHEL 9); musl (Alpine) will not do";
+
+bool has(const std::string& text, std::string_view words) {
+  return text.find(words) != std::string::npos;
+}
+
 tl::unexpected<Error> no_place(const std::string& reason) {
   // What a dynamic loader says: version `GLIBC_2.34' not found.
-  if (reason.find("GLIBC_") != std::string::npos)
+  if (has(reason, "GLIBC_"))
     return fail(ErrorClass::host,
                 fmt::format("the C library of the host is too old for this train: {}", reason),
-                "train needs glibc 2.34 or newer (Debian 12, Ubuntu 22.04, RHEL 9)");
+                what_is_needed);
+  // What shells say of a file that is there, but not its loader, and the loader of other libraries.
+  if (has(reason, "(it does not run there)") &&
+      (has(reason, "not found") || has(reason, "o such file")))
+    return fail(ErrorClass::host,
+                fmt::format("the host lacks the C library that train needs: {}", reason),
+                what_is_needed);
   return fail(ErrorClass::host, fmt::format("no place on the host takes the binary: {}", reason),
               "make room, or a folder that allows programs, in one of these places");
 }

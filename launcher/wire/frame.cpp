@@ -65,7 +65,7 @@ Result<std::optional<Frame>> FrameDecoder::next() {
     return tl::make_unexpected(*broken_);
   }
   if (rest.size() < header_size + length) return std::nullopt;
-  Frame frame{static_cast<FrameKind>(kind), std::string(rest.substr(header_size, length))};
+  const Frame frame{static_cast<FrameKind>(kind), rest.substr(header_size, length)};
   consumed_ += header_size + length;
   return frame;
 }

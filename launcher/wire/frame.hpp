@@ -18,10 +18,10 @@ enum class FrameKind : std::uint8_t {
   context = 3,  ///< a piece of a packed context; one that is not full is the last
 };
 
-/// A kind of frame with its payload.
+/// A kind of frame with its payload, which belongs to the decoder.
 struct Frame {
   FrameKind kind = FrameKind::control;
-  std::string payload;
+  std::string_view payload;
 
   bool operator==(const Frame&) const = default;
 };
@@ -44,7 +44,8 @@ class FrameDecoder {
   /// Appends bytes of the stream.
   void feed(std::string_view bytes);
   /// The next whole frame; nothing when more bytes are needed; an error of class `host` for an
-  /// unknown kind or a length above the limit, found before any of it is stored.
+  /// unknown kind or a length above the limit, found before any of it is stored. The payload lasts
+  /// until the next call of `feed`.
   Result<std::optional<Frame>> next();
 
  private:

@@ -107,7 +107,8 @@ json body(const message::Prepare& m) {
              {"hold_ports", m.hold_ports},
              {"files", std::move(files)},
              {"stop_grace_ms", m.stop_grace.count()},
-             {"output_window", m.output_window}};
+             {"output_window", m.output_window},
+             {"pack_output", m.output_packing == OutputPacking::lz4}};
   if (m.context) value["context"] = {{"sha256", m.context->sha256}, {"size", m.context->size}};
   return value;
 }
@@ -120,6 +121,7 @@ Message read_prepare(const json& value) {
   m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));
   m.output_window = static_cast<std::size_t>(
       number_field(value, "output_window", least_output_window, most_output_window));
+  if (bool_field(value, "pack_output")) m.output_packing = OutputPacking::lz4;
   if (value.contains("context")) m.context = context_of(value["context"]);
   return m;
 }

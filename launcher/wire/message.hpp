@@ -19,7 +19,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 4;
+constexpr int wire_version = 5;
 
 /// What one rank executes on its host. Arguments and values are bytes, not text.
 struct RankCommand {
@@ -45,6 +45,7 @@ struct Prepare {
   milliseconds stop_grace{10'000};  ///< used when the launcher is lost
   /// Bytes of output that may be on their way (output/output_window.hpp).
   std::size_t output_window = most_output_window;
+  OutputPacking output_packing = OutputPacking::none;
   std::optional<Context> context = {};  ///< that the ranks start in a copy of
   bool operator==(const Prepare&) const = default;
 };

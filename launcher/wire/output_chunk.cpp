@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/wire/output_chunk.hpp"
 
+#include <lz4.h>
+
+#include <algorithm>
+
 #include "launcher/wire/big_endian.hpp"
 #include "launcher/wire/frame.hpp"
 
@@ -8,10 +12,34 @@ namespace train {
 
 namespace {
 
-constexpr std::size_t output_header_size = 8 + 4 + 1;
+// Number, rank, stream, and how many bytes the packed ones become; 0 where they are not packed.
+constexpr std::size_t output_header_size = 8 + 4 + 1 + 4;
+// Less is not worth the trouble.
+constexpr std::size_t least_packed_bytes = 512;
+// Of LZ4: an eighth less time for logs of training than its default, and a tenth more bytes.
+constexpr int acceleration = 4;
 
 tl::unexpected<Error> malformed(std::string_view what) {
   return tl::make_unexpected(not_our_protocol("sent " + std::string(what)));
+}
+
+// False, with nothing of use appended, where it does not become shorter.
+bool append_packed(std::string& payload, std::string_view bytes) {
+  const std::size_t begin = payload.size();
+  payload.resize(begin + bytes.size());
+  const int size =
+      LZ4_compress_fast(bytes.data(), payload.data() + begin, static_cast<int>(bytes.size()),
+                        static_cast<int>(bytes.size() - 1), acceleration);
+  payload.resize(begin + static_cast<std::size_t>(size));
+  return size > 0;
+}
+
+// False when the packed bytes are not exactly those of `size` others.
+bool unpack(std::string_view packed, std::size_t size, std::string& bytes) {
+  bytes.resize(size);
+  const int unpacked = LZ4_decompress_safe(packed.data(), bytes.data(),
+                                           static_cast<int>(packed.size()), static_cast<int>(size));
+  return unpacked == static_cast<int>(size);
 }
 
 }  // namespace
@@ -21,12 +49,18 @@ std::size_t cost_of(const OutputChunk& chunk) {
   return chunk.bytes.size() + overhead;
 }
 
-std::string encode_output(const OutputChunk& chunk) {
+std::string encode_output(const OutputChunk& chunk, OutputPacking packing) {
   std::string payload;
-  payload.reserve(output_header_size + chunk.bytes.size());
+  const std::size_t size = chunk.bytes.size();
+  payload.reserve(output_header_size + size);
   append_big_endian(payload, chunk.number, 8);
   append_big_endian(payload, static_cast<std::uint32_t>(chunk.rank), 4);
   payload += static_cast<char>(chunk.stream);
+  const bool may_pack = packing == OutputPacking::lz4 && size >= least_packed_bytes;
+  append_big_endian(payload, may_pack ? size : 0, 4);
+  if (may_pack && append_packed(payload, chunk.bytes)) return payload;
+  payload.resize(output_header_size - 4);
+  append_big_endian(payload, 0, 4);
   payload += chunk.bytes;
   return payload;
 }
@@ -37,14 +71,19 @@ Result<OutputChunk> decode_output(std::string_view payload) {
   chunk.number = read_big_endian(payload.substr(0, 8));
   const std::uint64_t rank = read_big_endian(payload.substr(8, 4));
   const auto stream = static_cast<std::uint8_t>(payload[12]);
+  const std::size_t unpacked_size = read_big_endian(payload.substr(13, 4));
+  const std::string_view bytes = payload.substr(output_header_size);
   if (chunk.number == 0) return malformed("output without a number");
-  if (payload.size() - output_header_size > max_chunk_bytes)
+  if (std::max(bytes.size(), unpacked_size) > max_chunk_bytes)
     return malformed("more output than a chunk may hold");
   if (rank > INT32_MAX) return malformed("output of an impossible rank");
   if (stream != 1 && stream != 2) return malformed("output of an unknown stream");
   chunk.rank = static_cast<int>(rank);
   chunk.stream = static_cast<OutputStream>(stream);
-  chunk.bytes = payload.substr(output_header_size);
+  if (unpacked_size == 0)
+    chunk.bytes = bytes;
+  else if (!unpack(bytes, unpacked_size, chunk.bytes))
+    return malformed("packed output that cannot be unpacked");
   return chunk;
 }
 

@@ -29,8 +29,17 @@ constexpr std::size_t max_chunk_bytes = 64u << 10;
 /// that a rank that prints byte by byte does not evade the bound.
 std::size_t cost_of(const OutputChunk& chunk);
 
+/// How the bytes of chunks travel.
+enum class OutputPacking {
+  none,
+  /// As LZ4 blocks where that makes them shorter: what a rank prints is mostly text, and to pack
+  /// and unpack it takes less time than to encrypt and decrypt it.
+  lz4,
+};
+
 /// The payload of an output frame.
-std::string encode_output(const OutputChunk& chunk);
+std::string encode_output(const OutputChunk& chunk, OutputPacking packing = OutputPacking::none);
+/// Either kind. Never makes more than `max_chunk_bytes` of what came.
 Result<OutputChunk> decode_output(std::string_view payload);
 
 }  // namespace train

@@ -18,19 +18,6 @@ expect_from() {
     ! err_has "OpenSSH's own client" || note_failure "a process of ssh was used"
 }
 
-sshd_option() { # HOST LINE: what its sshd reads first
-    on "$1" "sed -i '1i $2' /etc/ssh/sshd_testbed && kill -HUP \$(cat /run/sshd.pid)"
-    eventually 10 on head "ssh -o BatchMode=yes $1 true" 2>/dev/null ||
-        note_failure "sshd of $1 does not come back"
-}
-
-expect_nothing_started() {
-    local host
-    for host in "${nodes[@]}"; do
-        on "$host" 'test ! -e /tmp/started' || note_failure "a worker was started on $host"
-    done
-}
-
 # --- What works ---
 
 one_jump_host() {
@@ -75,7 +62,7 @@ two_hops() {
 
 own_identity() {
     on head 'ssh-keygen -q -t ecdsa -N "" -f .ssh/gate'
-    on head "cat .ssh/gate.pub" | "$cluster" exec node01 /bin/bash -c 'cat >.ssh/authorized_keys'
+    authorize .ssh/gate node01
     configure 'Host node03 node04 node05 node06' '  ProxyJump node01' 'Host node01' \
         '  IdentityFile ~/.ssh/gate'
     launch "${behind[@]}" -- /bin/sh -c "$whence"
@@ -84,7 +71,7 @@ own_identity() {
 }
 
 sessions_are_not_limited() {
-    sshd_option node01 'MaxSessions 1'
+    sshd_option 'MaxSessions 1' node01
     configure 'Host node03 node04 node05 node06' '  ProxyJump node01'
     launch "${behind[@]}" -- /bin/sh -c "$whence"
     expect_from 10.77.1.1
@@ -140,7 +127,7 @@ jump_host_refuses() {
 }
 
 jump_host_forwards_nothing() {
-    sshd_option node01 'AllowTcpForwarding no'
+    sshd_option 'AllowTcpForwarding no' node01
     configure 'Host node03 node04 node05 node06' '  ProxyJump node01'
     launch "${behind[@]}" -- touch /tmp/started
     expect_status 76

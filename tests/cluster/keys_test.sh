@@ -6,23 +6,6 @@
 use_cluster 2 --slots 1
 use_train "${1:-}"
 
-# authorize FILE: only the key of the head in FILE logs in to the nodes.
-authorize() {
-    local host
-    for host in "${nodes[@]}"; do
-        on head "cat '$1.pub'" | "$cluster" exec "$host" /bin/bash -c 'cat >.ssh/authorized_keys'
-    done
-}
-
-sshd_option() { # LINE: what the sshd of all nodes reads first
-    local host
-    for host in "${nodes[@]}"; do
-        on "$host" "sed -i '1i $1' /etc/ssh/sshd_testbed && kill -HUP \$(cat /run/sshd.pid)"
-        eventually 10 on head "ssh -o BatchMode=yes $host true" 2>/dev/null ||
-            note_failure "sshd of $host does not come back"
-    done
-}
-
 runs_on_both() {
     launch -H 'node[01-02]:1' -n 2 -- hostname
     expect_status 0
@@ -33,7 +16,7 @@ runs_on_both() {
 
 key_logs_in() { # FLAGS: of ssh-keygen; from a file, from the agent, and encrypted in the agent
     on head "ssh-keygen -q $1 -N '' -f key"
-    authorize key
+    authorize key "${nodes[@]}"
     configure 'Host *' '  IdentityFile ~/key' '  IdentitiesOnly yes'
     runs_on_both
     on head "ssh-agent -a /tmp/agent >/dev/null; SSH_AUTH_SOCK=/tmp/agent ssh-add -q key 2>&1
@@ -47,8 +30,8 @@ key_logs_in() { # FLAGS: of ssh-keygen; from a file, from the agent, and encrypt
 
 rsa_signs_with() { # ALGORITHM: the only one that the hosts take
     on head "ssh-keygen -q -t rsa -N '' -f rsa"
-    sshd_option "PubkeyAcceptedAlgorithms ssh-ed25519,$1"
-    authorize rsa
+    sshd_option "PubkeyAcceptedAlgorithms ssh-ed25519,$1" "${nodes[@]}"
+    authorize rsa "${nodes[@]}"
     configure 'Host *' '  IdentityFile ~/rsa' '  IdentitiesOnly yes'
     runs_on_both
     on head 'ssh-agent -a /tmp/agent >/dev/null; SSH_AUTH_SOCK=/tmp/agent ssh-add -q rsa 2>&1; rm rsa'
@@ -90,7 +73,7 @@ at_terminal() {
 
 lock_key() {
     on head 'ssh-keygen -q -t ed25519 -N secret -f .ssh/locked'
-    authorize .ssh/locked
+    authorize .ssh/locked "${nodes[@]}"
     configure 'Host *' '  IdentityFile ~/.ssh/locked'
 }
 

@@ -75,6 +75,26 @@ all_processes() {
 # configure LINE...: the whole ~/.ssh/config of the head.
 configure() { printf '%s\n' "$@" | "$cluster" exec head /bin/bash -c 'cat >.ssh/config; chmod 600 .ssh/config'; }
 
+# authorize FILE HOST...: only the key of the head in FILE logs in there.
+authorize() {
+    local file=$1 host
+    shift
+    for host in "$@"; do
+        on head "cat '$file.pub'" | "$cluster" exec "$host" /bin/bash -c 'cat >.ssh/authorized_keys'
+    done
+}
+
+# sshd_option LINE HOST...: what the sshd there reads first.
+sshd_option() {
+    local line=$1 host
+    shift
+    for host in "$@"; do
+        on "$host" "sed -i '1i $line' /etc/ssh/sshd_testbed && kill -HUP \$(cat /run/sshd.pid)"
+        eventually 10 on head "ssh -o BatchMode=yes $host true" 2>/dev/null ||
+            note_failure "sshd of $host does not come back"
+    done
+}
+
 # --- Waiting ---
 
 # eventually SECONDS COMMAND...: polls until the command succeeds; fails when time is up.

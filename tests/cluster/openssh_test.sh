@@ -169,6 +169,7 @@ host_key_is_unknown() {
     expect_status 76
     expect_err 'node02.*host key of .*is not known: ssh-ed25519 SHA256:'
     expect_err 'ssh -o StrictHostKeyChecking=ask node02 true'
+    expect_err "^train: warning: 'StrictHostKeyChecking no' is taken as yes"
     expect_nothing_started
     ! on head 'grep -q ^node02, .ssh/known_hosts' || note_failure "the unknown key was accepted"
     restart head
@@ -222,6 +223,19 @@ host_does_not_answer() {
     expect_err 'node03.*no answer from 10\.77\.1\.3:22'
     "$cluster" heal node03
     expect_nothing_started
+}
+
+# Connections are asked for again after 1, 3, 7 and 15 s: the last one is answered.
+patience() {
+    configure 'Host node03' '  ConnectTimeout 30'
+    "$cluster" cut node03
+    launch_start "${through[@]}" "${on_four[@]}" -- hostname
+    eventually 12 launch_has_ended && note_failure "it did not wait for longer than its own 10 s"
+    "$cluster" heal node03
+    await_launch 30
+    expect_status 0
+    expect_out '^\[2\] node03$'
+    restart head
 }
 
 # --- What ends early ---
@@ -282,6 +296,7 @@ test_case "all hosts that cannot be reached are named" all_that_is_wrong
 test_case "a missing key stops the launch" no_key
 test_case "a machine without ssh says so" no_ssh_program
 test_case "a host that does not answer is named" host_does_not_answer
+test_case "a host that answers late is waited for, as long as its ConnectTimeout says" patience
 test_case "a killed ssh process is a lost host" ssh_is_killed
 test_case "Ctrl-C ends every worker and every ssh process" ctrl_c
 test_case "a killed launcher leaves nothing on any host within 10 s" launcher_is_killed

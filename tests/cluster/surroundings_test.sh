@@ -151,6 +151,47 @@ another_machine() {
     restart node02
 }
 
+# sent_to HOST: bytes that have come there, asked from outside: nothing may run there any more.
+sent_to() {
+    nsenter --net="$("$cluster" where)/network/$1" ip -o -s link show eth0 |
+        sed -n 's/.*RX:[^\\]*\\ *\([0-9]*\) .*/\1/p'
+}
+
+# c_library_is_refused REGEX LINE: after LINE on node02 the program does not run there, for which it
+# is sent once.
+c_library_is_refused() {
+    local before sent size
+    on node02 "$2" || note_failure "the host could not be prepared"
+    before=$(sent_to node02)
+    launch "${both[@]}" -- hostname
+    sent=$(($(sent_to node02) - before))
+    size=$(gzip -3 <"$shared/bin/train" | wc -c)
+    expect_status 76
+    expect_err "host 'node02': .*C library.*$1"
+    expect_err '^  train needs glibc 2\.34 or newer'
+    [ $((2 * sent / size)) -ge 1 ] || note_failure "only $sent of $size bytes were sent there"
+    [ $((2 * sent / size)) -le 2 ] ||
+        note_failure "$sent bytes were sent there for a program of $size"
+    expect_idle 5 node01
+    restart node02
+}
+
+# Of the C library, libm is what we need and neither shells nor their tools: one that lacks the name
+# of a version is as an older one is.
+# shellcheck disable=SC2016 # expanded on the host
+older_c_library='LC_ALL=C sed "s/GLIBC_2\.29/GLIBC_0.00/g" /lib/x86_64-linux-gnu/libm.so.6 >/srv/libm &&
+    mount --bind /srv/libm "$(readlink -f /lib/x86_64-linux-gnu/libm.so.6)"'
+
+# A loader elsewhere serves busybox, which is all that is there, and sshd, once it runs, needs none.
+# shellcheck disable=SC2016 # expanded on the host
+other_c_library='mkdir /srv/m && cp /lib64/ld-linux-x86-64.so.2 /srv/m/ &&
+    LC_ALL=C sed "s|/lib64/ld-linux-x86-64|/srv/m/ld-linux-x86-64|" /bin/busybox >/srv/m/busybox &&
+    chmod 755 /srv/m/busybox && mount --bind /srv/m/busybox /usr/bin/dash || exit 1
+    for tool in $(/bin/busybox --list); do ln -sf /srv/m/busybox /usr/local/bin/$tool; done
+    sed -i "s|^\(root:.*:\)[^:]*\$|\1/bin/sh|" /etc/passwd
+    kill "$(cat /run/sshd.pid)" && while [ -e /run/sshd.pid ]; do sleep 0.05; done
+    /usr/sbin/sshd -r -f /etc/ssh/sshd_testbed -E /run/sshd.log && mount -t tmpfs none /usr/lib64'
+
 for shell in /bin/bash /bin/dash /bin/csh /bin/tcsh /usr/bin/fish /bin/zsh; do
     test_case "a login shell that is $shell starts the agent" login_shell $shell
 done
@@ -169,5 +210,9 @@ test_case "memory is the last place" place_is /dev/shm/train-0 \
 test_case "symbolic links in the way are not followed" link_in_the_way
 test_case "a folder of somebody else is not used" folder_of_somebody_else
 test_case "a host without any place says what is wrong with each" nowhere
+test_case "a host with an older C library is refused after one upload" \
+    c_library_is_refused "GLIBC_2\.29' not found" "$older_c_library"
+test_case "a host with another C library is refused after one upload" \
+    c_library_is_refused 'not found' "$other_c_library"
 test_case "a host of another machine type is refused before anything is sent" another_machine
 finish

@@ -67,6 +67,34 @@ TEST_CASE("a host with two addresses is connected to again") {
   CHECK(log.stage() == Stage::connecting);
 }
 
+TEST_CASE(
+    "keys that ssh accepts are told: a jump host's, the host's own, and one that no file took") {
+  OpensshLog log;
+  log.feed("Warning: Permanently added 'gate' (RSA) to the list of known hosts.\r\n");
+  log.feed("debug1: Server host key: ssh-ed25519 SHA256:8zSL\r\n");
+  log.feed("Warning: Permanently added '[gpu-a]:2222' (ED25519) to the list of known hosts.\r\n");
+  const std::vector<AcceptedKey> keys = log.take_accepted_keys();
+  REQUIRE(keys.size() == 2);
+  CHECK(keys[0].host == "gate");
+  CHECK(keys[0].key == "RSA");
+  CHECK(keys[0].is_jump_host);
+  CHECK(keys[1].host == "[gpu-a]:2222");
+  CHECK(keys[1].key == "ssh-ed25519 SHA256:8zSL");
+  CHECK_FALSE(keys[1].is_jump_host);
+  CHECK(keys[1].is_written);
+  CHECK(log.take_accepted_keys().empty());
+  log.feed("Failed to add the host to the list of known hosts (/root/.ssh/known_hosts).\r\n");
+  const std::vector<AcceptedKey> unwritten = log.take_accepted_keys();
+  REQUIRE(unwritten.size() == 1);
+  CHECK_FALSE(unwritten[0].is_written);
+  // What the program on the host writes is no word of ssh's, and a liar takes bounded memory.
+  for (int i = 0; i < 100; ++i) log.feed("Warning: Permanently added 'x' (RSA)\n");
+  CHECK(log.take_accepted_keys().size() == 8);
+  log.feed("Authenticated to gpu-a ([10.77.1.3]:2222) using \"publickey\".\r\n");
+  log.feed("Warning: Permanently added 'x' (RSA) to the list of known hosts.\r\n");
+  CHECK(log.take_accepted_keys().empty());
+}
+
 TEST_CASE("errors are kept as text, the last line also without an end") {
   OpensshLog log;
   log.feed("ssh: connect to host a port 22: Connection refused");

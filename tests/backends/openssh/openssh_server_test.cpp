@@ -102,6 +102,27 @@ TEST_CASE("host keys are checked strictly, whatever ssh_config says") {
   CHECK(read_file(fixture.server.known_hosts()) == before);
 }
 
+TEST_CASE("a new host key is added to known_hosts where the settings accept new ones") {
+  REQUIRE_OPENSSH();
+  ServerFixture fixture;
+  const std::string file = fixture.server.known_hosts().string();
+  write_file(file, "");
+  std::vector<std::string> said;
+  fixture.options.say = [&](const std::string& line) { said.push_back(line); };
+  fixture.options.settings_of = [&](const Host&, const auto& on_settings) {
+    on_settings(HostSettings{
+        .way = "a way", .new_host_key = NewHostKey::accepted, .known_hosts_file = file});
+  };
+  OpensshTransport transport(fixture.loop, fixture.options);
+  LinkProbe probe(fixture.loop, transport, fixture.host);
+  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  INFO(probe.error() << fixture.server.log());
+  CHECK(probe.opened == 1);
+  CHECK(contains(read_file(file), "[127.0.0.1]:" + std::to_string(fixture.server.port())));
+  REQUIRE(said.size() == 1);
+  CHECK(contains(said[0], "is new and was added to " + file + ": ssh-ed25519 SHA256:"));
+}
+
 TEST_CASE("a key that the host does not know is named in the refusal") {
   REQUIRE_OPENSSH();
   ServerFixture fixture;

@@ -189,6 +189,92 @@ TEST_CASE("every stage has its own deadline, and the ssh process goes with it") 
   }));
 }
 
+TEST_CASE("a ConnectTimeout that is longer than a stage of ours is waited for") {
+  OpensshFixture fixture;
+  fixture.options.connect_timeout = fixture.options.login_timeout = 50ms;
+  fixture.options.settings_of = [](const Host&, const auto& on_settings) {
+    on_settings(HostSettings{.way = "a way", .connect_timeout = 1s});
+  };
+  std::string expected;
+  SECTION("connect") {
+    expected = "no answer from 10.77.1.3:22 within 2 s";  // 1 s after ssh itself should have ended
+    fixture.fake_ssh(
+        "echo 'debug1: Connecting to gpu-x [10.77.1.3] port 22.' >&2; exec sleep 4712");
+  }
+  SECTION("key exchange and login") {
+    expected = "10.77.1.3:22 was silent for 1.025 s during the key exchange";
+    fixture.fake_ssh(
+        "echo 'debug1: Connecting to gpu-x [10.77.1.3] port 22.' >&2\n"
+        "echo 'debug1: Connection established.' >&2; exec sleep 4712");
+  }
+  OpensshTransport transport(fixture.loop, fixture.options);
+  LinkProbe probe(fixture.loop, transport, fixture.host);
+  REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(contains(probe.error(), expected));
+}
+
+TEST_CASE("settings that cannot be told end the link before ssh is started") {
+  OpensshFixture fixture;
+  fixture.fake_ssh("echo started >$here/started");
+  fixture.options.settings_of = [](const Host& host, const auto& on_settings) {
+    on_settings(fail(ErrorClass::host, "line 2 of the configuration of " + host.name));
+  };
+  OpensshTransport transport(fixture.loop, fixture.options);
+  LinkProbe probe(fixture.loop, transport, fixture.host);
+  REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(probe.error() == "line 2 of the configuration of gpu-x");
+  CHECK_FALSE(fixture.has_file("started"));
+}
+
+TEST_CASE("a new key that ssh was allowed to accept is said, in the words of the other transport") {
+  OpensshFixture fixture;
+  std::vector<std::string> said;
+  fixture.options.say = [&](const std::string& line) { said.push_back(line); };
+  fixture.options.settings_of = [](const Host&, const auto& on_settings) {
+    on_settings(HostSettings{.way = "a way",
+                             .new_host_key = NewHostKey::accepted,
+                             .known_hosts_file = "/home/me/.ssh/known_hosts"});
+  };
+  fixture.fake_ssh(
+      "printf '%s\\n' \"$@\" | grep StrictHostKey >>$here/strict\n"
+      "echo 'debug1: Server host key: ssh-ed25519 SHA256:8zSL' >&2\n"
+      "echo \"Warning: Permanently added 'gpu-x' (ED25519) to the list of known hosts.\" >&2\n" +
+      logged_in + run_command);
+  OpensshTransport transport(fixture.loop, fixture.options);
+  LinkProbe probe(fixture.loop, transport, fixture.host);
+  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  INFO(probe.error());
+  CHECK(probe.opened == 1);
+  CHECK(fixture.file("strict") == "StrictHostKeyChecking=accept-new\n");
+  CHECK(said == std::vector<std::string>{"the host key of gpu-x is new and was added to "
+                                         "/home/me/.ssh/known_hosts: ssh-ed25519 SHA256:8zSL"});
+}
+
+TEST_CASE("a new key that is refused despite 'StrictHostKeyChecking no' is warned of once") {
+  OpensshFixture fixture;
+  std::vector<std::string> said;
+  fixture.options.say = [&](const std::string& line) { said.push_back(line); };
+  fixture.options.settings_of = [](const Host&, const auto& on_settings) {
+    on_settings(HostSettings{.way = "a way", .new_host_key = NewHostKey::refused_despite_no});
+  };
+  std::string refusal;
+  std::vector<std::string> expected;
+  SECTION("new key") {
+    refusal = "No ED25519 host key is known for gpu-x and you have requested strict checking.";
+    expected = {
+        "warning: 'StrictHostKeyChecking no' is taken as yes for OpenSSH's own client: new host "
+        "keys are refused"};
+  }
+  SECTION("any other trouble") { refusal = "me@gpu-x: Permission denied (publickey)."; }
+  fixture.fake_ssh("echo '" + refusal + "' >&2; exit 255");
+  OpensshTransport transport(fixture.loop, fixture.options);
+  for (int i = 0; i < 2; ++i) {
+    LinkProbe probe(fixture.loop, transport, fixture.host);
+    REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  }
+  CHECK(said == expected);
+}
+
 TEST_CASE("a host that prints without end before it answers is cut off") {
   OpensshFixture fixture;
   fixture.fake_ssh("echo $$ >$here/child\nexec yes garbage");
@@ -284,10 +370,47 @@ TEST_CASE("no more logins are under way than the window allows") {
   OpensshFixture fixture;
   fixture.fake_ssh(logged_in + run_command);
   const auto window = std::make_shared<SetupWindow>(fixture.loop, 1);
-  OpensshTransport one(fixture.loop, fixture.options, window);
-  OpensshTransport other(fixture.loop, fixture.options, window);
+  OpensshTransport one(fixture.loop, fixture.options, {window, nullptr});
+  OpensshTransport other(fixture.loop, fixture.options, {window, nullptr});
   LinkProbe first(fixture.loop, one, fixture.host), second(fixture.loop, other, fixture.host);
   CHECK(run_until(fixture.loop, [&] { return first.opened; }));
   CHECK_FALSE(second.opened);
   CHECK(run_until(fixture.loop, [&] { return second.opened; }));
+}
+
+TEST_CASE("hosts on one way, behind one jump host, have their turns also at the first try") {
+  OpensshFixture fixture;
+  fixture.fake_ssh(logged_in + run_command);
+  fixture.options.settings_of = [](const Host& host, const auto& on_settings) {
+    on_settings(HostSettings{.way = host.name == "gpu-z" ? "gpu-z:22" : "through gate"});
+  };
+  const auto window = std::make_shared<SetupWindow>(fixture.loop, 128, 1);
+  OpensshTransport transport(fixture.loop, fixture.options, {.window = window});
+  Host other = fixture.host, elsewhere = fixture.host;
+  other.name = "gpu-y";
+  elsewhere.name = "gpu-z";
+  LinkProbe first(fixture.loop, transport, fixture.host), second(fixture.loop, transport, other),
+      third(fixture.loop, transport, elsewhere);
+  bool did_wait = true;
+  REQUIRE(run_until(fixture.loop, [&] {
+    did_wait = did_wait && (first.opened || !second.opened);
+    return first.opened && third.opened;
+  }));
+  CHECK(did_wait);
+  CHECK(run_until(fixture.loop, [&] { return second.opened; }));
+}
+
+TEST_CASE("transports that share a packer pack the binary once") {
+  OpensshFixture fixture;
+  fixture.fake_ssh("rm -rf " + fixture.home().string() + "/.cache\n" + logged_in + run_command);
+  const auto packer = std::make_shared<BinaryPacker>(fixture.loop, fixture.options.binary.path);
+  for (int i = 0; i < 2; ++i) {
+    OpensshTransport transport(fixture.loop, fixture.options, {.packer = packer});
+    LinkProbe probe(fixture.loop, transport, fixture.host);
+    run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+    INFO(probe.error());
+    CHECK(probe.opened == 1);
+    // It could not be packed once more.
+    std::filesystem::remove(fixture.options.binary.path);
+  }
 }

@@ -24,7 +24,7 @@ struct Ends {
     connection = std::make_unique<LauncherConnection>(
         loop, Descriptor(fds[1]),
         LauncherConnection::Events{[this](const Frame& frame) {
-                                     frames.push_back(frame.payload);
+                                     frames.emplace_back(frame.payload);
                                      return frame.payload != "strange";
                                    },
                                    [this] {

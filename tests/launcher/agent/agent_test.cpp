@@ -403,7 +403,7 @@ const Context context{std::string(64, 'a'), 10'240};
 
 void prepare_with_context(Bench& b) {
   b.connect();
-  message::Prepare m{"taskid", {}, 1, {}, 7s, most_output_window, context};
+  message::Prepare m{"taskid", {}, 1, {}, 7s, most_output_window, {}, context};
   for (const char* directory : {"", "src/deep", "/absolute"})
     m.ranks.push_back({static_cast<int>(m.ranks.size()), {"true", {}}, directory, {}});
   b.say(m);

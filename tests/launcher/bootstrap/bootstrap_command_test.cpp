@@ -236,7 +236,19 @@ TEST_CASE("a binary that does not run on the host is not kept") {
   CHECK(outcome.uploads == 1);
   CHECK(outcome.last.reason.find(": version `GLIBC_2.99' not found (required by ") !=
         std::string::npos);
-  CHECK(outcome.last.reason.find(" it does not run there") != std::string::npos);
+  CHECK(outcome.last.reason.find(" (it does not run there)") != std::string::npos);
+  CHECK(host.files_besides("") == 0);
+}
+
+TEST_CASE("a binary whose loader the host does not have is not kept, and sent once") {
+  const FakeHost host;
+  const std::string foreign = "#!/lib/ld-musl-x86_64.so.1\n";
+  ShellDialogue dialogue({"/bin/sh", "-c", host.command()}, host.home.string());
+  TemporaryFolder scratch;
+  const Outcome outcome = talk(dialogue, foreign, packed(foreign, scratch.path()));
+  CHECK(outcome.last.kind == Kind::failed);
+  CHECK(outcome.uploads == 1);
+  CHECK(outcome.last.reason.find(": not found (it does not run there)") != std::string::npos);
   CHECK(host.files_besides("") == 0);
 }
 

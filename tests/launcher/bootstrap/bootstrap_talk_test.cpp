@@ -80,10 +80,27 @@ TEST_CASE("what each place said is passed on when none takes the binary") {
 
 TEST_CASE("a host whose C library is too old is told what is needed") {
   BootstrapTalk talk("n", "x86_64");
-  talk.feed("train:n:failed /root: version `GLIBC_2.34' not found it does not run there;\n");
+  talk.feed("train:n:failed /root: version `GLIBC_2.34' not found (it does not run there);\n");
   CHECK(message_of(talk.next()) ==
         "the C library of the host is too old for this train: /root: version `GLIBC_2.34' not "
-        "found it does not run there");
+        "found (it does not run there)");
+}
+
+TEST_CASE("a host without our C library is told so, in the words of any shell") {
+  for (const std::string words :
+       {"not found", "No such file or directory", "inaccessible or not found",
+        "cannot execute: required file not found"}) {
+    BootstrapTalk talk("n", "x86_64");
+    talk.feed("train:n:failed /root: " + words + " (it does not run there);\n");
+    const auto next = talk.next();
+    CHECK(message_of(next) == "the host lacks the C library that train needs: /root: " + words +
+                                  " (it does not run there)");
+    CHECK(next.error().diagnostics.front().hint.find("glibc 2.34 or newer") != std::string::npos);
+  }
+  // A tool that is missing is another matter.
+  BootstrapTalk talk("n", "x86_64");
+  talk.feed("train:n:failed /root: gzip: not found;\n");
+  CHECK(message_of(talk.next()) == "no place on the host takes the binary: /root: gzip: not found");
 }
 
 TEST_CASE("what a host said becomes one printable line") {

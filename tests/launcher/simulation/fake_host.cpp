@@ -73,7 +73,7 @@ void FakeHost::receive(std::string_view bytes) {
       if (!frame) return complaints_.push_back("an agent could not read a frame");
       if (!*frame) return;
       if ((*frame)->kind == FrameKind::context) {
-        feed(agent_event::ContextReceived{(*frame)->payload});
+        feed(agent_event::ContextReceived{std::string((*frame)->payload)});
         continue;
       }
       auto message = decode_message((*frame)->payload);
@@ -113,7 +113,7 @@ void FakeHost::perform(const agent_action::SendMessage& action) {
 }
 
 void FakeHost::perform(const agent_action::SendOutput& action) {
-  to_launcher_->send(encode_frame(FrameKind::output, encode_output(action.chunk)));
+  to_launcher_->send(encode_frame(FrameKind::output, encode_output(action.chunk, action.packing)));
 }
 
 void FakeHost::perform(const agent_action::FindContext& action) {

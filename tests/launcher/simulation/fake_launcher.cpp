@@ -87,7 +87,7 @@ void FakeLauncher::receive(int host, std::string_view bytes) {
   }
 }
 
-void FakeLauncher::receive_output(int host, const std::string& payload) {
+void FakeLauncher::receive_output(int host, std::string_view payload) {
   Link& link = links_[static_cast<std::size_t>(host)];
   const auto chunk = decode_output(payload);
   if (!chunk) return complaints_.push_back("the launcher could not read output");

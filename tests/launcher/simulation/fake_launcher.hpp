@@ -49,7 +49,7 @@ class FakeLauncher {
   };
   void feed(const RunEvent& event);
   void arm_timer();
-  void receive_output(int host, const std::string& payload);
+  void receive_output(int host, std::string_view payload);
   void send(int host, const Message& message);
 
   void perform(const run_action::SendPrepare& action);

@@ -9,18 +9,19 @@ TEST_CASE("frames survive a stream that arrives byte by byte") {
   const std::string stream = encode_frame(FrameKind::control, "{}") +
                              encode_frame(FrameKind::output, std::string(1, '\0'));
   FrameDecoder decoder;
-  std::vector<Frame> frames;
+  std::vector<std::pair<FrameKind, std::string>> frames;
   for (const char byte : stream) {
     decoder.feed({&byte, 1});
     while (true) {
       auto frame = decoder.next();
       REQUIRE(frame);
       if (!*frame) break;
-      frames.push_back(**frame);
+      frames.emplace_back((*frame)->kind, (*frame)->payload);
     }
   }
-  CHECK(frames ==
-        std::vector<Frame>{{FrameKind::control, "{}"}, {FrameKind::output, std::string(1, '\0')}});
+  REQUIRE(frames.size() == 2);
+  CHECK(frames[0] == std::pair(FrameKind::control, std::string("{}")));
+  CHECK(frames[1] == std::pair(FrameKind::output, std::string(1, '\0')));
 }
 
 TEST_CASE("an oversized frame is refused before its payload arrives") {

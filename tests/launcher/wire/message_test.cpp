@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/wire/message.hpp"
-#include "launcher/wire/output_chunk.hpp"
+
+#include <random>
 
 #include "launcher/wire/frame.hpp"
+#include "launcher/wire/output_chunk.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -55,6 +57,7 @@ std::vector<Message> all_messages() {
                        {},
                        milliseconds(1),
                        least_output_window,
+                       OutputPacking::lz4,
                        Context{std::string(64, 'f'), largest_archive}},
       message::Go{"10.0.0.1", 65'535},
       message::Go{not_text, 0, not_text, 1, {"10.0.0.1:1", not_text}},
@@ -127,9 +130,9 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"want_context","taken":-1})",
       R"({"type":"refused","problems":[{"message":"x","hint":""}]})",
       R"({"type":"prepare","task":"t","ranks":[7],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65536})",
+      R"("stop_grace_ms":0,"output_window":65536,"pack_output":true})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":true,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65536})",
+      R"("stop_grace_ms":0,"output_window":65536,"pack_output":true})",
       R"({"type":"ready","run_directory":"/","ports":1})",
       R"({"type":"ready","run_directory":"/","ports":["1"]})",
       // out of range
@@ -140,11 +143,13 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"go","address":"a","port":1,"megascale_address":"","megascale_port":65536,)"
       R"("workers":[]})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":65536,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65536})",
+      R"("stop_grace_ms":0,"output_window":65536,"pack_output":true})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65535})",
+      R"("stop_grace_ms":0,"output_window":65535,"pack_output":true})",
+      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
+      R"("stop_grace_ms":0,"output_window":65536,"pack_output":1})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":-1,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65536})",
+      R"("stop_grace_ms":0,"output_window":65536,"pack_output":true})",
       R"({"type":"ready","run_directory":"/","ports":[0]})",
       R"({"type":"ready","run_directory":"/","ports":[1,65536]})",
       R"({"type":"started","rank":-1,"pid":1})", R"({"type":"started","rank":2147483648,"pid":1})",
@@ -182,7 +187,8 @@ TEST_CASE("commands that could not be executed are refused") {
                R"({"rank":0,"working_directory":"/","argv":["a"],)"
                R"("environment":[{"name":"A","value":"v","secret":1}]})");
   CHECK_FALSE(decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"files":[],)"
-                             R"("stop_grace_ms":0,"output_window":65536,"ranks":[)" +
+                             R"("stop_grace_ms":0,"output_window":65536,"pack_output":true,)"
+                             R"("ranks":[)" +
                              command + "]}"));
 }
 
@@ -190,7 +196,7 @@ TEST_CASE("a file of the run directory has a plain name") {
   const auto with_file = [](const std::string& name) {
     return decode_message(
         R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,"output_window":65536,)"
-        R"("ranks":[],"files":[{"name":)" +
+        R"("pack_output":true,"ranks":[],"files":[{"name":)" +
         name + R"(,"text":"{}"}]})");
   };
   CHECK(with_file(R"("data.json")"));
@@ -203,7 +209,8 @@ TEST_CASE("a file of the run directory has a plain name") {
 TEST_CASE("a context has the name of a file that is none of the host's") {
   const auto with_context = [](const std::string& sha256, const std::string& size) {
     return decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,)"
-                          R"("output_window":65536,"ranks":[],"files":[],"context":{"sha256":")" +
+                          R"("output_window":65536,"pack_output":true,"ranks":[],"files":[],)"
+                          R"("context":{"sha256":")" +
                           sha256 + R"(","size":)" + size + "}}");
   };
   const std::string good(64, '0');
@@ -238,10 +245,45 @@ TEST_CASE("output comes back byte for byte") {
   for (const std::string& bytes :
        {""s, "line\n"s, not_text + with_nul, std::string(max_chunk_bytes, '\xff')}) {
     const OutputChunk chunk{UINT64_MAX, INT32_MAX, OutputStream::err, bytes};
-    const auto back = decode_output(encode_output(chunk));
-    REQUIRE(back);
-    CHECK(*back == chunk);
+    for (const OutputPacking packing : {OutputPacking::none, OutputPacking::lz4}) {
+      const auto back = decode_output(encode_output(chunk, packing));
+      REQUIRE(back);
+      CHECK(*back == chunk);
+    }
   }
+}
+
+TEST_CASE("output is packed where that makes it shorter") {
+  const auto packed_size = [](const std::string& bytes) {
+    return encode_output({1, 2, OutputStream::out, bytes}, OutputPacking::lz4).size();
+  };
+  const auto size = [](const std::string& bytes) {
+    return encode_output({1, 2, OutputStream::out, bytes}).size();
+  };
+  CHECK(packed_size(std::string(max_chunk_bytes, 'x')) < 1'000);
+  CHECK(packed_size("a line\n") == size("a line\n"));
+  std::mt19937 random(1);
+  std::string noise(max_chunk_bytes, '\0');
+  for (char& byte : noise) byte = static_cast<char>(random());
+  CHECK(packed_size(noise) == size(noise));
+  CHECK(decode_output(encode_output({1, 2, OutputStream::out, noise}, OutputPacking::lz4))->bytes ==
+        noise);
+}
+
+TEST_CASE("packed output that is none is refused, and never becomes more than a chunk") {
+  const OutputChunk chunk{1, 2, OutputStream::out, std::string(max_chunk_bytes, 'x')};
+  const std::string payload = encode_output(chunk, OutputPacking::lz4);
+  const auto with_size = [&](std::uint32_t size) {
+    std::string changed = payload.substr(0, 13);
+    for (int shift = 24; shift >= 0; shift -= 8) changed += static_cast<char>(size >> shift);
+    return changed + payload.substr(17);
+  };
+  CHECK(decode_output(with_size(max_chunk_bytes)));
+  for (const std::uint32_t size : {1u, 65'535u, 65'537u, 0x7fffffffu, 0xffffffffu})
+    CHECK_FALSE(decode_output(with_size(size)));
+  for (std::size_t length = 17; length < payload.size(); ++length)
+    CHECK_FALSE(decode_output(payload.substr(0, length)));
+  CHECK_FALSE(decode_output(payload + "x"));
 }
 
 TEST_CASE("malformed output is refused") {
@@ -253,7 +295,7 @@ TEST_CASE("malformed output is refused") {
     return changed;
   };
   CHECK(decode_output(payload));
-  for (std::size_t length = 0; length < 13; ++length)
+  for (std::size_t length = 0; length < 17; ++length)
     CHECK_FALSE(decode_output(payload.substr(0, length)));
   CHECK_FALSE(decode_output(with(7, '\0')));    // number 0
   CHECK_FALSE(decode_output(with(8, '\x80')));  // a negative rank

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/openssh/openssh_process.hpp"
+#include "backends/process/connected_process.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include <csignal>
-
-#include "backends/process/child.hpp"
 
 namespace train {
 
@@ -30,7 +28,7 @@ struct SocketPair {
 Result<SocketPair> make_stream() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return cannot("make a connection to ssh", errno);
+    return cannot("make a connection to a program", errno);
   SocketPair pair{Descriptor(ends[0]), Descriptor(ends[1])};
   auto moved = above_standard(std::move(pair.childs));
   if (!moved) return tl::make_unexpected(moved.error());
@@ -40,14 +38,29 @@ Result<SocketPair> make_stream() {
 
 Result<void> make_non_blocking(const Descriptor& descriptor) {
   if (::fcntl(descriptor.get(), F_SETFL, O_NONBLOCK) == 0) return {};
-  return cannot("prepare a connection to ssh", errno);
+  return cannot("prepare a connection to a program", errno);
+}
+
+tl::unexpected<Error> explain(const ProgramCall& call, const StartedChild& child) {
+  if (child.failed != ChildStep::exec)
+    return cannot(fmt::format("start '{}' ({})", call.program, to_string(child.failed)),
+                  child.error);
+  return fail(ErrorClass::missing,
+              fmt::format("cannot execute '{}': {}", call.program, system_reason(child.error)),
+              call.next_step);
+}
+
+// A process that nobody could wait for is not let loose.
+tl::unexpected<Error> refuse_without_pidfd(pid_t pid) {
+  ::kill(pid, SIGKILL);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  return fail(ErrorClass::host, "the kernel of this machine has no process descriptors",
+              "Linux 5.3 or later is needed, or a free descriptor (ulimit -n)");
 }
 
 }  // namespace
 
-Result<OpensshProcess> start_openssh(const std::string& program,
-                                     const std::vector<std::string>& arguments,
-                                     const std::vector<std::string>& environment) {
+Result<ConnectedProcess> start_connected(const ProgramCall& call) {
   auto stream = make_stream();
   if (!stream) return tl::make_unexpected(stream.error());
   auto errors = make_pipe();
@@ -55,30 +68,21 @@ Result<OpensshProcess> start_openssh(const std::string& program,
   for (const Descriptor* own : {&stream->ours, &errors->read_end})
     if (auto made = make_non_blocking(*own); !made) return tl::make_unexpected(made.error());
 
-  const std::vector<char*> argv = exec_pointers(arguments);
-  const std::vector<char*> variables = exec_pointers(environment);
+  const std::vector<char*> argv = exec_pointers(call.arguments);
+  const std::vector<char*> variables = exec_pointers(call.environment);
   ChildSetup setup;
-  setup.program = program.c_str();
+  setup.program = call.program.c_str();
   setup.argv = argv.data();
   setup.environment = variables.data();
   setup.working_directory = ".";
   setup.standard[0] = setup.standard[1] = stream->childs.get();
   setup.standard[2] = errors->write_end.get();
+  setup.on_parent_end = call.on_parent_end;
   const StartedChild child = start_child(setup);
-  if (child.failed == ChildStep::exec)
-    return fail(ErrorClass::missing,
-                fmt::format("cannot execute '{}': {}", program, system_reason(child.error)),
-                "install OpenSSH's client, or put its ssh first in PATH");
-  if (child.failed != ChildStep::none)
-    return cannot(fmt::format("start ssh ({})", to_string(child.failed)), child.error);
-  if (child.pidfd < 0) {
-    ::kill(child.pid, SIGKILL);
-    while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) continue;
-    return fail(ErrorClass::host, "the kernel of this machine has no process descriptors",
-                "Linux 5.3 or later is needed, or a free descriptor (ulimit -n)");
-  }
-  return OpensshProcess{child.pid, Descriptor(child.pidfd), std::move(stream->ours),
-                        std::move(errors->read_end)};
+  if (child.failed != ChildStep::none) return explain(call, child);
+  if (child.pidfd < 0) return refuse_without_pidfd(child.pid);
+  return ConnectedProcess{child.pid, Descriptor(child.pidfd), std::move(stream->ours),
+                          std::move(errors->read_end)};
 }
 
 }  // namespace train

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "config_schema/error.hpp"
+#include "config_schema/host_inventory.hpp"
+
+namespace train {
+
+/// What becomes of a host key that no known_hosts file has.
+enum class NewHostKey {
+  refused,
+  refused_despite_no,  ///< although the configuration has `StrictHostKeyChecking no`
+  accepted,            ///< and added to the user's known_hosts file
+};
+
+/// What ssh's configuration says of one host, as far as whoever starts an `ssh` for it has to know.
+struct HostSettings {
+  /// Where it needs room in the window of set-ups: the jump host that it is behind, else its
+  /// address.
+  std::string way;
+  NewHostKey new_host_key = NewHostKey::refused;
+  std::string known_hosts_file = {};  ///< takes accepted keys; empty: none
+  std::optional<std::chrono::seconds> connect_timeout = {};
+};
+
+/// Tells the settings of a host, from the loop or at once.
+using HostSettingsOf =
+    std::function<void(const Host&, std::function<void(const Result<HostSettings>&)>)>;
+
+}  // namespace train

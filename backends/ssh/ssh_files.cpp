@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ssh/ssh_files.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "backends/ssh/jump_route.hpp"
+#include "launcher/rendezvous/endpoint.hpp"
+
+namespace train {
+
+namespace {
+
+SshConfigFiles config_files(const SshOptions& options) {
+  return {options.user_config, options.system_config,   options.home,
+          options.ssh_program, options.ssh_environment, options.config_deadline};
+}
+
+SshSettings settings_without_configuration(const SshOptions& options) {
+  SshSettings settings;
+  settings.user = options.default_user;
+  settings.identity_files = default_identities();
+  settings.user_known_hosts = options.known_hosts_files;
+  settings.global_known_hosts = options.global_known_hosts_files;
+  return settings;
+}
+
+std::string local_host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
+SshDestination destination_of(const Host& host) {
+  return {host.address.empty() ? host.name : host.address, host.user, host.port};
+}
+
+SshFiles::SshFiles(Loop& loop, const SshOptions& options)
+    : home_(options.home),
+      local_user_(options.default_user),
+      config_(loop, config_files(options), settings_without_configuration(options)) {}
+
+SshTokens SshFiles::tokens_of(const SshSettings& settings, const std::string& name) const {
+  SshTokens tokens;
+  tokens.home = home_;
+  tokens.local_user = local_user_;
+  tokens.user_id = std::to_string(::getuid());
+  tokens.local_host = local_host_name();
+  tokens.hostname = settings.hostname;
+  tokens.name = name;
+  tokens.alias = settings.host_key_alias;
+  tokens.user = settings.user;
+  tokens.port = settings.port;
+  return tokens;
+}
+
+Result<std::string> SshFiles::jumps_of(const SshSettings& settings, const std::string& name) const {
+  return expand_ssh_path(settings.proxy_jump, tokens_of(settings, name),
+                         [](const char* variable) { return std::getenv(variable); });
+}
+
+KnownHosts& SshFiles::known_hosts_of(const SshSettings& settings) {
+  std::vector<std::string> files = settings.user_known_hosts;
+  files.insert(files.end(), settings.global_known_hosts.begin(), settings.global_known_hosts.end());
+  const auto [known, is_new] = known_hosts_.try_emplace(files);
+  if (is_new)
+    for (const std::string& file : files) known->second.add_file(file);
+  return known->second;
+}
+
+// An alias stands in known_hosts without a port.
+std::vector<KnownKey> SshFiles::known_keys_of(const SshSettings& settings) {
+  const KnownHosts& known = known_hosts_of(settings);
+  return settings.host_key_alias.empty() ? known.keys_of(settings.hostname, settings.port)
+                                         : known.keys_of(settings.host_key_alias, default_ssh_port);
+}
+
+void SshFiles::host_settings_of(const Host& host,
+                                std::function<void(const Result<HostSettings>&)> on_settings) {
+  config_.settings_of(destination_of(host),
+                      [this, name = host.name,
+                       on_settings = std::move(on_settings)](const Result<SshSettings>& settings) {
+                        if (!settings) return on_settings(tl::make_unexpected(settings.error()));
+                        on_settings(host_settings(*settings, name));
+                      });
+}
+
+// What makes no sense in a ProxyJump is ssh's to say.
+HostSettings SshFiles::host_settings(const SshSettings& settings, const std::string& name) {
+  HostSettings result{endpoint(settings.hostname, settings.port)};
+  result.connect_timeout = settings.connect_timeout;
+  if (!settings.user_known_hosts.empty())
+    result.known_hosts_file = settings.user_known_hosts.front();
+  if (const auto jumps = jumps_of(settings, name); jumps && !jumps->empty())
+    if (const auto route = parse_jump_route(*jumps)) result.way = way_through(route->last);
+  if (settings.strict_host_keys == StrictHostKeys::no)
+    result.new_host_key = NewHostKey::refused_despite_no;
+  if (settings.strict_host_keys == StrictHostKeys::accept_new && known_keys_of(settings).empty())
+    result.new_host_key = NewHostKey::accepted;
+  return result;
+}
+
+}  // namespace train
