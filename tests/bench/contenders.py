@@ -122,6 +122,16 @@ def cluster(train, hosts, slots=1):
         subprocess.run([CLUSTER, "down"], check=False)
 
 
+def host_set(first, last):
+    """Hosts of the cluster in the words of every launcher: a range has numbers of one width."""
+    parts = []
+    for least, most in ((1, 99), (100, 999)):
+        begin, end = max(first, least), min(last, most)
+        if begin <= end:
+            parts.append(f"{begin:02}-{end:02}" if begin < end else f"{begin:02}")
+    return f"node[{','.join(parts)}]" if first < last else f"node{first:02}"
+
+
 def why_no_cluster():
     """Why this machine cannot make hosts; empty when it can."""
     check = subprocess.run([CLUSTER, "check"], capture_output=True, text=True)
