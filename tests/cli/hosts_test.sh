@@ -148,6 +148,8 @@ filtered_devices() {
 
 files_and_names() {
     echo 'f1 slots=2' >hosts.txt
+    run plan -H 'n[0-8/2]' -n 5 -- true
+    expect_status 0
     refused 64 "^train: -H takes names of hosts, not the path '\./hosts\.txt'$" \
         '^  a file of hosts is given as --hostfile \./hosts\.txt$' -- -n 1 --hosts ./hosts.txt
     plan -n 1 -H hosts.txt
