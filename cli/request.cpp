@@ -138,14 +138,17 @@ Result<HostInventory> load_host_file(const std::string& path) {
 // -H takes names, and its long form is so near to --hostfile that a file is given soon.
 Result<HostInventory> load_host_list(const std::string& list) {
   const std::string hint = "a file of hosts is given as --hostfile " + list;
-  if (list.find('/') != list.npos)
+  // Between brackets it stands before a step: n[0-8/2].
+  if (list.substr(0, list.find('[')).find('/') != list.npos)
     return fail(ErrorClass::usage, fmt::format("-H takes names of hosts, not the path '{}'", list),
                 hint);
   auto inventory = parse_host_list({"-H", list});
   std::error_code ignored;
   if (inventory && std::filesystem::is_regular_file(list, ignored))
     inventory->warnings.push_back(
-        {{}, {}, fmt::format("-H takes '{}' for a host, and there is a file of that name", list),
+        {{},
+         {},
+         fmt::format("-H takes '{}' for a host, and there is a file of that name", list),
          hint});
   return inventory;
 }
