@@ -51,6 +51,8 @@ std::string hint_for_missing(const std::string& path, std::string_view what) {
     names.push_back(entry->path().filename().string());
   if (const auto meant = nearest(wanted.filename().string(), names))
     return fmt::format("did you mean '{}'?", (wanted.parent_path() / *meant).string());
+  if (what == "hosts" && path.find('/') == path.npos && wanted.extension().empty())
+    return fmt::format("a file is read; hosts themselves are given as -H {}", path);
   const bool is_experiment = what == "experiment";
   const bool has_yaml_name = wanted.extension() == ".yaml" || wanted.extension() == ".yml";
   if (is_experiment && !has_yaml_name)
@@ -133,6 +135,21 @@ Result<HostInventory> load_host_file(const std::string& path) {
   return parse_hosts({path, *contents});
 }
 
+// -H takes names, and its long form is so near to --hostfile that a file is given soon.
+Result<HostInventory> load_host_list(const std::string& list) {
+  const std::string hint = "a file of hosts is given as --hostfile " + list;
+  if (list.find('/') != list.npos)
+    return fail(ErrorClass::usage, fmt::format("-H takes names of hosts, not the path '{}'", list),
+                hint);
+  auto inventory = parse_host_list({"-H", list});
+  std::error_code ignored;
+  if (inventory && std::filesystem::is_regular_file(list, ignored))
+    inventory->warnings.push_back(
+        {{}, {}, fmt::format("-H takes '{}' for a host, and there is a file of that name", list),
+         hint});
+  return inventory;
+}
+
 // The GPUs that an inherited CUDA_VISIBLE_DEVICES leaves to this process, in its order.
 std::vector<Accelerator> visible_accelerators(const Machine& machine,
                                               const LauncherEnvironment& environment) {
@@ -201,7 +218,7 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
     return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
   if (flags.include && flags.exclude)
     return fail(ErrorClass::usage, "--include and --exclude were both given", "use one of them");
-  if (!flags.host_list.empty()) return parse_host_list({"-H", flags.host_list});
+  if (!flags.host_list.empty()) return load_host_list(flags.host_list);
   if (!flags.host_file.empty()) return load_host_file(flags.host_file);
   const auto from_environment = environment.find("TRAIN_HOSTFILE");
   if (from_environment != environment.end() && !from_environment->second.empty()) {

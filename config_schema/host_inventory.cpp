@@ -8,6 +8,7 @@
 
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
+#include "config_schema/loopback.hpp"
 #include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/yaml_document.hpp"
@@ -47,11 +48,6 @@ bool looks_like_yaml(std::string_view text) {
   return false;
 }
 
-bool is_this_machine(const std::string& address) {
-  const bool is_number = address.find_first_not_of("0123456789.") == address.npos;
-  return address == "localhost" || address == "::1" || (is_number && address.starts_with("127."));
-}
-
 // The place of a host with its line, which hosts do not keep.
 Place shown_place(const Host& host, const std::vector<std::string_view>& lines) {
   Place place = host.place;
@@ -72,7 +68,7 @@ void warn_of_one_machine(const SourceText& source, const std::vector<Host>& host
   };
   std::map<std::string, Machine> machines;
   for (const Host& host : hosts) {
-    const bool is_here = is_this_machine(host.address);
+    const bool is_here = is_localhost(host.address);
     if (host.address == host.name && !is_here) continue;
     Machine& machine =
         machines[is_here ? "localhost" : fmt::format("{}:{}", host.address, host.port.value_or(0))];

@@ -16,6 +16,8 @@
 #include <optional>
 #include <sstream>
 
+#include "config_schema/loopback.hpp"
+
 namespace train {
 namespace {
 
@@ -139,7 +141,7 @@ bool OwnNames::contains(std::string_view name_or_address) {
   std::string name = lower(name_or_address);
   if (name.ends_with('.')) name.pop_back();
   if (name.empty()) return false;
-  if (name == "localhost") return true;
+  if (is_localhost(name)) return true;
   if (const auto address = parse_address(name)) return is_own_address(*address);
   if (host_name_.empty())
     host_name_ = lower(source_.host_name.empty() ? kernel_host_name() : source_.host_name);

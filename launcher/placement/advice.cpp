@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "config_schema/host_set.hpp"
+#include "config_schema/loopback.hpp"
 #include "launcher/hosts_summary.hpp"
 #include "launcher/placement/policies.hpp"
-#include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
 namespace {
@@ -108,8 +108,7 @@ void advise_on_places(const ExperimentConfig& experiment, const Trial& trial,
   if (experiment.needs.slots.is_zero() || experiment.backend != CollectiveBackend::automatic)
     return;
   const auto places = hosts_where(trial, [&](const PlannedHost& host) {
-    const bool is_here = host.host.address == "localhost" || is_loopback(host.host.address);
-    return !is_here && !host.host.accelerators && host.host.slots &&
+    return !is_localhost(host.host.address) && !host.host.accelerators && host.host.slots &&
            slot_supply(host.host, experiment.needs).kind == SlotKind::places;
   });
   if (places.empty()) return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "config_schema/loopback.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 #include "launcher/rendezvous/tensorflow.hpp"
 #include "launcher/rendezvous/variable_limit.hpp"

@@ -146,7 +146,20 @@ filtered_devices() {
     expect_out '^ +1 +localhost +3 '
 }
 
+files_and_names() {
+    echo 'f1 slots=2' >hosts.txt
+    refused 64 "^train: -H takes names of hosts, not the path '\./hosts\.txt'$" \
+        '^  a file of hosts is given as --hostfile \./hosts\.txt$' -- -n 1 --hosts ./hosts.txt
+    plan -n 1 -H hosts.txt
+    expect_hosts 'hosts.txt 0'
+    expect_err "^train: warning: -H takes 'hosts\.txt' for a host, and there is a file of that name$"
+    refused 66 "^train: cannot read the hosts file 'w0,w1': No such file" \
+        '^  a file is read; hosts themselves are given as -H w0,w1$' -- -n 1 --hostfile w0,w1
+    refused 66 "did you mean 'hosts\.txt'" -- -n 1 --hostfile host.txt
+}
+
 test_case "flags, TRAIN_HOSTFILE, a scheduler and this machine, in this order" precedence
+test_case "names that are files, and files that are names, are told apart" files_and_names
 test_case "hosts and slots are those of the job: Slurm, PBS, LSF, Grid Engine" schedulers
 test_case "a scheduler's variable that cannot be used is refused, not ignored" scheduler_faults
 test_case "the job's host on which train runs needs no SSH" own_host_is_local

@@ -51,6 +51,8 @@ TEST_CASE("this machine is known by its names and addresses") {
       {"LOCALHOST.", true},
       {"127.0.0.1", true},
       {"127.3.2.1", true},
+      {"127.1", true},
+      {"127.1x", false},
       {"::1", true},
       {"[::1]", true},
       {"::ffff:127.0.0.1", true},

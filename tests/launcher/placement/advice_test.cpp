@@ -44,6 +44,22 @@ TEST_CASE("CPUs left unused beside GPUs are named") {
   CHECK(make_plan(experiment, inventory_of({host}))->advice.empty());
 }
 
+TEST_CASE(
+    "slots of other hosts may be GPUs; of this machine, whatever it is called, all is known") {
+  for (const char* name : {"localhost", "LOCALHOST.", "127.0.0.1", "127.1", "::1"}) {
+    CAPTURE(name);
+    const auto plan = make_plan(slot_experiment(2), inventory_of({place_host(name, 2)}));
+    REQUIRE(plan);
+    CHECK(plan->advice.empty());
+  }
+  for (const char* name : {"n1", "127.1x", "localhost.example"}) {
+    const auto plan = make_plan(slot_experiment(2), inventory_of({place_host(name, 2)}));
+    REQUIRE(plan);
+    REQUIRE(plan->advice.size() == 1);
+    CHECK(plan->advice[0].starts_with(std::string(name) + " says slots and no GPUs"));
+  }
+}
+
 TEST_CASE("more hosts than needed are counted") {
   ExperimentConfig experiment = gpu_experiment(4, 1);
   experiment.placement = PlacementPolicy::spread;
