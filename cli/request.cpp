@@ -138,8 +138,8 @@ Result<HostInventory> load_host_file(const std::string& path) {
 // -H takes names, and its long form is so near to --hostfile that a file is given soon.
 Result<HostInventory> load_host_list(const std::string& list) {
   const std::string hint = "a file of hosts is given as --hostfile " + list;
-  // In brackets a slash is the step of a set: n[0-8/2].
-  if (list.find('/') != list.npos && list.find('[') == list.npos)
+  // Between brackets it stands before a step: n[0-8/2].
+  if (list.substr(0, list.find('[')).find('/') != list.npos)
     return fail(ErrorClass::usage, fmt::format("-H takes names of hosts, not the path '{}'", list),
                 hint);
   auto inventory = parse_host_list({"-H", list});

@@ -14,9 +14,13 @@ namespace train {
 /// What becomes of a host key that no known_hosts file has.
 enum class NewHostKey {
   refused,
-  refused_despite_no,  ///< although the configuration has `StrictHostKeyChecking no`
-  accepted,            ///< and added to the user's known_hosts file
+  accepted,         ///< and added to the user's known_hosts file
+  accepted_for_no,  ///< the same where the configuration has `StrictHostKeyChecking no`
 };
+
+/// Said once where a key was accepted for that.
+constexpr const char* no_is_accept_new =
+    "warning: 'StrictHostKeyChecking no' is taken as accept-new: changed host keys are refused";
 
 /// What ssh's configuration says of one host, as far as whoever starts an `ssh` for it has to know.
 struct HostSettings {

@@ -41,7 +41,7 @@ std::vector<std::string> openssh_arguments(const Host& host, const std::string& 
                                            NewHostKey new_host_key) {
   std::vector<std::string> arguments = {"ssh", "-T", "-e", "none"};
   for (const char* option : fixed_options) arguments.insert(arguments.end(), {"-o", option});
-  const bool accepts_new = new_host_key == NewHostKey::accepted;
+  const bool accepts_new = new_host_key != NewHostKey::refused;
   arguments.insert(arguments.end(), {"-o", accepts_new ? "StrictHostKeyChecking=accept-new"
                                                        : "StrictHostKeyChecking=yes"});
   const auto of_host = host_arguments(host);

@@ -57,7 +57,7 @@ std::string said_besides(const OpensshLog& log, std::string_view words) {
 }
 
 OpensshFailure failure(std::string message, std::string hint, Tries tries = Tries::one) {
-  return {make_error(ErrorClass::host, std::move(message), std::move(hint)), tries, false};
+  return {make_error(ErrorClass::host, std::move(message), std::move(hint)), tries};
 }
 
 std::string exit_text(const OpensshEnd& end) {
@@ -98,11 +98,8 @@ OpensshFailure changed_key(const OpensshLog& log, const std::string& at) {
 OpensshFailure unknown_key(const OpensshLog& log, const Host& host, const std::string& at) {
   std::string ssh = openssh_for_people(host);
   ssh.insert(3, " -o StrictHostKeyChecking=ask");
-  OpensshFailure unknown =
-      failure(fmt::format("the host key of {} is not known: {}", at, log.host_key()),
-              "if the fingerprint is right, accept it: " + ssh + " true");
-  unknown.is_new_key = true;
-  return unknown;
+  return failure(fmt::format("the host key of {} is not known: {}", at, log.host_key()),
+                 "if the fingerprint is right, accept it: " + ssh + " true");
 }
 
 OpensshFailure untrusted_key(const OpensshLog& log, const std::string& at) {

@@ -16,7 +16,6 @@ struct OpensshFailure {
   enum class Tries { one = 1, few = 3, many = 8 };
   Error error;  ///< of class `host`, with the cause and the next step
   Tries tries = Tries::one;
-  bool is_new_key = false;  ///< no known_hosts file has a key of the host
 };
 
 /// Reads the cause from ssh's own words.

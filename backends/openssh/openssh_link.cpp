@@ -172,6 +172,7 @@ void OpensshLink::follow_log() {
 
 void OpensshLink::tell_accepted_keys() {
   for (const AcceptedKey& accepted : log_.take_accepted_keys()) {
+    if (settings_.new_host_key == NewHostKey::accepted_for_no) shared_->say_what_no_is();
     const bool is_own = !accepted.is_jump_host;
     const std::string file = is_own && !settings_.known_hosts_file.empty()
                                  ? settings_.known_hosts_file

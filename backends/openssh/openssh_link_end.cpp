@@ -54,8 +54,6 @@ void OpensshLink::conclude() {
 void OpensshLink::retry_or_fail() {
   const OpensshFailure failure = login_failure(log_, host_, end_);
   if (tries_ >= static_cast<int>(failure.tries)) {
-    if (failure.is_new_key && settings_.new_host_key == NewHostKey::refused_despite_no)
-      shared_->warn_of_refusal();
     Error error = failure.error;
     if (tries_ > 1) error.diagnostics.back().message += fmt::format(" (tried {} times)", tries_);
     return fail_with(error);

@@ -18,8 +18,8 @@ struct OpensshShared {
   /// The absolute path of `ssh`; class `missing` when there is none.
   const Result<std::string>& program();
   void say(const std::string& line) const;
-  /// That a new key was refused although the configuration has `StrictHostKeyChecking no`, once.
-  void warn_of_refusal();
+  /// That `StrictHostKeyChecking no` is taken as accept-new, once.
+  void say_what_no_is();
 
   Loop& loop;
   OpensshOptions options;
@@ -28,7 +28,7 @@ struct OpensshShared {
   std::array<char, 65536> read_buffer{};
 
  private:
-  bool has_warned_ = false;
+  bool has_said_what_no_is_ = false;
   std::optional<Result<std::string>> program_;
 };
 

@@ -40,10 +40,8 @@ void OpensshShared::say(const std::string& line) const {
   if (options.say) options.say(line);
 }
 
-void OpensshShared::warn_of_refusal() {
-  if (std::exchange(has_warned_, true)) return;
-  say("warning: 'StrictHostKeyChecking no' is taken as yes for OpenSSH's own client: new host keys "
-      "are refused");
+void OpensshShared::say_what_no_is() {
+  if (!std::exchange(has_said_what_no_is_, true)) say(no_is_accept_new);
 }
 
 OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options,

@@ -96,10 +96,10 @@ HostSettings SshFiles::host_settings(const SshSettings& settings, const std::str
     result.known_hosts_file = settings.user_known_hosts.front();
   if (const auto jumps = jumps_of(settings, name); jumps && !jumps->empty())
     if (const auto route = parse_jump_route(*jumps)) result.way = way_through(route->last);
-  if (settings.strict_host_keys == StrictHostKeys::no)
-    result.new_host_key = NewHostKey::refused_despite_no;
-  if (settings.strict_host_keys == StrictHostKeys::accept_new && known_keys_of(settings).empty())
-    result.new_host_key = NewHostKey::accepted;
+  const bool is_no = settings.strict_host_keys == StrictHostKeys::no;
+  const bool accepts_new = is_no || settings.strict_host_keys == StrictHostKeys::accept_new;
+  if (accepts_new && known_keys_of(settings).empty())
+    result.new_host_key = is_no ? NewHostKey::accepted_for_no : NewHostKey::accepted;
   return result;
 }
 

@@ -63,9 +63,7 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
     if (options.say) options.say(line);
   };
   if (settings.strict_host_keys == StrictHostKeys::no && !std::exchange(said_no_is_not_no_, true))
-    tell(
-        "warning: 'StrictHostKeyChecking no' is taken as accept-new: changed host keys are "
-        "refused");
+    tell(no_is_accept_new);
   const std::string line = known_hosts_line(host.known_name, blob);
   const std::string key = key_type(blob) + " " + key_fingerprint(blob);
   if (settings.user_known_hosts.empty()) {

@@ -76,7 +76,7 @@ flood_while_nobody_reads() {
         /bin/sh -c 'echo "rank $RANK is here"; exec sleep 4711'
 }
 
-# The channel's window closes after 2 MiB, and the rest cannot leave.
+# What is sent fills the buffers of the host's sshd, or its channel's window if it is more than that.
 # shellcheck disable=SC2016 # expanded on the head
 upload_is_not_read() {
     local began=$SECONDS way

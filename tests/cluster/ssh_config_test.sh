@@ -148,6 +148,20 @@ host_key_alias() {
     restart head
 }
 
+# `no` is taken for accept-new, which is said once.
+no_is_accept_new() { # ARGUMENT...: of the launches
+    on head 'sed -i "/^node0[12],/d" .ssh/known_hosts'
+    configure 'StrictHostKeyChecking no'
+    launch "$@" -H 'node[01-02]:1' -n 2 -- hostname
+    expect_status 0
+    expect_equal "new keys" 2 "$(grep -c ' is new and was added to ' "$work/err")"
+    expect_equal "warnings" 1 "$(grep -c "^train: warning: 'StrictHostKeyChecking no' is taken as accept-new" "$work/err")"
+    launch "$@" -H 'node[01-02]:1' -n 2 -- hostname
+    expect_status 0
+    ! err_has 'accept-new' || note_failure "it warns where nothing was accepted"
+    restart head
+}
+
 accept_new() { # ARGUMENT...: of the launches
     on head 'sed -i /^node02,/d .ssh/known_hosts'
     configure 'StrictHostKeyChecking accept-new' 'HashKnownHosts yes'
@@ -216,5 +230,7 @@ test_case "hashed names and names with a port are found in known_hosts" hashed_k
 test_case "HostKeyAlias names the host in known_hosts" host_key_alias
 test_case "accept-new adds a new key and refuses a changed one" accept_new
 test_case "accept-new means the same through OpenSSH's client" accept_new --transport openssh
+test_case "StrictHostKeyChecking no is taken for accept-new" no_is_accept_new
+test_case "StrictHostKeyChecking no means the same through OpenSSH's client" no_is_accept_new --transport openssh
 test_case "what libssh2 cannot do goes through OpenSSH's client, with a line that says why" beyond_libssh2
 finish

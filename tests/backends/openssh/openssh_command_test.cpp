@@ -39,14 +39,14 @@ TEST_CASE("whatever ssh_config says: no prompt, no terminal, no forwarding, stri
 TEST_CASE("a host whose settings accept new keys is told so, any other has strict host keys") {
   Host host;
   host.name = "gpu-a";
-  const Words accepting = openssh_arguments(host, "exec /bin/sh", NewHostKey::accepted);
-  CHECK(has_option(accepting, "StrictHostKeyChecking=accept-new"));
-  CHECK_FALSE(has_option(accepting, "StrictHostKeyChecking=yes"));
-  for (const NewHostKey refusing : {NewHostKey::refused, NewHostKey::refused_despite_no}) {
-    const Words arguments = openssh_arguments(host, "exec /bin/sh", refusing);
-    CHECK(has_option(arguments, "StrictHostKeyChecking=yes"));
-    CHECK_FALSE(has_option(arguments, "StrictHostKeyChecking=accept-new"));
+  for (const NewHostKey accepting : {NewHostKey::accepted, NewHostKey::accepted_for_no}) {
+    const Words arguments = openssh_arguments(host, "exec /bin/sh", accepting);
+    CHECK(has_option(arguments, "StrictHostKeyChecking=accept-new"));
+    CHECK_FALSE(has_option(arguments, "StrictHostKeyChecking=yes"));
   }
+  const Words refusing = openssh_arguments(host, "exec /bin/sh", NewHostKey::refused);
+  CHECK(has_option(refusing, "StrictHostKeyChecking=yes"));
+  CHECK_FALSE(has_option(refusing, "StrictHostKeyChecking=accept-new"));
 }
 
 TEST_CASE("of a host only what was declared is passed on, and nothing is taken for an option") {

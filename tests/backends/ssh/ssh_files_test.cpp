@@ -103,8 +103,8 @@ TEST_CASE("new keys are accepted by accept-new alone, and only of hosts without 
        std::vector<std::pair<std::string, NewHostKey>>{{"accept-new", NewHostKey::accepted},
                                                        {"yes", NewHostKey::refused},
                                                        {"ask", NewHostKey::refused},
-                                                       {"no", NewHostKey::refused_despite_no},
-                                                       {"off", NewHostKey::refused_despite_no}}) {
+                                                       {"no", NewHostKey::accepted_for_no},
+                                                       {"off", NewHostKey::accepted_for_no}}) {
     fixture.configure("StrictHostKeyChecking " + word);
     const auto settings = fixture.settings();
     REQUIRE(settings);
