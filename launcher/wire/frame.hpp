@@ -29,7 +29,7 @@ struct Frame {
 /// Largest payloads that are accepted from the other side, in bytes.
 constexpr std::size_t max_control_payload = 16u << 20;
 constexpr std::size_t max_output_payload = 256u << 10;
-constexpr std::size_t max_context_payload = 256u << 10;  ///< what each has but for the last
+constexpr std::size_t max_context_payload = 256u << 10;
 
 /// The frame as bytes for the stream. The payload must be within its limit.
 std::string encode_frame(FrameKind kind, std::string_view payload);
