@@ -133,7 +133,7 @@ damaged_cache() {
     make_code 'head -c 3M /dev/urandom >weights && sha256sum weights >sum'
     launch_code "${on_one[@]}" -- sha256sum -c sum
     expect_status 0
-    resent 'chmod 600 * && printf x | dd of=$(ls) bs=1 seek=1000000 conv=notrunc status=none'
+    resent 'chmod 600 * && printf damaged | dd of=$(ls) bs=1 seek=1000000 conv=notrunc status=none'
     resent 'chmod 600 * && truncate -s 1000000 *'
     resent 'chmod 600 * && echo more >>$(ls)'
     resent 'rm -r ../contexts'
