@@ -66,6 +66,10 @@ Result<std::string> search(std::string_view name, std::string_view path_variable
     begin = end + 1;
   }
   std::string hint = first_obstacle;
+  if (hint.empty() && name.find(' ') != name.npos)
+    hint =
+        "this is one word with blanks in it: take away its quotes, or put sh -c before a line of "
+        "the shell";
   if (hint.empty()) hint = "give its absolute path, or set PATH in the experiment's environment";
   return fail(ErrorClass::missing,
               fmt::format("program '{}' was not found; searched PATH={}", name, path_variable),

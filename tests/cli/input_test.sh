@@ -140,6 +140,7 @@ refused_by_host() { # refused_by_host REGEX... -- ARGUMENT...
 
 programs_and_directories() {
     refused_by_host "host 'localhost': cannot execute '/no/such': no such file" 'every host' -- launch -- /no/such
+    refused_by_host "program 'echo a && b' was not found" 'put sh -c before a line of the shell' -- launch -- 'echo a && b'
     refused_by_host "program 'nonesuch' was not found; searched PATH=" 'absolute path' -- launch -- nonesuch
     echo 'not a program' >plain
     refused_by_host "/here/.*plain': permission denied" -- launch -- ./plain
