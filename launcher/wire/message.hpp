@@ -19,7 +19,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 5;
+constexpr int wire_version = 6;
 
 /// What one rank executes on its host. Arguments and values are bytes, not text.
 struct RankCommand {

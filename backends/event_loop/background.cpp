@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/event_loop/background.hpp"
+
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace train {
+
+namespace {
+
+struct Piece {
+  std::function<void()> work;
+  std::function<void()> done;
+};
+
+Instant boot_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
+
+}  // namespace
+
+// Shared with the thread, which may outlive the owner. `loop` is null once the owner is gone; it is
+// posted to under the mutex only, so that it is never used after that.
+struct Background::State : std::enable_shared_from_this<State> {
+  explicit State(Loop& of_owner) : loop(&of_owner) {}
+
+  void work();
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  Loop* loop;
+  std::deque<Piece> waiting;
+  std::optional<Instant> busy_since;
+  bool has_thread = false;
+};
+
+void Background::State::work() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [this] { return loop == nullptr || !waiting.empty(); });
+    if (loop == nullptr) return;
+    Piece piece = std::move(waiting.front());
+    waiting.pop_front();
+    busy_since = boot_time();
+    lock.unlock();
+    piece.work();
+    piece.work = nullptr;  // what it owns goes on this thread
+    lock.lock();
+    busy_since.reset();
+    if (loop == nullptr) return;
+    loop->post([weak = weak_from_this(), done = std::move(piece.done)] {
+      // The owner lives in the loop's thread, which is this one.
+      const auto state = weak.lock();
+      if (state && state->loop != nullptr && done) done();
+    });
+  }
+}
+
+Background::Background(Loop& loop) : loop_(loop), state_(std::make_shared<State>(loop)) {}
+
+Background::~Background() {
+  std::deque<Piece> forgotten;  // destroyed outside of the lock: they own what they like
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->loop = nullptr;
+    forgotten.swap(state_->waiting);
+  }
+  state_->changed.notify_all();
+}
+
+Result<void> Background::run(std::function<void()> work, std::function<void()> done) {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->has_thread) {
+    // Signals are the loop's, and the loop's thread's.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::error_code error;
+    try {
+      std::thread([state = state_] { state->work(); }).detach();
+    } catch (const std::system_error& failure) {
+      error = failure.code();
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (error)
+      return fail(ErrorClass::host, "cannot start a thread: " + error.message(),
+                  "the user's limit of processes may be reached (ulimit -u)");
+    state_->has_thread = true;
+  }
+  state_->waiting.push_back({std::move(work), std::move(done)});
+  state_->changed.notify_one();
+  return {};
+}
+
+std::optional<nanoseconds> Background::busy_for() const {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->busy_since) return std::nullopt;
+  return std::max(loop_.now() - *state_->busy_since, nanoseconds(0));
+}
+
+}  // namespace train

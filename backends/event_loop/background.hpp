@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "backends/event_loop/loop.hpp"
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// One thread beside the loop, for calls that may block for as long as a disk, a network file
+/// system or a name server likes. Pieces of work run one after the other, in the order in which
+/// they were given; what comes of them is delivered through the loop. The thread starts with the
+/// first piece and takes no signals.
+///
+/// Destroying it never waits: work that has not begun is forgotten, and work that hangs is left to
+/// end with its thread. So work must own all that it touches (capture by value, or by shared_ptr).
+class Background {
+ public:
+  explicit Background(Loop& loop);
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  /// Runs `work` on the thread, then `done` from the loop, unless this object is gone by then.
+  /// `work` must not throw. An error (class `host`, nothing will run) when there can be no thread:
+  /// the user's limit of processes.
+  Result<void> run(std::function<void()> work, std::function<void()> done);
+
+  /// For how long the piece that runs now has run, as of the loop's time; nothing when none does.
+  std::optional<nanoseconds> busy_for() const;
+
+ private:
+  struct State;
+  Loop& loop_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace train

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/event_loop/background.hpp"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <future>
+#include <string>
+#include <thread>
+
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Runs the loop; a test that does not stop it fails instead of hanging.
+bool run(Loop& loop) {
+  bool is_late = false;
+  const auto limit = loop.after(10s, [&] {
+    is_late = true;
+    loop.stop();
+  });
+  loop.run();
+  return !is_late;
+}
+
+}  // namespace
+
+TEST_CASE("background work runs in order beside the loop and is answered from it") {
+  Loop loop;
+  Background background(loop);
+  const auto order = std::make_shared<std::string>();
+  const auto loops_thread = std::this_thread::get_id();
+  std::thread::id works_thread;
+  std::string answered;
+  REQUIRE(background.run(
+      [&works_thread, order] {
+        works_thread = std::this_thread::get_id();
+        *order += 'a';
+      },
+      [&] {
+        CHECK(std::this_thread::get_id() == loops_thread);
+        answered += *order;
+      }));
+  REQUIRE(background.run([order] { *order += 'b'; },
+                         [&] {
+                           answered += *order;
+                           loop.stop();
+                         }));
+  REQUIRE(run(loop));
+  CHECK(works_thread != loops_thread);
+  CHECK(*order == "ab");
+  CHECK(answered.back() == 'b');
+}
+
+TEST_CASE("work that hangs stops neither the loop nor the end of its owner, and says how long") {
+  Loop loop;
+  const auto release = std::make_shared<std::promise<void>>();
+  auto background = std::make_unique<Background>(loop);
+  const auto began = std::make_shared<std::promise<void>>();
+  bool is_answered = false;
+  CHECK_FALSE(background->busy_for());
+  REQUIRE(background->run(
+      [release, began] {
+        began->set_value();
+        release->get_future().wait();
+      },
+      [&] { is_answered = true; }));
+  bool has_run = false;
+  REQUIRE(background->run([&] { has_run = true; }, [&] { is_answered = true; }));
+  began->get_future().wait();
+  const auto later = loop.after(30ms, [&] { loop.stop(); });
+  REQUIRE(run(loop));
+  REQUIRE(background->busy_for());
+  CHECK(*background->busy_for() >= 25ms);
+  background.reset();
+  release->set_value();
+  const auto end = loop.after(20ms, [&] { loop.stop(); });
+  REQUIRE(run(loop));
+  CHECK_FALSE(is_answered);
+  CHECK_FALSE(has_run);
+}
+
+TEST_CASE("background work at the limit of processes is an error, not an exception") {
+  // Root has no such limit: the child becomes another user.
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit none{1, 1};
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(2);
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0) ::_exit(3);
+    int code = 4;
+    {
+      Loop loop;
+      Background background(loop);
+      const auto refused = background.run([] {}, [] {});
+      code = !refused && refused.error().error_class == ErrorClass::host ? 0 : 1;
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
