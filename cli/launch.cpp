@@ -122,6 +122,9 @@ LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, Recorder& re
     task.started = now_on_the_wall();
     recorder.change(TaskState::running);
   };
+  hooks.on_note = [&](const std::string& text) {
+    terminal.write(Terminal::Stream::err, talk_text(text));
+  };
   hooks.on_stopping = [&](const std::string& why) {
     terminal.write(Terminal::Stream::err, talk_text(why));
     recorder.change(TaskState::stopping);

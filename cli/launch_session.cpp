@@ -198,6 +198,8 @@ void LaunchSession::perform(const run_action::CloseHost& action) {
 
 void LaunchSession::perform(const run_action::AllStarted&) { hooks_.on_all_started(); }
 
+void LaunchSession::perform(const run_action::Note& action) { hooks_.on_note(action.text); }
+
 void LaunchSession::perform(const run_action::Stopping& action) { hooks_.on_stopping(action.why); }
 
 void LaunchSession::perform(const run_action::Over&) { loop_.stop(); }

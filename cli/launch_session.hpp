@@ -24,6 +24,7 @@ class LaunchSession {
  public:
   struct Hooks {
     std::function<void()> on_all_started;
+    std::function<void(const std::string& text)> on_note;
     std::function<void(const std::string& why)> on_stopping;
     std::function<void(const ContextSummary& context)> on_context;
   };
@@ -65,6 +66,7 @@ class LaunchSession {
   void perform(const run_action::SendGo& action);
   void perform(const run_action::CloseHost& action);
   void perform(const run_action::AllStarted& action);
+  void perform(const run_action::Note& action);
   void perform(const run_action::Stopping& action);
   void perform(const run_action::Over& action);
   void deliver_context();

@@ -239,13 +239,12 @@ void Run::receive(int host, const message::RankNotStarted& m) {
     return out_of_turn(host, "'not started'");
   rank->never_started = true;
   rank_accounted(host);
-  rank_failed(
-      {{now_, nanoseconds(0)},
-       make_error(ErrorClass::missing, fmt::format("rank {} on '{}' could not be started: {}",
-                                                   m.rank, hosts_[host].name, m.reason)),
-       m.rank,
-       host,
-       0});
+  rank_failed({{now_, nanoseconds(0)},
+               make_error(m.error_class, fmt::format("rank {} on '{}' could not be started: {}",
+                                                     m.rank, hosts_[host].name, m.reason)),
+               m.rank,
+               host,
+               0});
 }
 
 // A rank cannot have ended before it was to start, nor after its end was told: whatever the clock

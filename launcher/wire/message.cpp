@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/json_fields.hpp"
+#include "launcher/wire/trouble_messages.hpp"
 
 namespace train {
 
@@ -212,10 +214,20 @@ Message read_rank_started(const json& value) {
 }
 
 json body(const message::RankNotStarted& m) {
-  return {{"type", "not_started"}, {"rank", m.rank}, {"reason", from_bytes(m.reason)}};
+  return {{"type", "not_started"},
+          {"rank", m.rank},
+          {"reason", from_bytes(m.reason)},
+          {"class", to_string(m.error_class)}};
 }
 Message read_rank_not_started(const json& value) {
-  return message::RankNotStarted{int_field(value, "rank"), text_field(value, "reason")};
+  message::RankNotStarted m{int_field(value, "rank"), text_field(value, "reason")};
+  const std::string name = text_field(value, "class");
+  constexpr ErrorClass known[] = {ErrorClass::missing, ErrorClass::host, ErrorClass::config};
+  const auto* found = std::find_if(std::begin(known), std::end(known),
+                                   [&](ErrorClass one) { return name == to_string(one); });
+  if (found == std::end(known)) throw Malformed{"an unknown class of trouble"};
+  m.error_class = *found;
+  return m;
 }
 
 json body(const message::RankEnded& m) {
@@ -286,6 +298,9 @@ constexpr Reader readers[] = {
     {"ended", read_rank_ended},
     {"finished", read_finished},
     {"pong", read_pong},
+    {"blocked", read_blocked},
+    {"port_taken", read_port_taken},
+    {"agent_failed", read_agent_failed},
 };
 
 // Counted before parsing, so that hostile nesting never becomes a tree.

@@ -21,6 +21,9 @@ namespace train {
 /// a difference means that something else answers.
 constexpr int wire_version = 6;
 
+/// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
+constexpr std::size_t longest_trouble = 2'000;
+
 /// What one rank executes on its host. Arguments and values are bytes, not text.
 struct RankCommand {
   int rank = 0;
@@ -113,6 +116,9 @@ struct RankStarted {
 struct RankNotStarted {
   int rank = 0;
   std::string reason;
+  /// `missing`; `host` where the host is in trouble (no descriptor, process or memory left);
+  /// `config` for arguments that no kernel takes.
+  ErrorClass error_class = ErrorClass::missing;
   bool operator==(const RankNotStarted&) const = default;
 };
 /// How a rank ended. Exactly one of `code` and `signal` is set.
@@ -144,6 +150,24 @@ struct Pong {
   Instant answered{0};  ///< agent's clock
   bool operator==(const Pong&) const = default;
 };
+/// What the agent waits for: a call that its host's file system has not answered. Said again and
+/// again while it lasts, during checks and starts.
+struct Blocked {
+  std::string call;        ///< "stat of '/nfs/data'"; at most `longest_trouble` bytes
+  milliseconds so_far{0};  ///< how long it has lasted
+  bool operator==(const Blocked&) const = default;
+};
+/// A port that the host holds is listened on by another user, and by no process of the task.
+struct PortTaken {
+  int port = 0;          ///< 1 .. 65535
+  std::int64_t uid = 0;  ///< of the listener
+  bool operator==(const PortTaken&) const = default;
+};
+/// Something in the agent itself has failed. It stops its ranks as after a Stop.
+struct AgentFailed {
+  std::string reason;  ///< at most `longest_trouble` bytes
+  bool operator==(const AgentFailed&) const = default;
+};
 
 }  // namespace message
 
@@ -151,7 +175,8 @@ using Message =
     std::variant<message::Prepare, message::Go, message::Stop, message::Acknowledge, message::Ping,
                  message::Bye, message::Hello, message::Ready, message::WantContext,
                  message::Refused, message::RankStarted, message::RankNotStarted,
-                 message::RankEnded, message::Finished, message::Pong>;
+                 message::RankEnded, message::Finished, message::Pong, message::Blocked,
+                 message::PortTaken, message::AgentFailed>;
 
 /// The payload of a control frame: one line of JSON with a "type".
 std::string encode_message(const Message& message);

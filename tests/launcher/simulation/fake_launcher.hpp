@@ -58,6 +58,7 @@ class FakeLauncher {
   void perform(const run_action::SendGo& action);
   void perform(const run_action::CloseHost& action);
   void perform(const run_action::AllStarted&) {}
+  void perform(const run_action::Note&) {}
   void perform(const run_action::Stopping&) {}
   void perform(const run_action::Over&) { over_at_ = time_.now(); }
 

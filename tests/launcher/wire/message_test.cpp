@@ -74,11 +74,16 @@ std::vector<Message> all_messages() {
       message::WantContext{INT64_MAX},
       message::RankStarted{INT32_MAX, 4'194'304},
       message::RankNotStarted{0, with_nul},
+      message::RankNotStarted{0, "no descriptor", ErrorClass::host},
+      message::RankNotStarted{0, "too long", ErrorClass::config},
       message::RankEnded{3, 255, std::nullopt, false, true, late, not_text},
       message::RankEnded{3, std::nullopt, 64, true, false, Instant(0), ""},
       message::Finished{{}},
       message::Finished{{{12, 0, not_text}, {13, 1000, ""}}},
       message::Pong{Instant(0), late},
+      message::Blocked{"stat of '" + not_text + "'", milliseconds(25'000)},
+      message::PortTaken{65'535, UINT32_MAX},
+      message::AgentFailed{not_text},
   };
 }
 
@@ -154,6 +159,12 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"ready","run_directory":"/","ports":[1,65536]})",
       R"({"type":"started","rank":-1,"pid":1})", R"({"type":"started","rank":2147483648,"pid":1})",
       R"({"type":"ping","sent":2305843009213693953})",
+      R"({"type":"blocked","call":"x","so_far_ms":-1})",
+      R"({"type":"port_taken","port":0,"uid":1})", R"({"type":"port_taken","port":1,"uid":-1})",
+      R"({"type":"port_taken","port":1,"uid":4294967296})",
+      R"({"type":"not_started","rank":0,"reason":"x"})",
+      R"({"type":"not_started","rank":0,"reason":"x","class":"worker"})",
+      R"({"type":"agent_failed","reason":")" + std::string(longest_trouble + 1, 'x') + "\"}",
       R"({"type":"pong","sent":0,"answered":9223372036854775807})",
       // contradictions
       R"({"type":"refused","problems":[],"host_trouble":false})",
@@ -302,4 +313,13 @@ TEST_CASE("malformed output is refused") {
   CHECK_FALSE(decode_output(with(12, '\0')));
   CHECK_FALSE(decode_output(with(12, '\3')));
   CHECK_FALSE(decode_output(payload + std::string(max_chunk_bytes, 'x')));
+}
+
+TEST_CASE("what an agent says of its troubles is cut to what a launcher takes") {
+  const std::string longer(longest_trouble + 1, 'x');
+  const std::string cut(longest_trouble, 'x');
+  CHECK(decode_message(encode_message(message::AgentFailed{longer})) ==
+        Message(message::AgentFailed{cut}));
+  CHECK(decode_message(encode_message(message::Blocked{longer, milliseconds(1)})) ==
+        Message(message::Blocked{cut, milliseconds(1)}));
 }
