@@ -129,12 +129,24 @@ struct Loop::Impl {
     if (!state->ended) callback(arguments...);
   }
 
+  // What a callback throws goes through `run`, and takes no subscription with it.
+  template <class State, class Callback, class... Arguments>
+  void call_and_arm(const std::shared_ptr<State>& state, const Callback& callback,
+                    Arguments... arguments) {
+    try {
+      call(state, callback, arguments...);
+    } catch (...) {
+      if (!state->ended) arm(state);
+      throw;
+    }
+    if (!state->ended) arm(state);
+  }
+
   void arm(const std::shared_ptr<DescriptorState>& state) {
     state->descriptor.async_wait(state->wait_for, [this, state](std::error_code error) {
       if (error || state->ended) return;
       const auto callback = state->callback;  // the subscription may end inside the call
-      call(state, callback);
-      if (!state->ended) arm(state);
+      call_and_arm(state, callback);
     });
   }
 
@@ -142,8 +154,7 @@ struct Loop::Impl {
     state->signals.async_wait([this, state](std::error_code error, int number) {
       if (error || state->ended) return;
       const auto callback = state->callback;
-      call(state, callback, number);
-      if (!state->ended) arm(state);
+      call_and_arm(state, callback, number);
     });
   }
 
