@@ -81,9 +81,10 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   give_up(shared, ChildStep::exec);
 }
 
+// One for each thread that starts children: others may start some at the same time.
 char* child_stack() {
-  static void* const stack = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  static thread_local void* const stack = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   return stack == MAP_FAILED ? nullptr : static_cast<char*>(stack);
 }
 

@@ -46,7 +46,8 @@ struct StartedChild {
 
 /// Starts a child in a session of its own. All signals are at their defaults and none is blocked;
 /// only descriptors 0 to 2 are open. Returns once the child has executed its program or failed; a
-/// child that failed has been reaped.
+/// child that failed has been reaped. Meanwhile this thread is suspended, others go on: a working
+/// directory or a program on a dead network file system holds up this call alone.
 StartedChild start_child(const ChildSetup& setup);
 
 }  // namespace train
