@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -53,6 +56,19 @@ Descriptor open_doomed(int parent, const std::string& name) {
   // for.
   if (::chmod(fmt::format("/proc/self/fd/{}", closed.get()).c_str(), own_only) != 0) return {};
   return Descriptor(::openat(closed.get(), ".", folder_flags));
+}
+
+Descriptor open_below_step_by_step(int folder, std::string_view path, int flags) {
+  Descriptor parent;
+  for (std::size_t slash = path.find('/'); slash != path.npos; slash = path.find('/')) {
+    const std::string part(path.substr(0, slash));
+    parent = Descriptor(::openat(parent ? parent.get() : folder, part.c_str(),
+                                 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!parent) return {};
+    path.remove_prefix(slash + 1);
+  }
+  return Descriptor(::openat(parent ? parent.get() : folder, std::string(path).c_str(),
+                             flags | O_NOFOLLOW | O_CLOEXEC));
 }
 
 int remove_tree(int parent, const std::string& name, const std::atomic<bool>& cancelled,
@@ -102,6 +118,17 @@ Result<Descriptor> make_own_folder(int parent, const std::string& name, const st
                 fmt::format("cannot make directory '{}': {}", path, system_reason(errno)),
                 "train needs a writable /tmp on every host");
   return open_own_folder(parent, name, path);
+}
+
+Descriptor open_below(int folder, const std::string& path, int flags) {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_NOFOLLOW | O_CLOEXEC);
+  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
+  const long opened = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
+  if (opened >= 0) return Descriptor(static_cast<int>(opened));
+  // Kernels before 5.6 do not know it, and guards of containers may forbid it.
+  if (errno != ENOSYS && errno != EPERM && errno != EAGAIN) return {};
+  return open_below_step_by_step(folder, path, flags);
 }
 
 int remove_tree(int folder, const std::string& name, const std::atomic<bool>& cancelled) {

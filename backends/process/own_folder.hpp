@@ -18,6 +18,11 @@ Result<Descriptor> open_own_folder(int parent, const std::string& name, const st
 /// The same; makes the folder if nothing has its name.
 Result<Descriptor> make_own_folder(int parent, const std::string& name, const std::string& path);
 
+/// Opens a path below an open folder, close-on-exec, and follows no link on the way, nor at its
+/// end: whatever is exchanged for a link meanwhile, nothing outside of the folder is opened. None,
+/// and errno, when it cannot be opened.
+Descriptor open_below(int folder, const std::string& path, int flags);
+
 /// Removes what has this name in an open folder: a file, or a folder with all that is in it. Every
 /// folder is opened by itself, never through a link, whatever is exchanged meanwhile. Goes on after
 /// an error, and stops when `cancelled`. 0 when nothing has the name any more, else the errno value
