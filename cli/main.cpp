@@ -14,9 +14,7 @@ namespace train {
 
 namespace {
 
-constexpr int highest_slots = 1 << 20;
-constexpr std::uint64_t largest_batch = 1'000'000'000'000;
-constexpr int highest_rank = 1 << 20;
+constexpr std::int64_t highest_rank = most_workers - 1;
 
 // What follows `--` is the command of the ranks and none of our business.
 std::vector<std::string> take_command(std::vector<std::string>& arguments) {
@@ -66,10 +64,10 @@ CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::strin
 void add_overrides(CLI::App& command, RequestFlags& flags) {
   command.add_option("-n,--slots", flags.slots, "Slots of the trial; one rank each by default")
       ->type_name("SLOTS")
-      ->check(whole_number(1, highest_slots));
+      ->check(whole_number(1, most_workers));
   command.add_option("--batch", flags.global_batch, "Global batch size, over all ranks")
       ->type_name("N")
-      ->check(whole_number(1, largest_batch));
+      ->check(whole_number(1, most_samples));
   command.add_option("--set", flags.settings, "Override one key of the experiment; repeatable")
       ->type_name("KEY=VALUE")
       ->check(names("key"))
