@@ -42,7 +42,7 @@ void AgentDriver::rank_started(int rank, const SpawnedProcess& process) {
 }
 
 void AgentDriver::rank_not_started(int rank, const Error& why) {
-  soon(agent_event::RankNotStarted{rank, render(why), why.error_class});
+  soon(agent_event::RankNotStarted{rank, in_one_line(why), why.error_class});
   collect_orphans();
   finish_kill_soon();
 }

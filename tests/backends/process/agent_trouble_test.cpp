@@ -13,6 +13,7 @@
 #include "tests/backends/process/hung_mount.hpp"
 #include "tests/backends/process/port_server.hpp"
 #include "tests/catch.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -21,9 +22,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr const char* wait_for_go = "while [ ! -e go ]; do sleep 0.02; done; ";
-
-// Not everybody may do everything.
-void skip(const char* why) { WARN(why); }
 
 enum class Throws { in_making, in_find, in_tidy, twice, on_thread };
 
@@ -72,7 +70,7 @@ message::Refused refusal_of(AgentUnderTest& agent, int ranks) {
 }  // namespace
 
 TEST_CASE("another user cannot take a held port before the start, and is found when it does then") {
-  if (::geteuid() != 0) return skip("only root can be two users");
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
   AgentUnderTest agent;
   auto prepare = agent.prepare({std::string(wait_for_go) + "exit 98"});
   prepare.hold_ports = 1;
@@ -150,7 +148,7 @@ TEST_CASE("more ranks than there are descriptors for are refused with the number
 }
 
 TEST_CASE("more ranks than the user may have processes are refused with the numbers") {
-  if (::geteuid() != 0) return skip("only root can become a user with a limit of its own");
+  if (::geteuid() != 0) SKIP_CASE("only root can become a user with a limit of its own");
   AgentUnderTest agent({.processes = 8, .user = OtherUser::uid});
   const auto refused = refusal_of(agent, 16);
   CHECK(refused.error_class == ErrorClass::host);
@@ -174,7 +172,7 @@ TEST_CASE("what ranks lack counts for more than what the host lacks, and both ar
 TEST_CASE("a dead file system is named while the agent waits for it, and pings are answered") {
   AgentUnderTest agent;
   HungMount hung(agent.directory().path() + "/hung");
-  if (!hung.is_there()) return skip("nothing can be mounted here");
+  if (!hung.is_there()) SKIP_CASE("nothing can be mounted here");
   auto prepare = agent.prepare({"true"});
   prepare.ranks[0].working_directory = hung.path();
   agent.send(prepare);
@@ -205,7 +203,7 @@ TEST_CASE("a file system that dies between check and start holds up no stop") {
   agent.send(prepare);
   agent.next<message::Ready>();
   const HungMount hung(directory);
-  if (!hung.is_there()) return skip("nothing can be mounted here");
+  if (!hung.is_there()) SKIP_CASE("nothing can be mounted here");
   agent.send(message::Go{"127.0.0.1", 1});
   CHECK(agent.next<message::RankStarted>().rank == 0);
   CHECK(agent.next<message::Blocked>().call.find(directory) != std::string::npos);
@@ -219,7 +217,7 @@ TEST_CASE("a file system that dies between check and start holds up no stop") {
 TEST_CASE("an error file on a dead file system is not waited for") {
   AgentUnderTest agent;
   const HungMount hung(agent.directory().path() + "/hung");
-  if (!hung.is_there()) return skip("nothing can be mounted here");
+  if (!hung.is_there()) SKIP_CASE("nothing can be mounted here");
   agent.start({"ln -s hung/file \"$TORCHELASTIC_ERROR_FILE\"; exit 3", "exit 4"});
   for (int i = 0; i < 2; ++i) CHECK(agent.next<message::RankEnded>().error_file.empty());
   agent.next<message::Finished>();
