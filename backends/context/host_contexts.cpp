@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "backends/context/cache_tidying.hpp"
@@ -27,11 +28,18 @@ constexpr std::chrono::milliseconds told_pause{50};
 constexpr std::uint64_t told_at_once = 256u << 10;
 
 // Signals are the loop's, and the loop's thread's.
-std::thread thread_without_signals(std::function<void()> job) {
+Result<std::thread> thread_without_signals(std::function<void()> job) {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(job));
+  Result<std::thread> thread;
+  try {
+    thread = std::thread(std::move(job));
+  } catch (const std::system_error& error) {
+    thread = fail(ErrorClass::host,
+                  "cannot start a thread for the context: " + system_reason(error.code().value()),
+                  "the user's limit of processes may be reached (ulimit -u)");
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;
 }
@@ -61,22 +69,30 @@ void HostContexts::forget(PlaceHeld& held) const {
   if (held.copy) (void)remove_tree(held.cache.runs(), key_, to_the_end);
 }
 
-// One job at a time: the next one is only asked for by what the last one handed over.
-void HostContexts::in_background(std::function<Done()> job) {
+// One job at a time: the next one is only asked for by what the last one handed over. What cannot
+// have a thread is not done.
+Result<void> HostContexts::in_background(std::function<Done()> job) {
   if (thread_.joinable()) thread_.join();
-  thread_ = thread_without_signals(
+  auto thread = thread_without_signals(
       [&loop = loop_, job = std::move(job), weak = std::weak_ptr<HostContexts*>(self_)] {
         loop.post([done = job(), weak] {
           if (const auto self = weak.lock()) done(**self);
         });
       });
+  if (!thread) return tl::make_unexpected(std::move(thread.error()));
+  thread_ = std::move(*thread);
+  return {};
+}
+
+void HostContexts::in_background_or_fail(std::function<Done()> job) {
+  if (const auto begun = in_background(std::move(job)); !begun) fail_with(begun.error());
 }
 
 void HostContexts::find(const Context& context, ContextEvents events) {
   context_ = context;
   events_ = std::move(events);
   search_.emplace(places_, context, key_);
-  in_background([this]() -> Done {
+  in_background_or_fail([this]() -> Done {
     unheard_ = search_->first(cancelled_);
     return [](HostContexts& self) { self.found(); };
   });
@@ -130,7 +146,7 @@ void HostContexts::tell_taken() {
 // What was received is copied over, so that nothing has to be sent again.
 void HostContexts::move(const Error& why) {
   state_ = State::moving;
-  in_background([this, why]() -> Done {
+  in_background_or_fail([this, why]() -> Done {
     unheard_ = search_->next({held_->incoming->file.get(), taken_, false}, why, cancelled_);
     return [](HostContexts& self) { self.moved(); };
   });
@@ -153,7 +169,7 @@ void HostContexts::moved() {
 
 void HostContexts::unpack() {
   state_ = State::unpacking;
-  in_background([this]() -> Done {
+  in_background_or_fail([this]() -> Done {
     const int file = held_->incoming->file.get();
     auto copy = held_->cache.copy(file, context_, key_, cancelled_);
     if (copy) {
@@ -210,8 +226,9 @@ void HostContexts::touch_daily() {
   touching_ = loop_.after(touch_interval, [this] { touch_daily(); });
 }
 
+// Housekeeping: where there can be no thread, another task does it.
 void HostContexts::tidy() {
-  in_background([this]() -> Done {
+  (void)in_background([this]() -> Done {
     tidy_caches(places_, cancelled_);
     return [](HostContexts&) {};
   });

@@ -38,7 +38,8 @@ class HostContexts final : public ContextStore {
   enum class State { searching, receiving, moving, unpacking, over };
   using Done = std::function<void(HostContexts&)>;
 
-  void in_background(std::function<Done()> job);
+  Result<void> in_background(std::function<Done()> job);
+  void in_background_or_fail(std::function<Done()> job);
   void found();
   void receive(std::string_view piece);
   void tell_taken();
