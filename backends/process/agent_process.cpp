@@ -12,6 +12,7 @@
 #include <set>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/process/agent_record.hpp"
 #include "backends/process/launcher_connection.hpp"
 #include "backends/process/open_files.hpp"
 #include "backends/process/port_hold.hpp"
@@ -44,10 +45,11 @@ AgentIdentity identity() {
 class AgentProcess {
  public:
   AgentProcess(int listening_socket, const HostDirectory& directory, std::string key,
-               const MakeContextStore& make_contexts)
+               const MakeContextStore& make_contexts, RankCgroups cgroups)
       : listening_(listening_socket),
         directory_(directory),
         key_(std::move(key)),
+        cgroups_(cgroups),
         contexts_(make_contexts ? make_contexts(loop_) : nullptr),
         agent_(identity()),
         spawner_(raise_open_files_limit()) {}
@@ -96,6 +98,8 @@ class AgentProcess {
   Descriptor listening_;
   const HostDirectory& directory_;
   std::string key_;
+  RankCgroups cgroups_;
+  AgentRecorder recorder_;
   Loop loop_;
   std::unique_ptr<ContextStore> contexts_;
   Agent agent_;
@@ -221,6 +225,8 @@ void AgentProcess::perform(const agent_action::CheckHost& action) {
     checked.run_directory = run_directory_ = *made;
   else
     add(made.error());
+  if (auto begun = recorder_.begin(directory_, key_, cgroups_); !begun) add(begun.error());
+  spawner_.start_in(recorder_.cgroup());
   for (const RunFile& file : action.prepare.files)
     if (auto written = directory_.write_file(key_, file.name, file.text); !written)
       add(written.error());
@@ -237,6 +243,7 @@ void AgentProcess::perform(const agent_action::StartRank& action) {
   const auto process =
       spec ? spawner_.spawn(*spec) : Result<SpawnedProcess>(tl::make_unexpected(spec.error()));
   if (!process) return soon(agent_event::RankNotStarted{rank, render(process.error())});
+  recorder_.add(*process);
   Worker::Events events;
   events.on_output = [this, rank](OutputStream stream, std::string_view bytes) {
     feed(agent_event::RankPrinted{rank, stream, bytes});
@@ -318,8 +325,8 @@ void AgentProcess::perform(const agent_action::Leave&) { loop_.stop(); }
 }  // namespace
 
 int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
-                      const MakeContextStore& make_contexts) {
-  return AgentProcess(listening_socket, directory, key, make_contexts).run();
+                      const MakeContextStore& make_contexts, RankCgroups cgroups) {
+  return AgentProcess(listening_socket, directory, key, make_contexts, cgroups).run();
 }
 
 }  // namespace train

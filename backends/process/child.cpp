@@ -2,6 +2,8 @@
 #include "backends/process/child.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,6 +11,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cstdint>
 
 #include "backends/process/descriptor.hpp"
 
@@ -56,6 +60,11 @@ TRAIN_UNINSTRUMENTED void unblock_signals() {
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kernel_set_size);
 }
 
+TRAIN_UNINSTRUMENTED void join_cgroup(int cgroup) {
+  const long list = ::syscall(SYS_openat, cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+  if (list >= 0) ::syscall(SYS_write, list, "0", 1);
+}
+
 // Everything between clone and exec: async-signal-safe calls only. The parent is suspended.
 TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   auto* shared = static_cast<Shared*>(argument);
@@ -68,6 +77,7 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
     // The parent may have died before prctl; then nobody would ever tell.
     if (::getppid() != shared->parent) give_up(shared, ChildStep::parent);
   }
+  if (setup->joins_cgroup) join_cgroup(setup->cgroup);
   for (int number = 0; number < 3; ++number)
     if (::syscall(SYS_dup3, setup->standard[number], number, 0) < 0)
       give_up(shared, ChildStep::descriptors);
@@ -87,14 +97,54 @@ char* child_stack() {
   return stack == MAP_FAILED ? nullptr : static_cast<char*>(stack);
 }
 
+constexpr std::uint64_t child_flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+
+#ifdef __x86_64__
+// clone3, for which glibc has no name of its own: the child starts inside of its cgroup, runs
+// `child_main` on its stack and never returns from there.
+TRAIN_UNINSTRUMENTED pid_t clone_into_cgroup(Shared& shared, char* stack, int& pidfd, int& error) {
+  clone_args arguments{};
+  arguments.flags = child_flags | CLONE_INTO_CGROUP;
+  arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  arguments.exit_signal = SIGCHLD;
+  arguments.stack = reinterpret_cast<std::uint64_t>(stack);
+  arguments.stack_size = stack_size;
+  arguments.cgroup = static_cast<std::uint64_t>(shared.setup->cgroup);
+  long result = SYS_clone3;
+  asm volatile(
+      "syscall\n\t"
+      "testq %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "movq %[argument], %%rdi\n\t"
+      "callq *%[function]\n\t"
+      "ud2\n"
+      "1:"
+      : "+a"(result)
+      : "D"(&arguments), "S"(sizeof arguments), [function] "r"(child_main), [argument] "r"(&shared)
+      : "rcx", "r11", "memory", "cc");
+  error = result < 0 ? static_cast<int>(-result) : 0;
+  return result < 0 ? -1 : static_cast<pid_t>(result);
+}
+#else
+pid_t clone_into_cgroup(Shared&, char*, int&, int& error) {
+  error = ENOSYS;
+  return -1;
+}
+#endif
+
 pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
-  const int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-  const pid_t pid = __clone(child_main, stack + stack_size, flags, &shared, &pidfd);
-  error = errno;
+  pid_t pid = -1;
+  if (shared.setup->cgroup >= 0 && !shared.setup->joins_cgroup)
+    pid = clone_into_cgroup(shared, stack, pidfd, error);
+  if (pid < 0) {
+    constexpr int flags = static_cast<int>(child_flags) | SIGCHLD;
+    pid = __clone(child_main, stack + stack_size, flags, &shared, &pidfd);
+    error = errno;
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return pid;
 }
@@ -129,6 +179,27 @@ const char* to_string(ChildStep step) {
       return "exec";
   }
   return "unknown";
+}
+
+bool can_start_in(int cgroup) {
+#ifdef __x86_64__
+  clone_args arguments{};
+  arguments.flags = CLONE_INTO_CGROUP;
+  arguments.exit_signal = SIGCHLD;
+  arguments.cgroup = static_cast<std::uint64_t>(cgroup);
+  // As fork does: the child has a memory of its own.
+  const long pid = ::syscall(SYS_clone3, &arguments, sizeof arguments);
+  if (pid == 0) {
+    ::syscall(SYS_exit_group, 0);
+    __builtin_unreachable();
+  }
+  int status = -1;
+  while (pid > 0 && ::waitpid(static_cast<pid_t>(pid), &status, 0) < 0 && errno == EINTR) continue;
+  return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+#else
+  (void)cgroup;
+  return false;
+#endif
 }
 
 StartedChild start_child(const ChildSetup& setup) {
