@@ -14,12 +14,12 @@ namespace {
 // all of them have; names start with an underscore, because assigning to a variable that the user
 // exports would change the workers' environment. The way to a cached binary starts no process.
 constexpr std::string_view script =
-    "_n=$1 _b=$2 _k=$3; exec 3>&1; "
+    "_n=$1 _b=$2 _k=$3 _v=$4; exec 3>&1; "
     "_say() { printf \"train:%s:%s\\n\" \"$_n\" \"$*\" >&3; }; "
     // Owned by us and no symbolic link: in a sticky folder nobody else can have put it there.
     "_own() { [ -O \"$1\" ] && if [ -h \"$1\" ]; then false; fi; }; "
     "_has() { _own \"$_d\" && _own \"$_d/$_b\" && [ -f \"$_d/$_b\" ] && [ -x \"$_d/$_b\" ]; }; "
-    "_go() { _say ready $SSH_CONNECTION; exec \"$_d/$_b\" agent attach \"$_k\" 3>&-; }; "
+    "_go() { _say ready $SSH_CONNECTION; exec \"$_d/$_b\" agent \"$_v\" \"$_k\" 3>&-; }; "
     // Runs in a subshell whose output is the reason for giving up a place. Sizes are checked before
     // the checksum, for hosts without sha256sum; whoever fails half way, exactly the promised bytes
     // are taken from stdin, so that the next place can ask for them again.
@@ -62,11 +62,12 @@ bool is_plain_word(std::string_view word) {
 }  // namespace
 
 Result<std::string> bootstrap_command(const BootstrapRequest& request) {
-  for (const std::string* word : {&request.nonce, &request.build_id, &request.agent_key})
+  for (const std::string* word :
+       {&request.nonce, &request.build_id, &request.agent_key, &request.verb})
     if (!is_plain_word(*word))
       return fail(ErrorClass::bug, fmt::format("'{}' cannot stand in a bootstrap command", *word));
-  return fmt::format("exec /bin/sh -c '{}' train {} train-{} {}", script, request.nonce,
-                     request.build_id, request.agent_key);
+  return fmt::format("exec /bin/sh -c '{}' train {} train-{} {} {}", script, request.nonce,
+                     request.build_id, request.agent_key, request.verb);
 }
 
 std::string bootstrap_marker(const std::string& nonce) { return "train:" + nonce + ":"; }
