@@ -29,9 +29,10 @@ ExitCode tell_launcher(const Error& error) {
   return exit_code_of(error.error_class);
 }
 
-Result<HostDirectory> host_directory() {
-  const char* base = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
-  return HostDirectory::open(base != nullptr ? base : "");
+Result<HostDirectory> host_directory(const std::string& key) {
+  const char* path = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
+  const bool is_given = path != nullptr && *path != '\0';
+  return is_given ? HostDirectory::open(path) : HostDirectory::find(key);
 }
 
 RankCgroups rank_cgroups() {
@@ -43,7 +44,7 @@ RankCgroups rank_cgroups() {
 }  // namespace
 
 ExitCode agent_sweep_command(const std::string& key) {
-  const auto directory = host_directory();
+  const auto directory = host_directory(key);
   if (!directory) return tell_launcher(directory.error());
   const auto sweep = sweep_agent(*directory, key, guard_patience);
   if (!sweep) return tell_launcher(sweep.error());
@@ -62,7 +63,7 @@ ExitCode agent_sweep_command(const std::string& key) {
 
 ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (flags.open_files) set_open_files_limit(*flags.open_files);
-  const auto directory = host_directory();
+  const auto directory = host_directory(flags.key);
   if (!directory) return tell_launcher(directory.error());
   const char* home = std::getenv("HOME");
   const auto ended = attach(*directory, flags.key, [&](int listening_socket) {

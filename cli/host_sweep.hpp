@@ -6,6 +6,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "config_schema/host_inventory.hpp"
+#include "config_schema/terminal_text.hpp"
 #include "launcher/ports/transport.hpp"
 #include "launcher/wire/sweep_report.hpp"
 
@@ -26,7 +27,7 @@ std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport,
                                              nanoseconds limit);
 
 /// The answers as lines for the user, what needs no word left out.
-std::string describe_sweep(const std::vector<AbandonedHost>& hosts,
-                           const std::vector<Result<SweepReport>>& answers);
+TerminalText describe_sweep(const std::vector<AbandonedHost>& hosts,
+                            const std::vector<Result<SweepReport>>& answers);
 
 }  // namespace train

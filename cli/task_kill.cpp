@@ -63,7 +63,7 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
   if (!task) return report(task.error());
   if (task->state == TaskState::lost) return sweep_lost_task(**store, *task);
   if (is_final(task->state)) {
-    talk(fmt::format("task {} has ended already: {}", task->id, to_string(task->state)));
+    talk(terminal_text("task {} has ended already: {}", task->id, to_string(task->state)));
     return ExitCode();
   }
   const int launcher = open_launcher(*task, (*store)->lock_file(task->id));
@@ -91,7 +91,7 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
                     task->id)));
   task = (*store)->find(task->id);
   if (!task) return report(task.error());
-  talk(fmt::format("task {}: {}", task->id, to_string(task->state)));
+  talk(terminal_text("task {}: {}", task->id, to_string(task->state)));
   return ExitCode();
 }
 

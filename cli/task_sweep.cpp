@@ -66,14 +66,15 @@ ExitCode sweep_lost_task(const SqliteTaskStore& store, const TaskRecord& task) {
     hosts.push_back({host, agent_key(task.id, static_cast<int>(hosts.size()))});
   }
   Loop loop;
-  HostTransports transports(loop, trial, std::nullopt, [](const std::string& said) { talk(said); });
+  HostTransports transports(loop, trial, std::nullopt,
+                            [](const std::string& said) { talk(TerminalText(said)); });
   const auto answers = sweep_hosts(loop, transports, hosts, sweep_limit);
   const bool is_unclear = std::any_of(answers.begin(), answers.end(), [](const auto& answer) {
     return !answer || !answer->survivors.empty();
   });
   const bool is_busy = std::any_of(answers.begin(), answers.end(),
                                    [](const auto& answer) { return answer && answer->is_running; });
-  if (const std::string found = describe_sweep(hosts, answers); !found.empty()) talk(found);
+  if (const TerminalText found = describe_sweep(hosts, answers); !found.empty()) talk(found);
   const std::string name =
       fmt::format("task {} has ended already: {}", task.id, to_string(task.state));
   if (is_unclear)
@@ -81,7 +82,7 @@ ExitCode sweep_lost_task(const SqliteTaskStore& store, const TaskRecord& task) {
   if (is_busy)
     return report(make_error(ErrorClass::busy, name + "; its hosts are not all clean yet",
                              fmt::format("train task kill {} in a minute looks again", task.id)));
-  talk(name + "; nothing of it is left on its hosts");
+  talk(terminal_text("{}; nothing of it is left on its hosts", name));
   return ExitCode();
 }
 

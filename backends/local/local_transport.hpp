@@ -15,8 +15,8 @@ class ChildReaper;
 /// Reaches the agent of this machine: starts `PROGRAM agent attach KEY` (or `sweep`) with one end
 /// of a socket pair as its standard input and output, in a session of its own (a Ctrl-C of the
 /// terminal is for the launcher), in the launcher's working directory and environment. A link is
-/// open as soon as that process was started, at 127.0.0.1. The loop must outlive the transport, and
-/// the transport its links.
+/// open as soon as that process was started, at 127.0.0.1; what others may reach this machine by
+/// comes with it. The loop must outlive the transport, and the transport its links.
 class LocalTransport final : public Transport {
  public:
   /// `command`, the absolute path of this program and "agent", is executed with the verb, the

@@ -138,7 +138,8 @@ AgentRecord read_agent_record(int file) {
 Result<void> AgentRecorder::begin(const HostDirectory& directory, const std::string& key,
                                   RankCgroups cgroups) {
   const std::string path = directory.lock_path(key);
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  Descriptor file(::openat(directory.descriptor(), HostDirectory::lock_name(key).c_str(),
+                           O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return {};
   auto moved = file ? above_standard(std::move(file)) : Result<Descriptor>(Descriptor());
   if (!moved) return tl::make_unexpected(moved.error());

@@ -194,8 +194,8 @@ std::string mark_of(const HostDirectory& directory, const std::string& key) {
 }
 
 Descriptor open_lock(const HostDirectory& directory, const std::string& key) {
-  return Descriptor(
-      ::open(directory.lock_path(key).c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  return Descriptor(::openat(directory.descriptor(), HostDirectory::lock_name(key).c_str(),
+                             O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 }
 
 std::chrono::seconds age_of(const struct stat& file) {
@@ -204,10 +204,13 @@ std::chrono::seconds age_of(const struct stat& file) {
   return std::chrono::seconds(now.tv_sec - file.st_mtim.tv_sec);
 }
 
-bool is_named(int lock, const std::string& path) {
+// A guard may have removed the file before it was locked: then the lock guards nothing.
+bool is_named(int lock, const HostDirectory& directory, const std::string& key) {
   struct stat opened {};
   struct stat named {};
-  return ::fstat(lock, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+  return ::fstat(lock, &opened) == 0 &&
+         ::fstatat(directory.descriptor(), HostDirectory::lock_name(key).c_str(), &named,
+                   AT_SYMLINK_NOFOLLOW) == 0 &&
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
@@ -230,7 +233,7 @@ Descriptor lock_of_dead(const HostDirectory& directory, const std::string& key) 
   if (!lock || ::fstat(lock.get(), &file) != 0 || !S_ISREG(file.st_mode)) return {};
   if (file.st_size == 0 && age_of(file) < start_limit) return {};
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return {};
-  if (!is_named(lock.get(), directory.lock_path(key))) return {};
+  if (!is_named(lock.get(), directory, key)) return {};
   if (is_foreign(read_agent_record(lock.get())) && age_of(file) < foreign_limit) return {};
   return lock;
 }
@@ -239,7 +242,10 @@ std::vector<std::string> keys_in(const HostDirectory& directory) {
   constexpr std::string_view ending = ".lock";
   const auto close = [](DIR* open) { ::closedir(open); };
   std::vector<std::string> keys;
-  const std::unique_ptr<DIR, decltype(close)> files(::opendir(directory.path().c_str()), close);
+  Descriptor opened(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, decltype(close)> files(opened ? ::fdopendir(opened.get()) : nullptr,
+                                                    close);
+  if (files) (void)opened.release();  // closed with the directory
   while (const dirent* entry = files ? ::readdir(files.get()) : nullptr) {
     const std::string_view name = entry->d_name;
     if (!name.ends_with(ending)) continue;
@@ -281,7 +287,7 @@ Result<Sweep> sweep_agent(const HostDirectory& directory, const std::string& key
       return fail(ErrorClass::host, fmt::format("cannot open '{}': {}", directory.lock_path(key),
                                                 system_reason(errno)));
     const bool is_locked = ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
-    if (is_locked && is_named(lock.get(), directory.lock_path(key))) {
+    if (is_locked && is_named(lock.get(), directory, key)) {
       if (is_foreign(read_agent_record(lock.get()))) return Sweep{};
       Sweep sweep = sweep_under_lock(directory, key, lock.get());
       sweep.found_state = true;

@@ -66,11 +66,11 @@ TEST_CASE("every host is asked, and what each found is told") {
   const auto answers = sweep_hosts(loop, transport, hosts, 10s);
   CHECK(transport.asked.front() == "one sweep task-0");
   CHECK(transport.asked.size() == hosts.size());
-  const std::string text = describe_sweep(hosts, answers);
+  const std::string text = describe_sweep(hosts, answers).text();
   const std::string start =
       "host 'one': its agent was killed; 1 process that it had left was ended\n"
       "host 'many': its agent was killed; 7 processes that it had left were ended\n"
-      "left on 'many': process 9 of user 0 could not be killed: a?[1mb\n"
+      "left on 'many': process 9 of user 0 could not be killed: a\\x1b[1mb\n"
       "host 'nothing': its agent was killed; it had left no processes\n"
       "host 'alive': its agent is still there, and ends its ranks by itself\n"
       "host 'wrong': it is not known what its agent has left: what the host answered is no "
@@ -101,7 +101,7 @@ TEST_CASE("what is left on many hosts fills no screen") {
   std::vector<std::string> names(40, "h");
   const auto hosts = hosts_called(names);
   const std::vector<Result<SweepReport>> answers(40, SweepReport{false, true, 2, {}});
-  const std::string text = describe_sweep(hosts, answers);
+  const std::string text = describe_sweep(hosts, answers).text();
   CHECK(std::count(text.begin(), text.end(), '\n') == 8);
   CHECK(text.ends_with("\n... and 32 more"));
 }

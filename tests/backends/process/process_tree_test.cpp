@@ -11,6 +11,7 @@
 #include "backends/process/spawner.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -120,10 +121,7 @@ TEST_CASE("orphans are collected, a worker's status is left for its owner") {
 }
 
 TEST_CASE("a process of another user is named when it cannot be killed") {
-  if (::getuid() != 0) {
-    WARN("skipped: needs root to become somebody else");
-    return;
-  }
+  if (::getuid() != 0) SKIP_CASE("only root can become somebody else");
   REQUIRE(become_subreaper());
   const pid_t agent = ::fork();
   if (agent == 0) {
