@@ -61,8 +61,10 @@ abandoned='sleep 4711 &
     echo up
     exec sleep 4712'
 
-start_abandoned() { # start_abandoned [ARGUMENT...]: sets `agent` and `guard`
-    start launch "${two[@]}" "$@" -- /bin/sh -c "cd '$work/here'; $abandoned"
+abandoned_count=10 # on two ranks
+
+start_abandoned() { # sets `agent` and `guard`
+    start launch "${two[@]}" -- /bin/sh -c "cd '$work/here'; $abandoned"
     within 30 "both ranks are up" out_count_is 2 up
     within 10 "all that the ranks start runs" abandoned_are "$abandoned_count"
     agent=$(ps -o ppid= -p "$(pids_of '^sleep 4712' | head -n 1)" | tr -d ' ')
@@ -94,7 +96,7 @@ kill_both() {
 # Only a cgroup of their own holds a process that keeps nothing of its rank.
 can_make_cgroup() {
     local root=/sys/fs/cgroup
-    [ ! -d $root/unified ] || root+=/unified
+    [ ! -d "$root/unified" ] || root+=/unified
     root+=$(sed -n 's/^0:://p' /proc/self/cgroup)
     mkdir "$root/train-probe.$$" 2>/dev/null && rmdir "$root/train-probe.$$"
 }
@@ -106,7 +108,7 @@ with_cgroup() {
 }
 without_cgroup() {
     environment=(TRAIN_HOST_CGROUPS=none)
-    abandoned_count=10 "$@"
+    "$@"
 }
 
 ended_line='[0-9]+ processes that it had left were ended'

@@ -23,14 +23,14 @@ TEST_CASE("a report of very many survivors stays short") {
 TEST_CASE("what is no sweep report is refused") {
   const std::string good = R"({"running":false,"state":true,"ended":1,"survivors":[]})";
   REQUIRE(decode_sweep_report(good));
-  for (const std::string& bad :
-       std::vector<std::string>{std::string(), std::string("{}"), std::string("[]"), std::string("null"), good + "x",
-        std::string(R"({"running":0,"state":true,"ended":1,"survivors":[]})"),
-        std::string(R"({"running":false,"state":true,"ended":-1,"survivors":[]})"),
-        std::string(R"({"running":false,"state":true,"ended":99999999999,"survivors":[]})"),
-        std::string(R"({"running":false,"state":true,"ended":1,"survivors":[7]})"),
-        std::string(R"({"running":false,"state":true,"ended":1,"survivors":{}})"),
-        std::string(100'000, '['), good + std::string(longest_sweep_report, ' ')}) {
+  for (const std::string& bad : std::vector<std::string>{
+           std::string(), std::string("{}"), std::string("[]"), std::string("null"), good + "x",
+           std::string(R"({"running":0,"state":true,"ended":1,"survivors":[]})"),
+           std::string(R"({"running":false,"state":true,"ended":-1,"survivors":[]})"),
+           std::string(R"({"running":false,"state":true,"ended":99999999999,"survivors":[]})"),
+           std::string(R"({"running":false,"state":true,"ended":1,"survivors":[7]})"),
+           std::string(R"({"running":false,"state":true,"ended":1,"survivors":{}})"),
+           std::string(100'000, '['), good + std::string(longest_sweep_report, ' ')}) {
     CAPTURE(bad.substr(0, 80));
     const auto read = decode_sweep_report(bad);
     REQUIRE_FALSE(read);
