@@ -101,15 +101,16 @@ constexpr std::uint64_t child_flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
 
 #ifdef __x86_64__
 // clone3, for which glibc has no name of its own: the child starts inside of its cgroup, runs
-// `child_main` on its stack and never returns from there.
-TRAIN_UNINSTRUMENTED pid_t clone_into_cgroup(Shared& shared, char* stack, int& pidfd, int& error) {
+// `function` on its stack and never returns from there. The process id, or minus errno.
+TRAIN_UNINSTRUMENTED long clone_into_cgroup(int cgroup, int (*function)(void*), void* argument,
+                                            char* stack, int& pidfd) {
   clone_args arguments{};
   arguments.flags = child_flags | CLONE_INTO_CGROUP;
   arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   arguments.exit_signal = SIGCHLD;
   arguments.stack = reinterpret_cast<std::uint64_t>(stack);
   arguments.stack_size = stack_size;
-  arguments.cgroup = static_cast<std::uint64_t>(shared.setup->cgroup);
+  arguments.cgroup = static_cast<std::uint64_t>(cgroup);
   long result = SYS_clone3;
   asm volatile(
       "syscall\n\t"
@@ -120,32 +121,45 @@ TRAIN_UNINSTRUMENTED pid_t clone_into_cgroup(Shared& shared, char* stack, int& p
       "ud2\n"
       "1:"
       : "+a"(result)
-      : "D"(&arguments), "S"(sizeof arguments), [function] "r"(child_main), [argument] "r"(&shared)
+      : "D"(&arguments), "S"(sizeof arguments), [function] "r"(function), [argument] "r"(argument)
       : "rcx", "r11", "memory", "cc");
-  error = result < 0 ? static_cast<int>(-result) : 0;
-  return result < 0 ? -1 : static_cast<pid_t>(result);
+  return result;
 }
 #else
-pid_t clone_into_cgroup(Shared&, char*, int&, int& error) {
-  error = ENOSYS;
-  return -1;
-}
+long clone_into_cgroup(int, int (*)(void*), void*, char*, int&) { return -ENOSYS; }
 #endif
 
-pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, &before);
-  pid_t pid = -1;
-  if (shared.setup->cgroup >= 0 && !shared.setup->joins_cgroup)
-    pid = clone_into_cgroup(shared, stack, pidfd, error);
-  if (pid < 0) {
-    constexpr int flags = static_cast<int>(child_flags) | SIGCHLD;
-    pid = __clone(child_main, stack + stack_size, flags, &shared, &pidfd);
-    error = errno;
+TRAIN_UNINSTRUMENTED int end_at_once(void*) {
+  ::syscall(SYS_exit_group, 0);
+  __builtin_unreachable();
+}
+
+// No handler of the parent may run in the child, which shares its memory.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
+  const WithoutSignals blocked;
+  const ChildSetup& setup = *shared.setup;
+  if (setup.cgroup >= 0 && !setup.joins_cgroup) {
+    const long pid = clone_into_cgroup(setup.cgroup, child_main, &shared, stack, pidfd);
+    if (pid > 0) return static_cast<pid_t>(pid);
+  }
+  constexpr int flags = static_cast<int>(child_flags) | SIGCHLD;
+  const pid_t pid = __clone(child_main, stack + stack_size, flags, &shared, &pidfd);
+  error = errno;
   return pid;
 }
 
@@ -182,24 +196,18 @@ const char* to_string(ChildStep step) {
 }
 
 bool can_start_in(int cgroup) {
-#ifdef __x86_64__
-  clone_args arguments{};
-  arguments.flags = CLONE_INTO_CGROUP;
-  arguments.exit_signal = SIGCHLD;
-  arguments.cgroup = static_cast<std::uint64_t>(cgroup);
-  // As fork does: the child has a memory of its own.
-  const long pid = ::syscall(SYS_clone3, &arguments, sizeof arguments);
-  if (pid == 0) {
-    ::syscall(SYS_exit_group, 0);
-    __builtin_unreachable();
+  char* stack = child_stack();
+  int pidfd = -1;
+  long pid = -1;
+  if (stack != nullptr) {
+    const WithoutSignals blocked;
+    pid = clone_into_cgroup(cgroup, end_at_once, nullptr, stack, pidfd);
   }
+  if (pid <= 0) return false;
+  if (pidfd >= 0) ::close(pidfd);
   int status = -1;
-  while (pid > 0 && ::waitpid(static_cast<pid_t>(pid), &status, 0) < 0 && errno == EINTR) continue;
-  return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-#else
-  (void)cgroup;
-  return false;
-#endif
+  while (::waitpid(static_cast<pid_t>(pid), &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 StartedChild start_child(const ChildSetup& setup) {
