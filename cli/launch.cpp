@@ -9,10 +9,12 @@
 #include "backends/event_loop/loop.hpp"
 #include "backends/process/open_files.hpp"
 #include "cli/commands.hpp"
+#include "cli/host_sweep.hpp"
 #include "cli/launch_report.hpp"
 #include "cli/launch_session.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
+#include "cli/task_sweep.hpp"
 #include "cli/task_table.hpp"
 #include "cli/transports.hpp"
 #include "cli/user_account.hpp"
@@ -24,6 +26,9 @@
 namespace train {
 
 namespace {
+
+// For hosts whose agents were killed to end what these have left.
+constexpr std::chrono::seconds sweep_limit{10};
 
 std::string new_task_id() {
   std::uint64_t bits = 0;
@@ -48,6 +53,12 @@ std::vector<std::string> host_names(const Trial& trial) {
   std::vector<std::string> names;
   for (const PlannedHost& host : trial.hosts) names.push_back(host.host.name);
   return names;
+}
+
+std::vector<Host> hosts_of(const Trial& trial) {
+  std::vector<Host> hosts;
+  for (const PlannedHost& planned : trial.hosts) hosts.push_back(planned.host);
+  return hosts;
 }
 
 TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskStore& store) {
@@ -181,6 +192,7 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
   Recorder recorder(store, task, terminal);
   RankOutput output(terminal, flags.tee, log_paths(task));
   RunOutcome outcome;
+  std::vector<AbandonedHost> abandoned;
   const auto logs = output.create_logs();
   if (!logs) {
     outcome = not_run(plan.trial, logs.error());
@@ -188,15 +200,22 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
     session.emplace(loop, transports, output, terminal, request, plan, task.id,
                     hooks_of(terminal, task, recorder));
     outcome = session->run();
+    for (const int host : session->broken_hosts())
+      abandoned.push_back({plan.trial.hosts[host].host, agent_key(task.id, host)});
   }
   // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). Only
-  // then does the session go, and one more Ctrl-C ends this process.
+  // then do the signals go, and one more Ctrl-C ends this process.
   task.ended = now_on_the_wall();
   record_outcome(task, outcome, plan.trial);
   recorder.write();
+  if (session) session->leave_signals();
+  TerminalText found =
+      describe_sweep(abandoned, sweep_hosts(loop, transports, abandoned, sweep_limit));
   session.reset();
   terminal.flush();
-  return {exit_code_of(outcome), last_words(outcome, plan.trial, output, task)};
+  const TerminalText words = last_words(outcome, plan.trial, output, task);
+  if (!found.empty() && !words.empty()) found += "\n";
+  return {exit_code_of(outcome), found + words};
 }
 
 }  // namespace
@@ -225,6 +244,8 @@ ExitCode launch_command(const LaunchFlags& flags) {
   if (!store) return report(store.error());
   TaskRecord task = new_task(*request, *plan, **store);
   if (const auto created = (*store)->create(task); !created) return report(created.error());
+  if (const auto kept = keep_task_hosts(**store, task, hosts_of(plan->trial)); !kept)
+    return report(kept.error());
   task.plan_json = {};  // recorded, and with the environments of all ranks long
 
   ignore_signals();

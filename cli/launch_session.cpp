@@ -78,9 +78,12 @@ void LaunchSession::open_host(int host) {
     feed(run_event::HostOpened{host, info.address, info.own_address, info.likely_own_address});
   };
   events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
-  events.on_closed = [this, host](const Error& why) { feed(run_event::HostClosed{host, why}); };
-  const std::string agent_key = task_id_ + "-" + std::to_string(host);
-  hosts_[host].link = transport_.open(plan_.trial.hosts[host].host, agent_key, std::move(events));
+  events.on_closed = [this, host](const Error& why) {
+    hosts_[host].is_broken = hosts_[host].was_told_to_start;
+    feed(run_event::HostClosed{host, why});
+  };
+  hosts_[host].link =
+      transport_.open(plan_.trial.hosts[host].host, {agent_key(task_id_, host)}, std::move(events));
 }
 
 void LaunchSession::received(int host, std::string_view bytes) {
@@ -185,6 +188,7 @@ void LaunchSession::perform(const run_action::SendContext& action) {
 
 void LaunchSession::perform(const run_action::SendGo& action) {
   delivery_.reset();  // every host has what it needs
+  hosts_[action.host].was_told_to_start = true;
   if (start_frame_.empty()) start_frame_ = frame_of(run_.start_message());
   if (const auto& link = hosts_[action.host].link) link->send(start_frame_);
 }
@@ -212,6 +216,18 @@ void LaunchSession::acknowledge_soon(int host) {
     acknowledgements_posted_ = false;
     send_acknowledgements();
   });
+}
+
+void LaunchSession::leave_signals() {
+  signals_.reset();
+  hangup_.reset();
+}
+
+std::vector<int> LaunchSession::broken_hosts() const {
+  std::vector<int> broken;
+  for (std::size_t host = 0; host < hosts_.size(); ++host)
+    if (hosts_[host].is_broken) broken.push_back(static_cast<int>(host));
+  return broken;
 }
 
 void LaunchSession::terminal_has_room() { send_acknowledgements(); }

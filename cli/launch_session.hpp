@@ -14,6 +14,7 @@
 #include "cli/terminal.hpp"
 #include "launcher/ports/transport.hpp"
 #include "launcher/run/run.hpp"
+#include "launcher/task/task_record.hpp"
 #include "launcher/wire/frame.hpp"
 
 namespace train {
@@ -38,6 +39,12 @@ class LaunchSession {
 
   /// Runs the loop until the attempt is over.
   const RunOutcome& run();
+  /// After the attempt: signals have their default effect again, and one more Ctrl-C ends this
+  /// process.
+  void leave_signals();
+  /// The hosts whose stream ended by itself after their ranks were told to start: their agents may
+  /// have been killed.
+  std::vector<int> broken_hosts() const;
   /// The terminal has caught up: output that waited for it is acknowledged. From the loop.
   void terminal_has_room();
 
@@ -51,6 +58,8 @@ class LaunchSession {
     OutputWindow window;
     std::uint64_t last_chunk = 0;  ///< received and written down
     bool ack_due = false;
+    bool was_told_to_start = false;
+    bool is_broken = false;  ///< its stream ended by itself after that
   };
 
   void open_host(int host);

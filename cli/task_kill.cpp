@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
+#include "cli/task_sweep.hpp"
 #include "launcher/run/run.hpp"
 
 namespace train {
@@ -60,6 +61,7 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
   if (!store) return report(store.error());
   auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
+  if (task->state == TaskState::lost) return sweep_lost_task(**store, *task);
   if (is_final(task->state)) {
     talk(terminal_text("task {} has ended already: {}", task->id, to_string(task->state)));
     return ExitCode();

@@ -48,11 +48,11 @@ bool is_own_address(const std::string& address) {
 
 }  // namespace
 
-OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::string agent_key,
+OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, AgentCall call,
                          LinkEvents events)
     : shared_(std::move(shared)),
       host_(std::move(host)),
-      agent_key_(std::move(agent_key)),
+      call_(std::move(call)),
       events_(std::move(events)),
       settings_{.way = endpoint(host_.address.empty() ? host_.name : host_.address,
                                 host_.port.value_or(default_ssh_port))} {}
@@ -83,7 +83,8 @@ void OpensshLink::start() {
 
 void OpensshLink::launch() {
   const std::string nonce = new_nonce();
-  const auto command = bootstrap_command({nonce, shared_->options.agent.name(), agent_key_});
+  const auto command =
+      bootstrap_command({nonce, shared_->options.agent.name(), call_.key, to_string(call_.verb)});
   if (!command) return fail_with(command.error());
   auto process =
       start_connected({.program = *shared_->program(),

@@ -20,8 +20,7 @@ namespace train {
 /// openssh_link.cpp, how it ends in openssh_link_end.cpp.
 class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
  public:
-  OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::string agent_key,
-              LinkEvents events);
+  OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, AgentCall call, LinkEvents events);
   ~OpensshLink();
   OpensshLink(const OpensshLink&) = delete;
   OpensshLink& operator=(const OpensshLink&) = delete;
@@ -73,7 +72,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
 
   std::shared_ptr<OpensshShared> shared_;
   Host host_;
-  std::string agent_key_;
+  AgentCall call_;
   LinkEvents events_;
   HostSettings settings_;
   Phase phase_ = Phase::waiting;

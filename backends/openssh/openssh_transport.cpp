@@ -50,9 +50,9 @@ OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options,
 
 OpensshTransport::~OpensshTransport() = default;
 
-std::unique_ptr<HostLink> OpensshTransport::open(const Host& host, const std::string& agent_key,
+std::unique_ptr<HostLink> OpensshTransport::open(const Host& host, const AgentCall& call,
                                                  LinkEvents events) {
-  auto link = std::make_shared<OpensshLink>(shared_, host, agent_key, std::move(events));
+  auto link = std::make_shared<OpensshLink>(shared_, host, call, std::move(events));
   // What it says never comes from inside this call.
   shared_->loop.post([weak = std::weak_ptr(link)] {
     const auto waiting = weak.lock();

@@ -23,11 +23,11 @@ SshTarget target_of(const Host& host) {
 
 }  // namespace
 
-SshLink::SshLink(std::shared_ptr<SshShared> shared, const Host& host, std::string agent_key,
+SshLink::SshLink(std::shared_ptr<SshShared> shared, const Host& host, AgentCall call,
                  LinkEvents events)
     : shared_(std::move(shared)),
       host_(host),
-      agent_key_(std::move(agent_key)),
+      call_(std::move(call)),
       events_(std::move(events)),
       connection_(std::make_shared<SshConnection>(shared_, target_of(host), *this)) {}
 
@@ -42,7 +42,7 @@ void SshLink::on_obstacle(const Libssh2Obstacle& obstacle) {
     options.say(
         fmt::format("{} is reached by OpenSSH's own client: {}", host_.name, obstacle.reason));
   phase_ = Phase::handed_over;
-  other_ = options.openssh->open(host_, agent_key_, std::move(events_));
+  other_ = options.openssh->open(host_, call_, std::move(events_));
   for (; !queue_.empty(); queue_.consume(queue_.front().size()))
     other_->send(std::string(queue_.front()));
 }
@@ -88,7 +88,8 @@ bool SshLink::step_channel() {
   }
   channel_ = session.take_channel();
   const std::string nonce = new_nonce();
-  auto command = bootstrap_command({nonce, shared_->options.agent.name(), agent_key_});
+  auto command =
+      bootstrap_command({nonce, shared_->options.agent.name(), call_.key, to_string(call_.verb)});
   if (!command) {
     fail_with(command.error());
     return false;

@@ -16,8 +16,7 @@ namespace train {
 /// The agent of one host at the other end of a connection: from the login to the end of its stream.
 class SshLink final : public SshSessionUser, public std::enable_shared_from_this<SshLink> {
  public:
-  SshLink(std::shared_ptr<SshShared> shared, const Host& host, std::string agent_key,
-          LinkEvents events);
+  SshLink(std::shared_ptr<SshShared> shared, const Host& host, AgentCall call, LinkEvents events);
   ~SshLink() override;
   SshLink(const SshLink&) = delete;
   SshLink& operator=(const SshLink&) = delete;
@@ -66,7 +65,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
 
   std::shared_ptr<SshShared> shared_;
   Host host_;
-  std::string agent_key_;
+  AgentCall call_;
   LinkEvents events_;
   std::shared_ptr<SshConnection> connection_;
   Phase phase_ = Phase::connecting;

@@ -92,9 +92,9 @@ SshTransport::SshTransport(Loop& loop, SshOptions options, std::shared_ptr<Setup
 
 SshTransport::~SshTransport() = default;
 
-std::unique_ptr<HostLink> SshTransport::open(const Host& host, const std::string& agent_key,
+std::unique_ptr<HostLink> SshTransport::open(const Host& host, const AgentCall& call,
                                              LinkEvents events) {
-  auto link = std::make_shared<SshLink>(shared_, host, agent_key, std::move(events));
+  auto link = std::make_shared<SshLink>(shared_, host, call, std::move(events));
   // What it says never comes from inside this call.
   shared_->loop.post([weak = std::weak_ptr(link)] {
     const auto waiting = weak.lock();

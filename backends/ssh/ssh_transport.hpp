@@ -67,7 +67,7 @@ class SshTransport final : public Transport {
                std::shared_ptr<SshFiles> files = nullptr);
   ~SshTransport() override;
 
-  std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+  std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
 
  private:

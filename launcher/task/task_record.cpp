@@ -50,6 +50,10 @@ bool is_legal_change(TaskState from, TaskState to) {
   }
 }
 
+std::string agent_key(const std::string& task_id, int host) {
+  return task_id + "-" + std::to_string(host);
+}
+
 std::string make_task_id(std::uint64_t random_bits) {
   constexpr std::string_view alphabet = "abcdefghijklmnopqrstuvwxyz234567";
   constexpr int length = 8;

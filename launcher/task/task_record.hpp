@@ -87,6 +87,9 @@ struct TaskRecord {
   bool operator==(const TaskRecord&) const = default;
 };
 
+/// What the agent of a task's host is called there; hosts are counted from 0, in rank order.
+std::string agent_key(const std::string& task_id, int host);
+
 /// A task id: eight characters of [a-z2-7], from 40 random bits.
 std::string make_task_id(std::uint64_t random_bits);
 

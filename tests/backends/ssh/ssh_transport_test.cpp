@@ -18,9 +18,9 @@ struct OtherTransport final : Transport {
     std::size_t unsent_bytes() const override { return 42; }
     OtherTransport& other;
   };
-  std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+  std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents link_events) override {
-    opened = host.name + " " + agent_key;
+    opened = host.name + " " + call.key;
     events = std::move(link_events);
     loop.stop();
     return std::make_unique<Link>(*this);
@@ -91,7 +91,7 @@ TEST_CASE("a link that its owner drops, at any moment, says nothing more") {
     fixture.loop.stop();
   };
   events.on_closed = [](const Error& why) { FAIL_CHECK(render(why)); };
-  link = transport.open(fixture.host, "t-0", std::move(events));
+  link = transport.open(fixture.host, {"t-0"}, std::move(events));
   CHECK(run_until(fixture.loop, [&] { return heard; }));
   for (const int after : {1, 5, 20, 60}) {  // somewhere in the set-up
     Probe probe(fixture.loop, transport, fixture.host);
