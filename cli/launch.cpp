@@ -98,17 +98,18 @@ LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, TaskRecorder
     recorder.change(TaskState::running);
   };
   hooks.on_stopping = [&](const std::string& why) {
-    terminal.write(Terminal::Stream::err, talk_text(why));
+    terminal.write(Terminal::Stream::err, talk_text(TerminalText(why)));
     recorder.change(TaskState::stopping);
   };
   hooks.on_context = [&](const ContextSummary& context) {
     constexpr std::size_t most_warnings = 10;
     for (std::size_t i = 0; i < std::min(most_warnings, context.warnings.size()); ++i)
-      terminal.write(Terminal::Stream::err, talk_text("warning: " + context.warnings[i]));
+      terminal.write(Terminal::Stream::err,
+                     talk_text(terminal_text("warning: {}", context.warnings[i])));
     if (context.warnings.size() > most_warnings)
       terminal.write(Terminal::Stream::err,
-                     talk_text(fmt::format("warning: the same of {} more",
-                                           context.warnings.size() - most_warnings)));
+                     talk_text(terminal_text("warning: the same of {} more",
+                                             context.warnings.size() - most_warnings)));
     task.context.sha256 = context.context.sha256;
     task.context.files = static_cast<std::int64_t>(context.files);
     task.context.bytes = static_cast<std::int64_t>(context.bytes);
@@ -138,7 +139,7 @@ Result<std::shared_ptr<LogFiles>> make_logs(const TaskRecord& task,
 // How a run ended, and what is to be said about it.
 struct Ended {
   ExitCode code;
-  std::string last_words;  ///< empty on success
+  TerminalText last_words;  ///< empty on success
   bool is_recorded = false;
 };
 
@@ -155,11 +156,12 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
   };
   Terminal terminal([&] { loop.post(acknowledge); });
   // Through the terminal's queue: the middle of a rank's line is no place for it.
-  const auto say = [&](const std::string& said) {
+  const auto say = [&](const TerminalText& said) {
     terminal.write(Terminal::Stream::err, talk_text(said));
   };
   HostTransports transports(
-      loop, plan.trial, open_files ? std::optional(open_files->rlim_cur) : std::nullopt, say);
+      loop, plan.trial, open_files ? std::optional(open_files->rlim_cur) : std::nullopt,
+      [&](const std::string& said) { say(TerminalText(said)); });
   TaskRecorder recorder(loop, store, task, say);
   RankOutput output(terminal, flags.tee);
   RunOutcome outcome;
@@ -196,7 +198,7 @@ std::string whole_record(TaskRecord task, TaskStore& store, bool is_recorded) {
 ExitCode launch_command(const LaunchFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
-  if (!request->hosts_note.empty()) talk(request->hosts_note);
+  if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
   talk_warnings(request->warnings, {});
   const auto plan = make_plan(request->experiment, request->inventory);
   if (!plan) return report(to_error(plan.error()));
@@ -223,7 +225,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
   if (const auto created = store->create(task); !created) return report(created.error());
   task.plan_json = {};  // recorded, and with the environments of all ranks long
 
-  talk(fmt::format("task {}: {} of '{}' on {}; output in {}", task.id,
+  talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
                    task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
                    task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
   const Ended ended = run_task(*request, *plan, flags, signals, task, store);

@@ -54,7 +54,7 @@ class RankLog {
       lines->end([&](std::string_view line) { append_line(line, text); });
     if (!has_ended) return;
     if (const auto unread = reader_.bytes_without_record(); unread > 0)
-      talk(fmt::format("warning: {} bytes at the end of '{}' are not shown: the launcher ended "
+      talk(terminal_text("warning: {} bytes at the end of '{}' are not shown: the launcher ended "
                        "while it wrote them",
                        unread, file_));
   }
@@ -71,7 +71,7 @@ class RankLog {
       lines->end([&](std::string_view line) { append_line(line, text); });
     const std::string said = fmt::format("{} bytes of output are not kept", gap);
     if (prefix_.empty())
-      talk(fmt::format("rank {}: {} here", rank_, said));
+      talk(terminal_text("rank {}: {} here", rank_, said));
     else
       text += fmt::format("{}... {} ...\n", prefix_, said);
   }

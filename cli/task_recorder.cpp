@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/task_recorder.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 namespace train {
@@ -43,7 +41,7 @@ void TaskRecorder::ended(const Result<void>& written) {
   is_busy_ = false;
   trouble_.reset();
   if (!written) {
-    trouble_ = render(written.error());
+    trouble_ = terminal_text(written.error());
     is_wanted_ = true;
     if (!is_finishing_) say_trouble(*trouble_);
     // A lock goes; of the rest, little mends itself while somebody waits for the end.
@@ -69,9 +67,9 @@ void TaskRecorder::note_alive() {
   is_busy_ = started.has_value();
 }
 
-void TaskRecorder::say_trouble(const std::string& trouble) {
+void TaskRecorder::say_trouble(const TerminalText& trouble) {
   if (std::exchange(has_said_, true)) return;
-  say_(fmt::format("the record of this task cannot be written: {}", trouble));
+  say_(terminal_text("the record of this task cannot be written: {}", trouble));
 }
 
 bool TaskRecorder::finish(milliseconds limit) {
@@ -86,9 +84,9 @@ bool TaskRecorder::finish(milliseconds limit) {
   loop_.run();
   retry_.reset();
   if (!is_late && !trouble_) return true;
-  say_("the end of this task could not be recorded: " +
-       trouble_.value_or(fmt::format("the disk of the registry has not answered for {} s",
-                                     limit / std::chrono::seconds(1))));
+  say_(TerminalText("the end of this task could not be recorded: ") +
+       trouble_.value_or(terminal_text("the disk of the registry has not answered for {} s",
+                                       limit / std::chrono::seconds(1))));
   return false;
 }
 

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
@@ -22,7 +21,7 @@ class TaskRecorder {
     milliseconds alive{5'000};  ///< between the notes that the launcher lives
   };
   /// Takes one line for the user.
-  using Say = std::function<void(const std::string&)>;
+  using Say = std::function<void(const TerminalText&)>;
 
   /// `loop` and `task` outlive the recorder.
   TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Say say,
@@ -44,7 +43,7 @@ class TaskRecorder {
   void begin();
   void ended(const Result<void>& written);
   void note_alive();
-  void say_trouble(const std::string& trouble);
+  void say_trouble(const TerminalText& trouble);
 
   Loop& loop_;
   std::shared_ptr<TaskStore> store_;
@@ -55,7 +54,7 @@ class TaskRecorder {
   bool is_busy_ = false;      ///< the thread has the store
   bool is_wanted_ = false;    ///< the task has changed since it was given to the thread
   bool is_finishing_ = false;
-  std::optional<std::string> trouble_;  ///< of the last write
+  std::optional<TerminalText> trouble_;  ///< of the last write
   bool has_said_ = false;
   static constexpr int most_failures_at_end = 3;
   int failures_ = 0;  ///< at the end

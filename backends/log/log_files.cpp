@@ -125,6 +125,11 @@ LogFiles::OpenLog* LogFiles::open(int rank, std::string& trouble) {
   for (auto [path, file] : {std::pair(log_segment(log.file, log.begin), &files.bytes),
                             std::pair(log_index(log.file, log.begin), &files.index)}) {
     file->reset(::open(path.c_str(), flags_of_log, mode_of_log));
+    // Others of this process may need descriptors more than logs that nobody writes into.
+    while (!*file && errno == EMFILE && !open_.empty()) {
+      close(open_.back().rank);
+      file->reset(::open(path.c_str(), flags_of_log, mode_of_log));
+    }
     if (*file) continue;
     trouble = cannot("open", path, errno);
     return nullptr;

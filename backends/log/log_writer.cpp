@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/log/log_writer.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 namespace train {
@@ -49,7 +47,7 @@ void LogWriter::begin() {
   };
   const auto started = background_.run(work, [this, batch = current_] { ended(*batch); });
   if (!started) {
-    say_trouble(render(started.error()));
+    say_trouble(terminal_text(started.error()));
     return give_up();
   }
   if (!look_) look_ = loop_.after(timing_.look, [this] { look(); });
@@ -60,9 +58,9 @@ void LogWriter::ended(const Batch& batch) {
   current_.reset();
   written_ += batch.pieces.size();
   lost_bytes_ += batch.lost;
-  if (!batch.trouble.empty()) say_trouble(batch.trouble);
+  if (!batch.trouble.empty()) say_trouble(TerminalText(batch.trouble));
   if (const auto stall = std::exchange(stalled_for_, nanoseconds(0)); stall.count() > 0)
-    hooks_.say(fmt::format("the log disk ({}) answers again, after some {} s", place_,
+    hooks_.say(terminal_text("the log disk ({}) answers again, after some {} s", place_,
                            seconds(stall)));
   if (!waiting_.empty()) {
     begin();
@@ -80,7 +78,7 @@ void LogWriter::look() {
   if (is_last && busy >= timing_.last_stall) return give_up();
   if (busy < timing_.stall) return;
   if (std::exchange(stalled_for_, busy).count() > 0) return;
-  hooks_.say(fmt::format("the log disk ({}) has not answered for {} s; ranks that print wait for it",
+  hooks_.say(terminal_text("the log disk ({}) has not answered for {} s; ranks that print wait for it",
                          place_, seconds(busy)));
 }
 
@@ -91,7 +89,7 @@ void LogWriter::give_up() {
   has_given_up_ = true;
   const nanoseconds busy = background_.busy_for().value_or(nanoseconds(0));
   if (busy.count() > 0)
-    hooks_.say(fmt::format("the log disk ({}) has not answered for {} s, and is not waited for any "
+    hooks_.say(terminal_text("the log disk ({}) has not answered for {} s, and is not waited for any "
                            "longer",
                            place_, seconds(busy)));
   for (const auto& batch : waiting_) lost_bytes_ += batch->bytes;
@@ -108,10 +106,10 @@ void LogWriter::finish() {
   is_finishing_ = true;
   if (current_) loop_.run();
   if (lost_bytes_ > 0)
-    hooks_.say(fmt::format("{} bytes of output are not in the logs ({})", lost_bytes_, place_));
+    hooks_.say(terminal_text("{} bytes of output are not in the logs ({})", lost_bytes_, place_));
 }
 
-void LogWriter::say_trouble(const std::string& trouble) {
+void LogWriter::say_trouble(const TerminalText& trouble) {
   if (!std::exchange(has_said_trouble_, true)) hooks_.say(trouble);
 }
 

@@ -11,6 +11,7 @@
 #include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "backends/log/log_sink.hpp"
+#include "config_schema/terminal_text.hpp"
 
 namespace train {
 
@@ -26,7 +27,7 @@ class LogWriter {
   };
   struct Hooks {
     std::function<void()> on_written;                 ///< `written` has grown
-    std::function<void(const std::string& said)> say;  ///< one line for the user
+    std::function<void(const TerminalText& said)> say;  ///< for the user
   };
 
   /// `place` is where the logs are, for people.
@@ -61,7 +62,7 @@ class LogWriter {
   void ended(const Batch& batch);
   void look();
   void give_up();
-  void say_trouble(const std::string& trouble);
+  void say_trouble(const TerminalText& trouble);
 
   Loop& loop_;
   std::shared_ptr<LogSink> sink_;

@@ -46,7 +46,7 @@ struct Fixture {
   std::vector<std::string> said;
   std::function<void()> on_written = [] {};
   LogWriter writer{loop, sink, "/logs", {[this] { on_written(); },
-                                         [this](const std::string& line) { said.push_back(line); }},
+                                         [this](const TerminalText& line) { said.push_back(line.text()); }},
                    {.look = 5ms, .stall = 30ms, .last_stall = 60ms}};
 
   ~Fixture() { sink->open(); }  // its thread may still be there
