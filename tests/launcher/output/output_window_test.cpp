@@ -8,6 +8,12 @@
 
 using namespace train;
 
+namespace {
+
+constexpr Instant now{0};
+
+}  // namespace
+
 TEST_CASE("all hosts together may have 64 MiB of output on the way, as far as that goes") {
   CHECK(output_window(1) == most_output_window);
   CHECK(output_window(64) == 1u << 20);
@@ -21,7 +27,7 @@ TEST_CASE("an agent that waits for acknowledgements stays within the window, byt
   CAPTURE(bytes.size());
   OutputQueue queue({.capacity = 4u << 20, .window = least_output_window});
   OutputWindow window(least_output_window);
-  for (int i = 0; i < 10'000 && !queue.full(); ++i) queue.push(i % 2, OutputStream::out, bytes);
+  for (int i = 0; i < 10'000 && !queue.full(); ++i) queue.push(i % 2, OutputStream::out, bytes, now);
   std::uint64_t last = 0;
   std::size_t cost = 0;
   while (!queue.empty()) {
