@@ -2,9 +2,9 @@
 #include "cli/launch_session.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 
 #include "cli/talk.hpp"
@@ -13,21 +13,22 @@ namespace train {
 
 namespace {
 
-// nohup(1) says so: the terminal may go, the run goes on.
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+std::int64_t now_in_microseconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_nsec / 1'000;
 }
 
 }  // namespace
 
-LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& output,
-                             Terminal& terminal, const Request& request, const Plan& plan,
-                             std::string task_id, Hooks hooks)
+LaunchSession::LaunchSession(Loop& loop, const Surroundings& surroundings, const Request& request,
+                             const Plan& plan, std::string task_id, Hooks hooks)
     : loop_(loop),
-      transport_(transport),
-      output_(output),
-      terminal_(terminal),
+      transport_(surroundings.transport),
+      output_(surroundings.output),
+      terminal_(surroundings.terminal),
+      logs_(surroundings.logs),
+      signals_(surroundings.signals),
       plan_(plan),
       task_id_(std::move(task_id)),
       hooks_(std::move(hooks)),
@@ -43,12 +44,11 @@ LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& outpu
 LaunchSession::~LaunchSession() = default;
 
 const RunOutcome& LaunchSession::run() {
-  const auto stop = [this](int number) { feed(run_event::StopRequested{number}); };
-  signals_ = loop_.on_signals({SIGINT, SIGTERM}, stop);
-  if (!is_ignored(SIGHUP)) hangup_ = loop_.on_signals({SIGHUP}, stop);
+  signals_.deliver(loop_, [this](int number) { feed(run_event::StopRequested{number}); });
   if (!context_directory_.empty()) deliver_context();
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open_host(host);
   if (!run_.over()) loop_.run();
+  logs_.finish();
   output_.end();
   return run_.outcome();
 }
@@ -95,7 +95,7 @@ void LaunchSession::received(int host, std::string_view bytes) {
     if (!*frame) break;
     received(host, **frame);
   }
-  if (hosts_[host].ack_due) feed(run_event::HostPrinted{host});
+  if (!hosts_[host].received.empty()) feed(run_event::HostPrinted{host});
 }
 
 void LaunchSession::received(int host, const Frame& frame) {
@@ -110,7 +110,7 @@ void LaunchSession::received(int host, const Frame& frame) {
 // Chunks are numbered without gaps and belong to ranks of their own host: anything else is not an
 // agent of ours.
 void LaunchSession::received_output(int host, std::string_view payload) {
-  const auto chunk = decode_output(payload);
+  auto chunk = decode_output(payload);
   if (!chunk) return host_broke_protocol(host, chunk.error());
   const auto& ranks = plan_.trial.ranks;
   const bool is_own =
@@ -121,7 +121,14 @@ void LaunchSession::received_output(int host, std::string_view payload) {
     return host_broke_protocol(host, not_our_protocol("sent more output than it was asked for"));
   hosts_[host].last_chunk = chunk->number;
   output_.add(*chunk);
-  acknowledge_soon(host);
+  const std::size_t cost = cost_of(*chunk);
+  const Instant now = loop_.now();
+  const auto age = std::chrono::duration_cast<std::chrono::microseconds>(
+      now - run_.time_of(host, chunk->at, now));
+  const std::uint64_t log_number =
+      logs_.write({chunk->rank, chunk->stream, now_in_microseconds() - age.count(),
+                   std::move(chunk->bytes)});
+  hosts_[host].received.push_back({log_number, chunk->number, cost});
 }
 
 void LaunchSession::host_broke_protocol(int host, const Error& error) {
@@ -205,22 +212,16 @@ void LaunchSession::perform(const run_action::AllStarted&) { hooks_.on_all_start
 
 void LaunchSession::perform(const run_action::Note& action) { hooks_.on_note(action.text); }
 
-void LaunchSession::perform(const run_action::Stopping& action) { hooks_.on_stopping(action.why); }
+void LaunchSession::perform(const run_action::Stopping& action) {
+  logs_.expect_end();
+  hooks_.on_stopping(action.why);
+}
 
 void LaunchSession::perform(const run_action::Over&) { loop_.stop(); }
 
-void LaunchSession::acknowledge_soon(int host) {
-  hosts_[host].ack_due = true;
-  if (std::exchange(acknowledgements_posted_, true)) return;
-  loop_.post([this] {
-    acknowledgements_posted_ = false;
-    send_acknowledgements();
-  });
-}
-
-void LaunchSession::leave_signals() {
-  signals_.reset();
-  hangup_.reset();
+void LaunchSession::acknowledge_output() {
+  if (terminal_.full()) return;  // it says when it has room
+  for (HostStream& host : hosts_) acknowledge_written(host);
 }
 
 std::vector<int> LaunchSession::broken_hosts() const {
@@ -230,15 +231,17 @@ std::vector<int> LaunchSession::broken_hosts() const {
   return broken;
 }
 
-void LaunchSession::terminal_has_room() { send_acknowledgements(); }
-
-void LaunchSession::send_acknowledgements() {
-  if (terminal_.full()) return;  // terminal_has_room follows
-  for (HostStream& host : hosts_)
-    if (std::exchange(host.ack_due, false) && host.link) {
-      host.window.acknowledge();
-      host.link->send(frame_of(message::Acknowledge{host.last_chunk}));
-    }
+void LaunchSession::acknowledge_written(HostStream& host) {
+  std::uint64_t last = 0;
+  std::size_t cost = 0;
+  while (!host.received.empty() && host.received.front().log_number <= logs_.written()) {
+    last = host.received.front().chunk_number;
+    cost += host.received.front().cost;
+    host.received.pop_front();
+  }
+  if (last == 0) return;
+  host.window.acknowledge(cost);
+  if (host.link) host.link->send(frame_of(message::Acknowledge{last}));
 }
 
 void LaunchSession::arm_timer() {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <csignal>
 #include <exception>
 #include <system_error>
 
@@ -346,6 +347,8 @@ train::Error surprise(const std::exception& surprising) {
 
 int main(int argc, char* argv[]) {
   train::open_closed_standard_streams();
+  // A file that becomes longer than it may (ulimit -f) is an error like a full disk, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return train::run({argv + 1, argv + argc}).value();
   } catch (const std::exception& error) {

@@ -197,7 +197,7 @@ void Agent::handle(const agent_event::Failed& event) {
 void Agent::handle(const agent_event::RankPrinted& event) {
   const bool is_expected = state_ == State::running || state_ == State::killing;
   if (!link_up_ || !is_expected) return;  // nobody will ever read it
-  output_.push(event.rank, event.stream, event.bytes);
+  output_.push(event.rank, event.stream, event.bytes, now_);
   pump_output();
 }
 

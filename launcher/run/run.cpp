@@ -283,6 +283,11 @@ void Run::receive(int host, const message::RankNotStarted& m) {
                0});
 }
 
+Instant Run::time_of(int host, Instant at, Instant now) const {
+  const auto aligned = hosts_[host].heartbeat.clock().align(at);
+  return aligned ? std::clamp(aligned->at, std::min(go_at_, now), now) : now;
+}
+
 // A rank cannot have ended before it was to start, nor after its end was told: whatever the clock
 // of its host says.
 AlignedInstant Run::align(int host, Instant at) const {

@@ -11,10 +11,12 @@ namespace train {
 
 /// States of a task, and the legal changes between them:
 ///
-///     starting -> running -> stopping -> succeeded | failed | killed | interrupted
-///     starting -> stopping, failed, killed, interrupted       (nothing ran, or not everywhere)
-///     running  -> succeeded
-///     any of the first three -> lost                          (its launcher died; found out later)
+///     starting -> running -> stopping     (starting -> stopping when not everything was started)
+///     any of these -> any final state
+///
+/// A final state may follow any other, even `succeeded` `starting`: what lies between may be missing
+/// in a record that could not be written for a while. `lost` means that the launcher died, and was
+/// found out by somebody else.
 enum class TaskState {
   starting,
   running,

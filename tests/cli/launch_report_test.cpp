@@ -43,7 +43,7 @@ struct Reported {
   }
   std::string words() {
     Terminal terminal([] {});
-    const RankOutput output(terminal, Tee{}, {});
+    const RankOutput output(terminal, Tee{});
     return last_words(outcome, trial, output, task).text();
   }
 };

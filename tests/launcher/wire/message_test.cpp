@@ -255,7 +255,8 @@ TEST_CASE("hostile nesting is refused without becoming a tree") {
 TEST_CASE("output comes back byte for byte") {
   for (const std::string& bytes :
        {""s, "line\n"s, not_text + with_nul, std::string(max_chunk_bytes, '\xff')}) {
-    const OutputChunk chunk{UINT64_MAX, INT32_MAX, OutputStream::err, bytes};
+    const OutputChunk chunk{UINT64_MAX, INT32_MAX, OutputStream::err, bytes,
+                            Instant((std::int64_t{1} << 62) - 1)};
     for (const OutputPacking packing : {OutputPacking::none, OutputPacking::lz4}) {
       const auto back = decode_output(encode_output(chunk, packing));
       REQUIRE(back);
@@ -292,7 +293,7 @@ TEST_CASE("packed output that is none is refused, and never becomes more than a 
   CHECK(decode_output(with_size(max_chunk_bytes)));
   for (const std::uint32_t size : {1u, 65'535u, 65'537u, 0x7fffffffu, 0xffffffffu})
     CHECK_FALSE(decode_output(with_size(size)));
-  for (std::size_t length = 17; length < payload.size(); ++length)
+  for (std::size_t length = 25; length < payload.size(); ++length)
     CHECK_FALSE(decode_output(payload.substr(0, length)));
   CHECK_FALSE(decode_output(payload + "x"));
 }
@@ -306,12 +307,14 @@ TEST_CASE("malformed output is refused") {
     return changed;
   };
   CHECK(decode_output(payload));
-  for (std::size_t length = 0; length < 17; ++length)
+  for (std::size_t length = 0; length < 25; ++length)
     CHECK_FALSE(decode_output(payload.substr(0, length)));
   CHECK_FALSE(decode_output(with(7, '\0')));    // number 0
   CHECK_FALSE(decode_output(with(8, '\x80')));  // a negative rank
   CHECK_FALSE(decode_output(with(12, '\0')));
   CHECK_FALSE(decode_output(with(12, '\3')));
+  CHECK_FALSE(decode_output(with(17, '\x40')));  // a time that overflows
+  CHECK_FALSE(decode_output(with(17, '\xff')));
   CHECK_FALSE(decode_output(payload + std::string(max_chunk_bytes, 'x')));
 }
 
