@@ -46,7 +46,7 @@ class LaunchSession {
 
     std::unique_ptr<HostLink> link;
     bool is_remote = true;
-    FrameDecoder decoder;
+    FrameDecoder decoder{FrameSender::agent};
     OutputWindow window;
     std::uint64_t last_chunk = 0;  ///< received and written down
     bool ack_due = false;
@@ -68,7 +68,7 @@ class LaunchSession {
   void perform(const run_action::Stopping& action);
   void perform(const run_action::Over& action);
   void deliver_context();
-  void refuse_prepare(int host, std::size_t size);
+  void refuse_prepare(int host, std::string what, std::string hint);
   void acknowledge_soon(int host);
   void send_acknowledgements();
   void arm_timer();
