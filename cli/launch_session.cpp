@@ -76,7 +76,7 @@ void LaunchSession::open_host(int host) {
   LinkEvents events;
   events.on_open = [this, host](const LinkInfo& info) {
     hosts_[host].is_remote = info.transport != "local";
-    feed(run_event::HostOpened{host, info.address, info.own_address});
+    feed(run_event::HostOpened{host, info.address, info.own_address, info.likely_own_address});
   };
   events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
   events.on_closed = [this, host](const Error& why) { feed(run_event::HostClosed{host, why}); };

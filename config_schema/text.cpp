@@ -115,6 +115,14 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::string counted(const std::string& amount, std::string_view singular) {
+  return fmt::format("{} {}{}", amount, singular, amount == "1" ? "" : "s");
+}
+
+std::string counted(std::int64_t amount, std::string_view singular) {
+  return counted(std::to_string(amount), singular);
+}
+
 std::string join_words(const std::vector<std::string>& words, std::string_view last) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {

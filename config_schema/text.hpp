@@ -44,6 +44,10 @@ std::string to_upper(std::string_view text);
 /// The parts between separators; always at least one.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// "1 slot", "4 slots", "0.5 slots".
+std::string counted(const std::string& amount, std::string_view singular);
+std::string counted(std::int64_t amount, std::string_view singular);
+
 /// "a, b and c".
 std::string join_words(const std::vector<std::string>& words, std::string_view last = "and");
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "backends/local/child_reaper.hpp"
+#include "backends/local/own_addresses.hpp"
 #include "backends/process/connected_process.hpp"
 #include "config_schema/text.hpp"
 
@@ -42,12 +43,24 @@ std::string describe_end(const ChildEnd& end) {
   return fmt::format("{} {}", end.code == CLD_EXITED ? "exit status" : "signal", end.status);
 }
 
+// It is asked for at once: the link is open before anything else could be learnt.
+LinkInfo info_of(const Host& host) {
+  const std::vector<InterfaceAddress> addresses = interface_addresses();
+  return {.address = "127.0.0.1",
+          .transport = "local",
+          .own_address = declared_address(host, addresses),
+          .likely_own_address = only_address(addresses)};
+}
+
 // What a link consists of. The loop's callbacks hold it weakly or only as long as they run, and
 // ask after each call outside whether the link was destroyed meanwhile.
 class LinkState : public std::enable_shared_from_this<LinkState> {
  public:
-  LinkState(Loop& loop, std::shared_ptr<ChildReaper> reaper, LinkEvents events)
-      : loop_(loop), reaper_(std::move(reaper)), events_(std::move(events)) {}
+  LinkState(Loop& loop, std::shared_ptr<ChildReaper> reaper, LinkInfo info, LinkEvents events)
+      : loop_(loop),
+        reaper_(std::move(reaper)),
+        info_(std::move(info)),
+        events_(std::move(events)) {}
   ~LinkState() { end(); }
   LinkState(const LinkState&) = delete;
   LinkState& operator=(const LinkState&) = delete;
@@ -103,7 +116,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     stderr_readable_ =
         loop_.when_readable(process_.errors.get(), [this] { keep_alive(&LinkState::read_errors); });
     const auto on_open = events_.on_open;
-    if (on_open) on_open(LinkInfo{.address = "127.0.0.1", .transport = "local"});
+    if (on_open) on_open(info_);
     if (!ended_ && !writable_) flush();
   }
 
@@ -222,6 +235,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
 
   Loop& loop_;
   std::shared_ptr<ChildReaper> reaper_;
+  LinkInfo info_;
   LinkEvents events_;
   ConnectedProcess process_;
   int pidfd_ = -1;  ///< the reaper's
@@ -260,11 +274,11 @@ LocalTransport::LocalTransport(Loop& loop, std::vector<std::string> command)
 
 LocalTransport::~LocalTransport() = default;
 
-std::unique_ptr<HostLink> LocalTransport::open(const Host& /*host*/, const std::string& agent_key,
+std::unique_ptr<HostLink> LocalTransport::open(const Host& host, const std::string& agent_key,
                                                LinkEvents events) {
   std::vector<std::string> command = command_;
   command.push_back(agent_key);
-  auto state = std::make_shared<LinkState>(loop_, reaper_, std::move(events));
+  auto state = std::make_shared<LinkState>(loop_, reaper_, info_of(host), std::move(events));
   state->start(command);
   return std::make_unique<LocalLink>(std::move(state));
 }
