@@ -23,6 +23,7 @@
 #include "cli/transports.hpp"
 #include "cli/user_account.hpp"
 #include "config_schema/host_set.hpp"
+#include "config_schema/secrets.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/plan_json.hpp"
 #include "launcher/task/task_json.hpp"
@@ -73,7 +74,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.world_size = plan.trial.world_size;
   task.user = user_name();
   task.created = now_on_the_wall();
-  task.config_text = request.experiment_text;
+  task.config_text = without_secrets(request.experiment_text);
   task.plan_json = plan_to_json(plan, request.user_environment, request.launcher_environment);
   std::error_code ignored;
   task.working_directory = std::filesystem::current_path(ignored).string();

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/talk.hpp"
+#include "launcher/wire/message_limits.hpp"
 
 namespace train {
 
@@ -167,18 +168,25 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
     prepare.ranks.push_back(
         {rank, plan_.experiment.entrypoint, working_directory(), environments_.of(rank)});
   const std::string payload = encode_message(prepare);
-  if (payload.size() > max_control_payload) return refuse_prepare(action.host, payload.size());
+  if (payload.size() > max_control_payload)
+    return refuse_prepare(
+        action.host,
+        fmt::format(
+            "the arguments and environments of its {} ranks are {} MiB; a host takes {} MiB",
+            host.rank_count, payload.size() >> 20, max_control_payload >> 20),
+        "pass large data in a file");
+  if (prepare.hold_ports > most_held_ports)
+    return refuse_prepare(action.host,
+                          fmt::format("its {} ranks need {} ports; a host holds {}",
+                                      host.rank_count, prepare.hold_ports, most_held_ports),
+                          "use more hosts");
   if (const auto& link = hosts_[action.host].link)
     link->send(encode_frame(FrameKind::control, payload));
 }
 
 // Run is not entered while it waits for its actions to be carried out: this comes as an event.
-void LaunchSession::refuse_prepare(int host, std::size_t size) {
-  const Error why = make_error(
-      ErrorClass::config,
-      fmt::format("the arguments and environments of its {} ranks are {} MiB; a host takes {} MiB",
-                  plan_.trial.hosts[host].rank_count, size >> 20, max_control_payload >> 20),
-      "pass large data in a file");
+void LaunchSession::refuse_prepare(int host, std::string what, std::string hint) {
+  const Error why = make_error(ErrorClass::config, std::move(what), std::move(hint));
   loop_.post([this, host, why] { feed(run_event::HostClosed{host, why}); });
 }
 

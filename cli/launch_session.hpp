@@ -70,7 +70,7 @@ class LaunchSession {
 
     std::unique_ptr<HostLink> link;
     bool is_remote = true;
-    FrameDecoder decoder;
+    FrameDecoder decoder{FrameSender::agent};
     OutputWindow window;
     std::uint64_t last_chunk = 0;  ///< received
     std::deque<Received> received;
@@ -95,7 +95,7 @@ class LaunchSession {
   void perform(const run_action::Stopping& action);
   void perform(const run_action::Over& action);
   void deliver_context();
-  void refuse_prepare(int host, std::size_t size);
+  void refuse_prepare(int host, std::string what, std::string hint);
   void acknowledge_written(HostStream& host);
   void arm_timer();
   std::string working_directory() const;

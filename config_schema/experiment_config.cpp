@@ -13,6 +13,7 @@
 #include "config_schema/json_text.hpp"
 #include "config_schema/overrides.hpp"
 #include "config_schema/scaling_needs.hpp"
+#include "config_schema/secrets.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/units.hpp"
 #include "config_schema/workers.hpp"
@@ -317,7 +318,7 @@ std::string_view to_string(Processes value) {
 Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
                                          const ExperimentOverrides& overrides,
                                          Diagnostics& faults) {
-  auto root = read_yaml_tree(source, ErrorClass::config, faults);
+  auto root = read_yaml_tree(source, ErrorClass::config, faults, experiment_secrets());
   if (!root) return root;
   const YamlNode& node = **root;
   if (node.kind != YamlKind::mapping && !node.is_null()) {

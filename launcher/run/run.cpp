@@ -10,6 +10,7 @@
 #include "launcher/rendezvous/endpoint.hpp"
 #include "launcher/rendezvous/tensorflow.hpp"
 #include "launcher/rendezvous/variable_limit.hpp"
+#include "launcher/run/error_file.hpp"
 
 namespace train {
 
@@ -303,7 +304,7 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->code = m.code;
   rank->signal = m.signal;
   rank->dumped_core = m.dumped_core;
-  rank->error_file = m.error_file;
+  rank->reported = message_of_error_file(m.error_file);
   rank->at = align(host, m.at);
   rank_accounted(host);
   if (m.code == 0) {
@@ -333,6 +334,7 @@ void Run::receive(int host, const message::Finished& m) {
     return host_failed(
         host, make_error(ErrorClass::host, "its agent finished without a word on every rank"));
   h.survivors = m.survivors;
+  h.more_survivors = m.more_survivors;
   act(run_action::Send{host, message::Bye{}});
   settle(host, HostState::finished);
   check_over();
@@ -357,7 +359,7 @@ void Run::host_failed(int host, Error why) {
   if (h.state == HostState::failed || h.state == HostState::finished) return;
   const bool was_running = h.state == HostState::running;
   settle(host, HostState::failed);
-  if (was_running) outcome_.leftovers.push_back({host, {}, why.diagnostics.front().message});
+  if (was_running) outcome_.leftovers.push_back({host, {}, 0, why.diagnostics.front().message});
   // With all its ranks ended, only the last of their output and the tidying up are lost.
   if (was_running && h.ranks_left == 0) return check_over();
   for (const int rank : h.ranks)

@@ -173,6 +173,7 @@ class Run {
     int ranks_left = 0;  ///< whose end is not known
     std::optional<Instant> finish_by;
     std::vector<message::Survivor> survivors;
+    int more_survivors = 0;
   };
 
   void handle(const run_event::HostOpened& event);

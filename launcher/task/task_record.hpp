@@ -77,7 +77,7 @@ struct TaskRecord {
   std::optional<int> exit_code;   ///< of the launcher
   std::string error_class;        ///< name of an ErrorClass, empty on success
   std::string cause;              ///< the last words: what failed, in one paragraph
-  std::string config_text;        ///< the experiment as it was read
+  std::string config_text;        ///< the experiment as it was read, secrets redacted
   std::string plan_json;          ///< as `train plan --json` prints it, secrets redacted
   std::string working_directory;  ///< of the launcher
   std::string log_directory;      ///< absolute

@@ -59,7 +59,7 @@ struct Reading {
 
 Reading read_stream(std::string_view stream, std::size_t piece) {
   Reading reading;
-  FrameDecoder decoder;
+  FrameDecoder decoder(FrameSender::launcher);
   while (true) {
     auto frame = decoder.next();
     if (!frame) {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "launcher/wire/frame.hpp"
+#include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/output_chunk.hpp"
 #include "tests/catch.hpp"
 
@@ -48,7 +49,7 @@ std::vector<Message> all_messages() {
       message::Prepare{"abcdefgh", {hostile_command(), shell_command()}, 1, {}, milliseconds(0)},
       message::Prepare{not_text,
                        {},
-                       65'535,
+                       most_held_ports,
                        {{"hparams.json", not_text}, {"data.json", ""}},
                        milliseconds(604'800'000)},
       message::Prepare{"t",
@@ -79,7 +80,7 @@ std::vector<Message> all_messages() {
       message::RankEnded{3, 255, std::nullopt, false, true, late, not_text},
       message::RankEnded{3, std::nullopt, 64, true, false, Instant(0), ""},
       message::Finished{{}},
-      message::Finished{{{12, 0, not_text}, {13, 1000, ""}}},
+      message::Finished{{{12, 0, not_text}, {13, 1000, ""}}, INT32_MAX},
       message::Pong{Instant(0), late},
       message::Blocked{"stat of '" + not_text + "'", milliseconds(25'000)},
       message::PortTaken{65'535, UINT32_MAX},
@@ -101,7 +102,7 @@ TEST_CASE("every message comes back as it was sent, whatever bytes are in it") {
 }
 
 TEST_CASE("the frame of a message is read by the frame decoder") {
-  FrameDecoder decoder;
+  FrameDecoder decoder(FrameSender::launcher);
   decoder.feed(frame_of(message::Bye{}));
   const auto frame = decoder.next();
   REQUIRE((frame && *frame));
