@@ -98,8 +98,13 @@ OpensshFailure changed_key(const OpensshLog& log, const std::string& at) {
 OpensshFailure unknown_key(const OpensshLog& log, const Host& host, const std::string& at) {
   std::string ssh = openssh_for_people(host);
   ssh.insert(3, " -o StrictHostKeyChecking=ask");
-  return failure(fmt::format("the host key of {} is not known: {}", at, log.host_key()),
-                 "if the fingerprint is right, accept it: " + ssh + " true");
+  const std::string& key = log.host_key();
+  // ssh's question takes the fingerprint for an answer, and then accepts no other key.
+  return failure(fmt::format("the host key of {} is not known: {}", at, key),
+                 fmt::format("compare the fingerprint with the host's own (on it: ssh-keygen -lf, "
+                             "for /etc/ssh/ssh_host_*_key.pub); only if it is the same, run '{} "
+                             "true' and answer with it: {}",
+                             ssh, key.substr(key.find(' ') + 1)));
 }
 
 OpensshFailure untrusted_key(const OpensshLog& log, const std::string& at) {
