@@ -190,6 +190,14 @@ bool was_cut_off(const OpensshLog& log) {
                               "Broken pipe"});
 }
 
+// It said too much, or something else, in place of a greeting: that does not pass.
+OpensshFailure no_ssh_server(const OpensshLog& log, const std::string& at) {
+  return failure(
+      fmt::format("what listens at {} does not greet as an SSH server does; ssh said '{}'", at,
+                  printable(log.text(), max_said)),
+      "check that an SSH server listens on this port");
+}
+
 OpensshFailure cut_off(const OpensshLog& log, const std::string& at) {
   if (log.stage() == OpensshStage::logging_in)
     return failure(fmt::format("{} ended the connection during the login; ssh said '{}'", at,
@@ -248,6 +256,8 @@ OpensshFailure login_failure(const OpensshLog& log, const Host& host, const Open
     return failure(fmt::format("no common ground with the SSH server at {}: {}", at,
                                printable(line, max_said)),
                    "allow one of its algorithms for this host in ~/.ssh/config");
+  if (has_any(text, {"banner exchange: "}) && has_any(text, {": invalid format"}))
+    return no_ssh_server(log, at);
   if (was_cut_off(log)) return cut_off(log, at);
   return other_trouble(log, host, end, at);
 }
