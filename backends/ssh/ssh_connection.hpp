@@ -81,6 +81,8 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::string address() const;
   /// This machine's end of the connection; empty when it is a jump host's.
   std::string own_address() const { return tcp_ ? tcp_->own_address() : ""; }
+  /// This machine's end of the connection to the first jump host on the way; empty without one.
+  std::string own_address_towards_jump_host() const;
   /// "10.77.1.3:22", for messages.
   std::string at() const;
   /// Why the session broke, in the words of `doing`: "while in use".

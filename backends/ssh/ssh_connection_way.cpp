@@ -246,6 +246,10 @@ std::string SshConnection::address() const {
   return address_ < addresses_.size() ? addresses_[address_].numeric : "";
 }
 
+std::string SshConnection::own_address_towards_jump_host() const {
+  return jump_host_ ? jump_host_->own_address() : "";
+}
+
 std::string SshConnection::at() const {
   const std::string host = address();
   return endpoint_text(host.empty() ? endpoint_.address : host, endpoint_.port);

@@ -35,17 +35,18 @@ Error unknown_key_error(const Endpoint& host, const std::string& blob,
     others += fmt::format("{}{} at {}:{}", others.empty() ? "" : ", ",
                           key.authority ? "a certificate authority" : key.type, key.file, key.line);
   // The very key that was shown: another fetch of it might meet somebody else.
-  const std::string accept = fmt::format("echo {} >> {}",
-                                         shell_quoted(known_hosts_line(host.known_name, blob)),
-                                         shell_quoted(host.known_hosts_file));
-  return make_error(ErrorClass::host,
-                    fmt::format("the host key of {} is not known: {} {}{}",
-                                endpoint_text(host.address, host.port), type, key_fingerprint(blob),
-                                others.empty() ? "" : fmt::format(" (known are only: {})", others)),
-                    fmt::format("compare the fingerprint with the host's own (on it: ssh-keygen -lf "
-                                "/etc/ssh/ssh_host_{}_key.pub); only if it is the same, accept this "
-                                "key: {}",
-                                short_type(type), accept));
+  const std::string accept =
+      fmt::format("echo {} >> {}", shell_quoted(known_hosts_line(host.known_name, blob)),
+                  shell_quoted(host.known_hosts_file));
+  return make_error(
+      ErrorClass::host,
+      fmt::format("the host key of {} is not known: {} {}{}",
+                  endpoint_text(host.address, host.port), type, key_fingerprint(blob),
+                  others.empty() ? "" : fmt::format(" (known are only: {})", others)),
+      fmt::format("compare the fingerprint with the host's own (on it: ssh-keygen -lf "
+                  "/etc/ssh/ssh_host_{}_key.pub); only if it is the same, accept this "
+                  "key: {}",
+                  short_type(type), accept));
 }
 
 double seconds_of(std::chrono::nanoseconds delay) {
@@ -168,12 +169,12 @@ Error excess_error(const std::string& at, Excess excess, std::string_view greeti
   };
   switch (excess) {
     case Excess::greeting:
-      return make_error(
-          ErrorClass::host,
-          fmt::format("{} floods: more than {} KiB came in place of an SSH server's "
-                      "greeting, which began with '{}'",
-                      at, ArrivalLimits::most_greeting >> 10, printable(greeting.substr(0, shown), shown)),
-          "check that an SSH server listens on this port");
+      return make_error(ErrorClass::host,
+                        fmt::format("{} floods: more than {} KiB came in place of an SSH server's "
+                                    "greeting, which began with '{}'",
+                                    at, ArrivalLimits::most_greeting >> 10,
+                                    printable(greeting.substr(0, shown), shown)),
+                        "check that an SSH server listens on this port");
     case Excess::before_login:
       return told(
           fmt::format(" floods: the SSH server there sent more than {} KiB before the login",

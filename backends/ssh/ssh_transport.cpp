@@ -88,7 +88,7 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
           self->options.say(written
                                 ? fmt::format("the host key of {} is new and was added to {}: {}",
                                               name, file, key)
-                                : "warning: " + render(written.error()));
+                                : "warning: " + in_one_line(written.error()));
         on_done();
       });
 }

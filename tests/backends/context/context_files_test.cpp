@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context/context_files.hpp"
 
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "tests/backends/context/tree.hpp"
@@ -66,21 +69,102 @@ TEST_CASE("the .gitignore of every folder counts where there is no file of our o
   CHECK(paths_in(tree) == Paths{".gitignore", "local", "sub", "sub/.gitignore", "sub/b.bin"});
 }
 
-TEST_CASE(".detignore and .trainignore count together, and then no .gitignore does") {
+TEST_CASE(".trainignore adds to every .gitignore, and brings back what they leave out") {
+  Tree tree;
+  tree.write(".gitignore", "*.bin\ndata/\n");
+  tree.write("sub/.gitignore", "local\n");
+  for (const char* name : {"a.bin", "b.bin", "c", "data/x", "sub/local", "sub/y"})
+    tree.write(name, "");
+  tree.write(".trainignore", "c\n!b.bin\n!data/\n!sub/local\n");
+  CHECK(paths_in(tree) == Paths{".gitignore", "b.bin", "data", "data/x", "sub", "sub/.gitignore",
+                                "sub/local", "sub/y"});
+}
+
+TEST_CASE(".detignore counts instead of every .gitignore, and .trainignore adds to it") {
   Tree tree;
   tree.write(".gitignore", "kept\n");
   tree.write("kept", "");
   tree.write("a", "");
   tree.write("b", "");
-  SECTION("one of them") {
+  SECTION("alone") {
     tree.write(".detignore", "a\n");
     CHECK(paths_in(tree) == Paths{".gitignore", "b", "kept"});
   }
-  SECTION("both, the second one later") {
+  SECTION("both") {
     tree.write(".detignore", "a\nb\n");
     tree.write(".trainignore", "!b\n");
     CHECK(paths_in(tree) == Paths{".gitignore", "b", "kept"});
   }
+}
+
+TEST_CASE("a .gitignore that is a link is not followed, as git does not") {
+  Tree tree, outside;
+  outside.write("rules", "a\n");
+  tree.write("a", "");
+  tree.link(".gitignore", "sub/rules");
+  tree.write("sub/rules", "a\n");
+  const auto files = find_context_files(tree.path(), {}, not_cancelled);
+  REQUIRE(files);
+  CHECK(files->entries.size() == 4);
+  CHECK(files->warnings == Paths{"'.gitignore' is a link, and is not read"});
+}
+
+TEST_CASE("files that commonly hold secrets are warned of, unless they stay at home") {
+  Tree tree;
+  for (const char* name : {".env", "code/id_rsa", ".aws/credentials", "a.pem", ".netrc", "main.py"})
+    tree.write(name, "");
+  tree.write(".trainignore", ".netrc\n");
+  const auto files = find_context_files(tree.path(), {}, not_cancelled);
+  REQUIRE(files);
+  CHECK(files->warnings ==
+        Paths{"the context has files that commonly hold keys or passwords, and that every host "
+              "gets: '.aws/credentials', '.env', 'a.pem', 'code/id_rsa'; to leave them out, name "
+              "them in .trainignore"});
+  tree.write(".gitignore", ".aws\n*.pem\nid_*\n.env\n");
+  CHECK(find_context_files(tree.path(), {}, not_cancelled)->warnings.empty());
+}
+
+namespace {
+
+// A process that exchanges two names without end, as anybody may who can write to their folder.
+class Exchanger {
+ public:
+  Exchanger(const std::string& one, const std::string& other) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0)
+      continue;
+    ::_exit(1);
+  }
+  ~Exchanger() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Exchanger(const Exchanger&) = delete;
+  Exchanger& operator=(const Exchanger&) = delete;
+
+ private:
+  pid_t pid_;
+};
+
+}  // namespace
+
+TEST_CASE("a folder that becomes a link while it is read lets nothing of elsewhere travel") {
+  Tree tree, outside;
+  outside.write("deep/file", "SECRET");
+  outside.write("deep/other", "SECRET");
+  tree.write("context/sub/deep/file", "public");
+  outside.link("link", outside.path());
+  const Exchanger exchanger(tree.at("context/sub"), outside.at("link"));
+  int packed = 0;
+  for (int tries = 0; tries < 2000; ++tries) {
+    const auto context = archive_context(tree.at("context"), {}, not_cancelled);
+    if (!context) continue;
+    ++packed;
+    REQUIRE(context->archive.find("SECRET") == std::string::npos);
+    REQUIRE(context->archive.find("other") == std::string::npos);
+  }
+  CHECK(packed > 0);
 }
 
 TEST_CASE("what is ignored is not even looked at") {
@@ -159,9 +243,6 @@ TEST_CASE("a context that is too large is refused with its biggest files") {
             "' has 140.0 MiB, more than the 100.0 MiB that may travel; 'f6' has 35.0 MiB, 'f5' has "
             "30.0 MiB, 'f4' has 25.0 MiB, 'f3' has 20.0 MiB, 'f2' has 15.0 MiB");
   CHECK_THAT(error.diagnostics[0].hint, Catch::Contains(tree.path() + "/.trainignore"));
-  tree.write(".gitignore", "");
-  CHECK_THAT(error_of(tree.path()).diagnostics[0].hint,
-             Catch::Contains(tree.path() + "/.gitignore"));
 }
 
 TEST_CASE("a file as large as numbers are does not turn the sum around") {
