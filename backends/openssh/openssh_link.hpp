@@ -43,6 +43,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
     closed,
   };
 
+  void on_program(const Result<std::string>& program);
   void on_settings(const Result<HostSettings>& settings);
   void launch();
   void watch_process();
@@ -66,7 +67,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   void drop_process(nanoseconds patience);
   void set_deadline(nanoseconds delay);
   void on_deadline(nanoseconds delay);
-  void fail_with(const Error& error);
+  void fail_with(Error error);
   void leave_setup();
   void keep_alive(void (OpensshLink::*action)());
 
@@ -74,6 +75,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   Host host_;
   AgentCall call_;
   LinkEvents events_;
+  std::string program_;  ///< ssh's path
   HostSettings settings_;
   Phase phase_ = Phase::waiting;
   bool in_setup_ = false;

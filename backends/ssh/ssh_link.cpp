@@ -33,7 +33,7 @@ SshLink::SshLink(std::shared_ptr<SshShared> shared, const Host& host, AgentCall 
 
 SshLink::~SshLink() { close(); }
 
-void SshLink::on_obstacle(const Libssh2Obstacle& obstacle) {
+void SshLink::on_obstacle(Libssh2Obstacle obstacle) {
   const SshOptions& options = shared_->options;
   // "ssh" in the hosts file, or as a flag, means libssh2 and nothing else.
   if (options.openssh == nullptr || host_.transport == TransportKind::ssh)
@@ -148,6 +148,7 @@ bool SshLink::write_some() {
     if (count == 0) break;
     advanced = true;
     bytes.consume(static_cast<std::size_t>(count));
+    connection_->stream().use(static_cast<std::size_t>(count));
   }
   // One timer a second is enough to see that an upload goes on.
   const Instant now = shared_->loop.now();
@@ -165,6 +166,7 @@ bool SshLink::read_errors() {
     const long count = channel_->read(SshChannel::Stream::error, buffer.data(), buffer.size());
     if (count <= 0) break;  // a broken session shows when the output is read
     advanced = true;
+    connection_->stream().use(static_cast<std::size_t>(count));
     errors_.append(buffer.data(), static_cast<std::size_t>(count));
     if (errors_.size() > max_errors) errors_.erase(0, errors_.size() - max_errors);
   }
@@ -182,6 +184,7 @@ bool SshLink::read_output() {
     }
     if (count == 0) break;
     advanced = true;
+    connection_->stream().use(static_cast<std::size_t>(count));
     on_output({buffer.data(), static_cast<std::size_t>(count)});
     if (is_closed()) return false;
   }
@@ -299,7 +302,7 @@ void SshLink::set_deadline(nanoseconds delay, std::string_view doing) {
 
 void SshLink::fail_broken(std::string_view doing) { fail_with(connection_->broken_error(doing)); }
 
-void SshLink::fail_with(const Error& error) {
+void SshLink::fail_with(Error error) {
   if (is_closed()) return;
   const auto self = shared_from_this();
   close();
