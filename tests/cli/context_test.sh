@@ -147,9 +147,35 @@ no_directory() {
     expect_status 66
     expect_err "^train: --context: 'file' is not a directory\$"
     run launch -n 1 --context '' -- true
-    expect_status 66
+    expect_status 64
     run plan -n 1 --context gone -- true
     expect_status 66
+}
+
+# Ray's runtime_env names it, too.
+runtime_env_names_it() {
+    mkdir code
+    echo 'echo "$GREETING from $(cat word)"' >code/say.sh
+    echo code >code/word
+    cat >experiment.yaml <<'YAML'
+entrypoint: ["/bin/sh", "say.sh"]
+runtime_env: {working_dir: code, env_vars: {GREETING: hello}}
+YAML
+    run launch experiment.yaml
+    expect_status 0
+    expect_out '^\[0\] hello from code$'
+    run plan experiment.yaml
+    expect_out '^context: code: 2 files'
+    mkdir other
+    cp code/say.sh other
+    echo other >other/word
+    run launch experiment.yaml --context other
+    expect_out '^\[0\] hello from other$'
+    run launch experiment.yaml --set runtime_env.working_dir=gone
+    expect_status 66
+    expect_err "^train: runtime_env.working_dir: there is no directory 'gone': No such file"
+    run launch experiment.yaml --set runtime_env.working_dir=s3://bucket/code
+    expect_last_err 'failed: config (exit 78)'
 }
 
 plan_shows_it() {
@@ -235,6 +261,7 @@ test_case "all links that leave the context are named" faults_are_told_together
 test_case "too large a context is refused with its biggest files" too_large
 test_case "a context of too many files is refused with the folder they are in" too_many
 test_case "a context that is no directory is refused" no_directory
+test_case "runtime_env: {working_dir} is the context" runtime_env_names_it
 test_case "plan, task show and --json say what travels" plan_shows_it
 test_case "what plan writes for other launchers says that it does not bring it" other_launchers_do_not_bring_it
 test_case "results outlive a launcher that is killed" results_survive_the_launcher

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <string>
@@ -15,7 +17,7 @@ namespace train {
 /// looks into it waits until this object goes. For root only, where there is FUSE.
 class StalledFolder {
  public:
-  StalledFolder() : server_(::open("/dev/fuse", O_RDWR | O_CLOEXEC)) {
+  StalledFolder() : server_(open_device()) {
     const std::string options =
         "fd=" + std::to_string(server_) + ",rootmode=40000,user_id=0,group_id=0";
     is_mounted_ =
@@ -32,6 +34,16 @@ class StalledFolder {
   const std::string& path() const { return folder_.path(); }
 
  private:
+  // Containers often lack the device, though the kernel has it.
+  static int open_device() {
+    const int device = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
+    if (device >= 0) return device;
+    const TemporaryDirectory folder;
+    const std::string made = folder.path() + "/fuse";
+    if (::mknod(made.c_str(), S_IFCHR | 0600, makedev(10, 229)) != 0) return -1;
+    return ::open(made.c_str(), O_RDWR | O_CLOEXEC);
+  }
+
   TemporaryDirectory folder_;
   int server_;
   bool is_mounted_ = false;

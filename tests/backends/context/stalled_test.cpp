@@ -10,6 +10,7 @@
 #include "backends/context/host_contexts.hpp"
 #include "tests/backends/context/stalled_folder.hpp"
 #include "tests/backends/context/tree.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
@@ -43,10 +44,7 @@ int at_the_limit_of_processes(const std::function<int()>& work) {
 
 TEST_CASE("a host's caches on a file system that does not answer hold up neither loop nor end") {
   StalledFolder stalled;
-  if (!stalled.is_there()) {
-    WARN("not tried: needs root and /dev/fuse");
-    return;
-  }
+  if (!stalled.is_there()) SKIP_CASE("only root can mount, and only where there is FUSE");
   Loop loop;
   std::optional<HostContexts> contexts;
   contexts.emplace(loop, std::vector{stalled.path() + "/cache"}, "abcd2345-0");
@@ -66,10 +64,7 @@ TEST_CASE("a host's caches on a file system that does not answer hold up neither
 
 TEST_CASE("a context on a file system that does not answer does not hold up the end") {
   StalledFolder stalled;
-  if (!stalled.is_there()) {
-    WARN("not tried: needs root and /dev/fuse");
-    return;
-  }
+  if (!stalled.is_there()) SKIP_CASE("only root can mount, and only where there is FUSE");
   Loop loop;
   std::optional<ContextPacker> packer;
   packer.emplace(

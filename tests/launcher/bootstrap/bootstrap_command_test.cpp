@@ -8,6 +8,7 @@
 #include "launcher/bootstrap/bootstrap_reader.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -119,7 +120,7 @@ std::string mask() { return output_of("umask"); }
 TEST_CASE("every login shell starts the agent: an upload first, then from the cache") {
   for (const std::string shell : {"sh", "bash", "dash", "busybox", "zsh", "csh", "tcsh", "fish"}) {
     if (!is_installed(shell)) {
-      WARN("not tried, because it is not installed: " << shell);
+      note_skipped(shell + " is not installed");
       continue;
     }
     CAPTURE(shell);
@@ -141,7 +142,11 @@ TEST_CASE("every login shell starts the agent: an upload first, then from the ca
 
 TEST_CASE("the script itself runs in every /bin/sh that hosts have") {
   for (const std::string shell : {"dash", "bash --posix", "busybox sh"}) {
-    if (!is_installed(shell.substr(0, shell.find(' ')))) continue;
+    const std::string program = shell.substr(0, shell.find(' '));
+    if (!is_installed(program)) {
+      note_skipped(program + " is not installed");
+      continue;
+    }
     CAPTURE(shell);
     const FakeHost host;
     const std::string line = replaced(host.command(), "exec /bin/sh -c", "exec " + shell + " -c");
@@ -187,10 +192,7 @@ TEST_CASE("a symbolic link in place of the folder is not followed") {
 }
 
 TEST_CASE("a folder of another user is not used") {
-  if (::getuid() != 0) {
-    WARN("skipped: only root can make a folder of another user");
-    return;
-  }
+  if (::getuid() != 0) SKIP_CASE("only root can make a folder of another user");
   const FakeHost host;
   write_file(host.home / ".cache", "");
   fs::create_directories(host.uid_folder(host.var_tmp));
@@ -276,10 +278,7 @@ class Exchanger {
 // The other user may do in these places what the sticky bit forbids in /tmp: the race needs no
 // setting of the machine.
 TEST_CASE("a folder that another user exchanges all the time never runs that user's program") {
-  if (::getuid() != 0) {
-    WARN("skipped: only root can be two users");
-    return;
-  }
+  if (::getuid() != 0) SKIP_CASE("only root can be two users");
   constexpr uid_t other = 12345;
   const FakeHost host;
   write_file(host.home / ".cache", "");  // the shared places are all there is
@@ -387,10 +386,8 @@ TEST_CASE("where nothing can be written, every place says why, and no byte is se
 }
 
 TEST_CASE("noexec and full places are passed over") {
-  if (output_of("unshare -m true 2> /dev/null && echo yes") != "yes\n") {
-    WARN("skipped: mount namespaces are not permitted here");
-    return;
-  }
+  if (output_of("unshare -m true 2> /dev/null && echo yes") != "yes\n")
+    SKIP_CASE("mount namespaces are not permitted here");
   const FakeHost host;
   const auto mount = [](const fs::path& place, const std::string& options) {
     return "mount -t tmpfs -o " + options + " none " + place.string() + " && ";
