@@ -157,7 +157,7 @@ TEST_CASE("a folder that becomes a link while it is read lets nothing of elsewhe
   outside.link("link", outside.path());
   const Exchanger exchanger(tree.at("context/sub"), outside.at("link"));
   int packed = 0;
-  for (int tries = 0; tries < 2000; ++tries) {
+  for (int tries = 0; tries < 1000; ++tries) {
     const auto context = archive_context(tree.at("context"), {}, not_cancelled);
     if (!context) continue;
     ++packed;

@@ -278,10 +278,7 @@ class Exchanger {
 // The other user may do in these places what the sticky bit forbids in /tmp: the race needs no
 // setting of the machine.
 TEST_CASE("a folder that another user exchanges all the time never runs that user's program") {
-  if (::getuid() != 0) {
-    WARN("skipped: only root can be two users");
-    return;
-  }
+  if (::getuid() != 0) SKIP_CASE("only root can be two users");
   constexpr uid_t other = 12345;
   const FakeHost host;
   write_file(host.home / ".cache", "");  // the shared places are all there is
