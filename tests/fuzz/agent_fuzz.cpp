@@ -79,7 +79,7 @@ void check(const Message& message) {
 
 void check_last_words(const RunOutcome& outcome, const Trial& trial) {
   static Terminal terminal([] {});
-  static const RankOutput output(terminal, Tee{}, {});
+  static const RankOutput output(terminal, Tee{});
   TaskRecord task;
   task.ranks.resize(trial.ranks.size());
   record_outcome(task, outcome, trial);
