@@ -23,7 +23,8 @@ struct CheckedHost {
 
 /// Looks whether the ranks can be started here: working directories, programs, interpreters, and
 /// room for their processes and descriptors; makes the run directory of `key` with its files,
-/// begins the record of the agent, and holds the ports. File systems may take their time, which is noted in `calls`: not for a loop.
+/// begins the record of the agent, and holds the ports. File systems may take their time, which is
+/// noted in `calls`: not for a loop.
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, RankCgroups cgroups, FileCalls& calls);
 

@@ -62,8 +62,7 @@ void RankStarter::next() {
   const int rank = waiting_.front();
   waiting_.pop_front();
   is_starting_ = true;
-  const auto start =
-      std::make_shared<Start>(Start{rank, events_.command_of(rank), spawning_, {}});
+  const auto start = std::make_shared<Start>(Start{rank, events_.command_of(rank), spawning_, {}});
   const auto begun = background_.run([start] { start->run(); }, [this, start] { ended(*start); });
   if (begun) return;
   start->process = tl::make_unexpected(begun.error());
