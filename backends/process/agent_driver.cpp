@@ -36,10 +36,11 @@ AgentIdentity identity() {
 }  // namespace
 
 AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
-                         const MakeContextStore& make_contexts)
+                         const MakeContextStore& make_contexts, RankCgroups cgroups)
     : listening_(listening_socket),
       directory_(directory),
       key_(std::move(key)),
+      cgroups_(cgroups),
       contexts_(make_contexts ? make_contexts(loop_) : nullptr),
       agent_(identity()),
       checks_(loop_),
@@ -169,8 +170,9 @@ void AgentDriver::perform(const agent_action::TakeContext& action) {
 void AgentDriver::perform(const agent_action::CheckHost& action) {
   const auto host = std::make_shared<CheckedHost>();
   const auto prepare = std::make_shared<message::Prepare>(action.prepare);
-  const auto check = [host, prepare, directory = &directory_, key = key_, calls = calls_] {
-    *host = check_host(*prepare, *directory, key, *calls);
+  const auto check = [host, prepare, directory = &directory_, key = key_, cgroups = cgroups_,
+                      calls = calls_] {
+    *host = check_host(*prepare, *directory, key, cgroups, *calls);
   };
   if (auto begun = checks_.run(check, [this, host] { checked(*host); }); !begun)
     return soon(agent_event::HostChecked{begun.error().diagnostics, {}, {}, ErrorClass::host});
@@ -182,6 +184,7 @@ void AgentDriver::checked(CheckedHost& host) {
   is_checking_ = false;
   run_directory_ = host.told.run_directory;
   ports_ = std::move(host.ports);
+  starter_.record_with(std::move(host.recorder));
   feed(host.told);
 }
 

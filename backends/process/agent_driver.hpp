@@ -26,7 +26,7 @@ namespace train {
 class AgentDriver {
  public:
   AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
-              const MakeContextStore& make_contexts);
+              const MakeContextStore& make_contexts, RankCgroups cgroups);
 
   /// Until the agent leaves. Returns the exit code of the process.
   int run();
@@ -69,6 +69,7 @@ class AgentDriver {
   const int listening_;
   const HostDirectory& directory_;
   std::string key_;
+  const RankCgroups cgroups_;
   Loop loop_;
   std::unique_ptr<ContextStore> contexts_;
   Agent agent_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/process/cgroup.hpp"
 #include "backends/process/host_directory.hpp"
 #include "launcher/ports/context_store.hpp"
 
@@ -20,6 +21,7 @@ using MakeContextStore = std::function<std::unique_ptr<ContextStore>(Loop&)>;
 /// be there until the process ends: calls on dead file systems do not come back before. Without a
 /// store, contexts are refused.
 int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
-                      const MakeContextStore& make_contexts = {});
+                      const MakeContextStore& make_contexts = {},
+                      RankCgroups cgroups = RankCgroups::none);
 
 }  // namespace train

@@ -50,11 +50,14 @@ void make_files(const message::Prepare& prepare, const HostDirectory& directory,
 }  // namespace
 
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
-                       const std::string& key, FileCalls& calls) {
+                       const std::string& key, RankCgroups cgroups, FileCalls& calls) {
   CheckedHost checked;
   Problems problems(checked.told);
   check_ranks(prepare, calls, problems);
   make_files(prepare, directory, key, calls, checked, problems);
+  const auto record = [&] { return checked.recorder->begin(directory, key, cgroups); };
+  if (auto begun = calls("write", directory.lock_path(key), record); !begun)
+    problems.add(begun.error());
   // Before the ports, whose descriptors count as well.
   const int ranks = static_cast<int>(prepare.ranks.size());
   if (auto lacks = lacking(room_limits(ranks, prepare.hold_ports)); !lacks.empty()) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backends/event_loop/background.hpp"
+#include "backends/process/agent_record.hpp"
 #include "backends/process/file_calls.hpp"
 #include "backends/process/spawner.hpp"
 #include "launcher/wire/message.hpp"
@@ -29,6 +30,8 @@ class RankStarter {
   RankStarter(Loop& loop, std::optional<rlimit> open_files, std::shared_ptr<FileCalls> calls,
               Events events);
 
+  /// Adds the ranks that are started from now on to this record, and starts them in its cgroup.
+  void record_with(std::shared_ptr<AgentRecorder> recorder);
   void start(int rank);
   /// Those that wait for their turn are not started, and not heard of, any more.
   void forget_waiting() { waiting_.clear(); }
@@ -36,14 +39,14 @@ class RankStarter {
   bool is_starting() const { return is_starting_; }
 
  private:
+  struct Spawning;
   struct Start;
   void next();
   void ended(const Start& start);
 
   Loop& loop_;
   Events events_;
-  std::optional<rlimit> open_files_;
-  std::shared_ptr<FileCalls> calls_;
+  const std::shared_ptr<Spawning> spawning_;
   std::deque<int> waiting_;
   bool is_starting_ = false;
   Background background_;

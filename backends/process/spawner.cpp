@@ -119,6 +119,11 @@ tl::unexpected<Error> refuse_without_pidfd(pid_t pid) {
 
 }  // namespace
 
+void LinuxSpawner::start_in(int cgroup) {
+  cgroup_ = cgroup;
+  joins_cgroup_ = cgroup >= 0 && !can_start_in(cgroup);
+}
+
 Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   auto null = open_null();
   if (!null) return tl::make_unexpected(null.error());
@@ -138,6 +143,8 @@ Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   setup.standard[1] = output->write_end.get();
   setup.standard[2] = errors->write_end.get();
   if (open_files_) setup.open_files = &*open_files_;
+  setup.cgroup = cgroup_;
+  setup.joins_cgroup = joins_cgroup_;
   const StartedChild child =
       noted(calls_, "start", spec.program, [&] { return start_child(setup); });
   if (child.failed != ChildStep::none) return explain(spec, child, calls_);

@@ -23,10 +23,14 @@ class LinuxSpawner final : public ProcessSpawner {
       : open_files_(open_files), calls_(calls) {}
 
   Result<SpawnedProcess> spawn(const ProcessSpec& spec) override;
+  /// Children start in this cgroup from now on: an open directory that must stay so; -1: in ours.
+  void start_in(int cgroup);
 
  private:
   std::optional<rlimit> open_files_;
   FileCalls* calls_;
+  int cgroup_ = -1;
+  bool joins_cgroup_ = false;
 };
 
 }  // namespace train

@@ -8,6 +8,7 @@
 
 #include "launcher/rendezvous/endpoint.hpp"
 #include "launcher/rendezvous/tensorflow.hpp"
+#include "launcher/wire/message_limits.hpp"
 
 namespace train {
 
@@ -28,7 +29,7 @@ std::optional<Instant> Agent::next_deadline() const {
 }
 
 void Agent::say(Message message) {
-  if (link_up_) act(agent_action::SendMessage{std::move(message)});
+  if (link_up_) act(agent_action::SendMessage{within_limits(std::move(message))});
 }
 
 void Agent::handle(const agent_event::LinkUp&) {
@@ -197,7 +198,7 @@ void Agent::handle(const agent_event::Failed& event) {
 void Agent::handle(const agent_event::RankPrinted& event) {
   const bool is_expected = state_ == State::running || state_ == State::killing;
   if (!link_up_ || !is_expected) return;  // nobody will ever read it
-  output_.push(event.rank, event.stream, event.bytes);
+  output_.push(event.rank, event.stream, event.bytes, now_);
   pump_output();
 }
 

@@ -142,6 +142,9 @@ class Run {
   bool over() const { return phase_ == Phase::over; }
   /// What every host is told to start its ranks with. Only once all of them are ready.
   const message::Go& start_message() const { return start_; }
+  /// When something happened on a host, by its own clock: on the launcher's, as far as it is known,
+  /// and never before the ranks were told to start or after `now`.
+  Instant time_of(int host, Instant at, Instant now) const;
   /// How it ended. Only when over.
   const RunOutcome& outcome() const { return outcome_; }
 
@@ -170,6 +173,7 @@ class Run {
     int ranks_left = 0;  ///< whose end is not known
     std::optional<Instant> finish_by;
     std::vector<message::Survivor> survivors;
+    int more_survivors = 0;
   };
 
   void handle(const run_event::HostOpened& event);

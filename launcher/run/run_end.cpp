@@ -130,6 +130,7 @@ void Run::finish() {
     Leftover& leftover = outcome_.leftovers.emplace_back();
     leftover.host = host;
     leftover.survivors = std::move(hosts_[host].survivors);
+    leftover.more_survivors = hosts_[host].more_survivors;
   }
   // An interrupt that came when everything was done changes nothing.
   outcome_.succeeded = failures_.empty() && ranks_done_ == static_cast<int>(outcome_.ranks.size());

@@ -43,7 +43,7 @@ namespace message {
 struct Prepare {
   std::string task_id;
   std::vector<RankCommand> ranks;
-  int hold_ports = 0;               ///< how many; 0 .. 65535
+  int hold_ports = 0;               ///< how many; at most `most_held_ports`
   std::vector<RunFile> files = {};  ///< for the run directory; readable for the user alone
   milliseconds stop_grace{10'000};  ///< used when the launcher is lost
   /// Bytes of output that may be on their way (output/output_window.hpp).
@@ -142,7 +142,8 @@ struct Survivor {
 /// Every rank has ended, every process of the task is gone (but for `survivors`), and all output
 /// has been acknowledged.
 struct Finished {
-  std::vector<Survivor> survivors;
+  std::vector<Survivor> survivors;  ///< the first of them
+  int more_survivors = 0;           ///< how many others there are
   bool operator==(const Finished&) const = default;
 };
 struct Pong {
@@ -182,7 +183,8 @@ using Message =
 std::string encode_message(const Message& message);
 
 /// The message of a control frame. Nothing that the other side sends is trusted: an unknown type, a
-/// missing field, a wrong type, a number out of range or deep nesting is an error of class `host`.
+/// missing field, a wrong type, a number out of range, deep nesting, or from an agent more than
+/// wire/message_limits.hpp allows is an error of class `host`.
 Result<Message> decode_message(std::string_view payload);
 
 /// The whole frame of a message, for the stream.

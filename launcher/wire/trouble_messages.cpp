@@ -17,19 +17,13 @@ constexpr std::int64_t longest_wait_ms = 366LL * 24 * 3600 * 1000;
 
 json cut(std::string_view text) { return from_bytes(text.substr(0, longest_trouble)); }
 
-std::string trouble_field(const json& value, const char* name) {
-  std::string text = text_field(value, name);
-  if (text.size() > longest_trouble) throw Malformed{"a text about a trouble that is too long"};
-  return text;
-}
-
 }  // namespace
 
 json body(const message::Blocked& m) {
   return {{"type", "blocked"}, {"call", cut(m.call)}, {"so_far_ms", m.so_far.count()}};
 }
 Message read_blocked(const json& value) {
-  return message::Blocked{trouble_field(value, "call"),
+  return message::Blocked{text_field(value, "call", longest_trouble),
                           milliseconds(number_field(value, "so_far_ms", 0, longest_wait_ms))};
 }
 
@@ -45,7 +39,7 @@ json body(const message::AgentFailed& m) {
   return {{"type", "agent_failed"}, {"reason", cut(m.reason)}};
 }
 Message read_agent_failed(const json& value) {
-  return message::AgentFailed{trouble_field(value, "reason")};
+  return message::AgentFailed{text_field(value, "reason", longest_trouble)};
 }
 
 }  // namespace train

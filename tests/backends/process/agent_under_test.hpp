@@ -75,7 +75,7 @@ class AgentUnderTest {
   int pid_ = -1;
   bool is_collected_ = false;
   Descriptor connection_;
-  FrameDecoder decoder_;
+  FrameDecoder decoder_{FrameSender::agent};
   std::string output_;
   std::uint64_t last_chunk_ = 0;
 };

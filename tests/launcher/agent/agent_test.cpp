@@ -314,7 +314,7 @@ TEST_CASE("all output is acknowledged before the agent says finished") {
   b.on(agent_event::RankPrinted{0, OutputStream::out, "a"});
   b.on(agent_event::RankPrinted{0, OutputStream::err, "b"});
   CHECK(all<agent_action::SendOutput>(b.last).front().chunk ==
-        OutputChunk{2, 0, OutputStream::err, "b"});
+        OutputChunk{2, 0, OutputStream::err, "b", b.now});
   b.end(0, 0);
   b.on(agent_event::RankPrinted{0, OutputStream::out, "c"});  // from the background, while killing
   b.on(agent_event::TreeKilled{});

@@ -112,7 +112,7 @@ class FakeHost {
   Readiness& readiness_;
   std::vector<std::string>& complaints_;
   Agent agent_;
-  FrameDecoder decoder_;
+  FrameDecoder decoder_{FrameSender::launcher};
   OneWay* to_launcher_ = nullptr;
   std::map<int, FakeProcess> processes_;
   std::uint64_t context_taken_ = 0;

@@ -42,7 +42,7 @@ class FakeLauncher {
     OneWay* to_host = nullptr;
     OneWay* from_host = nullptr;
     bool closed = false;
-    FrameDecoder decoder;
+    FrameDecoder decoder{FrameSender::agent};
     std::uint64_t last_chunk = 0;
     std::optional<std::uint64_t> context_sent;  ///< bytes
     bool context_ended = false;
