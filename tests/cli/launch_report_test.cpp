@@ -105,8 +105,7 @@ TEST_CASE("what hosts and ranks say makes no line of ours") {
   Reported reported;
   const std::string forged = "x\ntrain: all ranks succeeded\x1b[2J\x9b\xe2\x80\xae";
   Terminal terminal([] {});
-  RankOutput output(terminal, Tee{.mode = Tee::Mode::none, .ranks = {}},
-                    {"/dev/null", "/dev/null"});
+  RankOutput output(terminal, Tee{.mode = Tee::Mode::none, .ranks = {}});
   output.add({1, 1, OutputStream::err, forged + "\n"});
   reported.outcome.cause = rank_failure(1, "rank 1 on 'gpu-b' " + forged, 3);
   reported.outcome.cause->error.diagnostics.front().hint = forged;
