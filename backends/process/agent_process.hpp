@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/process/cgroup.hpp"
 #include "backends/process/host_directory.hpp"
 #include "launcher/ports/context_store.hpp"
 
@@ -16,8 +17,11 @@ using MakeContextStore = std::function<std::unique_ptr<ContextStore>(Loop&)>;
 
 /// Carries out what `Agent` decides, until it leaves: accepts the launcher's connection on
 /// `listening_socket`, runs the ranks, passes on what they print. Returns the exit code of the
-/// process. To be called as the `agent_main` of `attach`. Without a store, contexts are refused.
+/// process; nothing is thrown. To be called as the `agent_main` of `attach`, and `directory` must
+/// be there until the process ends: calls on dead file systems do not come back before. Without a
+/// store, contexts are refused.
 int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
-                      const MakeContextStore& make_contexts = {});
+                      const MakeContextStore& make_contexts = {},
+                      RankCgroups cgroups = RankCgroups::none);
 
 }  // namespace train

@@ -10,6 +10,7 @@
 #include "launcher/rendezvous/endpoint.hpp"
 #include "launcher/rendezvous/tensorflow.hpp"
 #include "launcher/rendezvous/variable_limit.hpp"
+#include "launcher/run/error_file.hpp"
 
 namespace train {
 
@@ -187,9 +188,8 @@ std::string Run::address_of_this_machine() const {
 // What the other hosts reach it by. Hosts that are all reached by loopback are one machine.
 Result<std::string> Run::address_of(int host) const {
   const std::string& reached = hosts_[host].address;
-  const bool is_one_machine = std::all_of(hosts_.begin(), hosts_.end(), [](const HostRun& each) {
-    return is_loopback(each.address);
-  });
+  const bool is_one_machine = std::all_of(
+      hosts_.begin(), hosts_.end(), [](const HostRun& each) { return is_loopback(each.address); });
   if (hosts_.size() == 1 || is_one_machine) return "127.0.0.1";
   if (!is_loopback(reached)) return reached;
   if (std::string here = address_of_this_machine(); !here.empty()) return here;
@@ -275,13 +275,17 @@ void Run::receive(int host, const message::RankNotStarted& m) {
     return out_of_turn(host, "'not started'");
   rank->never_started = true;
   rank_accounted(host);
-  rank_failed(
-      {{now_, nanoseconds(0)},
-       make_error(ErrorClass::missing, fmt::format("rank {} on '{}' could not be started: {}",
-                                                   m.rank, hosts_[host].name, m.reason)),
-       m.rank,
-       host,
-       0});
+  rank_failed({{now_, nanoseconds(0)},
+               make_error(m.error_class, fmt::format("rank {} on '{}' could not be started: {}",
+                                                     m.rank, hosts_[host].name, m.reason)),
+               m.rank,
+               host,
+               0});
+}
+
+Instant Run::time_of(int host, Instant at, Instant now) const {
+  const auto aligned = hosts_[host].heartbeat.clock().align(at);
+  return aligned ? std::clamp(aligned->at, std::min(go_at_, now), now) : now;
 }
 
 // A rank cannot have ended before it was to start, nor after its end was told: whatever the clock
@@ -299,7 +303,7 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->code = m.code;
   rank->signal = m.signal;
   rank->dumped_core = m.dumped_core;
-  rank->error_file = m.error_file;
+  rank->reported = message_of_error_file(m.error_file);
   rank->at = align(host, m.at);
   rank_accounted(host);
   if (m.code == 0) {
@@ -329,6 +333,7 @@ void Run::receive(int host, const message::Finished& m) {
     return host_failed(
         host, make_error(ErrorClass::host, "its agent finished without a word on every rank"));
   h.survivors = m.survivors;
+  h.more_survivors = m.more_survivors;
   act(run_action::Send{host, message::Bye{}});
   settle(host, HostState::finished);
   check_over();
@@ -353,7 +358,7 @@ void Run::host_failed(int host, Error why) {
   if (h.state == HostState::failed || h.state == HostState::finished) return;
   const bool was_running = h.state == HostState::running;
   settle(host, HostState::failed);
-  if (was_running) outcome_.leftovers.push_back({host, {}, why.diagnostics.front().message});
+  if (was_running) outcome_.leftovers.push_back({host, {}, 0, why.diagnostics.front().message});
   // With all its ranks ended, only the last of their output and the tidying up are lost.
   if (was_running && h.ranks_left == 0) return check_over();
   for (const int rank : h.ranks)

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context/host_contexts.hpp"
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <deque>
 #include <functional>
 #include <memory>
@@ -10,6 +15,7 @@
 #include "backends/context/context_packer.hpp"
 #include "launcher/wire/frame.hpp"
 #include "tests/backends/context/tree.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
@@ -339,4 +345,26 @@ TEST_CASE("a directory that cannot be packed is told, and a packer that goes tel
   f.loop.run();
   REQUIRE(why);
   CHECK(why->error_class == ErrorClass::no_input);
+}
+
+TEST_CASE("where there can be no thread, a context is refused, and housekeeping is left undone") {
+  if (::geteuid() != 0) SKIP_CASE("only root can become a user with a limit of its own");
+  Fixture f;
+  const int pid = ::fork();
+  if (pid == 0) {
+    const rlimit none{1, 1};
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0 || ::setgid(12'346) != 0 || ::setuid(12'346) != 0)
+      ::_exit(2);
+    Task task(f.loop, f.home, "one-0");
+    task.contexts.tidy();
+    task.find(f.context.context, {});
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    const bool is_told = task.trouble.find("cannot start a thread: ") == 0;
+    ::_exit(is_told && ::sigismember(&blocked, SIGTERM) == 0 ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }

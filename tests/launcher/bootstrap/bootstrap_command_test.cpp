@@ -415,6 +415,10 @@ TEST_CASE("the command is one line that every shell can quote") {
   CHECK(script.find("\\\\") == std::string::npos);
   CHECK(command.size() < 4000);
   CHECK(command.find(bootstrap_marker("abc")) == std::string::npos);
-  for (const std::string bad : {"", "a b", "a'b", "$(x)", "a/b", "a;b"})
+  for (const std::string bad : {"", "a b", "a'b", "$(x)", "a/b", "a;b"}) {
     CHECK_FALSE(bootstrap_command({"abc", "f00", bad}));
+    CHECK_FALSE(bootstrap_command({"abc", "f00", "t-1", bad}));
+  }
+  CHECK(bootstrap_command({"abc", "f00", "t-1", "sweep"})
+            ->ends_with("' train abc train-f00 t-1 sweep"));
 }
