@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <map>
+#include <string>
 
+#include "backends/accelerator/gpu_count.hpp"
 #include "backends/context/host_contexts.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
@@ -21,6 +24,16 @@ ExitCode tell_launcher(const Error& error) {
   return exit_code_of(error.error_class);
 }
 
+std::map<std::string, std::string> session_environment() {
+  std::map<std::string, std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals != text.npos) environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
 }  // namespace
 
 ExitCode agent_attach_command(const AgentAttachFlags& flags) {
@@ -30,10 +43,12 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (!directory) return tell_launcher(directory.error());
   const char* home = std::getenv("HOME");
   const auto ended = attach(*directory, flags.key, [&](int listening_socket) {
-    return run_agent_process(listening_socket, *directory, flags.key, [&](Loop& loop) {
+    const auto make_contexts = [&](Loop& loop) {
       return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
                                             flags.key);
-    });
+    };
+    return run_agent_process(listening_socket, *directory, flags.key, make_contexts,
+                             [] { return count_gpus(session_environment()); });
   });
   if (!ended) return tell_launcher(ended.error());
   // Nothing of this process is worth a slow ending: the agent runs on by itself.

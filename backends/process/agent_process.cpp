@@ -13,6 +13,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/process/launcher_connection.hpp"
+#include "backends/process/network_interface.hpp"
 #include "backends/process/open_files.hpp"
 #include "backends/process/port_hold.hpp"
 #include "backends/process/proc.hpp"
@@ -44,11 +45,12 @@ AgentIdentity identity() {
 class AgentProcess {
  public:
   AgentProcess(int listening_socket, const HostDirectory& directory, std::string key,
-               const MakeContextStore& make_contexts)
+               const MakeContextStore& make_contexts, CountGpus count_gpus)
       : listening_(listening_socket),
         directory_(directory),
         key_(std::move(key)),
         contexts_(make_contexts ? make_contexts(loop_) : nullptr),
+        count_gpus_(std::move(count_gpus)),
         agent_(identity()),
         spawner_(raise_open_files_limit()) {}
 
@@ -98,6 +100,7 @@ class AgentProcess {
   std::string key_;
   Loop loop_;
   std::unique_ptr<ContextStore> contexts_;
+  CountGpus count_gpus_;
   Agent agent_;
   LinuxSpawner spawner_;
   std::vector<PortHold> ports_;
@@ -213,6 +216,14 @@ std::vector<Diagnostic> AgentProcess::problems_of(const message::Prepare& prepar
 void AgentProcess::perform(const agent_action::CheckHost& action) {
   agent_event::HostChecked checked;
   checked.problems = problems_of(action.prepare);
+  if (count_gpus_) checked.gpus = count_gpus_();
+  const std::string& interface = action.prepare.interface;
+  if (const auto there = interface.empty() ? Result<void>() : check_interface(interface); !there) {
+    // What ranks lack goes before what their host has wrong.
+    if (checked.problems.empty()) checked.error_class = there.error().error_class;
+    checked.problems.insert(checked.problems.end(), there.error().diagnostics.begin(),
+                            there.error().diagnostics.end());
+  }
   const auto add = [&](const Error& error) {
     checked.problems.insert(checked.problems.end(), error.diagnostics.begin(),
                             error.diagnostics.end());
@@ -318,8 +329,8 @@ void AgentProcess::perform(const agent_action::Leave&) { loop_.stop(); }
 }  // namespace
 
 int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
-                      const MakeContextStore& make_contexts) {
-  return AgentProcess(listening_socket, directory, key, make_contexts).run();
+                      const MakeContextStore& make_contexts, const CountGpus& count_gpus) {
+  return AgentProcess(listening_socket, directory, key, make_contexts, count_gpus).run();
 }
 
 }  // namespace train

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 
+#include "config_schema/text.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 #include "launcher/rendezvous/tensorflow.hpp"
 
@@ -116,10 +118,11 @@ void Agent::handle(const agent_event::ContextFailed& event) {
 
 void Agent::handle(const agent_event::HostChecked& event) {
   if (state_ != State::checking) return;
-  if (!event.problems.empty()) return refuse({event.problems});
+  if (!event.problems.empty()) return refuse({event.problems, event.error_class});
   run_directory_ = event.run_directory;
+  gpus_ = event.gpus;
   state_ = State::ready;
-  say(message::Ready{event.held_ports, run_directory_});
+  say(message::Ready{event.held_ports, run_directory_, gpus_});
 }
 
 void Agent::receive(const message::Go& m) {
@@ -140,7 +143,7 @@ RankCommand Agent::command_of(int rank) const {
   assert(found != prepare_.ranks.end());
   RankCommand complete = *found;
   complete.environment =
-      fill_in(std::move(complete.environment), go_, prepare_.task_id, run_directory_, rank);
+      fill_in(std::move(complete.environment), go_, prepare_.task_id, run_directory_, rank, gpus_);
   return complete;
 }
 
@@ -269,9 +272,24 @@ void Agent::leave() {
 
 namespace {
 
-std::string at_launch_value(AtLaunch fact, const message::Go& go, const std::string& task_id,
-                            const std::string& run_directory, int rank) {
-  switch (fact) {
+// "0,1" of slots are "2,3" of devices. The launcher told to start knowing how many there are.
+std::string devices_of_slots(std::string_view slots, const std::vector<int>& devices) {
+  std::string text;
+  for (const std::string_view each : split(slots, ',')) {
+    std::size_t slot = devices.size();
+    std::from_chars(each.data(), each.data() + each.size(), slot);
+    if (slot < devices.size()) text += fmt::format("{}{}", text.empty() ? "" : ",", devices[slot]);
+  }
+  return text;
+}
+
+// Nothing where the variable is not to be set.
+std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const message::Go& go,
+                                           const std::string& task_id,
+                                           const std::string& run_directory, int rank,
+                                           const HostGpus& gpus) {
+  const SlotMeaning slots = go.slots.value_or(SlotMeaning::places);
+  switch (entry.at_launch) {
     case AtLaunch::no:
     case AtLaunch::hyperparameters:  // the launcher fills them in before it sends anything
       break;
@@ -299,21 +317,39 @@ std::string at_launch_value(AtLaunch fact, const message::Go& go, const std::str
       return fmt::format("{}/{}", run_directory, hyperparameters_file_name);
     case AtLaunch::data_file:
       return fmt::format("{}/{}", run_directory, data_file_name);
+    case AtLaunch::cuda_devices:
+      if (slots == SlotMeaning::rocm) return std::nullopt;
+      return slots == SlotMeaning::places ? "" : devices_of_slots(entry.text, gpus.cuda);
+    case AtLaunch::rocm_devices:
+      if (slots != SlotMeaning::rocm) return std::nullopt;
+      return devices_of_slots(entry.text, gpus.rocm);
+    case AtLaunch::device_positions:
+      if (slots == SlotMeaning::places) return std::nullopt;
+      return entry.text;
+    case AtLaunch::backend:
+      return slots == SlotMeaning::places ? "gloo" : "nccl";
   }
-  return {};
+  return "";
 }
 
 }  // namespace
 
 std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
                                       const message::Go& go, const std::string& task_id,
-                                      const std::string& run_directory, int rank) {
+                                      const std::string& run_directory, int rank,
+                                      const HostGpus& gpus) {
+  std::vector<EnvironmentEntry> complete;
+  complete.reserve(environment.size());
   for (auto& entry : environment) {
-    if (entry.at_launch == AtLaunch::no) continue;
-    entry.text = at_launch_value(entry.at_launch, go, task_id, run_directory, rank);
-    entry.at_launch = AtLaunch::no;
+    if (entry.at_launch != AtLaunch::no) {
+      auto value = at_launch_value(entry, go, task_id, run_directory, rank, gpus);
+      if (!value) continue;
+      entry.text = std::move(*value);
+      entry.at_launch = AtLaunch::no;
+    }
+    complete.push_back(std::move(entry));
   }
-  return environment;
+  return complete;
 }
 
 }  // namespace train

@@ -132,8 +132,11 @@ void Run::receive(int host, const message::Ready& m) {
                                                     "different ones",
                                                     m.held_ports.size(), wanted),
                                         not_our_agent));
+  if (auto why = gpu_obstacle(trial_.hosts[static_cast<std::size_t>(host)], trial_.backend, m.gpus))
+    return host_failed(host, Error{ErrorClass::host, {std::move(*why)}});
   enter(h, HostState::ready);
   h.held_ports = m.held_ports;
+  h.gpus = m.gpus;
   decide_start();
 }
 
@@ -230,6 +233,11 @@ void Run::go() {
   auto start = start_message_of_hosts();
   if (!start) return refuse_start(-1, std::move(start.error()));
   start_ = std::move(*start);
+  std::vector<HostGpus> gpus;
+  for (HostRun& host : hosts_) gpus.push_back(std::move(host.gpus));
+  auto slots = slot_meaning(trial_, gpus);
+  if (!slots) return refuse_start(-1, std::move(slots.error()));
+  start_.slots = *slots;
   const std::size_t bytes = ports_.workers ? tensorflow_config_size(start_.workers) : 0;
   if (bytes > longest_variable) {
     const Diagnostic why = oversized_tensorflow_config(trial_.world_size, bytes);

@@ -157,6 +157,7 @@ class Run {
     std::optional<std::uint64_t> context_taken;
     Heartbeat heartbeat;
     std::vector<int> held_ports;
+    HostGpus gpus;
     int ranks_left = 0;  ///< whose end is not known
     std::optional<Instant> finish_by;
     std::vector<message::Survivor> survivors;
