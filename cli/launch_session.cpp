@@ -65,7 +65,8 @@ void LaunchSession::deliver_context() {
   };
   // Of use to somebody who waits; a log would only be longer.
   hooks.say = [this](const std::string& line) {
-    if (::isatty(STDERR_FILENO) == 1) terminal_.write(Terminal::Stream::err, talk_text(line));
+    if (::isatty(STDERR_FILENO) == 1)
+      terminal_.write(Terminal::Stream::err, talk_text(TerminalText(line)));
   };
   delivery_.emplace(loop_, context_directory_, static_cast<int>(hosts_.size()), std::move(hooks));
 }

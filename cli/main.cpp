@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <exception>
+#include <system_error>
 
 #include "cli/agent_attach.hpp"
 #include "cli/commands.hpp"
@@ -14,9 +16,7 @@ namespace train {
 
 namespace {
 
-constexpr int highest_slots = 1 << 20;
-constexpr std::uint64_t largest_batch = 1'000'000'000'000;
-constexpr int highest_rank = 1 << 20;
+constexpr std::int64_t highest_rank = most_workers - 1;
 
 // What follows `--` is the command of the ranks and none of our business.
 std::vector<std::string> take_command(std::vector<std::string>& arguments) {
@@ -42,23 +42,37 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
           ""};
 }
 
+// Most empty values are variables of the shell that are not set: nobody meant the default.
+CLI::Validator names(const std::string& what) {
+  return {[=](const std::string& text) {
+            return text.find_first_not_of(" \t\n") != text.npos
+                       ? std::string()
+                       : fmt::format(
+                             "an empty value names no {} (a shell variable that is not set?)",
+                             what);
+          },
+          ""};
+}
+
 CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::string& purpose) {
   return command
       .add_option("CONFIG", flags.config,
                   fmt::format("Experiment to {} (YAML; - for standard input)", purpose))
-      ->type_name("");
+      ->type_name("")
+      ->check(names("experiment"));
 }
 
 // What changes an experiment.
 void add_overrides(CLI::App& command, RequestFlags& flags) {
   command.add_option("-n,--slots", flags.slots, "Slots of the trial; one rank each by default")
       ->type_name("SLOTS")
-      ->check(whole_number(1, highest_slots));
+      ->check(whole_number(1, most_workers));
   command.add_option("--batch", flags.global_batch, "Global batch size, over all ranks")
       ->type_name("N")
-      ->check(whole_number(1, largest_batch));
+      ->check(whole_number(1, most_samples));
   command.add_option("--set", flags.settings, "Override one key of the experiment; repeatable")
       ->type_name("KEY=VALUE")
+      ->check(names("key"))
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -69,14 +83,18 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
       "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
   add_config(command, flags, "run");
   command.add_option("-H,--hosts", flags.host_list, "Hosts: node[01-04]:8,gpu-b:4")
-      ->type_name("LIST");
+      ->type_name("LIST")
+      ->check(names("hosts"));
   command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(names("file"));
   command
       .add_option("--include", flags.include, "Only these hosts and slots: w0@w1:0,2, w[0-3]:0-1")
-      ->type_name("HOSTS");
+      ->type_name("HOSTS")
+      ->check(names("hosts"));
   command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
-      ->type_name("HOSTS");
+      ->type_name("HOSTS")
+      ->check(names("hosts"));
   const auto set_transport = [&flags](const std::string& word) {
     flags.transport = transport_of(word);
     if (!flags.transport || *flags.transport == TransportKind::local)
@@ -90,7 +108,8 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
   command
       .add_option("--context", flags.context,
                   "Send this directory to the hosts; ranks start in a copy of it")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(names("directory"));
   add_overrides(command, flags);
 }
 
@@ -112,7 +131,8 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
   command->group("Commands");
   add_request_options(*command, flags.request);
   command->add_option("--tee", tee, "Ranks whose output is shown: all, none, rank:0,4-7")
-      ->type_name("RANKS");
+      ->type_name("RANKS")
+      ->check(names("ranks"));
   command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");
   command->add_flag("--json", flags.json, "Print the finished task as JSON; output goes to stderr");
   command->callback([&] {
@@ -154,7 +174,8 @@ void add_plan(CLI::App& app, Chosen& chosen, PlanFlags& flags) {
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
   command->add_option("--svg", flags.svg, "Also draw the plan to this file, for a browser")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(names("file"));
   command->callback([&] { chosen = [&] { return plan_command(flags); }; });
 }
 
@@ -183,13 +204,19 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   list->callback([&] { chosen = [&] { return task_list_command(flags.list); }; });
 
   CLI::App* show = task->add_subcommand("show", "Show one task")->group("Commands");
-  show->add_option("TASK", flags.show.task, task_names)->type_name("")->required();
+  show->add_option("TASK", flags.show.task, task_names)
+      ->type_name("")
+      ->required()
+      ->check(names("task"));
   show->add_flag("--json", flags.show.json, "Print JSON, with plan and configuration");
   show->callback([&] { chosen = [&] { return task_show_command(flags.show); }; });
 
   CLI::App* logs =
       task->add_subcommand("logs", "Print what the ranks of a task wrote")->group("Commands");
-  logs->add_option("TASK", flags.logs.task, task_names)->type_name("")->required();
+  logs->add_option("TASK", flags.logs.task, task_names)
+      ->type_name("")
+      ->required()
+      ->check(names("task"));
   logs->add_option("--rank", flags.logs.rank, "Only this rank, byte for byte")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
@@ -198,7 +225,10 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
 
   CLI::App* kill =
       task->add_subcommand("kill", "Stop a task and wait for its end")->group("Commands");
-  kill->add_option("TASK", flags.kill.task, task_names)->type_name("")->required();
+  kill->add_option("TASK", flags.kill.task, task_names)
+      ->type_name("")
+      ->required()
+      ->check(names("task"));
   kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
 }
 
@@ -218,6 +248,7 @@ void add_config_commands(CLI::App& app, Chosen& chosen, ConfigFlags& flags) {
           ->group("Commands");
   check->add_option("FILE", flags.check.files, "Experiments and hosts files (- for standard input)")
       ->type_name("")
+      ->check(names("file"))
       ->required();
   check->add_flag("--hosts", flags.check.are_hosts, "Read them as hosts files");
   check->add_flag("-W,--warnings", flags.check.warnings,
@@ -238,7 +269,8 @@ void add_config_commands(CLI::App& app, Chosen& chosen, ConfigFlags& flags) {
   schema
       ->add_option("NAME", flags.schema.name,
                    "experiment (default), hosts, diagnostics, plan, task")
-      ->type_name("");
+      ->type_name("")
+      ->check(names("schema"));
   schema->callback([&] { chosen = [&] { return config_schema_command(flags.schema); }; });
 }
 
@@ -291,14 +323,29 @@ ExitCode run(std::vector<std::string> arguments) {
 
 }  // namespace train
 
+namespace {
+
+// What no code below made a value of: the user's limit of open files, of which an event loop needs
+// a handful before it can do anything, or else a bug.
+train::Error surprise(const std::exception& surprising) {
+  const auto* system = dynamic_cast<const std::system_error*>(&surprising);
+  const int number = system == nullptr ? 0 : system->code().value();
+  if (number == EMFILE || number == ENFILE)
+    return train::make_error(train::ErrorClass::host,
+                             std::string("too many open files: ") + surprising.what(),
+                             "raise the limit: ulimit -n 4096");
+  return train::make_error(train::ErrorClass::bug,
+                           std::string("this is a bug in train: ") + surprising.what(),
+                           "please report it with the command that you ran");
+}
+
+}  // namespace
+
 int main(int argc, char* argv[]) {
   train::open_closed_standard_streams();
   try {
     return train::run({argv + 1, argv + argc}).value();
   } catch (const std::exception& error) {
-    return train::report(train::make_error(train::ErrorClass::bug,
-                                           std::string("this is a bug in train: ") + error.what(),
-                                           "please report it with the command that you ran"))
-        .value();
+    return train::report(surprise(error)).value();
   }
 }

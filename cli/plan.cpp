@@ -115,7 +115,7 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (auto checked = check_flags(flags); !checked) return report(checked.error());
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
-  if (!request->hosts_note.empty()) talk(request->hosts_note);
+  if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
   // A table that is seen on the same screen has them already.
   const bool is_on_screen = flags.format == PlanFlags::Format::table &&
                             ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;

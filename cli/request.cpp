@@ -267,16 +267,17 @@ Result<HostInventory> usable_inventory(HostInventory inventory, const RequestFla
   return inventory;
 }
 
-// What can be known of a context before it is read.
-Result<void> check_context(const std::string& directory, const std::string& working_directory) {
+// What can be known of a context before it is read. `source` is the option or key that names it.
+Result<void> check_context(const std::string& source, const std::string& directory,
+                           const std::string& working_directory) {
   struct stat status {};
   if (directory.empty() || ::stat(directory.c_str(), &status) != 0)
     return fail(ErrorClass::no_input,
-                fmt::format("--context: there is no directory '{}': {}", directory,
+                fmt::format("{}: there is no directory '{}': {}", source, directory,
                             std::strerror(directory.empty() ? ENOENT : errno)),
                 "give the directory that the ranks' code is in; . is the current one");
   if (!S_ISDIR(status.st_mode))
-    return fail(ErrorClass::no_input, fmt::format("--context: '{}' is not a directory", directory),
+    return fail(ErrorClass::no_input, fmt::format("{}: '{}' is not a directory", source, directory),
                 "give the directory that it is in");
   const std::string inside = directory_in_context(working_directory);
   if (inside != ".." && !inside.starts_with("../")) return {};
@@ -309,11 +310,12 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
-  if (flags.context) {
-    if (auto fits = check_context(*flags.context, experiment->working_directory); !fits)
+  request.context_directory = flags.context.value_or(experiment->context_directory);
+  if (flags.context || !experiment->context_directory.empty())
+    if (auto fits = check_context(flags.context ? "--context" : "runtime_env.working_dir",
+                                  request.context_directory, experiment->working_directory);
+        !fits)
       return tl::make_unexpected(fits.error());
-    request.context_directory = *flags.context;
-  }
   warn_of_obstacles(*experiment);
   auto user = resolve_environment(*experiment, request.launcher_environment);
   if (!user) return tl::make_unexpected(user.error());

@@ -113,10 +113,10 @@ constexpr Field fields[] = {
 
     Field{"optimizations.gradient_compression", boolean, determined, "false",
           "exchange gradients compressed; in TRAIN_GRADIENT_COMPRESSION"},
-    Field{"optimizations.average_training_metrics", boolean, determined, "true",
+    Field{"optimizations.average_training_metrics", boolean, determined, "false",
           "average metrics over ranks; in TRAIN_AVERAGE_TRAINING_METRICS"},
     Field{"optimizations.auto_tune_tensor_fusion", boolean, determined, "false",
-          "lets Horovod tune its fusion of tensors: HOROVOD_AUTOTUNE"},
+          "tune the fusion of tensors; in TRAIN_AUTO_TUNE_TENSOR_FUSION, and HOROVOD_AUTOTUNE=1"},
     Field{"optimizations.average_aggregated_gradients", boolean, determined, "true",
           "averages what aggregation_frequency sums up"}
         .no_effect(),

@@ -188,14 +188,14 @@ void ExperimentReader::read_batch() {
   const std::string path(given->field->path);
   if (batch < workers)
     found_.error(given->place, path,
-                 fmt::format("a global batch of {} is less than one sample for each of {} workers",
-                             batch, workers),
+                 fmt::format("a global batch of {} is less than one sample for each of {}", batch,
+                             counted(config_.workers, "worker")),
                  fmt::format("'{}' must be at least {}", path, workers));
   else if (config_.batch_remainder == BatchRemainder::error &&
            config_.batch_split == BatchSplit::even && batch % workers != 0)
     found_.error(given->place, path,
-                 fmt::format("a global batch of {} leaves a remainder of {} over {} workers", batch,
-                             batch % workers, workers),
+                 fmt::format("a global batch of {} leaves a remainder of {} over {}", batch,
+                             batch % workers, counted(config_.workers, "worker")),
                  fmt::format("'batch_remainder: error' wants a multiple: {} or {}",
                              batch - batch % workers, batch - batch % workers + workers));
 }
@@ -208,9 +208,6 @@ void ExperimentReader::read_values() {
   config_.gradient_compression = fields_.boolean("optimizations.gradient_compression");
   config_.average_training_metrics = fields_.boolean("optimizations.average_training_metrics");
   config_.auto_tune_tensor_fusion = fields_.boolean("optimizations.auto_tune_tensor_fusion");
-  const GivenValue* tuning = fields_.given("optimizations.auto_tune_tensor_fusion");
-  if (tuning && config_.auto_tune_tensor_fusion && config_.framework != Framework::horovod)
-    found_.note_idle(tuning->place, std::string(tuning->field->path));
   config_.stop_grace = fields_.duration("stop_grace");
   config_.max_restarts = static_cast<int>(fields_.integer("max_restarts").value_or(0));
   if (const GivenValue* given = fields_.given("forward_environment")) {
@@ -258,8 +255,9 @@ void ExperimentReader::read_search() {
   const bool is_said_already = name && name->node->text != "single";
   if (searched_.empty() || is_said_already) return;
   const SearchedParameter& first = searched_.front();
+  const std::size_t more = searched_.size() - 1;
   const std::string others =
-      searched_.size() > 1 ? fmt::format(", as are {} more", searched_.size() - 1) : "";
+      more > 0 ? fmt::format(", as {} {} more", more == 1 ? "is" : "are", more) : "";
   found_.obstacle({first.place, first.path,
                    fmt::format("'{}' is of type {}{}: search is not there yet in this version of "
                                "train",
@@ -282,6 +280,7 @@ Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnos
   read_values();
   read_search();
   read_environment(fields_, found_, config_);
+  read_context(fields_, found_, config_);
   check_experiment_rules(fields_, uncounted_, found_);
   if (found_.has_errors())
     return tl::make_unexpected(found_.take_error(ErrorClass::config, source_));

@@ -41,12 +41,14 @@ struct WorkerNeeds {
   bool operator==(const WorkerNeeds&) const = default;
 };
 
-/// What the trainer takes on rank 0's host, beside its workers (Ray's `trainer_resources`).
+/// What the trainer takes on rank 0's host, beside its workers (Ray's `trainer_resources`; where a
+/// ScalingConfig says nothing of it, Ray's default of one CPU).
 struct TrainerNeeds {
   Quantity gpus;
   Quantity cpus;
   std::uint64_t memory = 0;  ///< bytes
   std::map<std::string, Quantity> custom;
+  bool is_usual = false;  ///< Ray's default
 
   bool empty() const { return gpus.is_zero() && cpus.is_zero() && memory == 0 && custom.empty(); }
   bool operator==(const TrainerNeeds&) const = default;
@@ -106,6 +108,7 @@ struct ExperimentConfig {
   std::string description;
   Entrypoint entrypoint;
   std::string working_directory;  ///< empty: the launcher's own
+  std::string context_directory;  ///< that goes to the hosts (`runtime_env`); empty: none is named
 
   int workers = 1;           ///< ranks of the trial, >= 1
   WorkerNeeds needs;         ///< of each worker
@@ -124,9 +127,9 @@ struct ExperimentConfig {
   BatchRemainder batch_remainder = BatchRemainder::drop;
   BatchSplit batch_split = BatchSplit::even;
   int aggregation_frequency = 1;
-  bool gradient_compression = false;     ///< for the workers to do
-  bool average_training_metrics = true;  ///< for the workers to do
-  bool auto_tune_tensor_fusion = false;  ///< for Horovod to do
+  bool gradient_compression = false;      ///< for the workers to do
+  bool average_training_metrics = false;  ///< for the workers to do
+  bool auto_tune_tensor_fusion = false;   ///< for the workers, or Horovod, to do
 
   Framework framework = Framework::torch;
   CollectiveBackend backend = CollectiveBackend::automatic;
@@ -151,6 +154,11 @@ struct ExperimentConfig {
 
   bool operator==(const ExperimentConfig&) const = default;
 };
+
+/// The most workers, and the most slots that a count of slots may name.
+inline constexpr std::int64_t most_workers = 1'000'000;
+/// The most samples of one training step.
+inline constexpr std::int64_t most_samples = 1'000'000'000'000;
 
 /// What the command line adds to an experiment: `-n`, `--batch`, `--set`, and what follows `--`.
 struct ExperimentOverrides {

@@ -5,11 +5,14 @@
 
 #include <unordered_map>
 
+#include "config_schema/text.hpp"
+
 namespace train {
 
 namespace {
 
 constexpr const char* list_path = "environment.environment_variables";
+constexpr const char* ray_path = "runtime_env.env_vars";
 
 bool is_device(std::string_view key) {
   return key == "cpu" || key == "cuda" || key == "gpu" || key == "rocm";
@@ -101,12 +104,12 @@ class Collection {
     if (is_other_key)
       diagnostics_.error(
           variable.place, "environment",
-          fmt::format("'{}' has another value on line {}", variable.name, known.place.line),
+          fmt::format("'{}' has another value {}", variable.name, said_where(known.place)),
           "keep one of the two");
     else
       diagnostics_.warn(variable.place, "environment",
-                        fmt::format("'{}' was set on line {} already; this value counts",
-                                    variable.name, known.place.line));
+                        fmt::format("'{}' was set {} already; this value counts", variable.name,
+                                    said_where(known.place)));
     known = std::move(variable);
   }
 
@@ -115,6 +118,23 @@ class Collection {
   Diagnostics& diagnostics_;
   std::unordered_map<std::string, std::size_t> known_;  // name to index
 };
+
+// Ray expands "$NAME" and "${NAME}" on the host (Python's os.path.expandvars).
+void refuse_expansion(const EnvironmentVariable& variable, Diagnostics& diagnostics) {
+  const std::string text = variable.value.value_or("");
+  for (std::size_t i = text.find('$'); i != text.npos; i = text.find('$', i + 1)) {
+    const char next = i + 1 < text.size() ? text[i + 1] : ' ';
+    const bool is_name =
+        next == '{' || next == '_' || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
+    if (!is_name) continue;
+    return diagnostics.error(
+        variable.place, ray_path,
+        fmt::format("the value of '{}' names a variable of the host, which Ray fills in and train "
+                    "does not: '{}'",
+                    variable.name, text),
+        "write the value itself; in 'environment.variables' a $ is no more than a $");
+  }
+}
 
 }  // namespace
 
@@ -154,6 +174,27 @@ void read_environment(const FieldReader& fields, Diagnostics& diagnostics,
     for (EnvironmentVariable& variable :
          read_variables(*given->node, "environment.variables", diagnostics))
       collection.add(std::move(variable), true);
+  if (const GivenValue* given = fields.given(ray_path))
+    for (EnvironmentVariable& variable : read_variables(*given->node, ray_path, diagnostics)) {
+      refuse_expansion(variable, diagnostics);
+      collection.add(std::move(variable), true);
+    }
+}
+
+void read_context(const FieldReader& fields, Diagnostics& diagnostics, ExperimentConfig& config) {
+  const char* path = "runtime_env.working_dir";
+  const GivenValue* given = fields.given(path);
+  if (!given) return;
+  const std::string& directory = given->node->text;
+  if (trim(directory).empty())
+    return diagnostics.error(given->place, path, fmt::format("'{}' is empty", path),
+                             "write a folder of this machine; . is the current one");
+  if (directory.find("://") != directory.npos)
+    return diagnostics.error(
+        given->place, path,
+        fmt::format("'{}' is the URI '{}', and train fetches nothing", path, directory),
+        "write a folder of this machine: it goes to the hosts");
+  config.context_directory = directory;
 }
 
 }  // namespace train

@@ -17,9 +17,13 @@ bool is_variable_name(std::string_view name);
 std::vector<EnvironmentVariable> read_variables(const YamlNode& mapping, const std::string& path,
                                                 Diagnostics& diagnostics);
 
-/// The variables of `environment.variables` and `environment.environment_variables` (a list of
-/// NAME=VALUE, a mapping, or Determined's map by device: `cuda` for trials with slots, else `cpu`).
+/// The variables of `environment.variables`, `environment.environment_variables` (a list of
+/// NAME=VALUE, a mapping, or Determined's map by device: `cuda` for trials with slots, else `cpu`)
+/// and Ray's `runtime_env.env_vars`.
 void read_environment(const FieldReader& fields, Diagnostics& diagnostics,
                       ExperimentConfig& config);
+
+/// The folder of Ray's `runtime_env.working_dir`; an address is refused.
+void read_context(const FieldReader& fields, Diagnostics& diagnostics, ExperimentConfig& config);
 
 }  // namespace train

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "config_schema/experiment_config.hpp"
 #include "config_schema/field_table.hpp"
 
 namespace train {
@@ -11,10 +12,6 @@ namespace {
 
 using enum FieldType;
 using enum FieldSource;
-
-constexpr std::int64_t most_workers = 1'000'000;
-constexpr std::int64_t most_of_one = 1'000'000'000'000;  // of one resource
-constexpr std::int64_t most_samples = 1'000'000'000'000;
 
 constexpr Field what_runs[] = {
     Field{"name", string, determined, "",
@@ -194,62 +191,6 @@ constexpr Field what_it_needs[] = {
         .to(1'000'000),
 };
 
-constexpr Field scaling[] = {
-    Field{"scaling_config", mapping, ray, "", "the arguments of Ray's ScalingConfig"},
-    Field{"scaling_config.num_workers", integer, ray, "1", "ranks of the trial"}
-        .twin_of("resources.num_workers")
-        .from(1)
-        .to(most_workers),
-    Field{"scaling_config.use_gpu", boolean, ray, "false", "each worker takes a GPU"},
-    Field{"scaling_config.use_tpu", boolean, ray, "false", "each worker takes TPU chips"},
-    Field{"scaling_config.resources_per_worker", mapping, ray, "",
-          "what one worker takes; default: CPU: 1, or GPU: 1 with use_gpu"}
-        .twin_of("resources.resources_per_worker")
-        .read_apart(),
-    Field{"scaling_config.resources_per_worker.CPU", number, ray, "", "CPUs; counted, not enforced"}
-        .from(0)
-        .to(most_of_one),
-    Field{"scaling_config.resources_per_worker.GPU", number, ray, "",
-          "GPUs; below 1, workers share one; above 1 it must be whole"}
-        .from(0)
-        .to(most_of_one),
-    Field{"scaling_config.resources_per_worker.TPU", number, ray, "", "TPU chips: 1, 2, 4 or 8"}
-        .from(0)
-        .to(most_of_one),
-    Field{"scaling_config.resources_per_worker.memory", bytes, ray, "",
-          "bytes, or a size such as 16GiB; counted, not enforced"},
-    Field{"scaling_config.resources_per_worker.*", number, ray, "",
-          "a resource of any other name, which hosts declare"}
-        .from(0)
-        .to(most_of_one),
-    Field{"scaling_config.accelerator_type", string, ray, "",
-          "only hosts with this accelerator: Ray's constant, such as A100"},
-    Field{"scaling_config.topology", string, ray, "", "shape of a TPU slice, such as 4x4"},
-    Field{"scaling_config.placement_strategy", string, ray, "PACK", "how ranks are laid on hosts"}
-        .twin_of("resources.placement")
-        .one_of("PACK|SPREAD|STRICT_PACK|STRICT_SPREAD"),
-    Field{"scaling_config.trainer_resources", mapping, ray, "{}",
-          "what the trainer takes on the host of rank 0; deprecated by Ray"}
-        .read_apart(),
-    Field{"scaling_config.trainer_resources.CPU", number, ray, "", "CPUs"}.from(0).to(most_of_one),
-    Field{"scaling_config.trainer_resources.GPU", number, ray, "", "GPUs, kept from the workers"}
-        .from(0)
-        .to(most_of_one),
-    Field{"scaling_config.trainer_resources.TPU", number, ray, "", "TPU chips: none"}.from(0).to(0),
-    Field{"scaling_config.trainer_resources.memory", bytes, ray, "",
-          "bytes, or a size such as 16GiB"},
-    Field{"scaling_config.trainer_resources.*", number, ray, "", "a resource of any other name"}
-        .from(0)
-        .to(most_of_one),
-    Field{"scaling_config.label_selector", open | list, ray, "",
-          "labels that the hosts of all workers have, or a list of them by worker"},
-    Field{"scaling_config.label_selector.*", string, ray, "",
-          "what it must be: value, !value, in(a,b), !in(a,b), exists(), !exists()"},
-    Field{"scaling_config.label_selector[]", mapping, ray, "", "labels for one worker"},
-    Field{"scaling_config.label_selector[].*", string, ray, "",
-          "what it must be: value, !value, in(a,b), !in(a,b), exists(), !exists()"},
-};
-
 constexpr Field how_it_ends[] = {
     Field{"max_restarts", integer, determined, "0",
           "how often the whole trial is started again after a failure"}
@@ -258,7 +199,9 @@ constexpr Field how_it_ends[] = {
         .later(),
     Field{"stop_grace", duration, train, "10s",
           "time from SIGTERM to SIGKILL when ranks are stopped"},
-    Field{"cpu_binding", string, train, "none", "how ranks are bound to CPUs"}.later(),
+    Field{"cpu_binding", string, train, "none", "what ranks are bound to"}
+        .one_of("none")
+        .later_ones("cores|numa|sockets"),
     Field{"hang_timeout", duration, train, "",
           "stops a trial whose ranks print nothing for so long"}
         .later(),
@@ -288,7 +231,7 @@ std::vector<Field> all_fields() {
   std::vector<Field> all;
   append(all, what_runs);
   append(all, what_it_needs);
-  append(all, scaling);
+  all.insert(all.end(), ray_fields().begin(), ray_fields().end());
   append(all, how_it_ends);
   for (const auto fields : {searcher_fields(), container_fields(), determined_fields()})
     all.insert(all.end(), fields.begin(), fields.end());

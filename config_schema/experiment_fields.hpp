@@ -7,8 +7,12 @@
 
 namespace train {
 
-/// Parts of `experiment_fields()`, which joins them: what Determined's configuration says of the
-/// search, of containers, and of its own machinery.
+/// The most of one resource.
+inline constexpr std::int64_t most_of_one = 1'000'000'000'000;
+
+/// Parts of `experiment_fields()`, which joins them: Ray's words, and what Determined's
+/// configuration says of the search, of containers, and of its own machinery.
+std::span<const Field> ray_fields();
 std::span<const Field> searcher_fields();
 std::span<const Field> container_fields();
 std::span<const Field> determined_fields();

@@ -25,8 +25,8 @@ class Rules {
       if (!epochs) continue;
       diagnostics_.warn(
           epochs->place, path,
-          records ? fmt::format("'{}' counts by 'records_per_epoch', which is {} on line {}", path,
-                                records->node->text, records->place.line)
+          records ? fmt::format("'{}' counts by 'records_per_epoch', which is {} {}", path,
+                                records->node->text, said_where(records->place))
                   : fmt::format("'{}' counts by 'records_per_epoch', which is missing", path));
     }
   }
@@ -36,8 +36,8 @@ class Rules {
     if (!name || name->node->text != "grid") return;
     for (const SearchedParameter& parameter : uncounted)
       diagnostics_.error(parameter.place, parameter.path,
-                         fmt::format("'{}' has no 'count', but the searcher on line {} is grid",
-                                     parameter.path, name->place.line),
+                         fmt::format("'{}' has no 'count', but the searcher {} is grid",
+                                     parameter.path, said_where(name->place)),
                          "write 'count: N', the number of values to try");
   }
 
@@ -73,8 +73,8 @@ class Rules {
     const auto root = steps_of(host->node->text);
     if (whole.size() >= root.size() && std::equal(root.begin(), root.end(), whole.begin())) return;
     report(*storage,
-           fmt::format("'storage_path: {}' is not inside 'host_path: {}' on line {}",
-                       storage->node->text, host->node->text, host->place.line),
+           fmt::format("'storage_path: {}' is not inside 'host_path: {}' {}", storage->node->text,
+                       host->node->text, said_where(host->place)),
            "write a path relative to host_path");
   }
 
@@ -86,8 +86,8 @@ class Rules {
       const GivenValue* other = fields_.given(fmt::format("checkpoint_storage.{}", key));
       if (connection && other)
         report(*other,
-               fmt::format("'{}' cannot be given with 'connection_string' on line {}", key,
-                           connection->place.line),
+               fmt::format("'{}' cannot be given with 'connection_string' {}", key,
+                           said_where(connection->place)),
                "keep one of the two");
     }
     const GivenValue* credential = fields_.given("checkpoint_storage.credential");
@@ -100,8 +100,8 @@ class Rules {
     const GivenValue* end = fields_.given("profiling.end_after_batch");
     if (!begin || !end || begin->node->real <= end->node->real) return;
     report(*end,
-           fmt::format("'profiling.end_after_batch' is {}, before 'begin_on_batch', {} on line {}",
-                       end->node->text, begin->node->text, begin->place.line),
+           fmt::format("'profiling.end_after_batch' is {}, before 'begin_on_batch', {} {}",
+                       end->node->text, begin->node->text, said_where(begin->place)),
            "swap the two");
   }
 
@@ -127,16 +127,16 @@ class Rules {
   void check_log_policies() {
     const GivenValue* policies = fields_.given("log_policies");
     if (!policies) return;
-    std::map<std::string, int> lines;
+    std::map<std::string, Place> known;
     for (const YamlNodePtr& policy : policies->node->items) {
       if (has_value(*policy, "name")) {
         const YamlNode& name = *policy->find("name")->value;
-        const auto [first, is_new] = lines.emplace(name.text, name.mark.line);
+        const auto [first, is_new] = known.emplace(name.text, place_of(name.mark));
         if (!is_new)
-          diagnostics_.error(
-              place_of(name.mark), "log_policies",
-              fmt::format("there is a policy '{}' on line {} already", name.text, first->second),
-              "give them different names");
+          diagnostics_.error(place_of(name.mark), "log_policies",
+                             fmt::format("there is a policy '{}' {} already", name.text,
+                                         said_where(first->second)),
+                             "give them different names");
       }
       if (policy->kind != YamlKind::mapping) continue;
       if (!has_value(*policy, "pattern") && !has_value(*policy, "name"))
@@ -144,8 +144,8 @@ class Rules {
                            "write the pattern of the lines");
       if (has_value(*policy, "action") && has_value(*policy, "actions"))
         diagnostics_.error(place_of(policy->find("actions")->mark), "log_policies",
-                           fmt::format("'actions' cannot be given with 'action' on line {}",
-                                       policy->find("action")->mark.line),
+                           fmt::format("'actions' cannot be given with 'action' {}",
+                                       said_where(place_of(policy->find("action")->mark))),
                            "write all of them under 'actions'");
     }
   }
@@ -173,8 +173,8 @@ class Rules {
       for (const char* key : own)
         if (const YamlEntry* entry = container->find(key))
           diagnostics_.error(place_of(entry->mark), "environment.pod_spec.spec.containers",
-                             fmt::format("'{}' of the container '{}' on line {} cannot be set", key,
-                                         name->value->text, name->mark.line),
+                             fmt::format("'{}' of the container '{}' {} cannot be set", key,
+                                         name->value->text, said_where(place_of(name->mark))),
                              "remove it: Determined sets it");
     }
   }

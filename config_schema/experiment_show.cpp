@@ -67,8 +67,9 @@ class Effective {
   }
 
   YamlNodePtr default_value(const Field& field) const {
-    const bool is_placement = field.path == "resources.placement";
-    const std::string text(is_placement ? to_string(config_.placement) : field.default_text);
+    std::string text(field.default_text);
+    if (field.path == "resources.placement") text = to_string(config_.placement);
+    if (field.path == "scaling_config.trainer_resources" && config_.trainer.empty()) text = "{}";
     auto value = read_yaml({"default", text}, ErrorClass::bug);
     auto node = std::make_shared<YamlNode>(**value);
     node->mark = {defaults_, 0, 0};

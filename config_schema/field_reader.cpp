@@ -144,7 +144,7 @@ void FieldReader::check_kind(const YamlEntry& entry, const Field& field, const Y
   diagnostics_.error(
       place_of(entry.mark), prefix_ + joined(level.shown, entry.key),
       fmt::format("'{}' does not go with '{}: {}'{}", entry.key, selector, kind,
-                  is_given ? fmt::format(" on line {}", selecting->mark.line) : ", the default"),
+                  is_given ? " " + said_where(place_of(selecting->mark)) : ", the default"),
       fmt::format("it belongs to {}", join_words(choice_words(field.kinds), "or")));
 }
 
@@ -269,11 +269,11 @@ void FieldReader::keep(GivenValue value) {
   }
   if (first.field == &field) return;  // a duplicate key, which is said already
   if (to_lower(json_text(*first.node)) == to_lower(json_text(*value.node))) return;
-  diagnostics_.error(value.place, prefix_ + std::string(field.path),
-                     fmt::format("'{}' is {} here, but '{}' is {} on line {}", field.path,
-                                 shown_value(*value.node), first.field->path,
-                                 shown_value(*first.node), first.place.line),
-                     "both mean the same: keep one of them");
+  diagnostics_.error(
+      value.place, prefix_ + std::string(field.path),
+      fmt::format("'{}' is {} here, but '{}' is {} {}", field.path, shown_value(*value.node),
+                  first.field->path, shown_value(*first.node), said_where(first.place)),
+      "both mean the same: keep one of them");
 }
 
 const GivenValue* FieldReader::given(std::string_view path) const {

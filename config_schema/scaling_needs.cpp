@@ -6,16 +6,28 @@
 #include <algorithm>
 
 #include "config_schema/amounts.hpp"
+#include "config_schema/text.hpp"
 #include "config_schema/tpu_topology.hpp"
 
 namespace train {
 
 namespace {
 
+TrainerNeeds usual_trainer(bool is_usual) {
+  TrainerNeeds trainer;
+  trainer.cpus = Quantity::of(1);
+  trainer.is_usual = is_usual;
+  return trainer;
+}
+
+// Ray's ScalingConfig gives the trainer one CPU unless it is told otherwise.
 void read_trainer(const FieldReader& fields, Diagnostics& diagnostics, TrainerNeeds& trainer) {
   const char* path = "scaling_config.trainer_resources";
   const GivenValue* given = fields.given(path);
-  if (!given) return;
+  if (!given) {
+    if (fields.wrote("scaling_config")) trainer = usual_trainer(true);
+    return;
+  }
   const Amounts amounts = read_amounts(*given->node, path, diagnostics);
   if (amounts.gpu) trainer.gpus = amounts.gpu->quantity;
   if (amounts.gpu && trainer.gpus > Quantity::of(1) && !trainer.gpus.is_whole())
@@ -29,6 +41,7 @@ void read_trainer(const FieldReader& fields, Diagnostics& diagnostics, TrainerNe
   trainer.memory = amounts.memory.value_or(0);
   for (const auto& [name, quantity] : amounts.custom)
     if (!quantity.is_zero()) trainer.custom[name] = quantity;
+  trainer.is_usual = trainer == usual_trainer(false);
 }
 
 LabelSelector read_selector(const YamlNode& mapping, const std::string& path,
@@ -48,10 +61,39 @@ LabelSelector read_selector(const YamlNode& mapping, const std::string& path,
   return selector;
 }
 
-std::vector<LabelSelector> read_selectors(const FieldReader& fields, Diagnostics& diagnostics) {
-  const std::string path = "scaling_config.label_selector";
-  const GivenValue* given = fields.given(path);
+std::size_t count_different(const std::vector<LabelSelector>& selectors) {
+  std::vector<const LabelSelector*> different;
+  for (const LabelSelector& selector : selectors)
+    if (std::none_of(different.begin(), different.end(),
+                     [&](const LabelSelector* each) { return *each == selector; }))
+      different.push_back(&selector);
+  return different.size();
+}
+
+// A list has one for each worker.
+void check_selector_count(const FieldReader& fields, const GivenValue& given, int workers,
+                          Diagnostics& diagnostics) {
+  if (given.node->kind != YamlKind::sequence) return;
+  const std::size_t selectors = given.node->items.size();
+  if (selectors == static_cast<std::size_t>(workers)) return;
+  const GivenValue* count = fields.given("resources.num_workers");
+  const bool is_said = count && count->node->integer == workers;
+  diagnostics.error(given.place, std::string(given.field->path),
+                    fmt::format("'label_selector' has {} for {}{}",
+                                selectors == 1 ? "1 entry" : fmt::format("{} entries", selectors),
+                                counted(workers, "worker"),
+                                is_said ? fmt::format(" ('num_workers: {}' {})", workers,
+                                                      said_where(count->place))
+                                        : std::string()),
+                    "write one for each worker, or one mapping for all");
+}
+
+std::vector<LabelSelector> read_selectors(const FieldReader& fields, int workers,
+                                          Diagnostics& diagnostics) {
+  const GivenValue* given = fields.given("scaling_config.label_selector");
   if (!given) return {};
+  check_selector_count(fields, *given, workers, diagnostics);
+  const std::string path(given->field->path);
   std::vector<LabelSelector> selectors;
   if (given->node->kind == YamlKind::mapping)
     selectors.push_back(read_selector(*given->node, path, diagnostics));
@@ -59,17 +101,13 @@ std::vector<LabelSelector> read_selectors(const FieldReader& fields, Diagnostics
     selectors.push_back(
         read_selector(*given->node->items[i], fmt::format("{}[{}]", path, i), diagnostics));
   constexpr std::size_t most_different = 64;
-  std::vector<const LabelSelector*> different;
-  for (const LabelSelector& selector : selectors)
-    if (std::none_of(different.begin(), different.end(),
-                     [&](const LabelSelector* each) { return *each == selector; }))
-      different.push_back(&selector);
-  if (different.size() > most_different)
-    diagnostics.error(given->place, path,
-                      fmt::format("{} different label selectors are more than {}", different.size(),
-                                  most_different),
-                      "give workers that may share hosts the same selector");
-  if (different.size() > 1)
+  const std::size_t different = count_different(selectors);
+  if (different > most_different)
+    diagnostics.error(
+        given->place, path,
+        fmt::format("{} different label selectors are more than {}", different, most_different),
+        "give workers that may share hosts the same selector");
+  if (different > 1)
     if (const GivenValue* trainer = fields.given("scaling_config.trainer_resources");
         trainer && !trainer->node->entries.empty())
       diagnostics.error(trainer->place, "scaling_config.trainer_resources",
@@ -112,7 +150,9 @@ std::optional<std::int64_t> grid_points(const std::vector<SearchedParameter>& se
 void read_scaling_needs(const FieldReader& fields, Diagnostics& diagnostics,
                         ExperimentConfig& config) {
   read_trainer(fields, diagnostics, config.trainer);
-  config.label_selectors = read_selectors(fields, diagnostics);
+  config.label_selectors = read_selectors(fields, config.workers, diagnostics);
+  // No trainer is placed beside workers that select hosts of their own.
+  if (config.trainer.is_usual && count_different(config.label_selectors) > 1) config.trainer = {};
   config.slices = read_slices(fields, config);
 }
 
@@ -134,8 +174,8 @@ SearchSize read_search_size(const FieldReader& fields,
   const GivenValue* limit = fields.given("resources.max_slots");
   if (limit && Quantity::of(*size.most_slots) < config.slots)
     diagnostics.error(limit->place, "resources.max_slots",
-                      fmt::format("'max_slots' is {}, but one trial takes {} slots",
-                                  *size.most_slots, to_string(config.slots)),
+                      fmt::format("'max_slots' is {}, but one trial takes {}", *size.most_slots,
+                                  counted(to_string(config.slots), "slot")),
                       "it limits all trials together: no trial could ever start");
   return size;
 }

@@ -12,8 +12,8 @@ namespace {
 
 // What a message calls a given value: "'use_gpu: true' on line 3".
 std::string said(const GivenValue& given) {
-  return fmt::format("'{}: {}' on line {}", leaf_of(given.field->path), given.node->text,
-                     given.place.line);
+  return fmt::format("'{}: {}' {}", leaf_of(given.field->path), given.node->text,
+                     said_where(given.place));
 }
 
 class ScalingRules {
@@ -24,29 +24,28 @@ class ScalingRules {
         amounts_(amounts),
         amounts_given_(amounts_given),
         diagnostics_(diagnostics),
-        accelerator_type_(fields.written("scaling_config.accelerator_type")),
-        topology_(fields.written("scaling_config.topology")),
-        selector_(fields.written("scaling_config.label_selector")),
+        accelerator_type_(fields.given("scaling_config.accelerator_type")),
+        topology_(fields.given("scaling_config.topology")),
+        selector_(fields.given("scaling_config.label_selector")),
         workers_(fields.given("resources.num_workers")) {}
 
   void check() {
-    check_use("GPU", "scaling_config.use_gpu", amounts_.gpu);
-    check_use("TPU", "scaling_config.use_tpu", amounts_.tpu);
-    const GivenValue* use_gpu = fields_.written("scaling_config.use_gpu");
-    const GivenValue* use_tpu = fields_.written("scaling_config.use_tpu");
+    const GivenValue* use_gpu = fields_.given("scaling_config.use_gpu");
+    const GivenValue* use_tpu = fields_.given("scaling_config.use_tpu");
+    if (speaks_of_ray(fields_)) {
+      check_use("GPU", use_gpu, amounts_.gpu);
+      check_use("TPU", use_tpu, amounts_.tpu);
+    }
     if (use_gpu && use_tpu && use_gpu->node->boolean && use_tpu->node->boolean)
       report(*use_tpu, fmt::format("'use_tpu: true' contradicts {}", said(*use_gpu)),
              "a worker has GPUs or TPU chips: remove one of the two");
     if (use_tpu && use_tpu->node->boolean)
       check_tpu(*use_tpu);
     else if (topology_)
-      diagnostics_.warn(topology_->place, "scaling_config.topology",
-                        "'scaling_config.topology' has no effect without 'use_tpu: true'");
-    check_selector_count();
-    const GivenValue* trainer = fields_.written("scaling_config.trainer_resources");
-    if (trainer && !trainer->node->entries.empty())  // empty is the default, as `show` prints it
-      diagnostics_.warn(trainer->place, "scaling_config.trainer_resources",
-                        "'trainer_resources' is deprecated by Ray");
+      diagnostics_.warn(
+          topology_->place, "scaling_config.topology",
+          fmt::format("'{}' has no effect without 'use_tpu: true'", topology_->field->path));
+    warn_of_trainer();
   }
 
  private:
@@ -55,25 +54,36 @@ class ScalingRules {
                        std::move(hint));
   }
 
+  // To give it nothing, or what it has anyway, is the way to say so.
+  void warn_of_trainer() {
+    const GivenValue* trainer = fields_.given("scaling_config.trainer_resources");
+    if (!trainer) return;
+    for (const YamlEntry& entry : trainer->node->entries) {
+      const bool is_nothing = entry.value->is_null() || entry.value->real == 0;
+      if (is_nothing || (entry.key == "CPU" && entry.value->real == 1)) continue;
+      return diagnostics_.warn(trainer->place, "scaling_config.trainer_resources",
+                               "'trainer_resources' is deprecated by Ray");
+    }
+  }
+
   // use_gpu against GPU, use_tpu against TPU.
-  void check_use(const char* name, const char* path, const std::optional<Amount>& amount) {
+  void check_use(const char* name, const GivenValue* use, const std::optional<Amount>& amount) {
     if (!amount) return;
-    const GivenValue* use = fields_.written(path);
     const bool is_used = use && use->node->boolean;
     const std::string key = fmt::format("{}.{}", amounts_given_->field->path, name);
-    const std::string use_name(leaf_of(path));
+    const std::string use_name = "use_" + to_lower(name);
     if (is_used && amount->quantity.is_zero())
+      diagnostics_.error(amount->place, key,
+                         fmt::format("{} contradicts '{}: 0'", said(*use), name),
+                         "remove one of the two");
+    if (!is_used && !amount->quantity.is_zero())
       diagnostics_.error(
           amount->place, key,
-          fmt::format("'{}: true' on line {} contradicts '{}: 0'", use_name, use->place.line, name),
-          "remove one of the two");
-    if (!is_used && !amount->quantity.is_zero())
-      diagnostics_.error(amount->place, key,
-                         fmt::format("'{}: {}' needs '{}: true', but {} is {}", name,
-                                     to_string(amount->quantity), use_name, use_name,
-                                     use ? fmt::format("false on line {}", use->place.line)
-                                         : "absent, which is false"),
-                         fmt::format("write '{}: true' in scaling_config", use_name));
+          fmt::format("'{}: {}' needs '{}: true', but {} is {}", name, to_string(amount->quantity),
+                      use_name, use_name,
+                      use ? "false " + said_where(use->place) : "absent, which is false"),
+          fmt::format("write '{}: true'{}", use_name,
+                      fields_.wrote("scaling_config") ? " in scaling_config" : ""));
   }
 
   void check_tpu(const GivenValue& use_tpu) {
@@ -93,9 +103,11 @@ class ScalingRules {
   }
 
   void report_needed(const GivenValue& use_tpu, const char* key, const char* hint) {
-    diagnostics_.error(use_tpu.place, fmt::format("scaling_config.{}", key),
-                       fmt::format("'use_tpu: true' with {} needs '{}'", said(*workers_), key),
-                       fmt::format("write it in scaling_config, {}", hint));
+    diagnostics_.error(
+        use_tpu.place, fmt::format("scaling_config.{}", key),
+        fmt::format("'use_tpu: true' with {} needs '{}'", said(*workers_), key),
+        fmt::format("write it {}, {}",
+                    fields_.wrote("scaling_config") ? "in scaling_config" : "beside it", hint));
   }
 
   void check_chips() {
@@ -126,34 +138,21 @@ class ScalingRules {
     if (amounts_.tpu && amounts_.tpu->quantity > Quantity::of(slice->chips_per_host))
       diagnostics_.error(
           amounts_.tpu->place, fmt::format("{}.TPU", amounts_given_->field->path),
-          fmt::format("'TPU: {}': a host of {} has {} chips", to_string(amounts_.tpu->quantity),
-                      said(*topology_), slice->chips_per_host),
+          fmt::format("'TPU: {}': a host of {} has {}", to_string(amounts_.tpu->quantity),
+                      said(*topology_), counted(slice->chips_per_host, "chip")),
           "a worker has one host");
     if (workers % slice->hosts == 0) return;
     if (!workers_)
       return report(*topology_,
-                    fmt::format("a slice of '{}' has {} hosts, and 'num_workers' is absent, which "
-                                "is 1",
-                                shape, slice->hosts),
+                    fmt::format("a slice of '{}' has {}, and 'num_workers' is absent, which is 1",
+                                shape, counted(slice->hosts, "host")),
                     fmt::format("write 'num_workers: {}', or a multiple of it", slice->hosts));
     const std::int64_t below = workers - workers % slice->hosts;
-    report(
-        *workers_,
-        fmt::format("'num_workers' is {}, but a slice of '{}: {}' on line {} has {} hosts", workers,
-                    leaf_of(topology_->field->path), shape, topology_->place.line, slice->hosts),
-        below > 0 ? fmt::format("it must be a multiple: {} or {}", below, below + slice->hosts)
-                  : fmt::format("it must be a multiple of {}", slice->hosts));
-  }
-
-  void check_selector_count() {
-    if (!selector_ || selector_->node->kind != YamlKind::sequence) return;
-    const auto given = static_cast<std::int64_t>(selector_->node->items.size());
-    const std::int64_t workers = workers_ && workers_->node->integer ? *workers_->node->integer : 1;
-    if (given == workers) return;
-    report(*selector_,
-           fmt::format("'label_selector' has {} entries for {} workers{}", given, workers,
-                       workers_ ? fmt::format(" ({})", said(*workers_)) : ""),
-           "write one for each worker, or one mapping for all");
+    report(*workers_,
+           fmt::format("'num_workers' is {}, but a slice of {} has {}", workers, said(*topology_),
+                       counted(slice->hosts, "host")),
+           below > 0 ? fmt::format("it must be a multiple: {} or {}", below, below + slice->hosts)
+                     : fmt::format("it must be a multiple of {}", slice->hosts));
   }
 
   const FieldReader& fields_;
@@ -168,9 +167,13 @@ class ScalingRules {
 
 }  // namespace
 
+bool speaks_of_ray(const FieldReader& fields) {
+  return fields.wrote("scaling_config") || fields.given("scaling_config.use_gpu") ||
+         fields.given("scaling_config.use_tpu");
+}
+
 void check_scaling_config(const FieldReader& fields, const Amounts& amounts,
                           const GivenValue* amounts_given, Diagnostics& diagnostics) {
-  if (!fields.wrote("scaling_config")) return;
   ScalingRules(fields, amounts, amounts_given, diagnostics).check();
 }
 

@@ -6,9 +6,12 @@
 
 namespace train {
 
-/// Ray's rules between the keys of `scaling_config`, checked on what the user wrote: an absent
-/// `use_gpu` or `use_tpu` is false. `amounts` are those of a worker, given by `amounts_given`
-/// (nullptr: none were).
+/// Whether the experiment is written in Ray's words, in which an absent `use_gpu` or `use_tpu` is
+/// false: in a `scaling_config`, or with one of these two keys at the top.
+bool speaks_of_ray(const FieldReader& fields);
+
+/// Ray's rules between the keys of `scaling_config` or their twins at the top. `amounts` are those
+/// of a worker, given by `amounts_given` (nullptr: none were).
 void check_scaling_config(const FieldReader& fields, const Amounts& amounts,
                           const GivenValue* amounts_given, Diagnostics& diagnostics);
 

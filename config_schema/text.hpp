@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +21,13 @@ struct NoText {
 };
 std::optional<NoText> find_no_text(std::string_view bytes);
 
+/// The length of the UTF-8 sequence at the front of a text that is not empty; 0 when it is cut off,
+/// broken, overlong or a surrogate.
+std::size_t utf8_length(std::string_view text);
+
+/// The code point that a whole UTF-8 sequence stands for.
+std::uint32_t code_point(std::string_view sequence);
+
 /// The lines of a normalized text, without their ends.
 std::vector<std::string> split_lines(std::string_view text);
 
@@ -34,6 +43,10 @@ std::string to_upper(std::string_view text);
 
 /// The parts between separators; always at least one.
 std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// "1 slot", "4 slots", "0.5 slots".
+std::string counted(const std::string& amount, std::string_view singular);
+std::string counted(std::int64_t amount, std::string_view singular);
 
 /// "a, b and c".
 std::string join_words(const std::vector<std::string>& words, std::string_view last = "and");

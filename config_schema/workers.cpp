@@ -5,13 +5,12 @@
 
 #include "config_schema/amounts.hpp"
 #include "config_schema/scaling_rules.hpp"
+#include "config_schema/text.hpp"
 #include "config_schema/tpu_topology.hpp"
 
 namespace train {
 
 namespace {
-
-constexpr std::int64_t most_workers = 1'000'000;
 
 // What the user said about workers, in either vocabulary.
 struct Request {
@@ -58,8 +57,7 @@ Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
     else
       request.workers = nullptr;
   }
-  const bool has_scaling = fields.wrote("scaling_config");
-  request.is_ray = !request.slots && (request.workers || has_scaling);
+  request.is_ray = !request.slots && (request.workers || speaks_of_ray(fields));
   request.use_gpu = fields.boolean("scaling_config.use_gpu");
   request.use_tpu = fields.boolean("scaling_config.use_tpu") ||
                     (request.amounts.tpu && !request.amounts.tpu->quantity.is_zero());
@@ -71,11 +69,11 @@ void check_amounts(const Request& request, Diagnostics& diagnostics) {
   const Amounts& amounts = request.amounts;
   const bool takes_gpus = amounts.gpu && !amounts.gpu->quantity.is_zero();
   if (takes_gpus && amounts.tpu && request.use_tpu && !request.use_gpu)
-    diagnostics.error(amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
-                      fmt::format("'TPU: {}' cannot be given with 'GPU: {}' on line {}",
-                                  to_string(amounts.tpu->quantity),
-                                  to_string(amounts.gpu->quantity), amounts.gpu->place.line),
-                      "a host has accelerators of one kind: remove one of the two");
+    diagnostics.error(
+        amounts.tpu->place, path_of(*request.amounts_given) + ".TPU",
+        fmt::format("'TPU: {}' cannot be given with 'GPU: {}' {}", to_string(amounts.tpu->quantity),
+                    to_string(amounts.gpu->quantity), said_where(amounts.gpu->place)),
+        "a host has accelerators of one kind: remove one of the two");
   if (!amounts.gpu) return;
   const Quantity gpus = amounts.gpu->quantity;
   if (gpus > Quantity::of(1) && !gpus.is_whole())
@@ -114,24 +112,25 @@ std::int64_t workers_of_slots(const GivenValue& slots, const WorkerNeeds& needs,
                               Diagnostics& diagnostics) {
   const Quantity each = needs.slots;
   const char* leaf = needs.tpus_named ? "TPU" : "GPU";
-  const char* device = needs.tpus_named ? "TPU chips" : "GPUs";
+  const std::string device = needs.tpus_named ? "TPU chip" : "GPU";
   const std::int64_t count = *slots.node->integer;
   const std::string path = path_of(slots);
   if (count == 0 && each.is_zero()) return 1;
   if (count == 0 || each.is_zero()) {
     diagnostics.error(slots.place, path,
-                      fmt::format("'{}' is {}, but each worker takes {} {}", path, count,
-                                  to_string(each), device),
-                      count == 0 ? fmt::format("remove {}, or give the trial slots", leaf)
-                                 : fmt::format("write num_workers for workers without {}", device));
+                      fmt::format("'{}' is {}, but each worker takes {}", path, count,
+                                  counted(to_string(each), device)),
+                      count == 0
+                          ? fmt::format("remove {}, or give the trial slots", leaf)
+                          : fmt::format("write num_workers for workers without {}s", device));
     return 0;
   }
   const std::int64_t parts = Quantity::of(count).parts();
   const std::int64_t workers = parts / each.parts();
   if (parts % each.parts() == 0 && workers <= most_workers) return workers;
   diagnostics.error(slots.place, path,
-                    fmt::format("{} slots cannot be shared out to workers of {} {} each", count,
-                                to_string(each), device),
+                    fmt::format("{} cannot be shared out to workers of {} each",
+                                counted(count, "slot"), counted(to_string(each), device)),
                     workers > most_workers
                         ? fmt::format("at most {} workers are possible", most_workers)
                         : fmt::format("the number of slots must be a multiple of {}", leaf));
@@ -145,9 +144,9 @@ void check_agreement(const Request& request, std::int64_t workers, Quantity each
   const auto& slots = *request.slots;
   diagnostics.error(
       request.workers->place, path_of(*request.workers),
-      fmt::format("'{}' is {}, but '{}: {}' on line {} makes {} workers of {} slots each",
-                  path_of(*request.workers), said, path_of(slots), slots.node->text,
-                  slots.place.line, workers, to_string(each)),
+      fmt::format("'{}' is {}, but '{}: {}' {} makes {} of {}", path_of(*request.workers), said,
+                  path_of(slots), slots.node->text, said_where(slots.place),
+                  counted(workers, "worker"), counted(to_string(each), "slot")),
       fmt::format("keep one of the two, or set {} in resources_per_worker",
                   request.use_tpu ? "TPU" : "GPU"));
 }
@@ -179,8 +178,9 @@ void read_workers(const FieldReader& fields, Diagnostics& diagnostics, Experimen
     const Place place = request.amounts_given ? request.amounts_given->place : Place{};
     diagnostics.error(
         place, request.amounts_given ? path_of(*request.amounts_given) : "",
-        fmt::format("{} workers of {} {} each are more than {} in all", config.workers,
-                    to_string(each), config.needs.tpus_named ? "TPU chips" : "GPUs", most_slots));
+        fmt::format("{} of {} are more than {} in all", counted(config.workers, "worker"),
+                    counted(to_string(each), config.needs.tpus_named ? "TPU chip" : "GPU"),
+                    most_slots));
     return;
   }
   config.slots = each * config.workers;

@@ -66,9 +66,12 @@ void YamlBuilder::take_key(const YamlMark& mark, const std::string& text, bool i
   open.node->size += weight_of(text);
   const auto [known, is_new] = open.lines.emplace(text, mark.line);
   if (is_new) return;
-  diagnostics_.error(place_of(mark), text,
-                     fmt::format("key '{}' is given twice; first on line {}", text, known->second),
-                     "remove one of the two");
+  diagnostics_.error(
+      place_of(mark), text,
+      mark.text && mark.text->is_flag
+          ? fmt::format("key '{}' is given twice", text)
+          : fmt::format("key '{}' is given twice; first on line {}", text, known->second),
+      "remove one of the two");
 }
 
 void YamlBuilder::add_scalar(const YamlMark& mark, const std::string& tag, std::size_t anchor,

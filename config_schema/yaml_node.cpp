@@ -100,6 +100,11 @@ bool resolve_special_real(YamlNode& node) {
 
 }  // namespace
 
+std::string said_where(const Place& place) {
+  const bool is_flag = place.source.size() > 1 && place.source.front() == '-';  // "-" is a file
+  return is_flag ? "from " + place.source : fmt::format("on line {}", place.line);
+}
+
 Place place_of(const YamlMark& mark) {
   Place place;
   if (!mark.text) return place;

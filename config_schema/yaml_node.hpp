@@ -35,6 +35,9 @@ inline constexpr std::size_t max_shown_line = 4096;
 /// The place of a mark, with its line.
 Place place_of(const YamlMark& mark);
 
+/// Where a message says that another value stands: "on line 3", or "from --set" for one of a flag.
+std::string said_where(const Place& place);
+
 struct YamlNode;
 using YamlNodePtr = std::shared_ptr<const YamlNode>;
 

@@ -39,8 +39,4 @@ std::string list_amounts(const std::vector<HostAmount>& amounts) {
   return text;
 }
 
-std::string counted(const std::string& amount, const std::string& singular) {
-  return fmt::format("{} {}{}", amount, singular, amount == "1" ? "" : "s");
-}
-
 }  // namespace train

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "config_schema/text.hpp"
+
 namespace train {
 
 /// A host and what is said of it.
@@ -16,8 +18,5 @@ struct HostAmount {
 /// "node01 4, node02 4" for a few hosts; for many, those of the same amount together:
 /// "node[01-16] 8 each, gpu-b 4". Never longer than a few pieces; the rest is counted.
 std::string list_amounts(const std::vector<HostAmount>& amounts);
-
-/// "1 slot", "4 slots", "0.5 slots".
-std::string counted(const std::string& amount, const std::string& singular);
 
 }  // namespace train

@@ -16,6 +16,7 @@
 #include "backends/local/child_reaper.hpp"
 #include "backends/local/own_addresses.hpp"
 #include "backends/process/connected_process.hpp"
+#include "config_schema/text.hpp"
 
 namespace train {
 
@@ -49,11 +50,6 @@ LinkInfo info_of(const Host& host) {
           .transport = "local",
           .own_address = declared_address(host, addresses),
           .likely_own_address = only_address(addresses)};
-}
-
-std::string without_end_spaces(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
 }
 
 // What a link consists of. The loop's callbacks hold it weakly or only as long as they run, and
@@ -222,11 +218,13 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     else if (child_end_->code != CLD_EXITED || child_end_->status != 0)
       what = fmt::format("the connection to the agent failed ({})", describe_end(*child_end_));
     // Its first line says what, the others what to do.
-    const std::string errors = without_end_spaces(error_text_);
-    const size_t first_end = std::min(errors.find('\n'), errors.size());
-    const size_t hint = std::min(errors.find_first_not_of(" \n", first_end), errors.size());
-    if (!errors.empty()) what += ": " + errors.substr(0, first_end);
-    return make_error(ErrorClass::host, what, errors.substr(hint));
+    std::vector<std::string> lines;
+    for (const std::string_view line : split(error_text_, '\n'))
+      if (const std::string_view words = trim(line); !words.empty()) lines.emplace_back(words);
+    if (lines.empty()) return make_error(ErrorClass::host, what);
+    what += ": " + lines.front();
+    lines.erase(lines.begin());
+    return with_hints(make_error(ErrorClass::host, what), std::move(lines));
   }
 
   void close(const Error& why) {

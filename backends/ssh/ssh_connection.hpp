@@ -160,7 +160,6 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::unique_ptr<ByteStream> stream_;
   TcpStream* tcp_ = nullptr;  ///< `stream_`, unless a jump host carries it
   std::unique_ptr<SshSession> session_;
-  int write_watch_fd_ = -1;
   std::unique_ptr<Subscription> readable_;
   std::unique_ptr<Subscription> writable_;
   std::unique_ptr<Subscription> deadline_;

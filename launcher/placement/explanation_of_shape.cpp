@@ -57,8 +57,9 @@ std::string Explanation::trainer_reason() const {
     }
     const bool is_short = is_known && all < needed;
     if (is_short)
-      return fmt::format("{} of {} and a trainer of {} need {}, {} {}", workers,
+      return fmt::format("{} of {} and a trainer of {}{} need {}, {} {}", workers,
                          counted(to_string(each), "CPU"), counted(to_string(trainer.cpus), "CPU"),
+                         trainer.is_usual ? " (Ray's default)" : "",
                          counted(to_string(needed), "CPU"), subject("has", "have"), to_string(all));
   }
   PlacementRule alone = rule_;
@@ -85,7 +86,7 @@ std::string Explanation::trainer_text() const {
   if (trainer.memory > 0) parts.push_back(memory_text(trainer.memory));
   for (const auto& [name, quantity] : trainer.custom)
     parts.push_back(fmt::format("{} {}", to_string(quantity), name));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return fmt::format("{}{}", fmt::join(parts, ", "), trainer.is_usual ? ", Ray's default" : "");
 }
 
 std::string Explanation::room_beside_trainer() const {

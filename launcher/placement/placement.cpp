@@ -238,6 +238,13 @@ std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& tr
   return {};
 }
 
+// Ray's default trainer takes a CPU of hosts that say how many they have.
+bool has_uncounted_trainer(const ExperimentConfig& experiment, const HostInventory& inventory) {
+  return experiment.trainer.is_usual &&
+         std::none_of(inventory.hosts.begin(), inventory.hosts.end(),
+                      [](const Host& host) { return host.cpus.has_value(); });
+}
+
 }  // namespace
 
 tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
@@ -245,6 +252,11 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
   if (inventory.hosts.empty())
     return tl::make_unexpected(Refusal{
         .reasons = {fmt::format("there are no hosts in {}", inventory.source)}, .nearest = {}});
+  if (has_uncounted_trainer(experiment, inventory)) {
+    ExperimentConfig without = experiment;
+    without.trainer = {};
+    return make_plan(without, inventory, occupancy);
+  }
   const Holdings holdings(inventory, occupancy);
   HostSearch search = search_hosts(experiment, inventory);
   if (std::string why = batch_obstacle(experiment, experiment.workers); !why.empty())
@@ -314,8 +326,7 @@ Error to_error(const Refusal& refusal) {
                                 refusal.unit.empty() ? "" : " ",
                                 is_singular ? singular(refusal.unit) : refusal.unit));
   }
-  error.diagnostics.front().hint = fmt::format("{}", fmt::join(lines, "\n  "));
-  return error;
+  return with_hints(std::move(error), std::move(lines));
 }
 
 }  // namespace train

@@ -77,6 +77,7 @@ void add_own(const RankView& view, Variables& variables) {
   variables.set("TRAIN_AGGREGATION_FREQUENCY", number(experiment.aggregation_frequency));
   variables.set("TRAIN_GRADIENT_COMPRESSION", flag(experiment.gradient_compression));
   variables.set("TRAIN_AVERAGE_TRAINING_METRICS", flag(experiment.average_training_metrics));
+  variables.set("TRAIN_AUTO_TUNE_TENSOR_FUSION", flag(experiment.auto_tune_tensor_fusion));
   if (trial.backend == CollectiveBackend::automatic)
     variables.set_at_launch("TRAIN_BACKEND", AtLaunch::backend);
   else

@@ -70,8 +70,28 @@ ignored() {
         "$(shown | LC_ALL=C sort | paste -sd ' ')"
     printf '.git*\n!b.py\n' >code/.trainignore
     run launch -n 1 --context code -- find . -type f
-    expect_equal "files by both of ours" "./a.bin ./b.py ./sub/keep.bin" \
+    expect_equal "files by .detignore and .trainignore" "./a.bin ./b.py ./sub/keep.bin" \
         "$(shown | LC_ALL=C sort | paste -sd ' ')"
+    rm code/.detignore
+    printf 'b.py\n!a.bin\n' >code/.trainignore
+    run launch -n 1 --context code -- find . -type f
+    expect_equal "files by .gitignore and .trainignore" "./.gitignore ./a.bin ./sub/.gitignore ./sub/keep.bin" \
+        "$(shown | LC_ALL=C sort | paste -sd ' ')"
+}
+
+secrets_are_warned_of() {
+    local warning="warning: the context has files that commonly hold keys or passwords, and that every host gets: '.env', 'deep/.aws/credentials', 'k1.pem', 'k2.pem' and 1 more; to leave them out, name them in .trainignore\$"
+    mkdir -p code/deep/.aws
+    touch code/{.env,.env.example,deep/.aws/credentials,main.py,k1.pem,k2.pem,k3.pem}
+    run launch -n 1 --context code -- true
+    expect_status 0
+    expect_err "^train: $warning"
+    run plan -n 1 --context code -- true
+    expect_out '^warning: the context has files that commonly hold keys or passwords'
+    printf '.env\n*.pem\n.aws/\n' >code/.trainignore
+    run launch -n 1 --context code -- true
+    expect_status 0
+    expect_no_err 'keys or passwords'
 }
 
 own_output_is_no_context() {
@@ -127,9 +147,35 @@ no_directory() {
     expect_status 66
     expect_err "^train: --context: 'file' is not a directory\$"
     run launch -n 1 --context '' -- true
-    expect_status 66
+    expect_status 64
     run plan -n 1 --context gone -- true
     expect_status 66
+}
+
+# Ray's runtime_env names it, too.
+runtime_env_names_it() {
+    mkdir code
+    echo 'echo "$GREETING from $(cat word)"' >code/say.sh
+    echo code >code/word
+    cat >experiment.yaml <<'YAML'
+entrypoint: ["/bin/sh", "say.sh"]
+runtime_env: {working_dir: code, env_vars: {GREETING: hello}}
+YAML
+    run launch experiment.yaml
+    expect_status 0
+    expect_out '^\[0\] hello from code$'
+    run plan experiment.yaml
+    expect_out '^context: code: 2 files'
+    mkdir other
+    cp code/say.sh other
+    echo other >other/word
+    run launch experiment.yaml --context other
+    expect_out '^\[0\] hello from other$'
+    run launch experiment.yaml --set runtime_env.working_dir=gone
+    expect_status 66
+    expect_err "^train: runtime_env.working_dir: there is no directory 'gone': No such file"
+    run launch experiment.yaml --set runtime_env.working_dir=s3://bucket/code
+    expect_last_err 'failed: config (exit 78)'
 }
 
 plan_shows_it() {
@@ -209,11 +255,13 @@ test_case "ranks start in a copy of the context, which stays with their results"
 test_case "the working directory is a part of the context, or absolute" working_directory_inside
 test_case "a program of the context is run from there" relative_program
 test_case "ignore files are honoured" ignored
+test_case "files that commonly hold secrets are warned of" secrets_are_warned_of
 test_case "what train itself writes to does not travel" own_output_is_no_context
 test_case "all links that leave the context are named" faults_are_told_together
 test_case "too large a context is refused with its biggest files" too_large
 test_case "a context of too many files is refused with the folder they are in" too_many
 test_case "a context that is no directory is refused" no_directory
+test_case "runtime_env: {working_dir} is the context" runtime_env_names_it
 test_case "plan, task show and --json say what travels" plan_shows_it
 test_case "what plan writes for other launchers says that it does not bring it" other_launchers_do_not_bring_it
 test_case "results outlive a launcher that is killed" results_survive_the_launcher

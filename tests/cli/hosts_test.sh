@@ -124,7 +124,7 @@ filters() {
     refused 78 "^train: --include: there is no host 'w2'" "did you mean 'w0'" -- --hostfile hosts -n 1 --include w2
     refused 78 "^train: --exclude: 'w0' has no slot 4" 'slots are 0 to 3' -- --hostfile hosts -n 1 --exclude w0:4
     refused 64 '--include and --exclude were both given' 'use one of them' -- --hostfile hosts --include w0 --exclude w1
-    refused 78 '^train: --include: the list of hosts is empty' -- -n 1 --include ''
+    refused 64 '^train: --include: an empty value names no hosts' -- -n 1 --include ''
     environment=('SLURM_JOB_NODELIST=s[1-4]' 'SLURM_TASKS_PER_NODE=2(x4)')
     plan -n 4 --exclude 's[2-3]'
     expect_hosts 's1 0,1;s4 0,1'

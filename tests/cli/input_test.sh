@@ -62,6 +62,33 @@ yaml() {
     expect_err '\.\.\. and [0-9]+ more'
 }
 
+# Most often a shell variable that is not set: the default would not be what was meant.
+empty_values() {
+    local option empty
+    experiment 'entrypoint: ["true"]'
+    for empty in '' ' '; do
+        for option in --hosts --hostfile --include --exclude --context --set; do
+            refused 64 usage "^train: $option: an empty value names no [a-z]+ \(a shell variable" \
+                "see 'train plan --help'" -- plan "$option" "$empty" experiment.yaml
+        done
+        refused 64 usage '^train: --hosts: an empty value names no hosts' -- launch -H "$empty" -- true
+        refused 64 usage '--hosts( needs a value|: an empty value)' -- launch "--hosts=$empty" -- true
+        refused 64 usage '^train: CONFIG: an empty value names no experiment' -- launch "$empty" -- true
+        refused 64 usage '^train: CONFIG: an empty value names no experiment' -- config show "$empty"
+        refused 64 usage '^train: FILE: an empty value names no file' -- config check experiment.yaml "$empty"
+        refused 64 usage '^train: NAME: an empty value names no schema' -- config schema "$empty"
+        refused 64 usage '^train: TASK: an empty value names no task' -- task show "$empty"
+        refused 64 usage '^train: TASK: an empty value names no task' -- task logs "$empty"
+        refused 64 usage '^train: TASK: an empty value names no task' -- task kill "$empty"
+        refused 64 usage '^train: --tee: an empty value names no ranks' -- launch --tee "$empty" -- true
+        refused 64 usage '^train: --svg: an empty value names no file' -- plan --svg "$empty" -- true
+    done
+    refused 78 hosts "^train: -H: a host is missing beside the comma" 'node\[01-04\]' -- launch -H , -- true
+    refused 64 usage "--slots: '' is not a whole number" -- launch -n '' -- true
+    refused 64 usage "--batch: '' is not a whole number" -- launch --batch '' -- true
+    [ ! -e "$work/state" ] || note_failure "a task was recorded"
+}
+
 both_files_at_once() {
     experiment 'entrypoint: ["true"]' 'slot_per_trial: 2'
     echo 'node01 slot=4' >hosts
@@ -71,6 +98,9 @@ both_files_at_once() {
 
 counts() {
     refused 69 never '3 slots asked, localhost has 2' 'nearest count that fits: 2' -- launch -H localhost:2 -n 3 -- true
+    refused 64 usage "--slots: '1000001' is not a whole number from 1 to 1000000" -- launch -n 1000001 -- true
+    run plan -H localhost:1000000 -n 1000000 --format hostfile -- true # what is promised is taken
+    expect_status 0
     refused 64 usage "--slots: '0' is not a whole number from 1 to" -- launch -n 0 -- true
     refused 64 usage "--slots: 'x' is not a whole number from 1 to" -- launch -n x -- true
     refused 64 usage "--slots: '-1' is not a whole number" -- launch -n -1 -- true
@@ -186,6 +216,7 @@ help_is_an_answer() {
 
 test_case "files that cannot be read" files
 test_case "YAML that is wrong" yaml
+test_case "options whose value is empty" empty_values
 test_case "mistakes of experiment and hosts are told together" both_files_at_once
 test_case "counts that cannot be" counts
 test_case "misspelt commands and options" commands

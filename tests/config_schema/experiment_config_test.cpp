@@ -213,17 +213,48 @@ TEST_CASE("a framework that needs a server of its own is planned, not launched")
   }
 }
 
-TEST_CASE("the tuning of fusion has no effect but on Horovod") {
-  const auto read = [](const std::string& framework) {
-    return *parse_experiment({"x.yaml", "entrypoint: a\nframework: " + framework +
-                                            "\noptimizations: {auto_tune_tensor_fusion: true}\n"},
-                             {}, ReadFor::planning);
-  };
-  CHECK(read("horovod").auto_tune_tensor_fusion);
-  CHECK(read("horovod").warnings.empty());
-  REQUIRE(read("torch").warnings.size() == 1);
-  CHECK(read("torch").warnings[0].message ==
-        "'optimizations.auto_tune_tensor_fusion' has no effect here");
+TEST_CASE("the optimizations have Determined's defaults, and what is written counts") {
+  const auto usual = read_experiment("name: a");
+  CHECK(usual.aggregation_frequency == 1);
+  CHECK_FALSE(usual.gradient_compression);
+  CHECK_FALSE(usual.average_training_metrics);
+  CHECK_FALSE(usual.auto_tune_tensor_fusion);
+  const auto written = read_experiment(
+      "optimizations: {average_training_metrics: true, auto_tune_tensor_fusion: true}");
+  CHECK(written.average_training_metrics);
+  CHECK(written.auto_tune_tensor_fusion);
+  CHECK(written.warnings.empty());
+}
+
+TEST_CASE("Ray's words at the top mean what they mean in a scaling_config") {
+  const auto top = read_experiment(
+      "num_workers: 2\nuse_gpu: true\naccelerator_type: A100\nplacement_strategy: SPREAD\n"
+      "label_selector: {zone: a}");
+  const auto inside = read_experiment(
+      "scaling_config: {num_workers: 2, use_gpu: true, accelerator_type: A100, placement_strategy: "
+      "SPREAD, label_selector: {zone: a}, trainer_resources: {}}");
+  CHECK(top == inside);
+  CHECK(read_experiment("num_workers: 4\nuse_tpu: true\naccelerator_type: v6e\ntopology: 4x4")
+            .slices.has_value());
+  // Without a word of `use_gpu` outside of a scaling_config GPUs are asked for by their number.
+  CHECK(read_experiment("slots_per_trial: 2\naccelerator_type: A100\n"
+                        "resources_per_worker: {GPU: 1}")
+            .needs.gpus_named);
+}
+
+TEST_CASE("Ray's torch_config and runtime_env are read") {
+  const auto config = read_experiment(
+      "torch_config: {backend: gloo}\n"
+      "runtime_env: {working_dir: code, env_vars: {A: '1', B: $5, C: $, D: 'a$'}}");
+  CHECK(config.backend == CollectiveBackend::gloo);
+  CHECK(config.context_directory == "code");
+  REQUIRE(config.environment.size() == 4);
+  CHECK(config.environment[1].value == "$5");
+  CHECK(read_experiment("name: a").context_directory.empty());
+  for (const char* address : {"s3://b/c.zip", "https://example.com/a.zip", "gs://b", "file:///a"})
+    CHECK(refusal(std::string("runtime_env: {working_dir: \"") + address + "\"}")
+              .find("train fetches nothing") != std::string::npos);
+  CHECK(refusal("runtime_env: {working_dir: ' '}").find("is empty") != std::string::npos);
 }
 
 TEST_CASE("null means absent") {

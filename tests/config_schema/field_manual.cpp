@@ -234,7 +234,9 @@ constexpr Group used_groups[] = {
     {"environment", "environment"},
     {"Hyperparameters and the batch", "hyperparameters|global_batch_size"},
     {"resources", "resources|slots_per_trial|num_workers|resources_per_worker"},
-    {"scaling_config", "scaling_config"},
+    {"scaling_config, and other words of Ray",
+     "scaling_config|use_gpu|use_tpu|accelerator_type|topology|placement_strategy|label_selector|"
+     "torch_config|runtime_env"},
     {"optimizations", "optimizations"},
     {"searcher", "searcher"},
     {"How it ends", ""},

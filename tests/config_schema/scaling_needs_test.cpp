@@ -40,7 +40,23 @@ TEST_CASE("the trainer's resources are read, and nothing is nothing") {
   CHECK(config.trainer.custom == std::map<std::string, Quantity>{{"tape", Quantity::of(2)}});
   CHECK(read("scaling_config: {trainer_resources: {CPU: 0, GPU: 0}}").trainer.empty());
   CHECK(read("scaling_config: {trainer_resources: {}}").trainer.empty());
+  CHECK(read("scaling_config: {trainer_resources: {GPU: 1}}").trainer.cpus.is_zero());
   CHECK(refusal("scaling_config: {trainer_resources: {TPU: 1}}").find("TPU") != std::string::npos);
+}
+
+TEST_CASE("the trainer of a ScalingConfig takes one CPU unless it is told otherwise") {
+  const auto config = read("scaling_config: {num_workers: 2}");
+  CHECK(config.trainer.cpus == Quantity::of(1));
+  CHECK(config.trainer.is_usual);
+  CHECK(config.warnings.empty());
+  CHECK(read("scaling_config: {num_workers: 2, trainer_resources: {CPU: 1}}") == config);
+  CHECK(read("scaling_config: {num_workers: 2, trainer_resources: null}") == config);
+  CHECK(read("num_workers: 2").trainer.empty());
+  CHECK(read("slots_per_trial: 2").trainer.empty());
+  CHECK(read("scaling_config: {trainer_resources: {CPU: 0}}").warnings.empty());
+  CHECK(read("scaling_config: {trainer_resources: {CPU: 2}}").warnings.size() == 1);
+  // Not beside workers that select hosts of their own.
+  CHECK(read("scaling_config: {num_workers: 2, label_selector: [{a: b}, {a: c}]}").trainer.empty());
 }
 
 TEST_CASE("workers of a TPU slice take its chips") {

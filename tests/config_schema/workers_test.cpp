@@ -84,11 +84,16 @@ TEST_CASE("an experiment in Ray's vocabulary is packed unless it says otherwise"
 
 TEST_CASE("requests that contradict themselves are refused") {
   const auto [yaml, message] = GENERATE(table<std::string, std::string>({
-      {"slots_per_trial: 8\nnum_workers: 3", "makes 8 workers"},
+      {"slots_per_trial: 8\nnum_workers: 3", "makes 8 workers of 1 slot\n"},
+      {"slots_per_trial: 1\nnum_workers: 3", "makes 1 worker of 1 slot\n"},
+      {"slots_per_trial: 1\nresources_per_worker: {GPU: 2}",
+       "1 slot cannot be shared out to workers of 2 GPUs each"},
+      {"slots_per_trial: 3\nlabel_selector: [{a: b}]", "has 1 entry for 3 workers\n"},
+      {"num_workers: 1\nlabel_selector: []", "has 0 entries for 1 worker ('num_workers: 1'"},
       {"slots_per_trial: 8\nresources_per_worker: {GPU: 3}", "cannot be shared out"},
       {"slots_per_trial: 1\nresources_per_worker: {GPU: 0.3333}", "cannot be shared out"},
       {"slots_per_trial: 4\nresources_per_worker: {GPU: 0}", "each worker takes 0 GPUs"},
-      {"slots_per_trial: 0\nresources_per_worker: {GPU: 1}", "each worker takes 1 GPUs"},
+      {"slots_per_trial: 0\nresources_per_worker: {GPU: 1}", "each worker takes 1 GPU"},
       {"slots_per_trial: 1000000\nresources_per_worker: {GPU: 0.5}", "cannot be shared out"},
       {"num_workers: 2\nresources_per_worker: {GPU: 1.5}", "must be a whole number"},
       {"num_workers: 2\nresources_per_worker: {GPU: 1, TPU: 1}", "cannot be given with 'GPU: 1'"},

@@ -292,6 +292,22 @@ TEST_CASE("the classic case of workers and a trainer is refused with exactly its
   CHECK(plan.error().changes == std::vector<std::string>{"scaling_config.trainer_resources: {}"});
 }
 
+TEST_CASE("a trainer that nobody named takes a CPU where CPUs are known") {
+  ExperimentConfig experiment = with_policy(cpu_experiment(4, 2), PlacementPolicy::pack);
+  experiment.trainer.cpus = Quantity::of(1);
+  experiment.trainer.is_usual = true;
+  const auto refused = make_plan(experiment, cpu_cluster({8}).inventory);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().reasons[0] ==
+        "4 workers of 2 CPUs and a trainer of 1 CPU (Ray's default) need 9 CPUs, n0 has 8");
+  Host unsaid;
+  unsaid.name = unsaid.address = "n1";
+  unsaid.slots = 4;
+  const auto plan = make_plan(experiment, inventory_of({unsaid}));
+  REQUIRE(plan);
+  CHECK(plan->experiment.trainer.empty());
+}
+
 TEST_CASE("Slurm's example of consumable CPUs") {
   Cluster cluster = cpu_cluster({2, 2, 2, 4});
   const auto first = with_policy(cpu_experiment(4, 1), PlacementPolicy::strict_spread);

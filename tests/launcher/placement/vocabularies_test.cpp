@@ -41,22 +41,24 @@ TEST_CASE("one request in several vocabularies is one plan") {
       {"resources: {slots_per_trial: 4, resources_per_worker: {GPU: 1}, placement: pack}",
        "slots_per_trial: 4\nresources_per_worker: {GPU: 1}\nresources: {placement: pack}",
        "num_workers: 4\nresources_per_worker: {GPU: 1}\nresources: {placement: pack}",
-       "scaling_config: {num_workers: 4, use_gpu: true}",
-       "scaling_config: {num_workers: 4, use_gpu: true, placement_strategy: PACK}"},
+       "scaling_config: {num_workers: 4, use_gpu: true, trainer_resources: {}}",
+       "scaling_config: {num_workers: 4, use_gpu: true, placement_strategy: PACK, "
+       "trainer_resources: {}}"},
       {"resources: {slots_per_trial: 8, resources_per_worker: {GPU: 2}, placement: strict_spread}",
        "scaling_config: {num_workers: 4, use_gpu: true, resources_per_worker: {GPU: 2}, "
-       "placement_strategy: STRICT_SPREAD}"},
+       "placement_strategy: STRICT_SPREAD, trainer_resources: {}}"},
       {"slots_per_trial: 2\nresources_per_worker: {GPU: 0.5, CPU: 2}\nresources: {placement: "
        "spread}",
        "scaling_config: {num_workers: 4, use_gpu: true, resources_per_worker: {GPU: 0.5, CPU: 2}, "
-       "placement_strategy: SPREAD}"},
+       "placement_strategy: SPREAD, trainer_resources: {}}"},
       {"slots_per_trial: 0\nresources: {placement: pack}\nresources_per_worker: {CPU: 1}",
-       "scaling_config: {num_workers: 1}"},
+       "scaling_config: {num_workers: 1, trainer_resources: {}}"},
       {"hyperparameters: {global_batch_size: 33}\nslots_per_trial: 8\nresources_per_worker: {GPU: "
        "1}",
        "global_batch_size: 33\nhyperparameters: {global_batch_size: 33}\nnum_workers: 8\n"
        "resources_per_worker: {GPU: 1}",
-       "hyperparameters: {global_batch_size: 33}\nscaling_config: {num_workers: 8, use_gpu: true}\n"
+       "hyperparameters: {global_batch_size: 33}\nscaling_config: {num_workers: 8, use_gpu: true, "
+       "trainer_resources: {}}\n"
        "resources: {placement: auto}"},
   }));
   const std::string first = plan_of(same.front());

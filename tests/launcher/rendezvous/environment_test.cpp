@@ -36,7 +36,8 @@ TEST_CASE("a torch rank gets torchrun's environment, and nothing else is there")
                         {"TORCHELASTIC_USE_AGENT_STORE", "False"},
                         {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
                         {"TRAIN_AGGREGATION_FREQUENCY", "2"},
-                        {"TRAIN_AVERAGE_TRAINING_METRICS", "1"},
+                        {"TRAIN_AUTO_TUNE_TENSOR_FUSION", "0"},
+                        {"TRAIN_AVERAGE_TRAINING_METRICS", "0"},
                         {"TRAIN_BACKEND", "nccl"},
                         {"TRAIN_BATCH_OFFSET", "48"},
                         {"TRAIN_BATCH_SIZE", "16"},
@@ -324,12 +325,17 @@ TEST_CASE("a rank is told its own share, and where it begins") {
 TEST_CASE("what the workers do themselves reaches them") {
   ExperimentConfig experiment = slot_experiment(1);
   experiment.gradient_compression = true;
-  experiment.average_training_metrics = false;
   experiment.max_restarts = 3;
   experiment.data_json = R"({"path":"/data"})";
   const Values values = values_of(planned(experiment, gpu_inventory({1})), 0);
   CHECK(value(values, "TRAIN_GRADIENT_COMPRESSION") == "1");
   CHECK(value(values, "TRAIN_AVERAGE_TRAINING_METRICS") == "0");
+  CHECK(value(values, "TRAIN_AUTO_TUNE_TENSOR_FUSION") == "0");
+  experiment.average_training_metrics = true;
+  experiment.auto_tune_tensor_fusion = true;
+  const Values others = values_of(planned(experiment, gpu_inventory({1})), 0);
+  CHECK(value(others, "TRAIN_AVERAGE_TRAINING_METRICS") == "1");
+  CHECK(value(others, "TRAIN_AUTO_TUNE_TENSOR_FUSION") == "1");
   CHECK(value(values, "TORCHELASTIC_MAX_RESTARTS") == "3");
   CHECK(value(values, "TRAIN_DATA") == R"({"path":"/data"})");
 }
