@@ -49,10 +49,10 @@ struct Host {
   std::optional<int> port;    ///< nothing: ssh's default
   std::string identity_file;  ///< empty: ssh's defaults
   TransportKind transport = TransportKind::automatic;
-  std::optional<int> slots;                ///< declared places; nothing: not said
+  std::optional<int> slots;  ///< declared places; nothing: not said
   SlotType slot_type = SlotType::automatic;
-  std::string accelerator_type;            ///< Ray's constant ("A100"); empty: not said
-  std::optional<int> accelerators;         ///< devices; nothing: not said, 0: none
+  std::string accelerator_type;     ///< Ray's constant ("A100"); empty: not said
+  std::optional<int> accelerators;  ///< devices; nothing: not said, 0: none
   /// GPUs of this machine that were counted and are fewer than its slots, of which nobody said
   /// whether they are GPUs: a trial that needs to know is refused.
   std::optional<int> too_few_gpus;

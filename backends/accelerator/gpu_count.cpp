@@ -69,8 +69,8 @@ std::vector<Gpu> nvidia_gpus(const GpuFiles& files) {
     if (value_of(text, "GPU Excluded", ':') == "Yes" || value_of(text, "Blacklisted", ':') == "Yes")
       continue;
     const std::string minor(value_of(text, "Device Minor", ':'));
-    const bool is_usable = are_made ? may_use(fmt::format("{}/nvidia{}", files.dev, minor))
-                                    : may_be_made;
+    const bool is_usable =
+        are_made ? may_use(fmt::format("{}/nvidia{}", files.dev, minor)) : may_be_made;
     gpus.push_back({.uuid = std::string(value_of(text, "GPU UUID", ':')),
                     .is_usable = is_usable,
                     .is_split = is_in_mig_mode(files, minor)});
@@ -113,8 +113,8 @@ std::vector<Gpu> amd_gpus(const GpuFiles& files) {
     const auto unique = number_of(value_of(text, "unique_id", ' ')).value_or(0);
     const std::string_view minor = value_of(text, "drm_render_minor", ' ');
     gpus.push_back({.uuid = unique == 0 ? "" : fmt::format("GPU-{:016x}", unique),
-                    .is_usable =
-                        may_use_driver && may_use(fmt::format("{}/dri/renderD{}", files.dev, minor))});
+                    .is_usable = may_use_driver &&
+                                 may_use(fmt::format("{}/dri/renderD{}", files.dev, minor))});
   }
   return gpus;
 }

@@ -70,8 +70,7 @@ std::string_view value_of(std::string_view text, std::string_view key, char betw
 std::optional<unsigned long long> number_of(std::string_view text) {
   unsigned long long number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    return std::nullopt;
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
 }
 

@@ -39,8 +39,8 @@ std::string list_of(const std::map<std::string, Interface>& interfaces) {
 Result<void> check_interface(const std::string& name) {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0)
-    return fail(ErrorClass::host, fmt::format("cannot list its network interfaces: {}",
-                                              system_reason(errno)));
+    return fail(ErrorClass::host,
+                fmt::format("cannot list its network interfaces: {}", system_reason(errno)));
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
   std::map<std::string, Interface> interfaces;
   for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
@@ -53,15 +53,17 @@ Result<void> check_interface(const std::string& name) {
   const char* hint = "correct 'interface' in the hosts file; 'ip address' there shows them";
   if (found == interfaces.end())
     return fail(ErrorClass::host,
-                fmt::format("it has no network interface '{}': {}", name, list_of(interfaces)), hint);
+                fmt::format("it has no network interface '{}': {}", name, list_of(interfaces)),
+                hint);
   if (!found->second.is_up)
     return fail(ErrorClass::host,
                 fmt::format("its network interface '{}' is down: {}", name, list_of(interfaces)),
                 hint);
   if (!found->second.has_address)
-    return fail(ErrorClass::host, fmt::format("its network interface '{}' has no address: {}", name,
-                                              list_of(interfaces)),
-                hint);
+    return fail(
+        ErrorClass::host,
+        fmt::format("its network interface '{}' has no address: {}", name, list_of(interfaces)),
+        hint);
   return {};
 }
 

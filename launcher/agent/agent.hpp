@@ -104,7 +104,8 @@ struct TakeContext {
   std::string bytes;
 };
 /// Look whether every rank's working directory and program are there, and the interface that they
-/// are told, count the GPUs, hold as many ports as asked, and write the files into the run directory. Answer with HostChecked.
+/// are told, count the GPUs, hold as many ports as asked, and write the files into the run
+/// directory. Answer with HostChecked.
 struct CheckHost {
   message::Prepare prepare;
 };

@@ -40,9 +40,9 @@ void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
     return supply.relied && !supply.unsaid;
   });
   if (!relied.empty())
-    lines.push_back(fmt::format(
-        "{} {} slots and nothing of GPUs: a launch asks whether there are as many",
-        summarize_hosts(relied), verb(relied, "says", "say")));
+    lines.push_back(
+        fmt::format("{} {} slots and nothing of GPUs: a launch asks whether there are as many",
+                    summarize_hosts(relied), verb(relied, "says", "say")));
 }
 
 // Slots that are GPUs on one host and CPUs on another are hardly what was meant.

@@ -39,7 +39,8 @@ DeviceList list_of(AcceleratorMaker maker) {
 
 // A plain host name with GPUs asked for counts one GPU, but nobody said which.
 bool indices_are_declared(const PlannedHost& host) {
-  return host.slots_are_gpus && (host.host.accelerators || host.host.slots || says_devices(host.host));
+  return host.slots_are_gpus &&
+         (host.host.accelerators || host.host.slots || says_devices(host.host));
 }
 
 bool has_no_gpu(const RankView& view) {

@@ -83,9 +83,10 @@ std::optional<Diagnostic> obstacle_to_asked(const PlannedHost& host, CollectiveB
   const bool must_be_gpus = host.slots_are_gpus || backend == CollectiveBackend::nccl;
   if (*meaning != SlotMeaning::places || !must_be_gpus) return std::nullopt;
   return diagnostic(
-      fmt::format("its {} to be {}, and it has {}",
-                  needed(host.host) == 1 ? "slot is" : fmt::format("{} slots are", needed(host.host)),
-                  needed(host.host) == 1 ? "a GPU" : "GPUs", found_text(found)),
+      fmt::format(
+          "its {} to be {}, and it has {}",
+          needed(host.host) == 1 ? "slot is" : fmt::format("{} slots are", needed(host.host)),
+          needed(host.host) == 1 ? "a GPU" : "GPUs", found_text(found)),
       host.slots_are_gpus ? "leave it out (--exclude), or ask for workers without GPUs"
                           : "leave it out (--exclude), or write 'backend: auto'");
 }
@@ -112,10 +113,10 @@ std::optional<Diagnostic> obstacle_to_known(const PlannedHost& host, const HostG
                                   gpus(declared), found_text(there.size(), found)),
                       "correct 'resources.GPU', 'slots' or 'slot_type' in the hosts file, or see "
                       "there why its driver does not show them");
-  return diagnostic(fmt::format("its ranks are to get its GPUs {}, and its sessions may use {}",
-                                fold_ranks(given), fmt::join(there, ",")),
-                    fmt::format("say 'slots: {}' and nothing of GPUs: ranks then get those",
-                                there.size()));
+  return diagnostic(
+      fmt::format("its ranks are to get its GPUs {}, and its sessions may use {}",
+                  fold_ranks(given), fmt::join(there, ",")),
+      fmt::format("say 'slots: {}' and nothing of GPUs: ranks then get those", there.size()));
 }
 
 // For a message: what the slots of each host are, or were found to be.

@@ -30,8 +30,8 @@ struct HostGpus {
   /// session's CUDA_VISIBLE_DEVICES.
   std::vector<int> cuda = {};
   std::vector<int> rocm = {};  ///< AMD's, by the numbers of ROCR_VISIBLE_DEVICES
-  int split = 0;   ///< NVIDIA's that are in MIG mode, and so no whole devices
-  int hidden = 0;  ///< that are there, and that the session may not use
+  int split = 0;               ///< NVIDIA's that are in MIG mode, and so no whole devices
+  int hidden = 0;              ///< that are there, and that the session may not use
   Obstacle obstacle = Obstacle::none;
 
   bool operator==(const HostGpus&) const = default;

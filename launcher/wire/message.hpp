@@ -48,7 +48,7 @@ struct Prepare {
   std::size_t output_window = most_output_window;
   OutputPacking output_packing = OutputPacking::none;
   std::optional<Context> context = {};  ///< that the ranks start in a copy of
-  std::string interface = {};  ///< that must be there, up and with an address; empty: none
+  std::string interface = {};           ///< that must be there, up and with an address; empty: none
   bool operator==(const Prepare&) const = default;
 };
 /// Second phase, once every host is ready: start the ranks. A port is 0 where nobody needs it.

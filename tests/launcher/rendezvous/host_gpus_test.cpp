@@ -61,8 +61,7 @@ TEST_CASE("a host that has some GPUs, but fewer than slots, is refused with the 
        "says 2 slots and has 1 GPU (4 more that its sessions may not use)"},
       {{.cuda = {0}, .split = 1},
        "says 2 slots and has 1 GPU and 1 in MIG mode, which is no whole device"},
-      {{.split = 2},
-       "says 2 slots and has no GPU but 2 in MIG mode, which are no whole devices"},
+      {{.split = 2}, "says 2 slots and has no GPU but 2 in MIG mode, which are no whole devices"},
   }));
   CHECK(said(host, row.found) == row.said);
 }

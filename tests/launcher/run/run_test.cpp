@@ -72,9 +72,10 @@ TEST_CASE("loopback is never what hosts behind jump hosts are told of this machi
   b.ready(0);
   b.ready(1);
   CHECK(b.started().empty());
-  CHECK(b.cause() ==
-        "host 'h0': the other hosts are to meet at this machine, and none of its addresses is known "
-        "to be one that they reach");
+  CHECK(
+      b.cause() ==
+      "host 'h0': the other hosts are to meet at this machine, and none of its addresses is known "
+      "to be one that they reach");
   CHECK(b.outcome().cause->error.error_class == ErrorClass::host);
   CHECK(b.outcome().cause->error.diagnostics.front().hint ==
         "give it an 'address' or an 'interface' in the hosts file");
