@@ -6,8 +6,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <map>
+#include <string>
 #include <string_view>
 
+#include "backends/accelerator/gpu_count.hpp"
 #include "backends/context/host_contexts.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
@@ -41,6 +44,16 @@ RankCgroups rank_cgroups() {
   return is_off ? RankCgroups::none : RankCgroups::where_possible;
 }
 
+std::map<std::string, std::string> session_environment() {
+  std::map<std::string, std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals != text.npos) environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
 }  // namespace
 
 ExitCode agent_sweep_command(const std::string& key) {
@@ -67,13 +80,14 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (!directory) return tell_launcher(directory.error());
   const char* home = std::getenv("HOME");
   const auto ended = attach(*directory, flags.key, [&](int listening_socket) {
-    return run_agent_process(
-        listening_socket, *directory, flags.key,
-        [&](Loop& loop) {
-          return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
-                                                flags.key);
-        },
-        rank_cgroups());
+    AgentMeans means;
+    means.make_contexts = [&](Loop& loop) {
+      return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
+                                            flags.key);
+    };
+    means.cgroups = rank_cgroups();
+    means.count_gpus = [] { return count_gpus(session_environment()); };
+    return run_agent_process(listening_socket, *directory, flags.key, means);
   });
   if (!ended) return tell_launcher(ended.error());
   // Nothing of this process is worth a slow ending: the agent runs on by itself.

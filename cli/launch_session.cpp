@@ -163,6 +163,7 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
   if (hosts_[action.host].is_remote) prepare.output_packing = OutputPacking::lz4;
   if (delivery_) prepare.context = delivery_->context();
   const PlannedHost& host = plan_.trial.hosts[action.host];
+  if (hosts_.size() > 1) prepare.interface = host.host.interface;
   for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)
     prepare.ranks.push_back(
         {rank, plan_.experiment.entrypoint, working_directory(), environments_.of(rank)});

@@ -166,9 +166,17 @@ std::vector<Accelerator> visible_accelerators(const Machine& machine,
   return visible;
 }
 
-// Of more visible GPUs than the host is said to have, the first are its own.
+// Of more visible GPUs than the host is said to have, the first are its own. What is said and was
+// not found is left as it is: the agent tells of it.
 void complete_accelerators(Host& host, const std::vector<Accelerator>& visible) {
-  if (!host.accelerators) host.accelerators = static_cast<int>(visible.size());
+  if (maker_of_devices(host) != AcceleratorMaker::nvidia) return;
+  const auto found = static_cast<int>(visible.size());
+  if (!host.accelerators && found == 0 && says_devices(host)) return;
+  if (!host.accelerators && found > 0 && found < host.slots.value_or(0)) {
+    host.too_few_gpus = found;
+    return;
+  }
+  if (!host.accelerators) host.accelerators = found;
   const auto count = static_cast<std::size_t>(*host.accelerators);
   if (count == 0 || visible.size() < count) return;
   if (host.accelerator_type.empty()) host.accelerator_type = visible.front().type;

@@ -148,6 +148,12 @@ bool says_devices(const Host& host) {
   return !host.accelerator_type.empty() && !is_tpu_type(host.accelerator_type);
 }
 
+AcceleratorMaker maker_of_devices(const Host& host) {
+  if (host.accelerator_type.empty() && host.slot_type == SlotType::rocm)
+    return AcceleratorMaker::amd;
+  return maker_of(host.accelerator_type);
+}
+
 void settle_accelerators(Host& host) {
   if (host.slot_type == SlotType::cpu)
     host.accelerators = 0;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config_schema/accelerator_type.hpp"
 #include "config_schema/error.hpp"
 #include "config_schema/quantity.hpp"
 #include "config_schema/source_text.hpp"
@@ -77,6 +78,10 @@ struct Host {
 /// Whether the hosts file says that its slots are devices, by their `slot_type` or their
 /// `accelerator_type`, be their number said or not. Chips of TPUs are known by their number alone.
 bool says_devices(const Host& host);
+
+/// Who makes its devices: as its `accelerator_type` or else its `slot_type` says; NVIDIA when
+/// neither does. Not for TPUs.
+AcceleratorMaker maker_of_devices(const Host& host);
 
 /// Makes of `slot_type`, `accelerator_type` and `slots` what `accelerators` is to be, where nothing
 /// else says it: as many as slots where they are devices, none where they are places.

@@ -28,6 +28,9 @@ struct PlannedHost {
   Host host;
   std::vector<int> slots;       ///< slots that the trial uses there, ascending
   bool slots_are_gpus = false;  ///< slot indices are device indices
+  /// Only the host can say which devices its slots are, and unless `slots_are_gpus` whether they
+  /// are any (`slot_type: auto`): it is asked at launch.
+  bool devices_at_launch = false;
   int first_rank = 0;
   int rank_count = 0;
   /// Workers of the trial there; differs from `rank_count` only when `processes` is `per_host`: one
@@ -60,7 +63,7 @@ struct Trial {
   std::optional<std::uint64_t> effective_batch_size;  ///< batch_sum x aggregation_frequency
   std::optional<std::uint64_t> per_slot_batch_size;
   /// What the ranks are told to use: `auto` resolved to `nccl` when every rank has GPUs of its own,
-  /// else to `gloo`.
+  /// else to `gloo`; `auto` still where the launch decides what slots are.
   CollectiveBackend backend = CollectiveBackend::gloo;
   std::vector<PlannedHost> hosts;
   std::vector<PlannedRank> ranks;

@@ -50,6 +50,7 @@ class SlurmScript {
     text_ +=
         "# sbatch FILE [COMMAND...]: the entrypoint, or COMMAND, on every rank. What else "
         "train sets\n# for a rank is in: train plan --format env\n";
+    add_open_question();
     if (plan_.context)
       text_ += fmt::format(
           "# The context does not travel with this script: call sbatch in a copy that all hosts "
@@ -132,6 +133,19 @@ class SlurmScript {
       add_line(fmt::format(
           "mem={}M", (memory * static_cast<std::uint64_t>(component.workers) + mib - 1) / mib));
     }
+  }
+
+  // Slurm gives what a job asks for, and nobody has asked the hosts what they have.
+  void add_open_question() {
+    const auto asked = std::find_if(
+        trial_.hosts.begin(), trial_.hosts.end(),
+        [](const PlannedHost& host) { return host.devices_at_launch && !host.slots_are_gpus; });
+    if (asked == trial_.hosts.end()) return;
+    text_ += fmt::format(
+        "# No GPUs are asked for: whether slots are GPUs is known only when train launches. If "
+        "they "
+        "are,\n# write slot_type: cuda in the hosts file, or add #SBATCH --gpus-per-node={}\n",
+        asked->slots.size());
   }
 
   // GPUs for each task, where ranks see only their own: Slurm then binds them. 0: all ranks of a

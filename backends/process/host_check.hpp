@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/process/agent_process.hpp"
 #include "backends/process/agent_record.hpp"
 #include "backends/process/file_calls.hpp"
 #include "backends/process/host_directory.hpp"
@@ -21,11 +22,11 @@ struct CheckedHost {
   std::shared_ptr<AgentRecorder> recorder = std::make_shared<AgentRecorder>();
 };
 
-/// Looks whether the ranks can be started here: working directories, programs, interpreters, and
-/// room for their processes and descriptors; makes the run directory of `key` with its files,
+/// Looks whether the ranks can be started here: working directories, programs, interpreters, the
+/// network interface, and room for their processes and descriptors; counts the GPUs; makes the run directory of `key` with its files,
 /// begins the record of the agent, and holds the ports. File systems may take their time, which is
 /// noted in `calls`: not for a loop.
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
-                       const std::string& key, RankCgroups cgroups, FileCalls& calls);
+                       const std::string& key, const AgentMeans& means, FileCalls& calls);
 
 }  // namespace train

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/agent.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 
-#include "launcher/rendezvous/endpoint.hpp"
-#include "launcher/rendezvous/tensorflow.hpp"
 #include "launcher/wire/message_limits.hpp"
 
 namespace train {
@@ -119,8 +115,9 @@ void Agent::handle(const agent_event::HostChecked& event) {
   if (state_ != State::checking) return;
   if (!event.problems.empty()) return refuse({event.problems, event.error_class});
   run_directory_ = event.run_directory;
+  gpus_ = event.gpus;
   state_ = State::ready;
-  say(message::Ready{event.held_ports, run_directory_});
+  say(message::Ready{event.held_ports, run_directory_, gpus_});
 }
 
 void Agent::receive(const message::Go& m) {
@@ -141,7 +138,7 @@ RankCommand Agent::command_of(int rank) const {
   assert(found != prepare_.ranks.end());
   RankCommand complete = *found;
   complete.environment =
-      fill_in(std::move(complete.environment), go_, prepare_.task_id, run_directory_, rank);
+      fill_in(std::move(complete.environment), go_, prepare_.task_id, run_directory_, rank, gpus_);
   return complete;
 }
 
@@ -304,55 +301,6 @@ void Agent::handle(const agent_event::Tick&) {
 void Agent::leave() {
   state_ = State::gone;
   act(agent_action::Leave{});
-}
-
-namespace {
-
-std::string at_launch_value(AtLaunch fact, const message::Go& go, const std::string& task_id,
-                            const std::string& run_directory, int rank) {
-  switch (fact) {
-    case AtLaunch::no:
-    case AtLaunch::hyperparameters:  // the launcher fills them in before it sends anything
-      break;
-    case AtLaunch::task_id:
-      return task_id;
-    case AtLaunch::rendezvous_address:
-      return go.rendezvous_address;
-    case AtLaunch::rendezvous_port:
-      return std::to_string(go.rendezvous_port);
-    case AtLaunch::rendezvous_host:
-      return in_brackets(go.rendezvous_address);
-    case AtLaunch::rendezvous_endpoint:
-      return endpoint(go.rendezvous_address, go.rendezvous_port);
-    case AtLaunch::megascale_address:
-      return go.megascale_address;
-    case AtLaunch::megascale_port:
-      return std::to_string(go.megascale_port);
-    case AtLaunch::tensorflow_cluster:
-      return tensorflow_config(go.workers, rank);
-    case AtLaunch::run_directory:
-      return run_directory;
-    case AtLaunch::error_file:
-      return fmt::format("{}/error-{}.json", run_directory, rank);
-    case AtLaunch::hyperparameters_file:
-      return fmt::format("{}/{}", run_directory, hyperparameters_file_name);
-    case AtLaunch::data_file:
-      return fmt::format("{}/{}", run_directory, data_file_name);
-  }
-  return {};
-}
-
-}  // namespace
-
-std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
-                                      const message::Go& go, const std::string& task_id,
-                                      const std::string& run_directory, int rank) {
-  for (auto& entry : environment) {
-    if (entry.at_launch == AtLaunch::no) continue;
-    entry.text = at_launch_value(entry.at_launch, go, task_id, run_directory, rank);
-    entry.at_launch = AtLaunch::no;
-  }
-  return environment;
 }
 
 }  // namespace train

@@ -46,6 +46,7 @@ struct HostChecked {
   std::string run_directory = {};
   /// Of the problems: `missing`, or `host` where the host itself is in trouble.
   ErrorClass error_class = ErrorClass::missing;
+  HostGpus gpus = {};
 };
 struct RankStarted {
   int rank = 0;
@@ -119,8 +120,9 @@ struct FindContext {
 struct TakeContext {
   std::string bytes;
 };
-/// Look whether every rank's working directory and program are there, hold as many ports as asked,
-/// and write the files into the run directory. Answer with HostChecked.
+/// Look whether every rank's working directory and program are there, and the interface that they
+/// are told, count the GPUs, hold as many ports as asked, and write the files into the run
+/// directory. Answer with HostChecked.
 struct CheckHost {
   message::Prepare prepare;
 };
@@ -244,6 +246,7 @@ class Agent {
   message::Prepare prepare_;
   message::Go go_;
   std::string run_directory_;
+  HostGpus gpus_;
   std::map<int, RankState> ranks_;
   bool reading_paused_ = false;
   std::optional<Instant> stopped_at_;  ///< when the ranks were first told to stop
@@ -255,9 +258,11 @@ class Agent {
   std::vector<AgentAction> actions_;
 };
 
-/// The environment of a rank with everything that only a launch can know filled in.
+/// The environment of a rank with everything that only a launch can know filled in; without the
+/// variables that are not to be set on hosts like this one.
 std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
                                       const message::Go& go, const std::string& task_id,
-                                      const std::string& run_directory, int rank);
+                                      const std::string& run_directory, int rank,
+                                      const HostGpus& gpus = {});
 
 }  // namespace train

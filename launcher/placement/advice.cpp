@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "config_schema/host_set.hpp"
-#include "config_schema/loopback.hpp"
 #include "launcher/hosts_summary.hpp"
 #include "launcher/placement/policies.hpp"
 
@@ -41,9 +40,9 @@ void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
     return supply.relied && !supply.unsaid;
   });
   if (!relied.empty())
-    lines.push_back(fmt::format(
-        "{} {} slots and no accelerators: every slot is taken for a GPU, which is relied on",
-        summarize_hosts(relied), verb(relied, "declares", "declare")));
+    lines.push_back(
+        fmt::format("{} {} slots and nothing of GPUs: a launch asks whether there are as many",
+                    summarize_hosts(relied), verb(relied, "says", "say")));
 }
 
 // Slots that are GPUs on one host and CPUs on another are hardly what was meant.
@@ -101,21 +100,16 @@ void advise_on_cpu_workers(const ExperimentConfig& experiment, const Trial& tria
       summarize_hosts(crowded), verb(crowded, "has", "have")));
 }
 
-// Whoever comes from Determined takes slots for GPUs. Nobody can know of a host that says no more
-// than "slots"; of this machine, everything is known.
-void advise_on_places(const ExperimentConfig& experiment, const Trial& trial,
-                      std::vector<std::string>& lines) {
-  if (experiment.needs.slots.is_zero() || experiment.backend != CollectiveBackend::automatic)
-    return;
-  const auto places = hosts_where(trial, [&](const PlannedHost& host) {
-    return !is_localhost(host.host.address) && !host.host.accelerators && host.host.slots &&
-           slot_supply(host.host, experiment.needs).kind == SlotKind::places;
+void advise_on_slot_type(const Trial& trial, std::vector<std::string>& lines) {
+  const auto asked = hosts_where(trial, [](const PlannedHost& host) {
+    return host.devices_at_launch && !host.slots_are_gpus && host.host.slots;
   });
-  if (places.empty()) return;
+  if (asked.empty()) return;
   lines.push_back(
-      fmt::format("{} {} slots and no GPUs: ranks there see every GPU and use gloo "
-                  "(resources_per_worker: {{GPU: 1}} gives each its own)",
-                  summarize_hosts(places, 2), verb(places, "says", "say")));
+      fmt::format("{} {} slots and nothing of GPUs: a launch asks, and slots are GPUs if all hosts "
+                  "have as many, places without any if none has one (slot_type in a hosts file "
+                  "says it now)",
+                  summarize_hosts(asked, 2), verb(asked, "says", "say")));
 }
 
 // The share is named only when the same hosts could give it to every worker.
@@ -194,7 +188,7 @@ std::vector<std::string> advise(const ExperimentConfig& experiment, const HostIn
   std::vector<std::string> lines;
   advise_on_batch(experiment, trial, lines);
   advise_on_cpu_workers(experiment, trial, lines);
-  advise_on_places(experiment, trial, lines);
+  advise_on_slot_type(trial, lines);
   advise_on_cpus_per_gpu(experiment, inventory, holdings, search, trial, lines);
   advise_on_hosts(experiment, search, trial, lines);
   return lines;

@@ -83,11 +83,15 @@ SlotSupply supply_of_all(const Host& host, const WorkerNeeds& needs) {
     return {.kind = SlotKind::missing, .use = needs.slots};
   if (!host.slots && host.cpus)
     return {.kind = SlotKind::cpus, .size = *host.cpus, .use = cpu_share(needs)};
-  return {.kind = wants_gpus ? SlotKind::devices : SlotKind::places,
+  const bool are_devices = !needs.slots.is_zero() && (wants_gpus || says_devices(host));
+  const bool is_unknown =
+      !host.accelerators && host.accelerator_type.empty() && host.slot_type == SlotType::automatic;
+  return {.kind = are_devices ? SlotKind::devices : SlotKind::places,
           .size = Quantity::of(host.slots.value_or(1)),
           .use = needs.slots.is_zero() ? Quantity::of(1) : needs.slots,
           .unsaid = !host.slots,
-          .relied = wants_gpus};
+          .relied = wants_gpus && is_unknown,
+          .asked_at_launch = is_unknown && !needs.slots.is_zero()};
 }
 
 }  // namespace

@@ -26,10 +26,11 @@ enum class SlotKind {
 /// The slots of one host, for workers of one kind.
 struct SlotSupply {
   SlotKind kind = SlotKind::missing;
-  Quantity size = {};   ///< slots of the host
-  Quantity use = {};    ///< of them, one worker's share
-  bool unsaid = false;  ///< the host says nothing of its size: counted as one slot
-  bool relied = false;  ///< GPUs are asked for, the host says "slots" and no word of GPUs
+  Quantity size = {};            ///< slots of the host
+  Quantity use = {};             ///< of them, one worker's share
+  bool unsaid = false;           ///< the host says nothing of its size: counted as one slot
+  bool relied = false;           ///< GPUs are asked for, the host says "slots" and no word of GPUs
+  bool asked_at_launch = false;  ///< it says no word of GPUs: only it can say what its slots are
 
   /// Each slot is given to somebody; CPUs are handed out in sum.
   bool takes_singly() const { return kind == SlotKind::devices || kind == SlotKind::places; }

@@ -16,6 +16,7 @@
 #include "launcher/placement/slot_room.hpp"
 #include "launcher/placement/trials_at_once.hpp"
 #include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/host_gpus.hpp"
 
 namespace train {
 namespace {
@@ -88,6 +89,7 @@ void add_host(Trial& trial, const ExperimentConfig& experiment, const HostView& 
   PlannedHost planned{.host = host,
                       .slots = united(slots),
                       .slots_are_gpus = supply.kind == SlotKind::devices,
+                      .devices_at_launch = supply.asked_at_launch,
                       .first_rank = static_cast<int>(trial.ranks.size()),
                       .rank_count = workers,
                       .worker_count = workers};
@@ -149,19 +151,23 @@ void add_batch(Trial& trial, const ExperimentConfig& experiment) {
 
 // RCCL goes by the name of NCCL.
 bool speaks_nccl(const Host& host) {
-  const AcceleratorMaker maker = maker_of(host.accelerator_type);
+  const AcceleratorMaker maker = maker_of_devices(host);
   return !is_tpu_type(host.accelerator_type) &&
          (maker == AcceleratorMaker::nvidia || maker == AcceleratorMaker::amd);
 }
 
 CollectiveBackend resolved_backend(const ExperimentConfig& experiment, const Trial& trial) {
   if (experiment.backend != CollectiveBackend::automatic) return experiment.backend;
-  const bool has_own_gpus =
-      experiment.needs.slots >= Quantity::of(1) &&
-      std::all_of(trial.hosts.begin(), trial.hosts.end(), [](const PlannedHost& host) {
-        return host.slots_are_gpus && speaks_nccl(host.host);
-      });
-  return has_own_gpus ? CollectiveBackend::nccl : CollectiveBackend::gloo;
+  if (experiment.needs.slots < Quantity::of(1)) return CollectiveBackend::gloo;
+  const auto all = [&](auto predicate) {
+    return std::all_of(trial.hosts.begin(), trial.hosts.end(), predicate);
+  };
+  if (all([](const PlannedHost& host) { return host.slots_are_gpus && speaks_nccl(host.host); }))
+    return CollectiveBackend::nccl;
+  const bool is_open = all([](const PlannedHost& host) {
+    return host.devices_at_launch || (host.slots_are_gpus && speaks_nccl(host.host));
+  });
+  return is_open ? CollectiveBackend::automatic : CollectiveBackend::gloo;
 }
 
 Trial build_trial(const ExperimentConfig& experiment, const HostInventory& inventory,
@@ -223,7 +229,8 @@ std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& tr
       return fmt::format("backend nccl needs NVIDIA or AMD GPUs: {} has {} (backend: auto)",
                          host.host.name, host.host.accelerator_type);
   for (const PlannedHost& host : trial.hosts)
-    if (host.slots_are_gpus && host.slots.size() < static_cast<std::size_t>(host.worker_count))
+    if ((host.slots_are_gpus || host.devices_at_launch) &&
+        host.slots.size() < static_cast<std::size_t>(host.worker_count))
       return fmt::format(
           "backend nccl needs a GPU for every rank: {} workers of {} GPU share {} on {} "
           "(backend: gloo allows it)",
@@ -266,6 +273,11 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
             .advice = {}};
   if (std::string why = backend_obstacle(experiment, plan.trial); !why.empty())
     return tl::make_unexpected(Refusal{.reasons = {std::move(why)}, .nearest = {}});
+  for (const PlannedHost& host : plan.trial.hosts)
+    if (const auto few = host.devices_at_launch ? too_few_gpus(host.host) : std::nullopt)
+      return tl::make_unexpected(
+          Refusal{.reasons = {fmt::format("'{}' {}", host.host.name, few->message), few->hint},
+                  .nearest = {}});
   if (experiment.search.trials != 1) plan.trials = trials_at_once(experiment, search);
   add_warnings(plan, inventory);
   plan.advice = advise(experiment, inventory, holdings, search, plan.trial);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "config_schema/accelerator_type.hpp"
 #include "launcher/placement/capacity.hpp"
 #include "launcher/rendezvous/groups.hpp"
 
@@ -40,7 +39,8 @@ DeviceList list_of(AcceleratorMaker maker) {
 
 // A plain host name with GPUs asked for counts one GPU, but nobody said which.
 bool indices_are_declared(const PlannedHost& host) {
-  return host.slots_are_gpus && (host.host.accelerators || host.host.slots);
+  return host.slots_are_gpus &&
+         (host.host.accelerators || host.host.slots || says_devices(host.host));
 }
 
 bool has_no_gpu(const RankView& view) {
@@ -75,6 +75,26 @@ void add_tpu_devices(const RankView& view, Variables& variables) {
   variables.set("TRAIN_DEVICE_INDICES", fmt::format("{}", fmt::join(positions, ",")));
 }
 
+// Which of them come to be set, and how, the launch decides. Slots are named by their indices:
+// their devices are in the order of the host.
+void add_devices_at_launch(const RankView& view, Variables& variables) {
+  const std::vector<int>& visible = is_shared(view.plan) ? view.host.slots : view.rank.slots;
+  const std::string slots = fmt::format("{}", fmt::join(visible, ","));
+  variables.set_at_launch("CUDA_VISIBLE_DEVICES", AtLaunch::cuda_devices, slots);
+  variables.set_at_launch("ROCR_VISIBLE_DEVICES", AtLaunch::rocm_devices, slots);
+  variables.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  const std::string positions =
+      fmt::format("{}", fmt::join(positions_in(visible, view.rank.slots), ","));
+  const auto add_positions = [&](const char* name) {
+    if (view.host.slots_are_gpus)
+      variables.set(name, positions);
+    else
+      variables.set_at_launch(name, AtLaunch::device_positions, positions);
+  };
+  add_positions("TRAIN_DEVICE_INDICES");
+  if (view.plan.experiment.framework == Framework::jax) add_positions("JAX_LOCAL_DEVICE_IDS");
+}
+
 }  // namespace
 
 std::vector<int> devices_of(const Host& host, const std::vector<int>& slots) {
@@ -88,7 +108,8 @@ std::vector<int> devices_of(const Host& host, const std::vector<int>& slots) {
 
 void add_devices(const RankView& view, Variables& variables) {
   if (is_tpu_host(view.host.host)) return add_tpu_devices(view, variables);
-  const AcceleratorMaker maker = maker_of(view.host.host.accelerator_type);
+  if (view.host.devices_at_launch) return add_devices_at_launch(view, variables);
+  const AcceleratorMaker maker = maker_of_devices(view.host.host);
   const DeviceList list = list_of(maker);
   if (!indices_are_declared(view.host)) {
     if (has_no_gpu(view) && list.may_be_empty) variables.set(list.variable, "");

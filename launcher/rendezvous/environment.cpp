@@ -14,7 +14,7 @@
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 14> fact_names{{
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 18> fact_names{{
     {AtLaunch::no, "no"},
     {AtLaunch::task_id, "task_id"},
     {AtLaunch::rendezvous_address, "rendezvous_address"},
@@ -29,6 +29,10 @@ constexpr std::array<std::pair<AtLaunch, std::string_view>, 14> fact_names{{
     {AtLaunch::hyperparameters, "hyperparameters"},
     {AtLaunch::hyperparameters_file, "hyperparameters_file"},
     {AtLaunch::data_file, "data_file"},
+    {AtLaunch::cuda_devices, "cuda_devices"},
+    {AtLaunch::rocm_devices, "rocm_devices"},
+    {AtLaunch::device_positions, "device_positions"},
+    {AtLaunch::backend, "backend"},
 }};
 
 RankView view_of(const Plan& plan, int rank, const CrossRanks& cross_ranks) {

@@ -29,6 +29,10 @@ enum class AtLaunch {
   hyperparameters,       ///< what the search chose for this trial
   hyperparameters_file,  ///< on the rank's host: JSON that is too long for a variable
   data_file,             ///< the same for `data`
+  cuda_devices,      ///< of slots: NVIDIA's GPUs; none where slots are places; not set for AMD's
+  rocm_devices,      ///< of slots: AMD's GPUs; not set where they are anything else
+  device_positions,  ///< of the rank's devices among those; not set where slots are places
+  backend,           ///< nccl where slots are GPUs, gloo where they are places
 };
 
 std::string_view to_string(AtLaunch fact);
@@ -38,7 +42,7 @@ AtLaunch at_launch_from_string(std::string_view name);
 /// One variable of one rank.
 struct EnvironmentEntry {
   std::string name;
-  std::string text;                   ///< the value, when it is known
+  std::string text;  ///< the value; when it is not known, what it is made of: "0,1" (slots)
   AtLaunch at_launch = AtLaunch::no;  ///< what the value will be, when it is not
   bool secret = false;                ///< shown redacted everywhere
   bool is_default = false;            ///< gives way to what the host's session says

@@ -78,7 +78,10 @@ void add_own(const RankView& view, Variables& variables) {
   variables.set("TRAIN_GRADIENT_COMPRESSION", flag(experiment.gradient_compression));
   variables.set("TRAIN_AVERAGE_TRAINING_METRICS", flag(experiment.average_training_metrics));
   variables.set("TRAIN_AUTO_TUNE_TENSOR_FUSION", flag(experiment.auto_tune_tensor_fusion));
-  variables.set("TRAIN_BACKEND", std::string(to_string(trial.backend)));
+  if (trial.backend == CollectiveBackend::automatic)
+    variables.set_at_launch("TRAIN_BACKEND", AtLaunch::backend);
+  else
+    variables.set("TRAIN_BACKEND", std::string(to_string(trial.backend)));
   set_number(variables, "TRAIN_GLOBAL_BATCH_SIZE", trial.global_batch_size);
   set_number(variables, "TRAIN_PER_SLOT_BATCH_SIZE", trial.per_slot_batch_size);
   set_number(variables, "TRAIN_EFFECTIVE_BATCH_SIZE", trial.effective_batch_size);

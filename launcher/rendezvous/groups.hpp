@@ -26,9 +26,9 @@ bool is_host_launcher(const ExperimentConfig& experiment);
 /// jax's; TensorFlow's; Horovod's; Open MPI's; nothing.
 void add_rendezvous(const RankView& view, Variables& variables);
 /// `CUDA_VISIBLE_DEVICES` and `CUDA_DEVICE_ORDER`, or what the maker of the devices has instead,
-/// and `TRAIN_DEVICE_INDICES`. Only from device indices that the host declares; an empty list for
-/// ranks that were given no GPU; nothing where a slot is a place and nobody speaks of GPUs. On a
-/// TPU host `TRAIN_DEVICE_INDICES`, and what `add_chips` adds.
+/// and `TRAIN_DEVICE_INDICES`. From the devices that the host declares, or else what its slots turn
+/// out to be at launch; an empty list for ranks that were given no GPU. On a TPU host
+/// `TRAIN_DEVICE_INDICES`, and what `add_chips` adds.
 void add_devices(const RankView& view, Variables& variables);
 /// Whether the accelerators of the host are TPU chips: by their type, in any case.
 bool is_tpu_host(const Host& host);

@@ -11,8 +11,8 @@ void Variables::set_secret(const std::string& name, std::string text) {
   entries_[name] = {.name = name, .text = std::move(text), .secret = true};
 }
 
-void Variables::set_at_launch(const std::string& name, AtLaunch fact) {
-  entries_[name] = {.name = name, .text = {}, .at_launch = fact};
+void Variables::set_at_launch(const std::string& name, AtLaunch fact, std::string of) {
+  entries_[name] = {.name = name, .text = std::move(of), .at_launch = fact};
 }
 
 void Variables::set_default(const std::string& name, std::string text) {

@@ -14,7 +14,8 @@ class Variables {
  public:
   void set(const std::string& name, std::string text);
   void set_secret(const std::string& name, std::string text);
-  void set_at_launch(const std::string& name, AtLaunch fact);
+  /// `of` is what the value is made of, where the fact needs that.
+  void set_at_launch(const std::string& name, AtLaunch fact, std::string of = {});
   /// Only when the variable is not there yet; the host's session may still say otherwise.
   void set_default(const std::string& name, std::string text);
 

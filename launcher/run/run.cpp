@@ -6,10 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "config_schema/loopback.hpp"
-#include "launcher/rendezvous/endpoint.hpp"
-#include "launcher/rendezvous/tensorflow.hpp"
-#include "launcher/rendezvous/variable_limit.hpp"
 #include "launcher/run/error_file.hpp"
 
 namespace train {
@@ -133,8 +129,11 @@ void Run::receive(int host, const message::Ready& m) {
                                                     "different ones",
                                                     m.held_ports.size(), wanted),
                                         not_our_agent));
+  if (auto why = gpu_obstacle(trial_.hosts[static_cast<std::size_t>(host)], trial_.backend, m.gpus))
+    return host_failed(host, Error{ErrorClass::host, {std::move(*why)}});
   enter(h, HostState::ready);
   h.held_ports = m.held_ports;
+  h.gpus = m.gpus;
   decide_start();
 }
 
@@ -162,85 +161,6 @@ void Run::note_undecided() {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
     if (hosts_[host].state == HostState::connecting || hosts_[host].state == HostState::preparing)
       outcome_.undecided.push_back(host);
-}
-
-// What other hosts reach this machine by. Empty when nobody knows.
-std::string Run::address_of_this_machine() const {
-  struct Source {
-    std::string HostRun::*address;
-    bool is_local;  // of this machine as a host of the trial, or of the others
-  };
-  // What the hosts file says; the connections to the others; those to their jump hosts; the only
-  // address that there is.
-  const Source sources[] = {{&HostRun::own_address, true},
-                            {&HostRun::own_address, false},
-                            {&HostRun::likely_own_address, false},
-                            {&HostRun::likely_own_address, true}};
-  for (const Source& source : sources)
-    for (const HostRun& host : hosts_) {
-      const std::string& address = host.*source.address;
-      const bool is_of_source = is_loopback(host.address) == source.is_local;
-      if (is_of_source && !address.empty() && !is_loopback(address)) return address;
-    }
-  return {};
-}
-
-// What the other hosts reach it by. Hosts that are all reached by loopback are one machine.
-Result<std::string> Run::address_of(int host) const {
-  const std::string& reached = hosts_[host].address;
-  const bool is_one_machine = std::all_of(
-      hosts_.begin(), hosts_.end(), [](const HostRun& each) { return is_loopback(each.address); });
-  if (hosts_.size() == 1 || is_one_machine) return "127.0.0.1";
-  if (!is_loopback(reached)) return reached;
-  if (std::string here = address_of_this_machine(); !here.empty()) return here;
-  return fail(ErrorClass::host,
-              "the other hosts are to meet at this machine, and none of its addresses is known to "
-              "be one that they reach",
-              "give it an 'address' or an 'interface' in the hosts file");
-}
-
-// Ports come in the order of `PortNeeds`.
-Result<message::Go> Run::start_message_of_hosts() const {
-  message::Go start;
-  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
-    if (host > 0 && hosts_[host].held_ports.empty()) continue;  // nobody asks for its address
-    const auto address = address_of(host);
-    if (!address)
-      return tl::make_unexpected(
-          with_context(address.error(), fmt::format("host '{}'", hosts_[host].name)));
-    auto port = hosts_[host].held_ports.begin();
-    if (host == 0) start.rendezvous_address = *address;
-    if (host == 0 && ports_.rendezvous) start.rendezvous_port = *port++;
-    if (host == ports_.megascale_host) {
-      start.megascale_address = *address;
-      start.megascale_port = *port++;
-    }
-    for (; port != hosts_[host].held_ports.end(); ++port)
-      start.workers.push_back(endpoint(*address, *port));
-  }
-  return start;
-}
-
-void Run::refuse_start(int host, Error why) {
-  failures_.push_back({{now_, nanoseconds(0)}, std::move(why), std::nullopt, host, 0});
-  stop(milliseconds(0), {});
-}
-
-void Run::go() {
-  auto start = start_message_of_hosts();
-  if (!start) return refuse_start(-1, std::move(start.error()));
-  start_ = std::move(*start);
-  const std::size_t bytes = ports_.workers ? tensorflow_config_size(start_.workers) : 0;
-  if (bytes > longest_variable) {
-    const Diagnostic why = oversized_tensorflow_config(trial_.world_size, bytes);
-    return refuse_start(-1, Error{ErrorClass::config, {why}});
-  }
-  phase_ = Phase::running;
-  go_at_ = now_;
-  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
-    enter(hosts_[host], HostState::running);
-    act(run_action::SendGo{host});
-  }
 }
 
 // The outcome of a rank that this host may speak of now.

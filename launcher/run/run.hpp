@@ -170,6 +170,7 @@ class Run {
     Instant blocked_at{0};                    ///< when it said so
     bool is_noted = false;                    ///< the user knows that it waits
     bool is_port_taken = false;
+    HostGpus gpus;
     int ranks_left = 0;  ///< whose end is not known
     std::optional<Instant> finish_by;
     std::vector<message::Survivor> survivors;

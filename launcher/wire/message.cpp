@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/wire/frame.hpp"
+#include "launcher/wire/gpu_fields.hpp"
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/trouble_messages.hpp"
@@ -29,6 +30,7 @@ json to_json(const EnvironmentEntry& entry) {
     value["value"] = from_bytes(entry.text);
   else
     value["at_launch"] = to_string(entry.at_launch);
+  if (entry.at_launch != AtLaunch::no && !entry.text.empty()) value["of"] = entry.text;
   if (entry.secret) value["secret"] = true;
   if (entry.is_default) value["default"] = true;
   return value;
@@ -42,6 +44,7 @@ EnvironmentEntry environment_entry(const json& value) {
   if (value.contains("at_launch")) {
     entry.at_launch = at_launch_from_string(text_field(value, "at_launch"));
     if (entry.at_launch == AtLaunch::no) throw Malformed{"unknown launch-time value"};
+    if (value.contains("of")) entry.text = text_field(value, "of");
   } else {
     entry.text = text_field(value, "value");
   }
@@ -113,6 +116,7 @@ json body(const message::Prepare& m) {
              {"output_window", m.output_window},
              {"pack_output", m.output_packing == OutputPacking::lz4}};
   if (m.context) value["context"] = {{"sha256", m.context->sha256}, {"size", m.context->size}};
+  if (!m.interface.empty()) value["interface"] = from_bytes(m.interface);
   return value;
 }
 Message read_prepare(const json& value) {
@@ -126,24 +130,31 @@ Message read_prepare(const json& value) {
       number_field(value, "output_window", least_output_window, most_output_window));
   if (bool_field(value, "pack_output")) m.output_packing = OutputPacking::lz4;
   if (value.contains("context")) m.context = context_of(value["context"]);
+  if (value.contains("interface")) m.interface = text_field(value, "interface");
   return m;
 }
 
 json body(const message::Go& m) {
   json workers = json::array();
   for (const std::string& worker : m.workers) workers.push_back(from_bytes(worker));
-  return {{"type", "go"},
-          {"address", from_bytes(m.rendezvous_address)},
-          {"port", m.rendezvous_port},
-          {"megascale_address", from_bytes(m.megascale_address)},
-          {"megascale_port", m.megascale_port},
-          {"workers", std::move(workers)}};
+  json value{{"type", "go"},
+             {"address", from_bytes(m.rendezvous_address)},
+             {"port", m.rendezvous_port},
+             {"megascale_address", from_bytes(m.megascale_address)},
+             {"megascale_port", m.megascale_port},
+             {"workers", std::move(workers)}};
+  if (m.slots) value["slots"] = to_string(*m.slots);
+  return value;
 }
 Message read_go(const json& value) {
   message::Go m{text_field(value, "address"), int_field(value, "port", 0, highest_port),
                 text_field(value, "megascale_address"),
                 int_field(value, "megascale_port", 0, highest_port)};
   for (const auto& worker : array_field(value, "workers")) m.workers.push_back(to_bytes(worker));
+  if (value.contains("slots")) {
+    m.slots = slot_meaning_of(text_field(value, "slots"));
+    if (!m.slots) throw Malformed{"slots of an unknown kind"};
+  }
   return m;
 }
 
@@ -176,12 +187,15 @@ Message read_hello(const json& value) {
 }
 
 json body(const message::Ready& m) {
-  return {
-      {"type", "ready"}, {"run_directory", from_bytes(m.run_directory)}, {"ports", m.held_ports}};
+  return {{"type", "ready"},
+          {"run_directory", from_bytes(m.run_directory)},
+          {"ports", m.held_ports},
+          {"gpus", json_of_gpus(m.gpus)}};
 }
 Message read_ready(const json& value) {
   return message::Ready{int_list_field(value, "ports", 1, highest_port, most_held_ports),
-                        text_field(value, "run_directory", longest_path)};
+                        text_field(value, "run_directory", longest_path),
+                        gpus_of_json(field(value, "gpus"))};
 }
 
 json body(const message::WantContext& m) { return {{"type", "want_context"}, {"taken", m.taken}}; }

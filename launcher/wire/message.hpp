@@ -13,6 +13,7 @@
 #include "launcher/output/output_window.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/host_gpus.hpp"
 #include "launcher/rendezvous/variable_limit.hpp"
 
 namespace train {
@@ -50,6 +51,7 @@ struct Prepare {
   std::size_t output_window = most_output_window;
   OutputPacking output_packing = OutputPacking::none;
   std::optional<Context> context = {};  ///< that the ranks start in a copy of
+  std::string interface = {};           ///< that must be there, up and with an address; empty: none
   bool operator==(const Prepare&) const = default;
 };
 /// Second phase, once every host is ready: start the ranks. A port is 0 where nobody needs it.
@@ -59,6 +61,7 @@ struct Go {
   std::string megascale_address = {};
   int megascale_port = 0;
   std::vector<std::string> workers = {};  ///< address:port of every rank; empty: nobody asks
+  std::optional<SlotMeaning> slots = {};  ///< what they turned out to be; nothing: nobody asks
   bool operator==(const Go&) const = default;
 };
 /// TERM to every rank, KILL after the grace; zero kills at once.
@@ -92,6 +95,7 @@ struct Hello {
 struct Ready {
   std::vector<int> held_ports;  ///< 1 .. 65535 each, in the order of launcher/rendezvous
   std::string run_directory;
+  HostGpus gpus = {};
   bool operator==(const Ready&) const = default;
 };
 /// The host lacks the context, and has taken so many bytes of it so far, first 0: the launcher

@@ -113,6 +113,42 @@ wanted_type() {
     expect_status 0
 }
 
+tell='echo "sees <$CUDA_VISIBLE_DEVICES> at <${TRAIN_DEVICE_INDICES-nothing}> by $TRAIN_BACKEND"'
+
+slots_are_gpus_or_places() {
+    has_fake || return
+    with_gpus 'NVIDIA A100-SXM4-80GB:4'
+    run launch -H localhost:2 -n 2 -- /bin/sh -c "$tell"
+    expect_status 0
+    expect_out '^\[1\] sees <0,1> at <1> by nccl$'
+    run launch -H localhost:8 -n 1 -- /bin/sh -c "$tell"
+    expect_status 69
+    expect_err "'localhost' says 8 slots and has 4 GPUs"
+    expect_err "'slots: 4' takes them alone, 'slot_type: cpu' in a hosts file"
+    echo 'localhost slots=8 slot_type=cpu' >places
+    run launch --hostfile places -n 2 -- /bin/sh -c "$tell"
+    expect_status 0
+    expect_out '^\[1\] sees <> at <nothing> by gloo$'
+    echo 'localhost slots=8 slot_type=cuda' >gpus
+    run launch --hostfile gpus -n 8 -- touch started
+    expect_status 76
+    expect_err "host 'localhost': declares 8 GPUs, and has "
+    [ ! -e started ] || note_failure "a worker was started"
+}
+
+declared_ones_are_not_there() {
+    has_fake || return
+    [ ! -e /proc/driver/nvidia/gpus ] || { skip "this machine has GPUs"; return; }
+    environment=()
+    echo 'hosts: [{name: localhost, resources: {GPU: 2}}]' >hosts.yaml
+    run plan --hostfile hosts.yaml -n 2 -- true
+    expect_status 0
+    run launch --hostfile hosts.yaml -n 2 -- touch started
+    expect_status 76
+    expect_err "host 'localhost': declares 2 GPUs, and has no GPU"
+    [ ! -e started ] || note_failure "a worker was started"
+}
+
 broken_driver() {
     has_fake || return
     with_gpus 'NVIDIA A100-SXM4-80GB:2' FAKE_NVML_FAIL=nvmlInit_v2=18
@@ -128,5 +164,7 @@ test_case "--include and --exclude choose GPUs among the visible ones" chosen_sl
 test_case "the GPUs of a scheduler's job are those that it made visible" gpus_of_a_job
 test_case "an empty CUDA_VISIBLE_DEVICES hides all GPUs" none_visible
 test_case "another type of accelerator is refused" wanted_type
+test_case "slots of this machine are GPUs if it has as many, and places if they are said to be" slots_are_gpus_or_places
+test_case "declared GPUs that are not there start nothing" declared_ones_are_not_there
 test_case "a broken driver is told" broken_driver
 finish

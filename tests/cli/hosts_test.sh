@@ -131,7 +131,8 @@ filters() {
 }
 
 filtered_devices() {
-    plan -H w0:4,w1:4 -n 4 --include w0:1,3@w1:0,2 --set 'scaling_config.use_gpu=true' --set scaling_config.num_workers=4
+    echo 'w[0-1] slots=4 slot_type=cuda' >gpu-hosts
+    plan --hostfile gpu-hosts -n 4 --include w0:1,3@w1:0,2 --set 'scaling_config.use_gpu=true' --set scaling_config.num_workers=4
     expect_hosts 'w0 1,3;w1 0,2'
     expect_equal "devices" '[[1], [3], [0], [2]]' "$(field '[r["devices"] for r in d["trials"][0]["ranks"]]' "$work/plan.json")"
     expect_equal "visible" "1,3 1,3 0,2 0,2" \

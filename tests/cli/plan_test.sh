@@ -230,6 +230,37 @@ filtered_hosts_are_shown() {
     expect_out '^\. free   - excluded$'
 }
 
+slots_are_known_at_launch() {
+    run plan -H 'gpu-a:2,gpu-b:2' -n 4 --json -- true
+    expect_status 0
+    expect_schema plan "$work/out"
+    local name fact
+    while read -r name fact; do
+        expect_equal "$name" "{'at_launch': '$fact'}" \
+            "$(field "d['trials'][0]['ranks'][3]['env']['$name']" "$work/out")"
+    done <<'FACTS'
+CUDA_VISIBLE_DEVICES cuda_devices
+ROCR_VISIBLE_DEVICES rocm_devices
+TRAIN_DEVICE_INDICES device_positions
+TRAIN_BACKEND backend
+FACTS
+    run plan -H 'gpu-a:2,gpu-b:2' -n 4 -- true
+    expect_out '^advice: gpu-\[a-b\]|^advice: gpu-a, gpu-b say slots and nothing of GPUs: a launch asks'
+    run plan -H 'gpu-a:2,gpu-b:2' -n 4 --format env --rank 0 -- true
+    expect_out '^# CUDA_VISIBLE_DEVICES is known at launch: cuda_devices$'
+    expect_out '^# TRAIN_BACKEND is known at launch: backend$'
+    # Said in a hosts file, it is known before.
+    printf '%s\n' 'defaults: {slot_type: cuda, slots: 2}' 'hosts: [gpu-a, gpu-b]' >typed.yaml
+    run plan --hostfile typed.yaml -n 4 --format env --rank 3 -- true
+    expect_out "^export CUDA_VISIBLE_DEVICES='0,1'$"
+    expect_out "^export TRAIN_BACKEND='nccl'$"
+    run plan --hostfile typed.yaml -n 4 --set backend=auto --format env --rank 3 -- true
+    sed -i s/cuda/cpu/ typed.yaml
+    run plan --hostfile typed.yaml -n 4 --format env --rank 3 -- true
+    expect_out "^export CUDA_VISIBLE_DEVICES=''$"
+    expect_out "^export TRAIN_BACKEND='gloo'$"
+}
+
 picture_of_the_readme() {
     run plan -H 'node[01-05]:8,gpu-b:4' -n 16 --exclude node01:2@gpu-b -- python3 train.py
     expect_status 0
@@ -335,6 +366,7 @@ test_case "a plan is readable" plan_for_people
 test_case "blocks of --format env are sourced by any shell, whatever they hold" hostile_environment_is_sourced
 test_case "--rank chooses a block that there is" rank_without_block
 test_case "--format hostfile reads back to the same plan" hostfile_feeds_another_launcher
+test_case "what only hosts can say of their slots is known at launch" slots_are_known_at_launch
 test_case "--format slurm is a script that starts the ranks" slurm_script_runs
 test_case "hosts and slots that a filter left out are shown as such" filtered_hosts_are_shown
 test_case "the picture in README.md is what the program draws" picture_of_the_readme

@@ -55,6 +55,17 @@ TEST_CASE("hosts that are alike and in order are a plain job") {
         "  exec \"$@\"' rank \"$@\"\n");
 }
 
+TEST_CASE("slots that only a launch knows to be GPUs are told, and no GPUs are asked for") {
+  const std::string script = script_of(slot_experiment(4), inventory_of({place_host("n1", 4)}));
+  CHECK_FALSE(has(script, "\n#SBATCH --gpus"));
+  CHECK(has(script, "# No GPUs are asked for: whether slots are GPUs is known only when train"));
+  CHECK(has(script, "or add #SBATCH --gpus-per-node=4\n"));
+  const std::string of_gpus = script_of(gpu_experiment(4, 1), inventory_of({place_host("n1", 4)}));
+  CHECK(has(of_gpus, "\n#SBATCH --gpus-per-node=4\n"));
+  CHECK_FALSE(has(of_gpus, "# No GPUs"));
+  CHECK_FALSE(has(script_of(slot_experiment(4), gpu_inventory({4})), "# No GPUs"));
+}
+
 TEST_CASE("ranks that see only their own GPUs get them from Slurm") {
   CHECK(has(script_of(gpu_experiment(4, 2), gpu_inventory({8})), "#SBATCH --gpus-per-task=2\n"));
   ExperimentConfig experiment = slot_experiment(8);

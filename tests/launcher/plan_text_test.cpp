@@ -64,8 +64,9 @@ TEST_CASE("a plan is shown as hosts with their slots, ranks, batch and remarks")
         "warning: global_batch_size 101 does not divide by 5 workers: they take 100\n"
         "  samples per step (batch_remainder: spread takes all)\n"
         "\n"
-        "advice: node01, b say slots and no GPUs: ranks there see every GPU and use gloo\n"
-        "  (resources_per_worker: {GPU: 1} gives each its own)\n");
+        "advice: node01, b say slots and nothing of GPUs: a launch asks, and slots are\n"
+        "  GPUs if all hosts have as many, places without any if none has one (slot_type\n"
+        "  in a hosts file says it now)\n");
 }
 
 TEST_CASE("cells stand below each other, as wide as the widest rank of a slot needs") {

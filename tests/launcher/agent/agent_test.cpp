@@ -397,6 +397,45 @@ TEST_CASE("everything that only a launch can know is filled in") {
   CHECK(fill_in({{"X", "kept", AtLaunch::no, false}}, go, "", "", 0).front().text == "kept");
 }
 
+TEST_CASE("slots become the devices of the host, or nothing") {
+  const HostGpus gpus{.cuda = {3, 1}, .rocm = {5, 7}};
+  const auto filled = [&](AtLaunch fact, std::optional<SlotMeaning> slots, const char* of) {
+    message::Go go{"10.0.0.1", 29'500};
+    go.slots = slots;
+    const auto entries = fill_in({{"X", of, fact}}, go, "t", "/run/t", 0, gpus);
+    return entries.empty() ? "(unset)" : entries.front().text;
+  };
+  using enum SlotMeaning;
+  CHECK(filled(AtLaunch::cuda_devices, cuda, "0,1") == "3,1");
+  CHECK(filled(AtLaunch::cuda_devices, cuda, "1") == "1");
+  CHECK(filled(AtLaunch::cuda_devices, cuda, "1,2,x") == "1");  // no launcher of ours says that
+  CHECK(filled(AtLaunch::cuda_devices, places, "0,1") == "");
+  CHECK(filled(AtLaunch::cuda_devices, rocm, "0,1") == "(unset)");
+  CHECK(filled(AtLaunch::rocm_devices, rocm, "1,0") == "7,5");
+  CHECK(filled(AtLaunch::rocm_devices, cuda, "0") == "(unset)");
+  CHECK(filled(AtLaunch::rocm_devices, places, "0") == "(unset)");
+  CHECK(filled(AtLaunch::device_positions, cuda, "1") == "1");
+  CHECK(filled(AtLaunch::device_positions, places, "1") == "(unset)");
+  CHECK(filled(AtLaunch::backend, rocm, "") == "nccl");
+  CHECK(filled(AtLaunch::backend, places, "") == "gloo");
+}
+
+TEST_CASE("an agent says what it counted, and starts ranks with it") {
+  Bench b;
+  b.connect();
+  message::Prepare prepare;
+  prepare.task_id = "t";
+  prepare.ranks = {{0, {"true", {}}, "/", {{"CUDA_VISIBLE_DEVICES", "1", AtLaunch::cuda_devices}}}};
+  b.say(prepare);
+  b.on(agent_event::HostChecked{.run_directory = "/run", .gpus = {.cuda = {4, 6}}});
+  CHECK(said<message::Ready>(b.last) == message::Ready{{}, "/run", {.cuda = {4, 6}}});
+  message::Go go{"10.0.0.1", 29'500};
+  go.slots = SlotMeaning::cuda;
+  b.say(go);
+  REQUIRE(b.agent.command_of(0).environment.size() == 1);
+  CHECK(b.agent.command_of(0).environment.front().text == "6");
+}
+
 namespace {
 
 const Context context{std::string(64, 'a'), 10'240};

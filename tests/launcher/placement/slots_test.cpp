@@ -93,17 +93,18 @@ TEST_CASE("declared slots limit the accelerators of a host") {
   CHECK(plan.error().reasons.front() == "3 slots asked, n1 has 2");
 }
 
-TEST_CASE("declared slots without a word of accelerators are places") {
+TEST_CASE("declared slots without a word of accelerators are places or GPUs") {
   const HostInventory hosts = inventory_of({place_host("n1", 4)});
   const auto places = make_plan(slot_experiment(4), hosts);
   REQUIRE(places);
   CHECK_FALSE(places->trial.hosts[0].slots_are_gpus);
+  CHECK(places->trial.hosts[0].devices_at_launch);
   CHECK(places->warnings.empty());
   const auto gpus = make_plan(gpu_experiment(2, 2), hosts);
   REQUIRE(gpus);
   CHECK(gpus->trial.hosts[0].slots_are_gpus);
-  CHECK(gpus->warnings == std::vector<std::string>{"n1 declares slots and no accelerators: every "
-                                                   "slot is taken for a GPU, which is relied on"});
+  CHECK(gpus->warnings == std::vector<std::string>{"n1 says slots and nothing of GPUs: a launch "
+                                                   "asks whether there are as many"});
   CHECK(make_plan(cpu_experiment(4, 0.25), hosts));
   CHECK_FALSE(make_plan(cpu_experiment(5, 0.25), hosts));  // one place each
 }

@@ -101,7 +101,49 @@ TEST_CASE("devices are shared or a rank's own") {
   }
 }
 
-TEST_CASE("devices come from declared indices only") {
+TEST_CASE("what only the host can say of its slots is known at launch") {
+  const Host host = place_host("n1", 4);
+  const std::vector<std::string> lists{"CUDA_", "ROCR_", "TRAIN_DEVICE", "TRAIN_BACKEND", "JAX_L"};
+  const auto devices = [&](const ExperimentConfig& experiment) {
+    return with_prefix(values_of(planned(experiment, inventory_of({host})), 1), lists);
+  };
+  Values expected{{"CUDA_VISIBLE_DEVICES", "<cuda_devices>"},
+                  {"ROCR_VISIBLE_DEVICES", "<rocm_devices>"},
+                  {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+                  {"TRAIN_DEVICE_INDICES", "<device_positions>"},
+                  {"TRAIN_BACKEND", "<backend>"}};
+  CHECK(devices(slot_experiment(2)) == expected);
+  ExperimentConfig of_jax = slot_experiment(2);
+  of_jax.framework = Framework::jax;
+  expected["JAX_LOCAL_DEVICE_IDS"] = "<device_positions>";
+  CHECK(devices(of_jax) == expected);
+  expected.erase("JAX_LOCAL_DEVICE_IDS");
+  // GPUs by name are GPUs, of whichever maker.
+  expected["TRAIN_DEVICE_INDICES"] = "1";
+  expected["TRAIN_BACKEND"] = "nccl";
+  CHECK(devices(gpu_experiment(2, 1)) == expected);
+  expected["TRAIN_DEVICE_INDICES"] = "0";
+  expected["TRAIN_BACKEND"] = "gloo";
+  CHECK(devices(gpu_experiment(2, 0.5)) == expected);
+}
+
+TEST_CASE("slots that are made devices of are the host's, or the rank's own") {
+  const auto made_of = [](VisibleDevices visible) {
+    ExperimentConfig experiment = slot_experiment(2);
+    experiment.visible_devices = visible;
+    const Plan plan = planned(experiment, inventory_of({place_host("n1", 4)}));
+    std::string text;
+    for (const EnvironmentEntry& entry : rank_environment(plan, 1, {}, {}))
+      if (entry.at_launch == AtLaunch::cuda_devices ||
+          entry.at_launch == AtLaunch::device_positions)
+        text += entry.name + "=" + entry.text + " ";
+    return text;
+  };
+  CHECK(made_of(VisibleDevices::automatic) == "CUDA_VISIBLE_DEVICES=0,1 TRAIN_DEVICE_INDICES=1 ");
+  CHECK(made_of(VisibleDevices::per_rank) == "CUDA_VISIBLE_DEVICES=1 TRAIN_DEVICE_INDICES=0 ");
+}
+
+TEST_CASE("devices come from declared indices, or are known at launch") {
   struct Case {
     const char* what;
     ExperimentConfig experiment;
@@ -110,19 +152,32 @@ TEST_CASE("devices come from declared indices only") {
   };
   Host amd = gpu_host("n1", 2);
   amd.accelerator_type = "AMD-Instinct-MI300X";
+  const auto with_type = [](Host host, SlotType type) {
+    host.slot_type = type;
+    settle_accelerators(host);
+    return host;
+  };
+  const Host cuda = with_type(place_host("n1", 2), SlotType::cuda);
+  const Host plain_cuda = with_type(plain_host("n1"), SlotType::cuda);
+  const Host rocm = with_type(place_host("n1", 2), SlotType::rocm);
+  const Host cpu = with_type(place_host("n1", 2), SlotType::cpu);
   const std::vector<Case> cases{
       {"no GPU asked for", cpu_experiment(1, 1), gpu_host("n1", 2), ""},
       {"CPUs as slots", slot_experiment(1), cpu_host("n1", 2), ""},
-      {"places", slot_experiment(2), place_host("n1", 2), "(unset)"},
-      {"places taken for GPUs", gpu_experiment(2, 1), place_host("n1", 2), "0,1"},
-      {"GPU of a plain host", gpu_experiment(1, 1), plain_host("n1"), "(unset)"},
+      {"places or GPUs", slot_experiment(2), place_host("n1", 2), "<cuda_devices>"},
+      {"GPUs by name", gpu_experiment(2, 1), place_host("n1", 2), "<cuda_devices>"},
+      {"GPU of a plain host", gpu_experiment(1, 1), plain_host("n1"), "<cuda_devices>"},
+      {"slot_type: cuda", slot_experiment(2), cuda, "0,1"},
+      {"slot_type: cuda of a plain host", slot_experiment(1), plain_cuda, "0"},
+      {"slot_type: rocm", slot_experiment(2), rocm, "(unset)"},
+      {"slot_type: cpu", slot_experiment(2), cpu, ""},
       {"AMD", gpu_experiment(2, 1), amd, "(unset)"},
   };
   for (const Case& each : cases) {
     CAPTURE(each.what);
     const Values values = values_of(planned(each.experiment, inventory_of({each.host})), 0);
     CHECK(value(values, "CUDA_VISIBLE_DEVICES") == each.list);
-    const bool is_list = each.list == "0,1";
+    const bool is_list = each.list != "" && each.list != "(unset)";
     CHECK((value(values, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID") == is_list);
   }
 }
@@ -189,7 +244,7 @@ TEST_CASE("the backend is nccl when every rank has GPUs of its own") {
   CHECK(backend(gpu_experiment(2, 1), gpu_inventory({2})) == "nccl");
   CHECK(backend(gpu_experiment(2, 0.5), gpu_inventory({2})) == "gloo");
   CHECK(backend(cpu_experiment(2, 1), gpu_inventory({2})) == "gloo");
-  CHECK(backend(slot_experiment(2), inventory_of({place_host("n1", 2)})) == "gloo");
+  CHECK(backend(slot_experiment(2), inventory_of({place_host("n1", 2)})) == "<backend>");
   ExperimentConfig experiment = gpu_experiment(2, 1);
   experiment.backend = CollectiveBackend::ucc;
   CHECK(backend(experiment, gpu_inventory({2})) == "ucc");

@@ -81,6 +81,76 @@ TEST_CASE("loopback is never what hosts behind jump hosts are told of this machi
         "give it an 'address' or an 'interface' in the hosts file");
 }
 
+namespace {
+
+// Hosts that were not said to have GPUs, each of two slots with a rank.
+struct AskingBench : RunBench {
+  explicit AskingBench(int hosts) : RunBench(std::vector<int>(static_cast<std::size_t>(hosts), 2)) {
+    trial.backend = CollectiveBackend::automatic;
+    for (PlannedHost& host : trial.hosts) {
+      host.host.slots = 2;
+      host.slots = {0, 1};
+      host.devices_at_launch = true;
+    }
+    for (int host = 0; host < hosts; ++host) open(host);
+  }
+  void found(int host, HostGpus gpus) {
+    std::vector<int> held;
+    if (host == 0) held.push_back(1'000);
+    say(host, message::Ready{held, "/run", std::move(gpus)});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what slots are is decided once all hosts have said what they have") {
+  AskingBench gpus(2);
+  gpus.found(1, {.cuda = {0, 1, 2}});
+  CHECK(gpus.started().empty());
+  gpus.found(0, {.cuda = {1, 0}});
+  CHECK(gpus.started() == std::vector{0, 1});
+  CHECK(gpus.run.start_message().slots == SlotMeaning::cuda);
+  AskingBench places(2);
+  places.found(0, {});
+  places.found(1, {});
+  CHECK(places.started() == std::vector{0, 1});
+  CHECK(places.run.start_message().slots == SlotMeaning::places);
+  RunBench known({1, 1});
+  known.start();
+  CHECK_FALSE(known.run.start_message().slots);
+}
+
+TEST_CASE("hosts that differ in what they have start nothing") {
+  AskingBench b(2);
+  b.found(0, {.cuda = {0, 1}});
+  b.found(1, {});
+  CHECK(b.started().empty());
+  CHECK(b.told<message::Bye>() == std::vector{0, 1});
+  CHECK(b.cause().ends_with("these differ: h0 2 GPUs, h1 no GPU"));
+  CHECK(b.outcome().cause->error.error_class == ErrorClass::host);
+}
+
+TEST_CASE("a host with fewer GPUs than slots starts nothing, and is named") {
+  AskingBench b(2);
+  b.found(0, {.cuda = {0, 1}});
+  b.found(1, {.cuda = {0}});
+  CHECK(b.started().empty());
+  CHECK(b.cause() == "host 'h1': says 2 slots and has 1 GPU");
+  CHECK(b.outcome().cause->error.error_class == ErrorClass::host);
+  CHECK(b.told<message::Bye>() == std::vector{0});
+}
+
+TEST_CASE("declared GPUs that are not there start nothing") {
+  RunBench b({2});
+  b.trial.hosts[0].host.accelerators = 2;
+  b.trial.hosts[0].slots = {0, 1};
+  b.trial.hosts[0].slots_are_gpus = true;
+  b.open(0);
+  b.ready(0);
+  CHECK(b.started().empty());
+  CHECK(b.cause() == "host 'h0': declares 2 GPUs, and has no GPU");
+}
+
 TEST_CASE("every worker has a port of its own, beside those of the rendezvous and of MEGASCALE") {
   RunBench b({2, 1, 1}, milliseconds(10'000),
              {.rendezvous = true, .megascale_host = 1, .workers = true});

@@ -59,9 +59,12 @@ std::vector<Message> all_messages() {
                        milliseconds(1),
                        least_output_window,
                        OutputPacking::lz4,
-                       Context{std::string(64, 'f'), largest_archive}},
+                       Context{std::string(64, 'f'), largest_archive},
+                       not_text},
       message::Go{"10.0.0.1", 65'535},
       message::Go{not_text, 0, not_text, 1, {"10.0.0.1:1", not_text}},
+      message::Go{"10.0.0.1", 1, {}, 0, {}, SlotMeaning::places},
+      message::Go{"10.0.0.1", 1, {}, 0, {}, SlotMeaning::rocm},
       message::Stop{milliseconds(10'000)},
       message::Acknowledge{INT64_MAX},
       message::Ping{late},
@@ -69,6 +72,13 @@ std::vector<Message> all_messages() {
       message::Hello{wire_version, not_text, with_nul, INT64_MAX},
       message::Ready{{}, "/tmp/train-0/x"},
       message::Ready{{1, 65'535}, not_text},
+      message::Ready{{},
+                     "/",
+                     {.cuda = {1'023, 0},
+                      .rocm = {3},
+                      .split = 1'024,
+                      .hidden = 2'048,
+                      .obstacle = HostGpus::Obstacle::driver_unknown}},
       message::Refused{{{{}, {}, "no '" + not_text + "' here", "install it"}, {{}, {}, "", ""}}},
       message::Refused{{{{}, {}, "disk full", ""}}, ErrorClass::host},
       message::WantContext{0},
@@ -238,9 +248,37 @@ TEST_CASE("an address that is a string is taken") {
 }
 
 TEST_CASE("a host cannot send more ports than there are") {
+  const auto ready = [](const std::string& ports) {
+    return decode_message(R"({"type":"ready","run_directory":"/","gpus":{"cuda":[],"rocm":[],)"
+                          R"("split":0,"hidden":0,"obstacle":0},"ports":[)" +
+                          ports + "]}");
+  };
   std::string ports = "1";
-  for (int i = 0; i < 65'535; ++i) ports += ",1";
-  CHECK_FALSE(decode_message(R"({"type":"ready","run_directory":"/","ports":[)" + ports + "]}"));
+  for (int i = 0; i < 65'534; ++i) ports += ",1";
+  CHECK(ready(ports));
+  CHECK_FALSE(ready(ports + ",1"));
+  CHECK_FALSE(ready("0"));
+  CHECK_FALSE(ready("65536"));
+}
+
+TEST_CASE("a host cannot say that it has GPUs that no host has") {
+  const auto ready = [](const std::string& gpus) {
+    return decode_message(R"({"type":"ready","run_directory":"/","ports":[],"gpus":)" + gpus + "}");
+  };
+  const auto of_cuda = [&](const std::string& devices) {
+    return ready(R"({"cuda":[)" + devices + R"(],"rocm":[],"split":0,"hidden":0,"obstacle":0})");
+  };
+  CHECK(of_cuda("0,1023"));
+  for (const char* bad : {"1024", "-1", "1,1", "\"1\"", "1.5", "null"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(of_cuda(bad));
+  }
+  CHECK_FALSE(ready("{}"));
+  CHECK_FALSE(ready("[]"));
+  CHECK_FALSE(ready(R"({"cuda":[],"rocm":[],"split":0,"hidden":0,"obstacle":4})"));
+  CHECK_FALSE(ready(R"({"cuda":[],"rocm":[],"split":1025,"hidden":0,"obstacle":0})"));
+  CHECK_FALSE(decode_message(R"({"type":"go","address":"a","port":1,"megascale_address":"",)"
+                             R"("megascale_port":0,"workers":[],"slots":"some"})"));
 }
 
 TEST_CASE("hostile nesting is refused without becoming a tree") {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values that only a launch can know, filled in where the ranks start.
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "config_schema/text.hpp"
+#include "launcher/agent/agent.hpp"
+#include "launcher/rendezvous/endpoint.hpp"
+#include "launcher/rendezvous/tensorflow.hpp"
+
+namespace train {
+
+namespace {
+
+// "0,1" of slots are "2,3" of devices. The launcher told to start knowing how many there are.
+std::string devices_of_slots(std::string_view slots, const std::vector<int>& devices) {
+  std::string text;
+  for (const std::string_view each : split(slots, ',')) {
+    std::size_t slot = devices.size();
+    std::from_chars(each.data(), each.data() + each.size(), slot);
+    if (slot < devices.size()) text += fmt::format("{}{}", text.empty() ? "" : ",", devices[slot]);
+  }
+  return text;
+}
+
+// Nothing where the variable is not to be set.
+std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const message::Go& go,
+                                           const std::string& task_id,
+                                           const std::string& run_directory, int rank,
+                                           const HostGpus& gpus) {
+  const SlotMeaning slots = go.slots.value_or(SlotMeaning::places);
+  switch (entry.at_launch) {
+    case AtLaunch::no:
+    case AtLaunch::hyperparameters:  // the launcher fills them in before it sends anything
+      break;
+    case AtLaunch::task_id:
+      return task_id;
+    case AtLaunch::rendezvous_address:
+      return go.rendezvous_address;
+    case AtLaunch::rendezvous_port:
+      return std::to_string(go.rendezvous_port);
+    case AtLaunch::rendezvous_host:
+      return in_brackets(go.rendezvous_address);
+    case AtLaunch::rendezvous_endpoint:
+      return endpoint(go.rendezvous_address, go.rendezvous_port);
+    case AtLaunch::megascale_address:
+      return go.megascale_address;
+    case AtLaunch::megascale_port:
+      return std::to_string(go.megascale_port);
+    case AtLaunch::tensorflow_cluster:
+      return tensorflow_config(go.workers, rank);
+    case AtLaunch::run_directory:
+      return run_directory;
+    case AtLaunch::error_file:
+      return fmt::format("{}/error-{}.json", run_directory, rank);
+    case AtLaunch::hyperparameters_file:
+      return fmt::format("{}/{}", run_directory, hyperparameters_file_name);
+    case AtLaunch::data_file:
+      return fmt::format("{}/{}", run_directory, data_file_name);
+    case AtLaunch::cuda_devices:
+      if (slots == SlotMeaning::rocm) return std::nullopt;
+      return slots == SlotMeaning::places ? "" : devices_of_slots(entry.text, gpus.cuda);
+    case AtLaunch::rocm_devices:
+      if (slots != SlotMeaning::rocm) return std::nullopt;
+      return devices_of_slots(entry.text, gpus.rocm);
+    case AtLaunch::device_positions:
+      if (slots == SlotMeaning::places) return std::nullopt;
+      return entry.text;
+    case AtLaunch::backend:
+      return slots == SlotMeaning::places ? "gloo" : "nccl";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
+                                      const message::Go& go, const std::string& task_id,
+                                      const std::string& run_directory, int rank,
+                                      const HostGpus& gpus) {
+  std::vector<EnvironmentEntry> complete;
+  complete.reserve(environment.size());
+  for (auto& entry : environment) {
+    if (entry.at_launch != AtLaunch::no) {
+      auto value = at_launch_value(entry, go, task_id, run_directory, rank, gpus);
+      if (!value) continue;
+      entry.text = std::move(*value);
+      entry.at_launch = AtLaunch::no;
+    }
+    complete.push_back(std::move(entry));
+  }
+  return complete;
+}
+
+}  // namespace train
