@@ -57,8 +57,7 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   check_ranks(prepare, calls, problems);
   if (means.count_gpus) checked.told.gpus = means.count_gpus();
   if (!prepare.interface.empty())
-    if (const auto there = check_interface(prepare.interface); !there)
-      problems.add(there.error());
+    if (const auto there = check_interface(prepare.interface); !there) problems.add(there.error());
   make_files(prepare, directory, key, calls, checked, problems);
   const auto record = [&] { return checked.recorder->begin(directory, key, means.cgroups); };
   if (auto begun = calls("write", directory.lock_path(key), record); !begun)

@@ -23,9 +23,9 @@ struct CheckedHost {
 };
 
 /// Looks whether the ranks can be started here: working directories, programs, interpreters, the
-/// network interface, and room for their processes and descriptors; counts the GPUs; makes the run directory of `key` with its files,
-/// begins the record of the agent, and holds the ports. File systems may take their time, which is
-/// noted in `calls`: not for a loop.
+/// network interface, and room for their processes and descriptors; counts the GPUs; makes the run
+/// directory of `key` with its files, begins the record of the agent, and holds the ports. File
+/// systems may take their time, which is noted in `calls`: not for a loop.
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, const AgentMeans& means, FileCalls& calls);
 
