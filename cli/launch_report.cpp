@@ -50,9 +50,11 @@ std::string meaning_of_signal(int signal) {
   }
 }
 
-std::string describe_cause(const Failure& cause, const RunOutcome& outcome,
+// All but what the last line says.
+std::string describe_cause(const Failure& cause, const RunOutcome& outcome, const Trial& trial,
                            const RankOutput& output, const TaskRecord& task) {
-  std::string text = render(cause.error);
+  const Host& host = trial.hosts[trial.ranks[*cause.rank].host].host;
+  std::string text = fmt::format("rank {} on '{}':", *cause.rank, host.name);
   const RankOutcome& rank = outcome.ranks[*cause.rank];
   if (rank.signal)
     if (const auto meaning = meaning_of_signal(*rank.signal); !meaning.empty())
@@ -115,6 +117,18 @@ std::string describe_others(const RunOutcome& outcome, const Trial& trial,
       later.add(fmt::format("also: {}", render(failure.error)));
   }
   return at_once.text() + later.text();
+}
+
+// What is missing is named as its message does, up to the end of the last name: "cannot execute
+// '/opt/train'". Empty when it names nothing, or more than fits a line.
+std::string what_is_missing(const Error& error) {
+  constexpr std::size_t longest = 160;
+  const std::string& message = error.diagnostics.front().message;
+  const std::size_t end = message.rfind('\'');
+  if (error.error_class != ErrorClass::missing || end == message.find('\'')) return {};
+  const std::string named = message.substr(0, end + 1);
+  const bool is_one_line = named.find('\n') == named.npos;
+  return named.size() <= longest && is_one_line ? named : std::string();
 }
 
 // Those that were not waited for any longer when others had failed.
@@ -198,19 +212,20 @@ std::string last_words(const RunOutcome& outcome, const Trial& trial, const Rank
   std::string summary;
   if (outcome.cause) {
     const Failure& cause = *outcome.cause;
-    summary = cause.error.diagnostics.front().message;
     if (cause.rank) {
-      text += "\n" + describe_cause(cause, outcome, output, task);
+      summary = cause.error.diagnostics.front().message;
+      text += "\n" + describe_cause(cause, outcome, trial, output, task);
     } else if (cause.host >= 0) {
       const std::string hosts = troubles.front().names(trial);
       const std::string described = render(troubles.front().named(trial));
       const bool is_one_line = described.find('\n') == std::string::npos;
-      // What is said above is not said again in the last line; which host it was is.
+      // What is said above is not said again in the last line; which host it was, and what it
+      // lacks, is.
       if (!is_one_line) text += "\n" + described;
-      summary = is_one_line ? described : hosts;
+      const std::string missing = what_is_missing(troubles.front().error);
+      summary = is_one_line ? described : hosts + (missing.empty() ? "" : ": " + missing);
     } else {
       text += "\n" + render(cause.error);
-      summary.clear();
     }
   } else if (outcome.stop_signal) {
     summary = fmt::format("stopped by {}", signal_name(*outcome.stop_signal));

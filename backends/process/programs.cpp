@@ -87,7 +87,8 @@ Result<std::string> find_program(std::string_view name, std::string_view path_va
   const std::string trouble = obstacle(path);
   if (!trouble.empty())
     return fail(ErrorClass::missing, fmt::format("cannot execute '{}': {}", path, trouble),
-                "every host of the task needs it there, executable");
+                "every host of the task needs it there, executable; --context sends a directory of "
+                "code to them");
   return path;
 }
 
@@ -133,7 +134,8 @@ Result<void> check_working_directory(const std::string& directory) {
     return fail(ErrorClass::missing,
                 fmt::format("working directory '{}' is not an absolute path", directory));
   const std::string hint =
-      "create it on every host, or set working_directory to one that all hosts have";
+      "create it on every host, set working_directory to one that all hosts have, or send the code "
+      "with --context";
   if (::stat(directory.c_str(), &status) != 0)
     return fail(ErrorClass::missing,
                 fmt::format("working directory '{}': {}", directory, system_reason(errno)), hint);
