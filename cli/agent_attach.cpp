@@ -25,8 +25,9 @@ ExitCode tell_launcher(const Error& error) {
 
 ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (flags.open_files) set_open_files_limit(*flags.open_files);
-  const char* base = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
-  const auto directory = HostDirectory::open(base != nullptr ? base : "");
+  const char* path = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
+  const bool is_given = path != nullptr && *path != '\0';
+  const auto directory = is_given ? HostDirectory::open(path) : HostDirectory::find(flags.key);
   if (!directory) return tell_launcher(directory.error());
   const char* home = std::getenv("HOME");
   const auto ended = attach(*directory, flags.key, [&](int listening_socket) {

@@ -63,7 +63,7 @@ void say_findings(const std::vector<Finding>& findings, bool with_warnings) {
   int said = 0;
   int left_out = 0;
   const auto end_file = [&] {
-    if (left_out > 0) talk(fmt::format("{}: ... and {} more", file, left_out));
+    if (left_out > 0) talk(terminal_text("{}: ... and {} more", file, left_out));
     said = left_out = 0;
   };
   for (const Finding& finding : findings) {
@@ -77,7 +77,8 @@ void say_findings(const std::vector<Finding>& findings, bool with_warnings) {
     Diagnostic diagnostic = finding.diagnostic;
     if (finding.severity == Severity::obstacle)
       diagnostic.message = "launch refuses this: " + diagnostic.message;
-    talk((finding.severity == Severity::error ? "" : "warning: ") + render(diagnostic));
+    const TerminalText text = terminal_text(diagnostic);
+    talk(finding.severity == Severity::error ? text : "warning: " + text);
   }
   end_file();
 }

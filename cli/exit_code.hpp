@@ -48,7 +48,7 @@ constexpr ExitCode exit_code_of(ErrorClass error_class) {
 }
 
 /// The last line of a failure: "failed: config (exit 78)".
-std::string verdict(ErrorClass error_class, ExitCode code);
+TerminalText verdict(ErrorClass error_class, ExitCode code);
 
 /// Says on stderr what is wrong, the verdict last, and returns the code of the error's class.
 ExitCode report(const Error& error);

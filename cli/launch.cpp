@@ -104,9 +104,8 @@ class Recorder {
     if (written || said_) return;
     said_ = true;
     // Through the terminal's queue: the middle of a rank's line is no place for it.
-    terminal_.write(Terminal::Stream::err,
-                    talk_text(fmt::format("the record of this task cannot be written: {}",
-                                          render(written.error()))));
+    terminal_.write(Terminal::Stream::err, talk_text("the record of this task cannot be written: " +
+                                                     terminal_text(written.error())));
   }
 
  private:
@@ -123,17 +122,18 @@ LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, Recorder& re
     recorder.change(TaskState::running);
   };
   hooks.on_stopping = [&](const std::string& why) {
-    if (!why.empty()) terminal.write(Terminal::Stream::err, talk_text(why));
+    if (!why.empty()) terminal.write(Terminal::Stream::err, talk_text(TerminalText(why)));
     recorder.change(TaskState::stopping);
   };
   hooks.on_context = [&](const ContextSummary& context) {
     constexpr std::size_t most_warnings = 10;
     for (std::size_t i = 0; i < std::min(most_warnings, context.warnings.size()); ++i)
-      terminal.write(Terminal::Stream::err, talk_text("warning: " + context.warnings[i]));
+      terminal.write(Terminal::Stream::err,
+                     talk_text(terminal_text("warning: {}", context.warnings[i])));
     if (context.warnings.size() > most_warnings)
       terminal.write(Terminal::Stream::err,
-                     talk_text(fmt::format("warning: the same of {} more",
-                                           context.warnings.size() - most_warnings)));
+                     talk_text(terminal_text("warning: the same of {} more",
+                                             context.warnings.size() - most_warnings)));
     task.context.sha256 = context.context.sha256;
     task.context.files = static_cast<std::int64_t>(context.files);
     task.context.bytes = static_cast<std::int64_t>(context.bytes);
@@ -157,7 +157,7 @@ std::string whole_record(TaskRecord task, TaskStore& store) {
 // How a run ended, and what is to be said about it.
 struct Ended {
   ExitCode code;
-  std::string last_words;  ///< empty on success
+  TerminalText last_words;  ///< empty on success
 };
 
 Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flags, TaskRecord& task,
@@ -170,9 +170,11 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
       if (session) session->terminal_has_room();
     });
   });
-  HostTransports transports(
-      loop, plan.trial, open_files ? std::optional(open_files->rlim_cur) : std::nullopt,
-      [&](const std::string& said) { terminal.write(Terminal::Stream::err, talk_text(said)); });
+  HostTransports transports(loop, plan.trial,
+                            open_files ? std::optional(open_files->rlim_cur) : std::nullopt,
+                            [&](const std::string& said) {
+                              terminal.write(Terminal::Stream::err, talk_text(TerminalText(said)));
+                            });
   Recorder recorder(store, task, terminal);
   RankOutput output(terminal, flags.tee, log_paths(task));
   RunOutcome outcome;
@@ -199,7 +201,7 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
 ExitCode launch_command(const LaunchFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
-  if (!request->hosts_note.empty()) talk(request->hosts_note);
+  if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
   const auto plan = make_plan(request->experiment, request->inventory);
   talk_warnings(request->warnings, plan ? plan->own_warnings() : std::vector<std::string>());
   if (!plan) return report(to_error(plan.error()));
@@ -222,9 +224,9 @@ ExitCode launch_command(const LaunchFlags& flags) {
   task.plan_json = {};  // recorded, and with the environments of all ranks long
 
   ignore_signals();
-  talk(fmt::format("task {}: {} of '{}' on {}; output in {}", task.id,
-                   task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
-                   task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
+  talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
+                     task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
+                     task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
   const Ended ended = run_task(*request, *plan, flags, task, **store);
   const ExitCode answered = flags.json ? answer(whole_record(task, **store)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);

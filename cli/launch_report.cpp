@@ -51,72 +51,82 @@ std::string meaning_of_signal(int signal) {
 }
 
 // All but what the last line says.
-std::string describe_cause(const Failure& cause, const RunOutcome& outcome, const Trial& trial,
-                           const RankOutput& output, const TaskRecord& task) {
+TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome, const Trial& trial,
+                            const RankOutput& output, const TaskRecord& task) {
   const Host& host = trial.hosts[trial.ranks[*cause.rank].host].host;
-  std::string text = fmt::format("rank {} on '{}':", *cause.rank, host.name);
+  TerminalText text = terminal_text("rank {} on '{}':", *cause.rank, host.name);
   const RankOutcome& rank = outcome.ranks[*cause.rank];
   if (rank.signal)
     if (const auto meaning = meaning_of_signal(*rank.signal); !meaning.empty())
-      text += "\n  " + meaning;
+      text += terminal_text("\n  {}", meaning);
   if (const auto message = message_of_error_file(rank.error_file); !message.empty())
-    text += fmt::format("\n  it reported: {}", message);
+    text += terminal_text("\n  it reported: {}", message);
   const auto errors = output.last_errors(*cause.rank);
   if (errors.empty()) {
     text += "\n  it printed nothing on stderr";
   } else {
     text += "\n  the last lines of its stderr:";
-    for (const std::string& line : errors) text += "\n  | " + line;
+    for (const std::string& line : errors) text += terminal_text("\n  | {}", line);
   }
   if (!task.log_directory.empty())
-    text += fmt::format("\n  its whole output: {}", task.ranks[*cause.rank].log_file);
+    text += terminal_text("\n  its whole output: {}", task.ranks[*cause.rank].log_file);
   return text;
+}
+
+void add_line(TerminalText& report, const TerminalText& line) {
+  if (!report.empty() && !line.empty()) report += "\n";
+  report += line;
 }
 
 // Lines that are alike but for the rank they are about: the first few, and the number of the rest.
 class FewLines {
  public:
-  void add(const std::string& line) {
-    if (count_++ < most_shown) text_ += "\n" + line;
+  void add(const TerminalText& line) {
+    if (count_++ < most_shown) add_line(text_, line);
   }
-  std::string text() const {
-    return count_ <= most_shown ? text_
-                                : fmt::format("{}\n... and {} more", text_, count_ - most_shown);
+  TerminalText text() const {
+    if (count_ <= most_shown) return text_;
+    return text_ + terminal_text("\n... and {} more", count_ - most_shown);
   }
 
  private:
   static constexpr std::size_t most_shown = 8;
   std::size_t count_ = 0;
-  std::string text_;
+  TerminalText text_;
 };
+
+// Of the troubles of one host, where others are told as well.
+constexpr std::size_t most_of_one = 5;
 
 // The cause, if it is a host's, is the first of the troubles, and said last.
 bool is_of_host(const RunOutcome& outcome) {
   return outcome.cause && !outcome.cause->rank && outcome.cause->host >= 0;
 }
 
-std::string describe_others(const RunOutcome& outcome, const Trial& trial,
-                            const std::vector<HostTrouble>& troubles) {
-  constexpr std::string_view same_moment = "at the same moment, as far as the clocks tell";
+TerminalText describe_others(const RunOutcome& outcome, const Trial& trial,
+                             const std::vector<HostTrouble>& troubles) {
+  const TerminalText same_moment = "at the same moment, as far as the clocks tell: ";
   const std::set<int> simultaneous(outcome.simultaneous.begin(), outcome.simultaneous.end());
   FewLines at_once;
   FewLines later;
   for (std::size_t i = is_of_host(outcome) ? 1 : 0; i < troubles.size(); ++i) {
-    const std::string text = render(troubles[i].named(trial));
+    const TerminalText text = terminal_text(troubles[i].named(trial), most_of_one);
     if (troubles[i].is_at_once)
-      at_once.add(fmt::format("{}: {}", same_moment, text));
+      at_once.add(same_moment + text);
     else
-      later.add(fmt::format("also: {}", text));
+      later.add("also: " + text);
   }
   for (int i = 0; i < static_cast<int>(outcome.others.size()); ++i) {
     const Failure& failure = outcome.others[i];
     if (!failure.rank && failure.host >= 0) continue;
     if (simultaneous.contains(i))
-      at_once.add(fmt::format("{}: {}", same_moment, failure.error.diagnostics.front().message));
+      at_once.add(same_moment + TerminalText(failure.error.diagnostics.front().message));
     else
-      later.add(fmt::format("also: {}", render(failure.error)));
+      later.add("also: " + terminal_text(failure.error, most_of_one));
   }
-  return at_once.text() + later.text();
+  TerminalText text = at_once.text();
+  add_line(text, later.text());
+  return text;
 }
 
 // What is missing is named as its message does, up to the end of the last name: "cannot execute
@@ -132,16 +142,16 @@ std::string what_is_missing(const Error& error) {
 }
 
 // Those that were not waited for any longer when others had failed.
-std::string describe_undecided(const RunOutcome& outcome, const Trial& trial) {
+TerminalText describe_undecided(const RunOutcome& outcome, const Trial& trial) {
   if (outcome.undecided.empty()) return {};
   const HostTrouble undecided{make_error(ErrorClass::host, "no answer by then"), outcome.undecided};
-  return fmt::format("\nalso: {}", render(undecided.named(trial)));
+  return "also: " + terminal_text(undecided.named(trial));
 }
 
-std::string describe_stopped(const RunOutcome& outcome) {
+TerminalText describe_stopped(const RunOutcome& outcome) {
   const auto stopped = ranks_in(outcome, RankOutcome::State::stopped);
   if (stopped.empty()) return {};
-  return fmt::format("\n{} stopped by train", ranks_were(stopped));
+  return terminal_text("{} stopped by train", ranks_were(stopped));
 }
 
 // The loss of this host is reported as a failure.
@@ -153,20 +163,23 @@ bool is_named(const RunOutcome& outcome, int host) {
          std::any_of(outcome.others.begin(), outcome.others.end(), names_host);
 }
 
-std::string describe_leftovers(const RunOutcome& outcome, const Trial& trial) {
-  std::string text;
+TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial) {
+  FewLines unconfirmed;
+  FewLines survivors;
   for (const Leftover& leftover : outcome.leftovers) {
     const std::string& host = trial.hosts[leftover.host].host.name;
     if (leftover.survivors.empty() && !is_named(outcome, leftover.host))
-      text += fmt::format(
-          "\nhost '{}' did not confirm that its ranks are gone ({}); its agent "
+      unconfirmed.add(terminal_text(
+          "host '{}' did not confirm that its ranks are gone ({}); its agent "
           "stops them once it has missed the launcher for {} s",
           host, leftover.why,
-          std::chrono::duration_cast<std::chrono::seconds>(Agent::silence_limit).count());
+          std::chrono::duration_cast<std::chrono::seconds>(Agent::silence_limit).count()));
     for (const auto& survivor : leftover.survivors)
-      text += fmt::format("\nleft on '{}': process {} of user {} could not be killed: {}", host,
-                          survivor.pid, survivor.uid, survivor.command);
+      survivors.add(terminal_text("left on '{}': process {} of user {} could not be killed: {}",
+                                  host, survivor.pid, survivor.uid, survivor.command));
   }
+  TerminalText text = unconfirmed.text();
+  add_line(text, survivors.text());
   return text;
 }
 
@@ -196,43 +209,43 @@ void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& tr
   }
 }
 
-std::string last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,
-                       const TaskRecord& task) {
-  if (outcome.succeeded) {
-    const std::string leftovers = describe_leftovers(outcome, trial);
-    return leftovers.empty() ? leftovers : leftovers.substr(1);
-  }
+TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,
+                        const TaskRecord& task) {
+  if (outcome.succeeded) return describe_leftovers(outcome, trial);
   const ExitCode code = exit_code_of(outcome);
   const ErrorClass error_class = class_of(outcome);
   // The cause comes last, where a tired reader looks first: nothing scrolls it away.
   const auto troubles = host_troubles(outcome, trial);
-  std::string text = describe_others(outcome, trial, troubles) +
-                     describe_undecided(outcome, trial) + describe_stopped(outcome) +
-                     describe_leftovers(outcome, trial);
-  std::string summary;
+  TerminalText text = describe_others(outcome, trial, troubles);
+  add_line(text, describe_undecided(outcome, trial));
+  add_line(text, describe_stopped(outcome));
+  add_line(text, describe_leftovers(outcome, trial));
+  TerminalText summary;
   if (outcome.cause) {
     const Failure& cause = *outcome.cause;
     if (cause.rank) {
-      summary = cause.error.diagnostics.front().message;
-      text += "\n" + describe_cause(cause, outcome, trial, output, task);
+      summary = TerminalText(cause.error.diagnostics.front().message);
+      add_line(text, describe_cause(cause, outcome, trial, output, task));
     } else if (cause.host >= 0) {
       const std::string hosts = troubles.front().names(trial);
-      const std::string described = render(troubles.front().named(trial));
-      const bool is_one_line = described.find('\n') == std::string::npos;
+      const TerminalText described = terminal_text(troubles.front().named(trial));
+      const bool is_one_line = described.text().find('\n') == std::string::npos;
       // What is said above is not said again in the last line; which host it was, and what it
       // lacks, is.
-      if (!is_one_line) text += "\n" + described;
+      if (!is_one_line) add_line(text, described);
       const std::string missing = what_is_missing(troubles.front().error);
-      summary = is_one_line ? described : hosts + (missing.empty() ? "" : ": " + missing);
+      summary =
+          is_one_line ? described : TerminalText(hosts + (missing.empty() ? "" : ": " + missing));
     } else {
-      text += "\n" + render(cause.error);
+      add_line(text, terminal_text(cause.error));
     }
   } else if (outcome.stop_signal) {
-    summary = fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
+    summary = terminal_text("stopped by {}", signal_name(*outcome.stop_signal));
   }
-  const std::string what = summary.empty() ? "" : ": " + summary;
-  text += fmt::format("\nfailed: {}{} (exit {})", to_string(error_class), what, code.value());
-  return text.substr(1);
+  if (!summary.empty()) summary = ": " + summary;
+  add_line(text,
+           terminal_text("failed: {}{} (exit {})", to_string(error_class), summary, code.value()));
+  return text;
 }
 
 }  // namespace train

@@ -20,7 +20,7 @@ void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& tr
 /// The last words of a run that did not succeed: what happened first with what is known about it,
 /// the stderr of that rank, what became of the others, and the verdict. Of one that did: what it
 /// left on its hosts, usually nothing. Ends without a newline.
-std::string last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,
-                       const TaskRecord& task);
+TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,
+                        const TaskRecord& task);
 
 }  // namespace train

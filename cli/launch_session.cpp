@@ -65,7 +65,8 @@ void LaunchSession::deliver_context() {
   };
   // Of use to somebody who waits; a log would only be longer.
   hooks.say = [this](const std::string& line) {
-    if (::isatty(STDERR_FILENO) == 1) terminal_.write(Terminal::Stream::err, talk_text(line));
+    if (::isatty(STDERR_FILENO) == 1)
+      terminal_.write(Terminal::Stream::err, talk_text(TerminalText(line)));
   };
   delivery_.emplace(loop_, context_directory_, static_cast<int>(hosts_.size()), std::move(hooks));
 }
@@ -74,7 +75,7 @@ void LaunchSession::open_host(int host) {
   LinkEvents events;
   events.on_open = [this, host](const LinkInfo& info) {
     hosts_[host].is_remote = info.transport != "local";
-    feed(run_event::HostOpened{host, info.address, info.own_address});
+    feed(run_event::HostOpened{host, info.address, info.own_address, info.likely_own_address});
   };
   events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
   events.on_closed = [this, host](const Error& why) { feed(run_event::HostClosed{host, why}); };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <exception>
+#include <system_error>
 
 #include "cli/agent_attach.hpp"
 #include "cli/commands.hpp"
@@ -321,14 +323,29 @@ ExitCode run(std::vector<std::string> arguments) {
 
 }  // namespace train
 
+namespace {
+
+// What no code below made a value of: the user's limit of open files, of which an event loop needs
+// a handful before it can do anything, or else a bug.
+train::Error surprise(const std::exception& surprising) {
+  const auto* system = dynamic_cast<const std::system_error*>(&surprising);
+  const int number = system == nullptr ? 0 : system->code().value();
+  if (number == EMFILE || number == ENFILE)
+    return train::make_error(train::ErrorClass::host,
+                             std::string("too many open files: ") + surprising.what(),
+                             "raise the limit: ulimit -n 4096");
+  return train::make_error(train::ErrorClass::bug,
+                           std::string("this is a bug in train: ") + surprising.what(),
+                           "please report it with the command that you ran");
+}
+
+}  // namespace
+
 int main(int argc, char* argv[]) {
   train::open_closed_standard_streams();
   try {
     return train::run({argv + 1, argv + argc}).value();
   } catch (const std::exception& error) {
-    return train::report(train::make_error(train::ErrorClass::bug,
-                                           std::string("this is a bug in train: ") + error.what(),
-                                           "please report it with the command that you ran"))
-        .value();
+    return train::report(surprise(error)).value();
   }
 }

@@ -115,7 +115,7 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (auto checked = check_flags(flags); !checked) return report(checked.error());
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
-  if (!request->hosts_note.empty()) talk(request->hosts_note);
+  if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
   auto plan = make_plan(request->experiment, request->inventory);
   if (!plan) {
     talk_warnings(request->warnings, {});

@@ -108,9 +108,9 @@ void RankOutput::add(const OutputChunk& chunk) {
     has_told_log_trouble_ = true;
     const bool is_shown = tee_.mode != Tee::Mode::none;
     terminal_.write(Terminal::Stream::err,
-                    talk_text(fmt::format("{}{}", *trouble,
-                                          is_shown ? "; the terminal still gets its output"
-                                                   : "; this output is lost")));
+                    talk_text(terminal_text("{}{}", *trouble,
+                                            is_shown ? "; the terminal still gets its output"
+                                                     : "; this output is lost")));
   }
   RankStreams& streams = streams_of(chunk.rank);
   std::string text;

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "launcher/output/line_splitter.hpp"
+#include "config_schema/text.hpp"
 
 namespace train {
 
@@ -27,27 +27,24 @@ int write_whole(int fd, std::string_view text) {
   return 0;
 }
 
-std::string talk_text(std::string_view said) {
+std::string talk_text(const TerminalText& said) {
   std::string text;
-  const auto add_line = [&](std::string_view line) {
+  for (const std::string_view line : split(said.text(), '\n')) {
     if (!line.starts_with(' ')) text += "train: ";
-    append_for_terminal(text, line);
+    text += line;
     text += '\n';
-  };
-  LineSplitter splitter;
-  splitter.add(said, add_line);
-  splitter.end(add_line);
+  }
   return text;
 }
 
-void talk(std::string_view said) {
+void talk(const TerminalText& said) {
   write_whole(STDERR_FILENO, talk_text(said));  // there is nobody to be told of its failure
 }
 
 void talk_warnings(const std::vector<Diagnostic>& of_files,
                    const std::vector<std::string>& of_plan) {
-  for (const Diagnostic& warning : of_files) talk("warning: " + render(warning));
-  for (const std::string& warning : of_plan) talk("warning: " + warning);
+  for (const Diagnostic& warning : of_files) talk("warning: " + terminal_text(warning));
+  for (const std::string& warning : of_plan) talk(terminal_text("warning: {}", warning));
 }
 
 Result<bool> pass_on(std::string_view text) {
@@ -65,13 +62,13 @@ ExitCode answer(std::string_view text) {
 
 ExitCode report(const Error& error) {
   const ExitCode code = exit_code_of(error.error_class);
-  talk(render(error));
+  talk(terminal_text(error));
   talk(verdict(error.error_class, code));
   return code;
 }
 
-std::string verdict(ErrorClass error_class, ExitCode code) {
-  return fmt::format("failed: {} (exit {})", to_string(error_class), code.value());
+TerminalText verdict(ErrorClass error_class, ExitCode code) {
+  return terminal_text("failed: {} (exit {})", to_string(error_class), code.value());
 }
 
 }  // namespace train

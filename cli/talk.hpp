@@ -11,12 +11,12 @@
 namespace train {
 
 /// Says something to the user, on stderr, each line as "train: <line>" but for indented ones, which
-/// belong to the line above. Text that came from a host or a file is shown without bytes that steer
-/// a terminal.
-void talk(std::string_view said);
+/// belong to the line above. What came from a host, a file or a command line gets in through
+/// `TerminalText` alone, so that it never makes such a line itself.
+void talk(const TerminalText& said);
 
 /// What `talk` writes for this, for those who write it elsewhere.
-std::string talk_text(std::string_view said);
+std::string talk_text(const TerminalText& said);
 
 /// Says what is legal but worth a line: each as "train: warning: <text>".
 void talk_warnings(const std::vector<Diagnostic>& of_files,

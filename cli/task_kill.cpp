@@ -61,7 +61,7 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
   auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
   if (is_final(task->state)) {
-    talk(fmt::format("task {} has ended already: {}", task->id, to_string(task->state)));
+    talk(terminal_text("task {} has ended already: {}", task->id, to_string(task->state)));
     return ExitCode();
   }
   const int launcher = open_launcher(*task, (*store)->lock_file(task->id));
@@ -89,7 +89,7 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
                     task->id)));
   task = (*store)->find(task->id);
   if (!task) return report(task.error());
-  talk(fmt::format("task {}: {}", task->id, to_string(task->state)));
+  talk(terminal_text("task {}: {}", task->id, to_string(task->state)));
   return ExitCode();
 }
 

@@ -8,7 +8,7 @@
 #include <ctime>
 
 #include "config_schema/host_set.hpp"
-#include "launcher/output/line_splitter.hpp"
+#include "config_schema/terminal_text.hpp"
 #include "launcher/run/outcome.hpp"
 
 namespace train {
@@ -46,12 +46,12 @@ UnixMillis elapsed(const TaskRecord& task, UnixMillis now) {
 
 Row row_of(const TaskRecord& task, UnixMillis now) {
   return {task.id,
-          for_terminal(task.name),
+          escaped(task.name),
           std::string(to_string(task.state)),
           task.slots,
-          for_terminal(summarize_hosts(split_names(task.hosts))),
+          escaped(summarize_hosts(split_names(task.hosts))),
           std::to_string(task.world_size),
-          for_terminal(task.user),
+          escaped(task.user),
           task.started ? local_time(*task.started) : "-",
           format_duration(elapsed(task, now)),
           std::to_string(task.restarts)};
@@ -127,7 +127,7 @@ namespace {
 
 std::string context_line(const ContextRecord& context) {
   if (context.directory.empty()) return "";
-  std::string line = "context    " + for_terminal(context.directory);
+  std::string line = "context    " + escaped(context.directory);
   if (!context.sha256.empty())
     line += fmt::format(": {} file{}, {} bytes, sha256 {:.12}", context.files,
                         context.files == 1 ? "" : "s", context.bytes, context.sha256);
@@ -140,19 +140,19 @@ std::string task_to_text(const TaskRecord& task, UnixMillis now) {
   std::string text = fmt::format(
       "task       {}\nname       {}\nstate      {}\nslots      {}\nhosts      {}\nranks      {}\n"
       "user       {}\ncreated    {}\nstarted    {}\nelapsed    {}\n",
-      task.id, for_terminal(task.name), to_string(task.state), task.slots,
-      for_terminal(summarize_hosts(split_names(task.hosts))), task.world_size,
-      for_terminal(task.user), local_time(task.created),
-      task.started ? local_time(*task.started) : "-", format_duration(elapsed(task, now)));
+      task.id, escaped(task.name), to_string(task.state), task.slots,
+      escaped(summarize_hosts(split_names(task.hosts))), task.world_size, escaped(task.user),
+      local_time(task.created), task.started ? local_time(*task.started) : "-",
+      format_duration(elapsed(task, now)));
   if (task.exit_code) text += fmt::format("exit code  {}\n", *task.exit_code);
   if (!task.cause.empty())
-    text += fmt::format("cause      {}: {}\n", task.error_class, for_terminal(task.cause));
-  text += fmt::format("directory  {}\nlogs       {}\n", for_terminal(task.working_directory),
+    text += fmt::format("cause      {}: {}\n", task.error_class, escaped(task.cause));
+  text += fmt::format("directory  {}\nlogs       {}\n", escaped(task.working_directory),
                       task.log_directory);
   text += context_line(task.context) + "\n";
   text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", "RANK", "HOST", "SLOTS", "ENDED");
   for (const RankRecord& rank : task.ranks)
-    text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", rank.rank, for_terminal(rank.host),
+    text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", rank.rank, escaped(rank.host),
                         rank.slots.empty() ? "-" : rank.slots, how_ended(rank));
   return text;
 }

@@ -53,28 +53,31 @@ Words option_names(const CLI::App& command) {
 
 std::string see_help(const Chosen& chosen) { return fmt::format("see '{} --help'", chosen.typed); }
 
-std::string or_see_help(const std::string& hint, const Chosen& chosen) {
-  return hint.empty() ? see_help(chosen) : hint + "\n  " + see_help(chosen);
+Error usage(std::string message, Words hints) {
+  return with_hints(make_error(ErrorClass::usage, std::move(message)), std::move(hints));
+}
+
+Error usage(std::string message, const std::string& hint, const Chosen& chosen) {
+  if (hint.empty()) return usage(std::move(message), Words{see_help(chosen)});
+  return usage(std::move(message), Words{hint, see_help(chosen)});
 }
 
 Error unknown_option(const Chosen& chosen, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
-  return make_error(ErrorClass::usage, fmt::format("'{}' has no option '{}'", chosen.typed, name),
-                    or_see_help(did_you_mean(name, option_names(*chosen.command)), chosen));
+  return usage(fmt::format("'{}' has no option '{}'", chosen.typed, name),
+               did_you_mean(name, option_names(*chosen.command)), chosen);
 }
 
 Error no_such_command(const Chosen& chosen, const Words& arguments) {
   const Words names = command_names(*chosen.command);
   const std::string all = fmt::format("the commands are: {}", fmt::join(names, ", "));
   if (chosen.words == arguments.size())
-    return make_error(ErrorClass::usage,
-                      fmt::format("'{}' does nothing without a command", chosen.typed),
-                      or_see_help(all, chosen));
+    return usage(fmt::format("'{}' does nothing without a command", chosen.typed), all, chosen);
   const std::string& word = arguments[chosen.words];
   if (is_option(word)) return unknown_option(chosen, word);
   const std::string meant = did_you_mean(word, names);
-  return make_error(ErrorClass::usage, fmt::format("'{}' has no command '{}'", chosen.typed, word),
-                    or_see_help(meant.empty() ? all : meant, chosen));
+  return usage(fmt::format("'{}' has no command '{}'", chosen.typed, word),
+               meant.empty() ? all : meant, chosen);
 }
 
 // Words that a shell takes as they are stay so.
@@ -97,11 +100,10 @@ Error command_without_dashes(const Chosen& chosen, const CLI::Option& config, co
   std::string command = is_experiment ? first + " --" : "-n 1 -- " + quoted(first);
   for (const std::string& word : extra) command += " " + quoted(word);
   if (command.size() > longest) command = command.substr(0, longest) + " ...";
-  return make_error(
-      ErrorClass::usage,
-      fmt::format("'{}' is one word too many: '{}' takes one experiment file", extra.front(),
-                  chosen.typed),
-      fmt::format("the command of the ranks goes after --:\n  {} {}", chosen.typed, command));
+  return usage(fmt::format("'{}' is one word too many: '{}' takes one experiment file",
+                           extra.front(), chosen.typed),
+               Words{"the command of the ranks goes after --:",
+                     fmt::format("{} {}", chosen.typed, command)});
 }
 
 Error too_many_words(const CLI::App& app, const Chosen& chosen) {
@@ -149,10 +151,9 @@ Error missing_word(const Chosen& chosen, const CLI::ParseError& error) {
 
 Error command_without_ranks(const CLI::App& app, const Words& arguments, const Words& command) {
   const Chosen chosen = chosen_command(app, arguments);
-  return make_error(ErrorClass::usage,
-                    fmt::format("'{}' runs nothing: it takes no '-- {}'", chosen.typed,
-                                command.size() > 1 ? command.front() + " ..." : command.front()),
-                    or_see_help("launch and plan take the command of the ranks after --", chosen));
+  return usage(fmt::format("'{}' runs nothing: it takes no '-- {}'", chosen.typed,
+                           command.size() > 1 ? command.front() + " ..." : command.front()),
+               "launch and plan take the command of the ranks after --", chosen);
 }
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& error, const Words& arguments) {

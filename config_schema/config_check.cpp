@@ -6,6 +6,7 @@
 
 #include "config_schema/experiment_config.hpp"
 #include "config_schema/host_inventory.hpp"
+#include "config_schema/json_text.hpp"
 #include "config_schema/yaml_document.hpp"
 
 namespace train {
@@ -85,9 +86,8 @@ std::string findings_to_json(const std::vector<Finding>& findings) {
                     {"message", found.message},
                     {"hint", text_or_null(found.hint)}});
   }
-  return Json{{"diagnostics", std::move(list)}}.dump(2, ' ', false,
-                                                     Json::error_handler_t::replace) +
-         "\n";
+  const Json document = {{"diagnostics", std::move(list)}};
+  return shown_json(document.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace train

@@ -44,6 +44,16 @@ tl::unexpected<Error> fail(ErrorClass error_class, std::string message, std::str
   return tl::make_unexpected(make_error(error_class, std::move(message), std::move(hint)));
 }
 
+Error with_hints(Error error, std::vector<std::string> hints) {
+  Diagnostic& first = error.diagnostics.front();
+  first.hint.clear();
+  first.more_hints = std::move(hints);
+  if (first.more_hints.empty()) return error;
+  first.hint = std::move(first.more_hints.front());
+  first.more_hints.erase(first.more_hints.begin());
+  return error;
+}
+
 Error with_context(Error error, std::string_view context) {
   for (Diagnostic& diagnostic : error.diagnostics)
     diagnostic.message = fmt::format("{}: {}", context, diagnostic.message);
@@ -52,42 +62,7 @@ Error with_context(Error error, std::string_view context) {
 
 namespace {
 
-// What a user wrote, or a host sent, may hold bytes that steer a terminal: `\x1b`. A line end is
-// part of some texts.
-std::string printable(std::string_view text) {
-  std::string shown;
-  shown.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    const bool is_second = byte == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F
-    if (is_second) {
-      shown += fmt::format("\\u{:04x}", next);
-      ++i;
-    } else if ((byte < 0x20 && byte != '\t' && byte != '\n') || byte == 0x7f) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown += text[i];
-    }
-  }
-  return shown;
-}
-
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-// A message may quote a value of megabytes; its begin and its end say what it is about.
-std::string shortened(std::string text) {
-  constexpr std::size_t longest = 3000;
-  constexpr std::size_t kept_end = 800;
-  if (text.size() <= longest) return text;
-  std::size_t begin = longest - kept_end;
-  std::size_t end = text.size() - kept_end;
-  while (begin > 0 && is_continuation(text[begin])) --begin;
-  while (end < text.size() && is_continuation(text[end])) ++end;
-  return text.substr(0, begin) + " ... " + text.substr(end);
-}
-
-std::string shown(std::string_view text) { return shortened(printable(text)); }
 
 // A flag, or a variable ("$PATH"), is one line: its number would say nothing.
 bool is_one_line(const Place& place) {
@@ -95,11 +70,11 @@ bool is_one_line(const Place& place) {
   return place.source.size() > 1 && (place.source.front() == '-' || place.source.front() == '$');
 }
 
-std::string render_place(const Place& place) {
+TerminalText text_of_place(const Place& place) {
   if (place.source.empty()) return {};
-  if (place.line == 0 || is_one_line(place)) return fmt::format("{}: ", place.source);
-  if (place.column == 0) return fmt::format("{}:{}: ", place.source, place.line);
-  return fmt::format("{}:{}:{}: ", place.source, place.line, place.column);
+  if (place.line == 0 || is_one_line(place)) return terminal_text("{}: ", place.source);
+  if (place.column == 0) return terminal_text("{}:{}: ", place.source, place.line);
+  return terminal_text("{}:{}:{}: ", place.source, place.line, place.column);
 }
 
 std::vector<std::string> characters_of(std::string_view text) {
@@ -112,14 +87,13 @@ std::vector<std::string> characters_of(std::string_view text) {
   }
   // One sign for each, so that the caret stays where it belongs.
   for (std::string& character : characters)
-    if (character != "\t" && (character == "\n" || printable(character) != character))
-      character = "?";
+    if (plain_length(character) != character.size()) character = "?";
   return characters;
 }
 
 // The caret stands under the column; tabs of the line are kept so that both lines indent alike. Of
 // a long line only what is around the column is shown.
-std::string render_caret(const Place& place) {
+TerminalText text_of_caret(const Place& place) {
   constexpr std::size_t longest = 100;
   constexpr std::size_t before = 60;
   const std::vector<std::string> characters = characters_of(place.text);
@@ -137,29 +111,46 @@ std::string render_caret(const Place& place) {
   const std::string number = is_one_line(place) ? "" : std::to_string(place.line);
   const std::string gap(number.size(), ' ');
   const std::string space = number.empty() ? "" : " ";
-  return fmt::format("\n  {}{}| {}\n  {}{}| {}^", number, space, line, gap, space, caret);
+  return terminal_text("\n  {}{}| {}\n  {}{}| {}^", number, space, line, gap, space, caret);
 }
 
 }  // namespace
 
-std::string render(const Diagnostic& diagnostic) {
-  std::string text = render_place(diagnostic.place) + shown(diagnostic.message);
+TerminalText terminal_text(const Diagnostic& diagnostic) {
+  TerminalText text = text_of_place(diagnostic.place) + TerminalText(diagnostic.message);
   if (diagnostic.place.line > 0 && diagnostic.place.column > 0 && !diagnostic.place.text.empty())
-    text += render_caret(diagnostic.place);
-  if (!diagnostic.hint.empty()) text += "\n  " + shown(diagnostic.hint);
+    text += text_of_caret(diagnostic.place);
+  if (!diagnostic.hint.empty()) text += terminal_text("\n  {}", diagnostic.hint);
+  for (const std::string& hint : diagnostic.more_hints) text += terminal_text("\n  {}", hint);
   return text;
 }
 
-std::string render(const Error& error, std::size_t limit) {
-  std::string text;
+TerminalText terminal_text(const Error& error, std::size_t limit) {
+  TerminalText text;
   std::size_t shown = 0;
   for (const Diagnostic& diagnostic : error.diagnostics) {
     if (shown == limit) break;
-    if (shown++ > 0) text += '\n';
-    text += render(diagnostic);
+    if (shown++ > 0) text += "\n";
+    text += terminal_text(diagnostic);
   }
   if (shown < error.diagnostics.size())
-    text += fmt::format("\n... and {} more", error.diagnostics.size() - shown);
+    text += terminal_text("\n... and {} more", error.diagnostics.size() - shown);
+  return text;
+}
+
+std::string render(const Diagnostic& diagnostic) { return terminal_text(diagnostic).text(); }
+
+std::string render(const Error& error, std::size_t limit) {
+  return terminal_text(error, limit).text();
+}
+
+std::string in_one_line(const Error& error) {
+  std::string text;
+  for (const Diagnostic& diagnostic : error.diagnostics) {
+    text += (text.empty() ? "" : "; ") + diagnostic.message;
+    if (!diagnostic.hint.empty()) text += "; " + diagnostic.hint;
+    for (const std::string& hint : diagnostic.more_hints) text += "; " + hint;
+  }
   return text;
 }
 

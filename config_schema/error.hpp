@@ -6,6 +6,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "config_schema/terminal_text.hpp"
+
 namespace train {
 
 /// What kind of trouble an error is. Each class has one documented exit code (`cli/exit_code.hpp`)
@@ -40,10 +42,11 @@ struct Place {
 
 /// One thing that is wrong (or worth a warning): where, what, and what to do next.
 struct Diagnostic {
-  Place place;          ///< empty `source` when the trouble is not in a text
-  std::string key;      ///< dotted path of the configuration key, or empty
-  std::string message;  ///< says what is wrong; quotes the user's values
-  std::string hint;     ///< the next step; may be empty
+  Place place;                               ///< empty `source` when the trouble is not in a text
+  std::string key;                           ///< dotted path of the configuration key, or empty
+  std::string message;                       ///< says what is wrong; quotes the user's values
+  std::string hint;                          ///< the next step; may be empty
+  std::vector<std::string> more_hints = {};  ///< lines of their own, below the hint
 
   bool operator==(const Diagnostic&) const = default;
 };
@@ -65,6 +68,9 @@ Error make_error(ErrorClass error_class, std::string message, std::string hint =
 /// `make_error` as a value that converts to any failed `Result<T>`.
 tl::unexpected<Error> fail(ErrorClass error_class, std::string message, std::string hint = {});
 
+/// The error with these lines as the next steps of its first diagnostic, in place of its hint.
+Error with_hints(Error error, std::vector<std::string> hints);
+
 /// Adds what was being done to every message: "while reading 'x': <message>".
 Error with_context(Error error, std::string_view context);
 
@@ -75,12 +81,19 @@ Error with_context(Error error, std::string_view context);
 ///         |   ^
 ///       did you mean 'slots'?
 ///
-/// Control characters are shown as `\x1b`, and of a message of thousands of bytes only the begin
-/// and the end: neither a long value nor a hostile host fills or steers the terminal.
-std::string render(const Diagnostic& diagnostic);
+/// What a text holds is shown as `TerminalText` shows what came from outside: a message, a hint
+/// and a source are one line each, whatever was quoted in them.
+TerminalText terminal_text(const Diagnostic& diagnostic);
 
 /// All diagnostics of an error, one after the other, at most `limit` of them; what is left out is
 /// counted. Ends without a newline.
+TerminalText terminal_text(const Error& error, std::size_t limit = 20);
+
+/// The same, for where no terminal is written to.
+std::string render(const Diagnostic& diagnostic);
 std::string render(const Error& error, std::size_t limit = 20);
+
+/// An error as one line of plain text, to be quoted in a sentence: "message; hint".
+std::string in_one_line(const Error& error);
 
 }  // namespace train

@@ -77,6 +77,13 @@ constexpr Field what_runs[] = {
     Field{"hosts", any, train, "",
           "write hosts in a file of their own, and name it with --hostfile"}
         .forbidden(),
+    Field{"task_container_defaults", any, determined, "",
+          "it belongs to Determined's master; dtrain_network_interface is 'interface' in a hosts "
+          "file"}
+        .forbidden(),
+    Field{"dtrain_network_interface", any, determined, "",
+          "write it as 'interface' in a hosts file: under 'defaults', or for each host"}
+        .forbidden(),
 };
 
 constexpr Field what_it_needs[] = {

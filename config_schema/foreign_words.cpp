@@ -70,6 +70,8 @@ constexpr std::array host_words = {
     ForeignWord{"username", "user"},
     ForeignWord{"key_file", "identity_file"},
     ForeignWord{"ssh_key", "identity_file"},
+    ForeignWord{"dtrain_network_interface", "interface"},
+    ForeignWord{"network_interface", "interface"},
     ForeignWord{"np", "slots"},
     ForeignWord{"processes", "slots"},
 };

@@ -11,6 +11,7 @@
 #include "config_schema/loopback.hpp"
 #include "config_schema/place_cursor.hpp"
 #include "config_schema/text.hpp"
+#include "config_schema/tpu_topology.hpp"
 #include "config_schema/yaml_document.hpp"
 
 namespace train {
@@ -120,6 +121,38 @@ std::optional<TransportKind> transport_of(std::string_view word) {
        {TransportKind::automatic, TransportKind::local, TransportKind::ssh, TransportKind::openssh})
     if (to_string(kind) == word) return kind;
   return std::nullopt;
+}
+
+std::string_view to_string(SlotType type) {
+  switch (type) {
+    case SlotType::automatic:
+      return "auto";
+    case SlotType::cuda:
+      return "cuda";
+    case SlotType::rocm:
+      return "rocm";
+    case SlotType::cpu:
+      return "cpu";
+  }
+  return "auto";
+}
+
+std::optional<SlotType> slot_type_of(std::string_view word) {
+  for (const auto type : {SlotType::automatic, SlotType::cuda, SlotType::rocm, SlotType::cpu})
+    if (to_string(type) == word) return type;
+  return std::nullopt;
+}
+
+bool says_devices(const Host& host) {
+  if (host.slot_type != SlotType::automatic) return host.slot_type != SlotType::cpu;
+  return !host.accelerator_type.empty() && !is_tpu_type(host.accelerator_type);
+}
+
+void settle_accelerators(Host& host) {
+  if (host.slot_type == SlotType::cpu)
+    host.accelerators = 0;
+  else if (says_devices(host) && !host.accelerators)
+    host.accelerators = host.slots;
 }
 
 std::optional<int> slot_count(const Host& host) {

@@ -27,6 +27,19 @@ std::string_view to_string(TransportKind transport);
 /// The reverse; nothing for any other word.
 std::optional<TransportKind> transport_of(std::string_view word);
 
+/// What the slots of a host are that says how many there are (Determined's `slot_type`).
+enum class SlotType {
+  automatic,  ///< GPUs if the host has at least as many of them when it is asked, else places
+  cuda,       ///< NVIDIA's GPUs
+  rocm,       ///< AMD's
+  cpu,        ///< places for workers that see no GPU, whatever the host has
+};
+
+/// The word that a hosts file uses: "auto", "cuda", "rocm", "cpu".
+std::string_view to_string(SlotType type);
+/// The reverse; nothing for any other word.
+std::optional<SlotType> slot_type_of(std::string_view word);
+
 /// One machine that ranks can be placed on, as declared; no network is touched to make one.
 struct Host {
   std::string name;           ///< as the user wrote it; what every message and table calls it
@@ -36,8 +49,12 @@ struct Host {
   std::string identity_file;  ///< empty: ssh's defaults
   TransportKind transport = TransportKind::automatic;
   std::optional<int> slots;                ///< declared places; nothing: not said
+  SlotType slot_type = SlotType::automatic;
   std::string accelerator_type;            ///< Ray's constant ("A100"); empty: not said
   std::optional<int> accelerators;         ///< devices; nothing: not said, 0: none
+  /// GPUs of this machine that were counted and are fewer than its slots, of which nobody said
+  /// whether they are GPUs: a trial that needs to know is refused.
+  std::optional<int> too_few_gpus;
   std::optional<Quantity> cpus;            ///< `resources.CPU`, or counted on this machine
   std::optional<std::uint64_t> memory;     ///< bytes
   std::map<std::string, Quantity> custom;  ///< other declared resources
@@ -56,6 +73,14 @@ struct Host {
 
   bool operator==(const Host&) const = default;
 };
+
+/// Whether the hosts file says that its slots are devices, by their `slot_type` or their
+/// `accelerator_type`, be their number said or not. Chips of TPUs are known by their number alone.
+bool says_devices(const Host& host);
+
+/// Makes of `slot_type`, `accelerator_type` and `slots` what `accelerators` is to be, where nothing
+/// else says it: as many as slots where they are devices, none where they are places.
+void settle_accelerators(Host& host);
 
 /// How many slots the host has, filtered or not: its accelerators (at most as many as it declares
 /// slots), else its declared slots, else its whole CPUs; nothing when it says none of these.

@@ -106,6 +106,12 @@ tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t of
                                                       : "as in node01:8, or 'node01 slots=8'");
 }
 
+tl::expected<SlotType, HostSetError> read_slot_type(std::string_view text, std::size_t offset) {
+  if (const auto type = slot_type_of(text)) return *type;
+  return refuse(offset, fmt::format("slot_type is auto, cuda, rocm or cpu, not '{}'", text),
+                "cuda is for NVIDIA's GPUs, rocm for AMD's, cpu for places without any");
+}
+
 tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit) {
   HostItem item;
   std::size_t begin = 0;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config_schema/host_inventory.hpp"
 #include "config_schema/host_set.hpp"
 
 namespace train {
@@ -32,6 +33,9 @@ tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::
 
 /// Reads a number of slots, 1 to 65,536. `offset` is where `text` begins, for the error.
 tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t offset);
+
+/// Reads what slots are: "auto", "cuda", "rocm", "cpu".
+tl::expected<SlotType, HostSetError> read_slot_type(std::string_view text, std::size_t offset);
 
 /// Reads the name of a user as ssh takes it.
 tl::expected<std::string, HostSetError> read_user(std::string_view text, std::size_t offset);

@@ -45,16 +45,17 @@ std::vector<Option> options_of(std::string_view line, std::size_t from) {
 }
 
 // What the options of a line may be, with all the names that launchers have for them.
-enum class LineKey { slots, max_slots, user, port };
+enum class LineKey { slots, max_slots, user, port, slot_type };
 constexpr std::pair<std::string_view, LineKey> line_keys[] = {
     {"slots", LineKey::slots},         {"max_slots", LineKey::max_slots},
     {"user", LineKey::user},           {"port", LineKey::port},
-    {"count", LineKey::slots},         {"cpu", LineKey::slots},
-    {"max-slots", LineKey::max_slots}, {"slots_max", LineKey::max_slots},
-    {"slots-max", LineKey::max_slots}, {"username", LineKey::user},
-    {"user-name", LineKey::user},      {"user_name", LineKey::user},
+    {"slot_type", LineKey::slot_type}, {"count", LineKey::slots},
+    {"cpu", LineKey::slots},           {"max-slots", LineKey::max_slots},
+    {"slots_max", LineKey::max_slots}, {"slots-max", LineKey::max_slots},
+    {"username", LineKey::user},       {"user-name", LineKey::user},
+    {"user_name", LineKey::user},      {"slot-type", LineKey::slot_type},
 };
-constexpr std::size_t keys_to_suggest = 4;
+constexpr std::size_t keys_to_suggest = 5;
 
 // What one line says of all its hosts.
 struct LineOptions {
@@ -62,6 +63,7 @@ struct LineOptions {
   std::optional<int> max_slots;
   std::optional<std::string> user;
   std::optional<int> port;
+  std::optional<SlotType> slot_type;
 };
 
 class LineReader {
@@ -145,6 +147,8 @@ class LineReader {
         return take(given_.user, read_user, option);
       case LineKey::port:
         return take(given_.port, read_port, option);
+      case LineKey::slot_type:
+        return take(given_.slot_type, read_slot_type, option);
     }
     return false;
   }
@@ -197,6 +201,8 @@ class LineReader {
         host.user = given_.user.value_or(item.user);
         host.port = given_.port;
         host.slots = item.slots ? item.slots : given_.slots;
+        host.slot_type = given_.slot_type.value_or(SlotType::automatic);
+        settle_accelerators(host);
         host.place = place;
         hosts_.add(std::move(host), places_.line());
       }

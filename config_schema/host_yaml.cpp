@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "config_schema/accelerator_type.hpp"
 #include "config_schema/amounts.hpp"
 #include "config_schema/experiment_environment.hpp"
 #include "config_schema/field_reader.hpp"
@@ -46,6 +47,8 @@ class HostKeys {
     read_text("interface", host.interface);
     if (const auto port = fields_.integer("port")) host.port = static_cast<int>(*port);
     if (const auto slots = fields_.integer("slots")) host.slots = static_cast<int>(*slots);
+    if (fields_.given("slot_type"))
+      host.slot_type = slot_type_of(fields_.text("slot_type")).value_or(host.slot_type);
     if (fields_.given("transport"))
       host.transport = transport_of(fields_.text("transport")).value_or(host.transport);
     read_weight(host);
@@ -53,6 +56,7 @@ class HostKeys {
     read_labels(host);
     read_env(host);
     check_slots(host);
+    check_slot_type(host);
   }
 
   const FieldReader& fields() const { return fields_; }
@@ -140,11 +144,34 @@ class HostKeys {
   void check_slots(const Host& host) {
     const GivenValue* given = fields_.given("slots");
     if (!given || !host.accelerators || *host.accelerators == 0) return;
+    if (host.slot_type == SlotType::cpu) return;
     if (*host.slots > *host.accelerators)
       report(given->place, "slots",
              fmt::format("{} slots are more than the host's {} {}", *host.slots, *host.accelerators,
                          is_tpu_type(host.accelerator_type) ? "chips" : "GPUs"),
              "a slot is one of them there");
+  }
+
+  // What is said of the devices must be possible together, be it here or under `defaults`.
+  void check_slot_type(const Host& host) {
+    const GivenValue* given = fields_.given("slot_type");
+    if (!given) given = fields_.given("accelerator_type");
+    if (!given) given = fields_.given("resources");
+    if (!given || !says_devices(host) || host.slot_type == SlotType::automatic) return;
+    const auto refuse = [&](const std::string& other, std::string hint) {
+      report(given->place, "slot_type",
+             fmt::format("'slot_type: {}' does not go with '{}'", to_string(host.slot_type), other),
+             std::move(hint));
+    };
+    const auto maker =
+        host.slot_type == SlotType::rocm ? AcceleratorMaker::amd : AcceleratorMaker::nvidia;
+    const std::string& type = host.accelerator_type;
+    if (is_tpu_type(type))
+      refuse("accelerator_type: " + type, "leave 'slot_type' out for TPUs");
+    else if (!type.empty() && maker_of(type) != maker)
+      refuse("accelerator_type: " + type, "cuda is for NVIDIA's GPUs, rocm for AMD's");
+    else if (host.accelerators == 0)
+      refuse("resources.GPU: 0", "write 'slot_type: cpu'");
   }
 
   std::string prefix_;
@@ -233,6 +260,7 @@ class InventoryReader {
     }
     if (item->slots) host.slots = item->slots;
     if (!item->user.empty()) host.user = item->user;
+    settle_accelerators(host);
     bytes_ += bytes_of(host) * item->names.size();
     if (bytes_ > most_bytes) {
       diagnostics_.error(

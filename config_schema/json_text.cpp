@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+
+#include "config_schema/terminal_text.hpp"
+#include "config_schema/text.hpp"
 
 namespace train {
 
@@ -96,13 +101,32 @@ std::string json_quoted(std::string_view text) {
         json += "\\t";
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+        if (static_cast<unsigned char>(c) < 0x20)
           json += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
         else
           json += c;
     }
   }
-  return json += '"';
+  return shown_json(std::move(json)) += '"';
+}
+
+std::string shown_json(std::string json) {
+  const std::string_view all = json;
+  std::string shown;
+  std::size_t copied = 0;
+  std::size_t at = plain_length(all);
+  for (; at < all.size(); at += plain_length(all.substr(at))) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(all.substr(at)), 1);
+    // What else stops us is a line end between values, or a byte that is no text.
+    if (length > 1 || all[at] == 0x7f) {
+      shown += all.substr(copied, at - copied);
+      fmt::format_to(std::back_inserter(shown), "\\u{:04x}", code_point(all.substr(at, length)));
+      copied = at + length;
+    }
+    at += length;
+  }
+  if (copied == 0) return json;
+  return shown += all.substr(copied);
 }
 
 std::string json_text(const YamlNode& node) {

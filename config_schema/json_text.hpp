@@ -13,6 +13,10 @@ namespace train {
 /// infinities, which JSON lacks, become null: refuse them before.
 std::string json_text(const YamlNode& node);
 
+/// JSON with the characters that would steer a terminal as `\u009b`: the same data. Line ends
+/// between values stay.
+std::string shown_json(std::string json);
+
 /// A string in JSON's quotes.
 std::string json_quoted(std::string_view text);
 

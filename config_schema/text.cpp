@@ -11,25 +11,6 @@ namespace {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// The length of the UTF-8 sequence at the front, 0 when it is broken, overlong or a surrogate.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  std::size_t length = 0;
-  if (first >= 0xc2 && first <= 0xdf) length = 2;
-  if (first >= 0xe0 && first <= 0xef) length = 3;
-  if (first >= 0xf0 && first <= 0xf4) length = 4;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const bool is_overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool is_surrogate = first == 0xed && byte(1) >= 0xa0;
-  const bool is_beyond = first == 0xf4 && byte(1) >= 0x90;
-  return is_overlong || is_surrogate || is_beyond ? 0 : length;
-}
-
 }  // namespace
 
 std::string normalize_text(std::string_view text) {
@@ -58,6 +39,33 @@ std::optional<NoText> find_no_text(std::string_view bytes) {
     bytes.remove_prefix(length);
   }
   return std::nullopt;
+}
+
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  std::size_t length = 0;
+  if (first >= 0xc2 && first <= 0xdf) length = 2;
+  if (first >= 0xe0 && first <= 0xef) length = 3;
+  if (first >= 0xf0 && first <= 0xf4) length = 4;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  const bool is_overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool is_surrogate = first == 0xed && byte(1) >= 0xa0;
+  const bool is_beyond = first == 0xf4 && byte(1) >= 0x90;
+  return is_overlong || is_surrogate || is_beyond ? 0 : length;
+}
+
+std::uint32_t code_point(std::string_view sequence) {
+  const auto first = static_cast<unsigned char>(sequence.front());
+  if (sequence.size() == 1) return first;
+  std::uint32_t code = first & (0xffu >> (sequence.size() + 1));
+  for (const char c : sequence.substr(1))
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
+  return code;
 }
 
 std::vector<std::string> split_lines(std::string_view text) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,13 @@ struct NoText {
   int line = 0;
 };
 std::optional<NoText> find_no_text(std::string_view bytes);
+
+/// The length of the UTF-8 sequence at the front of a text that is not empty; 0 when it is cut off,
+/// broken, overlong or a surrogate.
+std::size_t utf8_length(std::string_view text);
+
+/// The code point that a whole UTF-8 sequence stands for.
+std::uint32_t code_point(std::string_view sequence);
 
 /// The lines of a normalized text, without their ends.
 std::vector<std::string> split_lines(std::string_view text);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "launcher/output/line_splitter.hpp"
+#include "config_schema/terminal_text.hpp"
 
 namespace train {
 
@@ -43,7 +43,7 @@ bool is_read_only(std::string_view name) {
 
 std::string line_of(const EnvironmentEntry& entry) {
   if (!is_shell_name(entry.name) || is_read_only(entry.name))
-    return fmt::format("# {} is set, which a shell cannot do\n", for_terminal(entry.name));
+    return fmt::format("# {} is set, which a shell cannot do\n", escaped(entry.name));
   if (entry.secret) return fmt::format("# {} is set, and not shown\n", entry.name);
   if (entry.at_launch != AtLaunch::no)
     return fmt::format("# {} is known at launch: {}\n", entry.name, to_string(entry.at_launch));
@@ -59,7 +59,7 @@ std::string plan_to_env(const Plan& plan, const std::vector<EnvironmentVariable>
   const auto add = [&](const PlannedRank& planned) {
     if (!text.empty()) text += '\n';
     text += fmt::format("# rank {} on {}\n", planned.rank,
-                        for_terminal(plan.trial.hosts[planned.host].host.name));
+                        escaped(plan.trial.hosts[planned.host].host.name));
     for (const EnvironmentEntry& entry : environments.of(planned.rank)) text += line_of(entry);
   };
   if (rank)

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config_schema/json_text.hpp"
+
 namespace train {
 namespace {
 
@@ -10,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 // Names and values are bytes that users chose; what is no UTF-8 is shown as U+FFFD.
 std::string written(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return shown_json(document.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 template <class T>
@@ -90,7 +92,7 @@ Json json_of_slices(const Trial& trial) {
 std::string at_depth(int depth, const Json& value) {
   const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
   std::string text;
-  for (const char c : value.dump(2, ' ', false, Json::error_handler_t::replace)) {
+  for (const char c : shown_json(value.dump(2, ' ', false, Json::error_handler_t::replace))) {
     text += c;
     if (c == '\n') text += indent;
   }

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "config_schema/host_set.hpp"
+#include "config_schema/terminal_text.hpp"
 #include "launcher/hosts_summary.hpp"
-#include "launcher/output/line_splitter.hpp"
 #include "launcher/picture/columns.hpp"
 #include "launcher/picture/rank_table.hpp"
 
@@ -45,7 +45,7 @@ std::string remarks(const char* kind, const std::vector<std::string>& said, std:
                     Paint paint, const TextOptions& options) {
   std::string text = said.empty() ? "" : "\n";
   for (const std::string& remark : said)
-    text += wrapped(for_terminal(fmt::format("{}: {}", kind, remark)), width, paint, options);
+    text += wrapped(escaped(fmt::format("{}: {}", kind, remark)), width, paint, options);
   return text;
 }
 
@@ -70,7 +70,7 @@ std::string plan_title(const Plan& plan, std::size_t hosts) {
   const Trial& trial = plan.trial;
   const std::size_t used = trial.hosts.size();
   const std::string name =
-      plan.experiment.name.empty() ? "experiment" : for_terminal(plan.experiment.name);
+      plan.experiment.name.empty() ? "experiment" : escaped(plan.experiment.name);
   std::string title =
       fmt::format("{}: {} on {}", name, counted(fmt::format("{}", trial.world_size), "rank"),
                   used == hosts ? counted(fmt::format("{}", used), "host")
@@ -117,7 +117,7 @@ std::string slices_line(const Plan& plan) {
   for (std::size_t i = 0; i < slices.size() && i < most; ++i) {
     std::vector<std::string> names;
     for (const int host : slices[i].hosts) names.push_back(plan.trial.hosts[host].host.name);
-    line += fmt::format("{}{}: {}", line.empty() ? "" : ", ", for_terminal(slices[i].name),
+    line += fmt::format("{}{}: {}", line.empty() ? "" : ", ", escaped(slices[i].name),
                         summarize_hosts(names, 2));
   }
   return slices.size() > most ? line + fmt::format(", and {} more", slices.size() - most) : line;
@@ -125,7 +125,7 @@ std::string slices_line(const Plan& plan) {
 
 std::string context_line(const Plan& plan) {
   if (!plan.context) return {};
-  return fmt::format("{}: {}, {} bytes, sha256 {:.12}", for_terminal(plan.context->directory),
+  return fmt::format("{}: {}, {} bytes, sha256 {:.12}", escaped(plan.context->directory),
                      counted(fmt::format("{}", plan.context->files), "file"), plan.context->bytes,
                      plan.context->sha256);
 }

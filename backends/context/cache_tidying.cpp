@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "backends/context/host_cache.hpp"
+#include "backends/process/own_folder.hpp"
 
 namespace train {
 
@@ -73,7 +74,7 @@ void tidy_runs(int folder, const CacheAges& ages, const std::atomic<bool>& cance
     // What is removed in part only has no name that anybody would look for.
     const std::string going = is_incomplete ? name : "." + name + ".old";
     if (going != name && ::renameat(folder, name.c_str(), folder, going.c_str()) != 0) continue;
-    remove_tree(folder, going, cancelled);
+    (void)remove_tree(folder, going, cancelled);
   }
 }
 

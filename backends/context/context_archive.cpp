@@ -13,6 +13,7 @@
 
 #include "backends/context/context_limits.hpp"
 #include "backends/context/sha256_digest.hpp"
+#include "backends/process/own_folder.hpp"
 #include "launcher/context/archive_writer.hpp"
 
 namespace train {
@@ -52,8 +53,8 @@ Result<void> append_content(const ContextFiles& files, const ContextEntry& entry
         fmt::format("cannot read '{}' of the context: {}", entry.path, system_reason(error)),
         "make it readable, or leave it out: name it in " + ignore_file_of(files.directory));
   };
-  const Descriptor file(::openat(files.root.get(), entry.path.c_str(),
-                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const Descriptor file =
+      open_below(files.root.get(), entry.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   struct stat before {};
   struct stat after {};
   if (!file || ::fstat(file.get(), &before) != 0) return unreadable(errno);

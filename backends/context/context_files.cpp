@@ -12,9 +12,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "backends/context/context_limits.hpp"
 #include "launcher/context/ignore_rules.hpp"
+#include "launcher/context/private_files.hpp"
 
 namespace train {
 
@@ -42,10 +44,15 @@ class Walk {
         real_root_(real_path(files.directory)) {}
 
   Result<void> run() {
-    const bool has_detignore = read_rules(".detignore", "");
-    const bool has_trainignore = read_rules(".trainignore", "");
-    has_git_rules_ = !has_detignore && !has_trainignore;
-    visit("");
+    const int root = files_.root.get();
+    const auto detignore = read_rules(root, ".detignore", O_RDONLY);
+    if (detignore) add_rules(*detignore, ".detignore", "");
+    const auto trainignore = read_rules(root, ".trainignore", O_RDONLY);
+    if (trainignore && !rules_.add_last(*trainignore)) too_many_rules(".trainignore");
+    has_git_rules_ = !detignore;
+    visit(root, "");
+    if (std::string warning = warning_of_private_files(private_files_); !warning.empty())
+      files_.warnings.insert(files_.warnings.begin(), std::move(warning));
     if (!unreadable_.empty())
       return tl::make_unexpected(Error{ErrorClass::no_input, std::move(unreadable_)});
     if (!unfit_.empty()) return tl::make_unexpected(Error{ErrorClass::config, std::move(unfit_)});
@@ -53,12 +60,18 @@ class Walk {
   }
 
  private:
-  void visit(const std::string& folder);
-  void look_at(const std::string& path);
+  void visit(int opened, const std::string& folder);
+  void enter(int parent, const std::string& name, const std::string& path);
+  void look_at(int parent, const std::string& name, const std::string& path);
   void take(ContextEntry entry);
-  void take_link(ContextEntry entry);
-  bool read_rules(const std::string& name, const std::string& folder);
-  std::vector<std::string> names_in(const std::string& folder);
+  void take_file(int parent, const std::string& name, const struct stat& status,
+                 ContextEntry entry);
+  void take_link(int parent, const std::string& name, ContextEntry entry);
+  std::optional<std::string> read_rules(int folder, const std::string& path, int flags);
+  void add_rules(const std::string& text, const std::string& path, const std::string& folder);
+  void too_many_rules(const std::string& path);
+  void read_git_rules(int opened, const std::string& folder);
+  std::vector<std::string> names_in(int opened, const std::string& folder);
   void unreadable(const std::string& path, int error);
   void unfit(std::string message, std::string hint);
   bool goes_on() const { return !cancelled_ && files_.entries.size() <= most_context_entries; }
@@ -69,6 +82,7 @@ class Walk {
   const std::string real_root_;
   IgnoreRules rules_;
   bool has_git_rules_ = false;
+  std::vector<std::string> private_files_;
   std::vector<Diagnostic> unreadable_;
   std::vector<Diagnostic> unfit_;
 };
@@ -89,17 +103,16 @@ void Walk::unfit(std::string message, std::string hint) {
       make_error(ErrorClass::config, std::move(message), std::move(hint)).diagnostics.front());
 }
 
-// False when there is no such file.
-bool Walk::read_rules(const std::string& name, const std::string& folder) {
-  const std::string path = folder.empty() ? name : folder + "/" + name;
-  const Descriptor file(
-      ::openat(files_.root.get(), path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+// The text of an ignore file; none when there is no such file.
+std::optional<std::string> Walk::read_rules(int folder, const std::string& path, int flags) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const Descriptor file(::openat(folder, name.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) {
     if (errno != ENOENT) unreadable(path, errno);
-    return errno != ENOENT;
+    return std::nullopt;
   }
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   std::string text(largest_ignore_file + 1, '\0');
   std::size_t size = 0;
   for (ssize_t count = 1; count > 0 && size < text.size();) {
@@ -108,22 +121,42 @@ bool Walk::read_rules(const std::string& name, const std::string& folder) {
     if (count > 0) size += static_cast<std::size_t>(count);
   }
   text.resize(size);
-  if (size > largest_ignore_file || !rules_.add(text, folder))
-    unfit(fmt::format("'{}' of the context has more than 10,000 lines or 1 MiB", path),
-          "use patterns, as in *.bin or /data/");
-  return true;
+  if (size <= largest_ignore_file) return text;
+  too_many_rules(path);
+  return "";
 }
 
-std::vector<std::string> Walk::names_in(const std::string& folder) {
+void Walk::too_many_rules(const std::string& path) {
+  unfit(fmt::format("'{}' of the context has more than 10,000 lines or 1 MiB", path),
+        "use patterns, as in *.bin or /data/");
+}
+
+void Walk::add_rules(const std::string& text, const std::string& path, const std::string& folder) {
+  if (!rules_.add(text, folder)) too_many_rules(path);
+}
+
+// As git, which does not follow a link of this name either.
+void Walk::read_git_rules(int opened, const std::string& folder) {
+  const std::string path = folder.empty() ? ".gitignore" : folder + "/.gitignore";
+  struct stat status {};
+  if (::fstatat(opened, ".gitignore", &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (S_ISLNK(status.st_mode)) {
+    files_.warnings.push_back(fmt::format("'{}' is a link, and is not read", path));
+    return;
+  }
+  if (const auto text = read_rules(opened, path, O_RDONLY | O_NOFOLLOW))
+    add_rules(*text, path, folder);
+}
+
+std::vector<std::string> Walk::names_in(int opened, const std::string& folder) {
   std::vector<std::string> names;
-  Descriptor opened(::openat(files_.root.get(), folder.empty() ? "." : folder.c_str(),
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseFolder> stream(opened ? ::fdopendir(opened.get()) : nullptr);
+  Descriptor again(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, CloseFolder> stream(again ? ::fdopendir(again.get()) : nullptr);
   if (!stream) {
     unreadable(folder.empty() ? "." : folder, errno);
     return names;
   }
-  (void)opened.release();  // the stream's
+  (void)again.release();  // the stream's
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string_view name = entry->d_name;
@@ -136,22 +169,31 @@ std::vector<std::string> Walk::names_in(const std::string& folder) {
   return names;
 }
 
-void Walk::visit(const std::string& folder) {
+void Walk::visit(int opened, const std::string& folder) {
   const std::size_t rules_before = rules_.size();
-  const std::vector<std::string> names = names_in(folder);
+  const std::vector<std::string> names = names_in(opened, folder);
   if (has_git_rules_ && std::binary_search(names.begin(), names.end(), ".gitignore"))
-    (void)read_rules(".gitignore", folder);
+    read_git_rules(opened, folder);
   const std::string prefix = folder.empty() ? "" : folder + "/";
   for (const std::string& name : names) {
     if (!goes_on()) break;
-    look_at(prefix + name);
+    look_at(opened, name, prefix + name);
   }
   rules_.shrink(rules_before);
 }
 
-void Walk::look_at(const std::string& path) {
+// From folder to folder, each opened in the one above it: what is exchanged for a link while the
+// context is read leads nowhere.
+void Walk::enter(int parent, const std::string& name, const std::string& path) {
+  const Descriptor folder(
+      ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) return unreadable(path, errno);
+  visit(folder.get(), path);
+}
+
+void Walk::look_at(int parent, const std::string& name, const std::string& path) {
   struct stat status {};
-  if (::fstatat(files_.root.get(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno != ENOENT) unreadable(path, errno);  // else it went meanwhile
     return;
   }
@@ -164,34 +206,37 @@ void Walk::look_at(const std::string& path) {
     entry.kind = ContextEntry::Kind::folder;
     entry.mode |= 0700;  // or nobody could put anything into its copy
     take(std::move(entry));
-    return visit(path);
+    return enter(parent, name, path);
   }
-  if (S_ISLNK(status.st_mode)) return take_link(std::move(entry));
-  if (!S_ISREG(status.st_mode)) {
+  if (S_ISLNK(status.st_mode)) return take_link(parent, name, std::move(entry));
+  take_file(parent, name, status, std::move(entry));
+}
+
+void Walk::take_file(int parent, const std::string& name, const struct stat& status,
+                     ContextEntry entry) {
+  const auto leave_out = [&](const char* why) {
     files_.warnings.push_back(
-        fmt::format("'{}' is no file, folder or link, and is left out of the context", path));
-    return;
-  }
+        fmt::format("'{}' is {}, and is left out of the context", entry.path, why));
+  };
+  if (!S_ISREG(status.st_mode)) return leave_out("no file, folder or link");
   const FileIdentity identity{status.st_dev, status.st_ino};
-  if (std::find(own_output_.begin(), own_output_.end(), identity) != own_output_.end()) {
-    files_.warnings.push_back(
-        fmt::format("'{}' is what train writes to, and is left out of the context", path));
-    return;
-  }
+  if (std::find(own_output_.begin(), own_output_.end(), identity) != own_output_.end())
+    return leave_out("what train writes to");
   // All that cannot be read is named at once, before megabytes are.
-  if (::faccessat(files_.root.get(), path.c_str(), R_OK, AT_EACCESS) != 0)
-    return unreadable(path, errno);
+  if (::faccessat(parent, name.c_str(), R_OK, AT_EACCESS) != 0)
+    return unreadable(entry.path, errno);
   entry.size = static_cast<std::uint64_t>(status.st_size);
   files_.bytes += std::min(entry.size, UINT64_MAX - files_.bytes);
+  if (is_private_file(entry.path)) private_files_.push_back(entry.path);
   take(std::move(entry));
 }
 
 void Walk::take(ContextEntry entry) { files_.entries.push_back(std::move(entry)); }
 
 // As it is written, and as it is followed here: through other links it may lead elsewhere.
-void Walk::take_link(ContextEntry entry) {
+void Walk::take_link(int parent, const std::string& name, ContextEntry entry) {
   char target[PATH_MAX];
-  const ssize_t length = ::readlinkat(files_.root.get(), entry.path.c_str(), target, sizeof target);
+  const ssize_t length = ::readlinkat(parent, name.c_str(), target, sizeof target);
   if (length < 0) return unreadable(entry.path, errno);
   entry.kind = ContextEntry::Kind::link;
   entry.mode = 0777;

@@ -26,12 +26,14 @@ struct ContextFiles {
   Descriptor root;
   std::vector<ContextEntry> entries;  ///< in the order of the archive
   std::uint64_t bytes = 0;            ///< of all files
-  std::vector<std::string> warnings;  ///< a line each: what was left out unasked
+  std::vector<std::string> warnings;  ///< a line each
 };
 
-/// Looks through a directory, by the rules of its `.detignore` and `.trainignore`; without both, by
-/// those of the `.gitignore` of every folder, as git does. Files in `own_output`, what this very
-/// process writes, are left out.
+/// Looks through a directory, by the rules of its `.detignore`, as Determined does, or without one
+/// by those of the `.gitignore` of every folder, as git does; and after them by those of its
+/// `.trainignore`. Files in `own_output`, what this very process writes, are left out. Files that
+/// commonly hold secrets are warned of. No link is followed, also where a folder becomes one while
+/// it is read.
 ///
 /// Errors are all that is wrong: of class `no_input` what cannot be read, of class `config` what a
 /// context cannot have (a link that leaves it, too much of everything). `cancelled` ends it early,

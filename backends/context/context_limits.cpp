@@ -2,7 +2,6 @@
 #include "backends/context/context_limits.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -46,11 +45,7 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-std::string ignore_file_of(const std::string& directory) {
-  for (const char* name : {".trainignore", ".detignore", ".gitignore"})
-    if (std::string path = directory + "/" + name; ::access(path.c_str(), F_OK) == 0) return path;
-  return directory + "/.trainignore";
-}
+std::string ignore_file_of(const std::string& directory) { return directory + "/.trainignore"; }
 
 Result<void> check_context_limits(const ContextFiles& files) {
   const std::string hint =

@@ -11,7 +11,7 @@ namespace train {
 /// which names what takes most.
 Result<void> check_context_limits(const ContextFiles& files);
 
-/// The file of a directory to which a user adds what is to stay at home: the one that counts there.
+/// The file of a directory in which a user names what is to stay at home, whatever else counts.
 std::string ignore_file_of(const std::string& directory);
 
 /// "3.4 MiB", "512 bytes".

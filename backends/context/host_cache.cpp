@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context/host_cache.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,17 +12,16 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
 #include "backends/context/context_limits.hpp"
 #include "backends/context/context_unpacker.hpp"
+#include "backends/process/own_folder.hpp"
 
 namespace train {
 
 namespace {
 
 constexpr mode_t own_only = 0700;
-constexpr int deepest_folder = 512;
 
 tl::unexpected<Error> refuse(const std::string& path, const std::string& why) {
   return fail(ErrorClass::host, fmt::format("'{}': {}", path, why));
@@ -169,47 +167,12 @@ Result<std::optional<HostCache::Copy>> HostCache::copy(int packed_file, const Co
                               : Result<bool>(refuse(path, system_reason(errno)));
   if (unpacked && *unpacked && ::renameat(runs(), name.c_str(), runs(), key.c_str()) != 0)
     unpacked = refuse(path, system_reason(errno));
-  if (!unpacked || !*unpacked) remove_tree(runs(), name, to_the_end);
+  if (!unpacked || !*unpacked) (void)remove_tree(runs(), name, to_the_end);
   if (!unpacked) return tl::make_unexpected(unpacked.error());
   if (!*unpacked) return std::nullopt;
   // Where there are no locks, age alone decides when a copy goes.
   (void)::flock(folder.get(), LOCK_SH | LOCK_NB);
   return Copy{path, std::move(folder)};
-}
-
-namespace {
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
-void remove_tree(int parent, const std::string& name, const std::atomic<bool>& cancelled,
-                 int depth) {
-  if (cancelled || ::unlinkat(parent, name.c_str(), 0) == 0) return;
-  if ((errno != EISDIR && errno != EPERM) || depth == deepest_folder) return;
-  const auto flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  Descriptor folder(::openat(parent, name.c_str(), flags));
-  if (!folder) {
-    // A rank may have closed a folder of its own to itself.
-    (void)::fchmodat(parent, name.c_str(), own_only, 0);
-    folder = Descriptor(::openat(parent, name.c_str(), flags));
-  }
-  const int fd = folder.get();
-  const std::unique_ptr<DIR, CloseFolder> stream(folder ? ::fdopendir(fd) : nullptr);
-  if (!stream) return;
-  (void)folder.release();  // the stream's
-  (void)::fchmod(fd, own_only);
-  while (const dirent* entry = cancelled ? nullptr : ::readdir(stream.get())) {
-    const std::string_view inside = entry->d_name;
-    if (inside != "." && inside != "..") remove_tree(fd, std::string(inside), cancelled, depth + 1);
-  }
-  if (!cancelled) (void)::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
-}
-
-}  // namespace
-
-void remove_tree(int folder, const std::string& name, const std::atomic<bool>& cancelled) {
-  remove_tree(folder, name, cancelled, 0);
 }
 
 }  // namespace train

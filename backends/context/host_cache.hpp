@@ -72,8 +72,4 @@ class HostCache {
 /// may be empty.
 std::vector<std::string> cache_places(const std::string& home);
 
-/// Removes a file, or a folder with all that is in it, never following a link. Stops when
-/// `cancelled`; what cannot be removed stays.
-void remove_tree(int folder, const std::string& name, const std::atomic<bool>& cancelled);
-
 }  // namespace train

@@ -13,6 +13,7 @@
 
 #include "backends/context/cache_tidying.hpp"
 #include "backends/context/context_limits.hpp"
+#include "backends/process/own_folder.hpp"
 
 namespace train {
 
@@ -57,7 +58,7 @@ HostContexts::~HostContexts() {
 void HostContexts::forget(PlaceHeld& held) const {
   const std::atomic<bool> to_the_end{false};
   if (held.incoming) held.cache.forget(*held.incoming);
-  if (held.copy) remove_tree(held.cache.runs(), key_, to_the_end);
+  if (held.copy) (void)remove_tree(held.cache.runs(), key_, to_the_end);
 }
 
 // One job at a time: the next one is only asked for by what the last one handed over.

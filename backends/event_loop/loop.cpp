@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/event_loop/loop.hpp"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
+#include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
-#include <set>
+#include <map>
 #include <system_error>
+#include <vector>
 
 namespace train {
 
@@ -52,51 +51,119 @@ struct TimerState {
   bool ended = false;
 };
 
-struct DescriptorState {
+struct Subscriber {
+  explicit Subscriber(std::function<void()> on_ready) : callback(std::move(on_ready)) {}
+
+  std::function<void()> callback;
+  bool ended = false;
+};
+
+// A descriptor and all that is subscribed to it. epoll takes a descriptor once only, and to watch a
+// copy of it would need another descriptor, of which there may be none left.
+class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor> {
+ public:
   using Wait = asio::posix::stream_descriptor::wait_type;
+  using All = std::map<int, WatchedDescriptor*>;  // by descriptor
 
-  using Watched = std::shared_ptr<std::set<int>>;
+  WatchedDescriptor(asio::io_context& context, Instant& now, std::shared_ptr<All> all, int fd)
+      : now_(now), all_(std::move(all)), fd_(fd), descriptor_(context), retry_(context) {
+    all_->emplace(fd_, this);
+  }
+  ~WatchedDescriptor() { release(); }
+  WatchedDescriptor(const WatchedDescriptor&) = delete;
+  WatchedDescriptor& operator=(const WatchedDescriptor&) = delete;
 
-  DescriptorState(asio::io_context& context, int fd, Watched watched_fds, Wait wait,
-                  std::function<void()> on_ready)
-      : watched(std::move(watched_fds)),
-        is_borrowed(watched->insert(fd).second),
-        descriptor(context, is_borrowed ? fd : duplicate(fd)),
-        wait_for(wait),
-        callback(std::move(on_ready)) {}
-  ~DescriptorState() { release(); }
-  DescriptorState(const DescriptorState&) = delete;
-  DescriptorState& operator=(const DescriptorState&) = delete;
-
-  void end() {
-    ended = true;
-    release();
+  void add(Wait wait, const std::shared_ptr<Subscriber>& subscriber) {
+    Direction& direction = of(wait);
+    direction.subscribers.push_back(subscriber);
+    arm(wait);
   }
 
-  // epoll takes a descriptor once only, so a second subscription (to write to a socket that is
-  // read) watches a copy.
-  static int duplicate(int fd) {
-    const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) throw std::system_error(errno, std::generic_category(), "watch a descriptor");
-    return copy;
+  void remove(Wait wait, const std::shared_ptr<Subscriber>& subscriber) {
+    std::erase(of(wait).subscribers, subscriber);
+    if (read_.subscribers.empty() && write_.subscribers.empty()) release();
+  }
+
+ private:
+  struct Direction {
+    std::vector<std::shared_ptr<Subscriber>> subscribers;
+    bool is_armed = false;
+  };
+
+  Direction& of(Wait wait) { return wait == Wait::wait_read ? read_ : write_; }
+
+  // The kernel may be short of memory, or of watches for this user: that passes, or whoever waits
+  // for the descriptor gives up in time.
+  void arm(Wait wait) {
+    if (of(wait).is_armed || of(wait).subscribers.empty() || is_released_) return;
+    std::error_code error;
+    if (!descriptor_.is_open()) descriptor_.assign(fd_, error);
+    if (error) return arm_later();
+    of(wait).is_armed = true;
+    descriptor_.async_wait(wait, [self = shared_from_this(), wait](std::error_code failure) {
+      self->of(wait).is_armed = false;
+      if (self->is_released_ || failure == asio::error::operation_not_supported) return;
+      if (failure) return self->arm_later();
+      self->call(wait);
+      self->arm(wait);
+    });
+  }
+
+  void arm_later() {
+    constexpr auto pause = std::chrono::milliseconds(100);
+    retry_.expires_after(pause);
+    retry_.async_wait([self = shared_from_this()](std::error_code error) {
+      if (error) return;
+      self->arm(Wait::wait_read);
+      self->arm(Wait::wait_write);
+    });
+  }
+
+  void call(Wait wait) {
+    now_ = read_clock();
+    const auto subscribers = of(wait).subscribers;  // they come and go inside the calls
+    for (const auto& subscriber : subscribers) {
+      const auto callback = subscriber->callback;
+      if (!subscriber->ended) callback();
+    }
   }
 
   // The descriptor belongs to somebody else: Asio must let go of it without closing it.
   void release() {
-    if (!descriptor.is_open()) return;
-    const int fd = descriptor.release();
-    if (is_borrowed)
-      watched->erase(fd);
-    else
-      ::close(fd);
+    if (is_released_) return;
+    is_released_ = true;
+    all_->erase(fd_);
+    retry_.cancel();
+    if (descriptor_.is_open()) descriptor_.release();
   }
 
-  Watched watched;   ///< what is registered with epoll under its own number
-  bool is_borrowed;  ///< not a copy
-  asio::posix::stream_descriptor descriptor;
-  Wait wait_for;
-  std::function<void()> callback;
-  bool ended = false;
+  Instant& now_;  ///< the loop's
+  std::shared_ptr<All> all_;
+  int fd_;
+  asio::posix::stream_descriptor descriptor_;
+  asio::steady_timer retry_;
+  Direction read_;
+  Direction write_;
+  bool is_released_ = false;
+};
+
+struct DescriptorState {
+  DescriptorState(std::shared_ptr<WatchedDescriptor> watched_descriptor,
+                  WatchedDescriptor::Wait wait_for, std::function<void()> callback)
+      : watched(std::move(watched_descriptor)),
+        wait(wait_for),
+        subscriber(std::make_shared<Subscriber>(std::move(callback))) {
+    watched->add(wait, subscriber);
+  }
+
+  void end() const {
+    subscriber->ended = true;
+    watched->remove(wait, subscriber);
+  }
+
+  std::shared_ptr<WatchedDescriptor> watched;
+  WatchedDescriptor::Wait wait;
+  std::shared_ptr<Subscriber> subscriber;
 };
 
 struct SignalState {
@@ -121,21 +188,14 @@ struct SignalState {
 struct Loop::Impl {
   asio::io_context context{1};
   Instant now = read_clock();
-  std::shared_ptr<std::set<int>> watched = std::make_shared<std::set<int>>();
+  std::shared_ptr<WatchedDescriptor::All> watched = std::make_shared<WatchedDescriptor::All>();
+  // Asio opens what it needs for signals with the first set: now, or there may be nothing left.
+  asio::signal_set signals{context};
 
   template <class State, class Callback, class... Arguments>
   void call(const std::shared_ptr<State>& state, const Callback& callback, Arguments... arguments) {
     now = read_clock();
     if (!state->ended) callback(arguments...);
-  }
-
-  void arm(const std::shared_ptr<DescriptorState>& state) {
-    state->descriptor.async_wait(state->wait_for, [this, state](std::error_code error) {
-      if (error || state->ended) return;
-      const auto callback = state->callback;  // the subscription may end inside the call
-      call(state, callback);
-      if (!state->ended) arm(state);
-    });
   }
 
   void arm(const std::shared_ptr<SignalState>& state) {
@@ -147,11 +207,14 @@ struct Loop::Impl {
     });
   }
 
-  std::unique_ptr<Subscription> watch(int fd, DescriptorState::Wait wait,
+  std::unique_ptr<Subscription> watch(int fd, WatchedDescriptor::Wait wait,
                                       std::function<void()> callback) {
-    auto state = std::make_shared<DescriptorState>(context, fd, watched, wait, std::move(callback));
-    arm(state);
-    return std::make_unique<Owner<DescriptorState>>(state);
+    const auto known = watched->find(fd);
+    const auto descriptor = known != watched->end()
+                                ? known->second->shared_from_this()
+                                : std::make_shared<WatchedDescriptor>(context, now, watched, fd);
+    return std::make_unique<Owner<DescriptorState>>(
+        std::make_shared<DescriptorState>(descriptor, wait, std::move(callback)));
   }
 };
 
@@ -185,11 +248,11 @@ std::unique_ptr<Subscription> Loop::after(nanoseconds delay, std::function<void(
 }
 
 std::unique_ptr<Subscription> Loop::when_readable(int fd, std::function<void()> callback) {
-  return impl_->watch(fd, DescriptorState::Wait::wait_read, std::move(callback));
+  return impl_->watch(fd, WatchedDescriptor::Wait::wait_read, std::move(callback));
 }
 
 std::unique_ptr<Subscription> Loop::when_writable(int fd, std::function<void()> callback) {
-  return impl_->watch(fd, DescriptorState::Wait::wait_write, std::move(callback));
+  return impl_->watch(fd, WatchedDescriptor::Wait::wait_write, std::move(callback));
 }
 
 std::unique_ptr<Subscription> Loop::on_signals(std::initializer_list<int> signals,

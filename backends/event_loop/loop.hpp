@@ -22,7 +22,8 @@ class Subscription {
 };
 
 /// One thread's event loop: callbacks on descriptors, timers, signals and posted work. Time is read
-/// once per wake-up. Not thread-safe but for `post`.
+/// once per wake-up. Not thread-safe but for `post`. All descriptors that it needs itself it opens
+/// when it is made: then it may throw (std::system_error), later calls do not for want of them.
 class Loop final : public Clock {
  public:
   Loop();
@@ -41,7 +42,7 @@ class Loop final : public Clock {
   [[nodiscard]] std::unique_ptr<Subscription> after(nanoseconds delay,
                                                     std::function<void()> callback);
   /// Calls back whenever `fd` can be read (or has an error or end to report). The descriptor must
-  /// stay open as long as the subscription, which does not close it.
+  /// stay open as long as the subscription, which neither closes it nor needs another one.
   [[nodiscard]] std::unique_ptr<Subscription> when_readable(int fd, std::function<void()> callback);
   /// Calls back whenever `fd` can be written.
   [[nodiscard]] std::unique_ptr<Subscription> when_writable(int fd, std::function<void()> callback);

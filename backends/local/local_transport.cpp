@@ -14,7 +14,9 @@
 #include <utility>
 
 #include "backends/local/child_reaper.hpp"
+#include "backends/local/own_addresses.hpp"
 #include "backends/process/connected_process.hpp"
+#include "config_schema/text.hpp"
 
 namespace train {
 
@@ -41,17 +43,24 @@ std::string describe_end(const ChildEnd& end) {
   return fmt::format("{} {}", end.code == CLD_EXITED ? "exit status" : "signal", end.status);
 }
 
-std::string without_end_spaces(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
+// It is asked for at once: the link is open before anything else could be learnt.
+LinkInfo info_of(const Host& host) {
+  const std::vector<InterfaceAddress> addresses = interface_addresses();
+  return {.address = "127.0.0.1",
+          .transport = "local",
+          .own_address = declared_address(host, addresses),
+          .likely_own_address = only_address(addresses)};
 }
 
 // What a link consists of. The loop's callbacks hold it weakly or only as long as they run, and
 // ask after each call outside whether the link was destroyed meanwhile.
 class LinkState : public std::enable_shared_from_this<LinkState> {
  public:
-  LinkState(Loop& loop, std::shared_ptr<ChildReaper> reaper, LinkEvents events)
-      : loop_(loop), reaper_(std::move(reaper)), events_(std::move(events)) {}
+  LinkState(Loop& loop, std::shared_ptr<ChildReaper> reaper, LinkInfo info, LinkEvents events)
+      : loop_(loop),
+        reaper_(std::move(reaper)),
+        info_(std::move(info)),
+        events_(std::move(events)) {}
   ~LinkState() { end(); }
   LinkState(const LinkState&) = delete;
   LinkState& operator=(const LinkState&) = delete;
@@ -107,7 +116,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     stderr_readable_ =
         loop_.when_readable(process_.errors.get(), [this] { keep_alive(&LinkState::read_errors); });
     const auto on_open = events_.on_open;
-    if (on_open) on_open(LinkInfo{.address = "127.0.0.1", .transport = "local"});
+    if (on_open) on_open(info_);
     if (!ended_ && !writable_) flush();
   }
 
@@ -209,11 +218,13 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     else if (child_end_->code != CLD_EXITED || child_end_->status != 0)
       what = fmt::format("the connection to the agent failed ({})", describe_end(*child_end_));
     // Its first line says what, the others what to do.
-    const std::string errors = without_end_spaces(error_text_);
-    const size_t first_end = std::min(errors.find('\n'), errors.size());
-    const size_t hint = std::min(errors.find_first_not_of(" \n", first_end), errors.size());
-    if (!errors.empty()) what += ": " + errors.substr(0, first_end);
-    return make_error(ErrorClass::host, what, errors.substr(hint));
+    std::vector<std::string> lines;
+    for (const std::string_view line : split(error_text_, '\n'))
+      if (const std::string_view words = trim(line); !words.empty()) lines.emplace_back(words);
+    if (lines.empty()) return make_error(ErrorClass::host, what);
+    what += ": " + lines.front();
+    lines.erase(lines.begin());
+    return with_hints(make_error(ErrorClass::host, what), std::move(lines));
   }
 
   void close(const Error& why) {
@@ -224,6 +235,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
 
   Loop& loop_;
   std::shared_ptr<ChildReaper> reaper_;
+  LinkInfo info_;
   LinkEvents events_;
   ConnectedProcess process_;
   int pidfd_ = -1;  ///< the reaper's
@@ -262,11 +274,11 @@ LocalTransport::LocalTransport(Loop& loop, std::vector<std::string> command)
 
 LocalTransport::~LocalTransport() = default;
 
-std::unique_ptr<HostLink> LocalTransport::open(const Host& /*host*/, const std::string& agent_key,
+std::unique_ptr<HostLink> LocalTransport::open(const Host& host, const std::string& agent_key,
                                                LinkEvents events) {
   std::vector<std::string> command = command_;
   command.push_back(agent_key);
-  auto state = std::make_shared<LinkState>(loop_, reaper_, std::move(events));
+  auto state = std::make_shared<LinkState>(loop_, reaper_, info_of(host), std::move(events));
   state->start(command);
   return std::make_unique<LocalLink>(std::move(state));
 }

@@ -15,8 +15,8 @@ class ChildReaper;
 /// Reaches the agent of this machine: starts `PROGRAM agent attach KEY` with one end of a socket
 /// pair as its standard input and output, in a session of its own (a Ctrl-C of the terminal is for
 /// the launcher), in the launcher's working directory and environment. A link is open as soon as
-/// that process was started, at 127.0.0.1. The loop must outlive the transport, and the transport
-/// its links.
+/// that process was started, at 127.0.0.1; what others may reach this machine by comes with it. The
+/// loop must outlive the transport, and the transport its links.
 class LocalTransport final : public Transport {
  public:
   /// `command` is executed with the agent's key as its last argument: the absolute path of this

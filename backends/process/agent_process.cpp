@@ -236,7 +236,7 @@ void AgentProcess::perform(const agent_action::StartRank& action) {
   const auto spec = process_of_rank(agent_.command_of(rank));
   const auto process =
       spec ? spawner_.spawn(*spec) : Result<SpawnedProcess>(tl::make_unexpected(spec.error()));
-  if (!process) return soon(agent_event::RankNotStarted{rank, render(process.error())});
+  if (!process) return soon(agent_event::RankNotStarted{rank, in_one_line(process.error())});
   Worker::Events events;
   events.on_output = [this, rank](OutputStream stream, std::string_view bytes) {
     feed(agent_event::RankPrinted{rank, stream, bytes});

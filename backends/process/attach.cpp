@@ -30,10 +30,12 @@ constexpr auto attach_limit = 15s;
 constexpr int retry_milliseconds = 2;
 constexpr int backlog = 16;
 
-sockaddr_un address_of(const std::string& path) {
+sockaddr_un address_of(const HostDirectory& directory, const std::string& key) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  ::memcpy(address.sun_path, path.c_str(), path.size() + 1);  // checked by socket_path
+  const std::string path = directory.socket_address(key);
+  static_assert(sizeof address.sun_path >= 107);  // a key has 64 bytes at most
+  ::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;
 }
 
@@ -44,47 +46,53 @@ Result<Descriptor> make_socket() {
 }
 
 // A connection to the agent; none when there is no agent (yet).
-Result<Descriptor> connect_to(const std::string& path) {
+Result<Descriptor> connect_to(const HostDirectory& directory, const std::string& key) {
   auto made = make_socket();
   if (!made) return made;
-  const sockaddr_un address = address_of(path);
+  const sockaddr_un address = address_of(directory, key);
   if (::connect(made->get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
     return made;
   // EAGAIN: more connections wait than the agent has had time to accept.
   if (errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN) return Descriptor();
-  return fail(ErrorClass::host,
-              fmt::format("cannot connect to '{}': {}", path, system_reason(errno)));
+  return fail(ErrorClass::host, fmt::format("cannot connect to '{}': {}",
+                                            directory.socket_path(key), system_reason(errno)));
 }
 
-bool is_same_file(int fd, const std::string& path) {
+bool is_same_file(int fd, const HostDirectory& directory, const std::string& name) {
   struct stat opened {};
   struct stat named {};
-  return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+  return ::fstat(fd, &opened) == 0 &&
+         ::fstatat(directory.descriptor(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 // The agent's lock; none while a guard or another attach holds it.
-Result<Descriptor> take_lock(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+Result<Descriptor> take_lock(const HostDirectory& directory, const std::string& key) {
+  const std::string name = HostDirectory::lock_name(key);
+  Descriptor file(::openat(directory.descriptor(), name.c_str(),
+                           O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file)
-    return fail(ErrorClass::host, fmt::format("cannot open '{}': {}", path, system_reason(errno)));
+    return fail(ErrorClass::host, fmt::format("cannot open '{}': {}", directory.lock_path(key),
+                                              system_reason(errno)));
   auto moved = above_standard(std::move(file));
   if (!moved) return moved;
   if (::flock(moved->get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK || errno == EINTR) return Descriptor();
-    return fail(ErrorClass::host, fmt::format("cannot lock '{}': {}", path, system_reason(errno)));
+    return fail(ErrorClass::host, fmt::format("cannot lock '{}': {}", directory.lock_path(key),
+                                              system_reason(errno)));
   }
   // A guard may have removed the file between the two calls: then this lock guards nothing.
-  if (!is_same_file(moved->get(), path)) return Descriptor();
+  if (!is_same_file(moved->get(), directory, name)) return Descriptor();
   return moved;
 }
 
 // Under the lock, so what has the name is a leftover.
-Result<Descriptor> listen_on(const std::string& path) {
+Result<Descriptor> listen_on(const HostDirectory& directory, const std::string& key) {
   auto made = make_socket();
   if (!made) return made;
-  const sockaddr_un address = address_of(path);
-  (void)::unlink(path.c_str());
+  const sockaddr_un address = address_of(directory, key);
+  const std::string path = directory.socket_path(key);
+  (void)::unlinkat(directory.descriptor(), HostDirectory::socket_name(key).c_str(), 0);
   const mode_t mask = ::umask(0177);
   const int bound =
       ::bind(made->get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
@@ -100,13 +108,16 @@ Result<Descriptor> listen_on(const std::string& path) {
 }
 
 // Connects before the agent exists: whatever becomes of it, this connection tells.
-Result<Descriptor> start_agent(const GuardSetup& without_socket, const std::string& path) {
-  auto listening = listen_on(path);
+Result<Descriptor> start_agent(const GuardSetup& without_socket) {
+  const HostDirectory& directory = without_socket.directory;
+  const std::string& key = without_socket.key;
+  auto listening = listen_on(directory, key);
   if (!listening) return listening;
-  auto connection = connect_to(path);
+  auto connection = connect_to(directory, key);
   if (!connection) return connection;
   if (!*connection)
-    return fail(ErrorClass::host, fmt::format("socket '{}' refuses its own maker", path));
+    return fail(ErrorClass::host,
+                fmt::format("socket '{}' refuses its own maker", directory.socket_path(key)));
   GuardSetup setup = without_socket;
   setup.listening_socket = listening->get();
   if (auto started = start_guard(setup); !started) {
@@ -118,15 +129,13 @@ Result<Descriptor> start_agent(const GuardSetup& without_socket, const std::stri
 
 Result<Descriptor> reach_agent(const HostDirectory& directory, const std::string& key,
                                const std::function<int(int)>& agent_main) {
-  auto path = directory.socket_path(key);
-  if (!path) return tl::make_unexpected(path.error());
   const auto deadline = std::chrono::steady_clock::now() + attach_limit;
   while (true) {
-    auto connection = connect_to(*path);
+    auto connection = connect_to(directory, key);
     if (!connection || *connection) return connection;
-    auto lock = take_lock(directory.lock_path(key));
+    auto lock = take_lock(directory, key);
     if (!lock) return lock;
-    if (*lock) return start_agent({directory, key, -1, lock->get(), agent_main}, *path);
+    if (*lock) return start_agent({directory, key, -1, lock->get(), agent_main});
     if (std::chrono::steady_clock::now() >= deadline)
       return fail(ErrorClass::host, fmt::format("agent '{}' runs but does not answer", key),
                   fmt::format("the process that holds '{}' is its guard; end it and try again",

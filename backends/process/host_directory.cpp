@@ -4,77 +4,49 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <atomic>
+
+#include "backends/process/own_folder.hpp"
+#include "backends/process/state_folder.hpp"
 
 namespace train {
 
 namespace {
 
-constexpr mode_t own_only = 0700;
 constexpr mode_t own_file = 0600;
 constexpr size_t longest_key = 64;
-constexpr size_t longest_socket_path = sizeof(sockaddr_un::sun_path) - 1;
 
-tl::unexpected<Error> refuse(const std::string& path, const std::string& why) {
-  return fail(ErrorClass::host, fmt::format("directory '{}' {}", path, why),
-              fmt::format("remove '{}' on this host, or have its administrator do so", path));
+void note(Result<void>& first, int error, const std::string& path) {
+  if (error == 0 || error == ENOENT || !first) return;
+  first = fail(ErrorClass::host, fmt::format("cannot remove '{}': {}", path, system_reason(error)));
 }
 
-// mkdir alone proves nothing: in /tmp anybody may have been first, with a link to somewhere.
-Result<Descriptor> open_own(const std::string& path) {
-  if (::mkdir(path.c_str(), own_only) != 0 && errno != EEXIST)
-    return fail(ErrorClass::host,
-                fmt::format("cannot make directory '{}': {}", path, system_reason(errno)),
-                "train needs a writable /tmp on every host");
-  struct stat named {};
-  if (::lstat(path.c_str(), &named) != 0)
-    return fail(ErrorClass::host, fmt::format("directory '{}': {}", path, system_reason(errno)));
-  if (S_ISLNK(named.st_mode)) return refuse(path, "is a symbolic link");
-  if (!S_ISDIR(named.st_mode)) return refuse(path, "is not a directory");
-  if (named.st_uid != ::geteuid())
-    return refuse(path, fmt::format("belongs to user {}", named.st_uid));
-  if ((named.st_mode & 077) != 0)
-    return refuse(
-        path, fmt::format("is open to other users (mode {:04o}, not 0700)", named.st_mode & 07777));
-  Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory)
-    return fail(ErrorClass::host,
-                fmt::format("cannot open directory '{}': {}", path, system_reason(errno)));
-  struct stat opened {};
-  if (::fstat(directory.get(), &opened) != 0 || opened.st_ino != named.st_ino ||
-      opened.st_dev != named.st_dev)
-    return refuse(path, "was exchanged while it was opened");
-  return directory;
-}
-
-void note(Result<void>& first, Result<void> result) {
-  if (first && !result) first = std::move(result);
-}
-
-Result<void> remove_file(const std::string& path) {
-  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
-  return fail(ErrorClass::host, fmt::format("cannot remove '{}': {}", path, system_reason(errno)));
+int remove_file(int folder, const std::string& name) {
+  return ::unlinkat(folder, name.c_str(), 0) == 0 ? 0 : errno;
 }
 
 }  // namespace
 
-Result<HostDirectory> HostDirectory::open(const std::string& base) {
-  const std::string path = base.empty() ? fmt::format("/tmp/train-{}", ::geteuid()) : base;
-  auto directory = open_own(path);
+Result<HostDirectory> HostDirectory::find(const std::string& key,
+                                          const std::vector<std::string>& places) {
+  if (auto good = check_key(key); !good) return tl::make_unexpected(good.error());
+  auto found = find_state_folder(places, key);
+  if (!found) return tl::make_unexpected(found.error());
+  return HostDirectory(std::move(found->path), std::move(found->descriptor));
+}
+
+Result<HostDirectory> HostDirectory::open(const std::string& path) {
+  auto directory = make_own_folder(AT_FDCWD, path, path);
   if (!directory) return tl::make_unexpected(directory.error());
-  auto moved = above_standard(std::move(*directory));
-  if (!moved) return tl::make_unexpected(moved.error());
   // Cleaners ask for an exclusive lock and skip what they do not get. Where locks do not exist
   // there is nothing to hold, and age alone decides.
-  (void)::flock(moved->get(), LOCK_SH | LOCK_NB);
-  return HostDirectory(path, std::move(*moved));
+  (void)::flock(directory->get(), LOCK_SH | LOCK_NB);
+  return HostDirectory(path, std::move(*directory));
 }
 
 Result<void> HostDirectory::check_key(const std::string& key) {
@@ -87,30 +59,34 @@ Result<void> HostDirectory::check_key(const std::string& key) {
               fmt::format("a key has 1 to {} letters, digits, '-' or '_'", longest_key));
 }
 
-Result<std::string> HostDirectory::socket_path(const std::string& key) const {
-  std::string path = path_ + "/" + key + ".sock";
-  if (path.size() <= longest_socket_path) return path;
-  return fail(ErrorClass::host, fmt::format("socket path '{}' has {} bytes; the system allows {}",
-                                            path, path.size(), longest_socket_path));
+std::string HostDirectory::socket_path(const std::string& key) const {
+  return path_ + "/" + socket_name(key);
 }
 
 std::string HostDirectory::lock_path(const std::string& key) const {
-  return path_ + "/" + key + ".lock";
+  return path_ + "/" + lock_name(key);
+}
+
+std::string HostDirectory::socket_address(const std::string& key) const {
+  return fmt::format("/proc/self/fd/{}/{}", descriptor(), socket_name(key));
 }
 
 std::string HostDirectory::run_directory(const std::string& key) const { return path_ + "/" + key; }
 
 Result<std::string> HostDirectory::make_run_directory(const std::string& key) const {
   std::string path = run_directory(key);
-  if (auto made = open_own(path); !made) return tl::make_unexpected(made.error());
+  if (auto made = make_own_folder(descriptor(), key, path); !made)
+    return tl::make_unexpected(made.error());
   return path;
 }
 
 Result<void> HostDirectory::write_file(const std::string& key, const std::string& name,
                                        const std::string& text) const {
   const std::string path = run_directory(key) + "/" + name;
-  const Descriptor file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, own_file));
+  const auto folder = open_own_folder(descriptor(), key, run_directory(key));
+  if (!folder) return tl::make_unexpected(folder.error());
+  const Descriptor file(::openat(folder->get(), name.c_str(),
+                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, own_file));
   int error = file ? 0 : errno;
   for (size_t written = 0; error == 0 && written < text.size();) {
     const ssize_t count = ::write(file.get(), text.data() + written, text.size() - written);
@@ -127,13 +103,10 @@ Result<void> HostDirectory::write_file(const std::string& key, const std::string
 Result<void> HostDirectory::remove(const std::string& key) const {
   Result<void> first = check_key(key);
   if (!first) return first;  // an empty key would mean everybody's things
-  if (auto socket = socket_path(key)) note(first, remove_file(*socket));
-  std::error_code error;
-  std::filesystem::remove_all(run_directory(key), error);
-  if (error)
-    note(first, fail(ErrorClass::host, fmt::format("cannot remove '{}': {}", run_directory(key),
-                                                   system_reason(error.value()))));
-  note(first, remove_file(lock_path(key)));
+  const std::atomic<bool> to_the_end{false};
+  note(first, remove_file(descriptor(), socket_name(key)), socket_path(key));
+  note(first, remove_tree(descriptor(), key, to_the_end), run_directory(key));
+  note(first, remove_file(descriptor(), lock_name(key)), lock_path(key));
   return first;
 }
 

@@ -2,23 +2,30 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backends/process/descriptor.hpp"
 #include "config_schema/error.hpp"
 
 namespace train {
 
-/// This user's own directory on a host, where agents keep their sockets and run directories:
-/// `/tmp/train-UID`, accessible to nobody else. Not in the home directory, which may be on NFS.
-/// While it is open the directory is locked (shared), which tells tmp cleaners to leave it alone.
+/// This user's own directory on a host, where agents keep their sockets and run directories,
+/// accessible to nobody else: `/tmp/train-UID`, or where somebody else has that name
+/// `train-UID-XXXXXX` in /tmp or /var/tmp (state_folder.hpp). Not in the home directory, which may
+/// be on NFS, nor in /dev/shm, which logging out may empty. While it is open the directory is
+/// locked (shared), which tells tmp cleaners to leave it alone. Everything in it is reached from
+/// the open directory, never by its path, which somebody else may be able to exchange.
 ///
 /// An agent's key ("<task>-<node rank>") names its things: `KEY.sock`, `KEY.lock` and `KEY/`.
 class HostDirectory {
  public:
-  /// Opens the directory, and makes it if need be. One that is a symbolic link, belongs to somebody
-  /// else or is open to others is refused (class `host`). `base` is for tests; empty is the
-  /// default.
-  static Result<HostDirectory> open(const std::string& base = {});
+  /// Opens the directory in which the agent `key` is or will be, and makes it if need be; all
+  /// callers get the same. An error of class `host` names what is wrong with each place.
+  static Result<HostDirectory> find(const std::string& key,
+                                    const std::vector<std::string>& places = {"/tmp", "/var/tmp"});
+  /// Opens this very directory, for tests, and makes it if need be. One that is a symbolic link,
+  /// belongs to somebody else or is open to others is refused (class `host`).
+  static Result<HostDirectory> open(const std::string& path);
 
   const std::string& path() const { return path_; }
   /// The open directory; it carries the lock.
@@ -27,9 +34,14 @@ class HostDirectory {
   /// That a key is short, and of letters, digits, '-' and '_' only; class `usage`.
   static Result<void> check_key(const std::string& key);
 
-  /// The agent's socket; class `host` when the path is too long for one (107 bytes).
-  Result<std::string> socket_path(const std::string& key) const;
+  /// The agent's socket and lock, in the open directory, and as users know them.
+  static std::string socket_name(const std::string& key) { return key + ".sock"; }
+  static std::string lock_name(const std::string& key) { return key + ".lock"; }
+  std::string socket_path(const std::string& key) const;
   std::string lock_path(const std::string& key) const;
+  /// What this process connects or binds the socket by: the open directory, whatever its path leads
+  /// to, and short enough for an address (107 bytes), however long that path is.
+  std::string socket_address(const std::string& key) const;
   std::string run_directory(const std::string& key) const;
 
   /// Makes the run directory of an agent, 0700; one that is there already stays as it is.

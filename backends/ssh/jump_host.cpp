@@ -44,6 +44,16 @@ bool JumpHost::leads_through(const JumpHost& other) const {
   });
 }
 
+std::string JumpHost::own_address() const {
+  for (const auto& session : sessions_) {
+    const SshConnection& connection = session->connection();
+    std::string address = connection.own_address();
+    if (address.empty()) address = connection.own_address_towards_jump_host();
+    if (!address.empty()) return address;
+  }
+  return {};
+}
+
 void JumpHost::when_ready(OnReady on_ready) {
   if (is_ready_) return on_ready(nullptr);
   if (failure_) return on_ready(&*failure_);

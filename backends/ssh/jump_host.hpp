@@ -27,6 +27,10 @@ class JumpHost : public std::enable_shared_from_this<JumpHost> {
   /// Whether the way to it leads through that one, or it is that one.
   bool leads_through(const JumpHost& other) const;
 
+  /// This machine's end of the connection to it, or to the first jump host on the way to it; empty
+  /// when there is none.
+  std::string own_address() const;
+
   using OnReady = std::function<void(const JumpFailure*)>;
   /// Calls back, from the loop or at once, when connections can be asked for, or with the reason
   /// why they cannot.

@@ -81,6 +81,8 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::string address() const;
   /// This machine's end of the connection; empty when it is a jump host's.
   std::string own_address() const { return tcp_ ? tcp_->own_address() : ""; }
+  /// This machine's end of the connection to the first jump host on the way; empty without one.
+  std::string own_address_towards_jump_host() const;
   /// "10.77.1.3:22", for messages.
   std::string at() const;
   /// Why the session broke, in the words of `doing`: "while in use".
@@ -158,7 +160,6 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::unique_ptr<ByteStream> stream_;
   TcpStream* tcp_ = nullptr;  ///< `stream_`, unless a jump host carries it
   std::unique_ptr<SshSession> session_;
-  int write_watch_fd_ = -1;
   std::unique_ptr<Subscription> readable_;
   std::unique_ptr<Subscription> writable_;
   std::unique_ptr<Subscription> deadline_;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "backends/ssh/jump_host.hpp"
 #include "backends/ssh/ssh_connection.hpp"
@@ -191,19 +189,14 @@ void SshConnection::post_pump() {
   });
 }
 
-// The loop watches a descriptor once only: while the kernel's buffer is full, a duplicate is
-// watched for room. Jump hosts watch for those behind them.
+// Room is waited for only while something has to leave. Jump hosts watch for those behind them.
 void SshConnection::watch() {
   if (!session_ || !tcp_ || (stream_->pending() > 0) == (writable_ != nullptr)) return;
   if (writable_) {
     writable_.reset();
     return;
   }
-  if (write_watch_fd_ < 0) write_watch_fd_ = ::fcntl(tcp_->fd(), F_DUPFD_CLOEXEC, 0);
-  if (write_watch_fd_ < 0)
-    return fail_with(make_error(ErrorClass::host, "too many open files to send to " + at(),
-                                "raise the limit: ulimit -n 4096"));
-  writable_ = shared_->loop.when_writable(write_watch_fd_, [weak = weak_from_this()] {
+  writable_ = shared_->loop.when_writable(tcp_->fd(), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->pump();
   });
 }
@@ -240,8 +233,6 @@ void SshConnection::drop_connection() {
   session_.reset();
   tcp_ = nullptr;
   stream_.reset();
-  if (write_watch_fd_ >= 0) ::close(write_watch_fd_);
-  write_watch_fd_ = -1;
 }
 
 void SshConnection::leave_setup() {
@@ -251,6 +242,10 @@ void SshConnection::leave_setup() {
 
 std::string SshConnection::address() const {
   return address_ < addresses_.size() ? addresses_[address_].numeric : "";
+}
+
+std::string SshConnection::own_address_towards_jump_host() const {
+  return jump_host_ ? jump_host_->own_address() : "";
 }
 
 std::string SshConnection::at() const {

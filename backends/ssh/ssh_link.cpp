@@ -229,7 +229,7 @@ LinkInfo SshLink::link_info() const {
   std::string address = connection_->address();
   if (address.empty()) address = bootstrap_->host_address();
   if (address.empty()) address = connection_->endpoint().address;
-  return {address, "ssh", connection_->own_address()};
+  return {address, "ssh", connection_->own_address(), connection_->own_address_towards_jump_host()};
 }
 
 bool SshLink::step_ending() {

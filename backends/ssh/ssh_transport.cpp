@@ -79,7 +79,7 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
   const auto written = append_known_host(file, known_hosts_line(host.known_name, blob, salt));
   tell(written ? fmt::format("the host key of {} is new and was added to {}: {}", host.known_name,
                              file, key)
-               : "warning: " + render(written.error()));
+               : "warning: " + in_one_line(written.error()));
 }
 
 SshTransport::SshTransport(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window,

@@ -10,27 +10,38 @@ namespace train {
 namespace {
 
 // The whole script stands between single quotes on one line. Rules for changing it: no single
-// quote, `!`, backslash before a quote or a backslash, or newline; POSIX sh plus `test -O`, which
-// all of them have; names start with an underscore, because assigning to a variable that the user
-// exports would change the workers' environment. The way to a cached binary starts no process.
+// quote, `!`, backslash before a quote or a backslash, or newline; POSIX sh plus `test -O` and
+// `-ef`, which all of them have; names start with an underscore, because assigning to a variable
+// that the user exports would change the workers' environment. The way to a cached binary in the
+// home starts no process.
 constexpr std::string_view script =
-    "_n=$1 _b=$2 _k=$3; exec 3>&1; "
+    "_n=$1 _b=$2 _k=$3 _w=$PWD _u=; exec 3>&1; "
     "_say() { printf \"train:%s:%s\\n\" \"$_n\" \"$*\" >&3; }; "
-    // Owned by us and no symbolic link: in a sticky folder nobody else can have put it there.
-    "_own() { [ -O \"$1\" ] && if [ -h \"$1\" ]; then false; fi; }; "
-    "_has() { _own \"$_d\" && _own \"$_d/$_b\" && [ -f \"$_d/$_b\" ] && [ -x \"$_d/$_b\" ]; }; "
-    "_go() { _say ready $SSH_CONNECTION; exec \"$_d/$_b\" agent attach \"$_k\" 3>&-; }; "
-    // Runs in a subshell whose output is the reason for giving up a place. Sizes are checked before
-    // the checksum, for hosts without sha256sum; whoever fails half way, exactly the promised bytes
-    // are taken from stdin, so that the next place can ask for them again.
-    "_put() { umask 077; _t=$_d/.$_b.$_n; mkdir -p \"$_d\" || return 1; "
-    "_own \"$_d\" || { echo it is not a folder of this user; return 1; }; "
-    "chmod 700 \"$_d\" || return 1; "
-    "find \"$_d\" -name \".train-*\" -mtime +1 -exec rm -f {} + > /dev/null 2>&1; "
+    // Enters the folder $_d, which must belong to us and be no symbolic link. Whoever may rename
+    // things beside it can exchange it between two looks at its path, so it is entered once, and
+    // `.` is looked at. A shared place ($_p) must hold it, and nobody else may write to it.
+    "_in() { case $_d in */train-$_u) _p=${_d%/*};; *) _p=;; esac; "
+    "if [ -h \"$_d\" ]; then false; else cd -P \"$_d\" 2> /dev/null; fi && [ -O . ] && "
+    "case $_p in ?*) [ .. -ef \"$_p\" ] && "
+    "case $(ls -ldn .) in drwx------*) ;; *) false;; esac;; esac; }; "
+    "_is() { [ -O \"./$_b\" ] && [ -f \"./$_b\" ] && [ -x \"./$_b\" ] && "
+    "if [ -h \"./$_b\" ]; then false; fi; }; "
+    "_has() { _in && _is; }; "
+    // The workers' environment does not tell where we went.
+    "_go() { _say ready $SSH_CONNECTION; PWD=$_w; unset OLDPWD; "
+    "exec \"./$_b\" agent attach \"$_k\" 3>&-; }; "
+    // Removes what uploads left behind that broke off: plain files of exactly our names (40
+    // hexadecimal digits for the binary, 32 for the connection), in this folder and not below.
+    "_tidy() { _h=[0-9a-f]; _h=$_h$_h$_h$_h; _g=$_h$_h; _h=$_g$_g$_g$_g; "
+    "find . -name . -o -type f -name \".train-$_h$_g.$_h\" -mtime +1 -exec rm -f {} + -o -prune "
+    "> /dev/null 2>&1; }; "
+    // Sizes are checked before the checksum, for hosts without sha256sum; whoever fails half way,
+    // exactly the promised bytes are taken from stdin, so that the next place can ask for them
+    // again.
     // An empty executable file is an empty script: a place that is full, read-only or noexec is
     // found out before megabytes travel.
-    ": > \"$_t\" && chmod 700 \"$_t\" || return 1; "
-    "\"$_t\" < /dev/null 2> /dev/null || { echo \"it allows no programs (noexec)\"; return 1; }; "
+    "_fill() { : > \"$_t\" && chmod 700 \"$_t\" || return 1; "
+    "\"./$_t\" < /dev/null 2> /dev/null || { echo \"it allows no programs (noexec)\"; return 1; }; "
     "_say need \"$(uname -m)\" \"$(uname -s)\"; "
     "read -r _z _s _c || { echo the upload did not come; return 1; }; "
     "head -c \"$_z\" | { gzip -dc > \"$_t\"; _r=$?; cat > /dev/null; exit $_r; } || return 1; "
@@ -38,15 +49,20 @@ constexpr std::string_view script =
     "if command -v sha256sum > /dev/null; then case $(sha256sum < \"$_t\") in \"$_c\"*) ;; "
     "*) echo the upload has the wrong checksum; return 1;; esac; fi; "
     // No other place changes that.
-    "\"$_t\" --version < /dev/null > /dev/null || { echo \"(it does not run there)\"; return 2; }; "
+    "\"./$_t\" --version < /dev/null > /dev/null || { echo \"(it does not run there)\"; return 2; "
+    "}; "
     // Another launcher may have put it there meanwhile, and may be running it from NFS.
-    "if _has; then rm -f \"$_t\"; else mv -f \"$_t\" \"$_d/$_b\"; fi; _has; }; "
-    "case $HOME in /*) _d=$HOME/.cache/train; _has && _go;; esac; "
-    "_u=$(id -u); for _d in /var/tmp/train-$_u /tmp/train-$_u /dev/shm/train-$_u; "
-    "do _has && _go; done; "
-    "_e=; for _d in ${HOME:+\"$HOME/.cache/train\"} /var/tmp/train-$_u /tmp/train-$_u "
-    "/dev/shm/train-$_u; do _r=$(_put 2>&1); _q=$?; [ $_q -eq 0 ] && _go; rm -f \"$_d/.$_b.$_n\" "
-    "2> /dev/null; "
+    "if _is; then rm -f \"$_t\"; else mv -f \"$_t\" \"$_b\"; fi; _is; }; "
+    // Runs in a subshell whose output is the reason for giving up a place.
+    "_put() { umask 077; _t=.$_b.$_n; mkdir -p \"$_d\" || return 1; "
+    "_in || { echo it is not a folder of this user alone; return 1; }; "
+    "case $_p in ?*) ;; *) chmod 700 . || return 1;; esac; _tidy; "
+    "_fill; _q=$?; [ $_q -eq 0 ] || rm -f \"$_t\" 2> /dev/null; return $_q; }; "
+    "set --; case $HOME in /*) set -- \"$HOME/.cache/train\";; esac; "
+    "for _d in \"$@\"; do _has && _go; done; "
+    "_u=$(id -u); set -- \"$@\" /var/tmp/train-$_u /tmp/train-$_u /dev/shm/train-$_u; "
+    "for _d in \"$@\"; do _has && _go; done; "
+    "_e=; for _d in \"$@\"; do _r=$(_put 2>&1); _q=$?; [ $_q -eq 0 ] && _has && _go; "
     // The last words of what a tool said: names of programs and files, and lines, go before them.
     "_r=${_r##*: }; _e=\"$_e $_d: ${_r:-unknown trouble};\"; [ $_q -eq 2 ] && break; done; set -f; "
     "_say failed $_e; exit 1";

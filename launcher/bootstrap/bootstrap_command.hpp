@@ -27,8 +27,10 @@ struct BootstrapRequest {
 ///                       on stdin; comes again when the place that took them turned out unusable
 ///   failed REASON       what each place said; nothing is left behind
 /// The binary is looked for in ~/.cache/train, /var/tmp/train-UID, /tmp/train-UID and
-/// /dev/shm/train-UID: folders of our own, not symbolic links. A place is used only when the binary
-/// ran there (`--version`). A field outside its alphabet is an error of class `bug`.
+/// /dev/shm/train-UID: folders of our own, not symbolic links, the last three open to nobody else.
+/// Each is entered once and the binary is run from inside (`./train-ID`), so that nobody who
+/// exchanges a folder has another program run. A place is used only when the binary ran there
+/// (`--version`). A field outside its alphabet is an error of class `bug`.
 Result<std::string> bootstrap_command(const BootstrapRequest& request);
 
 /// What the answers of `bootstrap_command` start with. The command line itself does not contain it,

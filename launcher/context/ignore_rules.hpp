@@ -21,12 +21,16 @@ class IgnoreRules {
   /// The lines of an ignore file that lies in `folder`: "" for the context itself, else a path
   /// inside of it. More than 10,000 lines are cut off there: false then.
   bool add(std::string_view text, std::string_view folder);
+  /// The lines of an ignore file of the context itself that count after those of every other file,
+  /// whatever is added later.
+  bool add_last(std::string_view text);
 
   /// Whether a path of the context is left out. What lies in a folder that is left out is so too,
   /// whatever other rules say; the caller does not ask for it.
   bool ignores(std::string_view path, bool is_folder) const;
 
-  /// Forgets rules that were added after there were `count`; see `size`.
+  /// Forgets rules that were added after there were `count`, but for those of `add_last`; see
+  /// `size`.
   void shrink(std::size_t count) { rules_.resize(count); }
   std::size_t size() const { return rules_.size(); }
 
@@ -35,7 +39,10 @@ class IgnoreRules {
     std::string folder;  ///< with its '/'; empty: the context
     IgnorePattern pattern;
   };
+  static bool add_to(std::vector<Rule>& rules, std::string_view text, std::string_view folder);
+
   std::vector<Rule> rules_;
+  std::vector<Rule> last_rules_;
 };
 
 }  // namespace train

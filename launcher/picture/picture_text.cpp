@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "launcher/output/line_splitter.hpp"
+#include "config_schema/terminal_text.hpp"
 #include "launcher/picture/cell_label.hpp"
 #include "launcher/picture/columns.hpp"
 #include "launcher/picture/wide_host.hpp"
@@ -171,7 +171,7 @@ class PictureText {
     if (row.hosts.size() > 1 && !row.is_rest)
       remarks.insert(remarks.begin(), fmt::format("{} hosts", row.hosts.size()));
     for (const std::string& said : remarks) {
-      const std::string remark = for_terminal(said);
+      const std::string remark = escaped(said);
       const std::string before = !is_first ? ", " : slots.empty() ? "" : "  ";
       const std::size_t room = width_ - std::min(width_, line.columns + before.size());
       const std::string shown = is_first && slots.empty() ? shortened(remark, room) : remark;
@@ -218,7 +218,7 @@ class PictureText {
     const std::size_t named = std::min(picture_.holders.size(), most_holders_named);
     for (std::size_t i = 0; i < named; ++i)
       add(fmt::format("{} held by {}", holder_mark(static_cast<int>(i)),
-                      for_terminal(picture_.holders[i])));
+                      escaped(picture_.holders[i])));
     if (picture_.holders.size() > named)
       add(fmt::format("{}... held by {} others", holder_mark(static_cast<int>(named)),
                       picture_.holders.size() - named));

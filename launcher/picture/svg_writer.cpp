@@ -3,48 +3,34 @@
 
 #include <fmt/format.h>
 
-#include "config_schema/text.hpp"
-#include "launcher/output/line_splitter.hpp"
+#include "config_schema/terminal_text.hpp"
 
 namespace train {
 namespace {
 
 constexpr int advance_in_thousandths = 625;
 
-// Bytes that are no UTF-8, and the two code points beside it that XML 1.0 leaves out.
-std::string as_utf8(std::string_view text) {
-  constexpr std::string_view replacement = "\xef\xbf\xbd";
-  std::string valid;
-  while (!text.empty()) {
-    std::size_t length = 1;
-    while (length < 4 && length < text.size() && find_no_text(text.substr(0, length))) ++length;
-    const std::string_view character = text.substr(0, length);
-    const bool is_no_character = character == "\xef\xbf\xbe" || character == "\xef\xbf\xbf";
-    if (find_no_text(character)) length = 1;
-    valid += is_no_character || find_no_text(text.substr(0, length)) ? replacement
-                                                                     : text.substr(0, length);
-    text.remove_prefix(length);
-  }
-  return valid;
-}
-
 }  // namespace
 
 std::string xml_text(std::string_view text) {
-  std::string escaped;
-  for (const char c : as_utf8(for_terminal(text))) {
+  std::string xml;
+  for (const char c : escaped(text)) {
     if (c == '&')
-      escaped += "&amp;";
+      xml += "&amp;";
     else if (c == '<')
-      escaped += "&lt;";
+      xml += "&lt;";
     else if (c == '>')
-      escaped += "&gt;";
+      xml += "&gt;";
     else if (c == '"')
-      escaped += "&quot;";
+      xml += "&quot;";
     else
-      escaped += c;
+      xml += c;
   }
-  return escaped;
+  // The two code points that XML 1.0 leaves out, U+FFFE and U+FFFF.
+  for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"})
+    for (std::size_t at = xml.find(none); at != xml.npos; at = xml.find(none, at))
+      xml.replace(at, none.size(), "\xef\xbf\xbd");
+  return xml;
 }
 
 void SvgWriter::add_box(std::string_view css_class, const Box& box, int corner,

@@ -6,8 +6,8 @@
 
 namespace train {
 
-/// Text that XML may hold: markup characters are escaped, control characters shown as `\x1b`, and
-/// what is no UTF-8 replaced by U+FFFD.
+/// Text that XML may hold: what would steer a terminal, or is no UTF-8, is shown as `\x1b`, and
+/// markup characters are escaped.
 std::string xml_text(std::string_view text);
 
 /// A rectangle in pixels.

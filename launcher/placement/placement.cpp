@@ -317,8 +317,7 @@ Error to_error(const Refusal& refusal) {
                                 refusal.unit.empty() ? "" : " ",
                                 is_singular ? singular(refusal.unit) : refusal.unit));
   }
-  error.diagnostics.front().hint = fmt::format("{}", fmt::join(lines, "\n  "));
-  return error;
+  return with_hints(std::move(error), std::move(lines));
 }
 
 }  // namespace train

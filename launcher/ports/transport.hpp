@@ -15,8 +15,13 @@ namespace train {
 struct LinkInfo {
   std::string
       address;  ///< numeric address that the launcher reached the host by; loopback if local
-  std::string transport;         ///< "local", "ssh"
-  std::string own_address = {};  ///< this machine's on the same connection; empty if local
+  std::string transport;  ///< "local", "ssh"
+  /// What the host reaches this machine by: its end of the same connection; if local, what the
+  /// hosts file says that other hosts reach this machine by. Empty when not known.
+  std::string own_address = {};
+  /// What it may well reach this machine by: its end of the connection to the first jump host on
+  /// the way; if local, its only address. Empty when not known.
+  std::string likely_own_address = {};
 };
 
 /// What a link tells its owner. All callbacks come from the event loop, never from inside a call

@@ -83,6 +83,7 @@ void Run::handle(const run_event::HostOpened& event) {
   enter(host, HostState::preparing);
   host.address = event.address;
   host.own_address = event.own_address;
+  host.likely_own_address = event.likely_own_address;
   host.open = true;
   host.progress = now_;
   host.heartbeat.heard(now_);
@@ -158,42 +159,77 @@ void Run::note_undecided() {
       outcome_.undecided.push_back(host);
 }
 
-// What other hosts reach this machine by: what it is on the connection to the first of them.
+// What other hosts reach this machine by. Empty when nobody knows.
 std::string Run::address_of_this_machine() const {
-  for (const HostRun& host : hosts_)
-    if (!host.own_address.empty() && !is_loopback(host.own_address)) return host.own_address;
-  return "127.0.0.1";
+  struct Source {
+    std::string HostRun::*address;
+    bool is_local;  // of this machine as a host of the trial, or of the others
+  };
+  // What the hosts file says; the connections to the others; those to their jump hosts; the only
+  // address that there is.
+  const Source sources[] = {{&HostRun::own_address, true},
+                            {&HostRun::own_address, false},
+                            {&HostRun::likely_own_address, false},
+                            {&HostRun::likely_own_address, true}};
+  for (const Source& source : sources)
+    for (const HostRun& host : hosts_) {
+      const std::string& address = host.*source.address;
+      const bool is_of_source = is_loopback(host.address) == source.is_local;
+      if (is_of_source && !address.empty() && !is_loopback(address)) return address;
+    }
+  return {};
+}
+
+// What the other hosts reach it by. Hosts that are all reached by loopback are one machine.
+Result<std::string> Run::address_of(int host) const {
+  const std::string& reached = hosts_[host].address;
+  const bool is_one_machine = std::all_of(hosts_.begin(), hosts_.end(), [](const HostRun& each) {
+    return is_loopback(each.address);
+  });
+  if (hosts_.size() == 1 || is_one_machine) return "127.0.0.1";
+  if (!is_loopback(reached)) return reached;
+  if (std::string here = address_of_this_machine(); !here.empty()) return here;
+  return fail(ErrorClass::host,
+              "the other hosts are to meet at this machine, and none of its addresses is known to "
+              "be one that they reach",
+              "give it an 'address' or an 'interface' in the hosts file");
 }
 
 // Ports come in the order of `PortNeeds`.
-message::Go Run::start_message_of_hosts() const {
+Result<message::Go> Run::start_message_of_hosts() const {
   message::Go start;
-  const std::string here = address_of_this_machine();
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
-    const std::string& reached = hosts_[host].address;
-    const std::string address =
-        hosts_.size() == 1 ? "127.0.0.1" : (is_loopback(reached) ? here : reached);
+    if (host > 0 && hosts_[host].held_ports.empty()) continue;  // nobody asks for its address
+    const auto address = address_of(host);
+    if (!address)
+      return tl::make_unexpected(
+          with_context(address.error(), fmt::format("host '{}'", hosts_[host].name)));
     auto port = hosts_[host].held_ports.begin();
-    if (host == 0) start.rendezvous_address = address;
+    if (host == 0) start.rendezvous_address = *address;
     if (host == 0 && ports_.rendezvous) start.rendezvous_port = *port++;
     if (host == ports_.megascale_host) {
-      start.megascale_address = address;
+      start.megascale_address = *address;
       start.megascale_port = *port++;
     }
     for (; port != hosts_[host].held_ports.end(); ++port)
-      start.workers.push_back(endpoint(address, *port));
+      start.workers.push_back(endpoint(*address, *port));
   }
   return start;
 }
 
+void Run::refuse_start(int host, Error why) {
+  failures_.push_back({{now_, nanoseconds(0)}, std::move(why), std::nullopt, host, 0});
+  stop(milliseconds(0), {});
+}
+
 void Run::go() {
-  start_ = start_message_of_hosts();
+  auto start = start_message_of_hosts();
+  if (!start) return refuse_start(-1, std::move(start.error()));
+  start_ = std::move(*start);
   const std::size_t bytes = ports_.workers ? tensorflow_config_size(start_.workers) : 0;
   if (bytes > longest_variable) {
     const Diagnostic why = oversized_tensorflow_config(trial_.world_size, bytes);
-    failures_.push_back(
-        {{now_, nanoseconds(0)}, Error{ErrorClass::config, {why}}, std::nullopt, -1, 0});
-    return stop(milliseconds(0), {});
+    return refuse_start(-1, Error{ErrorClass::config, {why}});
   }
   phase_ = Phase::running;
   go_at_ = now_;

@@ -22,12 +22,13 @@ namespace train {
 
 /// What happens to a run. `host` is a node rank. Instants are the launcher's clock.
 namespace run_event {
-/// The agent's stream is open; `address` is the one the launcher reached the host by, and
-/// `own_address` its own on that connection.
+/// The agent's stream is open; `address` is the one the launcher reached the host by, the others
+/// are those of the launcher's own machine, as `LinkInfo` has them.
 struct HostOpened {
   int host = 0;
   std::string address;
   std::string own_address = {};
+  std::string likely_own_address = {};
 };
 struct HostSaid {
   int host = 0;
@@ -148,6 +149,7 @@ class Run {
     std::string name;
     std::string address;
     std::string own_address;
+    std::string likely_own_address;
     std::vector<int> ranks;
     HostState state = HostState::connecting;
     bool open = false;
@@ -211,8 +213,10 @@ class Run {
   void decide_start();
   void note_undecided();
   std::string address_of_this_machine() const;
-  message::Go start_message_of_hosts() const;
+  Result<std::string> address_of(int host) const;
+  Result<message::Go> start_message_of_hosts() const;
   void go();
+  void refuse_start(int host, Error why);
   void stop(milliseconds grace, const std::optional<std::string>& why);
   /// What the user is told at once of a failure.
   std::string why_stopping(const std::string& failed) const;

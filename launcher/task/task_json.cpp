@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config_schema/json_text.hpp"
+
 namespace train {
 
 namespace {
@@ -52,7 +54,7 @@ Json context_json(const ContextRecord& context) {
 }
 
 std::string text_of(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return shown_json(document.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace

@@ -70,8 +70,28 @@ ignored() {
         "$(shown | LC_ALL=C sort | paste -sd ' ')"
     printf '.git*\n!b.py\n' >code/.trainignore
     run launch -n 1 --context code -- find . -type f
-    expect_equal "files by both of ours" "./a.bin ./b.py ./sub/keep.bin" \
+    expect_equal "files by .detignore and .trainignore" "./a.bin ./b.py ./sub/keep.bin" \
         "$(shown | LC_ALL=C sort | paste -sd ' ')"
+    rm code/.detignore
+    printf 'b.py\n!a.bin\n' >code/.trainignore
+    run launch -n 1 --context code -- find . -type f
+    expect_equal "files by .gitignore and .trainignore" "./.gitignore ./a.bin ./sub/.gitignore ./sub/keep.bin" \
+        "$(shown | LC_ALL=C sort | paste -sd ' ')"
+}
+
+secrets_are_warned_of() {
+    local warning="warning: the context has files that commonly hold keys or passwords, and that every host gets: '.env', 'deep/.aws/credentials', 'k1.pem', 'k2.pem' and 1 more; to leave them out, name them in .trainignore\$"
+    mkdir -p code/deep/.aws
+    touch code/{.env,.env.example,deep/.aws/credentials,main.py,k1.pem,k2.pem,k3.pem}
+    run launch -n 1 --context code -- true
+    expect_status 0
+    expect_err "^train: $warning"
+    run plan -n 1 --context code -- true
+    expect_out '^warning: the context has files that commonly hold keys or passwords'
+    printf '.env\n*.pem\n.aws/\n' >code/.trainignore
+    run launch -n 1 --context code -- true
+    expect_status 0
+    expect_no_err 'keys or passwords'
 }
 
 own_output_is_no_context() {
@@ -235,6 +255,7 @@ test_case "ranks start in a copy of the context, which stays with their results"
 test_case "the working directory is a part of the context, or absolute" working_directory_inside
 test_case "a program of the context is run from there" relative_program
 test_case "ignore files are honoured" ignored
+test_case "files that commonly hold secrets are warned of" secrets_are_warned_of
 test_case "what train itself writes to does not travel" own_output_is_no_context
 test_case "all links that leave the context are named" faults_are_told_together
 test_case "too large a context is refused with its biggest files" too_large

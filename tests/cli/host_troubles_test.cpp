@@ -106,7 +106,7 @@ TEST_CASE("all that is wrong with hosts is told with what to do, the cause last"
   failed.outcome.undecided = {4, 5, 7};
   Terminal terminal([] {});
   const RankOutput output(terminal, Tee{}, {});
-  CHECK(last_words(failed.outcome, failed.trial, output, TaskRecord()) ==
+  CHECK(last_words(failed.outcome, failed.trial, output, TaskRecord()).text() ==
         "also: host 'node03': name 'node03' does not resolve\n  correct it\n"
         "also: hosts node[05-06,08]: no answer by then\n"
         "hosts node[02,04]: connection refused at port 22\n  start sshd\n"

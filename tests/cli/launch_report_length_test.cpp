@@ -34,7 +34,7 @@ struct AllFailed {
     outcome.cause = failure_of(0);
     for (int i = 0; i < at_once; ++i) outcome.simultaneous.push_back(i);
   }
-  std::string words() { return last_words(outcome, trial, output, task); }
+  std::string words() { return last_words(outcome, trial, output, task).text(); }
 
   Trial trial;
   RunOutcome outcome;

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "cli/talk.hpp"
+#include "config_schema/text.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -43,7 +44,7 @@ struct Reported {
   std::string words() {
     Terminal terminal([] {});
     const RankOutput output(terminal, Tee{}, {});
-    return last_words(outcome, trial, output, task);
+    return last_words(outcome, trial, output, task).text();
   }
 };
 
@@ -114,7 +115,7 @@ TEST_CASE("the last line is one line, whatever a host said") {
   Reported reported;
   reported.outcome.cause =
       Failure{{}, make_error(ErrorClass::host, "host 'gpu-a': one\ntwo"), {}, 0, 0};
-  CHECK(last_line(reported.words()) == "failed: host: host 'gpu-a' (exit 76)");
+  CHECK(last_line(reported.words()) == "failed: host: host 'gpu-a': one\\x0atwo (exit 76)");
 }
 
 TEST_CASE("trouble of the launcher itself blames no host") {
@@ -132,4 +133,42 @@ TEST_CASE("a failed worker never yields 0, and a signal gives 128 and its number
   CHECK(exit_code_of(outcome).value() == 139);
   outcome.stop_signal = SIGTERM;
   CHECK(exit_code_of(outcome).value() == 143);
+}
+
+TEST_CASE("what hosts and ranks say makes no line of ours") {
+  Reported reported;
+  const std::string forged = "x\ntrain: all ranks succeeded\x1b[2J\x9b\xe2\x80\xae";
+  Terminal terminal([] {});
+  RankOutput output(terminal, Tee{.mode = Tee::Mode::none, .ranks = {}},
+                    {"/dev/null", "/dev/null"});
+  output.add({1, 1, OutputStream::err, forged + "\n"});
+  reported.outcome.cause = rank_failure(1, "rank 1 on 'gpu-b' " + forged, 3);
+  reported.outcome.cause->error.diagnostics.front().hint = forged;
+  reported.outcome.ranks[1].error_file = "\x1b" + forged;
+  reported.task.log_directory = "/tmp";
+  reported.task.ranks[1].log_file = forged;
+  reported.outcome.others = {rank_failure(0, forged, 1),
+                             {{}, make_error(ErrorClass::host, forged, forged), {}, 0, 0}};
+  reported.outcome.simultaneous = {0};
+  reported.outcome.leftovers = {{0, {}, forged}, {1, {{1, 2, forged}}, {}}};
+  const std::string told =
+      talk_text(last_words(reported.outcome, reported.trial, output, reported.task));
+  for (const std::string& line : split_lines(told)) {
+    INFO(line);
+    CHECK(plain_length(line) == line.size());
+    CHECK_FALSE(line.starts_with("train: all ranks succeeded"));
+    CHECK((line.starts_with("train: ") || line.starts_with("  ")));
+  }
+}
+
+TEST_CASE("a hundred thousand survivors are a few lines") {
+  Reported reported;
+  Leftover leftover;
+  leftover.host = 1;
+  for (int i = 0; i < 100'000; ++i) leftover.survivors.push_back({i, 0, std::string(100, 'x')});
+  reported.outcome.leftovers = {leftover};
+  reported.outcome.cause = rank_failure(0, "rank 0 on 'gpu-a' exited with code 1", 1);
+  const std::string words = reported.words();
+  CHECK(words.size() < 5'000);
+  CHECK(words.find("... and 99992 more") != std::string::npos);
 }

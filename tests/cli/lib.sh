@@ -209,7 +209,7 @@ test_case() {
     case_failed=no case_skipped='' status='' launcher='' environment=()
     "$@"
     expect_gone 3
-    if [ -n "$case_skipped" ]; then
+    if [ -n "$case_skipped" ] && [ $case_failed = no ]; then
         skipped=$((skipped + 1))
         echo "SKIPPED: $sentence: $case_skipped"
     elif [ $case_failed = no ]; then

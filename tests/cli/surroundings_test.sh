@@ -41,7 +41,7 @@ no_home() {
     # In a mount namespace where this user's own home is an empty file system.
     local home
     home=$(getent passwd "$(id -u)" | cut -d : -f 6)
-    unshare --mount true 2>/dev/null || return 0
+    unshare --mount true 2>/dev/null || { skip "no file system can be mounted"; return; }
     environment=(-u HOME -u XDG_STATE_HOME)
     # shellcheck disable=SC2016 # expanded inside
     with_environment unshare --mount sh -c \
@@ -102,6 +102,17 @@ few_descriptors() {
     expect_equal "lines" 4 "$(wc -l <"$work/out")"
 }
 
+# Whatever cannot be opened any more is trouble of this machine, which names the limit.
+hardly_a_descriptor() {
+    local limit code
+    for limit in 7 8 9 10 11 12 13 14 15 16 17 18 19; do
+        (ulimit -n "$limit" && exec_with_environment "$train" launch -H localhost:1 -n 1 -- echo hello) >"$work/out" 2>"$work/err"
+        code=$?
+        ! err_has 'a bug in train' || note_failure "a limit of $limit is called a bug: $(cat "$work/err")"
+        [ $code -eq 0 ] || err_has '[Tt]oo many open files' || note_failure "a limit of $limit is not named: $(cat "$work/err")"
+    done
+}
+
 ignored_signals() {
     # As under nohup, or in a script's background job.
     (trap '' HUP INT; exec_with_environment setsid "$train" launch "${two[@]}" -- /bin/sh -c 'grep SigIgn /proc/self/status; exit 0') >"$work/out" 2>"$work/err"
@@ -156,6 +167,7 @@ test_case "a host directory that others could write is refused" unusable_host_di
 test_case "an empty PATH" empty_path
 test_case "a working directory that is gone" directory_is_gone
 test_case "a low limit of open files" few_descriptors
+test_case "limits of open files with which nothing can be done are named" hardly_a_descriptor
 test_case "signals that the caller ignores are as usual in the ranks" ignored_signals
 test_case "ranks start with clean descriptors, signals and umask" clean_workers
 test_case "a full disk loses logs, is said, and ends nothing" logs_that_cannot_be_written

@@ -42,6 +42,32 @@ behind_run() {
     done
 }
 
+# Nobody behind the jump host has seen this machine's address.
+launcher_takes_part() {
+    configure 'Host node03 node04 node05 node06' '  ProxyJump node01'
+    # shellcheck disable=SC2016 # for the workers
+    launch -H 'head:1,node[03-04]:1' -n 3 -- /bin/sh -c 'echo "meet at $MASTER_ADDR"'
+    expect_status 0
+    expect_equal "ranks that meet at the head" 3 "$(grep -c 'meet at 10\.77\.0\.1$' "$work/out")"
+    expect_idle 2 head "${nodes[@]}"
+    # Through OpenSSH's own client, of whose connections less is known, and with two addresses.
+    on head 'ip address add 10.88.0.1/16 dev eth0'
+    launch --transport openssh -H 'head:1,node[03-04]:1' -n 3 -- touch /tmp/started
+    expect_status 76
+    expect_err "host 'head': the other hosts are to meet at this machine, and none of its addresses"
+    expect_err "give it an 'address' or an 'interface' in the hosts file"
+    expect_nothing_started
+    printf '%s\n' 'hosts:' '  - {name: head, slots: 1, address: 10.77.0.1}' \
+        '  - {name: "node[03-04]", slots: 1}' >"$shared/address.yaml"
+    # shellcheck disable=SC2016 # for the workers
+    launch --transport openssh --hostfile /srv/shared/address.yaml -n 3 -- \
+        /bin/sh -c 'echo "meet at $MASTER_ADDR"'
+    expect_status 0
+    expect_equal "ranks that meet at the address" 3 "$(grep -c 'meet at 10\.77\.0\.1$' "$work/out")"
+    on head 'ip address del 10.88.0.1/16 dev eth0'
+    restart head
+}
+
 two_hops() {
     configure 'Host node03 node04 node05 node06' '  ProxyJump root@node01:22,ssh://node02'
     launch "${behind[@]}" -- /bin/sh -c "$whence"
@@ -204,6 +230,7 @@ jump_host_beyond_libssh2() {
 }
 
 test_case "hosts behind a jump host share one session with it, and tell their own addresses" one_jump_host
+test_case "the launcher's own machine takes part with an address that hosts behind a jump host reach" launcher_takes_part
 test_case "jump hosts lead to jump hosts, as one line or as each one's own" two_hops
 test_case "a jump host is logged in to with its own identity" own_identity
 test_case "MaxSessions of a jump host does not count the hosts behind it" sessions_are_not_limited

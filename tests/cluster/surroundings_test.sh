@@ -128,6 +128,31 @@ folder_of_somebody_else() {
     restart node02
 }
 
+# Anybody may be first with a name in /tmp; the folder of a user is known by whose it is.
+name_taken_in_tmp() {
+    on node02 "$1 && chown -h nobody /tmp/train-0" || note_failure "the host could not be prepared"
+    local round first=
+    for round in 1 2; do
+        launch "${both[@]}" -- hostname
+        expect_both
+        first=${first:-$(on node02 'echo /tmp/train-0-*')}
+        expect_equal "the folder, after launch $round" "$first" "$(on node02 'echo /tmp/train-0-*')"
+    done
+    [[ $first =~ ^/tmp/train-0-[a-z2-7]{6}$ ]] || note_failure "the folder is '$first'"
+    expect_equal "mode of that folder" 700 "$(on node02 "stat -c %a $first")"
+    expect_equal "what the agents left there" "" "$(on node02 "ls -A $first")"
+    restart node02
+}
+
+# A place that takes nothing at all is told with its reason, together with the others.
+no_place_for_agents() {
+    on node02 'mount -t tmpfs -o ro none /tmp && mount -t tmpfs -o ro none /var/tmp'
+    launch "${both[@]}" -- hostname
+    expect_status 76
+    expect_err "no place for the files of the agent: '/tmp': read-only file system; '/var/tmp': read-only"
+    restart node02
+}
+
 nowhere() {
     on node02 "$(noexec /root) $(noexec /var/tmp) $(noexec /tmp) $(noexec /dev/shm)"
     launch "${both[@]}" -- hostname
@@ -195,6 +220,10 @@ test_case "memory is the last place" place_is /dev/shm/train-0 \
     "$(noexec /root) $(noexec /var/tmp) $(noexec /tmp)"
 test_case "symbolic links in the way are not followed" link_in_the_way
 test_case "a folder of somebody else is not used" folder_of_somebody_else
+test_case "a folder of somebody else with our name in /tmp locks nobody out" name_taken_in_tmp 'mkdir /tmp/train-0'
+test_case "a link of somebody else with our name in /tmp locks nobody out" name_taken_in_tmp \
+    'mkdir /srv/bait && ln -s /srv/bait /tmp/train-0'
+test_case "a host without a place for the agent's files says what is wrong with each" no_place_for_agents
 test_case "a host without any place says what is wrong with each" nowhere
 test_case "a host with an older C library runs the agent" runs_anyway "$older_c_library"
 test_case "a host without this machine's C library runs the agent" runs_anyway "$other_c_library"

@@ -35,7 +35,19 @@ TEST_CASE("what is left out is counted") {
 
 TEST_CASE("what is quoted steers no terminal") {
   CHECK(render(Diagnostic{{"f", 1, 3, "a\x1b[31m\nb"}, {}, "'\x1b[31m\r\x7f'", "\xc2\x9b \n\tb"}) ==
-        "f:1:3: '\\x1b[31m\\x0d\\x7f'\n  1 | a?[31m?b\n    |   ^\n  \\u009b \n\tb");
+        "f:1:3: '\\x1b[31m\\x0d\\x7f'\n  1 | a?[31m?b\n    |   ^\n  \\u009b \\x0a\tb");
+  CHECK(render(Diagnostic{{"a\x1b\nb", 1, 0, {}}, {}, "\x9b \xe2\x80\xae", {}}) ==
+        "a\\x1b\\x0ab:1: \\x9b \\u202e");
+}
+
+TEST_CASE("what is quoted makes no lines, and hints of several lines are a list") {
+  const Error error = make_error(ErrorClass::host, "'\ntrain: all is well'", "first\nno second");
+  CHECK(render(error) == "'\\x0atrain: all is well'\n  first\\x0ano second");
+  CHECK(render(with_hints(error, {"first", "second", "third"})) ==
+        "'\\x0atrain: all is well'\n  first\n  second\n  third");
+  CHECK(render(with_hints(error, {})) == "'\\x0atrain: all is well'");
+  CHECK(in_one_line(with_hints(make_error(ErrorClass::host, "what"), {"do a", "do b"})) ==
+        "what; do a; do b");
 }
 
 TEST_CASE("of a very long message the begin and the end are shown") {

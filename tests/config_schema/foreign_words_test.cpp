@@ -19,6 +19,7 @@ TEST_CASE("words of other programs are translated for the file that they stand i
       {experiment_fields(), "hostname", ""},
       {host_fields(), "gpus", "resources.GPU"},
       {host_fields(), "hostname", "name"},
+      {host_fields(), "dtrain_network_interface", "interface"},
       {host_fields(), "command", ""},
       {host_fields(), "frobnicate", ""},
       {hyperparameter_fields(), "gpus", ""},

@@ -30,6 +30,37 @@ std::string refused(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("what slots are is said for each host, or under defaults") {
+  struct Row {
+    std::string text;
+    SlotType type;
+    std::optional<int> accelerators;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"n1 slots=8\n", SlotType::automatic, std::nullopt},
+      {"n1 slots=8 slot_type=auto\n", SlotType::automatic, std::nullopt},
+      {"n1 slots=8 slot_type=cuda\n", SlotType::cuda, 8},
+      {"n1:4 slot-type = rocm\n", SlotType::rocm, 4},
+      {"n1 slots=8 slot_type=cpu\n", SlotType::cpu, 0},
+      {"n1 slot_type=cuda\n", SlotType::cuda, std::nullopt},
+      {"hosts: [{name: n1, slots: 8}]", SlotType::automatic, std::nullopt},
+      {"hosts: [{name: n1, slots: 8, slot_type: cuda}]", SlotType::cuda, 8},
+      {"defaults: {slot_type: rocm}\nhosts: [n1:4]", SlotType::rocm, 4},
+      {"defaults: {slot_type: cuda, slots: 2}\nhosts: [{name: n1, slot_type: cpu}]", SlotType::cpu,
+       0},
+      {"hosts: [{name: n1, slots: 8, slot_type: cpu, resources: {GPU: 4}}]", SlotType::cpu, 0},
+      {"hosts: [{name: n1, slots: 2, slot_type: cuda, resources: {GPU: 4}}]", SlotType::cuda, 4},
+      {"hosts: [{name: n1, slots: 8, accelerator_type: A100}]", SlotType::automatic, 8},
+      {"hosts: [{name: n1, slots: 8, accelerator_type: TPU-V4}]", SlotType::automatic,
+       std::nullopt},
+  }));
+  CAPTURE(row.text);
+  const std::vector<Host> hosts = read_hosts(row.text);
+  REQUIRE(hosts.size() == 1);
+  CHECK(hosts.front().slot_type == row.type);
+  CHECK(hosts.front().accelerators == row.accelerators);
+}
+
 TEST_CASE("hostfiles of other launchers are read") {
   const auto [text, hosts] = GENERATE(table<std::string, std::string>({
       {"n1 slots=8\nn2 slots=4\n", "n1:8 n2:4"},

@@ -46,3 +46,11 @@ TEST_CASE("strings are escaped, and stay on one line") {
   CHECK(json_of("caf\xc3\xa9") == "\"caf\xc3\xa9\"");
   CHECK(json_of("|\n  a\n  b\n") == "\"a\\nb\\n\"");
 }
+
+TEST_CASE("JSON on a terminal is the same data") {
+  CHECK(json_quoted("\xc2\x9b \x7f \xe2\x80\xae caf\xc3\xa9") ==
+        "\"\\u009b \\u007f \\u202e caf\xc3\xa9\"");
+  CHECK(shown_json("{\n  \"a\": \"\x7f\xe2\x81\xa6\"\n}") == "{\n  \"a\": \"\\u007f\\u2066\"\n}");
+  CHECK(shown_json("[\n1\n]") == "[\n1\n]");
+  CHECK(shown_json("\xff") == "\xff");
+}

@@ -6,6 +6,7 @@
 #include "launcher/context/archive_reader.hpp"
 #include "launcher/context/archive_writer.hpp"
 #include "launcher/context/ignore_rules.hpp"
+#include "launcher/context/private_files.hpp"
 #include "tests/fuzz/property.hpp"
 
 using namespace train;
@@ -73,6 +74,11 @@ void check_rules(std::string_view text) {
   require(!rules.ignores(path, false), "the last rule counts", path);
   rules.shrink(before);
   require(rules.ignores(path, false) == is_ignored, "rules can be taken back", path);
+  require(!is_private_file(path) || !warning_of_private_files({std::string(path)}).empty(),
+          "a private file is warned of", path);
+  rules.add_last("!*\n");
+  rules.add("*\n", "");
+  require(!rules.ignores(path, false), "rules that count last do", path);
 }
 
 }  // namespace

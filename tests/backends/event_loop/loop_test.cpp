@@ -2,6 +2,7 @@
 #include "backends/event_loop/loop.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,25 @@ struct SocketPair {
   SocketPair& operator=(const SocketPair&) = delete;
 
   int ends[2] = {-1, -1};
+};
+
+// As long as it lives, this process can open no further descriptor.
+class NoMoreDescriptors {
+ public:
+  NoMoreDescriptors() {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const int next = ::dup(0);
+    REQUIRE(next >= 0);
+    ::close(next);
+    const rlimit limit{static_cast<rlim_t>(next), before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  }
+  ~NoMoreDescriptors() { (void)::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+  NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
 };
 
 // Runs the loop; a test that does not stop it fails instead of hanging.
@@ -260,4 +280,60 @@ TEST_CASE("a stopped loop can run again") {
   });
   REQUIRE(run(loop));
   CHECK(is_called);
+}
+
+TEST_CASE("a descriptor is watched both ways although no other can be opened") {
+  Loop loop;
+  SocketPair pair;
+  std::string events;
+  const NoMoreDescriptors none_left;
+  REQUIRE(::dup(0) < 0);
+  std::unique_ptr<Subscription> writable;
+  const auto readable = loop.when_readable(pair.ends[0], [&] {
+    events += take(pair.ends[0]);
+    writable = loop.when_writable(pair.ends[0], [&] {
+      events += 'w';
+      loop.stop();
+    });
+  });
+  const auto signals = loop.on_signals({SIGUSR1}, [&](int) {
+    events += 's';
+    REQUIRE(::write(pair.ends[1], "r", 1) == 1);
+  });
+  loop.post([] { ::raise(SIGUSR1); });
+  REQUIRE(run(loop));
+  CHECK(events == "srw");
+}
+
+TEST_CASE("all who watch a descriptor are called, and those who stay go on being called") {
+  Loop loop;
+  SocketPair pair;
+  std::string events;
+  REQUIRE(::write(pair.ends[1], "x", 1) == 1);  // never taken: readable for ever
+  auto first = loop.when_readable(pair.ends[0], [&] { events += '1'; });
+  const auto second = loop.when_readable(pair.ends[0], [&] {
+    events += '2';
+    first.reset();
+    if (events.size() >= 4) loop.stop();
+  });
+  REQUIRE(run(loop));
+  CHECK(events == "1222");
+}
+
+TEST_CASE("a descriptor that was watched in vain leaves no trace when its number is used again") {
+  Loop loop;
+  int calls = 0;
+  SocketPair kept;
+  const int number = kept.ends[0];
+  for (int i = 0; i < 3; ++i) {
+    auto readable = loop.when_readable(number, [&] { ++calls; });
+    auto writable = loop.when_writable(number, [&] { ++calls; });
+    readable.reset();
+    writable.reset();
+    SocketPair other;
+    REQUIRE(::dup2(other.ends[0], number) == number);
+  }
+  const auto end = loop.after(20ms, [&] { loop.stop(); });
+  REQUIRE(run(loop));
+  CHECK(calls == 0);
 }

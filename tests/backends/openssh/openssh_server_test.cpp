@@ -2,6 +2,7 @@
 // The transport with OpenSSH's own ssh and sshd.
 #include "tests/backends/openssh/openssh_fixture.hpp"
 #include "tests/backends/ssh/ssh_server.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -26,11 +27,9 @@ struct ServerFixture : OpensshFixture {
   SshServer server;
 };
 
-#define REQUIRE_OPENSSH()                                                  \
-  if (!SshServer::is_installed() || ::access("/usr/bin/ssh", X_OK) != 0) { \
-    WARN("skipped: /usr/sbin/sshd or /usr/bin/ssh is not installed");      \
-    return;                                                                \
-  }
+#define REQUIRE_OPENSSH()                                                \
+  if (!SshServer::is_installed() || ::access("/usr/bin/ssh", X_OK) != 0) \
+  SKIP_CASE("/usr/sbin/sshd or /usr/bin/ssh is not installed")
 
 }  // namespace
 

@@ -5,7 +5,8 @@
 //   descriptors  answers with the number of the agent's open descriptors
 //   workers MARK starts processes that try to get away, answers "started", keeps the connection
 //   quit CODE    ends the agent with that code
-// On SIGTERM the agent writes BASE/told and ends. The base directory is $TRAIN_TEST_BASE.
+// On SIGTERM the agent writes BASE/told and ends. The base directory is $TRAIN_TEST_BASE; with
+// $TRAIN_TEST_PLACE it is looked for there, as in /tmp.
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -115,7 +116,9 @@ int agent_main(int listening_socket) {
 
 int main(int argc, char* argv[]) {
   if (argc != 4) return 64;
-  const auto directory = HostDirectory::open(base());
+  const char* place = ::getenv("TRAIN_TEST_PLACE");
+  const auto directory =
+      place == nullptr ? HostDirectory::open(base()) : HostDirectory::find(argv[3], {place});
   const auto code = directory ? attach(*directory, argv[3], agent_main)
                               : Result<int>(tl::make_unexpected(directory.error()));
   if (code) return *code;

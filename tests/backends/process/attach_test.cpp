@@ -211,6 +211,30 @@ TEST_CASE("an attach that comes while the guard cleans up starts a new agent") {
   CHECK(std::filesystem::exists(agents.file("task-0.sock")));
 }
 
+TEST_CASE("an agent in a place where somebody else has the usual name is found by later attaches") {
+  const TemporaryDirectory place;
+  const std::string entry = "TRAIN_TEST_PLACE=" + place.path();
+  const std::string usual = place.write("train-" + std::to_string(::geteuid()), "in the way");
+  const auto start = [&] {
+    const std::vector<std::string> command = {ATTACH_HELPER, "agent", "attach", "task-0"};
+    auto program = std::make_unique<PipedProgram>(
+        command, std::vector<std::string>{"PATH=/usr/bin:/bin", entry});
+    write_all(program->input(), "ids\n");
+    return program;
+  };
+  std::vector<std::unique_ptr<PipedProgram>> programs;
+  for (int i = 0; i < 8; ++i) programs.push_back(start());
+  const std::string first = read_line(programs.front()->output());
+  CHECK_FALSE(first.empty());
+  for (std::size_t i = 1; i < programs.size(); ++i)
+    CHECK(read_line(programs[i]->output()) == first);
+  CHECK(running_with(entry).size() >= 2);
+  std::filesystem::remove(usual);  // the usual name is free now
+  CHECK(read_line(start()->output()) == first);
+  for (const int pid : running_with(entry)) ::kill(pid, SIGKILL);
+  CHECK(eventually([&] { return running_with(entry).empty(); }));
+}
+
 TEST_CASE("a key that is none is refused without starting anything") {
   const Agents agents;
   const auto program = agents.attach("../etc");

@@ -11,6 +11,7 @@
 #include "backends/process/spawner.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -154,10 +155,7 @@ TEST_CASE("marked processes that fork meanwhile are killed") {
 }
 
 TEST_CASE("a process of another user is named when it cannot be killed") {
-  if (::getuid() != 0) {
-    WARN("skipped: needs root to become somebody else");
-    return;
-  }
+  if (::getuid() != 0) SKIP_CASE("only root can become somebody else");
   REQUIRE(become_subreaper());
   const pid_t agent = ::fork();
   if (agent == 0) {

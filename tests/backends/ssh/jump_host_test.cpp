@@ -75,6 +75,7 @@ TEST_CASE("a megabyte goes to a host behind a jump host and comes back") {
   CHECK(probe.info.address == "127.0.0.1");
   CHECK(probe.info.transport == "ssh");
   CHECK(probe.info.own_address.empty());
+  CHECK(probe.info.likely_own_address == "127.0.0.1");  // as the jump host sees it
   expect_echo(probe, megabyte_of_noise());
 }
 

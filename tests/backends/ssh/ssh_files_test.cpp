@@ -7,6 +7,7 @@
 #include "tests/backends/link/link_probe.hpp"
 #include "tests/backends/ssh/temporary_keys.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -51,11 +52,8 @@ struct FilesFixture {
   Host host;
 };
 
-#define REQUIRE_SSH()                               \
-  if (::access("/usr/bin/ssh", X_OK) != 0) {        \
-    WARN("skipped: /usr/bin/ssh is not installed"); \
-    return;                                         \
-  }
+#define REQUIRE_SSH() \
+  if (::access("/usr/bin/ssh", X_OK) != 0) SKIP_CASE("/usr/bin/ssh is not installed")
 
 }  // namespace
 

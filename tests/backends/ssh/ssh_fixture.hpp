@@ -8,6 +8,7 @@
 #include "tests/backends/link/link_probe.hpp"
 #include "tests/backends/link/packed_agent.hpp"
 #include "tests/backends/ssh/ssh_server.hpp"
+#include "tests/skip.hpp"
 
 namespace train::testing {
 
@@ -42,10 +43,7 @@ struct SshFixture {
   std::vector<std::string> said;
 };
 
-#define REQUIRE_SSHD()                                \
-  if (!SshServer::is_installed()) {                   \
-    WARN("skipped: /usr/sbin/sshd is not installed"); \
-    return;                                           \
-  }
+#define REQUIRE_SSHD() \
+  if (!SshServer::is_installed()) SKIP_CASE("/usr/sbin/sshd is not installed")
 
 }  // namespace train::testing

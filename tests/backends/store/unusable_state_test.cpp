@@ -10,6 +10,7 @@
 
 #include "backends/store/registry.hpp"
 #include "tests/backends/store/store_fixture.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 
@@ -84,10 +85,7 @@ TEST_CASE("a state directory that others could enter is closed to them") {
 }
 
 TEST_CASE("a state directory of another user is refused") {
-  if (geteuid() != 0) {
-    WARN("skipped: only root can make a directory of another user");
-    return;
-  }
+  if (geteuid() != 0) SKIP_CASE("only root can make a directory of another user");
   const TemporaryDirectory directory;
   REQUIRE(chown(directory.path().c_str(), nobody, nobody) == 0);
   CHECK(has(refusal(directory.path()).message, "it belongs to user 65534, not to you"));
@@ -239,10 +237,7 @@ TEST_CASE("a full disk is an error that says so, and leaves no half of a task") 
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, "") == 0 &&
            mount("tmpfs", root.c_str(), "tmpfs", 0, "size=256k,mode=0700") == 0;
   });
-  if (!may_mount) {
-    WARN("skipped: mount namespaces are not permitted here");
-    return;
-  }
+  if (!may_mount) SKIP_CASE("mount namespaces are not permitted here");
   CHECK(in_child([&] {
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, "") != 0 ||
         mount("tmpfs", root.c_str(), "tmpfs", 0, "size=256k,mode=0700") != 0)

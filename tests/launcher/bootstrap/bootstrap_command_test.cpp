@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/bootstrap/bootstrap_command.hpp"
 
+#include <stdio.h>
+
 #include <csignal>
 
 #include "launcher/bootstrap/bootstrap_reader.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -117,7 +120,7 @@ std::string mask() { return output_of("umask"); }
 TEST_CASE("every login shell starts the agent: an upload first, then from the cache") {
   for (const std::string shell : {"sh", "bash", "dash", "busybox", "zsh", "csh", "tcsh", "fish"}) {
     if (!is_installed(shell)) {
-      WARN("not tried, because it is not installed: " << shell);
+      note_skipped(shell + " is not installed");
       continue;
     }
     CAPTURE(shell);
@@ -139,7 +142,11 @@ TEST_CASE("every login shell starts the agent: an upload first, then from the ca
 
 TEST_CASE("the script itself runs in every /bin/sh that hosts have") {
   for (const std::string shell : {"dash", "bash --posix", "busybox sh"}) {
-    if (!is_installed(shell.substr(0, shell.find(' ')))) continue;
+    const std::string program = shell.substr(0, shell.find(' '));
+    if (!is_installed(program)) {
+      note_skipped(program + " is not installed");
+      continue;
+    }
     CAPTURE(shell);
     const FakeHost host;
     const std::string line = replaced(host.command(), "exec /bin/sh -c", "exec " + shell + " -c");
@@ -185,10 +192,7 @@ TEST_CASE("a symbolic link in place of the folder is not followed") {
 }
 
 TEST_CASE("a folder of another user is not used") {
-  if (::getuid() != 0) {
-    WARN("skipped: only root can make a folder of another user");
-    return;
-  }
+  if (::getuid() != 0) SKIP_CASE("only root can make a folder of another user");
   const FakeHost host;
   write_file(host.home / ".cache", "");
   fs::create_directories(host.uid_folder(host.var_tmp));
@@ -198,6 +202,125 @@ TEST_CASE("a folder of another user is not used") {
   const Outcome outcome = run(host);
   CHECK(outcome.uploads == 1);
   CHECK(outcome.agent.starts_with("agent agent attach"));
+}
+
+TEST_CASE("an upload removes what others broke off, and never a file of the user") {
+  const FakeHost host;
+  const fs::path place = host.home / ".cache/train";
+  const std::string left = ".train-" + std::string(40, 'a') + "." + std::string(32, '0');
+  const auto old_file = [&](const std::string& name) {
+    fs::create_directories((place / name).parent_path());
+    write_file(place / name, "x");
+    fs::last_write_time(place / name, fs::file_time_type::clock::now() - std::chrono::hours(72));
+  };
+  const std::vector<std::string> kept = {
+      "runs/task-0/sub/.train-state.pt",
+      "runs/task-0/" + left,
+      ".train-state.pt",
+      ".train-a.b",
+      left + "0",
+      ".train-" + std::string(40, 'g') + "." + std::string(32, '0'),
+      "contexts/x"};
+  for (const std::string& name : kept) old_file(name);
+  old_file(left);
+  old_file(left.substr(0, left.size() - 1) + "1/.train-inside");
+  fs::create_symlink("nowhere", place / (left.substr(0, left.size() - 1) + "2"));
+  CHECK(run(host).uploads == 1);
+  CHECK_FALSE(fs::exists(place / left));
+  for (const std::string& name : kept) {
+    CAPTURE(name);
+    CHECK(fs::exists(place / name));
+  }
+  CHECK(fs::exists(place / (left.substr(0, left.size() - 1) + "1/.train-inside")));
+}
+
+TEST_CASE("the agent's environment does not tell where the program was found") {
+  const FakeHost host;
+  ShellDialogue dialogue({"/bin/sh", "-c", "cd / && PWD=/ && export PWD && " + host.command()},
+                         host.home.string());
+  TemporaryFolder scratch;
+  // As it was given: the shell of the stand-in finds out for itself where it is.
+  const std::string asks =
+      replaced(fake_binary, "exec cat",
+               "tr \"\\000\" \"\\n\" < /proc/$$/environ | grep -E \"^(OLD)?PWD=\"; exec cat");
+  const Outcome outcome = talk(dialogue, asks, packed(asks, scratch.path()));
+  CHECK_THAT(outcome.agent, Catch::Matchers::EndsWith("\nPWD=/\nping"));
+}
+
+namespace {
+
+// Another user of the machine, who exchanges two folders without end.
+class Exchanger {
+ public:
+  Exchanger(const fs::path& one, const fs::path& other, uid_t user) {
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::setgid(user) != 0 || ::setuid(user) != 0) ::_exit(1);
+    while (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0)
+      continue;
+    ::_exit(1);
+  }
+  ~Exchanger() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Exchanger(const Exchanger&) = delete;
+  Exchanger& operator=(const Exchanger&) = delete;
+  bool is_at_work() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+}  // namespace
+
+// The other user may do in these places what the sticky bit forbids in /tmp: the race needs no
+// setting of the machine.
+TEST_CASE("a folder that another user exchanges all the time never runs that user's program") {
+  if (::getuid() != 0) {
+    WARN("skipped: only root can be two users");
+    return;
+  }
+  constexpr uid_t other = 12345;
+  const FakeHost host;
+  write_file(host.home / ".cache", "");  // the shared places are all there is
+  fs::permissions(host.root.path(), fs::perms(0755));
+  for (const fs::path& folder : {host.var_tmp, host.tmp, host.shm}) {
+    fs::permissions(folder, fs::perms(0777));
+    REQUIRE(::chown(folder.c_str(), other, other) == 0);
+  }
+  REQUIRE(run(host).uploads == 1);
+  const fs::path folder = host.uid_folder(host.var_tmp), evil = host.var_tmp / "evil";
+  const fs::path ran = host.tmp / "ran";
+  fs::create_directories(evil);
+  write_file(evil / "train-b1", "#!/bin/sh\necho evil >> " + ran.string() + "\nexec cat\n");
+  fs::permissions(evil, fs::perms(0755));
+  fs::permissions(evil / "train-b1", fs::perms(0755));
+  for (const fs::path& path : {evil, evil / "train-b1"})
+    REQUIRE(::chown(path.c_str(), other, other) == 0);
+  int good = 0;
+  {
+    const Exchanger exchanger(folder, evil, other);
+    for (int tries = 0; tries < 300; ++tries) {
+      ShellDialogue dialogue({"/bin/sh", "-c", host.command()}, host.home.string());
+      dialogue.finish_input();
+      if (dialogue.read_all().find("agent attach") != std::string::npos) ++good;
+    }
+    CHECK(exchanger.is_at_work());
+  }
+  CHECK_FALSE(fs::exists(ran));
+  CHECK(good > 0);
+}
+
+TEST_CASE("a folder of the user that is open to others is not used in a shared place") {
+  const FakeHost host;
+  write_file(host.home / ".cache", "");
+  fs::create_directories(host.uid_folder(host.var_tmp));
+  fs::permissions(host.uid_folder(host.var_tmp), fs::perms(0777));
+  CHECK(run(host).agent.ends_with("ping"));
+  CHECK(fs::is_empty(host.uid_folder(host.var_tmp)));
+  CHECK(fs::exists(host.uid_folder(host.tmp) / "train-b1"));
 }
 
 TEST_CASE("a corrupted upload is asked for again elsewhere, then refused, and leaves nothing") {
@@ -266,10 +389,8 @@ TEST_CASE("where nothing can be written, every place says why, and no byte is se
 }
 
 TEST_CASE("noexec and full places are passed over") {
-  if (output_of("unshare -m true 2> /dev/null && echo yes") != "yes\n") {
-    WARN("skipped: mount namespaces are not permitted here");
-    return;
-  }
+  if (output_of("unshare -m true 2> /dev/null && echo yes") != "yes\n")
+    SKIP_CASE("mount namespaces are not permitted here");
   const FakeHost host;
   const auto mount = [](const fs::path& place, const std::string& options) {
     return "mount -t tmpfs -o " + options + " none " + place.string() + " && ";

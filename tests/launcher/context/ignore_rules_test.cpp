@@ -147,3 +147,16 @@ TEST_CASE("a pattern full of stars takes no longer than its length for each byte
   CHECK_FALSE(pattern->matches(std::string(200, 'a'), false));
   CHECK(pattern->matches(std::string(200, 'a') + "b", false));
 }
+
+TEST_CASE("rules that count last do so whatever is added later, and stay when others go") {
+  IgnoreRules rules;
+  CHECK(rules.add_last("!kept\nmine\n"));
+  const std::size_t before = rules.size();
+  CHECK(rules.add("kept\n!mine\nother\n", "sub"));
+  CHECK_FALSE(rules.ignores("sub/kept", false));
+  CHECK(rules.ignores("sub/mine", false));
+  CHECK(rules.ignores("sub/other", false));
+  rules.shrink(before);
+  CHECK(rules.ignores("mine", false));
+  CHECK_FALSE(rules.ignores("sub/other", false));
+}

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/output/line_splitter.hpp"
 
-#include <fmt/format.h>
-
 #include <random>
 
+#include "config_schema/terminal_text.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -22,22 +21,11 @@ Lines lines_of(const std::vector<std::string>& pieces) {
   return lines;
 }
 
-// The rule, byte by byte.
+// The rule in two steps: what was overwritten goes, and the rest is escaped.
 std::string shown(std::string line) {
   while (!line.empty() && line.back() == '\r') line.pop_back();
   line.erase(0, line.rfind('\r') + 1);
-  std::string text;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(line[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < line.size() ? line[i + 1] : 0xff);
-    if (byte == 0xc2 && next < 0xa0)
-      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(line[++i]));
-    else if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
-      text += fmt::format("\\x{:02x}", byte);
-    else
-      text += line[i];
-  }
-  return text;
+  return escaped(line);
 }
 
 }  // namespace
@@ -78,8 +66,9 @@ TEST_CASE("bytes that steer a terminal are shown, all others pass") {
   CHECK(for_terminal("10%\r20%\r100%\r\r") == "100%");
   CHECK(for_terminal("caf\xc3\xa9 21\xc2\xb0") == "caf\xc3\xa9 21\xc2\xb0");
   CHECK(for_terminal("\xc2\x9b"
-                     "31m") == "\\x9b31m");
-  CHECK(for_terminal("\xc2") == "\xc2");
+                     "31m") == "\\u009b31m");
+  CHECK(for_terminal("\x9b"
+                     "31m \xe2\x80\xaegpj.exe") == "\\x9b31m \\u202egpj.exe");
 }
 
 TEST_CASE("lines of any bytes are shown by the same rule") {

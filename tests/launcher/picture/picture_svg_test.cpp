@@ -69,8 +69,7 @@ TEST_CASE("what users wrote is text and nothing else") {
   CHECK_FALSE(find_no_text(svg));
   CHECK(svg.find("<script") == svg.npos);
   CHECK(svg.find("<a ") == svg.npos);
-  CHECK(svg.find("&lt;script&gt;alert('&amp;')&lt;/script&gt;\xef\xbf\xbd\\x1b: 1 rank") !=
-        svg.npos);
+  CHECK(svg.find("&lt;script&gt;alert('&amp;')&lt;/script&gt;\\xff\\x1b: 1 rank") != svg.npos);
 }
 
 TEST_CASE("a picture needs nothing from elsewhere") {
@@ -83,6 +82,6 @@ TEST_CASE("a picture needs nothing from elsewhere") {
 TEST_CASE("XML holds no bytes that it forbids") {
   CHECK(xml_text("a<b>&\"") == "a&lt;b&gt;&amp;&quot;");
   CHECK(xml_text("\xf0\x9f\x9a\x80 \xe5\xae\x9f") == "\xf0\x9f\x9a\x80 \xe5\xae\x9f");
-  CHECK(xml_text("\xe5\xae") == "\xef\xbf\xbd\xef\xbf\xbd");
+  CHECK(xml_text("\xe5\xae\x1b\n") == "\\xe5\\xae\\x1b\\x0a");
   CHECK(xml_text("\xef\xbf\xbf") == "\xef\xbf\xbd");
 }

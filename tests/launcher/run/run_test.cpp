@@ -41,6 +41,43 @@ TEST_CASE("others reach this machine by what it is on the connections to them") 
   CHECK(address_of_first({{0, "10.0.0.2", "10.0.0.9"}, {1, "127.0.0.1"}}) == "10.0.0.2");
   CHECK(address_of_first({{0, "127.0.0.1"}, {1, "127.0.0.1", "127.0.0.1"}}) == "127.0.0.1");
   CHECK(address_of_first({{0, "10.0.0.2", "10.0.0.9"}}) == "127.0.0.1");
+  // What the hosts file says goes before that; what is only likely comes after it.
+  CHECK(address_of_first({{0, "127.0.0.1", "10.1.0.9", "10.2.0.9"}, {1, "10.0.0.2", "10.0.0.9"}}) ==
+        "10.1.0.9");
+  CHECK(address_of_first({{0, "127.0.0.1", "", "10.2.0.9"}, {1, "10.0.0.2", "10.0.0.9"}}) ==
+        "10.0.0.9");
+  CHECK(address_of_first({{0, "127.0.0.1", "", "10.2.0.9"},
+                          {1, "10.0.0.2", "", "10.3.0.9"},
+                          {2, "10.0.0.3", "10.0.0.9"}}) == "10.0.0.9");
+  CHECK(address_of_first({{0, "127.0.0.1", "", "10.2.0.9"}, {1, "10.0.0.2", "", "10.3.0.9"}}) ==
+        "10.3.0.9");
+  CHECK(address_of_first({{0, "127.0.0.1", "", "10.2.0.9"}, {1, "10.0.0.2", "", "127.0.0.1"}}) ==
+        "10.2.0.9");
+}
+
+TEST_CASE("nobody asks for the address of a host where nothing is held") {
+  RunBench b({1, 1});
+  b.on(run_event::HostOpened{0, "10.77.1.3"});
+  b.on(run_event::HostOpened{1, "127.0.0.1"});
+  b.ready(0);
+  b.ready(1);
+  CHECK(b.started() == std::vector{0, 1});
+  CHECK(b.run.start_message().rendezvous_address == "10.77.1.3");
+}
+
+TEST_CASE("loopback is never what hosts behind jump hosts are told of this machine") {
+  RunBench b({1, 1});
+  b.on(run_event::HostOpened{0, "127.0.0.1"});
+  b.on(run_event::HostOpened{1, "10.77.1.3"});
+  b.ready(0);
+  b.ready(1);
+  CHECK(b.started().empty());
+  CHECK(b.cause() ==
+        "host 'h0': the other hosts are to meet at this machine, and none of its addresses is known "
+        "to be one that they reach");
+  CHECK(b.outcome().cause->error.error_class == ErrorClass::host);
+  CHECK(b.outcome().cause->error.diagnostics.front().hint ==
+        "give it an 'address' or an 'interface' in the hosts file");
 }
 
 TEST_CASE("every worker has a port of its own, beside those of the rendezvous and of MEGASCALE") {

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/state_folder.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "backends/process/own_folder.hpp"
+
+namespace train {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t most_names = 100'000;
+constexpr std::size_t random_length = 6;
+constexpr std::string_view random_letters = "abcdefghijklmnopqrstuvwxyz234567";
+// Others make their folder in a millisecond. One that is stopped while it does is waited for so
+// long; then agreement is given up, not the task.
+constexpr auto agreement_limit = 5s;
+constexpr int longest_pause_milliseconds = 8;
+
+struct Place {
+  std::string path;
+  Descriptor descriptor;
+};
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+std::uint32_t random_bits() {
+  std::uint32_t bits = 0;
+  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) continue;
+  return bits;
+}
+
+std::string random_ending() {
+  std::string ending;
+  for (std::uint32_t bits = random_bits(); ending.size() < random_length; bits >>= 5)
+    ending += random_letters[bits % random_letters.size()];
+  return ending;
+}
+
+bool is_random_ending(std::string_view ending) {
+  return ending.size() == random_length && ending.find_first_not_of(random_letters) == ending.npos;
+}
+
+bool is_same_folder(int one, int other) {
+  struct stat first {};
+  struct stat second {};
+  return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+// How several processes of the user agree without a place that nobody else can disturb: a folder
+// is made under a hidden name, locked (exclusively), and then gets its name. Its maker looks
+// whether there is another one now. If so it gives way, removes its own and starts again; else it
+// turns the lock into a shared one, and from then on the folder counts for everybody. Of two makers
+// at least one sees the other, because both look after both their folders could be seen; and who
+// finds a folder that is still locked waits until it counts or is gone.
+class Search {
+ public:
+  Search(const std::vector<std::string>& places, const std::string& key)
+      : usual_name_(fmt::format("train-{}", ::geteuid())), lock_name_(key + ".lock") {
+    for (const std::string& path : places) {
+      Descriptor opened(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (opened)
+        places_.push_back({path, std::move(opened)});
+      else
+        note(fmt::format("'{}': {}", path, system_reason(errno)));
+    }
+  }
+
+  Result<StateFolder> run() {
+    while (!places_.empty()) {
+      Seen seen = look(nullptr);
+      if (seen.best && (!seen.is_making || is_late())) return take(*seen.best);
+      if (seen.is_making && !is_late()) {
+        pause();
+        continue;
+      }
+      auto made = make();
+      if (made && *made) return take(**made);
+      if (!made) break;
+    }
+    return fail(ErrorClass::host, "no place for the files of the agent: " + reasons_,
+                "have the administrator of this host remove what is in the way, or make room");
+  }
+
+ private:
+  struct Seen {
+    std::optional<StateFolder> best;  ///< of those that count
+    bool is_making = false;           ///< somebody makes one, or cleans it
+  };
+
+  bool is_late() const { return std::chrono::steady_clock::now() >= deadline_; }
+
+  static void pause() {
+    (void)::poll(nullptr, 0, 1 + static_cast<int>(random_bits() % longest_pause_milliseconds));
+  }
+
+  void note(const std::string& why) {
+    if (reasons_.find(why) == reasons_.npos) reasons_ += (reasons_.empty() ? "" : "; ") + why;
+  }
+
+  static Result<StateFolder> take(StateFolder& folder) { return std::move(folder); }
+
+  bool has_key(const StateFolder& folder) const {
+    return ::faccessat(folder.descriptor.get(), lock_name_.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  }
+
+  // Locks it, unless it is being made; counts it in, unless it went meanwhile.
+  void consider(Seen& seen, const Place& place, const std::string& name, Descriptor folder) const {
+    if (::flock(folder.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      seen.is_making = true;
+      return;
+    }
+    const Descriptor again(::openat(place.descriptor.get(), name.c_str(),
+                                    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!again || !is_same_folder(again.get(), folder.get())) return;
+    StateFolder found{place.path + "/" + name, std::move(folder)};
+    if (!seen.best || (has_key(found) && !has_key(*seen.best))) seen.best = std::move(found);
+  }
+
+  // All that there is but `own`. `train-UID` is opened first, and counts last: one that a maker of
+  // a random name has not seen is younger than that maker's folder, which is then seen here.
+  Seen look(const StateFolder* own) const {
+    const Place& first = places_.front();
+    auto usual =
+        open_own_folder(first.descriptor.get(), usual_name_, first.path + "/" + usual_name_);
+    Seen seen;
+    for (const Place& place : places_)
+      for (const std::string& name : random_names(place)) {
+        auto folder = open_own_folder(place.descriptor.get(), name, place.path + "/" + name);
+        if (!folder) continue;
+        if (own != nullptr && is_same_folder(folder->get(), own->descriptor.get())) continue;
+        consider(seen, place, name, std::move(*folder));
+      }
+    const bool is_own =
+        usual && own != nullptr && is_same_folder(usual->get(), own->descriptor.get());
+    if (usual && !is_own && !seen.best) consider(seen, first, usual_name_, std::move(*usual));
+    return seen;
+  }
+
+  std::vector<std::string> random_names(const Place& place) const {
+    std::vector<std::string> names;
+    Descriptor readable(::openat(place.descriptor.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, CloseFolder> stream(readable ? ::fdopendir(readable.get())
+                                                            : nullptr);
+    if (!stream) return names;
+    (void)readable.release();  // the stream's
+    const std::string beginning = usual_name_ + "-";
+    std::size_t count = 0;
+    while (const dirent* entry = count++ < most_names ? ::readdir(stream.get()) : nullptr) {
+      const std::string_view name = entry->d_name;
+      if (name.starts_with(beginning) && is_random_ending(name.substr(beginning.size())))
+        names.emplace_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  // Nothing when somebody else is to be looked for again; an error when no place takes a folder.
+  Result<std::optional<StateFolder>> make() {
+    for (std::size_t i = 0; i <= places_.size(); ++i) {
+      const Place& place = places_[i == 0 ? 0 : i - 1];
+      const std::string name = i == 0 ? usual_name_ : usual_name_ + "-" + random_ending();
+      auto made = make_in(place, name);
+      if (made) return claim(place, name, std::move(*made));
+      // Another process of the user may have been first; else somebody else has the name.
+      const auto there = open_own_folder(place.descriptor.get(), name, place.path + "/" + name);
+      if (there) return std::optional<StateFolder>();
+      note((made.error() == EEXIST)
+               ? there.error().diagnostics.front().message
+               : fmt::format("'{}': {}", place.path, system_reason(made.error())));
+    }
+    return fail(ErrorClass::host, reasons_);
+  }
+
+  // A folder that is exclusively locked from the moment that it has its name; or an errno value.
+  static tl::expected<StateFolder, int> make_in(const Place& place, const std::string& name) {
+    const int parent = place.descriptor.get();
+    const std::string hidden = "." + name + "." + random_ending();
+    if (::mkdirat(parent, hidden.c_str(), 0700) != 0) return tl::make_unexpected(errno);
+    auto folder = open_own_folder(parent, hidden, place.path + "/" + hidden);
+    int error = folder ? 0 : EACCES;
+    if (folder) (void)::flock(folder->get(), LOCK_EX | LOCK_NB);  // where there are locks
+    if (folder && !give_name(parent, hidden, name)) error = errno;
+    if (error == 0) return StateFolder{place.path + "/" + name, std::move(*folder)};
+    (void)::unlinkat(parent, hidden.c_str(), AT_REMOVEDIR);
+    return tl::make_unexpected(error);
+  }
+
+  static bool give_name(int parent, const std::string& hidden, const std::string& name) {
+    if (::renameat2(parent, hidden.c_str(), parent, name.c_str(), RENAME_NOREPLACE) == 0)
+      return true;
+    // File systems that cannot do it: only an empty folder that is ours could be replaced.
+    return errno == EINVAL && ::renameat(parent, hidden.c_str(), parent, name.c_str()) == 0;
+  }
+
+  std::optional<StateFolder> claim(const Place& place, const std::string& name, StateFolder own) {
+    const Seen others = look(&own);
+    if (others.best || (others.is_making && !is_late())) {
+      (void)::unlinkat(place.descriptor.get(), name.c_str(), AT_REMOVEDIR);
+      pause();
+      return std::nullopt;
+    }
+    (void)::flock(own.descriptor.get(), LOCK_SH | LOCK_NB);
+    return own;
+  }
+
+  const std::string usual_name_;
+  const std::string lock_name_;
+  std::vector<Place> places_;
+  std::string reasons_;
+  const std::chrono::steady_clock::time_point deadline_ =
+      std::chrono::steady_clock::now() + agreement_limit;
+};
+
+}  // namespace
+
+Result<StateFolder> find_state_folder(const std::vector<std::string>& places,
+                                      const std::string& key) {
+  return Search(places, key).run();
+}
+
+}  // namespace train

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/state_folder.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+
+#include "backends/process/own_folder.hpp"
+#include "tests/backends/process/testing.hpp"
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace train::testing;
+
+namespace {
+
+const std::string own_name = "train-" + std::to_string(::geteuid());
+
+// A place like /tmp, in which somebody else, or what is no folder, may have our name.
+struct SharedPlace {
+  TemporaryDirectory folder;
+  std::string usual = folder.path() + "/" + own_name;
+
+  void take_name() const { folder.write(own_name, "in the way"); }
+  std::string path_of(const std::string& key = "task-0") const {
+    auto found = find_state_folder({folder.path()}, key);
+    if (!found) FAIL(render(found.error()));
+    return found->path;
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+      found.push_back(entry.path().filename().string());
+    return found;
+  }
+  std::string add(const std::string& ending, mode_t mode = 0700) const {
+    const std::string path = usual + "-" + ending;
+    REQUIRE(::mkdir(path.c_str(), 0700) == 0);
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    return path;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the folder of a user has the usual name, and is locked against cleaners") {
+  const SharedPlace place;
+  const auto found = find_state_folder({place.folder.path()}, "task-0");
+  REQUIRE(found);
+  CHECK(found->path == place.usual);
+  struct stat status {};
+  REQUIRE(::stat(place.usual.c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0700);
+  const Descriptor cleaner(::open(place.usual.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  CHECK(::flock(cleaner.get(), LOCK_EX | LOCK_NB) != 0);
+  CHECK(place.path_of("task-1") == place.usual);
+  CHECK(place.names().size() == 1);
+}
+
+TEST_CASE("a name that is taken locks nobody out, and the folder is found again") {
+  const SharedPlace place;
+  SECTION("by a file") { place.take_name(); }
+  SECTION("by a link") { REQUIRE(::symlink("/", place.usual.c_str()) == 0); }
+  SECTION("by a folder that is open to others") {
+    REQUIRE(::mkdir(place.usual.c_str(), 0700) == 0);
+    REQUIRE(::chmod(place.usual.c_str(), 0755) == 0);
+  }
+  SECTION("by another user") {
+    REQUIRE(::mkdir(place.usual.c_str(), 0700) == 0);
+    if (::chown(place.usual.c_str(), 65534, 65534) != 0) return;  // needs root
+  }
+  const std::string found = place.path_of();
+  CHECK(found.starts_with(place.usual + "-"));
+  CHECK(found.size() == place.usual.size() + 7);
+  CHECK(place.path_of() == found);
+  CHECK(place.path_of("task-1") == found);
+  CHECK(place.names().size() == 2);
+}
+
+TEST_CASE("the folder stays the same when the usual name becomes free, or ours") {
+  const SharedPlace place;
+  place.take_name();
+  const std::string found = place.path_of();
+  REQUIRE(::unlink(place.usual.c_str()) == 0);
+  CHECK(place.path_of() == found);
+  REQUIRE(::mkdir(place.usual.c_str(), 0700) == 0);  // as a cache of programs makes it
+  CHECK(place.path_of() == found);
+}
+
+TEST_CASE("folders that look like ours and are not are passed over") {
+  const SharedPlace place;
+  place.take_name();
+  (void)place.add("aaaaaa", 0755);
+  (void)place.add("toolong");
+  (void)place.add("UPPER2");
+  REQUIRE(::symlink("/", (place.usual + "-bbbbbb").c_str()) == 0);
+  place.folder.write(own_name + "-cccccc", "");
+  if (::geteuid() == 0) REQUIRE(::chown(place.add("dddddd").c_str(), 65534, 65534) == 0);
+  const std::string ours = place.add("eeeeee");
+  CHECK(place.path_of() == ours);
+}
+
+TEST_CASE("of several folders the one with the agent counts, then the first") {
+  const SharedPlace place;
+  const std::string first = place.add("aaaaaa"), second = place.add("bbbbbb");
+  place.folder.write(own_name + "-bbbbbb/task-7.lock", "");
+  CHECK(place.path_of("task-0") == first);
+  CHECK(place.path_of("task-7") == second);
+}
+
+TEST_CASE("a later place serves where the first takes nothing, and each says why when none does") {
+  const SharedPlace first, second;
+  const std::string gone = first.folder.path() + "/gone";
+  const auto found = find_state_folder({gone, second.folder.path()}, "task-0");
+  REQUIRE(found);
+  CHECK(found->path.starts_with(second.folder.path() + "/" + own_name));
+  const auto none = find_state_folder({gone, first.folder.write("file", "")}, "task-0");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().error_class == ErrorClass::host);
+  CHECK(none.error().diagnostics.front().message ==
+        "no place for the files of the agent: '" + gone + "': no such file or directory; '" +
+            first.folder.path() + "/file': not a directory");
+}
+
+TEST_CASE("a place that takes no folder says so beside who has the usual name") {
+  if (::geteuid() == 0) {
+    WARN("not tried: root can write everywhere");
+    return;
+  }
+  const SharedPlace place;
+  place.take_name();
+  REQUIRE(::chmod(place.folder.path().c_str(), 0500) == 0);
+  const auto none = find_state_folder({place.folder.path()}, "task-0");
+  REQUIRE(::chmod(place.folder.path().c_str(), 0700) == 0);
+  REQUIRE_FALSE(none);
+  CHECK_THAT(none.error().diagnostics.front().message,
+             Catch::Contains("directory '" + place.usual + "' is not a directory; '" +
+                             place.folder.path() + "': permission denied"));
+}
+
+TEST_CASE("a folder that is being made is waited for, and one whose maker died counts") {
+  const SharedPlace place;
+  place.take_name();
+  const std::string path = place.add("aaaaaa");
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const pid_t maker = ::fork();
+  if (maker == 0) {
+    const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY);
+    const bool is_locked = ::flock(folder, LOCK_EX | LOCK_NB) == 0;
+    (void)!::write(ready[1], is_locked ? "y" : "n", 1);
+    (void)::poll(nullptr, 0, 200);
+    ::_exit(0);  // without a word: the lock goes with it
+  }
+  char answer = 'n';
+  REQUIRE(::read(ready[0], &answer, 1) == 1);
+  REQUIRE(answer == 'y');
+  CHECK(place.path_of() == path);
+  ::waitpid(maker, nullptr, 0);
+  for (const int end : ready) ::close(end);
+  CHECK(place.names().size() == 2);
+}
+
+// Each round all of them look at the same moment, while the usual name comes and goes.
+TEST_CASE("all that look at the same moment find the same folder") {
+  constexpr int rounds = 40, searchers = 8;
+  const bool is_taken = GENERATE(false, true);
+  CAPTURE(is_taken);
+  for (int round = 0; round < rounds; ++round) {
+    const SharedPlace place;
+    if (is_taken) place.take_name();
+    int start[2], found[2];
+    REQUIRE(::pipe(start) == 0);
+    REQUIRE(::pipe(found) == 0);
+    std::vector<pid_t> children;
+    for (int i = 0; i < searchers; ++i) {
+      children.push_back(::fork());
+      if (children.back() != 0) continue;
+      ::close(start[1]);
+      char byte = 0;
+      (void)!::read(start[0], &byte, 1);  // until all are there
+      const auto folder = find_state_folder({place.folder.path()}, "task-0");
+      const std::string line = (folder ? folder->path : render(folder.error())) + "\n";
+      (void)!::write(found[1], line.data(), line.size());
+      ::_exit(0);
+    }
+    ::close(start[0]);
+    ::close(found[1]);
+    ::close(start[1]);
+    if (is_taken && round % 2 == 0) ::unlink(place.usual.c_str());
+    std::set<std::string> paths;
+    for (int i = 0; i < searchers; ++i) paths.insert(read_line(found[0]));
+    ::close(found[0]);
+    for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+    CAPTURE(round);
+    REQUIRE(paths.size() == 1);
+    CHECK(paths.begin()->starts_with(place.usual));
+    CHECK(place.path_of() == *paths.begin());
+  }
+}
