@@ -91,7 +91,8 @@ struct AllStarted {};
 struct Note {
   std::string text;
 };
-/// The ranks are being stopped; `why` is a line for the user.
+/// The ranks are being stopped; `why` is a line for the user, empty when none of them runs any
+/// more. What failed is told at the end.
 struct Stopping {
   std::string why;
 };
@@ -236,7 +237,9 @@ class Run {
   Result<message::Go> start_message_of_hosts() const;
   void go();
   void refuse_start(int host, Error why);
-  void stop(milliseconds grace, const std::string& why);
+  void stop(milliseconds grace, const std::optional<std::string>& why);
+  /// What the user is told at once of a failure.
+  std::string why_stopping(const std::string& failed) const;
   void send_stop(int host, milliseconds grace);
   void check_over();
   void give_up_waiting();
