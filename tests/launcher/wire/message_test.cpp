@@ -247,14 +247,14 @@ TEST_CASE("an address that is a string is taken") {
   CHECK(decode_message(with_address(R"("10.0.0.1")")));
 }
 
-TEST_CASE("a host cannot send more ports than there are") {
+TEST_CASE("a host cannot send more ports than it may be asked for") {
   const auto ready = [](const std::string& ports) {
     return decode_message(R"({"type":"ready","run_directory":"/","gpus":{"cuda":[],"rocm":[],)"
                           R"("split":0,"hidden":0,"obstacle":0},"ports":[)" +
                           ports + "]}");
   };
   std::string ports = "1";
-  for (int i = 0; i < 65'534; ++i) ports += ",1";
+  for (int i = 1; i < most_held_ports; ++i) ports += ",1";
   CHECK(ready(ports));
   CHECK_FALSE(ready(ports + ",1"));
   CHECK_FALSE(ready("0"));
