@@ -159,9 +159,9 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
   const auto say = [&](const TerminalText& said) {
     terminal.write(Terminal::Stream::err, talk_text(said));
   };
-  HostTransports transports(
-      loop, plan.trial, open_files ? std::optional(open_files->rlim_cur) : std::nullopt,
-      [&](const std::string& said) { say(TerminalText(said)); });
+  HostTransports transports(loop, plan.trial,
+                            open_files ? std::optional(open_files->rlim_cur) : std::nullopt,
+                            [&](const std::string& said) { say(TerminalText(said)); });
   TaskRecorder recorder(loop, store, task, say);
   RankOutput output(terminal, flags.tee);
   RunOutcome outcome;
@@ -226,8 +226,8 @@ ExitCode launch_command(const LaunchFlags& flags) {
   task.plan_json = {};  // recorded, and with the environments of all ranks long
 
   talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
-                   task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
-                   task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
+                     task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
+                     task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
   const Ended ended = run_task(*request, *plan, flags, signals, task, store);
   const ExitCode answered =
       flags.json ? answer(whole_record(task, *store, ended.is_recorded)) : ExitCode();

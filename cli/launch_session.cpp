@@ -122,9 +122,8 @@ void LaunchSession::received_output(int host, std::string_view payload) {
   const Instant now = loop_.now();
   const auto age = std::chrono::duration_cast<std::chrono::microseconds>(
       now - run_.time_of(host, chunk->at, now));
-  const std::uint64_t log_number =
-      logs_.write({chunk->rank, chunk->stream, now_in_microseconds() - age.count(),
-                   std::move(chunk->bytes)});
+  const std::uint64_t log_number = logs_.write(
+      {chunk->rank, chunk->stream, now_in_microseconds() - age.count(), std::move(chunk->bytes)});
   hosts_[host].received.push_back({log_number, chunk->number, cost});
 }
 

@@ -29,8 +29,8 @@ struct Tee {
 /// "all", "none", or "rank:0,4-7": class `usage` for anything else.
 Result<Tee> parse_tee(const std::string& text, const std::string& flag);
 
-/// Shows what ranks print on the terminal, line by line with a `[rank]` prefix, stdout to stdout and
-/// stderr to stderr, and remembers the last of it.
+/// Shows what ranks print on the terminal, line by line with a `[rank]` prefix, stdout to stdout
+/// and stderr to stderr, and remembers the last of it.
 class RankOutput {
  public:
   RankOutput(Terminal& terminal, Tee tee) : terminal_(terminal), tee_(std::move(tee)) {}

@@ -26,8 +26,7 @@ StopSignals::StopSignals() : numbers_{SIGTERM} {
 StopSignals::~StopSignals() { end(); }
 
 void StopSignals::deliver(Loop& loop, const std::function<void(int)>& callback) {
-  for (const int number : numbers_)
-    subscriptions_.push_back(loop.on_signals({number}, callback));
+  for (const int number : numbers_) subscriptions_.push_back(loop.on_signals({number}, callback));
   let_through();
 }
 

@@ -52,8 +52,8 @@ bool wait_for_end(int pidfd, const std::string& lock_file, std::chrono::millisec
   const auto deadline = std::chrono::steady_clock::now() + limit;
   TaskWatch watch(lock_file, "");
   while (probe_launcher(lock_file) != LauncherSign::gone) {
-    const auto left = std::chrono::duration_cast<milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left <= milliseconds(0)) return false;
     if (watch.wait(left, {pidfd})) return true;
   }

@@ -54,9 +54,10 @@ class RankLog {
       lines->end([&](std::string_view line) { append_line(line, text); });
     if (!has_ended) return;
     if (const auto unread = reader_.bytes_without_record(); unread > 0)
-      talk(terminal_text("warning: {} bytes at the end of '{}' are not shown: the launcher ended "
-                       "while it wrote them",
-                       unread, file_));
+      talk(
+          terminal_text("warning: {} bytes at the end of '{}' are not shown: the launcher ended "
+                        "while it wrote them",
+                        unread, file_));
   }
 
  private:

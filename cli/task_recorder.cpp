@@ -59,11 +59,11 @@ void TaskRecorder::ended(const Result<void>& written) {
 void TaskRecorder::note_alive() {
   alive_ = loop_.after(timing_.alive, [this] { note_alive(); });
   if (is_busy_) return;
-  const auto started =
-      background_.run([store = store_, id = task_.id] { store->note_alive(id); }, [this] {
-        is_busy_ = false;
-        if (is_wanted_ && !retry_) begin();
-      });
+  const auto started = background_.run([store = store_, id = task_.id] { store->note_alive(id); },
+                                       [this] {
+                                         is_busy_ = false;
+                                         if (is_wanted_ && !retry_) begin();
+                                       });
   is_busy_ = started.has_value();
 }
 

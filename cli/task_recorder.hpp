@@ -35,8 +35,9 @@ class TaskRecorder {
   void change(TaskState state);
   /// Records the task as it is now, soon.
   void write();
-  /// Records the task as it is now and runs the loop until that is done, for `limit` at most. False,
-  /// and said, when it could not be done: the store must not be used then, its thread still may.
+  /// Records the task as it is now and runs the loop until that is done, for `limit` at most.
+  /// False, and said, when it could not be done: the store must not be used then, its thread still
+  /// may.
   bool finish(milliseconds limit);
 
  private:
@@ -51,8 +52,8 @@ class TaskRecorder {
   Say say_;
   Timing timing_;
   Background background_;
-  bool is_busy_ = false;      ///< the thread has the store
-  bool is_wanted_ = false;    ///< the task has changed since it was given to the thread
+  bool is_busy_ = false;    ///< the thread has the store
+  bool is_wanted_ = false;  ///< the task has changed since it was given to the thread
   bool is_finishing_ = false;
   std::optional<TerminalText> trouble_;  ///< of the last write
   bool has_said_ = false;

@@ -95,8 +95,8 @@ Result<std::optional<LogReader::Next>> LogReader::peek() {
 
 Result<std::optional<std::string_view>> LogReader::take() {
   const LogRecord record = records_.back();
-  const bool is_ahead = record.begin >= ahead_begin_ &&
-                        record.begin + record.length <= ahead_begin_ + ahead_.size();
+  const bool is_ahead =
+      record.begin >= ahead_begin_ && record.begin + record.length <= ahead_begin_ + ahead_.size();
   if (!is_ahead) {
     const auto read = read_ahead(record.begin, record.length);
     if (!read) return tl::make_unexpected(read.error());

@@ -31,8 +31,8 @@ class LogDirectory {
 /// Reads one rank's log, also while it is written and its oldest segments go. Files are open only
 /// while they are read: a task may have more ranks than this process may have descriptors.
 ///
-/// A log without attempts in its name, `rank-3.log`, has no index (an earlier train wrote such): it is read
-/// as one stream without times.
+/// A log without attempts in its name, `rank-3.log`, has no index (an earlier train wrote such): it
+/// is read as one stream without times.
 class LogReader {
  public:
   struct Next {
@@ -67,7 +67,7 @@ class LogReader {
   std::uint64_t segment_ = 0;   ///< where the one that is read begins
   std::uint64_t position_ = 0;  ///< what was read ends here
   std::uint64_t gap_ = 0;
-  std::uint64_t index_size_ = 0;  ///< what was read of the index
+  std::uint64_t index_size_ = 0;    ///< what was read of the index
   std::vector<LogRecord> records_;  ///< read, and not taken, the next one last
   std::string ahead_;               ///< bytes of the segment from `ahead_begin_`
   std::uint64_t ahead_begin_ = 0;

@@ -60,8 +60,8 @@ void LogWriter::ended(const Batch& batch) {
   lost_bytes_ += batch.lost;
   if (!batch.trouble.empty()) say_trouble(TerminalText(batch.trouble));
   if (const auto stall = std::exchange(stalled_for_, nanoseconds(0)); stall.count() > 0)
-    hooks_.say(terminal_text("the log disk ({}) answers again, after some {} s", place_,
-                           seconds(stall)));
+    hooks_.say(
+        terminal_text("the log disk ({}) answers again, after some {} s", place_, seconds(stall)));
   if (!waiting_.empty()) {
     begin();
   } else {
@@ -78,8 +78,9 @@ void LogWriter::look() {
   if (is_last && busy >= timing_.last_stall) return give_up();
   if (busy < timing_.stall) return;
   if (std::exchange(stalled_for_, busy).count() > 0) return;
-  hooks_.say(terminal_text("the log disk ({}) has not answered for {} s; ranks that print wait for it",
-                         place_, seconds(busy)));
+  hooks_.say(
+      terminal_text("the log disk ({}) has not answered for {} s; ranks that print wait for it",
+                    place_, seconds(busy)));
 }
 
 void LogWriter::expect_end() { end_is_near_ = true; }
@@ -89,9 +90,10 @@ void LogWriter::give_up() {
   has_given_up_ = true;
   const nanoseconds busy = background_.busy_for().value_or(nanoseconds(0));
   if (busy.count() > 0)
-    hooks_.say(terminal_text("the log disk ({}) has not answered for {} s, and is not waited for any "
-                           "longer",
-                           place_, seconds(busy)));
+    hooks_.say(
+        terminal_text("the log disk ({}) has not answered for {} s, and is not waited for any "
+                      "longer",
+                      place_, seconds(busy)));
   for (const auto& batch : waiting_) lost_bytes_ += batch->bytes;
   if (current_) lost_bytes_ += current_->bytes;
   waiting_.clear();

@@ -21,12 +21,12 @@ namespace train {
 class LogWriter {
  public:
   struct Timing {
-    milliseconds look{1'000};         ///< how often a write that takes its time is looked at
-    milliseconds stall{10'000};       ///< one that takes longer is said
-    milliseconds last_stall{5'000};   ///< of the end: one that takes longer is given up
+    milliseconds look{1'000};        ///< how often a write that takes its time is looked at
+    milliseconds stall{10'000};      ///< one that takes longer is said
+    milliseconds last_stall{5'000};  ///< of the end: one that takes longer is given up
   };
   struct Hooks {
-    std::function<void()> on_written;                 ///< `written` has grown
+    std::function<void()> on_written;                   ///< `written` has grown
     std::function<void(const TerminalText& said)> say;  ///< for the user
   };
 
@@ -43,8 +43,8 @@ class LogWriter {
   /// Pieces up to this number have been written, or are lost.
   std::uint64_t written() const { return written_; }
 
-  /// The ranks are being stopped: from now on a write that takes too long is given up, with all that
-  /// waits behind it, so that it does not keep the task from ending.
+  /// The ranks are being stopped: from now on a write that takes too long is given up, with all
+  /// that waits behind it, so that it does not keep the task from ending.
   void expect_end();
   /// Runs the loop until everything is written or given up, then says what was lost.
   void finish();

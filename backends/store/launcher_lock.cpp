@@ -39,7 +39,8 @@ LauncherLock::~LauncherLock() {
   if (fd_ >= 0) close(fd_);
 }
 
-// Where the file system does not want it, the last record and the logs tell when the launcher lived.
+// Where the file system does not want it, the last record and the logs tell when the launcher
+// lived.
 void LauncherLock::touch() { (void)futimens(fd_, nullptr); }
 
 LauncherSign probe_launcher(const std::string& path) {

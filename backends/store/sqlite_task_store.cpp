@@ -84,7 +84,7 @@ struct SqliteTaskStore::Impl {
 };
 
 Result<LauncherLock> SqliteTaskStore::Impl::make_directories(const std::string& id,
-                                                            std::size_t ranks) {
+                                                             std::size_t ranks) {
   if (auto made = make_private_directory(root + "/tasks"); !made)
     return tl::make_unexpected(std::move(made.error()));
   if (mkdir(directory(id).c_str(), 0700) != 0 && errno == EEXIST) return taken(id);
@@ -107,8 +107,8 @@ void SqliteTaskStore::Impl::remove_directories(const std::string& id) const {
 
 /// The latest of what the launcher recorded, noted, and wrote into logs.
 UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
-  UnixMillis latest = std::max({task.created, last_update(*database, task.id),
-                                modified(lock_file(task.id))});
+  UnixMillis latest =
+      std::max({task.created, last_update(*database, task.id), modified(lock_file(task.id))});
   std::error_code error;
   for (auto log = fs::directory_iterator(task.log_directory, error);
        !error && log != fs::directory_iterator(); log.increment(error))

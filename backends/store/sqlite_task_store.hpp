@@ -17,8 +17,8 @@ namespace train {
 ///     <root>/tasks/<id>/logs/             what its ranks wrote
 ///
 /// Any number of processes may use it at once. A store is used from one thread at a time, and not
-/// across a fork. Destroying it gives up the launcher's marks of its tasks: those that are not final are
-/// found `lost` from then on.
+/// across a fork. Destroying it gives up the launcher's marks of its tasks: those that are not
+/// final are found `lost` from then on.
 class SqliteTaskStore final : public TaskStore {
  public:
   /// Opens the store in `root` (absolute), creating what is not there. Errors say what is wrong

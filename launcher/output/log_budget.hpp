@@ -25,8 +25,8 @@ LogLimits log_limits(std::optional<std::uint64_t> log_limit, std::uint64_t free_
 /// The smallest `log_limit` that is kept to; one below is taken for it.
 constexpr std::uint64_t least_log_limit = 16u << 10;
 
-/// Decides which segments of logs go when there are too many bytes. Of the task's, those of the rank
-/// that has most of them: one that prints little keeps what it printed.
+/// Decides which segments of logs go when there are too many bytes. Of the task's, those of the
+/// rank that has most of them: one that prints little keeps what it printed.
 class LogBudget {
  public:
   struct Segment {

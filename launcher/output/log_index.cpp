@@ -47,8 +47,8 @@ std::optional<std::uint64_t> begin_of_segment(std::string_view log_name,
 }
 
 std::uint32_t checksum_of(std::string_view bytes) {
-  return static_cast<std::uint32_t>(::crc32_z(
-      0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  return static_cast<std::uint32_t>(
+      ::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
 std::string encode_log_header() {

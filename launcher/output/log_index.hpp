@@ -23,8 +23,8 @@ namespace train {
 //     rank-3.0.log.0000000067108864   the next segment, by the position of its first byte
 //     rank-3.0.index.0000000067108864
 //
-// Where a segment begins behind the end of the one before, the bytes between are gone: they were the
-// oldest and had to go, or could not be written.
+// Where a segment begins behind the end of the one before, the bytes between are gone: they were
+// the oldest and had to go, or could not be written.
 
 /// The segment of a log that begins at `begin`. `log_file` is the first one, `.../rank-3.0.log`.
 std::string log_segment(const std::string& log_file, std::uint64_t begin);

@@ -187,9 +187,8 @@ std::string Run::address_of_this_machine() const {
 // What the other hosts reach it by. Hosts that are all reached by loopback are one machine.
 Result<std::string> Run::address_of(int host) const {
   const std::string& reached = hosts_[host].address;
-  const bool is_one_machine = std::all_of(hosts_.begin(), hosts_.end(), [](const HostRun& each) {
-    return is_loopback(each.address);
-  });
+  const bool is_one_machine = std::all_of(
+      hosts_.begin(), hosts_.end(), [](const HostRun& each) { return is_loopback(each.address); });
   if (hosts_.size() == 1 || is_one_machine) return "127.0.0.1";
   if (!is_loopback(reached)) return reached;
   if (std::string here = address_of_this_machine(); !here.empty()) return here;

@@ -14,9 +14,9 @@ namespace train {
 ///     starting -> running -> stopping     (starting -> stopping when not everything was started)
 ///     any of these -> any final state
 ///
-/// A final state may follow any other, even `succeeded` `starting`: what lies between may be missing
-/// in a record that could not be written for a while. `lost` means that the launcher died, and was
-/// found out by somebody else.
+/// A final state may follow any other, even `succeeded` `starting`: what lies between may be
+/// missing in a record that could not be written for a while. `lost` means that the launcher died,
+/// and was found out by somebody else.
 enum class TaskState {
   starting,
   running,

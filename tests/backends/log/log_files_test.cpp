@@ -103,9 +103,9 @@ TEST_CASE("a log is what its rank wrote, byte for byte, and the index has its pi
   CHECK(contents(directory.path() + "/rank-1.0.log") == std::string("\0\x1b[31m", 6));
   Reading reading(directory.path(), directory.path() + "/rank-0.0.log");
   CHECK(reading.all() == "one\ntwo\n");
-  CHECK(reading.records() == std::vector<LogRecord>{
-                                 {0, 6, checksum_of("one\ntw"), OutputStream::out, 10},
-                                 {6, 2, checksum_of("o\n"), OutputStream::err, 12}});
+  CHECK(reading.records() ==
+        std::vector<LogRecord>{{0, 6, checksum_of("one\ntw"), OutputStream::out, 10},
+                               {6, 2, checksum_of("o\n"), OutputStream::err, 12}});
 }
 
 TEST_CASE("more ranks than files may be open are all logged") {

@@ -45,9 +45,12 @@ struct Fixture {
   std::shared_ptr<StalledSink> sink = std::make_shared<StalledSink>();
   std::vector<std::string> said;
   std::function<void()> on_written = [] {};
-  LogWriter writer{loop, sink, "/logs", {[this] { on_written(); },
-                                         [this](const TerminalText& line) { said.push_back(line.text()); }},
-                   {.look = 5ms, .stall = 30ms, .last_stall = 60ms}};
+  LogWriter writer{
+      loop,
+      sink,
+      "/logs",
+      {[this] { on_written(); }, [this](const TerminalText& line) { said.push_back(line.text()); }},
+      {.look = 5ms, .stall = 30ms, .last_stall = 60ms}};
 
   ~Fixture() { sink->open(); }  // its thread may still be there
 
@@ -111,7 +114,8 @@ TEST_CASE("a disk that does not answer stops nothing else, counts nothing, and i
   CHECK(fixture.said.size() == 2);
 }
 
-TEST_CASE("the end waits for a disk that does not answer so long and no longer, and says what is lost") {
+TEST_CASE(
+    "the end waits for a disk that does not answer so long and no longer, and says what is lost") {
   Fixture fixture;
   fixture.write("abc");
   fixture.write("de");
@@ -145,8 +149,8 @@ TEST_CASE("trouble with writing is said once, and what it cost at the end") {
     fixture.write("xyz");
     REQUIRE(fixture.run_until([&] { return fixture.writer.written() == i + 1u; }));
   }
-  CHECK(fixture.said == std::vector<std::string>{
-                            "cannot write '/logs/rank-0.0.log': no space left on device"});
+  CHECK(fixture.said ==
+        std::vector<std::string>{"cannot write '/logs/rank-0.0.log': no space left on device"});
   fixture.writer.finish();
   CHECK(fixture.said.back() == "10 bytes of output are not in the logs (/logs)");
 }

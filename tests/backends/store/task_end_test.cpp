@@ -125,7 +125,8 @@ TEST_CASE("a task that ended while the registry was locked is not lost") {
   CHECK(open_store(directory.path())->find("abcd").value() == ended(task));
 }
 
-TEST_CASE("an end may be recorded whatever was not recorded before it, and once more after a fault") {
+TEST_CASE(
+    "an end may be recorded whatever was not recorded before it, and once more after a fault") {
   const TemporaryDirectory directory;
   const auto store = open_store(directory.path());
   TaskRecord task = begun_task(*store, "abcd2345");
@@ -153,7 +154,8 @@ TEST_CASE("damage to the write-ahead log after its end does not lose a task") {
   CHECK(size == 0);
   for (std::uintmax_t at = 0; at < size; at += 512)
     std::fstream(log, std::ios::in | std::ios::out | std::ios::binary)
-        .seekp(static_cast<std::streamoff>(at)) << "damage";
+            .seekp(static_cast<std::streamoff>(at))
+        << "damage";
   CHECK(open_store(directory.path())->find("abcd2345").value() == ended(task));
 }
 

@@ -50,8 +50,7 @@ TEST_CASE("segments are small enough to go and large enough to be few") {
 TEST_CASE("what is above a rank's limit goes, oldest first, and nothing else") {
   LogBudget budget({.of_rank = 400, .of_task = UINT64_MAX, .segment = 100}, 2);
   CHECK(print(budget, 0, 4, 100).empty());
-  CHECK(print(budget, 1, 6, 100) ==
-        std::map<int, std::vector<std::uint64_t>>{{1, {0, 100}}});
+  CHECK(print(budget, 1, 6, 100) == std::map<int, std::vector<std::uint64_t>>{{1, {0, 100}}});
 }
 
 TEST_CASE("above the limit of a task, the longest log gives way") {

@@ -27,7 +27,8 @@ TEST_CASE("an agent that waits for acknowledgements stays within the window, byt
   CAPTURE(bytes.size());
   OutputQueue queue({.capacity = 4u << 20, .window = least_output_window});
   OutputWindow window(least_output_window);
-  for (int i = 0; i < 10'000 && !queue.full(); ++i) queue.push(i % 2, OutputStream::out, bytes, now);
+  for (int i = 0; i < 10'000 && !queue.full(); ++i)
+    queue.push(i % 2, OutputStream::out, bytes, now);
   std::uint64_t last = 0;
   std::size_t cost = 0;
   while (!queue.empty()) {
