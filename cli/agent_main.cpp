@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent as a program of its own: what `train` sends to hosts. It has nothing of what only a
 // launcher needs, so it travels and starts in a fraction of the time.
+#include <malloc.h>
+
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -31,6 +33,8 @@ int run(int argc, char* argv[]) {
 }  // namespace train
 
 int main(int argc, char* argv[]) {
+  // Its threads mostly wait: an arena of memory for each would only cost pages.
+  (void)::mallopt(M_ARENA_MAX, 1);
   train::open_closed_standard_streams();
   try {
     return train::run(argc, argv);

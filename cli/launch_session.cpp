@@ -80,7 +80,8 @@ void LaunchSession::open_host(int host) {
   };
   events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
   events.on_closed = [this, host](const Error& why) {
-    hosts_[host].is_broken = hosts_[host].was_told_to_start;
+    // Not when we have closed it ourselves, and the agent was faster than we.
+    hosts_[host].is_broken = hosts_[host].was_told_to_start && hosts_[host].link;
     feed(run_event::HostClosed{host, why});
   };
   hosts_[host].link =

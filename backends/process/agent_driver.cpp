@@ -43,9 +43,9 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory, s
       means_(means),
       contexts_(means.make_contexts ? means.make_contexts(loop_) : nullptr),
       agent_(identity()),
-      checks_(loop_),
+      work_(loop_),
       error_files_(loop_),
-      starter_(loop_, raise_open_files_limit(), calls_, starter_events()) {}
+      starter_(loop_, work_, raise_open_files_limit(), calls_, starter_events()) {}
 
 int AgentDriver::run() {
   (void)become_subreaper();  // where the kernel refuses, the guard is one
@@ -174,7 +174,7 @@ void AgentDriver::perform(const agent_action::CheckHost& action) {
                       calls = calls_] {
     *host = check_host(*prepare, *directory, key, means, *calls);
   };
-  if (auto begun = checks_.run(check, [this, host] { checked(*host); }); !begun)
+  if (auto begun = work_.run(check, [this, host] { checked(*host); }); !begun)
     return soon(agent_event::HostChecked{begun.error().diagnostics, {}, {}, ErrorClass::host});
   is_checking_ = true;
   tell_blocked();

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -63,7 +62,6 @@ class AgentDriver {
   void finish_kill_soon();
   void finish_kill();
   bool any_worker_alive() const;
-  std::set<int> worker_pids() const;
   void arm_timer();
 
   const int listening_;
@@ -74,7 +72,7 @@ class AgentDriver {
   std::unique_ptr<ContextStore> contexts_;
   Agent agent_;
   const std::shared_ptr<FileCalls> calls_ = std::make_shared<FileCalls>();
-  Background checks_;
+  Background work_;  ///< checks, then starts
   ErrorFiles error_files_;
   RankStarter starter_;
   std::vector<PortHold> ports_;
@@ -92,7 +90,7 @@ class AgentDriver {
   std::unique_ptr<Subscription> kill_timer_;
   std::unique_ptr<Subscription> blocked_timer_;
   /// Given back when memory runs out, so that there is some to say so.
-  std::unique_ptr<char[]> memory_reserve_ = std::make_unique<char[]>(256u << 10);
+  std::unique_ptr<char[]> memory_reserve_ = std::make_unique_for_overwrite<char[]>(256u << 10);
   bool is_checking_ = false;
   bool are_orphans_due_ = false;  ///< children have ended while a rank was being started
   bool is_reading_paused_ = false;

@@ -19,7 +19,11 @@ constexpr std::chrono::seconds kill_limit{5};
 RankStarter::Events AgentDriver::starter_events() {
   return {[this](int rank) { return agent_.command_of(rank); },
           [this](int rank, const SpawnedProcess& process) { rank_started(rank, process); },
-          [this](int rank, const Error& why) { rank_not_started(rank, why); }};
+          [this](int rank, const Error& why) { rank_not_started(rank, why); },
+          [this] {
+            collect_orphans();
+            finish_kill_soon();
+          }};
 }
 
 void AgentDriver::perform(const agent_action::StartRank& action) {
@@ -71,7 +75,17 @@ void AgentDriver::tell_end(const agent_event::RankEnded& end) {
 void AgentDriver::collect_orphans() {
   if (!orphans_ || !are_orphans_due_ || starter_.is_starting()) return;
   are_orphans_due_ = false;
-  reap_orphans(worker_pids());
+  // Ranks that have ended are collected as ranks: they may hide others behind them.
+  for (int last = 0, pid = ended_child(); pid != 0 && pid != last; pid = ended_child()) {
+    last = pid;
+    const auto rank = std::find_if(workers_.begin(), workers_.end(), [pid](const auto& entry) {
+      return entry.second->pid() == pid && !entry.second->ended();
+    });
+    if (rank == workers_.end())
+      reap_orphan(pid);
+    else
+      rank->second->collect();
+  }
 }
 
 void AgentDriver::perform(const agent_action::TerminateRank& action) {
@@ -83,13 +97,6 @@ void AgentDriver::perform(const agent_action::TerminateRank& action) {
 bool AgentDriver::any_worker_alive() const {
   return std::any_of(workers_.begin(), workers_.end(),
                      [](const auto& entry) { return !entry.second->ended(); });
-}
-
-std::set<int> AgentDriver::worker_pids() const {
-  std::set<int> pids;
-  for (const auto& [rank, worker] : workers_)
-    if (!worker->ended()) pids.insert(worker->pid());
-  return pids;
 }
 
 // First everything gets the signal, then the workers' ends are collected as usual, then what their

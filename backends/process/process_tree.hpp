@@ -23,7 +23,7 @@ struct Survivor {
 Survivor describe(int pid);
 
 /// Makes orphans among this process's descendants its children, instead of init's, so that none can
-/// leave by forking twice. A subreaper must collect them: `reap_orphans`, `kill_all_descendants`.
+/// leave by forking twice. A subreaper must collect them: `reap_orphan`, `kill_all_descendants`.
 Result<void> become_subreaper();
 
 /// Signals every process of the group that `leader` leads (workers lead one each). Nothing happens
@@ -35,9 +35,12 @@ bool signal_group(int leader, int signal);
 /// One pass: what is forked meanwhile may be missed. Names those that may not be signalled.
 std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal);
 
-/// Collects all children that have ended but those in `keep`, whose status is somebody's to read.
-/// Never blocks; returns how many.
-int reap_orphans(const std::set<int>& keep);
+/// The number of a child that has ended and was not collected yet, which is left as it is; 0 when
+/// there is none.
+int ended_child();
+
+/// Collects a child that has ended; false when it has not.
+bool reap_orphan(int pid);
 
 /// Kills and collects all descendants of this process, which is a subreaper, again and again until
 /// no child is left, new ones included: afterwards nothing of the tree exists. The statuses of all

@@ -35,21 +35,26 @@ struct RankStarter::Start {
   void run() { process = spawning->start(command); }
 };
 
-RankStarter::RankStarter(Loop& loop, std::optional<rlimit> open_files,
+RankStarter::RankStarter(Loop& loop, Background& background, std::optional<rlimit> open_files,
                          std::shared_ptr<FileCalls> calls, Events events)
     : loop_(loop),
       events_(std::move(events)),
       spawning_(std::make_shared<Spawning>(open_files, std::move(calls))),
-      background_(loop) {}
+      background_(background) {}
 
 // Where there can be no thread, no rank is started either.
 void RankStarter::record_with(std::shared_ptr<AgentRecorder> recorder) {
-  (void)background_.run(
+  const auto begun = background_.run(
       [spawning = spawning_, recorder = std::move(recorder)] {
         spawning->recorder = recorder;
         spawning->spawner.start_in(recorder->cgroup());
       },
-      nullptr);
+      [this] {
+        is_starting_ = false;
+        events_.on_tried();
+        next();
+      });
+  is_starting_ = begun.has_value();
 }
 
 void RankStarter::start(int rank) {

@@ -129,6 +129,22 @@ task_kill() {
     expect_no_state "${nodes[@]}"
 }
 
+logins() { # of all hosts, so far
+    local host
+    for host in "${nodes[@]}"; do on "$host" 'grep Accepted /run/sshd.log'; done | wc -l
+}
+
+# An agent may close its end of the connection before the launcher closes its own.
+nothing_to_sweep() {
+    local before
+    before=$(logins)
+    for _ in 1 2 3 4 5 6 7 8; do
+        launch "${on_three[@]}" -- true
+        expect_status 0
+    done
+    expect_equal "logins of 8 launches" 24 $(($(logins) - before))
+}
+
 task_kill_without_a_host() {
     kill_everything
     local id
@@ -140,6 +156,7 @@ task_kill_without_a_host() {
     expect_idle 1 node01 node02
 }
 
+test_case "who has ended as it should is not asked again" nothing_to_sweep
 test_case "kill -9 of agent and guard leaves nothing, and a line says so" one_host
 test_case "the same through OpenSSH's client" one_host --transport openssh
 test_case "the same where no cgroup can be made" without_cgroups

@@ -105,19 +105,25 @@ TEST_CASE("a signal to a group reaches all of it and nothing else") {
   CHECK(signal_group(worker.pid, SIGTERM));  // gone: nothing to signal is no trouble
 }
 
-TEST_CASE("orphans are collected, a worker's status is left for its owner") {
+TEST_CASE("children that have ended are told one by one, and a worker's status is its owner's") {
   REQUIRE(become_subreaper());
   const Started worker(shell("(sh -c 'exit 3' &) ; (sh -c 'exit 4' &) ; exit 5"));
-  int collected = 0;
+  int orphans = 0;
+  std::optional<int> code;
   CHECK(eventually([&] {
-    collected += reap_orphans({worker.pid});
-    return collected == 2;
+    const int pid = ended_child();
+    if (pid == worker.pid) {
+      CHECK(ended_child() == pid);  // it is still there
+      const auto status = reap(worker.pidfd.get(), Instant(7));
+      code = status && *status ? (*status)->code : std::nullopt;
+    } else if (pid != 0) {
+      CHECK(reap_orphan(pid));
+      ++orphans;
+    }
+    return orphans == 2 && code;
   }));
-  REQUIRE(eventually([&] { return !is_running(worker.pid); }));
-  CHECK(reap_orphans({worker.pid}) == 0);
-  const auto status = reap(worker.pidfd.get(), Instant(7));
-  REQUIRE((status && *status));
-  CHECK((*status)->code == 5);
+  CHECK(code == 5);
+  CHECK(ended_child() == 0);
 }
 
 TEST_CASE("a process of another user is named when it cannot be killed") {
