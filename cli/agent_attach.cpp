@@ -3,25 +3,39 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "backends/accelerator/gpu_count.hpp"
 #include "backends/context/host_contexts.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
 #include "backends/process/open_files.hpp"
+#include "backends/process/sweep.hpp"
+#include "launcher/wire/sweep_report.hpp"
 
 namespace train {
 
 namespace {
+
+// A guard that cleans up after its agent is left to do so; the launcher waits for 10 s.
+constexpr std::chrono::seconds guard_patience{3};
 
 // The launcher says it, as its own: without our name and verdict.
 ExitCode tell_launcher(const Error& error) {
   const std::string text = render(error) + "\n";
   (void)!::write(STDERR_FILENO, text.data(), text.size());
   return exit_code_of(error.error_class);
+}
+
+Result<HostDirectory> host_directory(const std::string& key) {
+  const char* path = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
+  const bool is_given = path != nullptr && *path != '\0';
+  return is_given ? HostDirectory::open(path) : HostDirectory::find(key);
 }
 
 std::map<std::string, std::string> session_environment() {
@@ -34,22 +48,45 @@ std::map<std::string, std::string> session_environment() {
   return environment;
 }
 
+RankCgroups rank_cgroups() {
+  const char* wish = std::getenv("TRAIN_HOST_CGROUPS");  // for tests; see train(1)
+  const bool is_off = wish != nullptr && std::string_view(wish) == "none";
+  return is_off ? RankCgroups::none : RankCgroups::where_possible;
+}
+
 }  // namespace
+
+ExitCode agent_sweep_command(const std::string& key) {
+  const auto directory = host_directory(key);
+  if (!directory) return tell_launcher(directory.error());
+  const auto sweep = sweep_agent(*directory, key, guard_patience);
+  if (!sweep) return tell_launcher(sweep.error());
+  SweepReport report{sweep->is_running, sweep->found_state, sweep->ended, {}};
+  for (const Survivor& survivor : sweep->survivors)
+    report.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
+  const std::string text = encode_sweep_report(report);
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t count = ::write(STDOUT_FILENO, text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return exit_code_of(ErrorClass::host);  // nobody is left to be told
+    written += static_cast<std::size_t>(count);
+  }
+  return ExitCode();
+}
 
 ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (flags.open_files) set_open_files_limit(*flags.open_files);
-  const char* path = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
-  const bool is_given = path != nullptr && *path != '\0';
-  const auto directory = is_given ? HostDirectory::open(path) : HostDirectory::find(flags.key);
+  const auto directory = host_directory(flags.key);
   if (!directory) return tell_launcher(directory.error());
   const char* home = std::getenv("HOME");
   const auto ended = attach(*directory, flags.key, [&](int listening_socket) {
-    const auto make_contexts = [&](Loop& loop) {
-      return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
-                                            flags.key);
-    };
-    return run_agent_process(listening_socket, *directory, flags.key, make_contexts,
-                             [] { return count_gpus(session_environment()); });
+    return run_agent_process(
+        listening_socket, *directory, flags.key,
+        [&](Loop& loop) {
+          return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
+                                                flags.key);
+        },
+        rank_cgroups(), [] { return count_gpus(session_environment()); });
   });
   if (!ended) return tell_launcher(ended.error());
   // Nothing of this process is worth a slow ending: the agent runs on by itself.

@@ -18,4 +18,8 @@ struct AgentAttachFlags {
 /// for this machine, and a program of its own, which travels (agent_main.cpp).
 ExitCode agent_attach_command(const AgentAttachFlags& flags);
 
+/// `agent sweep KEY`: ends what the agent left, if it is dead, and says so on standard output
+/// (launcher/wire/sweep_report.hpp).
+ExitCode agent_sweep_command(const std::string& key);
+
 }  // namespace train

@@ -7,16 +7,23 @@
 #include <filesystem>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/log/log_files.hpp"
+#include "backends/log/log_writer.hpp"
 #include "backends/process/open_files.hpp"
 #include "cli/commands.hpp"
+#include "cli/host_sweep.hpp"
 #include "cli/launch_report.hpp"
 #include "cli/launch_session.hpp"
 #include "cli/state_directory.hpp"
+#include "cli/stop_signals.hpp"
 #include "cli/talk.hpp"
+#include "cli/task_recorder.hpp"
+#include "cli/task_sweep.hpp"
 #include "cli/task_table.hpp"
 #include "cli/transports.hpp"
 #include "cli/user_account.hpp"
 #include "config_schema/host_set.hpp"
+#include "config_schema/secrets.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/plan_json.hpp"
 #include "launcher/task/task_json.hpp"
@@ -24,6 +31,9 @@
 namespace train {
 
 namespace {
+
+// For hosts whose agents were killed to end what these have left.
+constexpr std::chrono::seconds sweep_limit{10};
 
 std::string new_task_id() {
   std::uint64_t bits = 0;
@@ -50,6 +60,12 @@ std::vector<std::string> host_names(const Trial& trial) {
   return names;
 }
 
+std::vector<Host> hosts_of(const Trial& trial) {
+  std::vector<Host> hosts;
+  for (const PlannedHost& planned : trial.hosts) hosts.push_back(planned.host);
+  return hosts;
+}
+
 TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskStore& store) {
   TaskRecord task;
   task.id = new_task_id();
@@ -58,7 +74,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.world_size = plan.trial.world_size;
   task.user = user_name();
   task.created = now_on_the_wall();
-  task.config_text = request.experiment_text;
+  task.config_text = without_secrets(request.experiment_text);
   task.plan_json = plan_to_json(plan, request.user_environment, request.launcher_environment);
   std::error_code ignored;
   task.working_directory = std::filesystem::current_path(ignored).string();
@@ -87,39 +103,14 @@ std::vector<std::string> log_paths(const TaskRecord& task) {
   return paths;
 }
 
-// Keeps the record of a running task up to date. A record that cannot be written is said once and
-// does not stop the run.
-class Recorder {
- public:
-  Recorder(TaskStore& store, TaskRecord& task, Terminal& terminal)
-      : store_(store), task_(task), terminal_(terminal) {}
-
-  void change(TaskState state) {
-    if (!is_legal_change(task_.state, state)) return;
-    task_.state = state;
-    write();
-  }
-  void write() {
-    const auto written = store_.update(task_);
-    if (written || said_) return;
-    said_ = true;
-    // Through the terminal's queue: the middle of a rank's line is no place for it.
-    terminal_.write(Terminal::Stream::err, talk_text("the record of this task cannot be written: " +
-                                                     terminal_text(written.error())));
-  }
-
- private:
-  TaskStore& store_;
-  TaskRecord& task_;
-  Terminal& terminal_;
-  bool said_ = false;
-};
-
-LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, Recorder& recorder) {
+LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, TaskRecorder& recorder) {
   LaunchSession::Hooks hooks;
   hooks.on_all_started = [&] {
     task.started = now_on_the_wall();
     recorder.change(TaskState::running);
+  };
+  hooks.on_note = [&](const std::string& text) {
+    terminal.write(Terminal::Stream::err, talk_text(TerminalText(text)));
   };
   hooks.on_stopping = [&](const std::string& why) {
     terminal.write(Terminal::Stream::err, talk_text(TerminalText(why)));
@@ -149,51 +140,83 @@ RunOutcome not_run(const Trial& trial, const Error& why) {
   return outcome;
 }
 
-std::string whole_record(TaskRecord task, TaskStore& store) {
-  if (auto recorded = store.find(task.id)) task.plan_json = std::move(recorded->plan_json);
-  return task_to_json(task);
+// Where the logs of a task are written, beside the loop. It says trouble once.
+Result<std::shared_ptr<LogFiles>> make_logs(const TaskRecord& task,
+                                            const ExperimentConfig& experiment) {
+  const LogLimits limits =
+      log_limits(experiment.log_limit, free_bytes(task.log_directory), task.ranks.size());
+  auto logs = std::make_shared<LogFiles>(log_paths(task), limits);
+  if (auto created = logs->create(); !created)
+    return tl::make_unexpected(std::move(created.error()));
+  return logs;
 }
 
 // How a run ended, and what is to be said about it.
 struct Ended {
   ExitCode code;
   TerminalText last_words;  ///< empty on success
+  bool is_recorded = false;
 };
 
-Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flags, TaskRecord& task,
-               TaskStore& store) {
+// The end of everything else is bounded; a disk gets so long to take the record of it.
+constexpr milliseconds record_limit{10'000};
+
+Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flags,
+               StopSignals& signals, TaskRecord& task,
+               const std::shared_ptr<SqliteTaskStore>& store) {
   const auto open_files = raise_open_files_limit();
   Loop loop;
   std::optional<LaunchSession> session;
-  Terminal terminal([&] {
-    loop.post([&] {
-      if (session) session->terminal_has_room();
-    });
-  });
+  const auto acknowledge = [&] {
+    if (session) session->acknowledge_output();
+  };
+  Terminal terminal([&] { loop.post(acknowledge); });
+  // Through the terminal's queue: the middle of a rank's line is no place for it.
+  const auto say = [&](const TerminalText& said) {
+    terminal.write(Terminal::Stream::err, talk_text(said));
+  };
   HostTransports transports(loop, plan.trial,
                             open_files ? std::optional(open_files->rlim_cur) : std::nullopt,
-                            [&](const std::string& said) {
-                              terminal.write(Terminal::Stream::err, talk_text(TerminalText(said)));
-                            });
-  Recorder recorder(store, task, terminal);
-  RankOutput output(terminal, flags.tee, log_paths(task));
+                            [&](const std::string& said) { say(TerminalText(said)); });
+  TaskRecorder recorder(loop, store, task, say);
+  RankOutput output(terminal, flags.tee);
   RunOutcome outcome;
-  const auto logs = output.create_logs();
-  if (!logs) {
-    outcome = not_run(plan.trial, logs.error());
-  } else {
-    session.emplace(loop, transports, output, terminal, request, plan, task.id,
-                    hooks_of(terminal, task, recorder));
+  std::vector<AbandonedHost> abandoned;
+  std::optional<LogWriter> writer;
+  auto logs = make_logs(task, plan.experiment);
+  if (const auto kept = keep_task_hosts(*store, task, hosts_of(plan.trial)); logs && !kept)
+    logs = tl::make_unexpected(kept.error());
+  if (logs) {
+    writer.emplace(loop, *logs, task.log_directory, LogWriter::Hooks{acknowledge, say});
+    session.emplace(loop,
+                    LaunchSession::Surroundings{transports, output, terminal, *writer, signals},
+                    request, plan, task.id, hooks_of(terminal, task, recorder));
     outcome = session->run();
+    for (const int host : session->broken_hosts())
+      abandoned.push_back({plan.trial.hosts[host].host, agent_key(task.id, host)});
+  } else {
+    outcome = not_run(plan.trial, logs.error());
   }
   // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). Only
-  // then does the session go, and one more Ctrl-C ends this process.
+  // then do the signals go, and one more Ctrl-C ends this process.
   task.ended = now_on_the_wall();
   record_outcome(task, outcome, plan.trial);
-  recorder.write();
+  const bool is_recorded = recorder.finish(record_limit);
+  signals.end();
+  TerminalText found =
+      describe_sweep(abandoned, sweep_hosts(loop, transports, abandoned, sweep_limit));
   session.reset();
   terminal.flush();
-  return {exit_code_of(outcome), last_words(outcome, plan.trial, output, task)};
+  const TerminalText words = last_words(outcome, plan.trial, output, task);
+  if (!found.empty() && !words.empty()) found += "\n";
+  return {exit_code_of(outcome), found + words, is_recorded};
+}
+
+// As the registry has it, or, where that could not be told of the end, without its plan.
+std::string whole_record(TaskRecord task, TaskStore& store, bool is_recorded) {
+  if (!is_recorded) return task_to_json(task);
+  if (auto recorded = store.find(task.id)) task.plan_json = std::move(recorded->plan_json);
+  return task_to_json(task);
 }
 
 }  // namespace
@@ -218,18 +241,22 @@ ExitCode launch_command(const LaunchFlags& flags) {
         fmt::format("the current directory cannot be used: {}", gone.message()),
         "ranks run where train is started: cd to a directory that exists on every host"));
 
-  auto store = open_task_store();
-  if (!store) return report(store.error());
-  TaskRecord task = new_task(*request, *plan, **store);
-  if (const auto created = (*store)->create(task); !created) return report(created.error());
+  auto opened = open_task_store();
+  if (!opened) return report(opened.error());
+  const std::shared_ptr<SqliteTaskStore> store = std::move(*opened);
+  TaskRecord task = new_task(*request, *plan, *store);
+  ignore_signals();
+  // From here on an end is recorded: no signal may come between.
+  StopSignals signals;
+  if (const auto created = store->create(task); !created) return report(created.error());
   task.plan_json = {};  // recorded, and with the environments of all ranks long
 
-  ignore_signals();
   talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
                      task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
                      task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
-  const Ended ended = run_task(*request, *plan, flags, task, **store);
-  const ExitCode answered = flags.json ? answer(whole_record(task, **store)) : ExitCode();
+  const Ended ended = run_task(*request, *plan, flags, signals, task, store);
+  const ExitCode answered =
+      flags.json ? answer(whole_record(task, *store, ended.is_recorded)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code.value() != 0 ? ended.code : answered;
 }

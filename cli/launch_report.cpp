@@ -9,7 +9,6 @@
 #include "cli/host_troubles.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/rank_set.hpp"
-#include "launcher/run/error_file.hpp"
 
 namespace train {
 
@@ -57,8 +56,7 @@ TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome,
   if (rank.signal)
     if (const auto meaning = meaning_of_signal(*rank.signal); !meaning.empty())
       text += terminal_text("\n  {}", meaning);
-  if (const auto message = message_of_error_file(rank.error_file); !message.empty())
-    text += terminal_text("\n  it reported: {}", message);
+  if (!rank.reported.empty()) text += terminal_text("\n  it reported: {}", rank.reported);
   const auto errors = output.last_errors(*cause.rank);
   if (errors.empty()) {
     text += "\n  it printed nothing on stderr";
@@ -80,16 +78,21 @@ void add_line(TerminalText& report, const TerminalText& line) {
 class FewLines {
  public:
   void add(const TerminalText& line) {
-    if (count_++ < most_shown) add_line(text_, line);
+    if (shown_ == most_shown) return add_unknown(1);
+    ++shown_;
+    add_line(text_, line);
   }
   TerminalText text() const {
-    if (count_ <= most_shown) return text_;
-    return text_ + terminal_text("\n... and {} more", count_ - most_shown);
+    if (left_out_ == 0) return text_;
+    return text_ + terminal_text("\n... and {} more", left_out_);
   }
+  /// Those of which nothing but the number is known.
+  void add_unknown(std::size_t count) { left_out_ += count; }
 
  private:
   static constexpr std::size_t most_shown = 8;
-  std::size_t count_ = 0;
+  std::size_t shown_ = 0;
+  std::size_t left_out_ = 0;
   TerminalText text_;
 };
 
@@ -163,6 +166,7 @@ TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial) {
     for (const auto& survivor : leftover.survivors)
       survivors.add(terminal_text("left on '{}': process {} of user {} could not be killed: {}",
                                   host, survivor.pid, survivor.uid, survivor.command));
+    survivors.add_unknown(static_cast<std::size_t>(leftover.more_survivors));
   }
   TerminalText text = unconfirmed.text();
   add_line(text, survivors.text());

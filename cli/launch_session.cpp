@@ -2,32 +2,34 @@
 #include "cli/launch_session.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 
 #include "cli/talk.hpp"
+#include "launcher/wire/message_limits.hpp"
 
 namespace train {
 
 namespace {
 
-// nohup(1) says so: the terminal may go, the run goes on.
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+std::int64_t now_in_microseconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_nsec / 1'000;
 }
 
 }  // namespace
 
-LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& output,
-                             Terminal& terminal, const Request& request, const Plan& plan,
-                             std::string task_id, Hooks hooks)
+LaunchSession::LaunchSession(Loop& loop, const Surroundings& surroundings, const Request& request,
+                             const Plan& plan, std::string task_id, Hooks hooks)
     : loop_(loop),
-      transport_(transport),
-      output_(output),
-      terminal_(terminal),
+      transport_(surroundings.transport),
+      output_(surroundings.output),
+      terminal_(surroundings.terminal),
+      logs_(surroundings.logs),
+      signals_(surroundings.signals),
       plan_(plan),
       task_id_(std::move(task_id)),
       hooks_(std::move(hooks)),
@@ -43,12 +45,11 @@ LaunchSession::LaunchSession(Loop& loop, Transport& transport, RankOutput& outpu
 LaunchSession::~LaunchSession() = default;
 
 const RunOutcome& LaunchSession::run() {
-  const auto stop = [this](int number) { feed(run_event::StopRequested{number}); };
-  signals_ = loop_.on_signals({SIGINT, SIGTERM}, stop);
-  if (!is_ignored(SIGHUP)) hangup_ = loop_.on_signals({SIGHUP}, stop);
+  signals_.deliver(loop_, [this](int number) { feed(run_event::StopRequested{number}); });
   if (!context_directory_.empty()) deliver_context();
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open_host(host);
   if (!run_.over()) loop_.run();
+  logs_.finish();
   output_.end();
   return run_.outcome();
 }
@@ -78,9 +79,12 @@ void LaunchSession::open_host(int host) {
     feed(run_event::HostOpened{host, info.address, info.own_address, info.likely_own_address});
   };
   events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
-  events.on_closed = [this, host](const Error& why) { feed(run_event::HostClosed{host, why}); };
-  const std::string agent_key = task_id_ + "-" + std::to_string(host);
-  hosts_[host].link = transport_.open(plan_.trial.hosts[host].host, agent_key, std::move(events));
+  events.on_closed = [this, host](const Error& why) {
+    hosts_[host].is_broken = hosts_[host].was_told_to_start;
+    feed(run_event::HostClosed{host, why});
+  };
+  hosts_[host].link =
+      transport_.open(plan_.trial.hosts[host].host, {agent_key(task_id_, host)}, std::move(events));
 }
 
 void LaunchSession::received(int host, std::string_view bytes) {
@@ -92,7 +96,7 @@ void LaunchSession::received(int host, std::string_view bytes) {
     if (!*frame) break;
     received(host, **frame);
   }
-  if (hosts_[host].ack_due) feed(run_event::HostPrinted{host});
+  if (!hosts_[host].received.empty()) feed(run_event::HostPrinted{host});
 }
 
 void LaunchSession::received(int host, const Frame& frame) {
@@ -107,7 +111,7 @@ void LaunchSession::received(int host, const Frame& frame) {
 // Chunks are numbered without gaps and belong to ranks of their own host: anything else is not an
 // agent of ours.
 void LaunchSession::received_output(int host, std::string_view payload) {
-  const auto chunk = decode_output(payload);
+  auto chunk = decode_output(payload);
   if (!chunk) return host_broke_protocol(host, chunk.error());
   const auto& ranks = plan_.trial.ranks;
   const bool is_own =
@@ -118,7 +122,13 @@ void LaunchSession::received_output(int host, std::string_view payload) {
     return host_broke_protocol(host, not_our_protocol("sent more output than it was asked for"));
   hosts_[host].last_chunk = chunk->number;
   output_.add(*chunk);
-  acknowledge_soon(host);
+  const std::size_t cost = cost_of(*chunk);
+  const Instant now = loop_.now();
+  const auto age = std::chrono::duration_cast<std::chrono::microseconds>(
+      now - run_.time_of(host, chunk->at, now));
+  const std::uint64_t log_number = logs_.write(
+      {chunk->rank, chunk->stream, now_in_microseconds() - age.count(), std::move(chunk->bytes)});
+  hosts_[host].received.push_back({log_number, chunk->number, cost});
 }
 
 void LaunchSession::host_broke_protocol(int host, const Error& error) {
@@ -158,18 +168,25 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
     prepare.ranks.push_back(
         {rank, plan_.experiment.entrypoint, working_directory(), environments_.of(rank)});
   const std::string payload = encode_message(prepare);
-  if (payload.size() > max_control_payload) return refuse_prepare(action.host, payload.size());
+  if (payload.size() > max_control_payload)
+    return refuse_prepare(
+        action.host,
+        fmt::format(
+            "the arguments and environments of its {} ranks are {} MiB; a host takes {} MiB",
+            host.rank_count, payload.size() >> 20, max_control_payload >> 20),
+        "pass large data in a file");
+  if (prepare.hold_ports > most_held_ports)
+    return refuse_prepare(action.host,
+                          fmt::format("its {} ranks need {} ports; a host holds {}",
+                                      host.rank_count, prepare.hold_ports, most_held_ports),
+                          "use more hosts");
   if (const auto& link = hosts_[action.host].link)
     link->send(encode_frame(FrameKind::control, payload));
 }
 
 // Run is not entered while it waits for its actions to be carried out: this comes as an event.
-void LaunchSession::refuse_prepare(int host, std::size_t size) {
-  const Error why = make_error(
-      ErrorClass::config,
-      fmt::format("the arguments and environments of its {} ranks are {} MiB; a host takes {} MiB",
-                  plan_.trial.hosts[host].rank_count, size >> 20, max_control_payload >> 20),
-      "pass large data in a file");
+void LaunchSession::refuse_prepare(int host, std::string what, std::string hint) {
+  const Error why = make_error(ErrorClass::config, std::move(what), std::move(hint));
   loop_.post([this, host, why] { feed(run_event::HostClosed{host, why}); });
 }
 
@@ -186,6 +203,7 @@ void LaunchSession::perform(const run_action::SendContext& action) {
 
 void LaunchSession::perform(const run_action::SendGo& action) {
   delivery_.reset();  // every host has what it needs
+  hosts_[action.host].was_told_to_start = true;
   if (start_frame_.empty()) start_frame_ = frame_of(run_.start_message());
   if (const auto& link = hosts_[action.host].link) link->send(start_frame_);
 }
@@ -200,28 +218,38 @@ void LaunchSession::perform(const run_action::CloseHost& action) {
 
 void LaunchSession::perform(const run_action::AllStarted&) { hooks_.on_all_started(); }
 
-void LaunchSession::perform(const run_action::Stopping& action) { hooks_.on_stopping(action.why); }
+void LaunchSession::perform(const run_action::Note& action) { hooks_.on_note(action.text); }
+
+void LaunchSession::perform(const run_action::Stopping& action) {
+  logs_.expect_end();
+  hooks_.on_stopping(action.why);
+}
 
 void LaunchSession::perform(const run_action::Over&) { loop_.stop(); }
 
-void LaunchSession::acknowledge_soon(int host) {
-  hosts_[host].ack_due = true;
-  if (std::exchange(acknowledgements_posted_, true)) return;
-  loop_.post([this] {
-    acknowledgements_posted_ = false;
-    send_acknowledgements();
-  });
+void LaunchSession::acknowledge_output() {
+  if (terminal_.full()) return;  // it says when it has room
+  for (HostStream& host : hosts_) acknowledge_written(host);
 }
 
-void LaunchSession::terminal_has_room() { send_acknowledgements(); }
+std::vector<int> LaunchSession::broken_hosts() const {
+  std::vector<int> broken;
+  for (std::size_t host = 0; host < hosts_.size(); ++host)
+    if (hosts_[host].is_broken) broken.push_back(static_cast<int>(host));
+  return broken;
+}
 
-void LaunchSession::send_acknowledgements() {
-  if (terminal_.full()) return;  // terminal_has_room follows
-  for (HostStream& host : hosts_)
-    if (std::exchange(host.ack_due, false) && host.link) {
-      host.window.acknowledge();
-      host.link->send(frame_of(message::Acknowledge{host.last_chunk}));
-    }
+void LaunchSession::acknowledge_written(HostStream& host) {
+  std::uint64_t last = 0;
+  std::size_t cost = 0;
+  while (!host.received.empty() && host.received.front().log_number <= logs_.written()) {
+    last = host.received.front().chunk_number;
+    cost += host.received.front().cost;
+    host.received.pop_front();
+  }
+  if (last == 0) return;
+  host.window.acknowledge(cost);
+  if (host.link) host.link->send(frame_of(message::Acknowledge{last}));
 }
 
 void LaunchSession::arm_timer() {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <csignal>
 #include <exception>
 #include <system_error>
 
@@ -281,6 +282,9 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   attach->add_option("KEY", flags.key)->required();
   attach->add_option("--open-files", flags.open_files);
   attach->callback([&] { chosen = [&] { return agent_attach_command(flags); }; });
+  CLI::App* sweep = agent->add_subcommand("sweep");
+  sweep->add_option("KEY", flags.key)->required();
+  sweep->callback([&] { chosen = [&] { return agent_sweep_command(flags.key); }; });
 }
 
 ExitCode run(std::vector<std::string> arguments) {
@@ -343,6 +347,8 @@ train::Error surprise(const std::exception& surprising) {
 
 int main(int argc, char* argv[]) {
   train::open_closed_standard_streams();
+  // A file that becomes longer than it may (ulimit -f) is an error like a full disk, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return train::run({argv + 1, argv + argc}).value();
   } catch (const std::exception& error) {

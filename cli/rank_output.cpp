@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/rank_output.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-
-#include "cli/talk.hpp"
 
 namespace train {
 
@@ -54,64 +48,7 @@ Result<Tee> parse_tee(const std::string& text, const std::string& flag) {
               "use all, none, or a list of ranks: rank:0,4-7");
 }
 
-LogFiles::~LogFiles() {
-  for (const auto& [rank, fd] : open_) ::close(fd);
-}
-
-Result<void> LogFiles::create() {
-  for (const std::string& path : paths_) {
-    const int fd =
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-      return fail(ErrorClass::no_input,
-                  fmt::format("cannot make the log file '{}': {}", path, std::strerror(errno)),
-                  "tasks are recorded under $XDG_STATE_HOME/train (default ~/.local/state/train)");
-    ::close(fd);
-  }
-  return {};
-}
-
-int LogFiles::descriptor(int rank) {
-  if (const auto found = by_rank_.find(rank); found != by_rank_.end()) {
-    open_.splice(open_.begin(), open_, found->second);
-    return open_.front().second;
-  }
-  if (open_.size() == most_open) {
-    ::close(open_.back().second);
-    by_rank_.erase(open_.back().first);
-    open_.pop_back();
-  }
-  const int fd = ::open(paths_[rank].c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return -1;
-  open_.emplace_front(rank, fd);
-  by_rank_[rank] = open_.begin();
-  return fd;
-}
-
-std::optional<std::string> LogFiles::append(int rank, std::string_view bytes) {
-  const int fd = descriptor(rank);
-  while (fd >= 0 && !bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) break;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (bytes.empty()) return std::nullopt;
-  return fmt::format("cannot write '{}': {}", paths_[rank], std::strerror(errno));
-}
-
-RankOutput::RankOutput(Terminal& terminal, Tee tee, std::vector<std::string> log_paths)
-    : terminal_(terminal), tee_(std::move(tee)), logs_(std::move(log_paths)) {}
-
 void RankOutput::add(const OutputChunk& chunk) {
-  if (auto trouble = logs_.append(chunk.rank, chunk.bytes); trouble && !has_told_log_trouble_) {
-    has_told_log_trouble_ = true;
-    const bool is_shown = tee_.mode != Tee::Mode::none;
-    terminal_.write(Terminal::Stream::err,
-                    talk_text(terminal_text("{}{}", *trouble,
-                                            is_shown ? "; the terminal still gets its output"
-                                                     : "; this output is lost")));
-  }
   RankStreams& streams = streams_of(chunk.rank);
   std::string text;
   if (streams.is_shown) text.reserve(chunk.bytes.size() + chunk.bytes.size() / 4);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <list>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/terminal.hpp"
@@ -30,36 +29,12 @@ struct Tee {
 /// "all", "none", or "rank:0,4-7": class `usage` for anything else.
 Result<Tee> parse_tee(const std::string& text, const std::string& flag);
 
-/// One file per rank, appended to as output arrives, byte for byte. Keeps a bounded number of files
-/// open, whatever the number of ranks.
-class LogFiles {
- public:
-  explicit LogFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
-  ~LogFiles();
-  LogFiles(const LogFiles&) = delete;
-  LogFiles& operator=(const LogFiles&) = delete;
-
-  /// Makes every file, empty. Fails with class `no_input` when one cannot be made.
-  Result<void> create();
-  /// Appends to the file of a rank; the system's reason when it cannot.
-  std::optional<std::string> append(int rank, std::string_view bytes);
-
- private:
-  static constexpr std::size_t most_open = 256;
-  int descriptor(int rank);
-
-  std::vector<std::string> paths_;
-  std::list<std::pair<int, int>> open_;  ///< rank and descriptor, last used first
-  std::map<int, std::list<std::pair<int, int>>::iterator> by_rank_;
-};
-
-/// Where everything that ranks print goes: their log files, and the terminal, line by line with a
-/// `[rank]` prefix, stdout to stdout and stderr to stderr.
+/// Shows what ranks print on the terminal, line by line with a `[rank]` prefix, stdout to stdout
+/// and stderr to stderr, and remembers the last of it.
 class RankOutput {
  public:
-  RankOutput(Terminal& terminal, Tee tee, std::vector<std::string> log_paths);
+  RankOutput(Terminal& terminal, Tee tee) : terminal_(terminal), tee_(std::move(tee)) {}
 
-  Result<void> create_logs() { return logs_.create(); }
   void add(const OutputChunk& chunk);
   /// Prints what is left without a newline.
   void end();
@@ -81,9 +56,7 @@ class RankOutput {
 
   Terminal& terminal_;
   Tee tee_;
-  LogFiles logs_;
   std::map<int, RankStreams> streams_;
-  bool has_told_log_trouble_ = false;
 };
 
 }  // namespace train

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dirent.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,9 +10,12 @@
 #include <csignal>
 #include <cstring>
 
+#include "backends/log/task_watch.hpp"
+#include "backends/store/launcher_lock.hpp"
 #include "cli/commands.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
+#include "cli/task_sweep.hpp"
 #include "launcher/run/run.hpp"
 
 namespace train {
@@ -44,13 +46,19 @@ int open_launcher(const TaskRecord& task, const std::string& lock_file) {
   return -1;
 }
 
-bool wait_for_end(int pidfd, std::chrono::milliseconds limit) {
-  pollfd ended{pidfd, POLLIN, 0};
-  int ready = 0;
-  do {
-    ready = ::poll(&ended, 1, static_cast<int>(limit.count()));
-  } while (ready < 0 && errno == EINTR);
-  return ready == 1;
+// The end is recorded when the launcher lets go of its lock. Its process may live on for as long as
+// a terminal does not take what it has to say.
+bool wait_for_end(int pidfd, const std::string& lock_file, std::chrono::milliseconds limit) {
+  using std::chrono::milliseconds;
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  TaskWatch watch(lock_file, "");
+  while (probe_launcher(lock_file) != LauncherSign::gone) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left <= milliseconds(0)) return false;
+    if (watch.wait(left, {pidfd})) return true;
+  }
+  return true;
 }
 
 }  // namespace
@@ -60,11 +68,13 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
   if (!store) return report(store.error());
   auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
+  if (task->state == TaskState::lost) return sweep_lost_task(**store, *task);
   if (is_final(task->state)) {
     talk(terminal_text("task {} has ended already: {}", task->id, to_string(task->state)));
     return ExitCode();
   }
-  const int launcher = open_launcher(*task, (*store)->lock_file(task->id));
+  const std::string lock_file = (*store)->lock_file(task->id);
+  const int launcher = open_launcher(*task, lock_file);
   if (launcher < 0)
     return report(make_error(ErrorClass::no_input,
                              fmt::format("the launcher of task {} is not a process that can be "
@@ -79,7 +89,7 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
     return report(error);
   }
   const auto plan_grace = std::chrono::milliseconds(task->stop_grace_ms);
-  const bool ended = wait_for_end(launcher, plan_grace + Run::Timing().stop_slack * 2);
+  const bool ended = wait_for_end(launcher, lock_file, plan_grace + Run::Timing().stop_slack * 2);
   ::close(launcher);
   if (!ended)
     return report(make_error(

@@ -3,6 +3,7 @@
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_table.hpp"
+#include "config_schema/secrets.hpp"
 #include "launcher/task/task_json.hpp"
 
 namespace train {
@@ -34,8 +35,9 @@ ExitCode task_list_command(const TaskListFlags& flags) {
 ExitCode task_show_command(const TaskShowFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
-  const auto task = (*store)->find(flags.task);
+  auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
+  task->config_text = without_secrets(task->config_text);  // earlier versions kept them
   return answer(flags.json ? task_to_json(*task) : task_to_text(*task, now_on_the_wall()));
 }
 

@@ -44,6 +44,12 @@ UnixMillis elapsed(const TaskRecord& task, UnixMillis now) {
   return std::max<UnixMillis>(0, task.ended.value_or(now) - task.started.value_or(task.created));
 }
 
+// Of a task that is lost, nobody saw the end.
+std::string elapsed_text(const TaskRecord& task, UnixMillis now) {
+  const std::string text = format_duration(elapsed(task, now));
+  return task.state == TaskState::lost ? ">=" + text : text;
+}
+
 Row row_of(const TaskRecord& task, UnixMillis now) {
   return {task.id,
           escaped(task.name),
@@ -53,7 +59,7 @@ Row row_of(const TaskRecord& task, UnixMillis now) {
           std::to_string(task.world_size),
           escaped(task.user),
           task.started ? local_time(*task.started) : "-",
-          format_duration(elapsed(task, now)),
+          elapsed_text(task, now),
           std::to_string(task.restarts)};
 }
 
@@ -143,10 +149,11 @@ std::string task_to_text(const TaskRecord& task, UnixMillis now) {
       task.id, escaped(task.name), to_string(task.state), task.slots,
       escaped(summarize_hosts(split_names(task.hosts))), task.world_size, escaped(task.user),
       local_time(task.created), task.started ? local_time(*task.started) : "-",
-      format_duration(elapsed(task, now)));
+      elapsed_text(task, now));
   if (task.exit_code) text += fmt::format("exit code  {}\n", *task.exit_code);
   if (!task.cause.empty())
-    text += fmt::format("cause      {}: {}\n", task.error_class, escaped(task.cause));
+    text += fmt::format("cause      {}{}{}\n", task.error_class,
+                        task.error_class.empty() ? "" : ": ", escaped(task.cause));
   text += fmt::format("directory  {}\nlogs       {}\n", escaped(task.working_directory),
                       task.log_directory);
   text += context_line(task.context) + "\n";

@@ -18,10 +18,9 @@ namespace train {
 
 namespace {
 
-std::vector<std::string> attach_command(std::optional<rlim_t> open_files) {
-  std::vector<std::string> command = {own_binary(), "agent", "attach"};
-  if (open_files) command.insert(command.end(), {"--open-files", std::to_string(*open_files)});
-  return command;
+std::vector<std::string> attach_options(std::optional<rlim_t> open_files) {
+  if (!open_files) return {};
+  return {"--open-files", std::to_string(*open_files)};
 }
 
 SshOptions ssh_options() {
@@ -58,7 +57,9 @@ void HostTransports::make_for(const Host& host, const Parts& parts) {
   auto& transport = of(host);
   if (transport) return;
   if (host.transport == TransportKind::local)
-    transport = std::make_unique<LocalTransport>(parts.loop, attach_command(parts.open_files));
+    transport = std::make_unique<LocalTransport>(parts.loop,
+                                                 std::vector<std::string>{own_binary(), "agent"},
+                                                 attach_options(parts.open_files));
   else
     make_over_ssh(parts);
 }
@@ -94,9 +95,9 @@ std::unique_ptr<Transport>& HostTransports::of(const Host& host) {
   return ssh_;
 }
 
-std::unique_ptr<HostLink> HostTransports::open(const Host& host, const std::string& agent_key,
+std::unique_ptr<HostLink> HostTransports::open(const Host& host, const AgentCall& call,
                                                LinkEvents events) {
-  return of(host)->open(host, agent_key, std::move(events));
+  return of(host)->open(host, call, std::move(events));
 }
 
 }  // namespace train

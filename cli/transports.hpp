@@ -27,7 +27,7 @@ class HostTransports final : public Transport {
   HostTransports(Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
                  std::function<void(const std::string&)> say);
 
-  std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+  std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
 
  private:

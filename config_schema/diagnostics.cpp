@@ -63,6 +63,17 @@ void Diagnostics::adopt_errors(Diagnostics other) {
   left_out_ += other.left_out_;
 }
 
+void Diagnostics::show_lines_of(const std::string& source, const std::vector<std::string>& lines) {
+  const auto show = [&](Place& place) {
+    const auto index = static_cast<std::size_t>(place.line) - 1;
+    if (place.source == source && !place.text.empty() && index < lines.size())
+      place.text = lines[index];
+  };
+  for (auto* found : {&errors_, &warnings_, &idle_})
+    for (Diagnostic& diagnostic : *found) show(diagnostic.place);
+  for (Obstacle& obstacle : obstacles_) show(obstacle.diagnostic.place);
+}
+
 Error Diagnostics::take_error(ErrorClass error_class, const std::string& main_source) {
   Error error{error_class, in_order(std::move(errors_), main_source)};
   if (left_out_ > 0)

@@ -38,6 +38,9 @@ class Diagnostics {
   /// Takes over the errors of another.
   void adopt_errors(Diagnostics other);
 
+  /// Shows the lines of a source, in whatever was found there, as they are here.
+  void show_lines_of(const std::string& source, const std::vector<std::string>& lines);
+
   bool has_errors() const { return !errors_.empty(); }
   /// Whether so much is wrong that reading on tells nobody anything.
   bool is_full() const { return errors_.size() >= max_faults; }

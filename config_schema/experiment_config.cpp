@@ -13,7 +13,9 @@
 #include "config_schema/json_text.hpp"
 #include "config_schema/overrides.hpp"
 #include "config_schema/scaling_needs.hpp"
+#include "config_schema/secrets.hpp"
 #include "config_schema/text.hpp"
+#include "config_schema/units.hpp"
 #include "config_schema/workers.hpp"
 #include "config_schema/yaml_document.hpp"
 
@@ -94,7 +96,7 @@ class ExperimentReader {
 
 void ExperimentReader::read_names() {
   config_.name = fields_.text("name");
-  if (config_.name.empty()) config_.name = stem_of(source_);
+  if (config_.name.empty()) config_.name = source_ == "-" ? "stdin" : stem_of(source_);
   if (config_.name.empty() && !overrides_.command.empty())
     config_.name = stem_of(overrides_.command.front());
   config_.description = fields_.text("description");
@@ -209,6 +211,8 @@ void ExperimentReader::read_values() {
   config_.average_training_metrics = fields_.boolean("optimizations.average_training_metrics");
   config_.auto_tune_tensor_fusion = fields_.boolean("optimizations.auto_tune_tensor_fusion");
   config_.stop_grace = fields_.duration("stop_grace");
+  if (const GivenValue* given = fields_.given("log_limit"))
+    config_.log_limit = read_bytes(*given->node);
   config_.max_restarts = static_cast<int>(fields_.integer("max_restarts").value_or(0));
   if (const GivenValue* given = fields_.given("forward_environment")) {
     config_.forward_environment.clear();
@@ -314,7 +318,7 @@ std::string_view to_string(Processes value) {
 Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
                                          const ExperimentOverrides& overrides,
                                          Diagnostics& faults) {
-  auto root = read_yaml_tree(source, ErrorClass::config, faults);
+  auto root = read_yaml_tree(source, ErrorClass::config, faults, experiment_secrets());
   if (!root) return root;
   const YamlNode& node = **root;
   if (node.kind != YamlKind::mapping && !node.is_null()) {

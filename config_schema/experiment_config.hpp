@@ -148,6 +148,7 @@ struct ExperimentConfig {
 
   int max_restarts = 0;
   std::chrono::milliseconds stop_grace{10'000};
+  std::optional<std::uint64_t> log_limit;  ///< bytes that are kept of what a rank prints
 
   std::vector<Diagnostic> warnings;  ///< legal, but worth a line
   std::vector<Obstacle> obstacles;   ///< legal, but a launch refuses it

@@ -215,7 +215,8 @@ constexpr Field how_it_ends[] = {
         .from(0)
         .to(most_workers)
         .later(),
-    Field{"log_limit", bytes, train, "", "output that is kept of a rank"}.later(),
+    Field{"log_limit", bytes, train, "",
+          "output that is kept of a rank, with its index; the oldest goes; 16KiB at least"},
     Field{"spool_overflow", string, train, "block",
           "what happens when output comes faster than it is taken: ranks wait, or it is lost"}
         .one_of("block")

@@ -265,8 +265,8 @@ bool has_type(const YamlNode& node, const Field& field) {
   return false;
 }
 
-std::optional<ValueFault> find_fault(const YamlNode& node, const Field& field,
-                                     const std::string& name) {
+std::optional<ValueFault> find_shown_fault(const YamlNode& node, const Field& field,
+                                           const std::string& name) {
   if (!has_type(node, field))
     return ValueFault{
         {},
@@ -279,6 +279,16 @@ std::optional<ValueFault> find_fault(const YamlNode& node, const Field& field,
   if (node.kind == YamlKind::sequence && has(field.types, strings))
     return find_item_fault(node, field, name);
   return std::nullopt;
+}
+
+std::optional<ValueFault> find_fault(const YamlNode& node, const Field& field,
+                                     const std::string& name) {
+  auto fault = find_shown_fault(node, field, name);
+  if (!fault || !field.is_secret) return fault;
+  // Messages and hints quote values.
+  fault->message = fmt::format("'{}' must be {}", name, expectation(field));
+  fault->hint = node.is_scalar() ? "write it in quotes" : "";
+  return fault;
 }
 
 std::string_view regular_expression(FieldPattern pattern) {

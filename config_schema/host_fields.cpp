@@ -24,9 +24,10 @@ constexpr Field hosts[] = {
           "places for workers; on a host with GPUs, how many of them are used"}
         .from(1)
         .to(65'536),
-    Field{"slot_type", string, determined, "auto",
-          "what the slots are where nothing else says it; auto: GPUs if the host has that many when "
-          "it is asked, places for workers if it has none; cpu: places, whatever it has"}
+    Field{
+        "slot_type", string, determined, "auto",
+        "what the slots are where nothing else says it; auto: GPUs if the host has that many when "
+        "it is asked, places for workers if it has none; cpu: places, whatever it has"}
         .one_of("auto|cuda|rocm|cpu")
         .gone_ones("gpu=write cuda for NVIDIA's GPUs, rocm for AMD's|none=leave the host out"),
     Field{"accelerator_type", string, ray, "", "what its GPUs are: Ray's constant, such as A100"},
@@ -47,7 +48,8 @@ constexpr Field hosts[] = {
     Field{"weight", number, train, "1", "speed beside other hosts, for batch_split: weighted"}
         .above(0)
         .to(1'000'000),
-    Field{"interface", string, determined, "", "network interface of the collectives; it must be there and up"},
+    Field{"interface", string, determined, "",
+          "network interface of the collectives; it must be there and up"},
     Field{"slice", string, train, "", "the TPU slice that the host belongs to; default: its own"},
     Field{"env", mapping, train, "", "variables of every rank on the host"}.read_apart(),
     Field{"env.*", string | number | boolean, train, "", "the value of one variable"},

@@ -18,18 +18,29 @@ tl::unexpected<HostSetError> refuse(std::size_t offset, std::string message,
 constexpr const char* no_port =
     "after ':' come the slots; a port is written in a hosts file: 'port=2222', or 'port: 2222'";
 
-bool is_user_char(char c) {
-  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  return is_letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '\\' ||
-         c == '+' || c == '$';
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+bool is_user_char(char c) {
+  return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.' || c == '\\' || c == '+' ||
+         c == '$';
+}
+
+// Several of them are separated by commas, and ':' numbers aliases.
+bool is_interface_char(char c) {
+  return is_letter_or_digit(c) || std::string_view("-_.:+,").find(c) != std::string_view::npos;
+}
+
+// IPv6, with the interface that it is reached through behind '%'.
 bool is_address(std::string_view text) {
-  const std::string_view address = text.substr(0, text.find('%'));
+  const std::size_t percent = std::min(text.find('%'), text.size());
+  const std::string_view address = text.substr(0, percent);
+  const std::string_view interface = text.substr(std::min(percent + 1, text.size()));
   const std::string_view allowed = "0123456789abcdefABCDEF:.";
   return std::count(address.begin(), address.end(), ':') >= 2 &&
          address.find_first_not_of(allowed) == address.npos &&
-         text.find_first_of(" []@") == text.npos;
+         std::all_of(interface.begin(), interface.end(), is_interface_char);
 }
 
 // The name or set of an item, and where the rest (":slots") begins.
@@ -70,6 +81,26 @@ tl::expected<std::string, HostSetError> read_user(std::string_view text, std::si
   if (!is_plain || text.front() == '-')
     return refuse(offset, fmt::format("'{}' is no user's name", text), "write user@host or host");
   return std::string(text);
+}
+
+tl::expected<std::string, HostSetError> read_address(std::string_view text, std::size_t offset) {
+  if (is_address(text)) return std::string(text);
+  if (text.find_first_of("[]") != text.npos)
+    return refuse(offset, fmt::format("'{}' is no address", text),
+                  "write one name or IP address, IPv6 without brackets");
+  auto names = expand_host_pattern(text, 1);
+  if (names) return std::move(names->front());
+  names.error().offset += offset;
+  return tl::make_unexpected(names.error());
+}
+
+tl::expected<std::string, HostSetError> read_interface(std::string_view text, std::size_t offset) {
+  constexpr std::size_t longest = 253;
+  const bool is_plain = std::all_of(text.begin(), text.end(), is_interface_char);
+  if (is_plain && !text.empty() && text.front() != '-' && text.size() <= longest)
+    return std::string(text);
+  return refuse(offset, fmt::format("'{}' is no network interface", text),
+                "write its name as 'ip link' on the host shows it");
 }
 
 tl::expected<int, HostSetError> read_port(std::string_view text, std::size_t offset) {

@@ -40,6 +40,12 @@ tl::expected<SlotType, HostSetError> read_slot_type(std::string_view text, std::
 /// Reads the name of a user as ssh takes it.
 tl::expected<std::string, HostSetError> read_user(std::string_view text, std::size_t offset);
 
+/// Reads what is connected to: one name, by the rules of host sets, or an IP address.
+tl::expected<std::string, HostSetError> read_address(std::string_view text, std::size_t offset);
+
+/// Reads the name of a network interface, or several with commas between them.
+tl::expected<std::string, HostSetError> read_interface(std::string_view text, std::size_t offset);
+
 /// Reads a port, 1 to 65,535.
 tl::expected<int, HostSetError> read_port(std::string_view text, std::size_t offset);
 

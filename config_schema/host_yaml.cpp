@@ -7,6 +7,7 @@
 #include "config_schema/field_reader.hpp"
 #include "config_schema/host_collection.hpp"
 #include "config_schema/host_line.hpp"
+#include "config_schema/terminal_text.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/tpu_topology.hpp"
 #include "config_schema/yaml_document.hpp"
@@ -37,14 +38,14 @@ class HostKeys {
 
   void read(const YamlNode& mapping, Host& host) {
     fields_.read(mapping);
-    read_text("address", host.address);
-    read_text("user", host.user);
+    read_word("address", read_address, host.address);
+    read_word("user", read_user, host.user);
     read_text("identity_file", host.identity_file);
     read_text("accelerator_type", host.accelerator_type);
     host.accelerator_type = canonical_accelerator_type(host.accelerator_type);
     read_text("slice", host.slice);
     read_text("pool", host.pool);
-    read_text("interface", host.interface);
+    read_word("interface", read_interface, host.interface);
     if (const auto port = fields_.integer("port")) host.port = static_cast<int>(*port);
     if (const auto slots = fields_.integer("slots")) host.slots = static_cast<int>(*slots);
     if (fields_.given("slot_type"))
@@ -68,15 +69,43 @@ class HostKeys {
     diagnostics_.error(place, key(name), std::move(message), std::move(hint));
   }
 
+  // What reaches command lines follows the rules of host lines.
+  void read_word(const char* name,
+                 tl::expected<std::string, HostSetError> (*read_value)(std::string_view,
+                                                                       std::size_t),
+                 std::string& target) {
+    const GivenValue* given = fields_.given(name);
+    if (!given) return;
+    const std::string& text = given->node->text;
+    auto value = read_value(text, 0);
+    if (value) {
+      target = std::move(*value);
+      return;
+    }
+    Place place = given->place;
+    // Quoted and folded text does not stand byte for byte in the file.
+    if (place.text.find(text) != std::string::npos)
+      place.column += count_characters(text.substr(0, value.error().offset));
+    report(place, name, value.error().message, value.error().hint);
+  }
+
+  // What is shown in plans, and nowhere taken apart.
+  bool check_shown(const Place& place, const char* name, std::string_view text) {
+    if (plain_length(text) == text.size()) return true;
+    report(place, name, fmt::format("'{}' in '{}' cannot be shown", text, key(name)),
+           "control characters have no place there");
+    return false;
+  }
+
   void read_text(const char* name, std::string& target) {
     const GivenValue* given = fields_.given(name);
     if (!given) return;
     const std::string& text = given->node->text;
     const bool is_word = std::string_view(name) != "identity_file";
-    if (text.empty() || text.find('\0') != text.npos || (is_word && text.front() == '-') ||
+    if (text.empty() || (is_word && text.front() == '-') ||
         (is_word && text.find_first_of(" \t\n") != text.npos))
       return report(given->place, name, fmt::format("'{}' cannot be '{}'", key(name), text));
-    target = text;
+    if (check_shown(given->place, name, text)) target = text;
   }
 
   void read_weight(Host& host) {
@@ -90,7 +119,8 @@ class HostKeys {
     const Amounts amounts = read_amounts(*given->node, key("resources"), diagnostics_);
     if (amounts.cpu) host.cpus = amounts.cpu->quantity;
     if (amounts.memory) host.memory = amounts.memory;
-    for (const auto& [name, quantity] : amounts.custom) host.custom[name] = quantity;
+    for (const auto& [name, quantity] : amounts.custom)
+      if (check_shown(given->place, "resources", name)) host.custom[name] = quantity;
     const bool has_gpus = amounts.gpu && !amounts.gpu->quantity.is_zero();
     const bool has_tpus = amounts.tpu && !amounts.tpu->quantity.is_zero();
     if (has_gpus && has_tpus)
@@ -122,7 +152,8 @@ class HostKeys {
         report(value_place(entry), "labels",
                fmt::format("the label '{}' must be a single value, not {}", entry.key,
                            describe(*entry.value)));
-      else if (!entry.value->is_null())
+      else if (!entry.value->is_null() && check_shown(place_of(entry.mark), "labels", entry.key) &&
+               check_shown(value_place(entry), "labels", entry.value->text))
         host.labels[entry.key] = entry.value->text;
     }
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "config_schema/diagnostics.hpp"
+#include "config_schema/secrets.hpp"
 #include "config_schema/text.hpp"
 #include "config_schema/yaml_document.hpp"
 
@@ -38,17 +39,28 @@ std::shared_ptr<const YamlText> flag_text(std::string name, const std::string& t
 }
 
 Result<Setting> read_setting(const std::string& text) {
-  const auto lines = flag_text("--set", text);
+  auto lines = flag_text("--set", text);
   const std::size_t equals = text.find('=');
-  if (equals == text.npos)
-    return refuse(ErrorClass::usage, {lines, 1, 1}, fmt::format("'{}' has no '='", text),
+  if (equals == text.npos) {
+    const bool may_be_shown = !experiment_secrets().may_be_in(text);
+    if (!may_be_shown) lines = flag_text("--set", "");
+    return refuse(ErrorClass::usage, {lines, 1, 1},
+                  fmt::format("'{}' has no '='", may_be_shown ? text : "(redacted)"),
                   "write --set key.path=value");
+  }
+  const std::string path = text.substr(0, equals);
+  auto value =
+      read_yaml_flag({"--set", text}, equals + 1, ErrorClass::config, experiment_secrets(path));
+  if (!value) return tl::make_unexpected(std::move(value.error()));
+  // As it may be shown.
+  if ((*value)->mark.text) lines = (*value)->mark.text;
   Setting setting;
   std::size_t begin = 0;
-  for (const std::string_view word : split(std::string_view(text).substr(0, equals), '.')) {
+  for (const std::string_view word : split(path, '.')) {
+    if (word.empty() && experiment_secrets().may_be_in(text)) lines = flag_text("--set", "");
     const YamlMark mark{lines, 1, column_of(lines->lines[0], begin)};
     if (word.empty())
-      return refuse(ErrorClass::usage, mark, fmt::format("'{}' has an empty key", text),
+      return refuse(ErrorClass::usage, mark, fmt::format("'{}' has an empty key", path),
                     "write --set key.path=value");
     if (setting.path.size() >= static_cast<std::size_t>(max_yaml_depth))
       return refuse(ErrorClass::usage, mark, fmt::format("deeper than {} levels", max_yaml_depth),
@@ -56,8 +68,6 @@ Result<Setting> read_setting(const std::string& text) {
     setting.path.push_back({std::string(word), mark});
     begin += word.size() + 1;
   }
-  auto value = read_yaml_flag({"--set", text}, equals + 1, ErrorClass::config);
-  if (!value) return tl::make_unexpected(std::move(value.error()));
   setting.value = *value;
   return setting;
 }
@@ -103,6 +113,12 @@ Result<YamlNodePtr> with_entry(const YamlNode& mapping, const Setting& setting, 
   return YamlNodePtr(copy);
 }
 
+bool is_inside_secret(const Setting& setting, std::size_t steps) {
+  std::string path;
+  for (std::size_t i = 0; i < steps; ++i) path += (path.empty() ? "" : ".") + setting.path[i].word;
+  return is_secret_path(path);
+}
+
 Result<YamlNodePtr> with_setting(const YamlNodePtr& node, const Setting& setting, std::size_t at) {
   if (at == setting.path.size()) return setting.value;
   const Step& step = setting.path[at];
@@ -110,7 +126,8 @@ Result<YamlNodePtr> with_setting(const YamlNodePtr& node, const Setting& setting
   if (node->kind == YamlKind::mapping) return with_entry(*node, setting, at);
   if (node->kind == YamlKind::sequence) return with_item(*node, setting, at);
   return refuse(ErrorClass::config, step.mark,
-                fmt::format("'{}' cannot be set inside {}", step.word, describe(*node)),
+                fmt::format("'{}' cannot be set inside {}", step.word,
+                            is_inside_secret(setting, at) ? "a secret" : describe(*node)),
                 "the path leads through a value that is no mapping");
 }
 

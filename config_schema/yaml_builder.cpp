@@ -86,7 +86,7 @@ void YamlBuilder::add_scalar(const YamlMark& mark, const std::string& tag, std::
   if (tag != "?" && kind != "!" && kind != "str") {
     node = resolve_plain_scalar(text);
     if (!has_kind(node, kind))
-      return give_up(mark, fmt::format("the tag '{}' does not fit '{}'", tag, text),
+      return give_up(mark, fmt::format("the tag '{}' does not fit its value", tag),
                      "tags are not needed: write the plain value");
   }
   node.mark = mark;

@@ -219,10 +219,36 @@ YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlText>
   return nullptr;
 }
 
+void cover_with_stars(YamlText& text, std::vector<TextSpan> spans) {
+  std::sort(spans.begin(), spans.end());
+  spans.erase(std::unique(spans.begin(), spans.end()), spans.end());
+  // From the end, so that what comes before stays where it is.
+  for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
+    std::string& line = text.lines[span->line];
+    const std::size_t size = span->end - span->begin;
+    const int width = count_characters(std::string_view(line).substr(span->begin, size));
+    line.replace(span->begin, size, std::string(static_cast<std::size_t>(width), '*'));
+  }
+}
+
+// Also in the faults that were found while the text was read.
+void hide(const ConfidentialParts& hidden, const YamlNodePtr& root, std::string_view bytes,
+          YamlText& text, Diagnostics& faults) {
+  if (!hidden.in_tree) return;
+  if (root) {
+    cover_with_stars(text, hidden.in_tree(*root, text));
+  } else if (hidden.may_be_in(bytes)) {
+    for (std::string& line : text.lines) line.clear();
+  } else {
+    return;
+  }
+  faults.show_lines_of(text.name, text.lines);
+}
+
 }  // namespace
 
 Result<YamlNodePtr> read_yaml_flag(const SourceText& source, std::size_t value_begin,
-                                   ErrorClass error_class) {
+                                   ErrorClass error_class, const ConfidentialParts& hidden) {
   auto lines = std::make_shared<YamlText>();
   lines->name = source.name;
   lines->is_flag = true;
@@ -231,6 +257,7 @@ Result<YamlNodePtr> read_yaml_flag(const SourceText& source, std::size_t value_b
   lines->lines = split_lines(source.text);
   Diagnostics diagnostics;
   auto root = parse(source.text.substr(value_begin), lines, value_begin, diagnostics);
+  hide(hidden, root, source.text, *lines, diagnostics);
   if (diagnostics.has_errors())
     return tl::make_unexpected(diagnostics.take_error(error_class, source.name));
   return root;
@@ -245,7 +272,7 @@ Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class) 
 }
 
 Result<YamlNodePtr> read_yaml_tree(const SourceText& source, ErrorClass error_class,
-                                   Diagnostics& faults) {
+                                   Diagnostics& faults, const ConfidentialParts& hidden) {
   const Place whole{.source = source.name, .line = 0, .column = 0, .text = {}};
   const auto refuse = [&](Place place, std::string message, std::string hint) {
     faults.error(std::move(place), {}, std::move(message), std::move(hint));
@@ -270,6 +297,7 @@ Result<YamlNodePtr> read_yaml_tree(const SourceText& source, ErrorClass error_cl
   lines->name = source.name;
   lines->lines = split_lines(text);
   YamlNodePtr root = parse(text, lines, 0, faults);
+  hide(hidden, root, text, *lines, faults);
   if (!root) return tl::make_unexpected(faults.take_error(error_class, source.name));
   return root;
 }

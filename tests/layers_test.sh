@@ -7,7 +7,7 @@
 set -u
 
 # "X Y" lets backends/X include backends/Y, where the architecture states it.
-stated=('ssh link' 'ssh process' 'openssh link' 'openssh process' 'local process' 'context process')
+stated=('ssh link' 'ssh process' 'openssh link' 'openssh process' 'local process' 'context process' 'log process')
 
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$root" || exit 2

@@ -20,7 +20,7 @@ namespace train {
 namespace {
 
 constexpr std::size_t most_names = 10'000;
-constexpr std::string_view binary_prefix = "train-";
+constexpr std::string_view old_ending = "old";
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -54,12 +54,58 @@ bool is_locked(int folder, const std::string& name) {
   return run && ::flock(run.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
+// --- Names that are ours; whatever else lies in a cache is its user's ---
+
+constexpr std::size_t binary_digits = 40;
+constexpr std::size_t random_digits = 16;
+
+bool is_hexadecimal(std::string_view text, std::size_t digits) {
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+// The agent's key "<task>-<node rank>" (task_record.hpp).
+bool is_key(std::string_view text) {
+  constexpr std::size_t task_letters = 8;
+  constexpr std::size_t most_digits = 7;
+  const std::size_t dash = text.find('-');
+  if (dash != task_letters) return false;
+  const std::string_view rank = text.substr(dash + 1);
+  return text.substr(0, dash).find_first_not_of("abcdefghijklmnopqrstuvwxyz234567") == text.npos &&
+         !rank.empty() && rank.size() <= most_digits &&
+         rank.find_first_not_of("0123456789") == rank.npos;
+}
+
+bool is_binary(std::string_view name) {
+  constexpr std::string_view prefix = "train-";
+  return name.starts_with(prefix) && is_hexadecimal(name.substr(prefix.size()), binary_digits);
+}
+
+bool is_packed_context(std::string_view name) {
+  constexpr std::string_view ending = ".tar.gz";
+  return name.ends_with(ending) && is_hexadecimal(name.substr(0, name.size() - ending.size()), 64);
+}
+
+// What has no final name yet (HostCache), or none any more: ".NAME.ENDING".
+bool is_incomplete(std::string_view name, bool (*is_name)(std::string_view)) {
+  const std::size_t dot = name.rfind('.');
+  if (!name.starts_with('.') || dot == 0) return false;
+  const std::string_view ending = name.substr(dot + 1);
+  return is_name(name.substr(1, dot - 1)) &&
+         (ending == old_ending || is_hexadecimal(ending, random_digits));
+}
+
+bool is_digest(std::string_view text) { return is_hexadecimal(text, 64); }
+
+// --- What is old ---
+
 void tidy_contexts(int folder, const CacheAges& ages, const std::atomic<bool>& cancelled) {
   struct stat status {};
   for (const std::string& name : names_in(folder)) {
     if (cancelled) return;
-    const bool is_incomplete = name.starts_with('.');
-    if (is_old(folder, name, is_incomplete ? ages.incomplete : ages.contexts, status))
+    const bool is_coming = is_incomplete(name, is_digest);
+    if (!is_coming && !is_packed_context(name)) continue;
+    if (is_old(folder, name, is_coming ? ages.incomplete : ages.contexts, status) &&
+        S_ISREG(status.st_mode))
       (void)::unlinkat(folder, name.c_str(), 0);
   }
 }
@@ -68,11 +114,12 @@ void tidy_runs(int folder, const CacheAges& ages, const std::atomic<bool>& cance
   struct stat status {};
   for (const std::string& name : names_in(folder)) {
     if (cancelled) return;
-    const bool is_incomplete = name.starts_with('.');
-    if (!is_old(folder, name, is_incomplete ? ages.incomplete : ages.runs, status)) continue;
-    if (is_locked(folder, name)) continue;
+    const bool is_part = is_incomplete(name, is_key);
+    if (!is_part && !is_key(name)) continue;
+    if (!is_old(folder, name, is_part ? ages.incomplete : ages.runs, status)) continue;
+    if (!S_ISDIR(status.st_mode) || is_locked(folder, name)) continue;
     // What is removed in part only has no name that anybody would look for.
-    const std::string going = is_incomplete ? name : "." + name + ".old";
+    const std::string going = is_part ? name : fmt::format(".{}.{}", name, old_ending);
     if (going != name && ::renameat(folder, name.c_str(), folder, going.c_str()) != 0) continue;
     (void)remove_tree(folder, going, cancelled);
   }
@@ -84,7 +131,7 @@ void tidy_binaries(int folder, const CacheAges& ages, const std::atomic<bool>& c
   struct stat status {};
   for (const std::string& name : names_in(folder)) {
     if (cancelled) return;
-    if (!name.starts_with(binary_prefix) || !is_old(folder, name, ages.binaries, status)) continue;
+    if (!is_binary(name) || !is_old(folder, name, ages.binaries, status)) continue;
     const bool is_own = status.st_dev == own.st_dev && status.st_ino == own.st_ino;
     if (S_ISREG(status.st_mode) && !is_own) (void)::unlinkat(folder, name.c_str(), 0);
   }
@@ -109,9 +156,11 @@ void mark_own_binary_used() {
   char path[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
   if (length <= 0 || length == PATH_MAX) return;
-  const std::string own(path, static_cast<std::size_t>(length));
-  if (std::string_view(own).substr(own.rfind('/') + 1).starts_with(binary_prefix))
-    (void)::utimensat(AT_FDCWD, own.c_str(), nullptr, 0);
+  const std::string_view own(path, static_cast<std::size_t>(length));
+  if (!is_binary(own.substr(own.rfind('/') + 1))) return;
+  // The file that runs, whatever has its name by now.
+  const Descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  if (file) (void)::futimens(file.get(), nullptr);
 }
 
 }  // namespace train

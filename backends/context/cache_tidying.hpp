@@ -18,9 +18,9 @@ struct CacheAges {
 
 /// Removes packed contexts, copies of tasks that are over, and binaries of train (`train-ID`, put
 /// there by bootstrap_command.hpp) once they are old, from these places and /dev/shm/train-UID.
-/// Only what belongs to this user in folders that belong to this user; never a copy that an agent
-/// has locked, nor the program that runs. What cannot be removed stays. Looks at 10,000 names per
-/// folder at most.
+/// Only what belongs to this user in folders that belong to this user, and has a name and a kind
+/// that nothing but train gives; never a copy that an agent has locked, nor the program that runs.
+/// What cannot be removed stays. Looks at 10,000 names per folder at most.
 void tidy_caches(const std::vector<std::string>& places, const std::atomic<bool>& cancelled,
                  const CacheAges& ages = CacheAges());
 

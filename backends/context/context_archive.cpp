@@ -101,22 +101,24 @@ Result<ArchivedContext> archive_context(const std::string& directory,
   return archived;
 }
 
-void compress_context(const std::string& archive, const std::atomic<bool>& cancelled,
-                      const std::function<void(std::string_view piece)>& on_piece) {
-  z_stream stream{};
-  if (deflateInit2(&stream, gzip_level, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+ContextCompressor::ContextCompressor(std::string_view archive)
+    : stream_(std::make_unique<z_stream>()) {
+  if (deflateInit2(stream_.get(), gzip_level, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) !=
+      Z_OK)
     throw std::bad_alloc();
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(archive.data()));
-  stream.avail_in = static_cast<uInt>(archive.size());
-  std::array<char, context_piece_size> piece;
-  for (int code = Z_OK; code != Z_STREAM_END && !cancelled;) {
-    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
-    stream.avail_out = static_cast<uInt>(piece.size());
-    code = deflate(&stream, Z_FINISH);
-    on_piece({piece.data(), piece.size() - stream.avail_out});
-    if (code == Z_STREAM_END && stream.avail_out == 0) on_piece({});
-  }
-  deflateEnd(&stream);
+  stream_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(archive.data()));
+  stream_->avail_in = static_cast<uInt>(archive.size());
+}
+
+ContextCompressor::~ContextCompressor() { deflateEnd(stream_.get()); }
+
+std::string ContextCompressor::next() {
+  std::string piece(context_piece_size, '\0');
+  stream_->next_out = reinterpret_cast<Bytef*>(piece.data());
+  stream_->avail_out = static_cast<uInt>(piece.size());
+  (void)deflate(stream_.get(), Z_FINISH);  // it fails for no input
+  piece.resize(piece.size() - stream_->avail_out);
+  return piece;
 }
 
 }  // namespace train

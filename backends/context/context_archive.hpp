@@ -2,13 +2,16 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/context/context_files.hpp"
 #include "config_schema/error.hpp"
 #include "launcher/context/context.hpp"
+
+struct z_stream_s;
 
 namespace train {
 
@@ -27,9 +30,21 @@ Result<ArchivedContext> archive_context(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,
                                         const std::atomic<bool>& cancelled);
 
-/// Compresses an archive (gzip) and hands it out in pieces of `context_piece_size`, but for the
-/// last, which is smaller and may be empty. Ends early when `cancelled`.
-void compress_context(const std::string& archive, const std::atomic<bool>& cancelled,
-                      const std::function<void(std::string_view piece)>& on_piece);
+/// Compresses an archive (gzip), piece by piece.
+class ContextCompressor {
+ public:
+  /// The archive must outlive it.
+  explicit ContextCompressor(std::string_view archive);
+  ~ContextCompressor();
+  ContextCompressor(const ContextCompressor&) = delete;
+  ContextCompressor& operator=(const ContextCompressor&) = delete;
+
+  /// The next piece, of `context_piece_size` bytes; but for the last, which is smaller and may be
+  /// empty. Not after that.
+  std::string next();
+
+ private:
+  std::unique_ptr<z_stream_s> stream_;
+};
 
 }  // namespace train

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <condition_variable>
-#include <mutex>
+#include <atomic>
+#include <optional>
 #include <utility>
 
 #include "backends/context/context_archive.hpp"
@@ -13,78 +13,73 @@
 
 namespace train {
 
-// The loop's side, and between the two threads only what the mutex or an atomic guards.
-struct ContextPacker::State : std::enable_shared_from_this<State> {
-  State(Loop& own_loop, Events own_events) : loop(own_loop), events(std::move(own_events)) {}
+namespace {
 
-  Loop& loop;
-  Events events;
-  std::vector<ContextPiece> pieces;
+// Packed at a time, before the loop hears of it: 256 KiB, some milliseconds.
+constexpr std::size_t pieces_at_once = 16;
 
+}  // namespace
+
+// What is touched beside the loop, by one piece of work at a time, and by the loop between them. It
+// outlives the packer where a file system does not answer.
+struct ContextPacker::Work {
   std::atomic<bool> cancelled{false};
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool is_wanted = false;
+  std::optional<Result<ArchivedContext>> archived;
+  std::optional<ContextCompressor> compressor;
+  std::vector<std::string> packed;  ///< not yet handed over
 
-  void run(const std::string& directory, const std::vector<FileIdentity>& own_output) {
-    auto archived = archive_context(directory, own_output, cancelled);
-    if (!archived) return tell([why = archived.error()](State& s) { s.events.on_failed(why); });
-    tell([summary = ContextSummary{archived->context, archived->files, archived->bytes,
-                                   std::move(archived->warnings)}](State& s) {
-      s.events.on_named(summary);
-    });
-    if (!await_demand()) return;
-    compress_context(archived->archive, cancelled, [this](std::string_view piece) {
-      auto frame = std::make_shared<const std::string>(encode_frame(FrameKind::context, piece));
-      tell([frame = std::move(frame), size = piece.size()](State& s) { s.add(frame, size); });
-    });
-  }
-
-  bool await_demand() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return is_wanted || cancelled; });
-    return !cancelled;
-  }
-
-  void add(const std::shared_ptr<const std::string>& frame, std::uint64_t size) {
-    const std::uint64_t begin = pieces.empty() ? 0 : pieces.back().end;
-    pieces.push_back({frame, begin + size, size < context_piece_size});
-    events.on_piece();
-  }
-
-  template <class What>
-  void tell(What what) {
-    loop.post([weak = weak_from_this(), what = std::move(what)] {
-      const auto state = weak.lock();
-      if (state && !state->cancelled) what(*state);
-    });
+  void pack() {
+    if (!compressor) compressor.emplace((*archived)->archive);
+    do packed.push_back(compressor->next());
+    while (packed.back().size() == context_piece_size && packed.size() < pieces_at_once &&
+           !cancelled);
   }
 };
 
 ContextPacker::ContextPacker(Loop& loop, std::string directory,
                              std::vector<FileIdentity> own_output, Events events)
-    : state_(std::make_shared<State>(loop, std::move(events))) {
-  thread_ =
-      std::thread([state = state_.get(), directory = std::move(directory),
-                   own_output = std::move(own_output)] { state->run(directory, own_output); });
+    : loop_(loop), events_(std::move(events)), work_(std::make_shared<Work>()), background_(loop) {
+  read(directory, std::move(own_output));
 }
 
-ContextPacker::~ContextPacker() {
-  state_->cancelled = true;
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->changed.notify_all();
-  }
-  thread_.join();
+ContextPacker::~ContextPacker() { work_->cancelled = true; }
+
+void ContextPacker::read(const std::string& directory, std::vector<FileIdentity> own_output) {
+  const auto started = background_.run(
+      [work = work_, directory, own_output = std::move(own_output)] {
+        work->archived = archive_context(directory, own_output, work->cancelled);
+      },
+      [this] {
+        const Result<ArchivedContext>& archived = *work_->archived;
+        if (!archived) return events_.on_failed(archived.error());
+        events_.on_named({archived->context, archived->files, archived->bytes, archived->warnings});
+      });
+  if (started) return;
+  loop_.post([this, why = started.error(), weak = std::weak_ptr<Work>(work_)] {
+    if (!weak.expired()) events_.on_failed(why);
+  });
 }
 
 void ContextPacker::pack() {
-  const std::lock_guard lock(state_->mutex);
-  state_->is_wanted = true;
-  state_->changed.notify_all();
+  if (!std::exchange(is_packing_, true)) pack_more();
 }
 
-const std::vector<ContextPiece>& ContextPacker::pieces() const { return state_->pieces; }
+void ContextPacker::pack_more() {
+  // The thread is there: it has read the directory.
+  (void)background_.run([work = work_] { work->pack(); },
+                        [this] {
+                          for (const std::string& piece : std::exchange(work_->packed, {}))
+                            add(piece);
+                          if (!pieces_.back().is_last) pack_more();
+                        });
+}
+
+void ContextPacker::add(const std::string& piece) {
+  const std::uint64_t begin = pieces_.empty() ? 0 : pieces_.back().end;
+  pieces_.push_back({std::make_shared<const std::string>(encode_frame(FrameKind::context, piece)),
+                     begin + piece.size(), piece.size() < context_piece_size});
+  events_.on_piece();
+}
 
 std::vector<FileIdentity> own_output_files() {
   std::vector<FileIdentity> files;

@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "backends/context/context_files.hpp"
+#include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "config_schema/error.hpp"
 #include "launcher/context/context.hpp"
@@ -30,7 +30,7 @@ struct ContextPiece {
   bool is_last = false;
 };
 
-/// Reads a directory on a thread of its own, and packs it there when the first host lacks it.
+/// Reads a directory beside the loop, and packs it there when the first host lacks it.
 class ContextPacker {
  public:
   /// Callbacks come from the loop, never from inside a call, and not after the packer is gone.
@@ -42,19 +42,27 @@ class ContextPacker {
 
   ContextPacker(Loop& loop, std::string directory, std::vector<FileIdentity> own_output,
                 Events events);
-  /// Ends the thread, in the middle of what it does.
+  /// Waits for nothing, also where the directory is on a file system that does not answer.
   ~ContextPacker();
   ContextPacker(const ContextPacker&) = delete;
   ContextPacker& operator=(const ContextPacker&) = delete;
 
   /// Makes the pieces, which come one after the other. After `on_named`.
   void pack();
-  const std::vector<ContextPiece>& pieces() const;
+  const std::vector<ContextPiece>& pieces() const { return pieces_; }
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
-  std::thread thread_;
+  struct Work;
+  void read(const std::string& directory, std::vector<FileIdentity> own_output);
+  void pack_more();
+  void add(const std::string& piece);
+
+  Loop& loop_;
+  const Events events_;
+  std::vector<ContextPiece> pieces_;
+  bool is_packing_ = false;
+  std::shared_ptr<Work> work_;
+  Background background_;  ///< last: what it delivers uses the others
 };
 
 /// The standard output and error of this process, where they are files.

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "backends/context/place_search.hpp"
+#include "backends/context/context_keeper.hpp"
+#include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "launcher/ports/context_store.hpp"
 
 namespace train {
 
 /// The contexts of a host in its `HostCache`s, for the agent `key`. A place that runs full while a
-/// context comes, or while it is unpacked, hands over to the next one. What takes long is done on a
-/// thread of its own, with all signals blocked.
+/// context comes, or while it is unpacked, hands over to the next one. Files are touched beside the
+/// loop only, and what cannot be tidied, because there can be no thread for it, stays as it is.
 class HostContexts final : public ContextStore {
  public:
   /// `places` as `cache_places` gives them.
   HostContexts(Loop& loop, std::vector<std::string> places, std::string key);
-  /// Ends the thread, in the middle of what it does, and removes what is not to stay.
+  /// Ends what is done beside the loop, in the middle of it, and has what is not to stay removed.
+  /// Waits for that for a few seconds at most: a file system may never answer.
   ~HostContexts() override;
   HostContexts(const HostContexts&) = delete;
   HostContexts& operator=(const HostContexts&) = delete;
@@ -34,43 +33,32 @@ class HostContexts final : public ContextStore {
   void tidy() override;
 
  private:
-  /// moving: to the next place, with what was received
-  enum class State { searching, receiving, moving, unpacking, over };
-  using Done = std::function<void(HostContexts&)>;
+  enum class State { searching, receiving, unpacking, over };
+  using Progress = ContextKeeper::Progress;
 
-  void in_background(std::function<Done()> job);
-  void found();
-  void receive(std::string_view piece);
+  void work(std::function<Result<Progress>(ContextKeeper&)> job);
+  void progressed(const Result<Progress>& progress);
+  void take_waiting();
   void tell_taken();
-  void move(const Error& why);
-  void moved();
-  void unpack();
-  void finished();
   void fail_with(const Error& why);
-  Error no_place() const;
-  void forget(PlaceHeld& held) const;
   void touch_daily();
 
   Loop& loop_;
-  const std::vector<std::string> places_;
-  const std::string key_;
-  Context context_;
   ContextEvents events_;
   State state_ = State::searching;
-  std::optional<PlaceSearch> search_;
-  std::optional<PlaceHeld> held_;
+  bool is_working_ = false;
+  std::vector<std::string> waiting_;  ///< pieces that came while others are written
+  std::uint64_t pending_ = 0;         ///< bytes of those, and of those that are written
   std::uint64_t taken_ = 0;
   std::uint64_t told_ = 0;  ///< of those
   Instant told_at_{0};
   std::unique_ptr<Subscription> telling_;
-  std::deque<std::string> waiting_;  ///< pieces that came while moving
-  std::uint64_t waiting_bytes_ = 0;
   bool is_kept_ = false;
   std::unique_ptr<Subscription> touching_;
-  std::optional<PlaceHeld> unheard_;  ///< the thread's, until the loop hears of its end
-  std::atomic<bool> cancelled_{false};
-  std::thread thread_;
   std::shared_ptr<HostContexts*> self_ = std::make_shared<HostContexts*>(this);
+  std::shared_ptr<ContextKeeper> keeper_;
+  bool has_worked_ = false;  ///< the keeper may hold something
+  Background background_;    ///< last: what it delivers uses the others
 };
 
 }  // namespace train

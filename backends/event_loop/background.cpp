@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -53,15 +54,22 @@ void Background::State::work() {
     waiting.pop_front();
     busy_since = boot_time();
     lock.unlock();
-    piece.work();
+    std::exception_ptr thrown;
+    try {
+      piece.work();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
     piece.work = nullptr;  // what it owns goes on this thread
     lock.lock();
     busy_since.reset();
     if (loop == nullptr) return;
-    loop->post([weak = weak_from_this(), done = std::move(piece.done)] {
+    loop->post([weak = weak_from_this(), done = std::move(piece.done), thrown] {
       // The owner lives in the loop's thread, which is this one.
       const auto state = weak.lock();
-      if (state && state->loop != nullptr && done) done();
+      if (!state || state->loop == nullptr) return;
+      if (thrown) std::rethrow_exception(thrown);
+      if (done) done();
     });
   }
 }

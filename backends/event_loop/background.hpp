@@ -25,8 +25,8 @@ class Background {
   Background& operator=(const Background&) = delete;
 
   /// Runs `work` on the thread, then `done` from the loop, unless this object is gone by then.
-  /// `work` must not throw. An error (class `host`, nothing will run) when there can be no thread:
-  /// the user's limit of processes.
+  /// What `work` throws is thrown from the loop instead of calling `done`. An error (class `host`,
+  /// nothing will run) when there can be no thread: the user's limit of processes.
   Result<void> run(std::function<void()> work, std::function<void()> done);
 
   /// For how long the piece that runs now has run, as of the loop's time; nothing when none does.

@@ -104,8 +104,7 @@ class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor>
       self->of(wait).is_armed = false;
       if (self->is_released_ || failure == asio::error::operation_not_supported) return;
       if (failure) return self->arm_later();
-      self->call(wait);
-      self->arm(wait);
+      self->call_and_arm(wait);
     });
   }
 
@@ -126,6 +125,17 @@ class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor>
       const auto callback = subscriber->callback;
       if (!subscriber->ended) callback();
     }
+  }
+
+  // What a callback throws goes through `run`, and takes no subscription with it.
+  void call_and_arm(Wait wait) {
+    try {
+      call(wait);
+    } catch (...) {
+      arm(wait);
+      throw;
+    }
+    arm(wait);
   }
 
   // The descriptor belongs to somebody else: Asio must let go of it without closing it.
@@ -202,7 +212,12 @@ struct Loop::Impl {
     state->signals.async_wait([this, state](std::error_code error, int number) {
       if (error || state->ended) return;
       const auto callback = state->callback;
-      call(state, callback, number);
+      try {
+        call(state, callback, number);
+      } catch (...) {
+        if (!state->ended) arm(state);
+        throw;
+      }
       if (!state->ended) arm(state);
     });
   }

@@ -31,7 +31,8 @@ class Loop final : public Clock {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Runs callbacks until `stop`.
+  /// Runs callbacks until `stop`. What a callback throws comes out of here; subscriptions live on,
+  /// and `run` may be called again.
   void run();
   /// Makes `run` return after the current callback.
   void stop();

@@ -32,8 +32,7 @@ struct HostSettings {
   std::optional<std::chrono::seconds> connect_timeout = {};
 };
 
-/// Tells the settings of a host, from the loop or at once.
-using HostSettingsOf =
-    std::function<void(const Host&, std::function<void(const Result<HostSettings>&)>)>;
+/// Tells the settings of a host, from the loop and never from inside the call.
+using HostSettingsOf = std::function<void(const Host&, std::function<void(Result<HostSettings>)>)>;
 
 }  // namespace train

@@ -269,15 +269,21 @@ class LocalLink final : public HostLink {
 
 }  // namespace
 
-LocalTransport::LocalTransport(Loop& loop, std::vector<std::string> command)
-    : loop_(loop), command_(std::move(command)), reaper_(std::make_shared<ChildReaper>(loop)) {}
+LocalTransport::LocalTransport(Loop& loop, std::vector<std::string> command,
+                               std::vector<std::string> attach_options)
+    : loop_(loop),
+      command_(std::move(command)),
+      attach_options_(std::move(attach_options)),
+      reaper_(std::make_shared<ChildReaper>(loop)) {}
 
 LocalTransport::~LocalTransport() = default;
 
-std::unique_ptr<HostLink> LocalTransport::open(const Host& host, const std::string& agent_key,
+std::unique_ptr<HostLink> LocalTransport::open(const Host& host, const AgentCall& call,
                                                LinkEvents events) {
   std::vector<std::string> command = command_;
-  command.push_back(agent_key);
+  command.insert(command.end(), {to_string(call.verb), call.key});
+  if (call.verb == AgentCall::Verb::attach)
+    command.insert(command.end(), attach_options_.begin(), attach_options_.end());
   auto state = std::make_shared<LinkState>(loop_, reaper_, info_of(host), std::move(events));
   state->start(command);
   return std::make_unique<LocalLink>(std::move(state));

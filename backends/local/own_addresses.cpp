@@ -66,16 +66,14 @@ std::string declared_address(const Host& host, const std::vector<InterfaceAddres
   if (is_numeric(host.address) && !is_loopback(host.address)) return host.address;
   if (host.interface.empty()) return {};
   const auto found =
-      std::find_if(addresses.begin(), addresses.end(), [&](const InterfaceAddress& each) {
-        return each.interface == host.interface;
-      });
+      std::find_if(addresses.begin(), addresses.end(),
+                   [&](const InterfaceAddress& each) { return each.interface == host.interface; });
   return found == addresses.end() ? "" : found->address;
 }
 
 std::string only_address(const std::vector<InterfaceAddress>& addresses) {
-  const auto count = std::count_if(addresses.begin(), addresses.end(), [](const auto& each) {
-    return !is_v6(each);
-  });
+  const auto count = std::count_if(addresses.begin(), addresses.end(),
+                                   [](const auto& each) { return !is_v6(each); });
   if (count == 1 || (count == 0 && addresses.size() == 1)) return addresses.front().address;
   return {};
 }

@@ -98,8 +98,13 @@ OpensshFailure changed_key(const OpensshLog& log, const std::string& at) {
 OpensshFailure unknown_key(const OpensshLog& log, const Host& host, const std::string& at) {
   std::string ssh = openssh_for_people(host);
   ssh.insert(3, " -o StrictHostKeyChecking=ask");
-  return failure(fmt::format("the host key of {} is not known: {}", at, log.host_key()),
-                 "if the fingerprint is right, accept it: " + ssh + " true");
+  const std::string& key = log.host_key();
+  // ssh's question takes the fingerprint for an answer, and then accepts no other key.
+  return failure(fmt::format("the host key of {} is not known: {}", at, key),
+                 fmt::format("compare the fingerprint with the host's own (on it: ssh-keygen -lf, "
+                             "for /etc/ssh/ssh_host_*_key.pub); only if it is the same, run '{} "
+                             "true' and answer with it: {}",
+                             ssh, key.substr(key.find(' ') + 1)));
 }
 
 OpensshFailure untrusted_key(const OpensshLog& log, const std::string& at) {
@@ -185,6 +190,14 @@ bool was_cut_off(const OpensshLog& log) {
                               "Broken pipe"});
 }
 
+// It said too much, or something else, in place of a greeting: that does not pass.
+OpensshFailure no_ssh_server(const OpensshLog& log, const std::string& at) {
+  return failure(
+      fmt::format("what listens at {} does not greet as an SSH server does; ssh said '{}'", at,
+                  printable(log.text(), max_said)),
+      "check that an SSH server listens on this port");
+}
+
 OpensshFailure cut_off(const OpensshLog& log, const std::string& at) {
   if (log.stage() == OpensshStage::logging_in)
     return failure(fmt::format("{} ended the connection during the login; ssh said '{}'", at,
@@ -243,6 +256,8 @@ OpensshFailure login_failure(const OpensshLog& log, const Host& host, const Open
     return failure(fmt::format("no common ground with the SSH server at {}: {}", at,
                                printable(line, max_said)),
                    "allow one of its algorithms for this host in ~/.ssh/config");
+  if (has_any(text, {"banner exchange: "}) && has_any(text, {": invalid format"}))
+    return no_ssh_server(log, at);
   if (was_cut_off(log)) return cut_off(log, at);
   return other_trouble(log, host, end, at);
 }

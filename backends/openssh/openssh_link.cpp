@@ -26,6 +26,7 @@ constexpr int default_ssh_port = 22;
 constexpr std::size_t max_name = 200;
 constexpr nanoseconds own_end_margin = std::chrono::seconds(1);
 constexpr int max_reads = 16;  // of read_buffer's size in a row; then others have their turn
+constexpr int max_last_reads = 256;
 
 // Whether the kernel would take it as a source address: behind a proxy the host sees another
 // machine's.
@@ -48,11 +49,11 @@ bool is_own_address(const std::string& address) {
 
 }  // namespace
 
-OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::string agent_key,
+OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, AgentCall call,
                          LinkEvents events)
     : shared_(std::move(shared)),
       host_(std::move(host)),
-      agent_key_(std::move(agent_key)),
+      call_(std::move(call)),
       events_(std::move(events)),
       settings_{.way = endpoint(host_.address.empty() ? host_.name : host_.address,
                                 host_.port.value_or(default_ssh_port))} {}
@@ -60,9 +61,17 @@ OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::
 OpensshLink::~OpensshLink() { close(); }
 
 void OpensshLink::begin() {
+  shared_->find_program([weak = weak_from_this()](const Result<std::string>& program) {
+    const auto self = weak.lock();
+    if (self && !self->is_closed()) self->on_program(program);
+  });
+}
+
+void OpensshLink::on_program(const Result<std::string>& program) {
   const OpensshOptions& options = shared_->options;
   // Without ssh nobody can tell the settings either.
-  if (const auto& program = shared_->program(); !program) return fail_with(program.error());
+  if (!program) return fail_with(program.error());
+  program_ = *program;
   if (!options.settings_of) return on_settings(settings_);
   options.settings_of(host_, [weak = weak_from_this()](const Result<HostSettings>& settings) {
     if (const auto self = weak.lock()) self->on_settings(settings);
@@ -83,10 +92,11 @@ void OpensshLink::start() {
 
 void OpensshLink::launch() {
   const std::string nonce = new_nonce();
-  const auto command = bootstrap_command({nonce, shared_->options.agent.name(), agent_key_});
+  const auto command =
+      bootstrap_command({nonce, shared_->options.agent.name(), call_.key, to_string(call_.verb)});
   if (!command) return fail_with(command.error());
   auto process =
-      start_connected({.program = *shared_->program(),
+      start_connected({.program = program_,
                        .arguments = openssh_arguments(host_, *command, settings_.new_host_key),
                        .environment = shared_->options.environment,
                        .next_step = "install OpenSSH's client, or put its ssh first in PATH"});
@@ -188,13 +198,17 @@ void OpensshLink::tell_accepted_keys() {
 
 void OpensshLink::read_output() {
   auto& buffer = shared_->read_buffer;
-  for (int i = 0; process_.stream && (i < max_reads || has_process_ended_); ++i) {
+  // What it has left behind fits into a socket's buffer; who holds the other end may write for
+  // ever.
+  const int most = has_process_ended_ ? max_last_reads : max_reads;
+  for (int i = 0; process_.stream && i < most; ++i) {
     const ssize_t count = ::recv(process_.stream.get(), buffer.data(), buffer.size(), 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN && !has_process_ended_) return;
     if (count <= 0) return on_stream_end();
     on_output({buffer.data(), static_cast<std::size_t>(count)});
   }
+  if (has_process_ended_ && process_.stream) on_stream_end();
 }
 
 void OpensshLink::on_output(std::string_view bytes) {

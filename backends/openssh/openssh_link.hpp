@@ -20,8 +20,7 @@ namespace train {
 /// openssh_link.cpp, how it ends in openssh_link_end.cpp.
 class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
  public:
-  OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, std::string agent_key,
-              LinkEvents events);
+  OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, AgentCall call, LinkEvents events);
   ~OpensshLink();
   OpensshLink(const OpensshLink&) = delete;
   OpensshLink& operator=(const OpensshLink&) = delete;
@@ -44,6 +43,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
     closed,
   };
 
+  void on_program(const Result<std::string>& program);
   void on_settings(const Result<HostSettings>& settings);
   void launch();
   void watch_process();
@@ -67,14 +67,15 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   void drop_process(nanoseconds patience);
   void set_deadline(nanoseconds delay);
   void on_deadline(nanoseconds delay);
-  void fail_with(const Error& error);
+  void fail_with(Error error);
   void leave_setup();
   void keep_alive(void (OpensshLink::*action)());
 
   std::shared_ptr<OpensshShared> shared_;
   Host host_;
-  std::string agent_key_;
+  AgentCall call_;
   LinkEvents events_;
+  std::string program_;  ///< ssh's path
   HostSettings settings_;
   Phase phase_ = Phase::waiting;
   bool in_setup_ = false;

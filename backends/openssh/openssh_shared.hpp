@@ -2,10 +2,13 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "backends/event_loop/background.hpp"
 #include "backends/openssh/openssh_children.hpp"
 #include "backends/openssh/openssh_transport.hpp"
 
@@ -15,8 +18,10 @@ namespace train {
 struct OpensshShared {
   OpensshShared(Loop& loop, OpensshOptions options, std::shared_ptr<SetupWindow> window);
 
-  /// The absolute path of `ssh`; class `missing` when there is none.
-  const Result<std::string>& program();
+  /// Looks for `ssh`, once; calls back from the loop, and never from inside this call, with its
+  /// absolute path, or with class `missing` when there is none.
+  using OnProgram = std::function<void(Result<std::string>)>;
+  void find_program(OnProgram on_program);
   void say(const std::string& line) const;
   /// That `StrictHostKeyChecking no` is taken as accept-new, once.
   void say_what_no_is();
@@ -29,7 +34,10 @@ struct OpensshShared {
 
  private:
   bool has_said_what_no_is_ = false;
+  bool is_looked_for_ = false;
   std::optional<Result<std::string>> program_;
+  std::vector<OnProgram> waiting_;  ///< for the program
+  Background disk_;                 ///< the PATH may have folders of a network file system
 };
 
 }  // namespace train

@@ -14,26 +14,47 @@
 
 namespace train {
 
+namespace {
+
+Result<std::string> find_ssh(const std::string& search_path) {
+  std::error_code ignored;
+  auto found = find_program("ssh", search_path, std::filesystem::current_path(ignored).string());
+  if (!found)
+    for (Diagnostic& diagnostic : found.error().diagnostics)
+      diagnostic.hint =
+          "install OpenSSH's client (Debian: openssh-client), or take 'transport: ssh'";
+  return found;
+}
+
+}  // namespace
+
 OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
                              std::shared_ptr<SetupWindow> setup_window)
     : loop(event_loop),
       options(std::move(openssh_options)),
       window(std::move(setup_window)),
-      children(loop) {
+      children(loop),
+      disk_(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
   options.environment = ssh_environment(options.environment);
 }
 
-const Result<std::string>& OpensshShared::program() {
-  if (program_) return *program_;
-  std::error_code ignored;
-  program_ =
-      find_program("ssh", options.search_path, std::filesystem::current_path(ignored).string());
-  if (!*program_)
-    for (Diagnostic& diagnostic : program_->error().diagnostics)
-      diagnostic.hint =
-          "install OpenSSH's client (Debian: openssh-client), or take 'transport: ssh'";
-  return *program_;
+void OpensshShared::find_program(OnProgram on_program) {
+  if (program_)
+    return loop.post(
+        [on_program = std::move(on_program), found = *program_] { on_program(found); });
+  waiting_.push_back(std::move(on_program));
+  if (std::exchange(is_looked_for_, true)) return;
+  const auto found = std::make_shared<Result<std::string>>();
+  const auto tell = [this, found] {
+    program_ = *found;
+    for (OnProgram& waiting : std::exchange(waiting_, {})) find_program(std::move(waiting));
+  };
+  const auto begun =
+      disk_.run([found, path = options.search_path] { *found = find_ssh(path); }, tell);
+  if (begun) return;
+  *found = tl::make_unexpected(begun.error());
+  tell();
 }
 
 void OpensshShared::say(const std::string& line) const {
@@ -50,9 +71,9 @@ OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options,
 
 OpensshTransport::~OpensshTransport() = default;
 
-std::unique_ptr<HostLink> OpensshTransport::open(const Host& host, const std::string& agent_key,
+std::unique_ptr<HostLink> OpensshTransport::open(const Host& host, const AgentCall& call,
                                                  LinkEvents events) {
-  auto link = std::make_shared<OpensshLink>(shared_, host, agent_key, std::move(events));
+  auto link = std::make_shared<OpensshLink>(shared_, host, call, std::move(events));
   // What it says never comes from inside this call.
   shared_->loop.post([weak = std::weak_ptr(link)] {
     const auto waiting = weak.lock();

@@ -51,7 +51,7 @@ class OpensshTransport final : public Transport {
                    std::shared_ptr<SetupWindow> window = nullptr);
   ~OpensshTransport() override;
 
-  std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+  std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
 
  private:

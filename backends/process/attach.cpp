@@ -18,6 +18,7 @@
 
 #include "backends/process/bridge.hpp"
 #include "backends/process/guard.hpp"
+#include "backends/process/sweep.hpp"
 
 namespace train {
 
@@ -135,7 +136,10 @@ Result<Descriptor> reach_agent(const HostDirectory& directory, const std::string
     if (!connection || *connection) return connection;
     auto lock = take_lock(directory, key);
     if (!lock) return lock;
-    if (*lock) return start_agent({directory, key, -1, lock->get(), agent_main});
+    if (*lock) {
+      sweep_before_start(directory, key, lock->get());
+      return start_agent({directory, key, -1, lock->get(), agent_main});
+    }
     if (std::chrono::steady_clock::now() >= deadline)
       return fail(ErrorClass::host, fmt::format("agent '{}' runs but does not answer", key),
                   fmt::format("the process that holds '{}' is its guard; end it and try again",

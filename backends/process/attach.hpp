@@ -11,7 +11,8 @@ namespace train {
 /// Connects standard input and output to the agent `key` of this host, which is started, behind a
 /// guard (`guard.hpp`), if it does not run: of several attaches at once exactly one starts it. Each
 /// attach is one connection to the agent's (non-blocking) socket, which `agent_main` accepts from;
-/// when it runs, the first connection waits already. Nothing but the agent's bytes goes to standard
+/// when it runs, the first connection waits already. Before it is started, what dead agents of this
+/// directory have left is ended (`sweep.hpp`). Nothing but the agent's bytes goes to standard
 /// output. The end of standard input reaches the agent as half a close; the agent ends the
 /// connection.
 ///

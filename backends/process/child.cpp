@@ -2,6 +2,8 @@
 #include "backends/process/child.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,6 +11,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cstdint>
 
 #include "backends/process/descriptor.hpp"
 
@@ -56,6 +60,11 @@ TRAIN_UNINSTRUMENTED void unblock_signals() {
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kernel_set_size);
 }
 
+TRAIN_UNINSTRUMENTED void join_cgroup(int cgroup) {
+  const long list = ::syscall(SYS_openat, cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+  if (list >= 0) ::syscall(SYS_write, list, "0", 1);
+}
+
 // Everything between clone and exec: async-signal-safe calls only. The parent is suspended.
 TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   auto* shared = static_cast<Shared*>(argument);
@@ -68,6 +77,7 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
     // The parent may have died before prctl; then nobody would ever tell.
     if (::getppid() != shared->parent) give_up(shared, ChildStep::parent);
   }
+  if (setup->joins_cgroup) join_cgroup(setup->cgroup);
   for (int number = 0; number < 3; ++number)
     if (::syscall(SYS_dup3, setup->standard[number], number, 0) < 0)
       give_up(shared, ChildStep::descriptors);
@@ -81,21 +91,76 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   give_up(shared, ChildStep::exec);
 }
 
+// One for each thread that starts children: others may start some at the same time.
 char* child_stack() {
-  static void* const stack = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  static thread_local void* const stack = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   return stack == MAP_FAILED ? nullptr : static_cast<char*>(stack);
 }
 
+constexpr std::uint64_t child_flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+
+#ifdef __x86_64__
+// clone3, for which glibc has no name of its own: the child starts inside of its cgroup, runs
+// `function` on its stack and never returns from there. The process id, or minus errno.
+TRAIN_UNINSTRUMENTED long clone_into_cgroup(int cgroup, int (*function)(void*), void* argument,
+                                            char* stack, int& pidfd) {
+  clone_args arguments{};
+  arguments.flags = child_flags | CLONE_INTO_CGROUP;
+  arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  arguments.exit_signal = SIGCHLD;
+  arguments.stack = reinterpret_cast<std::uint64_t>(stack);
+  arguments.stack_size = stack_size;
+  arguments.cgroup = static_cast<std::uint64_t>(cgroup);
+  long result = SYS_clone3;
+  asm volatile(
+      "syscall\n\t"
+      "testq %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "movq %[argument], %%rdi\n\t"
+      "callq *%[function]\n\t"
+      "ud2\n"
+      "1:"
+      : "+a"(result)
+      : "D"(&arguments), "S"(sizeof arguments), [function] "r"(function), [argument] "r"(argument)
+      : "rcx", "r11", "memory", "cc");
+  return result;
+}
+#else
+long clone_into_cgroup(int, int (*)(void*), void*, char*, int&) { return -ENOSYS; }
+#endif
+
+TRAIN_UNINSTRUMENTED int end_at_once(void*) {
+  ::syscall(SYS_exit_group, 0);
+  __builtin_unreachable();
+}
+
+// No handler of the parent may run in the child, which shares its memory.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, &before);
-  const int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+  const WithoutSignals blocked;
+  const ChildSetup& setup = *shared.setup;
+  if (setup.cgroup >= 0 && !setup.joins_cgroup) {
+    const long pid = clone_into_cgroup(setup.cgroup, child_main, &shared, stack, pidfd);
+    if (pid > 0) return static_cast<pid_t>(pid);
+  }
+  constexpr int flags = static_cast<int>(child_flags) | SIGCHLD;
   const pid_t pid = __clone(child_main, stack + stack_size, flags, &shared, &pidfd);
   error = errno;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return pid;
 }
 
@@ -129,6 +194,21 @@ const char* to_string(ChildStep step) {
       return "exec";
   }
   return "unknown";
+}
+
+bool can_start_in(int cgroup) {
+  char* stack = child_stack();
+  int pidfd = -1;
+  long pid = -1;
+  if (stack != nullptr) {
+    const WithoutSignals blocked;
+    pid = clone_into_cgroup(cgroup, end_at_once, nullptr, stack, pidfd);
+  }
+  if (pid <= 0) return false;
+  if (pidfd >= 0) ::close(pidfd);
+  int status = -1;
+  while (::waitpid(static_cast<pid_t>(pid), &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 StartedChild start_child(const ChildSetup& setup) {

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backends/process/agent_record.hpp"
+#include "backends/process/cgroup.hpp"
 #include "backends/process/process_tree.hpp"
 
 namespace train {
@@ -18,6 +20,7 @@ using namespace std::chrono_literals;
 
 // How long a killed tree may take to go: a process that writes to a dying disk takes its time.
 constexpr auto kill_limit = 10s;
+constexpr auto cgroup_limit = 1s;
 
 void reset_signals() {
   struct sigaction all_default {};
@@ -51,6 +54,11 @@ void clean_up(const GuardSetup& setup) {
   // Nobody is left to be told what could not be killed or removed; an agent that ends by itself
   // has named its survivors before.
   (void)kill_all_descendants(kill_limit);
+  const AgentRecord record = read_agent_record(setup.lock);
+  if (is_cgroup_of(record.cgroup, cgroup_name(setup.key, record.agent))) {
+    kill_cgroup(record.cgroup);
+    (void)remove_cgroup(record.cgroup, cgroup_limit);
+  }
   (void)setup.directory.remove(setup.key);
 }
 

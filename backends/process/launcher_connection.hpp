@@ -37,7 +37,7 @@ class LauncherConnection {
   Loop& loop_;
   Descriptor socket_;
   Events events_;
-  FrameDecoder decoder_;
+  FrameDecoder decoder_{FrameSender::launcher};
   std::deque<std::string> unsent_;
   std::size_t front_offset_ = 0;
   std::unique_ptr<Subscription> readable_;

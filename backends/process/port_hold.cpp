@@ -80,8 +80,7 @@ int bind_wildcard(int socket, int family, std::uint16_t port) {
   return ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
-// Binds without SO_REUSEADDR, which is refused if anybody at all has the port, another hold
-// included, and sets the option afterwards: it is looked at when the next one comes to bind.
+// Without SO_REUSEADDR, which is refused if anybody at all has the port, another hold included.
 std::optional<BoundSocket> bind_alone(int family, std::uint16_t port, int& error) {
   constexpr int on = 1;
   BoundSocket bound{Descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)), 0};
@@ -89,8 +88,7 @@ std::optional<BoundSocket> bind_alone(int family, std::uint16_t port, int& error
   const bool is_ready =
       fd >= 0 &&
       (family != AF_INET6 || ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) == 0) &&
-      bind_wildcard(fd, family, port) == 0 &&
-      ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0;
+      bind_wildcard(fd, family, port) == 0;
   if (!is_ready) {
     error = errno;
     return std::nullopt;
@@ -141,6 +139,13 @@ Result<std::vector<PortHold>> PortHold::take(int count) {
     holds.push_back(std::move(*hold));
   }
   return holds;
+}
+
+// The option of a bound socket counts when the next one comes to bind.
+void PortHold::share() {
+  constexpr int on = 1;
+  for (Descriptor& socket : sockets_)
+    if (::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) socket.reset();
 }
 
 }  // namespace train

@@ -9,13 +9,16 @@
 
 namespace train {
 
-/// A TCP port of this host that is ours on all addresses, IPv4 and IPv6, as long as the hold lives:
-/// bound, but not listening. The kernel gives it to nobody as an ephemeral port, and a server can
-/// only listen on it if it sets SO_REUSEADDR, as rendezvous servers do. Checked with Linux 6.18 and
-/// torch 1.13: its TCPStore (the server behind `env://`) starts and serves on the port both while
-/// it is held and after the release, so the hold may be kept until the task ends; so do servers of
-/// gRPC 1.51, on which TensorFlow's and JAX's are built, on 0.0.0.0 and on [::]. A server that does
-/// not set the option needs the release before it starts.
+/// A TCP port of this host that is ours on all addresses, IPv4 and IPv6: bound, but not listening.
+/// Until it is shared nobody else can bind it. From then on the kernel still gives it to nobody as
+/// an ephemeral port, but any server that sets SO_REUSEADDR can listen on it, as rendezvous servers
+/// do; the kernel asks for nothing else, so a server of another user can as well, and be first.
+/// `PortWatch` finds that out afterwards; nothing here prevents it.
+///
+/// Checked with Linux 6.18 and torch 1.13: its TCPStore (the server behind `env://`) starts and
+/// serves on the port both while it is shared and after the release, so the hold may be kept until
+/// the task ends; so do servers of gRPC 1.51, on which TensorFlow's and JAX's are built, on 0.0.0.0
+/// and on [::]. A server that does not set the option needs the release before it starts.
 class PortHold {
  public:
   /// Takes a free port, outside of the range of ephemeral ports where there is one free, so that no
@@ -23,6 +26,10 @@ class PortHold {
   static Result<PortHold> take();
   /// Takes so many, all different, or none.
   static Result<std::vector<PortHold>> take(int count);
+
+  /// Lets servers that set SO_REUSEADDR listen on the port: when those of the task are about to
+  /// start, and not earlier.
+  void share();
 
   std::uint16_t port() const { return port_; }
 

@@ -31,12 +31,18 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-std::vector<int> numbered_entries(const std::string& path) {
-  std::vector<int> result;
+std::vector<std::string> entries(const std::string& path) {
+  std::vector<std::string> result;
   const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
   if (!directory) return result;
-  while (const dirent* entry = ::readdir(directory.get()))
-    if (const auto value = number(entry->d_name)) result.push_back(*value);
+  while (const dirent* entry = ::readdir(directory.get())) result.emplace_back(entry->d_name);
+  return result;
+}
+
+std::vector<int> numbered_entries(const std::string& path) {
+  std::vector<int> result;
+  for (const std::string& entry : entries(path))
+    if (const auto value = number(entry)) result.push_back(*value);
   return result;
 }
 
@@ -96,16 +102,34 @@ std::vector<int> children_of(int pid) {
 
 std::vector<int> all_processes() { return numbered_entries("/proc"); }
 
-std::optional<int> parent_of(int pid) {
-  // "PID (NAME) STATE PPID ...": the name may hold anything, so the fields count from its end.
+std::optional<ProcessStatus> status_of(int pid) {
+  // "PID (NAME) STATE PPID PGRP SESSION ...": the name may hold anything, so the fields count from
+  // its end. The start is the 22nd, that is the 20th after the name.
+  constexpr int session_field = 3;
+  constexpr int start_field = 19;
   const std::string text = read_small_file(path_of(pid, "stat"));
   const size_t name_end = text.rfind(')');
   if (name_end == text.npos || name_end + 4 >= text.size()) return std::nullopt;
-  const std::string_view fields = std::string_view(text).substr(name_end + 4);
-  int parent = 0;
-  const auto result = std::from_chars(fields.data(), fields.data() + fields.size(), parent);
-  if (result.ec != std::errc{}) return std::nullopt;
-  return parent;
+  ProcessStatus status;
+  status.state = text[name_end + 2];
+  std::string_view rest = std::string_view(text).substr(name_end + 2);
+  for (int field = 0; field <= start_field; ++field) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    const char* const last = rest.data() + end;
+    std::from_chars_result read{last, std::errc{}};
+    if (field == 1) read = std::from_chars(rest.data(), last, status.parent);
+    if (field == session_field) read = std::from_chars(rest.data(), last, status.session);
+    if (field == start_field) read = std::from_chars(rest.data(), last, status.start);
+    if (end == 0 || read.ec != std::errc{}) return std::nullopt;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return status;
+}
+
+std::optional<int> parent_of(int pid) {
+  const auto status = status_of(pid);
+  if (!status) return std::nullopt;
+  return status->parent;
 }
 
 std::optional<unsigned> owner_of(int pid) {
@@ -127,6 +151,23 @@ std::string command_of(int pid) {
 
 std::string environment_of(int pid) {
   return read_small_file(path_of(pid, "environ"), environment_limit);
+}
+
+std::set<std::uint64_t> pipes_of(int pid) {
+  constexpr std::string_view pipe = "pipe:[";
+  std::set<std::uint64_t> pipes;
+  const std::string directory = path_of(pid, "fd/");
+  for (const std::string& name : entries(directory)) {
+    char target[64];
+    const ssize_t size = ::readlink((directory + name).c_str(), target, sizeof target);
+    const std::string_view text(target, size > 0 ? static_cast<size_t>(size) : 0);
+    std::uint64_t inode = 0;
+    if (text.starts_with(pipe) &&
+        std::from_chars(text.data() + pipe.size(), text.data() + text.size(), inode).ec ==
+            std::errc{})
+      pipes.insert(inode);
+  }
+  return pipes;
 }
 
 Descriptor open_process(int pid) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,17 @@ std::vector<int> children_of(int pid);
 /// The numbers of all processes that can be seen.
 std::vector<int> all_processes();
 
+/// What /proc/PID/stat says.
+struct ProcessStatus {
+  char state = 0;  ///< 'Z' and 'X': it has ended
+  int parent = 0;  ///< 0 for a process without one in this namespace
+  int session = 0;
+  std::uint64_t start = 0;  ///< clock ticks since boot: with its number, what tells it from others
+
+  bool has_ended() const { return state == 'Z' || state == 'X'; }
+};
+std::optional<ProcessStatus> status_of(int pid);
+
 /// The parent's number; 0 for a process without one in this namespace.
 std::optional<int> parent_of(int pid);
 
@@ -34,6 +47,9 @@ std::string command_of(int pid);
 /// The environment that the process started with, NUL-terminated entries, at most 4 MiB; empty when
 /// this user may not see it.
 std::string environment_of(int pid);
+
+/// The pipes that the process has open, by inode; none when this user may not see them.
+std::set<std::uint64_t> pipes_of(int pid);
 
 /// A descriptor that means this one process for ever; none when it is gone.
 Descriptor open_process(int pid);

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 
 #include "backends/process/proc.hpp"
 
@@ -22,18 +21,12 @@ namespace {
 constexpr int round_milliseconds = 20;
 // A tree that is wider than this is worked off in several rounds.
 constexpr size_t polled_children = 256;
-// A look at /proc misses what is forked meanwhile, and what is just executing a program and has no
-// environment for a moment: marked processes are gone when two looks in a row find no new one.
-constexpr int needed_quiet_passes = 2;
-constexpr int most_passes = 100;
 
 Instant boot_time() {
   timespec time{};
   ::clock_gettime(CLOCK_BOOTTIME, &time);
   return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
 }
-
-Survivor describe(int pid) { return {pid, owner_of(pid).value_or(0), command_of(pid)}; }
 
 // Signals one process found in /proc, if its number still means a child of `parents`: the number
 // may have been given to a stranger since. Returns 0, ESRCH or EPERM.
@@ -83,41 +76,9 @@ std::vector<Survivor> list_descendants() {
   return left;
 }
 
-std::set<int> self_and_ancestors() {
-  std::set<int> line;
-  for (int pid = ::getpid(); pid > 0 && line.insert(pid).second;) pid = parent_of(pid).value_or(0);
-  return line;
-}
-
-bool has_entry(std::string_view environment, std::string_view entry) {
-  while (!environment.empty()) {
-    const size_t end = std::min(environment.find('\0'), environment.size());
-    if (environment.substr(0, end) == entry) return true;
-    environment.remove_prefix(std::min(end + 1, environment.size()));
-  }
-  return false;
-}
-
-// One look at all processes; true when some were found that were not in `errors` yet.
-bool kill_marked(const std::string& entry, std::map<int, int>& errors) {
-  const std::set<int> spared = self_and_ancestors();
-  const unsigned user = ::geteuid();
-  bool has_found = false;
-  for (const int pid : all_processes()) {
-    if (spared.contains(pid) || errors.contains(pid)) continue;
-    // Opened before it is looked at: should the number change hands in between, the signal goes to
-    // the process that is gone, that is to nobody.
-    const Descriptor process = open_process(pid);
-    const auto owner = owner_of(pid);
-    if (!process || !owner || (user != 0 && *owner != user)) continue;
-    if (!has_entry(environment_of(pid), entry)) continue;
-    errors[pid] = send_signal(process, SIGKILL);
-    has_found = true;
-  }
-  return has_found;
-}
-
 }  // namespace
+
+Survivor describe(int pid) { return {pid, owner_of(pid).value_or(0), command_of(pid)}; }
 
 Result<void> become_subreaper() {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0) return {};
@@ -159,20 +120,6 @@ std::vector<Survivor> kill_all_descendants(nanoseconds limit) {
     if (boot_time() >= deadline) return list_descendants();
     await_a_child(round_milliseconds);
   }
-}
-
-MarkedKill kill_by_mark(std::string_view task_id) {
-  const std::string entry = "TRAIN_TASK_ID=" + std::string(task_id);
-  std::map<int, int> errors;  // by process
-  int quiet_passes = 0;
-  for (int pass = 0; pass < most_passes && quiet_passes < needed_quiet_passes; ++pass)
-    quiet_passes = kill_marked(entry, errors) ? 0 : quiet_passes + 1;
-  MarkedKill result;
-  for (const auto& [pid, error] : errors) {
-    if (error == 0) ++result.killed;
-    if (error == EPERM) result.survivors.push_back(describe(pid));
-  }
-  return result;
 }
 
 }  // namespace train

@@ -3,7 +3,6 @@
 
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "config_schema/error.hpp"
@@ -19,6 +18,9 @@ struct Survivor {
 
   bool operator==(const Survivor&) const = default;
 };
+
+/// The process as it is named to the user.
+Survivor describe(int pid);
 
 /// Makes orphans among this process's descendants its children, instead of init's, so that none can
 /// leave by forking twice. A subreaper must collect them: `reap_orphans`, `kill_all_descendants`.
@@ -42,17 +44,5 @@ int reap_orphans(const std::set<int>& keep);
 /// children are lost. Gives up after `limit` and names what is left: processes of other users, or
 /// stuck in the kernel.
 std::vector<Survivor> kill_all_descendants(nanoseconds limit);
-
-/// What `kill_by_mark` did.
-struct MarkedKill {
-  int killed = 0;
-  std::vector<Survivor> survivors;
-};
-
-/// Kills every process that was started with TRAIN_TASK_ID=`task_id` in its environment, wherever
-/// its parent is, what they fork meanwhile included: the last resort when no guard is left. Looks
-/// at processes of this user only (of all users as root); never kills this process or its
-/// ancestors.
-MarkedKill kill_by_mark(std::string_view task_id);
 
 }  // namespace train

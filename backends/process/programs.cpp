@@ -20,28 +20,46 @@ namespace {
 // What the kernel reads of a script (BINPRM_BUF_SIZE).
 constexpr size_t script_head = 256;
 
-// Why a path cannot be executed, as the end of a sentence; empty when it can.
-std::string obstacle(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT) return "no such file";
-    return system_reason(errno);
-  }
-  if (S_ISDIR(status.st_mode)) return "it is a directory";
-  if (!S_ISREG(status.st_mode)) return "it is not a file";
-  // By effective ids, as exec does; this also sees access lists and read-only remounts.
-  if (::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0) return {};
-  struct statvfs filesystem {};
-  if (errno == EACCES && ::statvfs(path.c_str(), &filesystem) == 0 &&
-      (filesystem.f_flag & ST_NOEXEC) != 0)
-    return "its file system is mounted noexec";
-  if (errno == EACCES) return "permission denied: it is not executable for this user";
-  return system_reason(errno);
+int ask_status(const std::string& path, struct stat& status, FileCalls* calls) {
+  return noted(calls, "stat", path, [&] { return ::stat(path.c_str(), &status); });
 }
 
-bool exists(const std::string& path) {
+// By effective ids, as exec and chdir do; this also sees access lists and read-only remounts.
+int ask_access(const std::string& path, FileCalls* calls) {
+  return noted(calls, "access", path,
+               [&] { return ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS); });
+}
+
+bool is_mounted_noexec(const std::string& path, FileCalls* calls) {
+  struct statvfs filesystem {};
+  return noted(calls, "statvfs", path, [&] { return ::statvfs(path.c_str(), &filesystem); }) == 0 &&
+         (filesystem.f_flag & ST_NOEXEC) != 0;
+}
+
+// Why a path cannot be executed.
+struct Obstacle {
+  std::string text;  // the end of a sentence; empty when it can be executed
+  ErrorClass error_class = ErrorClass::missing;
+  bool is_there = true;
+
+  explicit operator bool() const { return !text.empty(); }
+};
+
+Obstacle obstacle(const std::string& path, FileCalls* calls) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
+  if (ask_status(path, status, calls) != 0) {
+    const int error = errno;
+    const bool is_there = error != ENOENT && error != ENOTDIR;
+    return {error == ENOENT ? "no such file" : system_reason(error), class_of_file_error(error),
+            is_there};
+  }
+  if (S_ISDIR(status.st_mode)) return {"it is a directory"};
+  if (!S_ISREG(status.st_mode)) return {"it is not a file"};
+  if (ask_access(path, calls) == 0) return {};
+  const int error = errno;
+  if (error != EACCES) return {system_reason(error), class_of_file_error(error)};
+  if (is_mounted_noexec(path, calls)) return {"its file system is mounted noexec"};
+  return {"permission denied: it is not executable for this user"};
 }
 
 std::string absolute(std::string_view path, std::string_view directory) {
@@ -52,17 +70,22 @@ std::string absolute(std::string_view path, std::string_view directory) {
 }
 
 Result<std::string> search(std::string_view name, std::string_view path_variable,
-                           std::string_view working_directory) {
+                           std::string_view working_directory, FileCalls* calls) {
   std::string first_obstacle;
+  ErrorClass error_class = ErrorClass::missing;
   for (size_t begin = 0; begin <= path_variable.size();) {
     const size_t end = std::min(path_variable.find(':', begin), path_variable.size());
     const std::string directory =
         absolute(path_variable.substr(begin, end - begin), working_directory);
     const std::string candidate = absolute(name, directory);
-    const std::string trouble = obstacle(candidate);
-    if (trouble.empty()) return candidate;
-    if (first_obstacle.empty() && exists(candidate))
-      first_obstacle = fmt::format("'{}' was found, but {}", candidate, trouble);
+    const Obstacle trouble = obstacle(candidate, calls);
+    if (!trouble) return candidate;
+    if (first_obstacle.empty() && trouble.is_there) {
+      first_obstacle = trouble.error_class == ErrorClass::missing
+                           ? fmt::format("'{}' was found, but {}", candidate, trouble.text)
+                           : fmt::format("'{}': {}", candidate, trouble.text);
+      error_class = trouble.error_class;
+    }
     begin = end + 1;
   }
   std::string hint = first_obstacle;
@@ -71,52 +94,72 @@ Result<std::string> search(std::string_view name, std::string_view path_variable
         "this is one word with blanks in it: take away its quotes, or put sh -c before a line of "
         "the shell";
   if (hint.empty()) hint = "give its absolute path, or set PATH in the experiment's environment";
-  return fail(ErrorClass::missing,
+  return fail(error_class,
               fmt::format("program '{}' was not found; searched PATH={}", name, path_variable),
               hint);
 }
 
 }  // namespace
 
+ErrorClass class_of_file_error(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case EINVAL:
+    case ENOEXEC:
+    case ELIBBAD:
+      return ErrorClass::missing;
+    default:
+      return ErrorClass::host;
+  }
+}
+
 Result<std::string> find_program(std::string_view name, std::string_view path_variable,
-                                 std::string_view working_directory) {
+                                 std::string_view working_directory, FileCalls* calls) {
   if (name.empty()) return fail(ErrorClass::missing, "the name of the program is empty");
   if (name.find('/') == std::string_view::npos)
-    return search(name, path_variable, working_directory);
+    return search(name, path_variable, working_directory, calls);
   const std::string path = absolute(name, working_directory);
-  const std::string trouble = obstacle(path);
-  if (!trouble.empty())
-    return fail(ErrorClass::missing, fmt::format("cannot execute '{}': {}", path, trouble),
+  if (const Obstacle trouble = obstacle(path, calls))
+    return fail(trouble.error_class, fmt::format("cannot execute '{}': {}", path, trouble.text),
                 "every host of the task needs it there, executable");
   return path;
 }
 
-Result<void> check_program(const std::string& program) {
-  if (const std::string trouble = obstacle(program); !trouble.empty())
-    return fail(ErrorClass::missing, fmt::format("cannot execute '{}': {}", program, trouble));
-  const auto interpreter = interpreter_of(program);
+Result<void> check_program(const std::string& program, FileCalls* calls) {
+  if (const Obstacle trouble = obstacle(program, calls))
+    return fail(trouble.error_class, fmt::format("cannot execute '{}': {}", program, trouble.text));
+  const auto interpreter = interpreter_of(program, calls);
   if (!interpreter) return {};
   // A relative one depends on the directory that the script will run in.
   const bool has_return = interpreter->back() == '\r';
-  const std::string trouble =
-      interpreter->front() == '/' || has_return ? obstacle(*interpreter) : "";
-  if (trouble.empty()) return {};
+  const Obstacle trouble =
+      interpreter->front() == '/' || has_return ? obstacle(*interpreter, calls) : Obstacle{};
+  if (!trouble) return {};
   if (has_return)
     return fail(
         ErrorClass::missing,
         fmt::format("cannot execute '{}': its first line ends in a carriage return", program),
         "convert the file to Unix line ends");
-  return fail(ErrorClass::missing,
+  return fail(trouble.error_class,
               fmt::format("cannot execute '{}': its interpreter '{}' cannot be executed: {}",
-                          program, *interpreter, trouble),
+                          program, *interpreter, trouble.text),
               "install the interpreter on this host, or change the script's first line");
 }
 
-std::optional<std::string> interpreter_of(const std::string& program) {
-  const Descriptor file(::open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+std::optional<std::string> interpreter_of(const std::string& program, FileCalls* calls) {
+  const Descriptor file(noted(calls, "open", program, [&] {
+    return ::open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  }));
   if (!file) return std::nullopt;  // an executable that cannot be read is no script
   char head[script_head];
-  const ssize_t count = ::read(file.get(), head, sizeof head);
+  const ssize_t count =
+      noted(calls, "read", program, [&] { return ::read(file.get(), head, sizeof head); });
   if (count < 3) return std::nullopt;
   std::string_view line(head, static_cast<size_t>(count));
   if (!line.starts_with("#!")) return std::nullopt;
@@ -127,21 +170,21 @@ std::optional<std::string> interpreter_of(const std::string& program) {
   return std::string(line.substr(0, line.find_first_of(" \t")));
 }
 
-Result<void> check_working_directory(const std::string& directory) {
+Result<void> check_working_directory(const std::string& directory, FileCalls* calls) {
   struct stat status {};
   if (directory.empty() || directory.front() != '/')
     return fail(ErrorClass::missing,
                 fmt::format("working directory '{}' is not an absolute path", directory));
   const std::string hint =
       "create it on every host, or set working_directory to one that all hosts have";
-  if (::stat(directory.c_str(), &status) != 0)
-    return fail(ErrorClass::missing,
+  if (ask_status(directory, status, calls) != 0)
+    return fail(class_of_file_error(errno),
                 fmt::format("working directory '{}': {}", directory, system_reason(errno)), hint);
   if (!S_ISDIR(status.st_mode))
     return fail(ErrorClass::missing,
                 fmt::format("working directory '{}' is not a directory", directory), hint);
-  if (::faccessat(AT_FDCWD, directory.c_str(), X_OK, AT_EACCESS) != 0)
-    return fail(ErrorClass::missing,
+  if (ask_access(directory, calls) != 0)
+    return fail(class_of_file_error(errno),
                 fmt::format("working directory '{}' cannot be entered: {}", directory,
                             system_reason(errno)),
                 hint);

@@ -5,25 +5,33 @@
 #include <string>
 #include <string_view>
 
+#include "backends/process/file_calls.hpp"
 #include "config_schema/error.hpp"
 
 namespace train {
 
+// What takes a `FileCalls` notes there what it asks of file systems.
+
+/// Of which class the trouble is that the system answered with this errno when it was given a path:
+/// `missing` when it speaks of what was named (it is not there, or this user cannot use it), `host`
+/// when it speaks of the host (no descriptor is left, a disk or a mount is broken).
+ErrorClass class_of_file_error(int error);
+
 /// The absolute path of the program that a shell with this PATH would run from this (absolute)
 /// directory: a name with a slash is taken relative to it, any other is searched along
-/// `path_variable`, where an empty entry is the directory itself. An error of class `missing` says
-/// where was looked, or that what was found is a directory or not executable.
+/// `path_variable`, where an empty entry is the directory itself. An error says where was looked,
+/// or that what was found is a directory or not executable (class `missing`, or `host`).
 Result<std::string> find_program(std::string_view name, std::string_view path_variable,
-                                 std::string_view working_directory);
+                                 std::string_view working_directory, FileCalls* calls = nullptr);
 
 /// That this absolute path can be executed here: it exists, is a file, is executable, and so is the
-/// interpreter that its first line names if it is a script. Class `missing`.
-Result<void> check_program(const std::string& program);
+/// interpreter that its first line names if it is a script. Class `missing` or `host`.
+Result<void> check_program(const std::string& program, FileCalls* calls = nullptr);
 
 /// The interpreter that the first line of a script names; nothing for any other file.
-std::optional<std::string> interpreter_of(const std::string& program);
+std::optional<std::string> interpreter_of(const std::string& program, FileCalls* calls = nullptr);
 
-/// That this absolute path is a directory that can be entered. Class `missing`.
-Result<void> check_working_directory(const std::string& directory);
+/// That this absolute path is a directory that can be entered. Class `missing` or `host`.
+Result<void> check_working_directory(const std::string& directory, FileCalls* calls = nullptr);
 
 }  // namespace train

@@ -44,8 +44,8 @@ std::string path_variable(const std::map<std::string, std::string>& environment)
 
 }  // namespace
 
-Result<ProcessSpec> process_of_rank(const RankCommand& command) {
-  if (auto directory = check_working_directory(command.working_directory); !directory)
+Result<ProcessSpec> process_of_rank(const RankCommand& command, FileCalls* calls) {
+  if (auto directory = check_working_directory(command.working_directory, calls); !directory)
     return tl::make_unexpected(directory.error());
   const auto environment = environment_of_rank(command);
   ProcessSpec spec;
@@ -59,9 +59,9 @@ Result<ProcessSpec> process_of_rank(const RankCommand& command) {
   }
   spec.argv = command.entrypoint.argv;
   auto program =
-      find_program(spec.argv.front(), path_variable(environment), command.working_directory);
+      find_program(spec.argv.front(), path_variable(environment), command.working_directory, calls);
   if (!program) return tl::make_unexpected(program.error());
-  if (auto executable = check_program(*program); !executable)
+  if (auto executable = check_program(*program, calls); !executable)
     return tl::make_unexpected(executable.error());
   spec.program = *program;
   return spec;

@@ -31,61 +31,82 @@ Result<Pipe> make_output_pipe() {
   return pipe;
 }
 
-bool names_something_missing(int error) {
-  return error == ENOENT || error == ENOTDIR || error == EACCES || error == ENOEXEC ||
-         error == ELOOP || error == ENAMETOOLONG || error == EPERM;
+// What to do about an errno that says the same at every step.
+std::string hint_of(int error) {
+  switch (error) {
+    case EAGAIN:
+      return "a limit of processes is reached: the user's (ulimit -u), or that of its control "
+             "group "
+             "(pids.max)";
+    case ENOMEM:
+      return "this host is out of memory";
+    case EMFILE:
+      return "the limit of open files is reached (ulimit -n)";
+    case ENFILE:
+      return "this host's limit of open files is reached (sysctl fs.file-max)";
+    case ETXTBSY:
+      return "somebody is writing this file: try again when it is whole";
+    case EIO:
+    case ESTALE:
+    case ENOTCONN:
+    case ETIMEDOUT:
+      return "look at the file system that it is on";
+    default:
+      return {};
+  }
 }
 
-tl::unexpected<Error> explain_chdir(const ProcessSpec& spec, int error) {
-  if (auto found = check_working_directory(spec.working_directory); !found)
-    return tl::make_unexpected(found.error());
-  return fail(names_something_missing(error) ? ErrorClass::missing : ErrorClass::host,
+tl::unexpected<Error> explain_chdir(const ProcessSpec& spec, int error, FileCalls* calls) {
+  const ErrorClass error_class = class_of_file_error(error);
+  if (error_class == ErrorClass::missing)
+    if (auto found = check_working_directory(spec.working_directory, calls); !found)
+      return tl::make_unexpected(found.error());
+  return fail(error_class,
               fmt::format("cannot enter working directory '{}' (chdir): {}", spec.working_directory,
-                          system_reason(error)));
+                          system_reason(error)),
+              hint_of(error));
 }
 
-tl::unexpected<Error> explain_exec(const ProcessSpec& spec, int error) {
+// Of a program that was found to be executable.
+tl::unexpected<Error> explain_format(const ProcessSpec& spec, int error, FileCalls* calls) {
+  const auto cannot = [&](const std::string& why, const std::string& hint) {
+    return fail(ErrorClass::missing,
+                fmt::format("cannot execute '{}' (exec): {}", spec.program, why), hint);
+  };
+  if (error == ENOEXEC)
+    return cannot("it is neither a program for this kind of machine nor a script",
+                  "a script starts with a line that names its interpreter: #!/bin/sh");
+  if (error != ENOENT) return cannot(system_reason(error), {});
+  if (const auto interpreter = interpreter_of(spec.program, calls))
+    return cannot(fmt::format("its interpreter '{}' is missing", *interpreter),
+                  "name the interpreter by its absolute path in the script's first line");
+  return cannot("its program loader is missing",
+                "it was built for another system (another C library or architecture)");
+}
+
+tl::unexpected<Error> explain_exec(const ProcessSpec& spec, int error, FileCalls* calls) {
   if (error == E2BIG)
     return fail(ErrorClass::config,
                 fmt::format("cannot execute '{}' (exec): {}", spec.program, system_reason(error)),
                 "arguments and environment together exceed what this host's kernel accepts, "
                 "or one of them is above 128 KiB");
-  if (!names_something_missing(error))
+  if (class_of_file_error(error) == ErrorClass::host)
     return fail(ErrorClass::host,
-                fmt::format("cannot execute '{}' (exec): {}", spec.program, system_reason(error)));
-  if (auto found = check_program(spec.program); !found) return tl::make_unexpected(found.error());
-  if (error == ENOEXEC)
-    return fail(ErrorClass::missing,
-                fmt::format("cannot execute '{}' (exec): it is neither a program for this kind of "
-                            "machine nor a script",
-                            spec.program),
-                "a script starts with a line that names its interpreter: #!/bin/sh");
-  if (const auto interpreter = interpreter_of(spec.program); interpreter && error == ENOENT)
-    return fail(ErrorClass::missing,
-                fmt::format("cannot execute '{}' (exec): its interpreter '{}' is missing",
-                            spec.program, *interpreter),
-                "name the interpreter by its absolute path in the script's first line");
-  if (error == ENOENT)
-    return fail(
-        ErrorClass::missing,
-        fmt::format("cannot execute '{}' (exec): its program loader is missing", spec.program),
-        "it was built for another system (another C library or architecture)");
-  return fail(ErrorClass::missing,
-              fmt::format("cannot execute '{}' (exec): {}", spec.program, system_reason(error)));
+                fmt::format("cannot execute '{}' (exec): {}", spec.program, system_reason(error)),
+                hint_of(error));
+  if (auto found = check_program(spec.program, calls); !found)
+    return tl::make_unexpected(found.error());
+  return explain_format(spec, error, calls);
 }
 
-tl::unexpected<Error> explain(const ProcessSpec& spec, const StartedChild& child) {
-  if (child.failed == ChildStep::chdir) return explain_chdir(spec, child.error);
-  if (child.failed == ChildStep::exec) return explain_exec(spec, child.error);
-  std::string hint;
-  if (child.error == EAGAIN) hint = "the user's limit of processes is reached (ulimit -u)";
-  if (child.error == ENOMEM) hint = "this host is out of memory";
-  if (child.error == EMFILE || child.error == ENFILE)
-    hint = "the limit of open files is reached (ulimit -n)";
+tl::unexpected<Error> explain(const ProcessSpec& spec, const StartedChild& child,
+                              FileCalls* calls) {
+  if (child.failed == ChildStep::chdir) return explain_chdir(spec, child.error, calls);
+  if (child.failed == ChildStep::exec) return explain_exec(spec, child.error, calls);
   return fail(ErrorClass::host,
               fmt::format("cannot start '{}' ({}): {}", spec.program, to_string(child.failed),
                           system_reason(child.error)),
-              hint);
+              hint_of(child.error));
 }
 
 // A process that nobody could wait for is not let loose.
@@ -97,6 +118,11 @@ tl::unexpected<Error> refuse_without_pidfd(pid_t pid) {
 }
 
 }  // namespace
+
+void LinuxSpawner::start_in(int cgroup) {
+  cgroup_ = cgroup;
+  joins_cgroup_ = cgroup >= 0 && !can_start_in(cgroup);
+}
 
 Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   auto null = open_null();
@@ -117,8 +143,11 @@ Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   setup.standard[1] = output->write_end.get();
   setup.standard[2] = errors->write_end.get();
   if (open_files_) setup.open_files = &*open_files_;
-  const StartedChild child = start_child(setup);
-  if (child.failed != ChildStep::none) return explain(spec, child);
+  setup.cgroup = cgroup_;
+  setup.joins_cgroup = joins_cgroup_;
+  const StartedChild child =
+      noted(calls_, "start", spec.program, [&] { return start_child(setup); });
+  if (child.failed != ChildStep::none) return explain(spec, child, calls_);
   if (child.pidfd < 0) return refuse_without_pidfd(child.pid);
   return SpawnedProcess{child.pid, child.pidfd, output->read_end.release(),
                         errors->read_end.release()};

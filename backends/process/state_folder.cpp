@@ -186,11 +186,15 @@ class Search {
       // Another process of the user may have been first; else somebody else has the name.
       const auto there = open_own_folder(place.descriptor.get(), name, place.path + "/" + name);
       if (there) return std::optional<StateFolder>();
-      note((made.error() == EEXIST)
-               ? there.error().diagnostics.front().message
-               : fmt::format("'{}': {}", place.path, system_reason(made.error())));
+      if (has_name(place, name)) note(there.error().diagnostics.front().message);
+      if (made.error() != EEXIST)
+        note(fmt::format("'{}': {}", place.path, system_reason(made.error())));
     }
     return fail(ErrorClass::host, reasons_);
+  }
+
+  static bool has_name(const Place& place, const std::string& name) {
+    return ::faccessat(place.descriptor.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   }
 
   // A folder that is exclusively locked from the moment that it has its name; or an errno value.

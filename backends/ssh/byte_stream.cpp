@@ -13,10 +13,28 @@ namespace {
 constexpr std::size_t max_greeting = 200;
 constexpr std::size_t read_ahead = 4096;
 constexpr std::size_t max_ahead = 64u << 10;
+// Many times what is queued while the peer reads what it is sent.
+constexpr std::size_t max_unread = 8u << 20;
 
 }  // namespace
 
 ssize_t ByteStream::receive(char* buffer, std::size_t size) {
+  if (is_turn_over()) return -EAGAIN;
+  const ssize_t count = receive_or_take(buffer, std::min(size, limits_.left_in_turn()));
+  if (count <= 0) return count;
+  const Excess excess = limits_.take({buffer, static_cast<std::size_t>(count)});
+  if (excess == Excess::none) return count;
+  end_for(excess);
+  return -ECONNABORTED;
+}
+
+void ByteStream::end_for(Excess excess) {
+  shut();
+  excess_ = excess;
+  error_ = ECONNABORTED;
+}
+
+ssize_t ByteStream::receive_or_take(char* buffer, std::size_t size) {
   if (taken_ < input_.size()) return static_cast<ssize_t>(take_input(buffer, size));
   if (ended_) return error_ ? -error_ : 0;
   if (size >= read_ahead) return receive_some(buffer, size);
@@ -50,6 +68,7 @@ ssize_t ByteStream::receive_some(char* buffer, std::size_t size) {
     error_ = static_cast<int>(-count);
     return count;
   }
+  received_ += static_cast<std::size_t>(count);
   if (greeting_.size() < max_greeting)
     greeting_.append(buffer,
                      std::min(static_cast<std::size_t>(count), max_greeting - greeting_.size()));
@@ -65,6 +84,7 @@ std::size_t ByteStream::take_input(char* buffer, std::size_t size) {
 
 void ByteStream::queue(const char* bytes, std::size_t size) {
   if (!ended_) output_.append(bytes, size);
+  if (pending() > max_unread) end_for(Excess::unread);
 }
 
 void ByteStream::flush() {
@@ -82,6 +102,7 @@ void ByteStream::flush() {
 
 void ByteStream::shut() {
   ended_ = true;
+  limits_.begin_turn();  // for `receive` to tell the end
   input_.clear();
   output_.clear();
   taken_ = flushed_ = 0;

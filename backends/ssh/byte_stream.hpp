@@ -6,13 +6,15 @@
 #include <cstddef>
 #include <string>
 
+#include "backends/ssh/arrival_limits.hpp"
 #include "config_schema/error.hpp"
 
 namespace train {
 
 /// Bytes to and from an SSH server that never refuses bytes to send: they wait in a buffer, so that
 /// libssh2 never stops in the middle of a packet (it could then neither read nor write anything
-/// else), and all packets of one step leave in one write. Whoever fills it watches `pending`.
+/// else), and all packets of one step leave in one write. Whoever fills it watches `pending`. A
+/// peer that sends too much (ArrivalLimits) ends the stream.
 class ByteStream {
  public:
   ByteStream() = default;
@@ -23,12 +25,21 @@ class ByteStream {
   /// An open descriptor that does not block: libssh2 wants to see one.
   virtual int fd() const = 0;
 
-  /// Reads what is there: a count of bytes, 0 at the end, or -errno (-EAGAIN: nothing yet).
+  /// The connection has its turn: `receive` gives at most 1 MiB until the next one.
+  void begin_turn() { limits_.begin_turn(); }
+  /// Whether it has given that much: there may be more, which no descriptor will tell of.
+  bool is_turn_over() const { return limits_.left_in_turn() == 0; }
+  /// Reads what is there: a count of bytes, 0 at the end, or -errno (-EAGAIN: nothing yet, or not
+  /// in this turn).
   ssize_t receive(char* buffer, std::size_t size);
   /// Takes what is there before anybody asks for it, so that the end is seen; false when that is
   /// more than 64 KiB.
   bool receive_ahead();
-  /// Appends to the buffer. Always takes everything.
+  /// From now on the peer may send more: it has let us in.
+  void log_in() { limits_.log_in(); }
+  /// So many bytes that came, or were sent, were of use.
+  void use(std::size_t count) { limits_.use(count); }
+  /// Appends to the buffer. Always takes everything, unless the peer reads nothing of it.
   void queue(const char* bytes, std::size_t size);
   /// Writes as much as the way takes. After an error the buffer is dropped: reading tells.
   void flush();
@@ -39,8 +50,12 @@ class ByteStream {
   /// Whether the peer has gone (or `shut` was called), and the errno, 0 for an orderly end.
   bool ended() const { return ended_; }
   int error() const { return error_; }
+  /// Whether it ended because the peer sent too much.
+  Excess excess() const { return excess_; }
   /// What ended the way itself; null when it was the peer.
   virtual const Error* cause() const { return nullptr; }
+  /// How many bytes the peer has sent.
+  std::size_t received() const { return received_; }
   /// The first bytes that the peer sent, at most 200.
   const std::string& greeting() const { return greeting_; }
 
@@ -51,6 +66,8 @@ class ByteStream {
   virtual ssize_t write_some(const char* bytes, std::size_t size) = 0;
 
   ssize_t receive_some(char* buffer, std::size_t size);
+  ssize_t receive_or_take(char* buffer, std::size_t size);
+  void end_for(Excess excess);
   std::size_t take_input(char* buffer, std::size_t size);
 
   std::string input_;
@@ -58,6 +75,9 @@ class ByteStream {
   std::string output_;
   std::size_t flushed_ = 0;
   std::string greeting_;
+  std::size_t received_ = 0;
+  ArrivalLimits limits_;
+  Excess excess_ = Excess::none;
   bool ended_ = false;
   int error_ = 0;
 };

@@ -35,7 +35,7 @@ void ChannelStream::lose(const Error& why) {
 ssize_t ChannelStream::read_some(char* buffer, std::size_t size) {
   if (!channel_) return -ECONNRESET;
   const long count = channel_->read(SshChannel::Stream::output, buffer, size);
-  session_->touch(count > 0);
+  session_->touch(count);
   if (count < 0) return -ECONNRESET;
   if (count > 0) return count;
   return channel_->at_end() ? 0 : -EAGAIN;
@@ -45,7 +45,7 @@ ssize_t ChannelStream::write_some(const char* bytes, std::size_t size) {
   if (!channel_) return -EPIPE;
   if (!session_->has_room()) return -EAGAIN;
   const long count = channel_->write({bytes, size});
-  session_->touch(count > 0);
+  session_->touch(count);
   if (count == 0) return -EAGAIN;
   return count < 0 ? -EPIPE : count;
 }

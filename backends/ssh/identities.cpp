@@ -84,7 +84,7 @@ const AgentKeys& Identities::agent(const std::string& socket, std::vector<Diagno
   if (socket.empty()) return none;
   auto known = agents_.find(socket);
   if (known == agents_.end())
-    known = agents_.emplace(socket, keys_of_agent(socket, agent_deadline_)).first;
+    known = agents_.emplace(socket, keys_of_agent(socket, agent_deadline_, agent_patience_)).first;
   if (known->second) return *known->second;
   trouble = known->second.error().diagnostics;
   return none;

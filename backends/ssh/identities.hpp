@@ -50,13 +50,14 @@ struct LoginPlan {
   std::vector<std::string> foreign;
 };
 
-/// All keys of one user, each file and agent read once, when first needed.
+/// All keys of one user, each file and agent read once, when first needed. Reading them may block.
 class Identities {
  public:
   /// With `can_unlock`, encrypted keys are among those to try; they are opened (`replace`) once a
   /// host wants one.
-  explicit Identities(std::chrono::milliseconds agent_deadline, bool can_unlock = false)
-      : agent_deadline_(agent_deadline), can_unlock_(can_unlock) {}
+  Identities(std::chrono::milliseconds agent_deadline, std::chrono::milliseconds agent_patience,
+             bool can_unlock = false)
+      : agent_deadline_(agent_deadline), agent_patience_(agent_patience), can_unlock_(can_unlock) {}
 
   /// The keys to try, in ssh's order: those of the agent that the files name, the agent's others,
   /// then the files that the agent does not hold. What the hosts file names comes before all of
@@ -81,6 +82,7 @@ class Identities {
   static Loaded locked_key(const IdentityFile& identity, File& file);
 
   std::chrono::milliseconds agent_deadline_;
+  std::chrono::milliseconds agent_patience_;
   bool can_unlock_;
   std::map<std::string, Result<AgentKeys>> agents_;  ///< by socket
   std::map<IdentityFile, File> files_;

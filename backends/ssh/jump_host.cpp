@@ -55,10 +55,25 @@ std::string JumpHost::own_address() const {
 }
 
 void JumpHost::when_ready(OnReady on_ready) {
-  if (is_ready_) return on_ready(nullptr);
-  if (failure_) return on_ready(&*failure_);
+  if (is_ready_ || failure_) return tell(std::move(on_ready));
   waiting_.push_back(std::move(on_ready));
   if (sessions_.empty()) add_session();
+}
+
+// What is told is a copy: who hears it may let go of the jump host.
+void JumpHost::tell(OnReady on_ready) const {
+  shared_->loop.post(
+      [on_ready = std::move(on_ready),
+       failure = is_ready_ ? std::optional<JumpFailure>() : failure_] { on_ready(failure); });
+}
+
+void JumpHost::tell_all() {
+  for (OnReady& on_ready : std::exchange(waiting_, {})) tell(std::move(on_ready));
+}
+
+void JumpHost::refuse(std::deque<ForwardRequest> requests, const Error& why) {
+  for (ForwardRequest& request : requests)
+    answer_later(shared_->loop, std::move(request), {nullptr, why});
 }
 
 void JumpHost::add_session() {
@@ -68,15 +83,8 @@ void JumpHost::add_session() {
   events.on_login = [weak] {
     if (const auto self = weak.lock()) self->on_login();
   };
-  events.on_failure = [weak, raw](const Error& why, const Libssh2Obstacle* obstacle) {
-    const auto self = weak.lock();
-    if (!self) return;
-    const std::string& name = self->target_.name;
-    JumpFailure failure{jump_host_error(name, why)};
-    if (obstacle)
-      failure.obstacle = {fmt::format("its jump host '{}': {}", name, obstacle->reason),
-                          obstacle->next_step};
-    self->on_failure(*raw, failure);
+  events.on_failure = [weak, raw](JumpFailure failure) {
+    if (const auto self = weak.lock()) self->on_failure(*raw, std::move(failure));
   };
   events.on_stuck = [weak](std::deque<ForwardRequest> requests) {
     if (const auto self = weak.lock()) self->carry_on(std::move(requests));
@@ -94,22 +102,22 @@ void JumpHost::on_login() {
   const auto self = shared_from_this();
   is_ready_ = true;
   carry_on(std::exchange(requests_, {}));
-  for (const OnReady& on_ready : std::exchange(waiting_, {})) on_ready(nullptr);
+  tell_all();
 }
 
 // The first session's failure is that of the jump host. A later one leaves those to the first that
 // waited for it.
-void JumpHost::on_failure(const JumpSession* session, const JumpFailure& failure) {
+void JumpHost::on_failure(const JumpSession* session, JumpFailure failure) {
   const auto self = shared_from_this();
+  failure.error = jump_host_error(target_.name, failure.error);
+  if (failure.obstacle)
+    failure.obstacle->reason =
+        fmt::format("its jump host '{}': {}", target_.name, failure.obstacle->reason);
   forget(session);
-  if (is_ready_) {
-    for (const ForwardRequest& request : std::exchange(requests_, {}))
-      request.on_answer({nullptr, failure.error});
-    return;
-  }
-  failure_ = failure;
+  if (is_ready_) return refuse(std::exchange(requests_, {}), failure.error);
   shared_->jump_hosts.remember(route_, failure, shared_->loop.now());
-  for (const OnReady& on_ready : std::exchange(waiting_, {})) on_ready(&failure);
+  failure_ = std::move(failure);
+  tell_all();
 }
 
 void JumpHost::on_lost(const JumpSession* session) {
@@ -144,9 +152,7 @@ void JumpHost::carry_on(std::deque<ForwardRequest> requests) {
   const bool is_one_on_its_way = std::any_of(sessions_.begin(), sessions_.end(),
                                              [](const auto& other) { return !other->is_ready(); });
   if (!is_one_on_its_way && sessions_.size() >= max_sessions) {
-    const Error error = busy_error(target_.name);
-    for (const ForwardRequest& request : requests) request.on_answer({nullptr, error});
-    return;
+    return refuse(std::move(requests), busy_error(target_.name));
   }
   std::move(requests.begin(), requests.end(), std::back_inserter(requests_));
   if (!is_one_on_its_way) add_session();

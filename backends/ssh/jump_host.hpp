@@ -31,9 +31,9 @@ class JumpHost : public std::enable_shared_from_this<JumpHost> {
   /// when there is none.
   std::string own_address() const;
 
-  using OnReady = std::function<void(const JumpFailure*)>;
-  /// Calls back, from the loop or at once, when connections can be asked for, or with the reason
-  /// why they cannot.
+  using OnReady = std::function<void(std::optional<JumpFailure>)>;
+  /// Calls back when connections can be asked for, or with the reason why they cannot: once, from
+  /// the loop and never from inside a call, also when this object is gone by then.
   void when_ready(OnReady on_ready);
   /// Once it is ready.
   void connect(ForwardRequest request);
@@ -43,7 +43,10 @@ class JumpHost : public std::enable_shared_from_this<JumpHost> {
  private:
   void add_session();
   void on_login();
-  void on_failure(const JumpSession* session, const JumpFailure& failure);
+  void on_failure(const JumpSession* session, JumpFailure failure);
+  void tell(OnReady on_ready) const;
+  void tell_all();
+  void refuse(std::deque<ForwardRequest> requests, const Error& why);
   void on_lost(const JumpSession* session);
   void carry_on(std::deque<ForwardRequest> requests);
   std::shared_ptr<JumpSession> free_session() const;

@@ -12,6 +12,14 @@ constexpr std::string_view in_use = "in use";
 
 }  // namespace
 
+void answer_later(Loop& loop, ForwardRequest request, ForwardAnswer answer) {
+  if (!request.on_answer) return;
+  loop.post([on_answer = std::move(request.on_answer),
+             shared = std::make_shared<ForwardAnswer>(std::move(answer))] {
+    on_answer(std::move(*shared));
+  });
+}
+
 JumpSession::JumpSession(std::shared_ptr<SshShared> shared, SshTarget target, Events events)
     : shared_(std::move(shared)),
       name_(target.name),
@@ -27,21 +35,23 @@ void JumpSession::on_login() {
   on_login();
 }
 
-void JumpSession::on_obstacle(const Libssh2Obstacle& obstacle) {
+void JumpSession::on_obstacle(Libssh2Obstacle obstacle) {
   const auto on_failure = events_.on_failure;
-  on_failure(obstacle_error(obstacle), &obstacle);
+  Error why = obstacle_error(obstacle);
+  on_failure({std::move(why), std::move(obstacle)});
 }
 
 // Also of a session that was logged in: too many open files.
-void JumpSession::on_failure(const Error& why) {
-  if (is_ready_) return lose(why);
+void JumpSession::on_failure(Error why) {
+  if (is_ready_) return lose(std::move(why));
   const auto on_failure = events_.on_failure;
-  on_failure(why, nullptr);
+  on_failure({std::move(why)});
 }
 
 void JumpSession::connect(ForwardRequest request) {
   requests_.push_back(std::move(request));
-  touch(true);
+  ++moves_;
+  touch(0);
 }
 
 void JumpSession::add(ChannelStream& stream) { streams_.emplace(++last_stream_, &stream); }
@@ -50,15 +60,19 @@ void JumpSession::remove(ChannelStream& stream, std::unique_ptr<SshChannel> chan
   std::erase_if(streams_, [&stream](const auto& entry) { return entry.second == &stream; });
   if (!channel || !is_ready_) return;
   closing_.push_back(std::move(channel));
-  touch(true);
+  ++moves_;
+  touch(0);
 }
 
 bool JumpSession::has_room() const {
   return is_ready_ && connection_->stream().pending() < max_pending;
 }
 
-void JumpSession::touch(bool has_moved) {
-  if (has_moved) ++moves_;
+void JumpSession::touch(long count) {
+  if (count > 0) {
+    ++moves_;
+    connection_->stream().use(static_cast<std::size_t>(count));
+  }
   if (is_ready_ && !is_stepping_) connection_->post_pump();
 }
 
@@ -115,9 +129,9 @@ void JumpSession::open_next() {
 void JumpSession::answer(ForwardAnswer answer) {
   patience_.reset();
   deadline_.reset();
-  const ForwardRequest request = std::move(*opening_);
+  ForwardRequest request = std::move(*opening_);
   opening_.reset();
-  if (request.on_answer) request.on_answer(std::move(answer));
+  answer_later(shared_->loop, std::move(request), std::move(answer));
 }
 
 void JumpSession::on_opened() {
@@ -136,9 +150,9 @@ void JumpSession::on_refused() {
 void JumpSession::on_late() {
   const auto self = shared_from_this();
   is_stuck_ = true;
-  const auto on_answer = std::exchange(opening_->on_answer, nullptr);
   const Error error = forwarding_timeout_error(name_, at(*opening_), opening_->timeout);
-  on_answer({nullptr, error});
+  answer_later(shared_->loop, *opening_, {nullptr, error});
+  opening_->on_answer = nullptr;
   if (streams_.empty() && requests_.empty()) lose(error);
 }
 
@@ -169,7 +183,7 @@ void JumpSession::wake_streams() {
 
 void JumpSession::lose() { lose(connection_->broken_error(in_use)); }
 
-void JumpSession::lose(const Error& why) {
+void JumpSession::lose(Error why) {
   if (!std::exchange(is_ready_, false)) return;
   const auto self = shared_from_this();
   const Error error = jump_host_error(name_, why);
@@ -181,8 +195,8 @@ void JumpSession::lose(const Error& why) {
   const auto on_lost = events_.on_lost;
   on_lost();
   if (opening_) answer({nullptr, error});
-  for (const ForwardRequest& request : std::exchange(requests_, {}))
-    request.on_answer({nullptr, error});
+  for (ForwardRequest& request : std::exchange(requests_, {}))
+    answer_later(shared_->loop, std::move(request), {nullptr, error});
   for (auto entry = streams_.begin(); entry != streams_.end();) {
     const std::uint64_t number = entry->first;
     entry->second->wake();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/ssh/channel_stream.hpp"
+#include "backends/ssh/jump_hosts.hpp"
 #include "backends/ssh/ssh_connection.hpp"
 
 namespace train {
@@ -28,9 +29,12 @@ struct ForwardRequest {
   int port = 22;
   nanoseconds timeout{};
   Instant since{};  ///< when it was asked for
-  /// Comes once, from the loop, unless the jump host goes first.
+  /// Comes once, from the loop and never from inside a call, unless the jump host goes first.
   std::function<void(ForwardAnswer)> on_answer;
 };
+
+/// Answers a request, from the loop.
+void answer_later(Loop& loop, ForwardRequest request, ForwardAnswer answer);
 
 /// One session with a jump host and the connections that it carries. libssh2 opens one channel at a
 /// time: while the answer for one is out, the others wait.
@@ -39,7 +43,7 @@ class JumpSession final : public SshSessionUser, public std::enable_shared_from_
   /// What becomes of a session. Whoever hears it may let go of the session inside.
   struct Events {
     std::function<void()> on_login;
-    std::function<void(const Error&, const Libssh2Obstacle*)> on_failure;  ///< instead of that
+    std::function<void(JumpFailure)> on_failure;  ///< instead of that
     /// The answer for one connection is so late that others should not wait for it.
     std::function<void(std::deque<ForwardRequest>)> on_stuck;
     std::function<void()> on_lost;  ///< after the login; its streams know
@@ -61,15 +65,14 @@ class JumpSession final : public SshSessionUser, public std::enable_shared_from_
   int fd() const { return connection_->stream().fd(); }
   /// Whether what is written now will leave soon.
   bool has_room() const;
-  /// There may be packets to be sent, or some came for others; `has_moved`: bytes were read or
-  /// written.
-  void touch(bool has_moved);
+  /// There may be packets to be sent, or some came for others; so many bytes were read or written.
+  void touch(long count);
 
  private:
   void on_login() override;
   bool step() override;
-  void on_obstacle(const Libssh2Obstacle& obstacle) override;
-  void on_failure(const Error& why) override;
+  void on_obstacle(Libssh2Obstacle obstacle) override;
+  void on_failure(Error why) override;
 
   bool step_opening();
   void open_next();
@@ -81,7 +84,7 @@ class JumpSession final : public SshSessionUser, public std::enable_shared_from_
   bool take_arrivals();
   void wake_streams();
   void lose();
-  void lose(const Error& why);
+  void lose(Error why);
   std::string at(const ForwardRequest& request) const;
 
   std::shared_ptr<SshShared> shared_;

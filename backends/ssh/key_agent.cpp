@@ -32,24 +32,25 @@ using SteadyClock = std::chrono::steady_clock;
 
 class AgentConnection {
  public:
-  AgentConnection(int fd, std::string path, std::chrono::milliseconds deadline)
-      : fd_(fd), path_(std::move(path)), deadline_(deadline) {}
+  AgentConnection(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   ~AgentConnection() { close(); }
   AgentConnection(const AgentConnection&) = delete;
   AgentConnection& operator=(const AgentConnection&) = delete;
 
   // The payload of the answer; after any failure the connection is closed for good.
-  Result<std::string> ask(const std::string& request) {
+  Result<std::string> ask(const std::string& request, std::chrono::milliseconds deadline) {
     if (fd_ < 0) return trouble("is no longer asked, because it failed before");
-    const auto until = SteadyClock::now() + deadline_;
+    const auto until = SteadyClock::now() + deadline;
     std::string answer(4, '\0');
-    if (!transmit(wire_string(request), until) || !receive(answer, until)) return give_up();
+    if (!transmit(wire_string(request), until) || !receive(answer, until)) return give_up(deadline);
     const std::uint32_t size = WireReader(answer).number().value_or(0);
-    if (size == 0 || size > max_answer) return give_up();
+    if (size == 0 || size > max_answer) return give_up(deadline);
     answer.resize(size);
-    if (!receive(answer, until)) return give_up();
+    if (!receive(answer, until)) return give_up(deadline);
     return answer;
   }
+
+  const std::string& path() const { return path_; }
 
   tl::unexpected<Error> trouble(std::string_view what) const {
     return fail(ErrorClass::host, fmt::format("ssh-agent at {} {}", path_, what),
@@ -62,9 +63,10 @@ class AgentConnection {
     fd_ = -1;
   }
 
-  tl::unexpected<Error> give_up() {
+  tl::unexpected<Error> give_up(std::chrono::milliseconds deadline) {
     close();
-    return trouble(fmt::format("gave no valid answer within {} ms", deadline_.count()));
+    return trouble(fmt::format("gave no valid answer within {:g} s",
+                               static_cast<double>(deadline.count()) / 1000));
   }
 
   bool wait(short events, SteadyClock::time_point until) const {
@@ -104,21 +106,25 @@ class AgentConnection {
 
   int fd_;
   std::string path_;
-  std::chrono::milliseconds deadline_;
 };
 
 class AgentKey final : public SigningKey {
  public:
-  AgentKey(std::shared_ptr<AgentConnection> agent, std::string blob, std::string_view comment)
+  AgentKey(std::shared_ptr<AgentConnection> agent, std::chrono::milliseconds patience,
+           std::string blob, std::string_view comment)
       : SigningKey(std::move(blob), fmt::format("ssh-agent's key '{}'", comment)),
-        agent_(std::move(agent)) {}
+        agent_(std::move(agent)),
+        patience_(patience) {}
+
+  std::string holder() const override { return agent_->path(); }
 
   Result<std::string> sign(std::string_view data, std::string_view algorithm) override {
     const std::uint32_t flags = algorithm == "rsa-sha2-512"   ? sign_with_sha512
                                 : algorithm == "rsa-sha2-256" ? sign_with_sha256
                                                               : 0;
-    const auto answer = agent_->ask(sign_request + wire_string(public_blob()) + wire_string(data) +
-                                    wire_number(flags));
+    const auto answer = agent_->ask(
+        sign_request + wire_string(public_blob()) + wire_string(data) + wire_number(flags),
+        patience_);
     if (!answer) return tl::make_unexpected(answer.error());
     WireReader reader(*answer);
     const auto kind = reader.byte();
@@ -135,12 +141,12 @@ class AgentKey final : public SigningKey {
 
  private:
   std::shared_ptr<AgentConnection> agent_;
+  std::chrono::milliseconds patience_;
 };
 
 // A connection to a listening unix socket either succeeds at once or, when the backlog is full,
 // fails with EAGAIN: an agent in that state is not one to wait for.
-Result<std::shared_ptr<AgentConnection>> connect_agent(const std::string& path,
-                                                       std::chrono::milliseconds deadline) {
+Result<std::shared_ptr<AgentConnection>> connect_agent(const std::string& path) {
   const auto trouble = [&path](int error) {
     return fail(ErrorClass::host,
                 fmt::format("ssh-agent at {} does not answer: {}", path, std::strerror(error)),
@@ -152,7 +158,7 @@ Result<std::shared_ptr<AgentConnection>> connect_agent(const std::string& path,
   path.copy(address.sun_path, path.size());
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return trouble(errno);
-  auto agent = std::make_shared<AgentConnection>(fd, path, deadline);
+  auto agent = std::make_shared<AgentConnection>(fd, path);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return trouble(errno);
   return agent;
@@ -167,10 +173,11 @@ std::string foreign_key(std::string_view type, std::string_view comment) {
 
 }  // namespace
 
-Result<AgentKeys> keys_of_agent(const std::string& path, std::chrono::milliseconds deadline) {
-  auto agent = connect_agent(path, deadline);
+Result<AgentKeys> keys_of_agent(const std::string& path, std::chrono::milliseconds deadline,
+                                std::chrono::milliseconds patience) {
+  auto agent = connect_agent(path);
   if (!agent) return tl::make_unexpected(agent.error());
-  const auto answer = (*agent)->ask(std::string(1, request_identities));
+  const auto answer = (*agent)->ask(std::string(1, request_identities), deadline);
   if (!answer) return tl::make_unexpected(answer.error());
   WireReader reader(*answer);
   const auto kind = reader.byte();
@@ -182,7 +189,8 @@ Result<AgentKeys> keys_of_agent(const std::string& path, std::chrono::millisecon
     const auto blob = reader.string(), comment = reader.string();
     if (!blob || !comment) return (*agent)->trouble("listed its keys only in part");
     if (!signature_algorithms(key_type(*blob)).empty())
-      keys.keys.push_back(std::make_shared<AgentKey>(*agent, std::string(*blob), *comment));
+      keys.keys.push_back(
+          std::make_shared<AgentKey>(*agent, patience, std::string(*blob), *comment));
     else
       keys.foreign.push_back(foreign_key(key_type(*blob), *comment));
   }

@@ -18,8 +18,10 @@ struct AgentKeys {
 };
 
 /// The keys that ssh-agent holds behind the unix socket `path`. Asking blocks, but never longer
-/// than `deadline`; an agent that was late once is not asked again. Errors, of class `host`, say
-/// why the agent does not answer.
-Result<AgentKeys> keys_of_agent(const std::string& path, std::chrono::milliseconds deadline);
+/// than `deadline`, and for a signature, which a person may have to allow (ssh-add -c), never
+/// longer than `patience`; an agent that was late once is not asked again. Errors, of class `host`,
+/// say why the agent does not answer.
+Result<AgentKeys> keys_of_agent(const std::string& path, std::chrono::milliseconds deadline,
+                                std::chrono::milliseconds patience);
 
 }  // namespace train

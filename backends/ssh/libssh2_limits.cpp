@@ -95,7 +95,8 @@ Obstacle host_keys(const SshSettings& settings, const std::vector<KnownKey>& kno
     return Libssh2Obstacle{fmt::format("its host key is known through a certificate authority "
                                        "only ({}:{})",
                                        authority->file, authority->line),
-                           "add its plain host key to that file as well: ssh-keyscan"};
+                           "add its plain host key to that file as well: on the host it is "
+                           "in /etc/ssh/ssh_host_ed25519_key.pub"};
   return std::nullopt;
 }
 

@@ -22,10 +22,7 @@ Result<std::string> LockedKey::sign(std::string_view, std::string_view) {
   return locked(*this, "");
 }
 
-Passphrases::~Passphrases() {
-  is_cancelled_ = true;
-  if (thread_.joinable()) thread_.join();
-}
+Passphrases::~Passphrases() { *is_cancelled_ = true; }
 
 // All keys that come here are locked ones.
 const LockedKey& Passphrases::current() const {
@@ -64,17 +61,16 @@ void Passphrases::ask() {
 void Passphrases::on_answer(std::unique_ptr<Secret> passphrase) {
   if (!passphrase || passphrase->text().empty())
     return conclude(locked(current(), ", and its passphrase was not given"));
-  if (thread_.joinable()) thread_.join();
-  thread_ = std::thread([this, secret = std::shared_ptr<Secret>(std::move(passphrase)),
-                         path = current().path(), origin = current().origin(),
-                         alive = std::weak_ptr(is_alive_)]() mutable {
-    const KeyOpening opening{*secret, is_cancelled_};
-    auto result = load_private_key(path, origin, &opening);
-    secret.reset();
-    loop_.post([this, alive, result = std::move(result)] {
-      if (!alive.expired()) on_tried(result);
-    });
-  });
+  const auto opened = std::make_shared<Result<std::shared_ptr<SigningKey>>>();
+  const auto begun = thread_.run(
+      [opened, secret = std::shared_ptr<Secret>(std::move(passphrase)), path = current().path(),
+       origin = current().origin(), is_cancelled = is_cancelled_]() mutable {
+        const KeyOpening opening{*secret, *is_cancelled};
+        *opened = load_private_key(path, origin, &opening);
+        secret.reset();
+      },
+      [this, opened] { on_tried(*opened); });
+  if (!begun) conclude(tl::make_unexpected(begun.error()));
 }
 
 void Passphrases::on_tried(const Result<std::shared_ptr<SigningKey>>& result) {
@@ -83,7 +79,7 @@ void Passphrases::on_tried(const Result<std::shared_ptr<SigningKey>>& result) {
   conclude(locked(current(), fmt::format(", and {} passphrases were wrong", max_tries)));
 }
 
-void Passphrases::conclude(const Result<std::shared_ptr<SigningKey>>& result) {
+void Passphrases::conclude(Result<std::shared_ptr<SigningKey>> result) {
   const Waiting done = std::move(waiting_.front());
   done_.emplace(static_cast<const LockedKey&>(*done.key).path(), result);
   waiting_.pop_front();

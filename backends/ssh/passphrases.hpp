@@ -7,10 +7,9 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "backends/event_loop/loop.hpp"
+#include "backends/event_loop/background.hpp"
 #include "backends/ssh/secret.hpp"
 #include "backends/ssh/signing_key.hpp"
 
@@ -37,13 +36,13 @@ class LockedKey final : public SigningKey {
 };
 
 /// Opens encrypted keys with passphrases, each once for all hosts, one question at a time. The work
-/// is done on a thread of its own.
+/// is done on a thread of its own, which nobody waits for.
 class Passphrases {
  public:
   static constexpr int max_tries = 3;
 
   /// `ask` is empty when nobody can be asked.
-  Passphrases(Loop& loop, AskSecret ask) : loop_(loop), ask_(std::move(ask)) {}
+  Passphrases(Loop& loop, AskSecret ask) : loop_(loop), ask_(std::move(ask)), thread_(loop) {}
   ~Passphrases();
   Passphrases(const Passphrases&) = delete;
   Passphrases& operator=(const Passphrases&) = delete;
@@ -63,16 +62,16 @@ class Passphrases {
   void ask();
   void on_answer(std::unique_ptr<Secret> passphrase);
   void on_tried(const Result<std::shared_ptr<SigningKey>>& result);
-  void conclude(const Result<std::shared_ptr<SigningKey>>& result);
+  void conclude(Result<std::shared_ptr<SigningKey>> result);
   const LockedKey& current() const;
 
   Loop& loop_;
   AskSecret ask_;
   std::deque<Waiting> waiting_;  ///< the first is being asked for
   std::map<std::string, Result<std::shared_ptr<SigningKey>>> done_;  ///< by path
-  std::thread thread_;
-  std::atomic<bool> is_cancelled_{false};
+  std::shared_ptr<std::atomic<bool>> is_cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
+  Background thread_;
 };
 
 }  // namespace train

@@ -4,18 +4,13 @@
 #include <fmt/format.h>
 #include <netdb.h>
 
-#include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
-
-struct Resolver::Impl {
-  explicit Impl(asio::io_context& context) : resolver(context) {}
-  asio::ip::tcp::resolver resolver;
-};
 
 namespace {
 
@@ -38,7 +33,8 @@ std::string numeric_text(const sockaddr* address, socklen_t size) {
 
 std::string endpoint_text(const std::string& host, int port) { return endpoint(host, port); }
 
-Resolver::Resolver(Loop& loop) : loop_(loop), impl_(std::make_unique<Impl>(loop.context())) {}
+Resolver::Resolver(Loop& loop, LookUp look_up_name)
+    : loop_(loop), look_up_(std::move(look_up_name)) {}
 Resolver::~Resolver() = default;
 
 Resolver::Addresses Resolver::numeric(const std::string& host, int port) {
@@ -52,29 +48,63 @@ Resolver::Addresses Resolver::numeric(const std::string& host, int port) {
   return addresses;
 }
 
+Result<Resolver::Addresses> Resolver::look_up(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
+  if (error != 0)
+    return fail(ErrorClass::host,
+                fmt::format("name '{}' does not resolve: {}", host,
+                            error == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(error)),
+                fmt::format("check it with: getent hosts {}; or give the host an address: in the "
+                            "hosts file",
+                            host));
+  Addresses addresses;
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next)
+    addresses.push_back(socket_address(entry->ai_addr, entry->ai_addrlen));
+  ::freeaddrinfo(list);
+  return addresses;
+}
+
 void Resolver::resolve(const std::string& host, int port,
                        std::function<void(Result<Addresses>)> on_result) {
-  const auto report = [host, &loop = loop_, on_result = std::move(on_result)](
-                          std::error_code error,
-                          const asio::ip::tcp::resolver::results_type& found) {
-    Addresses addresses;
-    for (const auto& entry : found) {
-      const asio::ip::tcp::endpoint endpoint = entry.endpoint();
-      addresses.push_back(socket_address(endpoint.data(), static_cast<socklen_t>(endpoint.size())));
+  waiting_.push_back({host, port, std::move(on_result)});
+  ask_next();
+}
+
+void Resolver::ask_next() {
+  while (!waiting_.empty()) {
+    if (idle_.empty() && threads_.size() == most_at_a_time) return;
+    if (idle_.empty()) {
+      idle_.push_back(threads_.size());
+      threads_.push_back(std::make_unique<Background>(loop_));
     }
-    Result<Addresses> result = std::move(addresses);
-    if (error || result->empty())
-      result = fail(ErrorClass::host,
-                    fmt::format("name '{}' does not resolve{}", host,
-                                error ? ": " + error.message() : std::string()),
-                    fmt::format("check it with: getent hosts {}; or give the host an address: in "
-                                "the hosts file",
-                                host));
-    // The loop reads its clock once per callback of its own, which this one is not.
-    loop.post([on_result, result = std::move(result)] { on_result(result); });
-  };
-  impl_->resolver.async_resolve(host, std::to_string(port),
-                                asio::ip::resolver_base::numeric_service, report);
+    const std::size_t thread = idle_.back();
+    idle_.pop_back();
+    Question question = std::move(waiting_.front());
+    waiting_.pop_front();
+    ask(thread, std::move(question));
+  }
+}
+
+void Resolver::ask(std::size_t thread, Question question) {
+  const auto found = std::make_shared<Result<Addresses>>();
+  const auto on_result = std::move(question.on_result);
+  const auto begun =
+      threads_[thread]->run([look_up = look_up_, host = question.host, port = question.port,
+                             found] { *found = look_up(host, port); },
+                            [this, thread, found, on_result] {
+                              idle_.push_back(thread);
+                              ask_next();
+                              on_result(std::move(*found));
+                            });
+  if (begun) return;
+  // The thread is tried again with the next name.
+  *found = tl::make_unexpected(begun.error());
+  idle_.push_back(thread);
+  loop_.post([found, on_result] { on_result(std::move(*found)); });
 }
 
 }  // namespace train

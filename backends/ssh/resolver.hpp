@@ -4,12 +4,13 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "backends/event_loop/loop.hpp"
+#include "backends/event_loop/background.hpp"
 #include "config_schema/error.hpp"
 
 namespace train {
@@ -27,26 +28,41 @@ std::string numeric_text(const sockaddr* address, socklen_t size);
 /// "10.77.1.3:22", "[::1]:22".
 std::string endpoint_text(const std::string& host, int port);
 
-/// Turns names into addresses without ever blocking the loop.
+/// Turns names into addresses without ever blocking the loop: each on a thread of its own, up to a
+/// number of them, since a name server that is down takes its time for every name.
 class Resolver {
  public:
   using Addresses = std::vector<SocketAddress>;
+  /// Asks the system: what `getaddrinfo` found. May block.
+  using LookUp = std::function<Result<Addresses>(const std::string& host, int port)>;
+  static Result<Addresses> look_up(const std::string& host, int port);
+  static constexpr std::size_t most_at_a_time = 32;
 
-  explicit Resolver(Loop& loop);
+  explicit Resolver(Loop& loop, LookUp look_up_name = look_up);
   ~Resolver();
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
   /// The address that `host` spells out in digits; none when it is a name.
   static Addresses numeric(const std::string& host, int port);
-  /// Asks the system for a name. `on_result` comes from the loop, also when this object is gone by
-  /// then; an error is of class `host`.
+  /// Asks the system for a name. `on_result` comes from the loop, unless this object is gone by
+  /// then; an error is of class `host`. Destroying this object waits for no answer.
   void resolve(const std::string& host, int port, std::function<void(Result<Addresses>)> on_result);
 
  private:
-  struct Impl;
+  struct Question {
+    std::string host;
+    int port;
+    std::function<void(Result<Addresses>)> on_result;
+  };
+  void ask_next();
+  void ask(std::size_t thread, Question question);
+
   Loop& loop_;
-  std::unique_ptr<Impl> impl_;
+  LookUp look_up_;
+  std::vector<std::unique_ptr<Background>> threads_;
+  std::vector<std::size_t> idle_;  ///< of the threads
+  std::deque<Question> waiting_;
 };
 
 }  // namespace train

@@ -28,29 +28,64 @@ std::vector<std::string> command_for(const std::string& program,
 
 }  // namespace
 
-SshConfig::SshConfig(Loop& loop, SshConfigFiles files, SshSettings defaults)
+SshConfig::SshConfig(Loop& loop, FileWork& work, SshConfigFiles files, SshSettings defaults)
     : loop_(loop),
+      work_(work),
       files_(std::move(files)),
       defaults_(std::move(defaults)),
-      max_queries_(queries_at_a_time()) {}
+      max_queries_(queries_at_a_time()),
+      reaper_(loop) {}
 
 SshConfig::~SshConfig() = default;
 
 void SshConfig::settings_of(const SshDestination& destination, OnSettings on_settings) {
-  read_files();
-  if (!outline_ || !outline_->matters()) return on_settings(default_settings(destination));
-  const std::string name = group_of(destination);
+  Waiter waiter{destination, std::move(on_settings)};
+  if (files_state_ == Files::read) return look_up(std::move(waiter));
+  waiting_.push_back(std::move(waiter));
+  if (files_state_ == Files::unread) read_files();
+}
+
+void SshConfig::read_files() {
+  files_state_ = Files::being_read;
+  const auto outline = std::make_shared<std::optional<SshConfigOutline>>();
+  work_.run(
+      "reading " + (files_.user_file.empty() ? files_.system_file : files_.user_file),
+      [outline, files = files_] {
+        *outline = outline_ssh_config(files.user_file, files.system_file, files.home);
+      },
+      [this, outline, alive = std::weak_ptr(is_alive_)](Result<void> done) {
+        if (alive.expired()) return;
+        if (done) outline_ = std::move(*outline);
+        on_files(std::move(done));
+      });
+}
+
+void SshConfig::on_files(Result<void> done) {
+  files_state_ = Files::read;
+  if (!done) trouble_ = done.error();
+  for (Waiter& waiter : std::exchange(waiting_, {})) look_up(std::move(waiter));
+}
+
+void SshConfig::look_up(Waiter waiter) {
+  if (trouble_) return answer(std::move(waiter.on_settings), tl::make_unexpected(*trouble_));
+  if (!outline_ || !outline_->matters())
+    return answer(std::move(waiter.on_settings), default_settings(waiter.destination));
+  const std::string name = group_of(waiter.destination);
   const auto [group, is_new] = groups_.try_emplace(name);
-  if (group->second.settings) return on_settings(settings_for(group->second, destination));
-  group->second.waiting.push_back({destination, std::move(on_settings)});
+  if (group->second.settings)
+    return answer(std::move(waiter.on_settings), settings_for(group->second, waiter.destination));
+  group->second.waiting.push_back(std::move(waiter));
   if (!is_new) return;
   unasked_.push_back(name);
   ask_next();
 }
 
-void SshConfig::read_files() {
-  if (std::exchange(files_are_read_, true)) return;
-  outline_ = outline_ssh_config(files_.user_file, files_.system_file, files_.home);
+// Whoever is called back may destroy the owner of this object, and then no other is called.
+void SshConfig::answer(OnSettings on_settings, Result<SshSettings> settings) {
+  loop_.post([alive = std::weak_ptr(is_alive_), on_settings = std::move(on_settings),
+              settings = std::move(settings)] {
+    if (!alive.expired()) on_settings(settings);
+  });
 }
 
 // Names of groups that are hosts begin with "=", which no list of matches does.
@@ -66,7 +101,7 @@ void SshConfig::ask_next() {
     unasked_.pop_front();
     const SshDestination asked = groups_[name].waiting.front().destination;
     queries_[name] = std::make_unique<SshQuery>(loop_, command_for(files_.program, asked),
-                                                files_.environment, files_.deadline,
+                                                files_.environment, files_.deadline, reaper_,
                                                 [this, name, asked](Result<std::string> output) {
                                                   on_answer(name, asked, std::move(output));
                                                 });
@@ -80,14 +115,11 @@ void SshConfig::on_answer(const std::string& name, const SshDestination& asked,
       output ? parse_ssh_settings(*output) : tl::make_unexpected(output.error());
   if (settings && settings->hostname == lower_case(asked.host)) settings->hostname.clear();
   group.settings = std::move(settings);
-  // The answers are made first: a callback may destroy whoever owns this object.
-  std::vector<std::pair<OnSettings, Result<SshSettings>>> answers;
   for (Waiter& waiter : std::exchange(group.waiting, {}))
-    answers.emplace_back(std::move(waiter.on_settings), settings_for(group, waiter.destination));
-  const auto query = std::move(queries_[name]);
+    answer(std::move(waiter.on_settings), settings_for(group, waiter.destination));
+  const auto query = std::move(queries_[name]);  // which is calling
   queries_.erase(name);
   ask_next();
-  for (const auto& [on_settings, answer] : answers) on_settings(answer);
 }
 
 Result<SshSettings> SshConfig::settings_for(const Group& group,

@@ -3,12 +3,12 @@
 
 #include <deque>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "backends/ssh/file_work.hpp"
 #include "backends/ssh/ssh_config_outline.hpp"
 #include "backends/ssh/ssh_query.hpp"
 #include "backends/ssh/ssh_settings.hpp"
@@ -39,17 +39,18 @@ struct SshDestination {
 /// configuration has nothing that matters.
 class SshConfig {
  public:
-  using OnSettings = std::function<void(const Result<SshSettings>&)>;
+  using OnSettings = std::function<void(Result<SshSettings>)>;
 
   /// `defaults` are the settings of a host without any configuration; their hostname, user and port
-  /// are filled in.
-  SshConfig(Loop& loop, SshConfigFiles files, SshSettings defaults);
+  /// are filled in. The files are read by `work`.
+  SshConfig(Loop& loop, FileWork& work, SshConfigFiles files, SshSettings defaults);
   ~SshConfig();
   SshConfig(const SshConfig&) = delete;
   SshConfig& operator=(const SshConfig&) = delete;
 
-  /// Calls back, from the loop or at once, as long as this object lives. Errors, of class `host` or
-  /// `missing`: ssh is not there, is late, or does not like its configuration.
+  /// Calls back from the loop, never from inside this call, as long as this object lives. Errors,
+  /// of class `host` or `missing`: ssh is not there, is late, or does not like its configuration;
+  /// the files cannot be read in time.
   void settings_of(const SshDestination& destination, OnSettings on_settings);
 
  private:
@@ -64,20 +65,30 @@ class SshConfig {
 
   std::string group_of(const SshDestination& destination) const;
   void read_files();
+  void on_files(Result<void> done);
+  void look_up(Waiter waiter);
+  void answer(OnSettings on_settings, Result<SshSettings> settings);
   void ask_next();
   void on_answer(const std::string& group, const SshDestination& asked, Result<std::string> output);
   Result<SshSettings> settings_for(const Group& group, const SshDestination& destination) const;
   SshSettings default_settings(const SshDestination& destination) const;
 
+  enum class Files { unread, being_read, read };
+
   Loop& loop_;
+  FileWork& work_;
   SshConfigFiles files_;
   SshSettings defaults_;
   int max_queries_;
-  bool files_are_read_ = false;
+  Files files_state_ = Files::unread;
+  std::optional<Error> trouble_;  ///< with the files
   std::optional<SshConfigOutline> outline_;
+  std::vector<Waiter> waiting_;  ///< for the files
   std::map<std::string, Group> groups_;
   std::deque<std::string> unasked_;  ///< groups, in order
+  Background reaper_;
   std::map<std::string, std::unique_ptr<SshQuery>> queries_;
+  std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace train

@@ -41,9 +41,9 @@ class SshSessionUser {
   /// have come or can leave.
   virtual bool step() = 0;
   /// libssh2 cannot log in there. Nothing follows.
-  virtual void on_obstacle(const Libssh2Obstacle& obstacle) = 0;
+  virtual void on_obstacle(Libssh2Obstacle obstacle) = 0;
   /// The host was not reached. Nothing follows. Once logged in, `step` finds out by itself.
-  virtual void on_failure(const Error& why) = 0;
+  virtual void on_failure(Error why) = 0;
 };
 
 /// The way to one host, from its name to a session that is logged in, and on from there the pump
@@ -92,6 +92,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   enum class Phase {
     waiting,  ///< for settings, a name, a jump host, room, a connection or the next try
     handshake,
+    choosing_keys,  ///< files are read, or written, while the server waits
     login,
     logged_in,
     closed,
@@ -101,7 +102,9 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   void on_settings(const Result<SshSettings>& settings);
   void look_up_known_keys();
   bool prefer_algorithms();
+  void on_known_hosts(const Result<void>& read);
   bool check_host_key();
+  void accept_host_key(const std::string& shown);
   IdentityChoice identity_choice() const;
 
   // The way.
@@ -124,15 +127,20 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   bool step_handshake();
   bool step_login();
   void fail_handshake();
-  bool plan_login();
+  void choose_keys();
+  void on_keys(Result<LoginPlan> plan);
+  std::optional<Result<std::string>> sign(const LoginKey& login, const std::string& data,
+                                          const std::string& algorithm);
+  void on_signed(Result<std::string> made);
+  bool listen_only();
   void fail_login();
-  void open_key(const std::shared_ptr<SigningKey>& key);
+  void open_key(std::shared_ptr<SigningKey> key);
 
   // All.
   void watch();
   void set_deadline(nanoseconds delay, std::string_view doing);
-  void report_obstacle(const Libssh2Obstacle& obstacle);
-  void fail_with(const Error& error);
+  void report_obstacle(Libssh2Obstacle obstacle);
+  void fail_with(Error error);
   void drop_connection();
 
   std::shared_ptr<SshShared> shared_;
@@ -153,6 +161,9 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::size_t login_key_ = 0;
   std::vector<std::string> refused_;
   std::set<std::pair<std::string, std::string>> tried_;  ///< blobs and algorithms: not once more
+  HeldKeys::Ticket signing_;                             ///< while ssh-agent is waited for
+  std::optional<Result<std::string>> signed_;
+  int connection_ = 0;  ///< counts them: what comes for an earlier one is too late
 
   // The session uses the stream, which uses the jump host, and the subscriptions watch its
   // descriptor: they go before it.

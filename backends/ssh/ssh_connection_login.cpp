@@ -27,8 +27,10 @@ bool SshConnection::step() {
   switch (phase_) {
     case Phase::handshake:
       return step_handshake();
+    case Phase::choosing_keys:
+      return listen_only();
     case Phase::login:
-      return step_login();
+      return signing_ ? listen_only() : step_login();
     case Phase::logged_in:
       return user_->step();
     case Phase::waiting:
@@ -48,11 +50,13 @@ bool SshConnection::step_handshake() {
       fail_handshake();
       return false;
   }
-  return check_host_key() && plan_login();
+  if (check_host_key()) choose_keys();
+  return false;
 }
 
 void SshConnection::fail_handshake() {
-  if (stream_->cause()) return fail_with(*stream_->cause());
+  if (stream_->cause() || stream_->excess() != Excess::none)
+    return fail_with(broken_error("during the key exchange"));
   // A server that is overrun closes the connection at any moment up to here.
   if (stream_->ended())
     return retry_or_fail(shared_->options.max_tries, Cause::overrun,
@@ -65,19 +69,41 @@ void SshConnection::fail_handshake() {
   fail_with(negotiation_error(at(), session_->trouble()));
 }
 
-bool SshConnection::plan_login() {
-  login_ = shared_->identities.plan(identity_choice());
+void SshConnection::choose_keys() {
+  phase_ = Phase::choosing_keys;
+  deadline_.reset();  // the keys have their own
+  shared_->login_plans.make(
+      identity_choice(), [weak = weak_from_this(), number = connection_](Result<LoginPlan> plan) {
+        const auto self = weak.lock();
+        if (self && self->connection_ == number) self->on_keys(std::move(plan));
+      });
+}
+
+void SshConnection::on_keys(Result<LoginPlan> plan) {
+  if (!plan) return fail_with(std::move(plan.error()));
+  login_ = std::move(*plan);
   login_key_ = 0;
   std::erase_if(login_.keys, [this](const LoginKey& login) {
     return tried_.contains({login.key->public_blob(), login.algorithm});
   });
-  if (login_.keys.empty()) {
-    fail_login();
-    return false;
-  }
+  if (login_.keys.empty()) return fail_login();
   phase_ = Phase::login;
   set_deadline(shared_->options.login_timeout, "during the login");
-  return true;
+  pump();
+}
+
+// While files or ssh-agent are waited for, the server has nothing to say but that it goes. What it
+// says is kept: otherwise the loop would call for ever.
+bool SshConnection::listen_only() {
+  const bool is_too_much = !stream_->receive_ahead();
+  if (!is_too_much && !stream_->ended()) return false;
+  if (is_too_much)
+    fail_with(excess_error(at(), Excess::before_login, {}));
+  else if (signing_ && !stream_->cause())
+    fail_with(signature_too_late_error(at(), login_.keys[login_key_].key->origin()));
+  else
+    fail_with(broken_error("before the login"));
+  return false;
 }
 
 // No key is left to try, but for those that OpenSSH might have more luck with.
@@ -93,12 +119,16 @@ void SshConnection::fail_login() {
 
 bool SshConnection::step_login() {
   const LoginKey& login = login_.keys[login_key_];
-  switch (session_->authenticate(settings_.user, login)) {
+  const auto sign_as_asked = [this, &login](const std::string& data, const std::string& algorithm) {
+    return sign(login, data, algorithm);
+  };
+  switch (session_->authenticate(settings_.user, login, sign_as_asked)) {
     case Progress::wait:
       return false;
     case Progress::done:
       phase_ = Phase::logged_in;
       deadline_.reset();
+      stream_->log_in();
       user_->on_login();
       return true;
     case Progress::failed:
@@ -113,8 +143,8 @@ bool SshConnection::step_login() {
   tried_.emplace(login.key->public_blob(), login.algorithm);
   refused_.push_back(
       fmt::format("{} ({})", login.key->origin(), trouble.empty() ? login.algorithm : trouble));
-  if (stream_->cause())
-    fail_with(*stream_->cause());
+  if (stream_->cause() || stream_->excess() != Excess::none)
+    fail_with(broken_error("during the login"));
   else if (stream_->ended())
     fail_with(with_context(login_error(settings_.user, refused_, login_.unusable),
                            fmt::format("{} ended the connection (MaxAuthTries?)", at())));
@@ -125,11 +155,30 @@ bool SshConnection::step_login() {
   return false;
 }
 
+// Who holds the key has all the time that a person takes; the server's own patience is what counts.
+std::optional<Result<std::string>> SshConnection::sign(const LoginKey& login,
+                                                       const std::string& data,
+                                                       const std::string& algorithm) {
+  if (login.key->holder().empty()) return login.key->sign(data, algorithm);
+  if (signed_) return std::exchange(signed_, std::nullopt);
+  deadline_.reset();
+  signing_ = shared_->held_keys.sign({login.key, data, algorithm, target_.name},
+                                     [weak = weak_from_this()](Result<std::string> made) {
+                                       const auto self = weak.lock();
+                                       if (self) self->on_signed(std::move(made));
+                                     });
+  return std::nullopt;
+}
+
+void SshConnection::on_signed(Result<std::string> made) {
+  signing_.reset();
+  signed_ = std::move(made);
+  set_deadline(shared_->options.login_timeout, "during the login");
+  pump();
+}
+
 // A server does not wait for ever, nor should it have to: the connection is made anew afterwards.
-void SshConnection::open_key(const std::shared_ptr<SigningKey>& locked) {
-  // It may be of a plan that goes.
-  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
-  const auto key = locked;
+void SshConnection::open_key(std::shared_ptr<SigningKey> key) {
   drop_connection();
   phase_ = Phase::waiting;
   leave_setup();
@@ -137,13 +186,15 @@ void SshConnection::open_key(const std::shared_ptr<SigningKey>& locked) {
       key, [weak = weak_from_this(), key](const Result<std::shared_ptr<SigningKey>>& opened) {
         const auto self = weak.lock();
         if (!self || self->phase_ == Phase::closed) return;
-        self->shared_->identities.replace(*key, opened);
+        self->shared_->login_plans.replace(key, opened);
         self->await_room(SetupWindow::Turn::first);
       });
 }
 
 Error SshConnection::broken_error(std::string_view doing) const {
   if (stream_->cause()) return *stream_->cause();
+  if (stream_->excess() != Excess::none)
+    return excess_error(at(), stream_->excess(), stream_->greeting());
   if (stream_->ended()) return lost_error(at(), stream_->error(), doing);
   return make_error(
       ErrorClass::host,
@@ -152,9 +203,14 @@ Error SshConnection::broken_error(std::string_view doing) const {
 }
 
 void SshConnection::set_deadline(nanoseconds delay, std::string_view doing) {
-  deadline_ = shared_->loop.after(delay, [weak = weak_from_this(), doing, delay] {
-    if (const auto self = weak.lock()) self->fail_with(silence_error(self->at(), delay, doing));
-  });
+  const auto on_time = [weak = weak_from_this(), doing, delay, before = stream_->received()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const bool was_silent = self->stream_->received() == before;
+    self->fail_with(was_silent ? silence_error(self->at(), delay, doing)
+                               : slow_error(self->at(), delay, doing));
+  };
+  deadline_ = shared_->loop.after(delay, on_time);
 }
 
 }  // namespace train

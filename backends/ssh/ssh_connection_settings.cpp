@@ -56,10 +56,8 @@ void SshConnection::on_settings(const Result<SshSettings>& settings) {
     if (!jumps) return fail_with(jumps.error());
     settings_.proxy_jump = std::move(*jumps);
   }
-  endpoint_.name = target_.name;
   endpoint_.address = settings_.hostname;
   endpoint_.port = settings_.port;
-  endpoint_.is_behind_jump_host = !settings_.proxy_jump.empty();
   // An alias stands in known_hosts without a port.
   endpoint_.known_name = settings_.host_key_alias.empty()
                              ? known_hosts_name(endpoint_.address, endpoint_.port)
@@ -67,9 +65,17 @@ void SshConnection::on_settings(const Result<SshSettings>& settings) {
   endpoint_.known_hosts_file = settings_.user_known_hosts.empty()
                                    ? "/etc/ssh/ssh_known_hosts"
                                    : settings_.user_known_hosts.front();
+  shared_->files->read_known_hosts(settings_, [weak = weak_from_this()](const Result<void>& read) {
+    if (const auto self = weak.lock()) self->on_known_hosts(read);
+  });
+}
+
+void SshConnection::on_known_hosts(const Result<void>& read) {
+  if (phase_ == Phase::closed) return;
+  if (!read) return fail_with(read.error());
   look_up_known_keys();
-  const auto obstacle = why_not_libssh2(settings_, known_keys_, shared_->algorithms);
-  if (obstacle) return report_obstacle(*obstacle);
+  auto obstacle = why_not_libssh2(settings_, known_keys_, shared_->algorithms);
+  if (obstacle) return report_obstacle(std::move(*obstacle));
   find_way();
 }
 
@@ -89,6 +95,7 @@ bool SshConnection::prefer_algorithms() {
                               : common_algorithms(host_keys, settings_.host_key_algorithms));
 }
 
+// Whether it is known; if not, the connection goes on by itself, or is over.
 bool SshConnection::check_host_key() {
   const std::string shown = session_->host_key();
   HostKeyDecision decision = judge_host_key(known_keys_, shown);
@@ -99,13 +106,23 @@ bool SshConnection::check_host_key() {
     // A host with a known key of another type is not new: whoever is in its place might hide that
     // key. ssh calls it changed.
     if (known_keys_.empty()) {
-      shared_->accept_host_key(settings_, endpoint_, shown);
-      return true;
+      accept_host_key(shown);
+      return false;
     }
   }
   if (decision.verdict == HostKeyVerdict::trusted) return true;
   fail_with(host_key_error(endpoint_, shown, decision, known_keys_));
   return false;
+}
+
+void SshConnection::accept_host_key(const std::string& shown) {
+  phase_ = Phase::choosing_keys;
+  deadline_.reset();  // the file has its own
+  shared_->accept_host_key(settings_, endpoint_, shown,
+                           [weak = weak_from_this(), number = connection_] {
+                             const auto self = weak.lock();
+                             if (self && self->connection_ == number) self->choose_keys();
+                           });
 }
 
 IdentityChoice SshConnection::identity_choice() const {

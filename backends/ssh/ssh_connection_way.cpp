@@ -65,12 +65,12 @@ void SshConnection::find_jump_host() {
         "write 'ProxyJump none' in ssh's configuration for the jump host that is reached first"));
   jump_host_ = std::move(jump_host);
   way_ = way_through(route->last);
-  jump_host_->when_ready([weak = weak_from_this()](const JumpFailure* failure) {
+  jump_host_->when_ready([weak = weak_from_this()](std::optional<JumpFailure> failure) {
     const auto self = weak.lock();
     if (!self || self->phase_ == Phase::closed) return;
     if (!failure) return self->await_room(SetupWindow::Turn::last);
-    if (failure->obstacle) return self->report_obstacle(*failure->obstacle);
-    self->fail_with(failure->error);
+    if (failure->obstacle) return self->report_obstacle(std::move(*failure->obstacle));
+    self->fail_with(std::move(failure->error));
   });
 }
 
@@ -115,9 +115,9 @@ void SshConnection::connect_directly() {
 }
 
 void SshConnection::connect_through_jump_host() {
-  const auto on_answer = [weak = weak_from_this()](ForwardAnswer answer) {
+  const auto on_answer = [weak = weak_from_this(), number = connection_](ForwardAnswer answer) {
     const auto self = weak.lock();
-    if (!self || self->phase_ == Phase::closed) return;
+    if (!self || self->phase_ == Phase::closed || self->connection_ != number) return;
     if (!answer.stream)
       return self->retry_or_fail(answer.may_pass ? max_refused_tries : 0, Cause::refused,
                                  answer.error);
@@ -165,6 +165,7 @@ void SshConnection::retry_or_fail(int max_tries, Cause cause, const Error& error
 // Steps as far as there is something to do, with one write for all packets of a round.
 void SshConnection::pump() {
   const auto self = shared_from_this();
+  if (stream_) stream_->begin_turn();
   for (int round = 0; session_; ++round) {
     if (round == max_rounds) {
       post_pump();
@@ -175,6 +176,7 @@ void SshConnection::pump() {
     stream_->flush();
     if (!advanced) break;
   }
+  if (session_ && stream_->is_turn_over()) post_pump();
   watch();
 }
 
@@ -201,21 +203,18 @@ void SshConnection::watch() {
   });
 }
 
-void SshConnection::report_obstacle(const Libssh2Obstacle& obstacle) {
+void SshConnection::report_obstacle(Libssh2Obstacle obstacle) {
   const auto self = shared_from_this();
   SshSessionUser* user = user_;
   close();
-  if (user) user->on_obstacle(obstacle);
+  if (user) user->on_obstacle(std::move(obstacle));
 }
 
-void SshConnection::fail_with(const Error& error) {
+void SshConnection::fail_with(Error error) {
   const auto self = shared_from_this();
-  // It may be the stream's, which goes.
-  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
-  const Error why = error;
   SshSessionUser* user = user_;
   close();
-  if (user) user->on_failure(why);
+  if (user) user->on_failure(std::move(error));
 }
 
 void SshConnection::close() {
@@ -227,6 +226,9 @@ void SshConnection::close() {
 }
 
 void SshConnection::drop_connection() {
+  ++connection_;
+  signing_.reset();
+  signed_.reset();
   deadline_.reset();
   readable_.reset();
   writable_.reset();

@@ -15,8 +15,8 @@ namespace train {
 
 namespace {
 
-// ssh-keyscan's name of a key type.
-std::string scan_type(std::string_view type) {
+// As in the names of sshd's own files.
+std::string short_type(std::string_view type) {
   if (type == "ssh-rsa") return "rsa";
   return type.starts_with("ecdsa") ? "ecdsa" : "ed25519";
 }
@@ -34,21 +34,19 @@ Error unknown_key_error(const Endpoint& host, const std::string& blob,
   for (const KnownKey& key : known)
     others += fmt::format("{}{} at {}:{}", others.empty() ? "" : ", ",
                           key.authority ? "a certificate authority" : key.type, key.file, key.line);
-  // ssh-keyscan knows nothing of HostKeyAlias.
-  const bool is_alias = host.known_name != known_hosts_name(host.address, host.port);
-  const std::string rename =
-      is_alias ? fmt::format(" | sed 's/^[^ ]*/{}/'", host.known_name) : std::string();
-  // ssh-keyscan knows nothing of jump hosts either.
+  // The very key that was shown: another fetch of it might meet somebody else.
   const std::string accept =
-      host.is_behind_jump_host
-          ? fmt::format("ssh -o StrictHostKeyChecking=ask {} true", shell_quoted(host.name))
-          : fmt::format("ssh-keyscan -t {} -p {} {}{} >> {}", scan_type(type), host.port,
-                        host.address, rename, shell_quoted(host.known_hosts_file));
-  return make_error(ErrorClass::host,
-                    fmt::format("the host key of {} is not known: {} {}{}",
-                                endpoint_text(host.address, host.port), type, key_fingerprint(blob),
-                                others.empty() ? "" : fmt::format(" (known are only: {})", others)),
-                    "if the fingerprint is right, accept it: " + accept);
+      fmt::format("echo {} >> {}", shell_quoted(known_hosts_line(host.known_name, blob)),
+                  shell_quoted(host.known_hosts_file));
+  return make_error(
+      ErrorClass::host,
+      fmt::format("the host key of {} is not known: {} {}{}",
+                  endpoint_text(host.address, host.port), type, key_fingerprint(blob),
+                  others.empty() ? "" : fmt::format(" (known are only: {})", others)),
+      fmt::format("compare the fingerprint with the host's own (on it: ssh-keygen -lf "
+                  "/etc/ssh/ssh_host_{}_key.pub); only if it is the same, accept this "
+                  "key: {}",
+                  short_type(type), accept));
 }
 
 double seconds_of(std::chrono::nanoseconds delay) {
@@ -155,6 +153,48 @@ Error silence_error(const std::string& at, std::chrono::nanoseconds delay, std::
   return make_error(ErrorClass::host,
                     fmt::format("{} was silent for {:g} s {}", at, seconds_of(delay), doing),
                     "check the load of the host and the network");
+}
+
+Error slow_error(const std::string& at, std::chrono::nanoseconds delay, std::string_view doing) {
+  return make_error(ErrorClass::host,
+                    fmt::format("{} was not done after {:g} s {}", at, seconds_of(delay), doing),
+                    "check the load of the host and the network");
+}
+
+Error excess_error(const std::string& at, Excess excess, std::string_view greeting) {
+  constexpr std::size_t shown = 100;
+  const auto told = [&at](std::string text) {
+    return make_error(ErrorClass::host, at + std::move(text),
+                      "take it out; its administrator should know what it does");
+  };
+  switch (excess) {
+    case Excess::greeting:
+      return make_error(ErrorClass::host,
+                        fmt::format("{} floods: more than {} KiB came in place of an SSH server's "
+                                    "greeting, which began with '{}'",
+                                    at, ArrivalLimits::most_greeting >> 10,
+                                    printable(greeting.substr(0, shown), shown)),
+                        "check that an SSH server listens on this port");
+    case Excess::before_login:
+      return told(
+          fmt::format(" floods: the SSH server there sent more than {} KiB before the login",
+                      ArrivalLimits::most_before_login >> 10));
+    case Excess::idle:
+      return told(fmt::format(" floods: its SSH server sent more than {} MiB that carry nothing",
+                              ArrivalLimits::most_idle >> 20));
+    case Excess::unread:
+      return told(" floods: its SSH server asks without end, and does not read the answers");
+    case Excess::none:
+      break;
+  }
+  return told(" ended the connection");
+}
+
+Error signature_too_late_error(const std::string& at, const std::string& key) {
+  return make_error(
+      ErrorClass::host,
+      fmt::format("{} ended the connection while {} was waited for to sign", at, key),
+      "confirm it sooner; a server waits as long as LoginGraceTime in its sshd_config");
 }
 
 Error negotiation_error(const std::string& at, const std::string& trouble) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/ssh/arrival_limits.hpp"
 #include "backends/ssh/identities.hpp"
 #include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/ssh_channel.hpp"
@@ -15,12 +16,10 @@ namespace train {
 
 /// Where a link goes, for messages.
 struct Endpoint {
-  std::string name;     ///< the host's, in ssh's configuration
   std::string address;  ///< as the user wrote it: a name or an address
   int port = 22;
   std::string known_name;        ///< what known_hosts files call it
   std::string known_hosts_file;  ///< where an accepted key belongs
-  bool is_behind_jump_host = false;
 };
 
 /// What went wrong on the way to a host, of class `host`, each with the next step. `at` is
@@ -42,6 +41,12 @@ Error login_error(const std::string& user, const std::vector<std::string>& tried
 Error lost_error(const std::string& at, int error, std::string_view doing);
 /// Nothing was heard for `delay`, in the words of `doing`.
 Error silence_error(const std::string& at, std::chrono::nanoseconds delay, std::string_view doing);
+/// It sent bytes, but was not done after `delay`, in the words of `doing`.
+Error slow_error(const std::string& at, std::chrono::nanoseconds delay, std::string_view doing);
+/// It sent more than an SSH server has to; `greeting` is how that began.
+Error excess_error(const std::string& at, Excess excess, std::string_view greeting);
+/// It ended the connection while `key` was waited for to sign.
+Error signature_too_late_error(const std::string& at, const std::string& key);
 /// Libssh2 negotiated with the server in vain.
 Error negotiation_error(const std::string& at, const std::string& trouble);
 /// The jump host `jump_host` does not connect to `at`: its own rules forbid it, or it tried.

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "backends/ssh/jump_route.hpp"
+#include "backends/ssh/known_host_file.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
@@ -27,6 +29,12 @@ SshSettings settings_without_configuration(const SshOptions& options) {
   return settings;
 }
 
+std::vector<std::string> known_hosts_files(const SshSettings& settings) {
+  std::vector<std::string> files = settings.user_known_hosts;
+  files.insert(files.end(), settings.global_known_hosts.begin(), settings.global_known_hosts.end());
+  return files;
+}
+
 std::string local_host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
@@ -39,9 +47,11 @@ SshDestination destination_of(const Host& host) {
 }
 
 SshFiles::SshFiles(Loop& loop, const SshOptions& options)
-    : home_(options.home),
+    : loop_(loop),
+      home_(options.home),
       local_user_(options.default_user),
-      config_(loop, config_files(options), settings_without_configuration(options)) {}
+      work_(loop, options.config_deadline),
+      config_(loop, work_, config_files(options), settings_without_configuration(options)) {}
 
 SshTokens SshFiles::tokens_of(const SshSettings& settings, const std::string& name) const {
   SshTokens tokens;
@@ -62,13 +72,54 @@ Result<std::string> SshFiles::jumps_of(const SshSettings& settings, const std::s
                          [](const char* variable) { return std::getenv(variable); });
 }
 
+void SshFiles::read_known_hosts(const SshSettings& settings, OnRead on_read) {
+  const std::vector<std::string> files = known_hosts_files(settings);
+  const auto [entry, is_new] = known_hosts_.try_emplace(files);
+  ReadKnownHosts& read = entry->second;
+  if (read.done) return answer(std::move(on_read), *read.done);
+  read.waiting.push_back(std::move(on_read));
+  if (!is_new) return;
+  const auto known = std::make_shared<KnownHosts>();
+  work_.run(
+      "reading " + (files.empty() ? "the known_hosts files" : files.front()),
+      [known, files] {
+        for (const std::string& file : files) known->add_file(file);
+      },
+      // What is late may still be at work on it.
+      [this, known, files](const Result<void>& done) {
+        on_known_hosts(files, done ? std::move(*known) : KnownHosts(), done);
+      });
+}
+
+void SshFiles::on_known_hosts(const std::vector<std::string>& files, KnownHosts known,
+                              Result<void> done) {
+  ReadKnownHosts& read = known_hosts_.at(files);
+  read.known = std::move(known);
+  read.done = std::move(done);
+  for (OnRead& on_read : std::exchange(read.waiting, {})) answer(std::move(on_read), *read.done);
+}
+
+void SshFiles::append_known_host(const std::string& file, const std::string& line,
+                                 OnRead on_written) {
+  const auto written = std::make_shared<Result<bool>>();
+  work_.run(
+      "writing " + file, [written, file, line] { *written = train::append_known_host(file, line); },
+      [this, written, on_written = std::move(on_written)](Result<void> done) {
+        if (done && !*written) done = tl::make_unexpected(written->error());
+        answer(on_written, std::move(done));
+      });
+}
+
+// Whoever is called back may destroy the owner of this object, and then no other is called.
+void SshFiles::answer(OnRead on_read, Result<void> done) {
+  loop_.post(
+      [alive = std::weak_ptr(is_alive_), on_read = std::move(on_read), done = std::move(done)] {
+        if (!alive.expired()) on_read(done);
+      });
+}
+
 KnownHosts& SshFiles::known_hosts_of(const SshSettings& settings) {
-  std::vector<std::string> files = settings.user_known_hosts;
-  files.insert(files.end(), settings.global_known_hosts.begin(), settings.global_known_hosts.end());
-  const auto [known, is_new] = known_hosts_.try_emplace(files);
-  if (is_new)
-    for (const std::string& file : files) known->second.add_file(file);
-  return known->second;
+  return known_hosts_[known_hosts_files(settings)].known;
 }
 
 // An alias stands in known_hosts without a port.
@@ -79,13 +130,18 @@ std::vector<KnownKey> SshFiles::known_keys_of(const SshSettings& settings) {
 }
 
 void SshFiles::host_settings_of(const Host& host,
-                                std::function<void(const Result<HostSettings>&)> on_settings) {
-  config_.settings_of(destination_of(host),
-                      [this, name = host.name,
-                       on_settings = std::move(on_settings)](const Result<SshSettings>& settings) {
-                        if (!settings) return on_settings(tl::make_unexpected(settings.error()));
-                        on_settings(host_settings(*settings, name));
-                      });
+                                std::function<void(Result<HostSettings>)> on_settings) {
+  // Both call back as long as this object lives.
+  config_.settings_of(
+      destination_of(host),
+      [this, name = host.name, on_settings = std::move(on_settings)](Result<SshSettings> settings) {
+        if (!settings) return on_settings(tl::make_unexpected(settings.error()));
+        read_known_hosts(*settings,
+                         [this, name, on_settings, settings = *settings](const Result<void>& read) {
+                           if (!read) return on_settings(tl::make_unexpected(read.error()));
+                           on_settings(host_settings(settings, name));
+                         });
+      });
 }
 
 // What makes no sense in a ProxyJump is ssh's to say.

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/link/host_settings.hpp"
+#include "backends/ssh/file_work.hpp"
 #include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/ssh_config.hpp"
 #include "backends/ssh/ssh_tokens.hpp"
@@ -28,23 +31,42 @@ class SshFiles {
   SshTokens tokens_of(const SshSettings& settings, const std::string& name) const;
   /// The ProxyJump of these settings, of which `ssh -G` leaves the tokens (%h) as they are.
   Result<std::string> jumps_of(const SshSettings& settings, const std::string& name) const;
-  /// The keys in the known_hosts files that these settings name.
+  /// Reads the known_hosts files that these settings name, unless that was done. Calls back, from
+  /// the loop and never from inside this call, as long as this object lives; with an error of class
+  /// `host` when it takes too long.
+  using OnRead = std::function<void(Result<void>)>;
+  void read_known_hosts(const SshSettings& settings, OnRead on_read);
+  /// The keys in these files, which must have been read.
   KnownHosts& known_hosts_of(const SshSettings& settings);
   /// Those of the host itself.
   std::vector<KnownKey> known_keys_of(const SshSettings& settings);
+  /// Adds a line to a known_hosts file, and calls back like `read_known_hosts`, with an error also
+  /// when it cannot be written.
+  void append_known_host(const std::string& file, const std::string& line, OnRead on_written);
 
   /// What the `ssh` that is started for a host has to be told. Calls back as `SshConfig` does. A
   /// host of which known_hosts files say anything is not new, be it only its certificate authority.
-  void host_settings_of(const Host& host,
-                        std::function<void(const Result<HostSettings>&)> on_settings);
+  void host_settings_of(const Host& host, std::function<void(Result<HostSettings>)> on_settings);
 
  private:
-  HostSettings host_settings(const SshSettings& settings, const std::string& name);
+  // What was read of some files; nothing while they are being read.
+  struct ReadKnownHosts {
+    std::optional<Result<void>> done;
+    KnownHosts known;
+    std::vector<OnRead> waiting;
+  };
 
+  HostSettings host_settings(const SshSettings& settings, const std::string& name);
+  void answer(OnRead on_read, Result<void> done);
+  void on_known_hosts(const std::vector<std::string>& files, KnownHosts known, Result<void> done);
+
+  Loop& loop_;
   std::string home_;
   std::string local_user_;
+  FileWork work_;
   SshConfig config_;
-  std::map<std::vector<std::string>, KnownHosts> known_hosts_;  ///< by files
+  std::map<std::vector<std::string>, ReadKnownHosts> known_hosts_;  ///< by files
+  std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace train

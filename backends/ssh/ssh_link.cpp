@@ -23,17 +23,17 @@ SshTarget target_of(const Host& host) {
 
 }  // namespace
 
-SshLink::SshLink(std::shared_ptr<SshShared> shared, const Host& host, std::string agent_key,
+SshLink::SshLink(std::shared_ptr<SshShared> shared, const Host& host, AgentCall call,
                  LinkEvents events)
     : shared_(std::move(shared)),
       host_(host),
-      agent_key_(std::move(agent_key)),
+      call_(std::move(call)),
       events_(std::move(events)),
       connection_(std::make_shared<SshConnection>(shared_, target_of(host), *this)) {}
 
 SshLink::~SshLink() { close(); }
 
-void SshLink::on_obstacle(const Libssh2Obstacle& obstacle) {
+void SshLink::on_obstacle(Libssh2Obstacle obstacle) {
   const SshOptions& options = shared_->options;
   // "ssh" in the hosts file, or as a flag, means libssh2 and nothing else.
   if (options.openssh == nullptr || host_.transport == TransportKind::ssh)
@@ -42,7 +42,7 @@ void SshLink::on_obstacle(const Libssh2Obstacle& obstacle) {
     options.say(
         fmt::format("{} is reached by OpenSSH's own client: {}", host_.name, obstacle.reason));
   phase_ = Phase::handed_over;
-  other_ = options.openssh->open(host_, agent_key_, std::move(events_));
+  other_ = options.openssh->open(host_, call_, std::move(events_));
   for (; !queue_.empty(); queue_.consume(queue_.front().size()))
     other_->send(std::string(queue_.front()));
 }
@@ -88,7 +88,8 @@ bool SshLink::step_channel() {
   }
   channel_ = session.take_channel();
   const std::string nonce = new_nonce();
-  auto command = bootstrap_command({nonce, shared_->options.agent.name(), agent_key_});
+  auto command =
+      bootstrap_command({nonce, shared_->options.agent.name(), call_.key, to_string(call_.verb)});
   if (!command) {
     fail_with(command.error());
     return false;
@@ -147,6 +148,7 @@ bool SshLink::write_some() {
     if (count == 0) break;
     advanced = true;
     bytes.consume(static_cast<std::size_t>(count));
+    connection_->stream().use(static_cast<std::size_t>(count));
   }
   // One timer a second is enough to see that an upload goes on.
   const Instant now = shared_->loop.now();
@@ -164,6 +166,7 @@ bool SshLink::read_errors() {
     const long count = channel_->read(SshChannel::Stream::error, buffer.data(), buffer.size());
     if (count <= 0) break;  // a broken session shows when the output is read
     advanced = true;
+    connection_->stream().use(static_cast<std::size_t>(count));
     errors_.append(buffer.data(), static_cast<std::size_t>(count));
     if (errors_.size() > max_errors) errors_.erase(0, errors_.size() - max_errors);
   }
@@ -181,6 +184,7 @@ bool SshLink::read_output() {
     }
     if (count == 0) break;
     advanced = true;
+    connection_->stream().use(static_cast<std::size_t>(count));
     on_output({buffer.data(), static_cast<std::size_t>(count)});
     if (is_closed()) return false;
   }
@@ -298,7 +302,7 @@ void SshLink::set_deadline(nanoseconds delay, std::string_view doing) {
 
 void SshLink::fail_broken(std::string_view doing) { fail_with(connection_->broken_error(doing)); }
 
-void SshLink::fail_with(const Error& error) {
+void SshLink::fail_with(Error error) {
   if (is_closed()) return;
   const auto self = shared_from_this();
   close();

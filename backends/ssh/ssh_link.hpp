@@ -16,8 +16,7 @@ namespace train {
 /// The agent of one host at the other end of a connection: from the login to the end of its stream.
 class SshLink final : public SshSessionUser, public std::enable_shared_from_this<SshLink> {
  public:
-  SshLink(std::shared_ptr<SshShared> shared, const Host& host, std::string agent_key,
-          LinkEvents events);
+  SshLink(std::shared_ptr<SshShared> shared, const Host& host, AgentCall call, LinkEvents events);
   ~SshLink() override;
   SshLink(const SshLink&) = delete;
   SshLink& operator=(const SshLink&) = delete;
@@ -44,8 +43,8 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
 
   void on_login() override;
   bool step() override;
-  void on_obstacle(const Libssh2Obstacle& obstacle) override;
-  void on_failure(const Error& why) override { fail_with(why); }
+  void on_obstacle(Libssh2Obstacle obstacle) override;
+  void on_failure(Error why) override { fail_with(std::move(why)); }
 
   bool step_channel();
   bool step_exec();
@@ -61,12 +60,12 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   void finish();
 
   void set_deadline(nanoseconds delay, std::string_view doing);
-  void fail_with(const Error& error);
+  void fail_with(Error error);
   void fail_broken(std::string_view doing);
 
   std::shared_ptr<SshShared> shared_;
   Host host_;
-  std::string agent_key_;
+  AgentCall call_;
   LinkEvents events_;
   std::shared_ptr<SshConnection> connection_;
   Phase phase_ = Phase::connecting;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -40,12 +41,26 @@ Result<ConnectedProcess> start(const std::vector<std::string>& command,
   return process;
 }
 
+// After SIGKILL its end is a matter of microseconds, unless the kernel waits for a disk in its
+// name.
+void collect_killed(Background& reaper, pid_t pid, int pidfd) {
+  constexpr int patience_ms = 20;
+  pollfd ended{pidfd, POLLIN, 0};
+  const auto collect = [pid] {
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  };
+  if (::poll(&ended, 1, patience_ms) > 0) return collect();
+  // Without a thread for it, it stays a zombie as long as this process lives.
+  (void)reaper.run(collect, {});
+}
+
 }  // namespace
 
 SshQuery::SshQuery(Loop& loop, std::vector<std::string> command,
                    const std::vector<std::string>& environment, std::chrono::milliseconds deadline,
-                   OnAnswer on_answer)
+                   Background& reaper, OnAnswer on_answer)
     : loop_(loop),
+      reaper_(reaper),
       command_(std::move(command)),
       limit_(deadline),
       on_answer_(std::move(on_answer)) {
@@ -111,9 +126,9 @@ void SshQuery::end_process() {
   output_.readable.reset();
   errors_.readable.reset();
   if (process_.pid > 0) {
-    // Its session is its process group. After SIGKILL its end is a matter of microseconds.
+    // Its session is its process group.
     ::kill(-process_.pid, SIGKILL);
-    while (::waitpid(process_.pid, nullptr, 0) < 0 && errno == EINTR) continue;
+    collect_killed(reaper_, process_.pid, process_.pidfd.get());
   }
   process_ = {};
 }

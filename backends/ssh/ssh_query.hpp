@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/event_loop/loop.hpp"
+#include "backends/event_loop/background.hpp"
 #include "backends/process/connected_process.hpp"
 #include "config_schema/error.hpp"
 
@@ -22,10 +22,11 @@ class SshQuery {
   /// be destroyed inside.
   using OnAnswer = std::function<void(Result<std::string>)>;
 
-  /// `environment` are the program's variables, "NAME=value".
+  /// `environment` are the program's variables, "NAME=value". `reaper`, which must outlive the
+  /// query, collects a program that does not end at once when it is killed: it hangs in the kernel.
   SshQuery(Loop& loop, std::vector<std::string> command,
            const std::vector<std::string>& environment, std::chrono::milliseconds deadline,
-           OnAnswer on_answer);
+           Background& reaper, OnAnswer on_answer);
   ~SshQuery();
   SshQuery(const SshQuery&) = delete;
   SshQuery& operator=(const SshQuery&) = delete;
@@ -45,6 +46,7 @@ class SshQuery {
   std::string shown_command() const;
 
   Loop& loop_;
+  Background& reaper_;
   std::vector<std::string> command_;
   std::chrono::milliseconds limit_;
   OnAnswer on_answer_;

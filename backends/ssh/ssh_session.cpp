@@ -32,7 +32,7 @@ void note_disconnect(LIBSSH2_SESSION*, int, const char*, int, const char*, int, 
 }
 
 struct SignRequest {
-  SigningKey& key;
+  const SshSession::Sign& sign;
   std::string trouble;
 };
 
@@ -52,7 +52,9 @@ int sign_request(LIBSSH2_SESSION*, unsigned char** signature, std::size_t* signa
                  const unsigned char* data, std::size_t size, void** abstract) {
   auto& request = *static_cast<SignRequest*>(*abstract);
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto signed_bytes = request.key.sign(bytes, algorithm_of_request(bytes));
+  const auto answer = request.sign(std::string(bytes), algorithm_of_request(bytes));
+  if (!answer) return LIBSSH2_ERROR_EAGAIN;
+  const Result<std::string>& signed_bytes = *answer;
   if (!signed_bytes) {
     request.trouble = signed_bytes.error().diagnostics.front().message;
     return -1;
@@ -153,8 +155,9 @@ std::string SshSession::host_key() const {
   return key ? std::string(key, size) : std::string();
 }
 
-Progress SshSession::authenticate(const std::string& user, const LoginKey& login) {
-  SignRequest request{*login.key, {}};
+Progress SshSession::authenticate(const std::string& user, const LoginKey& login,
+                                  const Sign& sign) {
+  SignRequest request{sign, {}};
   void* abstract = &request;
   const std::string blob = blob_for_algorithm(login.key->public_blob(), login.algorithm);
   const int code = libssh2_userauth_publickey(session_, user.c_str(),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +34,11 @@ class SshSession {
   bool found_no_common_algorithm() const;
   /// The key that the host showed and proved to own, as RFC 4253 encodes it.
   std::string host_key() const;
-  Progress authenticate(const std::string& user, const LoginKey& login);
+  /// Makes a signature; nothing while it is being made: then `authenticate` is to be called again
+  /// with the same arguments, which asks for it again.
+  using Sign = std::function<std::optional<Result<std::string>>(const std::string& data,
+                                                                const std::string& algorithm)>;
+  Progress authenticate(const std::string& user, const LoginKey& login, const Sign& sign);
   /// Opens a channel for a command. Only one channel can be on its way at a time, of either kind.
   Progress open_channel();
   /// Has the server connect to an address that it knows, and opens a channel to there. Repeat it

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 
-#include "backends/ssh/identities.hpp"
+#include "backends/ssh/held_keys.hpp"
 #include "backends/ssh/jump_hosts.hpp"
 #include "backends/ssh/libssh2_limits.hpp"
+#include "backends/ssh/login_plans.hpp"
 #include "backends/ssh/passphrases.hpp"
 #include "backends/ssh/resolver.hpp"
 #include "backends/ssh/ssh_errors.hpp"
@@ -17,19 +19,22 @@
 namespace train {
 
 /// What all links of a transport share.
-struct SshShared {
+struct SshShared : std::enable_shared_from_this<SshShared> {
   SshShared(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window,
             std::shared_ptr<SshFiles> files);
 
-  /// Trusts a new host's key from now on, writes it down, and says so.
-  void accept_host_key(const SshSettings& settings, const Endpoint& host, const std::string& blob);
+  /// Trusts a new host's key from now on, writes it down, and says so. `on_done` comes from the
+  /// loop and never from inside this call.
+  void accept_host_key(const SshSettings& settings, const Endpoint& host, const std::string& blob,
+                       std::function<void()> on_done);
 
   Loop& loop;
   SshOptions options;
   std::shared_ptr<SetupWindow> window;
   std::shared_ptr<SshFiles> files;
   Libssh2Algorithms algorithms;
-  Identities identities;
+  LoginPlans login_plans;
+  HeldKeys held_keys;
   Passphrases passphrases;
   Resolver resolver;
   JumpHosts jump_hosts;

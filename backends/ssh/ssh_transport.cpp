@@ -10,7 +10,6 @@
 
 #include "backends/link/link_handle.hpp"
 #include "backends/link/ssh_environment.hpp"
-#include "backends/ssh/known_host_file.hpp"
 #include "backends/ssh/ssh_link.hpp"
 #include "backends/ssh/ssh_shared.hpp"
 #include "backends/ssh/wire_encoding.hpp"
@@ -50,7 +49,9 @@ SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
       window(std::move(setup_window)),
       files(std::move(ssh_files)),
       algorithms(libssh2_algorithms()),
-      identities(options.agent_deadline, static_cast<bool>(options.ask)),
+      login_plans(loop, options.agent_deadline, options.agent_patience,
+                  static_cast<bool>(options.ask), options.keys_deadline),
+      held_keys(loop, options.say),
       passphrases(loop, options.ask),
       resolver(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
@@ -58,7 +59,7 @@ SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
 }
 
 void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& host,
-                                const std::string& blob) {
+                                const std::string& blob, std::function<void()> on_done) {
   const auto tell = [this](const std::string& line) {
     if (options.say) options.say(line);
   };
@@ -68,18 +69,28 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
   const std::string key = key_type(blob) + " " + key_fingerprint(blob);
   if (settings.user_known_hosts.empty()) {
     files->known_hosts_of(settings).add(line, "this run");
-    return tell(fmt::format("the host key of {} is new and trusted for this run: {}",
-                            host.known_name, key));
+    tell(fmt::format("the host key of {} is new and trusted for this run: {}", host.known_name,
+                     key));
+    return loop.post(std::move(on_done));
   }
   const std::string& file = settings.user_known_hosts.front();
   files->known_hosts_of(settings).add(line, file + " (new)");
   std::string salt(settings.hash_known_hosts ? 20 : 0, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(salt.data()), static_cast<int>(salt.size())) != 1)
     salt.clear();
-  const auto written = append_known_host(file, known_hosts_line(host.known_name, blob, salt));
-  tell(written ? fmt::format("the host key of {} is new and was added to {}: {}", host.known_name,
-                             file, key)
-               : "warning: " + in_one_line(written.error()));
+  files->append_known_host(
+      file, known_hosts_line(host.known_name, blob, salt),
+      [weak = weak_from_this(), on_done = std::move(on_done), file, key,
+       name = host.known_name](const Result<void>& written) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (self->options.say)
+          self->options.say(written
+                                ? fmt::format("the host key of {} is new and was added to {}: {}",
+                                              name, file, key)
+                                : "warning: " + in_one_line(written.error()));
+        on_done();
+      });
 }
 
 SshTransport::SshTransport(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window,
@@ -92,9 +103,9 @@ SshTransport::SshTransport(Loop& loop, SshOptions options, std::shared_ptr<Setup
 
 SshTransport::~SshTransport() = default;
 
-std::unique_ptr<HostLink> SshTransport::open(const Host& host, const std::string& agent_key,
+std::unique_ptr<HostLink> SshTransport::open(const Host& host, const AgentCall& call,
                                              LinkEvents events) {
-  auto link = std::make_shared<SshLink>(shared_, host, agent_key, std::move(events));
+  auto link = std::make_shared<SshLink>(shared_, host, call, std::move(events));
   // What it says never comes from inside this call.
   shared_->loop.post([weak = std::weak_ptr(link)] {
     const auto waiting = weak.lock();

@@ -44,10 +44,13 @@ struct SshOptions {
   std::chrono::milliseconds jump_patience{1'000};
   std::chrono::milliseconds handshake_timeout{20'000};
   std::chrono::milliseconds login_timeout{20'000};
-  std::chrono::milliseconds start_timeout{30'000};    ///< from the exec request to an answer
-  std::chrono::milliseconds upload_stall{60'000};     ///< longest pause while the agent travels
-  std::chrono::milliseconds agent_deadline{2'000};    ///< for each answer of ssh-agent
-  std::chrono::milliseconds config_deadline{10'000};  ///< for each answer of `ssh -G`
+  std::chrono::milliseconds start_timeout{30'000};   ///< from the exec request to an answer
+  std::chrono::milliseconds upload_stall{60'000};    ///< longest pause while the agent travels
+  std::chrono::milliseconds agent_deadline{2'000};   ///< for ssh-agent to list its keys
+  std::chrono::milliseconds agent_patience{60'000};  ///< for a signature: it may ask a person
+  std::chrono::milliseconds keys_deadline{10'000};   ///< for all keys to be read
+  /// For each answer of `ssh -G`, and for its files and known_hosts to be read.
+  std::chrono::milliseconds config_deadline{10'000};
 };
 
 /// Options for this user: configuration and known_hosts of the user (whose home, as for ssh, is
@@ -67,7 +70,7 @@ class SshTransport final : public Transport {
                std::shared_ptr<SshFiles> files = nullptr);
   ~SshTransport() override;
 
-  std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+  std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
 
  private:

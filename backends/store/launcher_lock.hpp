@@ -19,6 +19,9 @@ class LauncherLock {
   LauncherLock& operator=(LauncherLock&& other) noexcept;
   LauncherLock(const LauncherLock&) = delete;
   LauncherLock& operator=(const LauncherLock&) = delete;
+  /// The file's time of change becomes now.
+  void touch();
+
   /// Releases the lock; the file stays.
   ~LauncherLock();
 

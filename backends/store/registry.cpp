@@ -115,7 +115,7 @@ void configure(SQLite::Database& database, const std::string& path) {
   if (database.execAndGet("PRAGMA journal_mode").getString() != "wal")
     database.exec("PRAGMA journal_mode = WAL");
   // The last to close would write the log back and wait for the disk, at every command. The log is
-  // written back when it has grown to 1,000 pages instead.
+  // written back when a task has ended, or when it has grown to 1,000 pages.
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
@@ -174,6 +174,10 @@ Result<std::unique_ptr<SQLite::Database>> open_registry(const std::string& path)
   } catch (const std::exception& exception) {
     return tl::make_unexpected(registry_error(path, exception));
   }
+}
+
+bool settle_registry(SQLite::Database& database) {
+  return database.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() == 0;
 }
 
 Error registry_error(const std::string& path, const std::exception& exception) {

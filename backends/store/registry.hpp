@@ -20,6 +20,11 @@ inline constexpr int registry_wait_ms = 5'000;
 /// to date. One that a newer train has written is refused. Errors are those of `registry_error`.
 Result<std::unique_ptr<SQLite::Database>> open_registry(const std::string& path);
 
+/// Writes the write-ahead log back, waits for the disk, and empties it: what was recorded so far is
+/// then in the database alone, and survives damage to the log and a loss of power. False when other
+/// users of the registry kept it from happening. Throws SQLite::Exception.
+bool settle_registry(SQLite::Database& database);
+
 /// A failure of SQLite in the user's words, with a next step. Damaged, unreadable, read-only and
 /// full are of class `no_input`, locked for too long is `busy`, all else is a bug.
 Error registry_error(const std::string& path, const std::exception& exception);

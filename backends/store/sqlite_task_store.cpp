@@ -16,6 +16,7 @@
 #include "backends/store/launcher_lock.hpp"
 #include "backends/store/private_directory.hpp"
 #include "backends/store/registry.hpp"
+#include "backends/store/task_end.hpp"
 #include "backends/store/task_rows.hpp"
 
 namespace train {
@@ -60,6 +61,7 @@ struct SqliteTaskStore::Impl {
   std::string registry() const { return root + "/tasks.db"; }
   std::string directory(const std::string& id) const { return root + "/tasks/" + id; }
   std::string lock_file(const std::string& id) const { return directory(id) + "/launcher.lock"; }
+  std::string end_file(const std::string& id) const { return directory(id) + "/end.json"; }
   std::string log_directory(const std::string& id) const { return directory(id) + "/logs"; }
 
   /// The one place where exceptions of SQLite end.
@@ -72,19 +74,23 @@ struct SqliteTaskStore::Impl {
     }
   }
 
-  Result<LauncherLock> make_directories(const std::string& id);
+  Result<LauncherLock> make_directories(const std::string& id, std::size_t ranks);
   void remove_directories(const std::string& id) const;
   UnixMillis last_sign_of_life(const TaskRecord& task);
   TaskRecord with_truth(TaskRecord task);
+  Result<void> write(const TaskRecord& task);
+  void settle(const std::string& id);
   Error none_or_several(const std::string& prefix, const std::vector<std::string>& ids);
 };
 
-Result<LauncherLock> SqliteTaskStore::Impl::make_directories(const std::string& id) {
+Result<LauncherLock> SqliteTaskStore::Impl::make_directories(const std::string& id,
+                                                             std::size_t ranks) {
   if (auto made = make_private_directory(root + "/tasks"); !made)
     return tl::make_unexpected(std::move(made.error()));
   if (mkdir(directory(id).c_str(), 0700) != 0 && errno == EEXIST) return taken(id);
   auto made = make_private_directory(directory(id));
   if (made) made = make_private_directory(log_directory(id));
+  if (made) made = reserve_task_end(end_file(id), ranks);
   auto lock = made ? LauncherLock::create(lock_file(id))
                    : Result<LauncherLock>(tl::make_unexpected(std::move(made.error())));
   if (!lock) remove_directories(id);
@@ -94,13 +100,15 @@ Result<LauncherLock> SqliteTaskStore::Impl::make_directories(const std::string& 
 /// Undoes `make_directories`; anything else that is there stays.
 void SqliteTaskStore::Impl::remove_directories(const std::string& id) const {
   unlink(lock_file(id).c_str());
+  unlink(end_file(id).c_str());
   rmdir(log_directory(id).c_str());
   rmdir(directory(id).c_str());
 }
 
-/// The latest of what the launcher recorded and what it wrote into logs.
+/// The latest of what the launcher recorded, noted, and wrote into logs.
 UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
-  UnixMillis latest = std::max(task.created, last_update(*database, task.id));
+  UnixMillis latest =
+      std::max({task.created, last_update(*database, task.id), modified(lock_file(task.id))});
   std::error_code error;
   for (auto log = fs::directory_iterator(task.log_directory, error);
        !error && log != fs::directory_iterator(); log.increment(error))
@@ -108,24 +116,41 @@ UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
   return latest;
 }
 
-/// A record as it was read, or `lost` when it is not final and its launcher is gone.
+/// A record as it was read; when it is not final and its launcher is gone, with the end that the
+/// launcher left, or `lost`.
 TaskRecord SqliteTaskStore::Impl::with_truth(TaskRecord task) {
   if (is_final(task.state) || own_tasks.contains(task.id)) return task;
   if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
-  task.state = TaskState::lost;
-  task.ended = last_sign_of_life(task);
-  task.cause = fmt::format(
-      "the launcher (process {}) ended without a word; its last sign of life is the end given here",
-      task.launcher_pid);
+  if (!read_task_end(end_file(task.id), task)) {
+    task.state = TaskState::lost;
+    task.ended = last_sign_of_life(task);
+    task.error_class = to_string(ErrorClass::interrupted);
+    task.cause = fmt::format(
+        "the launcher (process {}) ended without a word; its last sign of life is the end given "
+        "here",
+        task.launcher_pid);
+  }
   try {
     // Between the first read and the look at the lock the launcher may have finished in order.
-    if (!record_lost(*database, task))
+    if (!record_end(*database, task, now()))
       if (auto finished = read_task(*database, task.id)) return *finished;
   } catch (const SQLite::Exception&) {
-    // It is lost whether or not this can be written down (a full disk, a lock held for long): the
-    // next reader finds it out again.
+    // It has ended so whether or not this can be written down (a full disk, a lock held for long):
+    // the next reader finds it out again.
+    return task;
   }
+  settle(task.id);
   return task;
+}
+
+/// The end of a task is in the registry for good: its file is not needed any longer. Where the
+/// registry cannot be settled, the file stays.
+void SqliteTaskStore::Impl::settle(const std::string& id) {
+  try {
+    if (settle_registry(*database)) unlink(end_file(id).c_str());
+  } catch (const SQLite::Exception&) {
+    // It is recorded, and the file says the same should the record be damaged.
+  }
 }
 
 Error SqliteTaskStore::Impl::none_or_several(const std::string& prefix,
@@ -160,7 +185,7 @@ Result<void> SqliteTaskStore::create(const TaskRecord& task) {
   if (!is_task_id(task.id))
     return fail(ErrorClass::bug, fmt::format("'{}' is not a task id", task.id));
   // The lock comes first: nobody can find a record whose launcher is not known to live.
-  auto lock = impl_->make_directories(task.id);
+  auto lock = impl_->make_directories(task.id, task.ranks.size());
   if (!lock) return tl::make_unexpected(std::move(lock.error()));
   auto created = impl_->guarded([&]() -> Result<void> {
     if (!insert_task(*impl_->database, task, now())) return taken(task.id);
@@ -180,17 +205,43 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   if (task.state != own->second.state && !is_legal_change(own->second.state, task.state))
     return fail(ErrorClass::bug, fmt::format("task '{}' cannot go from {} to {}", task.id,
                                              to_string(own->second.state), to_string(task.state)));
-  auto updated = impl_->guarded([&]() -> Result<void> {
-    if (update_task(*impl_->database, task, now())) return {};
-    return fail(
-        ErrorClass::no_input,
-        fmt::format("task '{}' is no longer in the task registry '{}'", task.id, impl_->registry()),
-        "somebody replaced or emptied it while the task ran");
-  });
-  if (!updated) return updated;
+  const bool is_end = is_final(task.state);
+  const auto end_written = is_end ? write_task_end(impl_->end_file(task.id), task) : Result<void>();
+  if (auto updated = impl_->write(task); !updated) {
+    if (!is_end) return updated;
+    auto& diagnostics = updated.error().diagnostics;
+    if (end_written)
+      diagnostics.push_back(
+          {.place = {},
+           .key = {},
+           .message = fmt::format("its end is kept in '{}', and recorded by the next 'train task'",
+                                  impl_->end_file(task.id)),
+           .hint = {}});
+    else
+      diagnostics.push_back(end_written.error().diagnostics.front());
+    return updated;
+  }
   own->second.state = task.state;
-  if (is_final(task.state)) impl_->own_tasks.erase(own);
+  if (!is_end) return {};
+  impl_->own_tasks.erase(own);
+  impl_->settle(task.id);
   return {};
+}
+
+Result<void> SqliteTaskStore::Impl::write(const TaskRecord& task) {
+  return guarded([&]() -> Result<void> {
+    if (!update_task(*database, task, now()))
+      return fail(
+          ErrorClass::no_input,
+          fmt::format("task '{}' is no longer in the task registry '{}'", task.id, registry()),
+          "somebody replaced or emptied it while the task ran");
+    return {};
+  });
+}
+
+void SqliteTaskStore::note_alive(const std::string& id) {
+  const auto own = impl_->own_tasks.find(id);
+  if (own != impl_->own_tasks.end()) own->second.lock.touch();
 }
 
 Result<TaskRecord> SqliteTaskStore::find(const std::string& prefix) {
@@ -226,7 +277,7 @@ std::string SqliteTaskStore::log_directory(const std::string& id) const {
 }
 
 std::string rank_log_file(const std::string& log_directory, int rank) {
-  return fmt::format("{}/rank-{}.log", log_directory, rank);
+  return fmt::format("{}/rank-{}.0.log", log_directory, rank);
 }
 
 }  // namespace train

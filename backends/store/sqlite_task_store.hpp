@@ -13,11 +13,12 @@ namespace train {
 ///
 ///     <root>/tasks.db                     all records (0600)
 ///     <root>/tasks/<id>/launcher.lock     held by the launcher of the task as long as it lives
-///     <root>/tasks/<id>/logs/rank-<n>.log what rank n wrote
+///     <root>/tasks/<id>/end.json          how it ended, until tasks.db has it for good
+///     <root>/tasks/<id>/logs/             what its ranks wrote
 ///
-/// Any number of processes may use it at once. A store is used from one thread, and not across a
-/// fork. Destroying it gives up the launcher's marks of its tasks: those that are not final are
-/// found `lost` from then on.
+/// Any number of processes may use it at once. A store is used from one thread at a time, and not
+/// across a fork. Destroying it gives up the launcher's marks of its tasks: those that are not
+/// final are found `lost` from then on.
 class SqliteTaskStore final : public TaskStore {
  public:
   /// Opens the store in `root` (absolute), creating what is not there. Errors say what is wrong
@@ -31,6 +32,7 @@ class SqliteTaskStore final : public TaskStore {
   Result<void> create(const TaskRecord& task) override;
   /// A final state ends this process' mark as the launcher; no update may follow it.
   Result<void> update(const TaskRecord& task) override;
+  void note_alive(const std::string& id) override;
   Result<TaskRecord> find(const std::string& prefix) override;
   Result<std::vector<TaskRecord>> list(bool all) override;
 
@@ -45,7 +47,7 @@ class SqliteTaskStore final : public TaskStore {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The log of a rank in a log directory: `<log_directory>/rank-3.log`.
+/// The log of the first attempt of a rank in a log directory: `<log_directory>/rank-3.0.log`.
 std::string rank_log_file(const std::string& log_directory, int rank);
 
 }  // namespace train

@@ -126,12 +126,16 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
   return insert.exec() == 1;
 }
 
-bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
-  SQLite::Statement update(database,
-                           "UPDATE task SET state = ?, started = ?, ended = ?, restarts = ?, "
-                           "exit_code = ?, error_class = ?, cause = ?, context_sha256 = ?, "
-                           "context_files = ?, context_bytes = ?, ranks = ?, updated = ? "
-                           "WHERE id = ?");
+namespace {
+
+bool update_where(SQLite::Database& database, const TaskRecord& task, UnixMillis now,
+                  std::string_view condition) {
+  SQLite::Statement update(
+      database, fmt::format("UPDATE task SET state = ?, started = ?, ended = ?, restarts = ?, "
+                            "exit_code = ?, error_class = ?, cause = ?, context_sha256 = ?, "
+                            "context_files = ?, context_bytes = ?, ranks = ?, updated = ? "
+                            "WHERE id = ? AND {}",
+                            condition));
   Binder(update) << to_string(task.state) << task.started << task.ended << task.restarts
                  << task.exit_code << task.error_class << task.cause << task.context.sha256
                  << task.context.files << task.context.bytes << ranks_to_json(task.ranks) << now
@@ -139,12 +143,14 @@ bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
   return update.exec() == 1;
 }
 
-bool record_lost(SQLite::Database& database, const TaskRecord& task) {
-  SQLite::Statement update(
-      database, fmt::format("UPDATE task SET state = ?, ended = ?, cause = ? WHERE id = ? AND {}",
-                            not_final));
-  Binder(update) << to_string(task.state) << task.ended << task.cause << task.id;
-  return update.exec() == 1;
+}  // namespace
+
+bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
+  return update_where(database, task, now, "TRUE");
+}
+
+bool record_end(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
+  return update_where(database, task, now, not_final);
 }
 
 std::optional<TaskRecord> read_task(SQLite::Database& database, const std::string& id) {

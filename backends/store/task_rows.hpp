@@ -20,8 +20,8 @@ namespace train {
 bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
 /// Writes what changes in the life of a task. False when there is no such task.
 bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
-/// Records that a task is lost, unless it has reached a final state since it was read.
-bool record_lost(SQLite::Database& database, const TaskRecord& task);
+/// The same for a task of another launcher, unless it has reached a final state since it was read.
+bool record_end(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
 /// The whole record of a task.
 std::optional<TaskRecord> read_task(SQLite::Database& database, const std::string& id);
 /// Ids that start with `prefix`, in order, at most `limit`.

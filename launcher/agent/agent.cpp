@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "launcher/wire/message_limits.hpp"
+
 namespace train {
 
 Agent::Agent(AgentIdentity identity, OutputQueue::Limits limits)
@@ -23,7 +25,7 @@ std::optional<Instant> Agent::next_deadline() const {
 }
 
 void Agent::say(Message message) {
-  if (link_up_) act(agent_action::SendMessage{std::move(message)});
+  if (link_up_) act(agent_action::SendMessage{within_limits(std::move(message))});
 }
 
 void Agent::handle(const agent_event::LinkUp&) {
@@ -149,14 +151,51 @@ void Agent::handle(const agent_event::RankStarted& event) {
 
 void Agent::handle(const agent_event::RankNotStarted& event) {
   ranks_[event.rank] = RankState::ended;
-  say(message::RankNotStarted{event.rank, event.reason});
+  say(message::RankNotStarted{event.rank, event.reason, event.error_class});
   after_rank_ended();
+}
+
+void Agent::handle(const agent_event::Blocked& event) {
+  const bool is_asking =
+      state_ == State::checking || state_ == State::running || state_ == State::killing;
+  if (is_asking) say(message::Blocked{event.call, event.so_far});
+}
+
+void Agent::handle(const agent_event::PortTaken& event) {
+  const bool has_started =
+      state_ == State::running || state_ == State::killing || state_ == State::flushing;
+  if (has_started) say(message::PortTaken{event.port, event.uid});
+}
+
+// What was lost of the actions may have been any of them: whatever ends the task comes once more.
+void Agent::handle(const agent_event::Failed& event) {
+  say(message::AgentFailed{event.reason});
+  switch (state_) {
+    case State::waiting:
+    case State::fetching:
+    case State::checking:
+    case State::ready:
+      state_ = State::finished;
+      break;
+    case State::running:
+      stop_ranks(prepare_.stop_grace);
+      break;
+    case State::killing:
+      kill_tree();
+      break;
+    case State::flushing:
+      pump_output();
+      break;
+    case State::finished:
+    case State::gone:
+      break;
+  }
 }
 
 void Agent::handle(const agent_event::RankPrinted& event) {
   const bool is_expected = state_ == State::running || state_ == State::killing;
   if (!link_up_ || !is_expected) return;  // nobody will ever read it
-  output_.push(event.rank, event.stream, event.bytes);
+  output_.push(event.rank, event.stream, event.bytes, now_);
   pump_output();
 }
 
@@ -189,8 +228,9 @@ void Agent::receive(const message::Stop& m) {
     case State::fetching:
     case State::checking:
     case State::ready:
+    case State::finished:  // it may have failed when it was told to start
       state_ = State::finished;
-      say(message::Finished{});
+      say(message::Finished{survivors_});
       break;
     default:
       break;

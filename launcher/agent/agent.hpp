@@ -55,6 +55,22 @@ struct RankStarted {
 struct RankNotStarted {
   int rank = 0;
   std::string reason;
+  ErrorClass error_class = ErrorClass::missing;
+};
+/// A call of CheckHost or StartRank has not come back yet; comes again and again while it lasts.
+struct Blocked {
+  std::string call;
+  milliseconds so_far{0};
+};
+/// Another user listens on a port that is held.
+struct PortTaken {
+  int port = 0;
+  std::int64_t uid = 0;
+};
+/// Whoever drives the agent could not carry something out: an exception came where none may.
+/// Actions may have been lost.
+struct Failed {
+  std::string reason;
 };
 struct RankPrinted {
   int rank = 0;
@@ -82,7 +98,8 @@ using AgentEvent =
     std::variant<agent_event::LinkUp, agent_event::LinkDown, agent_event::Received,
                  agent_event::ContextTaken, agent_event::ContextReceived, agent_event::ContextReady,
                  agent_event::ContextFailed, agent_event::HostChecked, agent_event::RankStarted,
-                 agent_event::RankNotStarted, agent_event::RankPrinted, agent_event::RankEnded,
+                 agent_event::RankNotStarted, agent_event::Blocked, agent_event::PortTaken,
+                 agent_event::Failed, agent_event::RankPrinted, agent_event::RankEnded,
                  agent_event::TreeKilled, agent_event::Tick>;
 
 /// What an agent wants done. Whoever drives it does so in order.
@@ -113,7 +130,7 @@ struct CheckHost {
 struct StartRank {
   int rank = 0;
 };
-/// Nobody needs the held ports to be kept any longer.
+/// The ranks are about to start: their servers must be able to listen on the held ports.
 struct ReleasePorts {};
 /// TERM to the process group of a rank.
 struct TerminateRank {
@@ -148,7 +165,7 @@ struct AgentIdentity {
 ///     gone
 ///
 /// Any state but the last three goes to `killing` (through the grace of a stop) when the launcher
-/// says stop or is lost; a lost launcher also skips `flushing`.
+/// says stop or is lost, or the agent itself fails; a lost launcher also skips `flushing`.
 class Agent {
  public:
   /// A launcher that is silent for so long is lost: its heartbeats come every two seconds.
@@ -191,6 +208,9 @@ class Agent {
   void handle(const agent_event::HostChecked& event);
   void handle(const agent_event::RankStarted& event);
   void handle(const agent_event::RankNotStarted& event);
+  void handle(const agent_event::Blocked& event);
+  void handle(const agent_event::PortTaken& event);
+  void handle(const agent_event::Failed& event);
   void handle(const agent_event::RankPrinted& event);
   void handle(const agent_event::RankEnded& event);
   void handle(const agent_event::TreeKilled& event);

@@ -5,11 +5,11 @@
 
 namespace train {
 
-void OutputQueue::push(int rank, OutputStream stream, std::string_view bytes) {
+void OutputQueue::push(int rank, OutputStream stream, std::string_view bytes, Instant now) {
   bytes.remove_prefix(append_to_last(rank, stream, bytes));
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, max_chunk_bytes);
-    waiting_.push_back({++last_number_, rank, stream, std::string(piece)});
+    waiting_.push_back({++last_number_, rank, stream, std::string(piece), now});
     kept_ += cost_of(waiting_.back());
     bytes.remove_prefix(piece.size());
   }

@@ -27,7 +27,7 @@ class OutputQueue {
 
   /// Appends what a rank printed, in chunks of at most `max_chunk_bytes`; small pieces are put
   /// together while they wait.
-  void push(int rank, OutputStream stream, std::string_view bytes);
+  void push(int rank, OutputStream stream, std::string_view bytes, Instant now);
   /// The next chunk to send, while the window has room.
   std::optional<OutputChunk> take();
   /// Everything up to `number` has arrived. A number that was never sent is refused.

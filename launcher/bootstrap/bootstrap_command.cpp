@@ -15,7 +15,7 @@ namespace {
 // that the user exports would change the workers' environment. The way to a cached binary in the
 // home starts no process.
 constexpr std::string_view script =
-    "_n=$1 _b=$2 _k=$3 _w=$PWD _u=; exec 3>&1; "
+    "_n=$1 _b=$2 _k=$3 _v=$4 _w=$PWD _u=; exec 3>&1; "
     "_say() { printf \"train:%s:%s\\n\" \"$_n\" \"$*\" >&3; }; "
     // Enters the folder $_d, which must belong to us and be no symbolic link. Whoever may rename
     // things beside it can exchange it between two looks at its path, so it is entered once, and
@@ -29,7 +29,7 @@ constexpr std::string_view script =
     "_has() { _in && _is; }; "
     // The workers' environment does not tell where we went.
     "_go() { _say ready $SSH_CONNECTION; PWD=$_w; unset OLDPWD; "
-    "exec \"./$_b\" agent attach \"$_k\" 3>&-; }; "
+    "exec \"./$_b\" agent \"$_v\" \"$_k\" 3>&-; }; "
     // Removes what uploads left behind that broke off: plain files of exactly our names (40
     // hexadecimal digits for the binary, 32 for the connection), in this folder and not below.
     "_tidy() { _h=[0-9a-f]; _h=$_h$_h$_h$_h; _g=$_h$_h; _h=$_g$_g$_g$_g; "
@@ -78,11 +78,12 @@ bool is_plain_word(std::string_view word) {
 }  // namespace
 
 Result<std::string> bootstrap_command(const BootstrapRequest& request) {
-  for (const std::string* word : {&request.nonce, &request.build_id, &request.agent_key})
+  for (const std::string* word :
+       {&request.nonce, &request.build_id, &request.agent_key, &request.verb})
     if (!is_plain_word(*word))
       return fail(ErrorClass::bug, fmt::format("'{}' cannot stand in a bootstrap command", *word));
-  return fmt::format("exec /bin/sh -c '{}' train {} train-{} {}", script, request.nonce,
-                     request.build_id, request.agent_key);
+  return fmt::format("exec /bin/sh -c '{}' train {} train-{} {} {}", script, request.nonce,
+                     request.build_id, request.agent_key, request.verb);
 }
 
 std::string bootstrap_marker(const std::string& nonce) { return "train:" + nonce + ":"; }

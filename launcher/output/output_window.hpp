@@ -22,8 +22,8 @@ class OutputWindow {
 
   /// Takes a chunk that has arrived; false when the host was not allowed to send it.
   bool take(const OutputChunk& chunk);
-  /// All chunks that were taken have been acknowledged.
-  void acknowledge() { in_flight_ = 0; }
+  /// Chunks that were taken, and cost so much together, have been acknowledged.
+  void acknowledge(std::size_t cost) { in_flight_ -= cost; }
 
  private:
   std::size_t size_;

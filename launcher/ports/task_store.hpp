@@ -18,8 +18,12 @@ class TaskStore {
   /// Records a new task and marks this process as its launcher until the process ends or an update
   /// makes the task final. The id must be new.
   virtual Result<void> create(const TaskRecord& task) = 0;
-  /// Changes state, times, ranks, cause and exit code of a task that this process created.
+  /// Changes state, times, ranks, cause and exit code of a task that this process created. When a
+  /// final state cannot be recorded, the error says what became of it; to try again is allowed.
   virtual Result<void> update(const TaskRecord& task) = 0;
+  /// Notes that the launcher of this task, which is this process, lives now: the last such moment
+  /// is the end of a task that is found `lost`.
+  virtual void note_alive(const std::string& id) = 0;
   /// The task whose id starts with `prefix`: class `no_input` when there is none or several.
   virtual Result<TaskRecord> find(const std::string& prefix) = 0;
   /// All tasks, newest first; only those that are not final unless `all`. They come without

@@ -36,6 +36,21 @@ struct LinkEvents {
   std::function<void(const Error& why)> on_closed;
 };
 
+/// What is asked of a host.
+struct AgentCall {
+  enum class Verb {
+    attach,  ///< to speak to an agent, which is started if it does not run
+    sweep,   ///< that what a dead agent has left is ended; the stream is a SweepReport
+  };
+  std::string key;  ///< "<task>-<node rank>"
+  Verb verb = Verb::attach;
+};
+
+/// "attach", "sweep": as the agent's program knows it.
+constexpr const char* to_string(AgentCall::Verb verb) {
+  return verb == AgentCall::Verb::sweep ? "sweep" : "attach";
+}
+
 /// A byte stream to the agent of one task on one host. Destroying it closes the stream at once.
 class HostLink {
  public:
@@ -52,9 +67,9 @@ class HostLink {
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// Starts to reach `host` and to attach to the agent `agent_key` there ("<task>-<node rank>").
-  /// Returns at once; failures come through `events.on_closed`.
-  virtual std::unique_ptr<HostLink> open(const Host& host, const std::string& agent_key,
+  /// Starts to reach `host` and what `call` asks for there. Returns at once; failures come through
+  /// `events.on_closed`.
+  virtual std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                          LinkEvents events) = 0;
 };
 

@@ -27,7 +27,7 @@ struct RankOutcome {
   std::optional<int> signal;
   bool dumped_core = false;
   std::optional<AlignedInstant> at;
-  std::string error_file;
+  std::string reported;  ///< in its error file, as one line; usually empty
 
   bool operator==(const RankOutcome&) const = default;
 };
@@ -44,8 +44,9 @@ struct Failure {
 /// A host that did not confirm that its processes are gone, or named some that are not.
 struct Leftover {
   int host = 0;
-  std::vector<message::Survivor> survivors;  ///< empty: no answer
-  std::string why;                           ///< why there was no answer
+  std::vector<message::Survivor> survivors;  ///< the first of them; empty: no answer
+  int more_survivors = 0;                    ///< how many others
+  std::string why = {};                      ///< why there was no answer
 };
 
 /// How a run ended. Exactly one of `succeeded`, `stop_signal` and `cause` is set.

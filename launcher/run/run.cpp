@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "launcher/run/error_file.hpp"
+
 namespace train {
 
 namespace {
@@ -193,13 +195,17 @@ void Run::receive(int host, const message::RankNotStarted& m) {
     return out_of_turn(host, "'not started'");
   rank->never_started = true;
   rank_accounted(host);
-  rank_failed(
-      {{now_, nanoseconds(0)},
-       make_error(ErrorClass::missing, fmt::format("rank {} on '{}' could not be started: {}",
-                                                   m.rank, hosts_[host].name, m.reason)),
-       m.rank,
-       host,
-       0});
+  rank_failed({{now_, nanoseconds(0)},
+               make_error(m.error_class, fmt::format("rank {} on '{}' could not be started: {}",
+                                                     m.rank, hosts_[host].name, m.reason)),
+               m.rank,
+               host,
+               0});
+}
+
+Instant Run::time_of(int host, Instant at, Instant now) const {
+  const auto aligned = hosts_[host].heartbeat.clock().align(at);
+  return aligned ? std::clamp(aligned->at, std::min(go_at_, now), now) : now;
 }
 
 // A rank cannot have ended before it was to start, nor after its end was told: whatever the clock
@@ -217,7 +223,7 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->code = m.code;
   rank->signal = m.signal;
   rank->dumped_core = m.dumped_core;
-  rank->error_file = m.error_file;
+  rank->reported = message_of_error_file(m.error_file);
   rank->at = align(host, m.at);
   rank_accounted(host);
   if (m.code == 0) {
@@ -247,6 +253,7 @@ void Run::receive(int host, const message::Finished& m) {
     return host_failed(
         host, make_error(ErrorClass::host, "its agent finished without a word on every rank"));
   h.survivors = m.survivors;
+  h.more_survivors = m.more_survivors;
   act(run_action::Send{host, message::Bye{}});
   settle(host, HostState::finished);
   check_over();
@@ -271,7 +278,7 @@ void Run::host_failed(int host, Error why) {
   if (h.state == HostState::failed || h.state == HostState::finished) return;
   const bool was_running = h.state == HostState::running;
   settle(host, HostState::failed);
-  if (was_running) outcome_.leftovers.push_back({host, {}, why.diagnostics.front().message});
+  if (was_running) outcome_.leftovers.push_back({host, {}, 0, why.diagnostics.front().message});
   // With all its ranks ended, only the last of their output and the tidying up are lost.
   if (was_running && h.ranks_left == 0) return check_over();
   for (const int rank : h.ranks)

@@ -87,6 +87,10 @@ struct CloseHost {
 };
 /// All ranks were started, and nothing has asked for their end yet.
 struct AllStarted {};
+/// A line for the user about what a host waits for. Few of them, whatever hosts send.
+struct Note {
+  std::string text;
+};
 /// The ranks are being stopped; `why` is a line for the user.
 struct Stopping {
   std::string why;
@@ -97,7 +101,7 @@ struct Over {};
 
 using RunAction = std::variant<run_action::SendPrepare, run_action::Send, run_action::SendContext,
                                run_action::SendGo, run_action::CloseHost, run_action::AllStarted,
-                               run_action::Stopping, run_action::Over>;
+                               run_action::Note, run_action::Stopping, run_action::Over>;
 
 /// The decisions of one attempt to execute a plan, and nothing else: events in, actions out.
 ///
@@ -115,8 +119,10 @@ class Run {
     milliseconds verdict_wait{1'000};    ///< for other hosts' verdicts after the first failure
     milliseconds prepare_limit{60'000};  ///< from opened to ready
     milliseconds unpack_limit{
-        300'000};                     ///< the same with a context, from what was last taken of it
-    milliseconds stop_slack{15'000};  ///< beyond the grace, for a host to say Finished
+        300'000};                      ///< the same with a context, from what was last taken of it
+    milliseconds block_notice{5'000};  ///< a call that lasts so long is told the user
+    milliseconds start_limit{60'000};  ///< for one call while ranks are started
+    milliseconds stop_slack{15'000};   ///< beyond the grace, for a host to say Finished
     milliseconds finish_limit{120'000};  ///< from the last end or output of a host's ranks to that
   };
 
@@ -136,6 +142,9 @@ class Run {
   bool over() const { return phase_ == Phase::over; }
   /// What every host is told to start its ranks with. Only once all of them are ready.
   const message::Go& start_message() const { return start_; }
+  /// When something happened on a host, by its own clock: on the launcher's, as far as it is known,
+  /// and never before the ranks were told to start or after `now`.
+  Instant time_of(int host, Instant at, Instant now) const;
   /// How it ended. Only when over.
   const RunOutcome& outcome() const { return outcome_; }
 
@@ -158,9 +167,14 @@ class Run {
     Heartbeat heartbeat;
     std::vector<int> held_ports;
     HostGpus gpus;
+    std::optional<message::Blocked> blocked;  ///< what it said last that it waits for
+    Instant blocked_at{0};                    ///< when it said so
+    bool is_noted = false;                    ///< the user knows that it waits
+    bool is_port_taken = false;
     int ranks_left = 0;  ///< whose end is not known
     std::optional<Instant> finish_by;
     std::vector<message::Survivor> survivors;
+    int more_survivors = 0;
   };
 
   void handle(const run_event::HostOpened& event);
@@ -181,6 +195,9 @@ class Run {
   void receive(int host, const message::RankEnded& m);
   void receive(int host, const message::Finished& m);
   void receive(int host, const message::Pong& m);
+  void receive(int host, const message::Blocked& m);
+  void receive(int host, const message::PortTaken& m);
+  void receive(int host, const message::AgentFailed& m);
   template <class Other>
   void receive(int host, const Other&) {
     out_of_turn(host, "a launcher's message");
@@ -209,6 +226,8 @@ class Run {
 
   void out_of_turn(int host, const char* what);
   void host_failed(int host, Error why);
+  void host_in_trouble(int host, const AlignedInstant& since, Error why);
+  Error not_ready(const HostRun& host) const;
   void rank_failed(Failure failure);
   void decide_start();
   void note_undecided();
@@ -239,6 +258,7 @@ class Run {
   std::optional<milliseconds> grace_sent_;
   std::optional<Instant> interrupted_at_;
   int stop_requests_ = 0;
+  int notes_ = 0;  ///< told the user so far
   int ranks_started_ = 0;
   int ranks_done_ = 0;  ///< exited with code 0 before any stop
   Instant go_at_{0};

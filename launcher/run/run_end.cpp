@@ -39,11 +39,7 @@ void Run::check(int host) {
   HostRun& h = hosts_[host];
   if (now_ >= silent_since(h) + timing_.silence_limit) return silent(host);
   if (const auto deadline = prepare_deadline(h); deadline && now_ >= *deadline)
-    return host_failed(
-        host, make_error(ErrorClass::host,
-                         fmt::format("was not ready after {} s",
-                                     prepare_limit() / std::chrono::seconds(1)),
-                         "look for a hanging file system under the working directory or PATH"));
+    return host_failed(host, not_ready(h));
   if (h.finish_by && now_ >= *h.finish_by)
     return host_failed(
         host, make_error(ErrorClass::host, "its ranks have ended, but its agent does not finish"));
@@ -134,6 +130,7 @@ void Run::finish() {
     Leftover& leftover = outcome_.leftovers.emplace_back();
     leftover.host = host;
     leftover.survivors = std::move(hosts_[host].survivors);
+    leftover.more_survivors = hosts_[host].more_survivors;
   }
   // An interrupt that came when everything was done changes nothing.
   outcome_.succeeded = failures_.empty() && ranks_done_ == static_cast<int>(outcome_.ranks.size());

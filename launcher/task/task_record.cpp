@@ -38,16 +38,13 @@ bool is_final(TaskState state) {
 }
 
 bool is_legal_change(TaskState from, TaskState to) {
-  switch (from) {
-    case TaskState::starting:
-      return to != TaskState::starting && to != TaskState::succeeded;
-    case TaskState::running:
-      return to == TaskState::stopping || to == TaskState::succeeded || to == TaskState::lost;
-    case TaskState::stopping:
-      return is_final(to);
-    default:
-      return false;
-  }
+  if (is_final(from)) return false;
+  if (is_final(to)) return true;
+  return to != TaskState::starting && from != TaskState::stopping && from != to;
+}
+
+std::string agent_key(const std::string& task_id, int host) {
+  return task_id + "-" + std::to_string(host);
 }
 
 std::string make_task_id(std::uint64_t random_bits) {

@@ -11,10 +11,12 @@ namespace train {
 
 /// States of a task, and the legal changes between them:
 ///
-///     starting -> running -> stopping -> succeeded | failed | killed | interrupted
-///     starting -> stopping, failed, killed, interrupted       (nothing ran, or not everywhere)
-///     running  -> succeeded
-///     any of the first three -> lost                          (its launcher died; found out later)
+///     starting -> running -> stopping     (starting -> stopping when not everything was started)
+///     any of these -> any final state
+///
+/// A final state may follow any other, even `succeeded` `starting`: what lies between may be
+/// missing in a record that could not be written for a while. `lost` means that the launcher died,
+/// and was found out by somebody else.
 enum class TaskState {
   starting,
   running,
@@ -75,7 +77,7 @@ struct TaskRecord {
   std::optional<int> exit_code;   ///< of the launcher
   std::string error_class;        ///< name of an ErrorClass, empty on success
   std::string cause;              ///< the last words: what failed, in one paragraph
-  std::string config_text;        ///< the experiment as it was read
+  std::string config_text;        ///< the experiment as it was read, secrets redacted
   std::string plan_json;          ///< as `train plan --json` prints it, secrets redacted
   std::string working_directory;  ///< of the launcher
   std::string log_directory;      ///< absolute
@@ -86,6 +88,9 @@ struct TaskRecord {
 
   bool operator==(const TaskRecord&) const = default;
 };
+
+/// What the agent of a task's host is called there; hosts are counted from 0, in rank order.
+std::string agent_key(const std::string& task_id, int host);
 
 /// A task id: eight characters of [a-z2-7], from 40 random bits.
 std::string make_task_id(std::uint64_t random_bits);

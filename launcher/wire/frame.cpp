@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t header_size = 5;
 
-std::optional<std::size_t> limit_of(unsigned char kind) {
+std::optional<std::size_t> limit_of(unsigned char kind, FrameSender sender) {
   switch (static_cast<FrameKind>(kind)) {
     case FrameKind::control:
-      return max_control_payload;
+      return sender == FrameSender::agent ? max_agent_control_payload : max_control_payload;
     case FrameKind::output:
       return max_output_payload;
     case FrameKind::context:
@@ -57,7 +57,7 @@ Result<std::optional<Frame>> FrameDecoder::next() {
   if (rest.size() < header_size) return std::nullopt;
   const auto kind = static_cast<unsigned char>(rest[4]);
   const std::size_t length = read_big_endian(rest.substr(0, 4));
-  const auto limit = limit_of(kind);
+  const auto limit = limit_of(kind, sender_);
   if (!limit || length > *limit) {
     broken_ = not_our_protocol(
         limit ? fmt::format("sent a frame of {} bytes, more than the {} allowed", length, *limit)

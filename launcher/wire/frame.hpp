@@ -26,8 +26,14 @@ struct Frame {
   bool operator==(const Frame&) const = default;
 };
 
-/// Largest payloads that are accepted from the other side, in bytes.
+/// Which side a stream of frames comes from.
+enum class FrameSender { launcher, agent };
+
+/// Largest payloads that are accepted from the other side, in bytes. The launcher sends the
+/// environments of all ranks of a host at once; what an agent may send is little
+/// (wire/message_limits.hpp), and parsed it takes thirty times as much.
 constexpr std::size_t max_control_payload = 16u << 20;
+constexpr std::size_t max_agent_control_payload = 256u << 10;
 constexpr std::size_t max_output_payload = 256u << 10;
 constexpr std::size_t max_context_payload = 256u << 10;
 
@@ -41,6 +47,8 @@ Error not_our_protocol(std::string did);
 /// stream is unusable and every further call repeats the error.
 class FrameDecoder {
  public:
+  explicit FrameDecoder(FrameSender sender) : sender_(sender) {}
+
   /// Appends bytes of the stream.
   void feed(std::string_view bytes);
   /// The next whole frame; nothing when more bytes are needed; an error of class `host` for an
@@ -49,6 +57,7 @@ class FrameDecoder {
   Result<std::optional<Frame>> next();
 
  private:
+  FrameSender sender_;
   std::string buffer_;
   std::size_t consumed_ = 0;
   std::optional<Error> broken_;

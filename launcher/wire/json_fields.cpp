@@ -5,41 +5,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config_schema/text.hpp"
+
 namespace train {
 
 using nlohmann::json;
 
 namespace {
 
-bool is_utf8(std::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    if (lead == 0) return false;  // kept out of JSON strings as well
-    std::size_t length = 1;
-    std::uint32_t point = lead;
-    if (lead >= 0xf0 && lead <= 0xf4) {
-      length = 4;
-      point = lead & 0x07u;
-    } else if (lead >= 0xe0 && lead < 0xf0) {
-      length = 3;
-      point = lead & 0x0fu;
-    } else if (lead >= 0xc2 && lead < 0xe0) {
-      length = 2;
-      point = lead & 0x1fu;
-    } else if (lead >= 0x80) {
-      return false;
-    }
-    if (i + length > text.size()) return false;
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xc0u) != 0x80u) return false;
-      point = point << 6 | (next & 0x3fu);
-    }
-    const bool overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
-    const bool surrogate = point >= 0xd800 && point < 0xe000;
-    if (overlong || surrogate || point > 0x10ffff) return false;
-    i += length;
+bool is_text(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0 || text.front() == '\0')
+      return false;  // NUL is kept out of JSON strings as well
+    text.remove_prefix(length);
   }
   return true;
 }
@@ -53,7 +32,7 @@ int hex_digit(char c) {
 }  // namespace
 
 json from_bytes(std::string_view bytes) {
-  if (is_utf8(bytes)) return json(std::string(bytes));
+  if (is_text(bytes)) return json(std::string(bytes));
   std::string hex;
   hex.reserve(bytes.size() * 2);
   for (const char byte : bytes)
@@ -82,6 +61,12 @@ const json& field(const json& object, const char* name) {
 
 std::string text_field(const json& object, const char* name) {
   return to_bytes(field(object, name));
+}
+
+std::string text_field(const json& object, const char* name, std::size_t most) {
+  std::string text = text_field(object, name);
+  if (text.size() > most) throw Malformed{fmt::format("field '{}' is too long", name)};
+  return text;
 }
 
 bool bool_field(const json& object, const char* name) {
@@ -122,8 +107,7 @@ std::optional<int> optional_int_field(const json& object, const char* name, int 
 
 std::vector<int> int_list_field(const json& object, const char* name, int lowest, int highest,
                                 std::size_t most) {
-  const json& list = array_field(object, name);
-  if (list.size() > most) throw Malformed{fmt::format("field '{}' is too long", name)};
+  const json& list = array_field(object, name, most);
   std::vector<int> numbers;
   numbers.reserve(list.size());
   for (const json& value : list)
@@ -141,6 +125,12 @@ const json& array_field(const json& object, const char* name) {
   const json& value = field(object, name);
   if (!value.is_array()) throw Malformed{fmt::format("field '{}' is no list", name)};
   return value;
+}
+
+const json& array_field(const json& object, const char* name, std::size_t most) {
+  const json& list = array_field(object, name);
+  if (list.size() > most) throw Malformed{fmt::format("field '{}' is too long", name)};
+  return list;
 }
 
 }  // namespace train

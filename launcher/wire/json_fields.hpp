@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -28,6 +29,10 @@ std::string to_bytes(const nlohmann::json& value);
 const nlohmann::json& field(const nlohmann::json& object, const char* name);
 const nlohmann::json& array_field(const nlohmann::json& object, const char* name);
 std::string text_field(const nlohmann::json& object, const char* name);
+/// A text of at most `most` bytes.
+std::string text_field(const nlohmann::json& object, const char* name, std::size_t most);
+/// A list of at most `most` values.
+const nlohmann::json& array_field(const nlohmann::json& object, const char* name, std::size_t most);
 bool bool_field(const nlohmann::json& object, const char* name);
 std::int64_t number_field(const nlohmann::json& object, const char* name, std::int64_t lowest = 0,
                           std::int64_t highest = INT64_MAX);

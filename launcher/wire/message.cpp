@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/gpu_fields.hpp"
 #include "launcher/wire/json_fields.hpp"
+#include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/trouble_messages.hpp"
 
 namespace train {
 
@@ -120,7 +123,7 @@ Message read_prepare(const json& value) {
   message::Prepare m;
   m.task_id = text_field(value, "task");
   for (const auto& command : array_field(value, "ranks")) m.ranks.push_back(rank_command(command));
-  m.hold_ports = int_field(value, "hold_ports", 0, highest_port);
+  m.hold_ports = int_field(value, "hold_ports", 0, most_held_ports);
   for (const auto& file : array_field(value, "files")) m.files.push_back(run_file(file));
   m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));
   m.output_window = static_cast<std::size_t>(
@@ -179,8 +182,8 @@ json body(const message::Hello& m) {
           {"pid", m.pid}};
 }
 Message read_hello(const json& value) {
-  return message::Hello{int_field(value, "version"), text_field(value, "host_name"),
-                        text_field(value, "boot_id"), number_field(value, "pid")};
+  return message::Hello{int_field(value, "version"), text_field(value, "host_name", longest_name),
+                        text_field(value, "boot_id", longest_name), number_field(value, "pid")};
 }
 
 json body(const message::Ready& m) {
@@ -190,8 +193,9 @@ json body(const message::Ready& m) {
           {"gpus", json_of_gpus(m.gpus)}};
 }
 Message read_ready(const json& value) {
-  return message::Ready{int_list_field(value, "ports", 1, highest_port, highest_port),
-                        text_field(value, "run_directory"), gpus_of_json(field(value, "gpus"))};
+  return message::Ready{int_list_field(value, "ports", 1, highest_port, most_held_ports),
+                        text_field(value, "run_directory", longest_path),
+                        value.contains("gpus") ? gpus_of_json(value["gpus"]) : HostGpus()};
 }
 
 json body(const message::WantContext& m) { return {{"type", "want_context"}, {"taken", m.taken}}; }
@@ -210,8 +214,11 @@ json body(const message::Refused& m) {
 }
 Message read_refused(const json& value) {
   message::Refused m;
-  for (const auto& problem : array_field(value, "problems"))
-    m.problems.push_back({{}, {}, text_field(problem, "message"), text_field(problem, "hint")});
+  for (const auto& problem : array_field(value, "problems", most_problems))
+    m.problems.push_back({{},
+                          {},
+                          text_field(problem, "message", longest_words),
+                          text_field(problem, "hint", longest_words)});
   if (m.problems.empty()) throw Malformed{"a refusal without a reason"};
   if (bool_field(value, "host_trouble")) m.error_class = ErrorClass::host;
   return m;
@@ -225,10 +232,20 @@ Message read_rank_started(const json& value) {
 }
 
 json body(const message::RankNotStarted& m) {
-  return {{"type", "not_started"}, {"rank", m.rank}, {"reason", from_bytes(m.reason)}};
+  return {{"type", "not_started"},
+          {"rank", m.rank},
+          {"reason", from_bytes(m.reason)},
+          {"class", to_string(m.error_class)}};
 }
 Message read_rank_not_started(const json& value) {
-  return message::RankNotStarted{int_field(value, "rank"), text_field(value, "reason")};
+  message::RankNotStarted m{int_field(value, "rank"), text_field(value, "reason", longest_words)};
+  const std::string name = text_field(value, "class");
+  constexpr ErrorClass known[] = {ErrorClass::missing, ErrorClass::host, ErrorClass::config};
+  const auto* found = std::find_if(std::begin(known), std::end(known),
+                                   [&](ErrorClass one) { return name == to_string(one); });
+  if (found == std::end(known)) throw Malformed{"an unknown class of trouble"};
+  m.error_class = *found;
+  return m;
 }
 
 json body(const message::RankEnded& m) {
@@ -252,7 +269,8 @@ Message read_rank_ended(const json& value) {
   m.dumped_core = bool_field(value, "core");
   m.after_stop = bool_field(value, "after_stop");
   m.at = instant_field(value, "at");
-  if (value.contains("error_file")) m.error_file = text_field(value, "error_file");
+  if (value.contains("error_file"))
+    m.error_file = text_field(value, "error_file", longest_error_file);
   return m;
 }
 
@@ -261,13 +279,16 @@ json body(const message::Finished& m) {
   for (const auto& survivor : m.survivors)
     survivors.push_back(
         {{"pid", survivor.pid}, {"uid", survivor.uid}, {"command", from_bytes(survivor.command)}});
-  return {{"type", "finished"}, {"survivors", std::move(survivors)}};
+  return {{"type", "finished"},
+          {"survivors", std::move(survivors)},
+          {"more_survivors", m.more_survivors}};
 }
 Message read_finished(const json& value) {
   message::Finished m;
-  for (const auto& survivor : array_field(value, "survivors"))
+  for (const auto& survivor : array_field(value, "survivors", most_survivors))
     m.survivors.push_back({number_field(survivor, "pid"), number_field(survivor, "uid"),
-                           text_field(survivor, "command")});
+                           text_field(survivor, "command", longest_command)});
+  m.more_survivors = int_field(value, "more_survivors");
   return m;
 }
 
@@ -299,6 +320,9 @@ constexpr Reader readers[] = {
     {"ended", read_rank_ended},
     {"finished", read_finished},
     {"pong", read_pong},
+    {"blocked", read_blocked},
+    {"port_taken", read_port_taken},
+    {"agent_failed", read_agent_failed},
 };
 
 // Counted before parsing, so that hostile nesting never becomes a tree.

@@ -22,6 +22,9 @@ namespace train {
 /// a difference means that something else answers.
 constexpr int wire_version = 6;
 
+/// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
+constexpr std::size_t longest_trouble = 2'000;
+
 /// What one rank executes on its host. Arguments and values are bytes, not text.
 struct RankCommand {
   int rank = 0;
@@ -41,7 +44,7 @@ namespace message {
 struct Prepare {
   std::string task_id;
   std::vector<RankCommand> ranks;
-  int hold_ports = 0;               ///< how many; 0 .. 65535
+  int hold_ports = 0;               ///< how many; at most `most_held_ports`
   std::vector<RunFile> files = {};  ///< for the run directory; readable for the user alone
   milliseconds stop_grace{10'000};  ///< used when the launcher is lost
   /// Bytes of output that may be on their way (output/output_window.hpp).
@@ -117,6 +120,9 @@ struct RankStarted {
 struct RankNotStarted {
   int rank = 0;
   std::string reason;
+  /// `missing`; `host` where the host is in trouble (no descriptor, process or memory left);
+  /// `config` for arguments that no kernel takes.
+  ErrorClass error_class = ErrorClass::missing;
   bool operator==(const RankNotStarted&) const = default;
 };
 /// How a rank ended. Exactly one of `code` and `signal` is set.
@@ -140,13 +146,32 @@ struct Survivor {
 /// Every rank has ended, every process of the task is gone (but for `survivors`), and all output
 /// has been acknowledged.
 struct Finished {
-  std::vector<Survivor> survivors;
+  std::vector<Survivor> survivors;  ///< the first of them
+  int more_survivors = 0;           ///< how many others there are
   bool operator==(const Finished&) const = default;
 };
 struct Pong {
   Instant sent{0};      ///< of the Ping
   Instant answered{0};  ///< agent's clock
   bool operator==(const Pong&) const = default;
+};
+/// What the agent waits for: a call that its host's file system has not answered. Said again and
+/// again while it lasts, during checks and starts.
+struct Blocked {
+  std::string call;        ///< "stat of '/nfs/data'"; at most `longest_trouble` bytes
+  milliseconds so_far{0};  ///< how long it has lasted
+  bool operator==(const Blocked&) const = default;
+};
+/// A port that the host holds is listened on by another user, and by no process of the task.
+struct PortTaken {
+  int port = 0;          ///< 1 .. 65535
+  std::int64_t uid = 0;  ///< of the listener
+  bool operator==(const PortTaken&) const = default;
+};
+/// Something in the agent itself has failed. It stops its ranks as after a Stop.
+struct AgentFailed {
+  std::string reason;  ///< at most `longest_trouble` bytes
+  bool operator==(const AgentFailed&) const = default;
 };
 
 }  // namespace message
@@ -155,13 +180,15 @@ using Message =
     std::variant<message::Prepare, message::Go, message::Stop, message::Acknowledge, message::Ping,
                  message::Bye, message::Hello, message::Ready, message::WantContext,
                  message::Refused, message::RankStarted, message::RankNotStarted,
-                 message::RankEnded, message::Finished, message::Pong>;
+                 message::RankEnded, message::Finished, message::Pong, message::Blocked,
+                 message::PortTaken, message::AgentFailed>;
 
 /// The payload of a control frame: one line of JSON with a "type".
 std::string encode_message(const Message& message);
 
 /// The message of a control frame. Nothing that the other side sends is trusted: an unknown type, a
-/// missing field, a wrong type, a number out of range or deep nesting is an error of class `host`.
+/// missing field, a wrong type, a number out of range, deep nesting, or from an agent more than
+/// wire/message_limits.hpp allows is an error of class `host`.
 Result<Message> decode_message(std::string_view payload);
 
 /// The whole frame of a message, for the stream.

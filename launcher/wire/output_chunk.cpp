@@ -12,8 +12,11 @@ namespace train {
 
 namespace {
 
-// Number, rank, stream, and how many bytes the packed ones become; 0 where they are not packed.
-constexpr std::size_t output_header_size = 8 + 4 + 1 + 4;
+// Number, rank, stream, how many bytes the packed ones become (0 where they are not packed), and
+// the time.
+constexpr std::size_t output_header_size = 8 + 4 + 1 + 4 + 8;
+// 146 years: a time that can be reckoned with.
+constexpr std::uint64_t latest_time = std::uint64_t{1} << 62;
 // Less is not worth the trouble.
 constexpr std::size_t least_packed_bytes = 512;
 // Of LZ4: an eighth less time for logs of training than its default, and a tenth more bytes.
@@ -49,20 +52,28 @@ std::size_t cost_of(const OutputChunk& chunk) {
   return chunk.bytes.size() + overhead;
 }
 
+namespace {
+
+std::string header_of(const OutputChunk& chunk, std::size_t unpacked_size) {
+  std::string header;
+  header.reserve(output_header_size + chunk.bytes.size());
+  append_big_endian(header, chunk.number, 8);
+  append_big_endian(header, static_cast<std::uint32_t>(chunk.rank), 4);
+  header += static_cast<char>(chunk.stream);
+  append_big_endian(header, unpacked_size, 4);
+  append_big_endian(header, static_cast<std::uint64_t>(chunk.at.count()), 8);
+  return header;
+}
+
+}  // namespace
+
 std::string encode_output(const OutputChunk& chunk, OutputPacking packing) {
-  std::string payload;
   const std::size_t size = chunk.bytes.size();
-  payload.reserve(output_header_size + size);
-  append_big_endian(payload, chunk.number, 8);
-  append_big_endian(payload, static_cast<std::uint32_t>(chunk.rank), 4);
-  payload += static_cast<char>(chunk.stream);
-  const bool may_pack = packing == OutputPacking::lz4 && size >= least_packed_bytes;
-  append_big_endian(payload, may_pack ? size : 0, 4);
-  if (may_pack && append_packed(payload, chunk.bytes)) return payload;
-  payload.resize(output_header_size - 4);
-  append_big_endian(payload, 0, 4);
-  payload += chunk.bytes;
-  return payload;
+  if (packing == OutputPacking::lz4 && size >= least_packed_bytes) {
+    std::string payload = header_of(chunk, size);
+    if (append_packed(payload, chunk.bytes)) return payload;
+  }
+  return header_of(chunk, 0) + chunk.bytes;
 }
 
 Result<OutputChunk> decode_output(std::string_view payload) {
@@ -72,13 +83,16 @@ Result<OutputChunk> decode_output(std::string_view payload) {
   const std::uint64_t rank = read_big_endian(payload.substr(8, 4));
   const auto stream = static_cast<std::uint8_t>(payload[12]);
   const std::size_t unpacked_size = read_big_endian(payload.substr(13, 4));
+  const std::uint64_t at = read_big_endian(payload.substr(17, 8));
   const std::string_view bytes = payload.substr(output_header_size);
   if (chunk.number == 0) return malformed("output without a number");
   if (std::max(bytes.size(), unpacked_size) > max_chunk_bytes)
     return malformed("more output than a chunk may hold");
   if (rank > INT32_MAX) return malformed("output of an impossible rank");
   if (stream != 1 && stream != 2) return malformed("output of an unknown stream");
+  if (at >= latest_time) return malformed("output of an impossible time");
   chunk.rank = static_cast<int>(rank);
+  chunk.at = Instant(static_cast<std::int64_t>(at));
   chunk.stream = static_cast<OutputStream>(stream);
   if (unpacked_size == 0)
     chunk.bytes = bytes;

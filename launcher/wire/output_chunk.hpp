@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "config_schema/error.hpp"
+#include "launcher/ports/clock.hpp"
 
 namespace train {
 
@@ -18,6 +19,7 @@ struct OutputChunk {
   int rank = 0;
   OutputStream stream = OutputStream::out;
   std::string bytes;
+  Instant at{0};  ///< when the first of them were read, on the host's clock
 
   bool operator==(const OutputChunk&) const = default;
 };

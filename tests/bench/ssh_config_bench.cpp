@@ -53,7 +53,8 @@ class Bench {
 
  private:
   void ask(int hosts) {
-    SshConfig config(loop_, files_, {});
+    FileWork work(loop_, files_.deadline);
+    SshConfig config(loop_, work, files_, {});
     int left = hosts;
     for (int i = 0; i < hosts; ++i)
       config.settings_of({host_name(i), "", {}}, [&](const Result<SshSettings>& settings) {

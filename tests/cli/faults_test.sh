@@ -51,16 +51,108 @@ guard_is_killed() {
     expect_gone 10
 }
 
-guard_and_agent_are_killed() {
-    # The kernel ends the ranks with their agent; what they made has no parent left.
-    start launch "${two[@]}" -- /bin/sh -c 'echo up; exec sleep 4711'
+# Ranks die with their agent; what they started does not: a child, one in a session of its own, one
+# that has forgotten its environment, one of both, and a daemon that has forked twice.
+abandoned='sleep 4711 &
+    setsid sleep 4711 &
+    env -i sleep 4711 &
+    (setsid env -i sleep 4711 &)
+    (setsid sh -c "(setsid sleep 4711 >/dev/null 2>&1 </dev/null &)" &)
+    echo up
+    exec sleep 4712'
+
+abandoned_count=10 # on two ranks
+
+start_abandoned() { # sets `agent` and `guard`
+    start launch "${two[@]}" -- /bin/sh -c "cd '$work/here'; $abandoned"
     within 30 "both ranks are up" out_count_is 2 up
-    agent=$(ps -o ppid= -p "$(pids_of '^sleep 4711' | head -n 1)" | tr -d ' ')
-    kill -KILL "$(ps -o ppid= -p "$agent" | tr -d ' ')" "$agent"
-    await 10
+    within 10 "all that the ranks start runs" abandoned_are "$abandoned_count"
+    agent=$(ps -o ppid= -p "$(pids_of '^sleep 4712' | head -n 1)" | tr -d ' ')
+    guard=$(ps -o ppid= -p "$agent" | tr -d ' ')
+}
+
+# By working directory: some have no environment to know them by.
+abandoned_pids() {
+    local pid
+    for pid in $(pgrep -fx 'sleep 471[12]'); do
+        [ "$(readlink "/proc/$pid/cwd")" != "$work/here" ] || echo "$pid"
+    done
+}
+abandoned_are() { [ "$(abandoned_pids | wc -l)" -eq $(($1 + 2)) ]; }  # and the ranks
+nothing_is_abandoned() { [ -z "$(abandoned_pids)" ]; }
+expect_nothing_abandoned() { # SECONDS
+    eventually "$1" nothing_is_abandoned && return
+    note_failure "left after $1 s: $(ps -o pid=,ppid=,sid=,args= -p "$(abandoned_pids | paste -sd,)")"
+    # shellcheck disable=SC2046 # one word each
+    kill -KILL $(abandoned_pids)
+}
+
+# Stopped before, so that neither has time to do anything about the other's end.
+kill_both() {
+    kill -STOP "$agent"
+    kill -KILL "$guard" "$agent"
+}
+
+# Only a cgroup of their own holds a process that keeps nothing of its rank.
+can_make_cgroup() {
+    local root=/sys/fs/cgroup
+    [ ! -d "$root/unified" ] || root+=/unified
+    root+=$(sed -n 's/^0:://p' /proc/self/cgroup)
+    mkdir "$root/train-probe.$$" 2>/dev/null && rmdir "$root/train-probe.$$"
+}
+with_cgroup() {
+    can_make_cgroup || { skip "no cgroup can be made here"; return; }
+    forgetful='(setsid env -i sleep 4711 </dev/null >/dev/null 2>&1 &)'
+    abandoned="$forgetful; $abandoned" abandoned_count=12 "$@"
+    [ -z "$(find /sys/fs/cgroup -name "train-$(task_id)-*")" ] || note_failure "a cgroup is left"
+}
+without_cgroup() {
+    environment=(TRAIN_HOST_CGROUPS=none)
+    "$@"
+}
+
+ended_line='[0-9]+ processes that it had left were ended'
+
+guard_and_agent_are_killed() {
+    start_abandoned
+    kill_both
+    await 20
     expect_status 76
-    eventually 10 process_count_is 0 . || note_failure "left: $(processes)"
-    rm -rf "$work/host" # nobody is left to do it
+    expect_err "^train: host 'localhost': its agent was killed; $ended_line$"
+    expect_last_err "failed: host: host 'localhost': the agent ended the connection (exit 76)"
+    expect_nothing_abandoned 0
+    expect_gone 0
+}
+
+all_three_are_killed() {
+    start_abandoned
+    kill -STOP "$agent"
+    kill -KILL "$launcher"
+    kill_both
+    await 5
+    [ "$(abandoned_pids | wc -l)" -ge "$abandoned_count" ] || note_failure "nothing was left to be ended"
+}
+
+next_launch_sweeps() {
+    all_three_are_killed
+    run launch -n 1 -- true
+    expect_status 0
+    expect_nothing_abandoned 0
+    expect_gone 1
+}
+
+task_kill_sweeps() {
+    all_three_are_killed
+    id=$(task_id)
+    with_environment "$train" task kill "$id" 2>"$work/err"
+    expect_equal "status of task kill" 0 $?
+    expect_err "^train: host 'localhost': its agent was killed; $ended_line$"
+    expect_err "^train: task $id has ended already: lost; nothing of it is left on its hosts$"
+    expect_nothing_abandoned 0
+    expect_gone 0
+    with_environment "$train" task kill "$id" 2>"$work/err"
+    expect_equal "status of another task kill" 0 $?
+    expect_equal "said" "train: task $id has ended already: lost; nothing of it is left on its hosts" "$(cat "$work/err")"
 }
 
 launcher_and_agent_are_killed() {
@@ -124,7 +216,12 @@ many_children() {
 test_case "kill -9 of the launcher leaves nothing, and the task is lost" launcher_is_killed
 test_case "kill -9 of the agent ends the task and leaves nothing" agent_is_killed
 test_case "kill -9 of the guard ends the task and leaves nothing" guard_is_killed
-test_case "kill -9 of guard and agent leaves no rank" guard_and_agent_are_killed
+for cgroup in with_cgroup without_cgroup; do
+    how=${cgroup/_/ a }
+    test_case "kill -9 of guard and agent leaves nothing, and a line says so, $how" $cgroup guard_and_agent_are_killed
+    test_case "what is left after kill -9 of all three goes with the next launch, $how" $cgroup next_launch_sweeps
+    test_case "what is left after kill -9 of all three goes with task kill, $how" $cgroup task_kill_sweeps
+done
 test_case "kill -9 of launcher and agent leaves nothing" launcher_and_agent_are_killed
 test_case "ranks that ignore TERM are killed after the grace, with their daemons" ignores_term
 test_case "a daemon that holds stdout neither delays the end nor survives it" daemon_of_a_finished_rank

@@ -105,7 +105,7 @@ TEST_CASE("all that is wrong with hosts is told with what to do, the cause last"
   failed.host(4, "connection refused at 10.77.1.4:22", "start sshd");
   failed.outcome.undecided = {4, 5, 7};
   Terminal terminal([] {});
-  const RankOutput output(terminal, Tee{}, {});
+  const RankOutput output(terminal, Tee{});
   CHECK(last_words(failed.outcome, failed.trial, output, TaskRecord()).text() ==
         "also: host 'node03': name 'node03' does not resolve\n  correct it\n"
         "also: hosts node[05-06,08]: no answer by then\n"

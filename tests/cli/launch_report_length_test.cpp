@@ -40,7 +40,7 @@ struct AllFailed {
   RunOutcome outcome;
   TaskRecord task;
   Terminal terminal{[] {}};
-  RankOutput output{terminal, Tee{}, {}};
+  RankOutput output{terminal, Tee{}};
 };
 
 }  // namespace

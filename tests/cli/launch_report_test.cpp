@@ -43,7 +43,7 @@ struct Reported {
   }
   std::string words() {
     Terminal terminal([] {});
-    const RankOutput output(terminal, Tee{}, {});
+    const RankOutput output(terminal, Tee{});
     return last_words(outcome, trial, output, task).text();
   }
 };
@@ -105,18 +105,17 @@ TEST_CASE("what hosts and ranks say makes no line of ours") {
   Reported reported;
   const std::string forged = "x\ntrain: all ranks succeeded\x1b[2J\x9b\xe2\x80\xae";
   Terminal terminal([] {});
-  RankOutput output(terminal, Tee{.mode = Tee::Mode::none, .ranks = {}},
-                    {"/dev/null", "/dev/null"});
+  RankOutput output(terminal, Tee{.mode = Tee::Mode::none, .ranks = {}});
   output.add({1, 1, OutputStream::err, forged + "\n"});
   reported.outcome.cause = rank_failure(1, "rank 1 on 'gpu-b' " + forged, 3);
   reported.outcome.cause->error.diagnostics.front().hint = forged;
-  reported.outcome.ranks[1].error_file = "\x1b" + forged;
+  reported.outcome.ranks[1].reported = forged;
   reported.task.log_directory = "/tmp";
   reported.task.ranks[1].log_file = forged;
   reported.outcome.others = {rank_failure(0, forged, 1),
                              {{}, make_error(ErrorClass::host, forged, forged), {}, 0, 0}};
   reported.outcome.simultaneous = {0};
-  reported.outcome.leftovers = {{0, {}, forged}, {1, {{1, 2, forged}}, {}}};
+  reported.outcome.leftovers = {{0, {}, 0, forged}, {1, {{1, 2, forged}}}};
   const std::string told =
       talk_text(last_words(reported.outcome, reported.trial, output, reported.task));
   for (const std::string& line : split_lines(told)) {
@@ -131,7 +130,8 @@ TEST_CASE("a hundred thousand survivors are a few lines") {
   Reported reported;
   Leftover leftover;
   leftover.host = 1;
-  for (int i = 0; i < 100'000; ++i) leftover.survivors.push_back({i, 0, std::string(100, 'x')});
+  for (int i = 0; i < 1'000; ++i) leftover.survivors.push_back({i, 0, std::string(100, 'x')});
+  leftover.more_survivors = 99'000;
   reported.outcome.leftovers = {leftover};
   reported.outcome.cause = rank_failure(0, "rank 0 on 'gpu-a' exited with code 1", 1);
   const std::string words = reported.words();

@@ -176,7 +176,7 @@ expect_gone() {
 task_id() { find "$work/state/train/tasks" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %f\n' | sort -n | tail -n 1 | cut -d ' ' -f 2; }
 
 # log_of RANK: file with the output of that rank of the newest task.
-log_of() { echo "$work/state/train/tasks/$(task_id)/logs/rank-$1.log"; }
+log_of() { echo "$work/state/train/tasks/$(task_id)/logs/rank-$1.0.log"; }
 
 # state_of ID: as `task list` says it.
 state_of() {

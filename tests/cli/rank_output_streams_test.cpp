@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/rank_output.hpp"
 
-#include <fstream>
-#include <sstream>
-
 #include "tests/catch.hpp"
 #include "tests/cli/captured_stream.hpp"
-#include "tests/temporary_directory.hpp"
 
 using namespace train;
 using namespace train::testing;
 
 namespace {
-
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> log_paths(const TemporaryDirectory& directory, int ranks) {
-  std::vector<std::string> paths;
-  for (int rank = 0; rank < ranks; ++rank)
-    paths.push_back(directory.path() + "/" + std::to_string(rank));
-  return paths;
-}
 
 OutputChunk chunk(int rank, OutputStream stream, const std::string& bytes) {
   return {.number = 1, .rank = rank, .stream = stream, .bytes = bytes};
@@ -52,14 +35,12 @@ TEST_CASE("a list of ranks that is none is refused") {
   CHECK(tee.error().error_class == ErrorClass::usage);
 }
 
-TEST_CASE("lines are shown with their rank, and logs have every byte") {
-  const TemporaryDirectory directory;
+TEST_CASE("lines are shown with their rank, each on its stream") {
   CapturedStream standard_output(STDOUT_FILENO);
   CapturedStream standard_error(STDERR_FILENO);
   {
     Terminal terminal([] {});
-    RankOutput output(terminal, Tee{}, log_paths(directory, 2));
-    REQUIRE(output.create_logs());
+    RankOutput output(terminal, Tee{});
     output.add(chunk(0, OutputStream::out, "one\ntw"));
     output.add(chunk(1, OutputStream::err, "\x1b[31mred\n"));
     output.add(chunk(0, OutputStream::out, "o\nrest"));
@@ -69,18 +50,14 @@ TEST_CASE("lines are shown with their rank, and logs have every byte") {
   }
   CHECK(standard_output.read_all() == "[0] one\n[0] two\n[0] rest\n");
   CHECK(standard_error.read_all() == "[1] \\x1b[31mred\n");
-  CHECK(contents(directory.path() + "/0") == "one\ntwo\nrest");
-  CHECK(contents(directory.path() + "/1") == "\x1b[31mred\n");
 }
 
-TEST_CASE("what is not shown is logged, and its last errors are known") {
-  const TemporaryDirectory directory;
+TEST_CASE("of a rank that is not shown, its last errors are known") {
   CapturedStream standard_output(STDOUT_FILENO);
   CapturedStream standard_error(STDERR_FILENO);
   {
     Terminal terminal([] {});
-    RankOutput output(terminal, *parse_tee("rank:1", "--tee"), log_paths(directory, 2));
-    REQUIRE(output.create_logs());
+    RankOutput output(terminal, *parse_tee("rank:1", "--tee"));
     output.add(chunk(0, OutputStream::out, "hidden\n"));
     output.add(chunk(0, OutputStream::err, "cause\n"));
     output.add(chunk(1, OutputStream::out, "shown\n"));
@@ -88,33 +65,4 @@ TEST_CASE("what is not shown is logged, and its last errors are known") {
   }
   CHECK(standard_output.read_all() == "[1] shown\n");
   CHECK(standard_error.read_all().empty());
-  CHECK(contents(directory.path() + "/0") == "hidden\ncause\n");
-}
-
-TEST_CASE("more ranks than files may be open are all logged") {
-  const TemporaryDirectory directory;
-  constexpr int ranks = 600;
-  Terminal terminal([] {});
-  RankOutput output(terminal, *parse_tee("none", "--tee"), log_paths(directory, ranks));
-  REQUIRE(output.create_logs());
-  for (const char* text : {"a", "b"})
-    for (int rank = 0; rank < ranks; ++rank) output.add(chunk(rank, OutputStream::out, text));
-  int complete = 0;
-  for (const std::string& path : log_paths(directory, ranks)) complete += contents(path) == "ab";
-  CHECK(complete == ranks);
-}
-
-TEST_CASE("a log that cannot be written is said once, and output goes on") {
-  CapturedStream standard_output(STDOUT_FILENO);
-  CapturedStream standard_error(STDERR_FILENO);
-  {
-    Terminal terminal([] {});
-    RankOutput output(terminal, Tee{}, {"/dev/full"});
-    output.add(chunk(0, OutputStream::out, "one\n"));
-    output.add(chunk(0, OutputStream::out, "two\n"));
-  }
-  CHECK(standard_output.read_all() == "[0] one\n[0] two\n");
-  const std::string said = standard_error.read_all();
-  CHECK(said.starts_with("train: cannot write '/dev/full'"));
-  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
 }

@@ -109,7 +109,7 @@ hardly_a_descriptor() {
         (ulimit -n "$limit" && exec_with_environment "$train" launch -H localhost:1 -n 1 -- echo hello) >"$work/out" 2>"$work/err"
         code=$?
         ! err_has 'a bug in train' || note_failure "a limit of $limit is called a bug: $(cat "$work/err")"
-        [ $code -eq 0 ] || err_has '[Tt]oo many open files' || note_failure "a limit of $limit is not named: $(cat "$work/err")"
+        [ "$code" -eq 0 ] || err_has '[Tt]oo many open files' || note_failure "a limit of $limit is not named: $(cat "$work/err")"
     done
 }
 

@@ -58,3 +58,16 @@ TEST_CASE("names cannot steer a terminal") {
   CHECK(tasks_to_table({task}, 0).find('\x1b') == std::string::npos);
   CHECK(task_to_text(task, 0).find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("a lost task lasted as long as it is known to have lived, or longer") {
+  TaskRecord task = some_task();
+  task.state = TaskState::lost;
+  task.ended = 13'300;
+  task.cause = "the launcher ended without a word";
+  CHECK(tasks_to_table({task}, 99'000).find("  -        >=12.3s  0") != std::string::npos);
+  CHECK(task_to_text(task, 99'000).find("elapsed    >=12.3s\n") != std::string::npos);
+  CHECK(task_to_text(task, 99'000).find("cause      the launcher ended") != std::string::npos);
+  task.error_class = "interrupted";
+  CHECK(task_to_text(task, 99'000).find("cause      interrupted: the launcher") !=
+        std::string::npos);
+}

@@ -138,7 +138,7 @@ logs_of_ranks() {
     rm "$(log_of 0)"
     task logs "$id"
     expect_status 66
-    expect_err 'rank-0.log'
+    expect_err 'rank-0.0.log'
 }
 
 followed_logs() {

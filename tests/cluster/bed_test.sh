@@ -77,7 +77,20 @@ orphans_are_reaped() {
     expect_equal "zombies" 0 "$(on node01 'ps -e -o stat= | grep -c Z')"
 }
 
+# Part of the host: frozen and killed with it, and of no other name outside.
+own_cgroups() {
+    on node01 'mkdir /sys/fs/cgroup/of-node01 && { setsid sh -c "echo 0 >/sys/fs/cgroup/of-node01/cgroup.procs; exec sleep 4711" >/dev/null 2>&1 & }'
+    eventually 5 on node01 'grep -q "populated 1" /sys/fs/cgroup/of-node01/cgroup.events' ||
+        note_failure "a process does not get into a cgroup of its host"
+    on node02 'test ! -e /sys/fs/cgroup/of-node01' || note_failure "a cgroup of node01 is node02's"
+    expect_equal "processes there" 1 "$("$cluster" processes node01 '^sleep 4711' | wc -l)"
+    on node01 'test -w /run/lock && ls -d /var/lock/' >/dev/null || note_failure "there is no /run/lock"
+    restart node01
+    on node01 'test ! -e /sys/fs/cgroup/of-node01' || note_failure "a booted host has its old cgroups"
+}
+
 test_case "hosts share no private folder with each other or with this machine" hosts_are_apart
+test_case "a host has cgroups of its own" own_cgroups
 test_case "hosts reach each other by ssh" ssh_between_hosts
 test_case "a host that is cut is silent until it is healed" cut_and_heal
 test_case "a slow link is slow until it is healed" slow_and_heal

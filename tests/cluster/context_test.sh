@@ -281,19 +281,52 @@ old_things_go() {
     make_code 'echo one >file'
     launch_code "${on_one[@]}" -- true
     expect_status 0
-    on node01 "cd $cache && touch train-0000 contexts/.half runs/young && mkdir -p runs/old-0/deep runs/.half &&
-        echo x >runs/old-0/deep/file && ln -s /root runs/old-0/link && echo x >/root/stays &&
-        touch -d '-40 days' train-0000 contexts/* && touch -h -d '-8 days' runs/old-0 &&
-        touch -d '-2 days' contexts/.half runs/.half"
+    local zeros=0000000000000000 binary digest
+    binary=train-$zeros${zeros}00000000 digest=$zeros$zeros$zeros$zeros
+    local incomplete=contexts/.$digest.$zeros half=runs/.aaaaaaaa-1.$zeros
+    on node01 "cd $cache && touch $binary $incomplete contexts/$digest.tar.gz && mkdir -p runs/aaaaaaaa-0/deep $half &&
+        echo x >runs/aaaaaaaa-0/deep/file && ln -s /root runs/aaaaaaaa-0/link && echo x >/root/stays &&
+        touch train-notes contexts/mine && mkdir -p runs/mine runs/bbbbbbbb-0 runs/.git &&
+        touch -d '-40 days' $binary contexts/* train-notes runs/mine runs/.git &&
+        touch -h -d '-8 days' runs/aaaaaaaa-0 && touch -d '-2 days' $incomplete $half"
     make_code 'echo two >file'
     launch_code "${on_one[@]}" -- /bin/sh -c 'sleep 1; echo done'
     expect_status 0
-    for gone in train-0000 contexts/.half runs/old-0 runs/.half 'runs/.old*'; do
+    local gone kept
+    for gone in $binary $incomplete contexts/$digest.tar.gz runs/aaaaaaaa-0 $half 'runs/.aaaaaaaa*'; do
         eventually 5 is_tidy "$cache/$gone" || note_failure "$gone is still there"
     done
-    expect_equal "contexts" 1 "$(contexts_on node01 "$cache" | wc -l)"
-    on node01 "test -e $cache/runs/young && test -e /root/stays" || note_failure "too much went"
-    expect_equal "programs" 1 "$(on node01 "ls $cache" | grep -c '^train-')"
+    for kept in train-notes contexts/mine runs/mine runs/.git runs/bbbbbbbb-0 /root/stays; do
+        on node01 "cd $cache && test -e $kept" || note_failure "$kept went"
+    done
+    expect_equal "contexts" 2 "$(contexts_on node01 "$cache" | wc -l)"
+    expect_equal "programs" 2 "$(on node01 "ls $cache" | grep -c '^train-')"
+}
+
+# --- A file system that does not answer ---
+
+# A server of files that is there and never says a word, as one of NFS that is down.
+stall='import ctypes, os, time
+device = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
+if ctypes.CDLL(None).mount(b"stalled", b"/root/code/stalled", b"fuse", 0, options) == 0: time.sleep(60)'
+
+# is_stalled: not by looking into it.
+is_stalled() { on head 'grep -q "^stalled /root/code/stalled " /proc/mounts'; }
+an_agent_waits() { [ "$(processes node01 'agent attach')" -ge 1 ]; }
+
+context_that_never_answers() {
+    make_code 'mkdir stalled && echo one >file'
+    on head "{ setsid /usr/bin/python3 -c '$stall' </dev/null >/dev/null 2>&1 &
+        echo \$! >/root/stall.pid; }"
+    eventually 5 is_stalled || note_failure "there is no such file system here: does the kernel have FUSE?"
+    launch_start --context "$code" "${on_one[@]}" -- true
+    within 20 "an agent waits on node01" an_agent_waits
+    signal_launcher INT
+    await_launch 5
+    expect_status 130
+    on head 'umount -l /root/code/stalled; kill "$(cat /root/stall.pid)"'
+    expect_idle 10 head "${nodes[@]}"
 }
 
 test_case "a context reaches four hosts once, and the ranks start in it" delivered_once
@@ -310,4 +343,5 @@ test_case "too large a context and links that leave it are refused with their na
 test_case "a launcher that dies while it sends leaves nothing half" launcher_dies_while_it_sends
 test_case "a host that freezes while it takes is named" host_freezes_while_it_takes
 test_case "what nobody has used for long goes, and nothing else" old_things_go
+test_case "Ctrl-C ends a launch whose context is on a file system that does not answer" context_that_never_answers
 finish

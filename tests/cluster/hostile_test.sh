@@ -9,7 +9,7 @@ how_many=2
 [ "${2:-}" != --slow ] || how_many=3
 use_cluster $how_many --slots 1
 use_train "${1:-}"
-install -m 755 "$(dirname "$0")/hostile_host" "$shared/hostile_host"
+install -m 755 "$(dirname "$0")/hostile_host" "$(dirname "$0")/flooding_server" "$shared/"
 
 both=(-H 'node[01-02]:1' -n 2)
 most_kib=150000 # of the launcher; a quiet one takes a tenth of it
@@ -110,6 +110,49 @@ others_are_told_at_once() {
     restart node02
 }
 
+# --- Servers that flood before anybody is logged in ---
+
+listens() { on node02 'grep -q ":1F90 " /proc/net/tcp'; }
+
+# flood_from_node02 MODE: what listens on port 8080 there floods; a hosts file with it and node01.
+flood_from_node02() {
+    on node02 "setsid /srv/shared/flooding_server 8080 $1 >/dev/null 2>&1 &"
+    eventually 10 listens || note_failure "the flooding server does not listen"
+    printf '%s\n' 'hosts:' '  - {name: node01, slots: 1}' '  - {name: node02, slots: 1, port: 8080}' \
+        >"$shared/flooding.yaml"
+}
+
+# The processor time of the launcher, in seconds, is what `times` of the shell around it tells last.
+server_floods() { # MODE TRANSPORT REGEX
+    local began=$SECONDS
+    flood_from_node02 "$1"
+    # shellcheck disable=SC2016 # expanded on the head
+    run_on_head /bin/bash -c '"$@"; code=$?; times >/srv/shared/times; exit $code' - \
+        "$train" launch --transport "$2" --hostfile /srv/shared/flooding.yaml -n 2 -- hostname
+    expect_status 76
+    expect_err "^train: host 'node02': .*($3)"
+    expect_last_err "host 'node02'"
+    [ $((SECONDS - began)) -le 10 ] || note_failure "it took $((SECONDS - began)) s"
+    tail -n 1 "$shared/times" | grep -Eq '^0m[0-4]\.' ||
+        note_failure "it used $(tail -n 1 "$shared/times") of processor time"
+    restart node02
+}
+
+is_connected() { on node02 'grep -q ":1F90 .* 01 " /proc/net/tcp'; }
+
+interrupted_while_it_drops() {
+    local began
+    flood_from_node02 drops
+    launch_start --hostfile /srv/shared/flooding.yaml -n 2 -- hostname
+    within 10 "the launcher is connected" is_connected
+    began=$SECONDS
+    signal_launcher INT
+    await_launch 10
+    expect_status 130
+    [ $((SECONDS - began)) -le 2 ] || note_failure "it took $((SECONDS - began)) s"
+    restart node02
+}
+
 if [ "${2:-}" = --slow ]; then
     test_case "a host that takes no upload is cut off after a minute, whatever way" upload_is_not_read
     finish
@@ -140,6 +183,11 @@ test_case "escape sequences in what a host says of itself" lies 10 'no place' st
 test_case "noise without end on stderr" noise_on_stderr
 test_case "a stream that breaks off in the middle of a frame" cut_off_in_the_middle
 test_case "output without regard to what was acknowledged" flood_while_nobody_reads
+test_case "a server that sends lines in place of its greeting" server_floods lines ssh 'floods: more than 64 KiB'
+test_case "a server that sends a line without end" server_floods line ssh 'floods: more than 64 KiB'
+test_case "a server that sends packets in place of a key exchange" server_floods packets ssh 'before the login'
+test_case "a server that floods OpenSSH's client" server_floods lines openssh 'does not greet as an SSH server does'
+test_case "Ctrl-C while a server greets without end" interrupted_while_it_drops
 test_case "hosts beside one that takes no upload are told at once" others_are_told_at_once
 count_slow
 finish

@@ -50,7 +50,7 @@ nothing_is_lost() {
         END { for (rank in ranks) if (next_of[rank] == lines) whole++
               print wrong + 0, whole + 0 }' "$work/out")
     expect_equal "lines out of place, ranks that are whole" "0 64" "$wrong"
-    wrong=$(on head 'for log in .local/state/train/tasks/*/logs/rank-*.log; do
+    wrong=$(on head 'for log in .local/state/train/tasks/*/logs/rank-*.0.log; do
         awk "{ if (\$2 != n++ + 0) exit 1 } END { exit n != '"$lines"' }" "$log" || echo "$log"; done')
     expect_equal "logs that are not whole" "" "$wrong"
     restart head

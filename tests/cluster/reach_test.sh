@@ -110,6 +110,23 @@ slow_rc_file() {
     restart node02
 }
 
+# asks_for_a_name: whether a socket to port 53 is open on the head.
+asks_for_a_name() { on head 'grep -q ":0035 " /proc/net/udp'; }
+
+name_server_hangs() {
+    local began
+    on head 'echo "nameserver 10.77.1.2" >/etc/resolv.conf; echo "hosts: files dns" >/etc/nsswitch.conf'
+    "$cluster" cut node02
+    launch_start -H no-such-host.example:1 -n 1 -- hostname
+    within 10 "the name is looked up" asks_for_a_name
+    began=$SECONDS
+    signal_launcher INT
+    await_launch 20
+    expect_status 130
+    at_most 2 "$began"
+    restart head node02
+}
+
 test_case "64 hosts at one address come up through MaxStartups 10:30:100" one_address 10:30:100 60
 test_case "64 hosts at one address come up through MaxStartups 1:100:1" one_address 1:100:1 90
 test_case "64 hosts at one address come up through OpenSSH's client and MaxStartups 10:30:100" one_address 10:30:100 90 --transport openssh
@@ -118,4 +135,5 @@ test_case "hosts come up through OpenSSH's client and a jump host that is overru
 test_case "what is wrong with hosts is told by cause, and nobody waits for those that do not answer" in_every_way
 test_case "hosts that are silent in different ways are told together" silent_in_two_ways
 test_case "a host that takes its time is waited for" slow_rc_file
+test_case "Ctrl-C while a name server does not answer" name_server_hangs
 finish

@@ -105,6 +105,7 @@ TEST_CASE("a name comes from the file, or from the program") {
   CHECK(name("dir.d/digits.yaml") == "digits");
   CHECK(name("digits") == "digits");
   CHECK(name(".hidden") == ".hidden");
+  CHECK(name("-") == "stdin");
   CHECK(make_experiment({.command = {"/usr/bin/python3", "x.py"}})->name == "python3");
 }
 
@@ -190,7 +191,6 @@ TEST_CASE("features that are not there yet are refused, their defaults accepted"
       {"on_launcher_loss: continue", "on_launcher_loss: stop"},
       {"reconnect_window: 5m", "reconnect_window: 1m"},
       {"min_slots_per_trial: 2", "min_slots_per_trial: ~"},
-      {"log_limit: 1GiB", "log_limit:"},
       {"spool_overflow: drop", "spool_overflow: block"},
       {"searcher: {name: grid, metric: loss}", "searcher: {name: single}"},
       {"framework: mpi", "framework: tensorflow"},

@@ -276,6 +276,77 @@ TEST_CASE("garbage is refused for what it is") {
   CHECK(refused("hosts:\n").find("no hosts in it") != std::string::npos);
 }
 
+TEST_CASE("what reaches command lines follows the same rules in every form") {
+  const std::vector<std::string> hostile = {"$(reboot)",
+                                            "`id`",
+                                            "a;b",
+                                            "a'b",
+                                            "a\"b",
+                                            "a|b",
+                                            "a&b",
+                                            "a>b",
+                                            "${IFS}a",
+                                            "%h",
+                                            "-oProxyCommand=x",
+                                            "a b",
+                                            "a\\nb",
+                                            "\\e[2Jx",
+                                            "\\u202ex",
+                                            "a/b",
+                                            "fe80::1%$(reboot)",
+                                            "fe80::1%a;b"};
+  for (const std::string& value : hostile) {
+    std::string quoted = value;
+    for (std::size_t at = 0; (at = quoted.find('"', at)) != quoted.npos; at += 2)
+      quoted.insert(at, "\\");
+    for (const std::string key : {"name", "address", "user", "interface"}) {
+      const std::string name = key == "name" ? "" : "name: n, ";
+      const std::string text = "hosts:\n- {" + name + key + ": \"" + quoted + "\"}\n";
+      INFO(text);
+      CHECK_FALSE(parse_hosts({"hosts.yaml", text}));
+      if (key != "name")
+        CHECK_FALSE(
+            parse_hosts({"h", "defaults: {" + key + ": \"" + quoted + "\"}\nhosts: [n]\n"}));
+    }
+    INFO(value);
+    if (value.find('\\') != value.npos) continue;  // YAML's escapes; else the user of a domain
+    CHECK_FALSE(parse_hosts({"hosts", value + "@n slots=1\n"}));
+    CHECK_FALSE(parse_hosts({"hosts", "n user=" + value + "\n"}));
+    CHECK_FALSE(parse_hosts({"hosts", "[" + value + "] slots=1\n"}));
+    CHECK_FALSE(parse_host_list({"-H", value}));
+    CHECK_FALSE(parse_host_list({"-H", "[" + value + "]"}));
+  }
+}
+
+TEST_CASE("addresses, users and interfaces of every usual kind are taken") {
+  for (const std::string address :
+       {"10.0.0.7", "gpu-a.example.org", "node_1", "fd00::7", "fe80::1%eth0.100"})
+    CHECK(read_hosts("hosts:\n- {name: n, address: \"" + address + "\"}\n").front().address ==
+          address);
+  for (const std::string user : {"me", "m.e-1_2", "DOMAIN\\me", "host$"})
+    CHECK(read_hosts("hosts:\n- {name: n, user: '" + user + "'}\n").front().user == user);
+  for (const std::string interface : {"eth0", "bond0.100", "eth0:1", "ib0,ib1"})
+    CHECK(read_hosts("hosts:\n- {name: n, interface: '" + interface + "'}\n").front().interface ==
+          interface);
+}
+
+TEST_CASE("what is shown of hosts holds nothing that steers a terminal") {
+  for (const std::string key :
+       {"pool", "slice", "accelerator_type", "identity_file", "labels", "resources"}) {
+    for (const std::string bad : {"\\e[2J", "\\u009b", "\\u202e", "\\x7f"}) {
+      const std::string value = key == "labels"      ? "{a: \"x" + bad + "\"}"
+                                : key == "resources" ? "{\"x" + bad + "\": 1}"
+                                                     : "\"x" + bad + "\"";
+      INFO(key << ": " << value);
+      const auto inventory =
+          parse_hosts({"h", "hosts:\n- {name: n, " + key + ": " + value + "}\n"});
+      REQUIRE_FALSE(inventory);
+      CHECK(render(inventory.error()).find("cannot be shown") != std::string::npos);
+    }
+  }
+  CHECK_FALSE(parse_hosts({"h", "hosts:\n- {name: n, labels: {\"\\e[2J\": x}}\n"}));
+}
+
 TEST_CASE("transports have the names that files use") {
   CHECK(to_string(TransportKind::automatic) == "auto");
   CHECK(to_string(TransportKind::local) == "local");

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives from a host, where anybody may answer. An input is read three times: as a stream of
-// frames, as the payload of a control frame, and as the payload of an output frame.
+// What arrives from a host, where anybody may answer. An input is read four times: as a stream of
+// frames, as the payload of a control frame, as the payload of an output frame, and as the report
+// of a sweep.
 #include <algorithm>
 
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/message.hpp"
 #include "launcher/wire/output_chunk.hpp"
+#include "launcher/wire/sweep_report.hpp"
 #include "tests/fuzz/property.hpp"
 
 using namespace train;
@@ -35,6 +37,18 @@ void check_output(std::string_view payload) {
   require(again && *again == *chunk, "a chunk comes back when it was packed");
 }
 
+void check_sweep_report(std::string_view line) {
+  const auto report = decode_sweep_report(line);
+  if (!report) return check_refusal(report.error());
+  const std::string encoded = encode_sweep_report(*report);
+  require(encoded.size() <= longest_sweep_report, "a report is within bounds", encoded);
+  require(encoded.find('\n') == encoded.size() - 1, "a report is one line", encoded);
+  const auto again = decode_sweep_report(std::string_view(encoded).substr(0, encoded.size() - 1));
+  require(again.has_value(), "what was encoded can be decoded", encoded);
+  require(again->survivors.size() < report->survivors.size() || *again == *report,
+          "a report comes back as it was sent", encoded);
+}
+
 // The frames of a stream that arrives in pieces of that size, and what was wrong with the rest.
 struct Reading {
   std::vector<std::pair<FrameKind, std::string>> frames;
@@ -45,7 +59,7 @@ struct Reading {
 
 Reading read_stream(std::string_view stream, std::size_t piece) {
   Reading reading;
-  FrameDecoder decoder;
+  FrameDecoder decoder(FrameSender::launcher);
   while (true) {
     auto frame = decoder.next();
     if (!frame) {
@@ -84,5 +98,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_stream(bytes);
   check_control(bytes);
   check_output(bytes);
+  check_sweep_report(bytes);
   return 0;
 }

@@ -16,12 +16,12 @@ seconds=${FUZZ_SECONDS:-30}
 targets=()
 for argument in "$@"; do
     case $argument in
-        allocation | experiment | hosts | host_set | frame | context) targets+=("$argument") ;;
+        allocation | experiment | hosts | host_set | frame | context | agent) targets+=("$argument") ;;
         */train) ;; # the program under test, which every test script is given
         *) sed -n 's/^#: \{0,1\}//p' "$0" >&2; exit 64 ;;
     esac
 done
-[ ${#targets[@]} -gt 0 ] || targets=(allocation experiment hosts host_set frame context)
+[ ${#targets[@]} -gt 0 ] || targets=(allocation experiment hosts host_set frame context agent)
 jobs=${FUZZ_JOBS:-${#targets[@]}}
 
 skip() {

@@ -32,6 +32,13 @@ std::string as_data(const Diagnostic& diagnostic) {
                      place.text, diagnostic.key, diagnostic.message, diagnostic.hint);
 }
 
+// Stars stand for secrets; of a text that cannot be read and may hold one no line is shown.
+bool shows(const std::string& shown, const std::string& line) {
+  if (shown.empty()) return true;
+  const auto stars = std::count(shown.begin(), shown.end(), '*');
+  return shown == line || (stars > 0 && count_characters(shown) == count_characters(line));
+}
+
 bool fits(const Place& place, const NamedText& text) {
   // A flag or a variable is shown as it is.
   const bool is_flag = text.name.front() == '-' || text.name.front() == '$';
@@ -43,8 +50,8 @@ bool fits(const Place& place, const NamedText& text) {
   if (place.line < 1 || static_cast<std::size_t>(place.line) > lines.size()) return false;
   const std::string& line = lines[static_cast<std::size_t>(place.line - 1)];
   if (place.column < 0 || place.column > count_characters(line) + 1) return false;
-  if (place.column == 0) return place.text.empty();
-  return place.text == (line.size() <= max_shown_line ? line : std::string());
+  if (place.column == 0 || line.size() > max_shown_line) return place.text.empty();
+  return shows(place.text, line);
 }
 
 bool points_into(const Place& place, const std::vector<NamedText>& texts) {
@@ -56,9 +63,9 @@ bool points_into(const Place& place, const std::vector<NamedText>& texts) {
 }
 
 bool steers_terminal(const std::string& text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
-  });
+  const auto lines = split(text, '\n');
+  return std::any_of(lines.begin(), lines.end(),
+                     [](std::string_view line) { return plain_length(line) != line.size(); });
 }
 
 void check(const Diagnostic& diagnostic, const std::vector<NamedText>& texts) {

@@ -65,8 +65,9 @@ inline ArchivedContext archived(const std::string& directory) {
 
 inline std::vector<std::string> pieces_of(const std::string& archive) {
   std::vector<std::string> pieces;
-  compress_context(archive, not_cancelled,
-                   [&](std::string_view piece) { pieces.emplace_back(piece); });
+  ContextCompressor compressor(archive);
+  do pieces.push_back(compressor.next());
+  while (pieces.back().size() == context_piece_size);
   return pieces;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <future>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -105,4 +106,20 @@ TEST_CASE("background work at the limit of processes is an error, not an excepti
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("what background work throws comes out of the loop, which goes on afterwards") {
+  Loop loop;
+  Background background(loop);
+  bool is_done = false;
+  REQUIRE(background.run([] { throw std::runtime_error("thrown"); }, [&] { is_done = true; }));
+  CHECK_THROWS_WITH(run(loop), "thrown");
+  CHECK_FALSE(is_done);
+  REQUIRE(background.run([] {},
+                         [&] {
+                           is_done = true;
+                           loop.stop();
+                         }));
+  CHECK(run(loop));
+  CHECK(is_done);
 }

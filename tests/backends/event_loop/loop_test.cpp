@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -280,6 +281,21 @@ TEST_CASE("a stopped loop can run again") {
   });
   REQUIRE(run(loop));
   CHECK(is_called);
+}
+
+TEST_CASE("what a callback throws comes out of the loop, and its subscription lives on") {
+  Loop loop;
+  const SocketPair pair;
+  std::string taken;
+  const auto watch = loop.when_readable(pair.ends[0], [&] {
+    taken += take(pair.ends[0]);
+    if (taken == "a") throw std::runtime_error("thrown");
+    loop.stop();
+  });
+  REQUIRE(::write(pair.ends[1], "ab", 2) == 2);
+  CHECK_THROWS_WITH(run(loop), "thrown");
+  REQUIRE(run(loop));
+  CHECK(taken == "ab");
 }
 
 TEST_CASE("a descriptor is watched both ways although no other can be opened") {

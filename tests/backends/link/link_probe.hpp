@@ -47,7 +47,7 @@ struct LinkProbe {
       closed = why;
       loop.stop();
     };
-    link = transport.open(host, key, std::move(events));
+    link = transport.open(host, {key}, std::move(events));
   }
   LinkProbe(const LinkProbe&) = delete;
   LinkProbe& operator=(const LinkProbe&) = delete;

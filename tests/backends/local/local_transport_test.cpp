@@ -20,7 +20,7 @@ namespace {
 // One link and what it said.
 struct Talk {
   void open(LocalTransport& transport, const std::string& key = "task-0") {
-    link = transport.open({}, key,
+    link = transport.open({}, {key},
                           {.on_open =
                                [this](const LinkInfo& link_info) {
                                  story += "open ";
@@ -68,7 +68,7 @@ bool has_children() { return ::waitpid(-1, nullptr, WNOHANG) >= 0; }
 
 TEST_CASE("a link opens at once, carries bytes both ways and tells why it ended") {
   Loop loop;
-  LocalTransport transport(loop, script("read line; echo \"got $line as $1\"; exit 0"));
+  LocalTransport transport(loop, script("read line; echo \"got $line as $2\"; exit 0"));
   Talk talk;
   talk.when_closed = [&] { loop.stop(); };
   talk.open(transport);
@@ -229,7 +229,7 @@ TEST_CASE("an agent is reached through the local transport, and again after the 
   ::setenv("TRAIN_TEST_BASE", base.path().c_str(), 1);
   const auto ask = [](const std::string& command) {
     Loop loop;
-    LocalTransport transport(loop, {ATTACH_HELPER, "agent", "attach"});
+    LocalTransport transport(loop, {ATTACH_HELPER, "agent"});
     Talk talk;
     talk.when_closed = [&] { loop.stop(); };
     talk.open(transport);

@@ -53,8 +53,15 @@ TEST_CASE("ssh's words about a login that failed become a cause and a next step"
       {key_shown + "No ED25519 host key is known for gpu-a and you have requested strict "
                    "checking.\r\nHost key verification failed.\r\n",
        "the host key of 10.77.1.3:22 is not known: ssh-ed25519 SHA256:8zSL",
-       "if the fingerprint is right, accept it: ssh -o StrictHostKeyChecking=ask gpu-a true",
+       "only if it is the same, run 'ssh -o StrictHostKeyChecking=ask gpu-a true' and answer with "
+       "it: SHA256:8zSL",
        Tries::one},
+      {connecting +
+           "kex_exchange_identification: No SSH version received in first 1024 lines from "
+           "server\r\nbanner exchange: Connection to 10.77.1.3 port 22: invalid format\r\n",
+       "what listens at 10.77.1.3:22 does not greet as an SSH server does; ssh said "
+       "'kex_exchange_identification: No SSH version received in first 1024 lines",
+       "check that an SSH server listens on this port", Tries::one},
       {key_shown + "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\n"
                    "Offending ED25519 key in /home/me/.ssh/known_hosts:7\r\n  remove with:\r\n"
                    "  ssh-keygen -f \"/home/me/.ssh/known_hosts\" -R \"gpu-a\"\r\n"

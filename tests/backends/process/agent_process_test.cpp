@@ -43,7 +43,7 @@ TEST_CASE("an agent starts its ranks, passes on what they print, and tells how e
   agent.send(agent.prepare({"echo one; echo two >&2", "exit 7", "kill -SEGV $$"}));
   CHECK(agent.next<message::Ready>().run_directory == agent.directory().path() + "/task-0");
   agent.send(message::Go{"127.0.0.1", 1});
-  for (int i = 0; i < 3; ++i) CHECK(agent.next<message::RankStarted>().pid > 0);
+  CHECK(agent.next<message::RankStarted>().pid > 0);  // the first may end before the last starts
   std::vector<message::RankEnded> ends(3);
   for (int i = 0; i < 3; ++i) {
     const auto end = agent.next<message::RankEnded>();
@@ -296,7 +296,7 @@ TEST_CASE("the error file of a rank that failed is told") {
 }
 
 TEST_CASE("more ranks than the soft limit of descriptors allows are started, and keep that limit") {
-  AgentUnderTest agent(48);
+  AgentUnderTest agent({.soft_limit = 48});
   agent.start(std::vector<std::string>(30, "ulimit -Sn"));
   for (int i = 0; i < 30; ++i) CHECK(agent.next<message::RankEnded>().code == 0);
   finish(agent);

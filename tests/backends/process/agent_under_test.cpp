@@ -38,21 +38,31 @@ Descriptor listen_on(const std::string& path) {
   return socket;
 }
 
-[[noreturn]] void be_agent(const std::string& base, int listening, unsigned soft_limit) {
+void become(const AgentSetup& setup) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  if (soft_limit != 0) limit.rlim_cur = soft_limit;
+  if (setup.hard_limit != 0) limit.rlim_cur = limit.rlim_max = setup.hard_limit;
+  if (setup.soft_limit != 0) limit.rlim_cur = setup.soft_limit;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit processes{setup.processes, setup.processes};
+  if (setup.processes != 0) ::setrlimit(RLIMIT_NPROC, &processes);
+  if (setup.user != 0 && (::setgid(setup.user) != 0 || ::setuid(setup.user) != 0)) ::_exit(98);
+}
+
+[[noreturn]] void be_agent(const std::string& base, int listening, const AgentSetup& setup) {
+  become(setup);
   const auto directory = HostDirectory::open(base);
-  ::_exit(directory ? run_agent_process(listening, *directory, key) : 99);
+  ::_exit(directory ? run_agent_process(listening, *directory, key, setup.make_contexts) : 99);
 }
 
 }  // namespace
 
-AgentUnderTest::AgentUnderTest(unsigned soft_limit) {
+AgentUnderTest::AgentUnderTest(const AgentSetup& setup) {
+  if (setup.user != 0 && ::chown(directory_.path().c_str(), setup.user, setup.user) != 0)
+    throw std::runtime_error("cannot give a directory away");
   Descriptor listening = listen_on(directory_.path() + "/socket");
   pid_ = ::fork();
-  if (pid_ == 0) be_agent(directory_.path(), listening.release(), soft_limit);
+  if (pid_ == 0) be_agent(directory_.path(), listening.release(), setup);
   connection_ = connect();
 }
 

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "backends/process/agent_process.hpp"
 #include "backends/process/descriptor.hpp"
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/message.hpp"
@@ -13,12 +14,20 @@
 
 namespace train::testing {
 
+/// How the process of an agent is made; 0 leaves what the test has.
+struct AgentSetup {
+  unsigned soft_limit = 0;  ///< of open descriptors
+  unsigned hard_limit = 0;
+  unsigned processes = 0;  ///< limit of the user's processes
+  unsigned user = 0;       ///< root only
+  MakeContextStore make_contexts = {};
+};
+
 /// An agent in a process of its own, and the one launcher that is connected to it. Whatever the
 /// agent leaves running is killed at the end.
 class AgentUnderTest {
  public:
-  /// `soft_limit` of open descriptors; 0 leaves it.
-  explicit AgentUnderTest(unsigned soft_limit = 0);
+  explicit AgentUnderTest(const AgentSetup& setup = {});
   ~AgentUnderTest();
   AgentUnderTest(const AgentUnderTest&) = delete;
   AgentUnderTest& operator=(const AgentUnderTest&) = delete;
@@ -44,6 +53,8 @@ class AgentUnderTest {
       if (const auto* wanted = std::get_if<Wanted>(&message)) return *wanted;
     }
   }
+  /// The next message, of whatever type. Output on the way is kept, and acknowledged.
+  Message next_message();
   /// True when the agent ends the connection.
   bool is_hung_up();
   /// The agent's exit status, or minus its signal.
@@ -58,14 +69,13 @@ class AgentUnderTest {
   const std::string& output() const { return output_; }
 
  private:
-  Message next_message();
   void take_output(const Frame& frame);
 
   TemporaryDirectory directory_;
   int pid_ = -1;
   bool is_collected_ = false;
   Descriptor connection_;
-  FrameDecoder decoder_;
+  FrameDecoder decoder_{FrameSender::agent};
   std::string output_;
   std::uint64_t last_chunk_ = 0;
 };

@@ -1,40 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/port_hold.hpp"
 
-#include <netinet/in.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
+#include "tests/backends/process/port_server.hpp"
 #include "tests/catch.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
+using namespace train::testing;
 
-namespace {
-
-enum class Reuse { no, yes };
-
-// Whether a server could listen on this port of the wildcard address.
-Descriptor listen_on(int family, std::uint16_t port, Reuse reuse) {
-  Descriptor server(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int on = reuse == Reuse::yes ? 1 : 0;
-  ::setsockopt(server.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_storage address{};
-  address.ss_family = static_cast<sa_family_t>(family);
-  reinterpret_cast<sockaddr_in*>(&address)->sin_port = htons(port);  // the same place in both
-  const socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  if (::bind(server.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(server.get(), 1) != 0)
-    return Descriptor();
-  return server;
-}
-
-}  // namespace
-
-TEST_CASE("a held port is for servers that reuse addresses only, one at a time") {
+TEST_CASE("a held port is nobody's before it is shared") {
   const int family = GENERATE(AF_INET, AF_INET6);
   auto hold = PortHold::take();
   REQUIRE(hold);
   CHECK(hold->port() >= 1024);
+  CHECK_FALSE(listen_on(family, hold->port(), Reuse::no));
+  CHECK_FALSE(listen_on(family, hold->port(), Reuse::yes));
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  const OtherUser thief(family, hold->port());
+  CHECK_FALSE(thief.listens());
+}
+
+TEST_CASE("a shared port is for servers that reuse addresses only, one at a time") {
+  const int family = GENERATE(AF_INET, AF_INET6);
+  auto hold = PortHold::take();
+  REQUIRE(hold);
+  hold->share();
   CHECK_FALSE(listen_on(family, hold->port(), Reuse::no));
   const Descriptor server = listen_on(family, hold->port(), Reuse::yes);
   CHECK(server);

@@ -120,40 +120,6 @@ TEST_CASE("orphans are collected, a worker's status is left for its owner") {
   CHECK((*status)->code == 5);
 }
 
-TEST_CASE("marked processes are found wherever they are, and only they") {
-  const std::string id = "mark" + std::to_string(::getpid());
-  const Started ours(shell("(setsid sleep 1000 &) ; sleep 1000", {"TRAIN_TASK_ID=" + id}));
-  const Started longer(shell("exec sleep 1000", {"TRAIN_TASK_ID=" + id + "0"}));
-  const Started quoting(shell("exec sleep 1000", {"OTHER=TRAIN_TASK_ID=" + id}));
-  REQUIRE(eventually([&] {
-    const std::vector<int> found = running_with("TRAIN_TASK_ID=" + id);
-    const auto sleeps = std::count_if(found.begin(), found.end(),
-                                      [](int pid) { return command_of(pid) == "sleep 1000"; });
-    return found.size() == 3 && sleeps == 2;
-  }));
-  const MarkedKill result = kill_by_mark(id);
-  CHECK(result.killed == 3);
-  CHECK(result.survivors.empty());
-  CHECK(eventually([&] { return running_with("TRAIN_TASK_ID=" + id).empty(); }));
-  CHECK(is_running(longer.pid));
-  CHECK(is_running(quoting.pid));
-  REQUIRE(become_subreaper());
-  kill_all_descendants(5s);
-}
-
-TEST_CASE("marked processes that fork meanwhile are killed") {
-  REQUIRE(become_subreaper());
-  const std::string id = "busy" + std::to_string(::getpid());
-  const Started worker(
-      shell("bomb() { if [ $1 -gt 0 ]; then bomb $(($1 - 1)) & bomb $(($1 - 1)) & fi;"
-            "sleep 1000; }; bomb 5",
-            {"TRAIN_TASK_ID=" + id}));
-  REQUIRE(eventually([&] { return running_with("TRAIN_TASK_ID=" + id).size() >= 5; }));
-  CHECK(kill_by_mark(id).survivors.empty());
-  CHECK(eventually([&] { return running_with("TRAIN_TASK_ID=" + id).empty(); }));
-  kill_all_descendants(5s);
-}
-
 TEST_CASE("a process of another user is named when it cannot be killed") {
   if (::getuid() != 0) SKIP_CASE("only root can become somebody else");
   REQUIRE(become_subreaper());

@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
+
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
 
@@ -73,4 +75,13 @@ TEST_CASE("a working directory is checked before anything starts") {
   CHECK_FALSE(check_working_directory(directory.write("file", "")));
   CHECK_FALSE(check_working_directory("relative"));
   CHECK_FALSE(check_working_directory(""));
+}
+
+TEST_CASE("an errno for a path speaks of what was named, or of the host") {
+  for (const int error :
+       {ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG, ENOEXEC, ELIBBAD, EINVAL})
+    CHECK(class_of_file_error(error) == ErrorClass::missing);
+  for (const int error : {EMFILE, ENFILE, ENOMEM, EAGAIN, EIO, ESTALE, ENOTCONN, ETIMEDOUT, ETXTBSY,
+                          EHOSTDOWN, EUCLEAN})
+    CHECK(class_of_file_error(error) == ErrorClass::host);
 }

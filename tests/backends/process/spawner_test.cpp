@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -203,4 +205,34 @@ TEST_CASE("a killed agent takes its processes with it") {
   ::kill(agent, SIGKILL);
   ::waitpid(agent, nullptr, 0);
   CHECK(eventually([&] { return !is_running(worker); }));
+}
+
+TEST_CASE("a start that finds no descriptor or process left is the host's trouble") {
+  rlimit before{};
+  ProcessSpec spec = shell("exit 0");
+  SECTION("descriptors") {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const rlimit few{count_descriptors() + 2, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    const auto process = LinuxSpawner().spawn(spec);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    REQUIRE_FALSE(process);
+    CHECK(process.error().error_class == ErrorClass::host);
+    CHECK(render(process.error()).find("too many open files") != std::string::npos);
+  }
+  SECTION("processes") {
+    if (::geteuid() != 0) SKIP_CASE("only root can become a user with a limit of its own");
+    const int pid = ::fork();
+    if (pid == 0) {
+      const rlimit none{1, 1};
+      if (::setrlimit(RLIMIT_NPROC, &none) != 0 || ::setuid(12'347) != 0) ::_exit(2);
+      const auto process = LinuxSpawner().spawn(spec);
+      const bool is_named = !process && process.error().error_class == ErrorClass::host &&
+                            render(process.error()).find("ulimit -u") != std::string::npos;
+      ::_exit(is_named ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(pid, &status, 0) == pid);
+    CHECK(status == 0);
+  }
 }

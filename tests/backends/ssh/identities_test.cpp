@@ -45,7 +45,7 @@ struct Fixture {
   TemporaryFolder folder;
   std::string socket;
   ShellDialogue agent;
-  Identities identities{2000ms};
+  Identities identities{2000ms, 2000ms};
 };
 
 }  // namespace
@@ -169,7 +169,7 @@ TEST_CASE("a key that is encrypted in its file signs through the agent, with SHA
 
 TEST_CASE("an agent that is not there is named, and one that is silent is not waited for twice") {
   TemporaryFolder folder;
-  Identities identities{50ms};
+  Identities identities{50ms, 50ms};
   IdentityChoice choice;
   choice.agent_socket = (folder.path() / "none").string();
   REQUIRE(identities.plan(choice).unusable.size() == 1);
@@ -185,7 +185,7 @@ TEST_CASE("an agent that is not there is named, and one that is silent is not wa
   const auto began = std::chrono::steady_clock::now();
   for (const bool only_files : {false, true}) {
     choice.only_files = only_files;
-    CHECK(identities.plan(choice).unusable.at(0).message.find("no valid answer within 50 ms") !=
+    CHECK(identities.plan(choice).unusable.at(0).message.find("no valid answer within 0.05 s") !=
           std::string::npos);
   }
   CHECK(std::chrono::steady_clock::now() - began < 10s);

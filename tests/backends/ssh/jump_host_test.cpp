@@ -212,6 +212,21 @@ TEST_CASE("many silent hosts behind a jump host keep no other from being reached
   CHECK_FALSE(last.closed);
 }
 
+TEST_CASE("what keeps libssh2 from a jump host is told in full to those who come late") {
+  REQUIRE_SSHD();
+  JumpFixture fixture("", "  ProxyCommand /usr/bin/nc %h %p\n");
+  SshTransport transport(fixture.loop, fixture.options);
+  for (int i = 0; i < 3; ++i) {
+    LinkProbe probe(fixture.loop, transport, fixture.host);
+    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(probe.error() ==
+          "it can be reached by OpenSSH's own client only: its jump host 'gate': ssh's "
+          "configuration has ProxyCommand '/usr/bin/nc %h %p' for it\n"
+          "  take 'transport: openssh' for it, or write 'ProxyCommand none' for this host, if it "
+          "can be reached without");
+  }
+}
+
 TEST_CASE("a jump host that leads to itself is found out") {
   REQUIRE_SSHD();
   SshFixture fixture;

@@ -40,7 +40,8 @@ struct Fixture {
   }
 
   std::vector<Result<SshSettings>> ask(const std::vector<SshDestination>& destinations) {
-    SshConfig config(loop, files, defaults);
+    FileWork work(loop, files.deadline);
+    SshConfig config(loop, work, files, defaults);
     std::vector<std::optional<Result<SshSettings>>> answers(destinations.size());
     std::size_t left = destinations.size();
     for (std::size_t i = 0; i < destinations.size(); ++i)

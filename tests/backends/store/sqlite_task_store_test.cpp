@@ -81,7 +81,7 @@ TEST_CASE("logs are in the directory of their task, one per rank") {
   const auto store = open_store(directory.path() + "/train/");
   const std::string logs = store->log_directory("abcd2345");
   CHECK(logs == directory.path() + "/train/tasks/abcd2345/logs");
-  CHECK(rank_log_file(logs, 12) == logs + "/rank-12.log");
+  CHECK(rank_log_file(logs, 12) == logs + "/rank-12.0.log");
 }
 
 TEST_CASE("lists are newest first, without the final unless all are asked for") {
@@ -156,9 +156,11 @@ TEST_CASE("a state that cannot follow is refused, and so is any after the end") 
   const auto store = open_store(directory.path());
   TaskRecord task = some_task(*store, "abcd2345");
   REQUIRE(store->create(task).has_value());
-  task.state = TaskState::succeeded;
+  task.state = TaskState::stopping;
+  REQUIRE(store->update(task).has_value());
+  task.state = TaskState::running;
   CHECK_FALSE(store->update(task).has_value());
-  CHECK(store->find("abcd2345")->state == TaskState::starting);
+  CHECK(store->find("abcd2345")->state == TaskState::stopping);
   task.state = TaskState::failed;
   REQUIRE(store->update(task).has_value());
   CHECK_FALSE(store->update(task).has_value());

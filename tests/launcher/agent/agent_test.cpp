@@ -314,7 +314,7 @@ TEST_CASE("all output is acknowledged before the agent says finished") {
   b.on(agent_event::RankPrinted{0, OutputStream::out, "a"});
   b.on(agent_event::RankPrinted{0, OutputStream::err, "b"});
   CHECK(all<agent_action::SendOutput>(b.last).front().chunk ==
-        OutputChunk{2, 0, OutputStream::err, "b"});
+        OutputChunk{2, 0, OutputStream::err, "b", b.now});
   b.end(0, 0);
   b.on(agent_event::RankPrinted{0, OutputStream::out, "c"});  // from the background, while killing
   b.on(agent_event::TreeKilled{});
@@ -514,4 +514,73 @@ TEST_CASE("a piece that nobody asked for is ignored") {
   b.start({0});
   CHECK(b.on(agent_event::ContextReceived{"piece"}).empty());
   CHECK(b.on(agent_event::ContextTaken{1}).empty());
+}
+
+TEST_CASE("what a check or a start waits for is told while it lasts, and not afterwards") {
+  Bench b;
+  const agent_event::Blocked blocked{"stat of '/nfs/x'", 25s};
+  b.connect();
+  b.prepare({0});
+  b.on(blocked);
+  CHECK(said<message::Blocked>(b.last) == message::Blocked{"stat of '/nfs/x'", 25s});
+  CHECK(said<message::Pong>(b.say(message::Ping{1s})));
+  b.on(agent_event::HostChecked{{}, {29'500}, "/tmp/run"});
+  CHECK(b.on(blocked).empty());
+  b.say(message::Go{"a", 1});
+  CHECK(said<message::Blocked>(b.on(blocked)));
+}
+
+TEST_CASE("a refusal and a failed start say of which kind the trouble is") {
+  Bench b;
+  b.connect();
+  b.prepare({0});
+  SECTION("the host's, at the check") {
+    b.on(agent_event::HostChecked{{{{}, {}, "too few descriptors", ""}}, {}, {}, ErrorClass::host});
+    REQUIRE(said<message::Refused>(b.last));
+    CHECK(said<message::Refused>(b.last)->error_class == ErrorClass::host);
+  }
+  SECTION("the host's, at the start") {
+    b.on(agent_event::HostChecked{{}, {1}, "/r"});
+    b.say(message::Go{"a", 1});
+    b.on(agent_event::RankNotStarted{0, "too many open files", ErrorClass::host});
+    REQUIRE(said<message::RankNotStarted>(b.last));
+    CHECK(said<message::RankNotStarted>(b.last)->error_class == ErrorClass::host);
+  }
+}
+
+TEST_CASE("a port that another user took is told while there is a run") {
+  Bench b;
+  const agent_event::PortTaken taken{29'500, 1000};
+  b.make_ready({0});
+  CHECK(b.on(taken).empty());
+  b.say(message::Go{"a", 1});
+  CHECK(said<message::PortTaken>(b.on(taken)) == message::PortTaken{29'500, 1000});
+}
+
+TEST_CASE("an agent that fails says so before anything else, and stops its ranks") {
+  Bench b;
+  const agent_event::Failed failed{"cannot start a thread"};
+  SECTION("before there are any") {
+    b.make_ready({0});
+    b.on(failed);
+    CHECK(said<message::AgentFailed>(b.last) == message::AgentFailed{"cannot start a thread"});
+    CHECK_FALSE(has<agent_action::StartRank>(b.say(message::Go{"a", 1})));
+    CHECK(said<message::Finished>(b.say(message::Stop{1s})));  // the launcher has said go already
+  }
+  SECTION("while they run") {
+    b.start({0, 1});
+    b.on(failed);
+    CHECK(said<message::AgentFailed>(b.last));
+    CHECK(terminated(b.last) == std::vector{0, 1});
+    b.tick(b.now + 7s);
+    CHECK(has<agent_action::KillTree>(b.last));
+  }
+  SECTION("while it kills them, which is done once more") {
+    b.start({0});
+    b.say(message::Stop{0s});
+    b.on(failed);
+    CHECK(has<agent_action::KillTree>(b.last));
+    b.on(agent_event::TreeKilled{});
+    CHECK(said<message::Finished>(b.last));
+  }
 }

@@ -278,10 +278,7 @@ class Exchanger {
 // The other user may do in these places what the sticky bit forbids in /tmp: the race needs no
 // setting of the machine.
 TEST_CASE("a folder that another user exchanges all the time never runs that user's program") {
-  if (::getuid() != 0) {
-    WARN("skipped: only root can be two users");
-    return;
-  }
+  if (::getuid() != 0) SKIP_CASE("only root can be two users");
   constexpr uid_t other = 12345;
   const FakeHost host;
   write_file(host.home / ".cache", "");  // the shared places are all there is
@@ -418,6 +415,10 @@ TEST_CASE("the command is one line that every shell can quote") {
   CHECK(script.find("\\\\") == std::string::npos);
   CHECK(command.size() < 4000);
   CHECK(command.find(bootstrap_marker("abc")) == std::string::npos);
-  for (const std::string bad : {"", "a b", "a'b", "$(x)", "a/b", "a;b"})
+  for (const std::string bad : {"", "a b", "a'b", "$(x)", "a/b", "a;b"}) {
     CHECK_FALSE(bootstrap_command({"abc", "f00", bad}));
+    CHECK_FALSE(bootstrap_command({"abc", "f00", "t-1", bad}));
+  }
+  CHECK(bootstrap_command({"abc", "f00", "t-1", "sweep"})
+            ->ends_with("' train abc train-f00 t-1 sweep"));
 }

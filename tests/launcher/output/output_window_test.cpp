@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/output/output_window.hpp"
 
+#include <utility>
+
 #include "launcher/agent/output_queue.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
+
+namespace {
+
+constexpr Instant now{0};
+
+}  // namespace
 
 TEST_CASE("all hosts together may have 64 MiB of output on the way, as far as that goes") {
   CHECK(output_window(1) == most_output_window);
@@ -19,14 +27,17 @@ TEST_CASE("an agent that waits for acknowledgements stays within the window, byt
   CAPTURE(bytes.size());
   OutputQueue queue({.capacity = 4u << 20, .window = least_output_window});
   OutputWindow window(least_output_window);
-  for (int i = 0; i < 10'000 && !queue.full(); ++i) queue.push(i % 2, OutputStream::out, bytes);
+  for (int i = 0; i < 10'000 && !queue.full(); ++i)
+    queue.push(i % 2, OutputStream::out, bytes, now);
   std::uint64_t last = 0;
+  std::size_t cost = 0;
   while (!queue.empty()) {
     while (const auto chunk = queue.take()) {
       REQUIRE(window.take(*chunk));
       last = chunk->number;
+      cost += cost_of(*chunk);
     }
-    window.acknowledge();
+    window.acknowledge(std::exchange(cost, 0));
     REQUIRE(queue.acknowledge(last));
   }
 }
@@ -36,6 +47,6 @@ TEST_CASE("whoever does not wait is told apart by the next chunk") {
   const OutputChunk chunk{1, 0, OutputStream::out, std::string(max_chunk_bytes, 'x')};
   CHECK(window.take(chunk));
   CHECK_FALSE(window.take(chunk));
-  window.acknowledge();
+  window.acknowledge(cost_of(chunk));
   CHECK(window.take(chunk));
 }

@@ -31,6 +31,26 @@ FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, 
 void FakeHost::connect(OneWay& to_launcher) {
   to_launcher_ = &to_launcher;
   feed(agent_event::LinkUp{});
+  meet_troubles();
+}
+
+// Those that an agent tells of by itself.
+void FakeHost::meet_troubles() {
+  if (script_.fault == HostFault::agent_failure)
+    later(script_.fault_at, [this] {
+      if (!stop_heard_at_) stop_heard_at_ = time_.now();
+      feed(agent_event::Failed{"out of memory"});
+    });
+  if (script_.port_taken_at)
+    later(*script_.port_taken_at, [this] {
+      if (!readiness_.ports[index_].empty())
+        feed(agent_event::PortTaken{readiness_.ports[index_].front(), 65'534});
+    });
+}
+
+void FakeHost::blocked_for(nanoseconds time) {
+  for (milliseconds so_far = 2s; so_far < time; so_far += 2s)
+    later(so_far, [this, so_far] { feed(agent_event::Blocked{"stat of '/nfs'", so_far}); });
 }
 
 bool FakeHost::reachable() const {
@@ -149,6 +169,7 @@ void FakeHost::perform(const agent_action::CheckHost& action) {
                                  static_cast<int>(checked.held_ports.size()));
   readiness_.ports[index_] = checked.held_ports;
   checked.run_directory = "/run";
+  blocked_for(script_.check_delay);
   later(script_.check_delay, [this, checked] { feed(checked); });
 }
 
@@ -160,6 +181,7 @@ void FakeHost::perform(const agent_action::StartRank& action) {
   const RankScript& script = script_.ranks[static_cast<std::size_t>(rank - first_rank_)];
   FakeProcess& process = processes_[rank];
   process.script = &script;
+  blocked_for(script_.start_delay);
   if (!script.can_start) {
     process.reported = true;
     return later(script_.start_delay, [this, rank] {

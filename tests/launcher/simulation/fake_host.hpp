@@ -67,7 +67,7 @@ class FakeHost {
   bool was_connected() const { return to_launcher_ != nullptr; }
   std::optional<Instant> gone_at() const { return gone_at_; }
   const std::map<int, FakeProcess>& processes() const { return processes_; }
-  /// When the agent first heard that its ranks are to stop.
+  /// When the agent first heard that its ranks are to stop, or failed.
   std::optional<Instant> stop_heard_at() const { return stop_heard_at_; }
   /// Processes and orphans that live, but for those that nothing could kill.
   int alive() const;
@@ -75,6 +75,8 @@ class FakeHost {
  private:
   void later(nanoseconds delay, std::function<void()> what);
   void when_awake(std::function<void()> what);
+  void meet_troubles();
+  void blocked_for(nanoseconds time);
   Instant clock() const { return time_.now() + script_.clock_ahead; }
   void feed(const AgentEvent& event);
   void arm_timer();
@@ -110,7 +112,7 @@ class FakeHost {
   Readiness& readiness_;
   std::vector<std::string>& complaints_;
   Agent agent_;
-  FrameDecoder decoder_;
+  FrameDecoder decoder_{FrameSender::launcher};
   OneWay* to_launcher_ = nullptr;
   std::map<int, FakeProcess> processes_;
   std::uint64_t context_taken_ = 0;

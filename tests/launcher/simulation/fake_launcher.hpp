@@ -42,7 +42,7 @@ class FakeLauncher {
     OneWay* to_host = nullptr;
     OneWay* from_host = nullptr;
     bool closed = false;
-    FrameDecoder decoder;
+    FrameDecoder decoder{FrameSender::agent};
     std::uint64_t last_chunk = 0;
     std::optional<std::uint64_t> context_sent;  ///< bytes
     bool context_ended = false;
@@ -58,6 +58,7 @@ class FakeLauncher {
   void perform(const run_action::SendGo& action);
   void perform(const run_action::CloseHost& action);
   void perform(const run_action::AllStarted&) {}
+  void perform(const run_action::Note&) {}
   void perform(const run_action::Stopping&) {}
   void perform(const run_action::Over&) { over_at_ = time_.now(); }
 

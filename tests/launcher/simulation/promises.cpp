@@ -13,7 +13,7 @@ namespace {
 
 // Whether anything was done to this host that a launcher may hold against it.
 bool is_suspect(const HostScript& host) {
-  return host.fault != HostFault::none || host.unreachable || host.refuses ||
+  return host.fault != HostFault::none || host.port_taken_at || host.unreachable || host.refuses ||
          host.miscounts_ports || host.context_fails || host.check_delay > 50s;
 }
 

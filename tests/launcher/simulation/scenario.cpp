@@ -95,11 +95,12 @@ HostScript random_host(Chance& chance) {
 
 void make_faulty(HostScript& host, Chance& chance) {
   static constexpr HostFault kinds[] = {HostFault::crash, HostFault::freeze, HostFault::partition,
-                                        HostFault::link_break};
+                                        HostFault::link_break, HostFault::agent_failure};
   static constexpr nanoseconds lengths[] = {1s, 5s, 12s, 20s, 50s, 90s};
-  host.fault = kinds[chance.below(4)];
+  host.fault = kinds[chance.below(5)];
   host.fault_at = chance.up_to(10s);
   host.fault_for.reset();
+  if (chance.one_in(6)) host.port_taken_at = chance.up_to(10s);
   const bool ends = host.fault == HostFault::freeze || host.fault == HostFault::partition;
   if (ends && !chance.one_in(4)) host.fault_for = lengths[chance.below(6)];
 }
@@ -146,8 +147,8 @@ Trial Scenario::trial() const {
 
 bool Scenario::is_undisturbed() const {
   const bool hosts_are_well = std::all_of(hosts.begin(), hosts.end(), [](const HostScript& host) {
-    return host.fault == HostFault::none && !host.unreachable && !host.refuses &&
-           !host.miscounts_ports && !host.context_fails && host.check_delay < 20s;
+    return host.fault == HostFault::none && !host.port_taken_at && !host.unreachable &&
+           !host.refuses && !host.miscounts_ports && !host.context_fails && host.check_delay < 50s;
   });
   return hosts_are_well && (!has_context || context_packed) && interrupts.empty() && !launcher_dies;
 }

@@ -28,7 +28,8 @@ struct RankScript {
   bool fails() const { return !can_start || code != 0 || signal.has_value(); }
 };
 
-enum class HostFault { none, crash, freeze, partition, link_break };
+/// agent_failure: something throws in the agent, which lives on.
+enum class HostFault { none, crash, freeze, partition, link_break, agent_failure };
 
 /// What happens to a host. Instants are virtual time.
 struct HostScript {
@@ -37,7 +38,7 @@ struct HostScript {
   nanoseconds jitter{0};   ///< on top, at most
   nanoseconds connect_delay{0};
   bool unreachable = false;
-  nanoseconds check_delay{0};
+  nanoseconds check_delay{0};  ///< it answers pings meanwhile, and says what it waits for
   bool refuses = false;
   bool lacks_context = false;
   bool context_fails = false;    ///< it has no room for it
@@ -47,6 +48,7 @@ struct HostScript {
   HostFault fault = HostFault::none;
   Instant fault_at{0};
   std::optional<nanoseconds> fault_for;  ///< of a freeze or a partition; nothing: for ever
+  std::optional<Instant> port_taken_at;  ///< by another user of the host
   std::vector<RankScript> ranks;
 
   /// A partition or freeze at this instant, and when it ends (nothing: never).

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "launcher/wire/frame.hpp"
+#include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/output_chunk.hpp"
 #include "tests/catch.hpp"
 
@@ -48,7 +49,7 @@ std::vector<Message> all_messages() {
       message::Prepare{"abcdefgh", {hostile_command(), shell_command()}, 1, {}, milliseconds(0)},
       message::Prepare{not_text,
                        {},
-                       65'535,
+                       most_held_ports,
                        {{"hparams.json", not_text}, {"data.json", ""}},
                        milliseconds(604'800'000)},
       message::Prepare{"t",
@@ -84,11 +85,16 @@ std::vector<Message> all_messages() {
       message::WantContext{INT64_MAX},
       message::RankStarted{INT32_MAX, 4'194'304},
       message::RankNotStarted{0, with_nul},
+      message::RankNotStarted{0, "no descriptor", ErrorClass::host},
+      message::RankNotStarted{0, "too long", ErrorClass::config},
       message::RankEnded{3, 255, std::nullopt, false, true, late, not_text},
       message::RankEnded{3, std::nullopt, 64, true, false, Instant(0), ""},
       message::Finished{{}},
-      message::Finished{{{12, 0, not_text}, {13, 1000, ""}}},
+      message::Finished{{{12, 0, not_text}, {13, 1000, ""}}, INT32_MAX},
       message::Pong{Instant(0), late},
+      message::Blocked{"stat of '" + not_text + "'", milliseconds(25'000)},
+      message::PortTaken{65'535, UINT32_MAX},
+      message::AgentFailed{not_text},
   };
 }
 
@@ -106,7 +112,7 @@ TEST_CASE("every message comes back as it was sent, whatever bytes are in it") {
 }
 
 TEST_CASE("the frame of a message is read by the frame decoder") {
-  FrameDecoder decoder;
+  FrameDecoder decoder(FrameSender::launcher);
   decoder.feed(frame_of(message::Bye{}));
   const auto frame = decoder.next();
   REQUIRE((frame && *frame));
@@ -164,6 +170,12 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"ready","run_directory":"/","ports":[1,65536]})",
       R"({"type":"started","rank":-1,"pid":1})", R"({"type":"started","rank":2147483648,"pid":1})",
       R"({"type":"ping","sent":2305843009213693953})",
+      R"({"type":"blocked","call":"x","so_far_ms":-1})",
+      R"({"type":"port_taken","port":0,"uid":1})", R"({"type":"port_taken","port":1,"uid":-1})",
+      R"({"type":"port_taken","port":1,"uid":4294967296})",
+      R"({"type":"not_started","rank":0,"reason":"x"})",
+      R"({"type":"not_started","rank":0,"reason":"x","class":"worker"})",
+      R"({"type":"agent_failed","reason":")" + std::string(longest_trouble + 1, 'x') + "\"}",
       R"({"type":"pong","sent":0,"answered":9223372036854775807})",
       // contradictions
       R"({"type":"refused","problems":[],"host_trouble":false})",
@@ -242,7 +254,7 @@ TEST_CASE("a host cannot send more ports than there are") {
                           ports + "]}");
   };
   std::string ports = "1";
-  for (int i = 0; i < 65'534; ++i) ports += ",1";
+  for (int i = 1; i < most_held_ports; ++i) ports += ",1";
   CHECK(ready(ports));
   CHECK_FALSE(ready(ports + ",1"));
   CHECK_FALSE(ready("0"));
@@ -282,7 +294,8 @@ TEST_CASE("hostile nesting is refused without becoming a tree") {
 TEST_CASE("output comes back byte for byte") {
   for (const std::string& bytes :
        {""s, "line\n"s, not_text + with_nul, std::string(max_chunk_bytes, '\xff')}) {
-    const OutputChunk chunk{UINT64_MAX, INT32_MAX, OutputStream::err, bytes};
+    const OutputChunk chunk{UINT64_MAX, INT32_MAX, OutputStream::err, bytes,
+                            Instant((std::int64_t{1} << 62) - 1)};
     for (const OutputPacking packing : {OutputPacking::none, OutputPacking::lz4}) {
       const auto back = decode_output(encode_output(chunk, packing));
       REQUIRE(back);
@@ -319,7 +332,7 @@ TEST_CASE("packed output that is none is refused, and never becomes more than a 
   CHECK(decode_output(with_size(max_chunk_bytes)));
   for (const std::uint32_t size : {1u, 65'535u, 65'537u, 0x7fffffffu, 0xffffffffu})
     CHECK_FALSE(decode_output(with_size(size)));
-  for (std::size_t length = 17; length < payload.size(); ++length)
+  for (std::size_t length = 25; length < payload.size(); ++length)
     CHECK_FALSE(decode_output(payload.substr(0, length)));
   CHECK_FALSE(decode_output(payload + "x"));
 }
@@ -333,11 +346,22 @@ TEST_CASE("malformed output is refused") {
     return changed;
   };
   CHECK(decode_output(payload));
-  for (std::size_t length = 0; length < 17; ++length)
+  for (std::size_t length = 0; length < 25; ++length)
     CHECK_FALSE(decode_output(payload.substr(0, length)));
   CHECK_FALSE(decode_output(with(7, '\0')));    // number 0
   CHECK_FALSE(decode_output(with(8, '\x80')));  // a negative rank
   CHECK_FALSE(decode_output(with(12, '\0')));
   CHECK_FALSE(decode_output(with(12, '\3')));
+  CHECK_FALSE(decode_output(with(17, '\x40')));  // a time that overflows
+  CHECK_FALSE(decode_output(with(17, '\xff')));
   CHECK_FALSE(decode_output(payload + std::string(max_chunk_bytes, 'x')));
+}
+
+TEST_CASE("what an agent says of its troubles is cut to what a launcher takes") {
+  const std::string longer(longest_trouble + 1, 'x');
+  const std::string cut(longest_trouble, 'x');
+  CHECK(decode_message(encode_message(message::AgentFailed{longer})) ==
+        Message(message::AgentFailed{cut}));
+  CHECK(decode_message(encode_message(message::Blocked{longer, milliseconds(1)})) ==
+        Message(message::Blocked{cut, milliseconds(1)}));
 }

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/log/log_reader.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "backends/process/descriptor.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t records_at_once = 128;
+constexpr std::size_t bytes_ahead = 16u << 10;
+
+std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+Descriptor open_to_read(const std::string& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
+// As many bytes as there are from `at`, `most` at most; nothing, and errno, when they cannot be
+// read.
+std::optional<std::string> read_at(int fd, std::uint64_t at, std::size_t most) {
+  std::string bytes(most, '\0');
+  std::size_t size = 0;
+  while (size < most) {
+    const ssize_t count =
+        ::pread(fd, bytes.data() + size, most - size, static_cast<off_t>(at + size));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace
+
+Result<void> LogDirectory::refresh() {
+  struct stat status {};
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(path_.c_str()), ::closedir);
+  if (!entries || ::fstat(::dirfd(entries.get()), &status) != 0)
+    return fail(ErrorClass::no_input,
+                fmt::format("cannot read the logs in '{}': {}", path_, system_reason(errno)));
+  const bool is_known = changed_ && changed_->tv_sec == status.st_mtim.tv_sec &&
+                        changed_->tv_nsec == status.st_mtim.tv_nsec;
+  // A change that is younger than the clock of the file system is fine may be followed by another
+  // in the same moment.
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const bool may_change_unseen = now.tv_sec - status.st_mtim.tv_sec < 3;
+  if (is_known && !may_change_unseen) return {};
+  changed_ = status.st_mtim;
+  names_.clear();
+  while (const dirent* entry = ::readdir(entries.get())) names_.emplace_back(entry->d_name);
+  std::sort(names_.begin(), names_.end());
+  return {};
+}
+
+std::vector<std::uint64_t> LogDirectory::segments_of(const std::string& log_file) const {
+  const std::string name(name_of(log_file));
+  std::vector<std::uint64_t> begins;
+  for (auto each = std::lower_bound(names_.begin(), names_.end(), name);
+       each != names_.end() && each->starts_with(name); ++each)
+    if (const auto begin = begin_of_segment(name, *each)) begins.push_back(*begin);
+  return begins;
+}
+
+LogReader::LogReader(const LogDirectory& directory, std::string log_file)
+    : directory_(directory), log_file_(std::move(log_file)) {
+  // rank-3.log, and not rank-3.0.log
+  const std::string_view name = name_of(log_file_);
+  is_plain_ = std::count(name.begin(), name.end(), '.') < 2;
+}
+
+Result<std::optional<LogReader::Next>> LogReader::peek() {
+  while (records_.empty()) {
+    auto found = is_plain_ ? read_plain() : read_index();
+    // What is there as of the refresh is read to its end before the next segment is looked at.
+    if (found && !*found && !is_plain_) found = next_segment();
+    if (!found) return tl::make_unexpected(std::move(found.error()));
+    if (!*found) return std::optional<Next>();
+  }
+  return std::optional<Next>(Next{records_.back(), gap_});
+}
+
+Result<std::optional<std::string_view>> LogReader::take() {
+  const LogRecord record = records_.back();
+  const bool is_ahead =
+      record.begin >= ahead_begin_ && record.begin + record.length <= ahead_begin_ + ahead_.size();
+  if (!is_ahead) {
+    const auto read = read_ahead(record.begin, record.length);
+    if (!read) return tl::make_unexpected(read.error());
+    if (!*read) return forget_records();
+  }
+  const std::string_view bytes =
+      std::string_view(ahead_).substr(record.begin - ahead_begin_, record.length);
+  if (!is_plain_ && checksum_of(bytes) != record.checksum)
+    return damaged(log_segment(log_file_, segment_));
+  records_.pop_back();
+  gap_ = 0;
+  return std::optional(bytes);
+}
+
+std::optional<std::string_view> LogReader::forget_records() {
+  for (const LogRecord& record : records_) gap_ += record.length;
+  records_.clear();
+  return std::nullopt;
+}
+
+std::uint64_t LogReader::bytes_without_record() const {
+  struct stat status {};
+  if (::stat(log_segment(log_file_, segment_).c_str(), &status) != 0) return 0;
+  const std::uint64_t end = segment_ + static_cast<std::uint64_t>(status.st_size);
+  return end > position_ ? end - position_ : 0;
+}
+
+// False when there is nothing new.
+Result<bool> LogReader::read_index() {
+  const std::string path = log_index(log_file_, segment_);
+  const Descriptor file = open_to_read(path);
+  if (!file && errno == ENOENT) return false;  // nothing was written yet, or it is gone
+  if (!file) return unreadable(path, errno);
+  if (index_size_ == 0) {
+    const auto header = read_at(file.get(), 0, log_header_size);
+    if (!header) return unreadable(path, errno);
+    if (header->size() < log_header_size) return false;
+    if (!is_log_header(*header)) return damaged(path);
+    index_size_ = log_header_size;
+  }
+  const auto bytes = read_at(file.get(), index_size_, records_at_once * log_record_size);
+  if (!bytes) return unreadable(path, errno);
+  std::string_view rest = *bytes;
+  for (; rest.size() >= log_record_size; rest.remove_prefix(log_record_size)) {
+    const auto record = decode_log_record(rest.substr(0, log_record_size));
+    if (!record) break;
+    if (record->begin != position_) return damaged(path);
+    position_ += record->length;
+    index_size_ += log_record_size;
+    records_.push_back(*record);
+  }
+  std::reverse(records_.begin(), records_.end());
+  return !records_.empty();
+}
+
+Result<bool> LogReader::read_plain() {
+  const Descriptor file = open_to_read(log_file_);
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return unreadable(log_file_, errno);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size <= position_) return false;
+  LogRecord record;
+  record.begin = position_;
+  record.length =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(size - position_, bytes_ahead));
+  position_ += record.length;
+  records_.push_back(record);
+  return true;
+}
+
+// Goes on to the segment behind what was read; false when there is none.
+Result<bool> LogReader::next_segment() {
+  const auto segments = directory_.segments_of(log_file_);
+  if (segments.empty()) return unreadable(log_file_, ENOENT);
+  const auto next = std::upper_bound(segments.begin(), segments.end(), segment_);
+  if (next == segments.end()) return false;
+  if (*next < position_) return damaged(log_segment(log_file_, *next));
+  gap_ += *next - position_;
+  segment_ = position_ = *next;
+  index_size_ = 0;
+  ahead_.clear();
+  return true;
+}
+
+// False when the segment is gone.
+Result<bool> LogReader::read_ahead(std::uint64_t begin, std::size_t length) {
+  const std::string path = log_segment(log_file_, segment_);
+  const Descriptor file = open_to_read(path);
+  if (!file && errno == ENOENT) return false;
+  if (!file) return unreadable(path, errno);
+  auto bytes = read_at(file.get(), begin - segment_, std::max(length, bytes_ahead));
+  if (!bytes) return unreadable(path, errno);
+  if (bytes->size() < length) return damaged(path);
+  ahead_ = std::move(*bytes);
+  ahead_begin_ = begin;
+  return true;
+}
+
+tl::unexpected<Error> LogReader::unreadable(const std::string& path, int error) const {
+  return fail(ErrorClass::no_input,
+              fmt::format("cannot read the log '{}': {}", path, system_reason(error)));
+}
+
+tl::unexpected<Error> LogReader::damaged(const std::string& path) const {
+  return fail(ErrorClass::no_input, fmt::format("the log '{}' is damaged", path),
+              "what ranks wrote is in the files beside it, as it is");
+}
+
+}  // namespace train

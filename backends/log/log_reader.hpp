@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ctime>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config_schema/error.hpp"
+#include "launcher/output/log_index.hpp"
+
+namespace train {
+
+/// The files of a directory of logs, listed again only when some have come or gone.
+class LogDirectory {
+ public:
+  explicit LogDirectory(std::string path) : path_(std::move(path)) {}
+
+  /// Lists it as it is now. Fails with class `no_input`.
+  Result<void> refresh();
+  /// Where the segments of the log with this first file begin, in order.
+  std::vector<std::uint64_t> segments_of(const std::string& log_file) const;
+
+ private:
+  std::string path_;
+  std::optional<timespec> changed_;
+  std::vector<std::string> names_;  ///< sorted
+};
+
+/// Reads one rank's log, also while it is written and its oldest segments go. Files are open only
+/// while they are read: a task may have more ranks than this process may have descriptors.
+///
+/// A log without attempts in its name, `rank-3.log`, has no index (an earlier train wrote such): it
+/// is read as one stream without times.
+class LogReader {
+ public:
+  struct Next {
+    LogRecord record;
+    std::uint64_t gap = 0;  ///< bytes before it that are not kept
+  };
+
+  /// `directory` outlives the reader.
+  LogReader(const LogDirectory& directory, std::string log_file);
+
+  /// The next piece that is there as of the last refresh of the directory; nothing when there is
+  /// none yet. Fails with class `no_input` when the log cannot be read.
+  Result<std::optional<Next>> peek();
+  /// Takes the piece that `peek` showed: its bytes, until the next call. Nothing when it has gone
+  /// since; it is part of the next gap then.
+  Result<std::optional<std::string_view>> take();
+  /// Bytes at the end of the log that no whole record speaks of: being written, or left by a crash.
+  std::uint64_t bytes_without_record() const;
+
+ private:
+  Result<bool> read_index();
+  Result<bool> read_plain();
+  Result<bool> next_segment();
+  Result<bool> read_ahead(std::uint64_t begin, std::size_t length);
+  std::optional<std::string_view> forget_records();
+  tl::unexpected<Error> unreadable(const std::string& path, int error) const;
+  tl::unexpected<Error> damaged(const std::string& path) const;
+
+  const LogDirectory& directory_;
+  std::string log_file_;
+  bool is_plain_;
+  std::uint64_t segment_ = 0;   ///< where the one that is read begins
+  std::uint64_t position_ = 0;  ///< what was read ends here
+  std::uint64_t gap_ = 0;
+  std::uint64_t index_size_ = 0;    ///< what was read of the index
+  std::vector<LogRecord> records_;  ///< read, and not taken, the next one last
+  std::string ahead_;               ///< bytes of the segment from `ahead_begin_`
+  std::uint64_t ahead_begin_ = 0;
+};
+
+}  // namespace train

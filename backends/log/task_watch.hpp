@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "backends/process/descriptor.hpp"
+
+namespace train {
+
+/// Waits for what the launcher of a task, another process, does: that it writes into logs, or lets
+/// go of its lock when it has recorded the end of the task (or dies). The kernel tells (inotify);
+/// where it cannot (no watches left, files that another machine writes), time passes, a little more
+/// with each wait.
+class TaskWatch {
+ public:
+  using milliseconds = std::chrono::milliseconds;
+
+  /// A descriptor that is looked at as well.
+  struct Other {
+    int fd = -1;
+    bool to_read = true;  ///< else only whether it has nobody at its other end
+  };
+
+  /// `log_directory` may be empty: nothing of the logs is waited for.
+  TaskWatch(const std::string& lock_file, const std::string& log_directory);
+
+  /// Waits until something happened since the last wait, `other` can be read or has nobody at its
+  /// other end, or `limit` has passed. May return without a reason. True for `other`.
+  bool wait(milliseconds limit, Other other);
+
+ private:
+  void forget_events();
+
+  Descriptor events_;
+  bool is_told_ = false;  ///< of everything that is waited for, if it happens on this machine
+  milliseconds pause_;
+};
+
+}  // namespace train

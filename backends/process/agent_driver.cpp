@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/agent_driver.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "backends/process/last_words.hpp"
+#include "backends/process/open_files.hpp"
+#include "backends/process/proc.hpp"
+#include "backends/process/process_tree.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr int exit_code_of_a_bug = 70;
+constexpr std::chrono::seconds first_connection_limit{30};
+// How often to say what a file system has not answered yet.
+constexpr std::chrono::seconds blocked_interval{2};
+// How long to leave waiting connections alone when there is no descriptor for them.
+constexpr std::chrono::seconds accept_pause{1};
+
+std::string first_line_of(const std::string& path) {
+  std::string text = read_small_file(path);
+  return text.substr(0, text.find('\n'));
+}
+
+AgentIdentity identity() {
+  return {first_line_of("/proc/sys/kernel/hostname"),
+          first_line_of("/proc/sys/kernel/random/boot_id"), ::getpid()};
+}
+
+}  // namespace
+
+AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
+                         const MakeContextStore& make_contexts, RankCgroups cgroups,
+                         CountGpus count_gpus)
+    : listening_(listening_socket),
+      directory_(directory),
+      key_(std::move(key)),
+      cgroups_(cgroups),
+      count_gpus_(std::move(count_gpus)),
+      contexts_(make_contexts ? make_contexts(loop_) : nullptr),
+      agent_(identity()),
+      checks_(loop_),
+      error_files_(loop_),
+      starter_(loop_, raise_open_files_limit(), calls_, starter_events()) {}
+
+int AgentDriver::run() {
+  (void)become_subreaper();  // where the kernel refuses, the guard is one
+  await_connections();
+  // The guard's death, or a shutdown of the machine, is the end of the launcher for the agent.
+  signals_ =
+      loop_.on_signals({SIGTERM, SIGINT, SIGHUP}, [this](int) { feed(agent_event::LinkDown{}); });
+  orphans_ = loop_.on_signals({SIGCHLD}, [this](int) {
+    are_orphans_due_ = true;
+    collect_orphans();
+  });
+  nobody_came_ = loop_.after(first_connection_limit, [this] { loop_.stop(); });
+  return run_to_the_end();
+}
+
+// What is thrown where nothing may be thrown ends the task, not the process: the launcher is told
+// why, and the ranks are stopped as by a Stop. A second time there is nothing left to rely on, and
+// the guard does the rest.
+int AgentDriver::run_to_the_end() {
+  try {
+    loop_.run();
+    return 0;
+  } catch (...) {
+    memory_reserve_.reset();
+    failure_ = reason_of_current_exception();
+  }
+  try {
+    loop_.post([this] { feed(agent_event::Failed{failure_}); });
+    loop_.run();
+    return 0;
+  } catch (...) {
+    say_last_words(failure_ + "; then " + reason_of_current_exception());
+    return exit_code_of_a_bug;
+  }
+}
+
+void AgentDriver::await_connections() {
+  accepting_ = loop_.when_readable(listening_, [this] { accept(); });
+}
+
+void AgentDriver::accept() {
+  Descriptor socket(::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+    // The connection stays in the queue, and would wake this process up without end.
+    accepting_.reset();
+    accept_pause_ = loop_.after(accept_pause, [this] { await_connections(); });
+  }
+  if (!socket) return;
+  // One launcher at a time: a second connection is closed at once.
+  if (connection_) return;
+  nobody_came_.reset();
+  tell_uncaught_exceptions(socket.get());
+  connection_ = std::make_unique<LauncherConnection>(
+      loop_, std::move(socket),
+      LauncherConnection::Events{[this](const Frame& frame) { return received(frame); },
+                                 [this] { feed(agent_event::LinkDown{}); }});
+  feed(agent_event::LinkUp{});
+}
+
+// What no launcher of ours would send ends the connection: nothing of it can be trusted.
+bool AgentDriver::received(const Frame& frame) {
+  if (frame.kind == FrameKind::context) {
+    feed(agent_event::ContextReceived{std::string(frame.payload)});
+    return true;
+  }
+  if (frame.kind != FrameKind::control) return false;
+  auto message = decode_message(frame.payload);
+  if (!message) return false;
+  feed(agent_event::Received{std::move(*message)});
+  return true;
+}
+
+void AgentDriver::feed(const AgentEvent& event) {
+  for (const AgentAction& action : agent_.on(event, loop_.now()))
+    std::visit([this](const auto& a) { perform(a); }, action);
+  arm_timer();
+}
+
+// Answers to actions come as events of their own: the agent is never entered twice.
+void AgentDriver::soon(AgentEvent event) {
+  loop_.post([this, event = std::move(event)] { feed(event); });
+}
+
+void AgentDriver::arm_timer() {
+  timer_.reset();
+  const auto deadline = agent_.next_deadline();
+  if (!deadline) return;
+  timer_ = loop_.after(std::max(*deadline - loop_.now(), nanoseconds(0)),
+                       [this] { feed(agent_event::Tick{}); });
+}
+
+void AgentDriver::send(std::string bytes) {
+  if (connection_) connection_->send(std::move(bytes));
+}
+
+void AgentDriver::perform(const agent_action::SendMessage& action) {
+  send(frame_of(action.message));
+}
+
+void AgentDriver::perform(const agent_action::SendOutput& action) {
+  send(encode_frame(FrameKind::output, encode_output(action.chunk, action.packing)));
+}
+
+void AgentDriver::perform(const agent_action::FindContext& action) {
+  if (!contexts_)
+    return soon(
+        agent_event::ContextFailed{make_error(ErrorClass::host, "this agent keeps no contexts")});
+  ContextEvents events;
+  events.on_taken = [this](std::uint64_t bytes) { feed(agent_event::ContextTaken{bytes}); };
+  events.on_ready = [this](const std::string& directory) {
+    feed(agent_event::ContextReady{directory});
+  };
+  events.on_failed = [this](const Error& why) { feed(agent_event::ContextFailed{why}); };
+  contexts_->find(action.context, std::move(events));
+}
+
+void AgentDriver::perform(const agent_action::TakeContext& action) {
+  contexts_->take(action.bytes);
+}
+
+// Every call may take as long as a file system likes: none is made on the loop.
+void AgentDriver::perform(const agent_action::CheckHost& action) {
+  const auto host = std::make_shared<CheckedHost>();
+  const auto prepare = std::make_shared<message::Prepare>(action.prepare);
+  const auto check = [host, prepare, directory = &directory_, key = key_, cgroups = cgroups_,
+                      count_gpus = count_gpus_, calls = calls_] {
+    *host = check_host(*prepare, *directory, key, cgroups, count_gpus, *calls);
+  };
+  if (auto begun = checks_.run(check, [this, host] { checked(*host); }); !begun)
+    return soon(agent_event::HostChecked{begun.error().diagnostics, {}, {}, ErrorClass::host});
+  is_checking_ = true;
+  tell_blocked();
+}
+
+void AgentDriver::checked(CheckedHost& host) {
+  is_checking_ = false;
+  run_directory_ = host.told.run_directory;
+  ports_ = std::move(host.ports);
+  starter_.record_with(std::move(host.recorder));
+  feed(host.told);
+}
+
+// While there are checks or starts, and for as long as they take.
+void AgentDriver::tell_blocked() {
+  if (blocked_timer_) return;
+  blocked_timer_ = loop_.after(blocked_interval, [this] {
+    blocked_timer_.reset();
+    const auto call = calls_->current();
+    const nanoseconds so_far = call ? loop_.now() - call->since : nanoseconds(0);
+    if (so_far >= blocked_interval)
+      feed(agent_event::Blocked{call->text, std::chrono::floor<milliseconds>(so_far)});
+    if (is_checking_ || starter_.is_starting()) tell_blocked();
+  });
+}
+
+// The ports stay held until the end where nothing is lost by it: rendezvous servers set
+// SO_REUSEADDR and can listen beside the hold, and nobody gets the ports by chance. Who wants to
+// can listen there as well from now on, whoever it is; that is looked for.
+void AgentDriver::perform(const agent_action::ReleasePorts&) {
+  std::set<std::uint16_t> numbers;
+  for (PortHold& port : ports_) {
+    port.share();
+    numbers.insert(port.port());
+  }
+  if (!numbers.empty())
+    port_watch_.emplace(loop_, std::move(numbers), [this](const PortListener& other) {
+      feed(agent_event::PortTaken{other.port, other.uid});
+    });
+  if (!contexts_) return;
+  contexts_->keep();
+  loop_.post([this] { contexts_->tidy(); });  // when the ranks run
+}
+
+void AgentDriver::perform(const agent_action::Leave&) { loop_.stop(); }
+
+}  // namespace train

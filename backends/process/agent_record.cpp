@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/agent_record.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "backends/process/proc.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr size_t record_limit = size_t{4} << 20;
+constexpr size_t line_limit = 4096;
+
+std::string first_line(const std::string& path) {
+  const std::string text = read_small_file(path);
+  return text.substr(0, std::min(text.find('\n'), line_limit));
+}
+
+std::string link_target(const char* path) {
+  char text[64];
+  const ssize_t size = ::readlink(path, text, sizeof text);
+  return {text, size > 0 ? static_cast<size_t>(size) : 0};
+}
+
+// Every login over SSH has a number (where audit is on) and a cgroup (where systemd runs) of its
+// own; elsewhere all logins look alike.
+std::string login_of(const std::string& process) {
+  const std::string cgroups = "\n" + read_small_file("/proc/" + process + "/cgroup");
+  const size_t systemd = cgroups.find(":name=systemd:");
+  const size_t start =
+      std::min(systemd != cgroups.npos ? systemd : cgroups.find("\n0::/") + 1, cgroups.size());
+  return first_line("/proc/" + process + "/sessionid") + " " +
+         cgroups.substr(start, std::min(cgroups.find('\n', start) - start, line_limit));
+}
+
+template <class Number>
+bool take_number(std::string_view& text, Number& number) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc{} || number < 1) return false;
+  text.remove_prefix(static_cast<size_t>(read.ptr - text.data()));
+  if (text.starts_with(' ')) text.remove_prefix(1);
+  return true;
+}
+
+void parse_line(std::string_view line, AgentRecord& record) {
+  const size_t space = line.find(' ');
+  if (space == line.npos) return;
+  const std::string_view word = line.substr(0, space);
+  std::string_view rest = line.substr(space + 1);
+  if (word == "boot") record.boot_id = rest;
+  if (word == "namespace") record.pid_namespace = rest;
+  if (word == "login") record.login = rest;
+  if (word == "cgroup") record.cgroup = rest;
+  if (word == "agent" && take_number(rest, record.agent))
+    (void)take_number(rest, record.agent_start);
+  if (word != "rank") return;
+  AgentRecord::Rank rank;
+  if (!take_number(rest, rank.pid) || !take_number(rest, rank.start)) return;
+  std::uint64_t pipe = 0;
+  while (take_number(rest, pipe)) rank.pipes.insert(pipe);
+  record.ranks.push_back(std::move(rank));
+}
+
+bool append(int file, const std::string& text) {
+  return ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+std::uint64_t pipe_of(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) ? status.st_ino : 0;
+}
+
+}  // namespace
+
+AgentRecord record_of_this_process() {
+  AgentRecord record;
+  record.boot_id = first_line("/proc/sys/kernel/random/boot_id");
+  record.pid_namespace = link_target("/proc/self/ns/pid");
+  record.agent = ::getpid();
+  record.login = login_of("self");
+  if (const auto status = status_of(record.agent)) record.agent_start = status->start;
+  return record;
+}
+
+std::string login_of_process(int pid) { return login_of(std::to_string(pid)); }
+
+AgentRecord parse_agent_record(std::string_view text) {
+  AgentRecord record;
+  while (true) {
+    const size_t end = text.find('\n');
+    if (end == text.npos) return record;  // what has no end was cut off
+    parse_line(text.substr(0, end), record);
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string to_text(const AgentRecord::Rank& rank) {
+  std::string text = fmt::format("rank {} {}", rank.pid, rank.start);
+  for (const std::uint64_t pipe : rank.pipes) text += fmt::format(" {}", pipe);
+  return text + "\n";
+}
+
+std::string to_text(const AgentRecord& record) {
+  std::string text =
+      fmt::format("boot {}\nnamespace {}\nagent {} {}\nlogin {}\n", record.boot_id,
+                  record.pid_namespace, record.agent, record.agent_start, record.login);
+  if (!record.cgroup.empty()) text += fmt::format("cgroup {}\n", record.cgroup);
+  for (const AgentRecord::Rank& rank : record.ranks) text += to_text(rank);
+  return text;
+}
+
+AgentRecord read_agent_record(int file) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
+      (status.st_mode & 022) != 0)
+    return {};
+  std::string text(std::min(static_cast<size_t>(status.st_size), record_limit), '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count =
+        ::pread(file, text.data() + size, text.size() - size, static_cast<off_t>(size));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    size += static_cast<size_t>(count);
+  }
+  return parse_agent_record({text.data(), size});
+}
+
+Result<void> AgentRecorder::begin(const HostDirectory& directory, const std::string& key,
+                                  RankCgroups cgroups) {
+  const std::string path = directory.lock_path(key);
+  Descriptor file(::openat(directory.descriptor(), HostDirectory::lock_name(key).c_str(),
+                           O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  if (!file && errno == ENOENT) return {};
+  auto moved = file ? above_standard(std::move(file)) : Result<Descriptor>(Descriptor());
+  if (!moved) return tl::make_unexpected(moved.error());
+  AgentRecord record = record_of_this_process();
+  if (cgroups == RankCgroups::where_possible)
+    record.cgroup = path_for_cgroup(cgroup_name(key, record.agent)).value_or("");
+  // Written down before it is made, so that it is found whatever happens in between.
+  if (!*moved || !append(moved->get(), to_text(record)))
+    return fail(ErrorClass::host, fmt::format("cannot write '{}': {}", path, system_reason(errno)),
+                errno == ENOSPC ? "make room on this file system" : "");
+  file_ = std::move(*moved);
+  if (!record.cgroup.empty()) cgroup_.reset(make_cgroup(record.cgroup));
+  return {};
+}
+
+// A line that is lost (the disk is full) is no reason to end the rank: its mark finds it as well.
+void AgentRecorder::add(const SpawnedProcess& process) {
+  const auto status = file_ ? status_of(process.pid) : std::nullopt;
+  if (!status) return;
+  AgentRecord::Rank rank{process.pid, status->start, {}};
+  for (const int output : {process.stdout_fd, process.stderr_fd})
+    if (const std::uint64_t pipe = pipe_of(output); pipe != 0) rank.pipes.insert(pipe);
+  (void)append(file_.get(), to_text(rank));
+}
+
+}  // namespace train

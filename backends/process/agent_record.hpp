@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/process/cgroup.hpp"
+#include "backends/process/descriptor.hpp"
+#include "backends/process/host_directory.hpp"
+#include "launcher/ports/process_spawner.hpp"
+
+namespace train {
+
+/// What an agent writes down about itself and the ranks that it starts, for whoever has to end what
+/// is left when agent and guard are killed together (sweep.hpp). It is the content of the agent's
+/// lock file: while that can be locked, the agent is dead.
+///
+/// Lines of text: "boot ID", "namespace NAME", "agent PID START", "login TEXT", "cgroup PATH", and
+/// "rank PID START PIPE PIPE" for each rank. Starts are as /proc/PID/stat has them.
+struct AgentRecord {
+  /// A rank leads the session of its own number.
+  struct Rank {
+    int pid = 0;
+    std::uint64_t start = 0;
+    std::set<std::uint64_t> pipes = {};  ///< its output, by inode: who holds them is of its tree
+
+    bool operator==(const Rank&) const = default;
+  };
+
+  std::string boot_id;
+  std::string pid_namespace;  ///< what the numbers of processes mean
+  int agent = 0;
+  std::uint64_t agent_start = 0;
+  std::string login;   ///< what tells the login that it is part of from others, where there are any
+  std::string cgroup;  ///< of the ranks, absolute; empty: none
+  std::vector<Rank> ranks;
+
+  bool operator==(const AgentRecord&) const = default;
+};
+
+/// The record of this process, as an agent, without a cgroup and ranks.
+AgentRecord record_of_this_process();
+
+/// What `AgentRecord::login` would be if this process were the agent.
+std::string login_of_process(int pid);
+
+/// Lines that make no sense are left out: a disk may have been full.
+AgentRecord parse_agent_record(std::string_view text);
+std::string to_text(const AgentRecord& record);
+std::string to_text(const AgentRecord::Rank& rank);
+
+/// Reads at most 4 MiB of an open file, from its beginning. Nothing when it is not a file of this
+/// user that nobody else may write to.
+AgentRecord read_agent_record(int file);
+
+/// The agent's side: begins the record and makes the cgroup, then adds ranks.
+class AgentRecorder {
+ public:
+  /// Without a lock file (the agent has no guard, or somebody tidied it away) nothing is recorded.
+  /// Class `host` when it cannot be written.
+  Result<void> begin(const HostDirectory& directory, const std::string& key, RankCgroups cgroups);
+
+  /// For `LinuxSpawner`: the directory of the ranks' cgroup; -1: there is none.
+  int cgroup() const { return cgroup_.get(); }
+  /// A rank that was just started, before its end is collected.
+  void add(const SpawnedProcess& rank);
+
+ private:
+  Descriptor file_;
+  Descriptor cgroup_;
+};
+
+}  // namespace train

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cerrno>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "launcher/ports/clock.hpp"
+
+namespace train {
+
+/// Notes what is asked of file systems, call by call: a dead server lets a call hang for ever, and
+/// only who has noted it can say on which path. One thread asks, others may look meanwhile.
+class FileCalls {
+ public:
+  /// A call that has not come back yet.
+  struct Call {
+    std::string text;  ///< "stat of '/nfs/data'"
+    Instant since{0};  ///< CLOCK_BOOTTIME
+  };
+
+  /// What is being asked at this moment, if anything is.
+  std::optional<Call> current() const;
+
+  /// Makes a call, noted as "NAME of 'PATH'", and returns what it does; errno is the call's.
+  template <class Ask>
+  auto operator()(std::string_view name, const std::string& path, Ask ask) {
+    begin(name, path);
+    auto answer = ask();
+    const int error = errno;
+    end();
+    errno = error;
+    return answer;
+  }
+
+ private:
+  void begin(std::string_view name, const std::string& path);
+  void end();
+
+  mutable std::mutex mutex_;
+  std::optional<Call> current_;
+};
+
+/// A call that is noted where there is somebody to note it.
+template <class Ask>
+auto noted(FileCalls* calls, std::string_view name, const std::string& path, Ask ask) {
+  return calls != nullptr ? (*calls)(name, path, ask) : ask();
+}
+
+}  // namespace train

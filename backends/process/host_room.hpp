@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config_schema/error.hpp"
+
+namespace train {
+
+/// One limit of a host that ranks count towards: what they take of it, and what is taken already.
+struct RoomLimit {
+  std::string needs;    ///< of the ranks, as a sentence's begin: "its 16 ranks take 64 descriptors"
+  std::string used_by;  ///< whose use counts: "the agent", "user 1000", "control group '/job'"
+  std::string name;     ///< of the limit, with the way to see it: "open files, ulimit -Hn"
+  std::int64_t needed = 0;
+  std::int64_t used = 0;
+  std::int64_t most = 0;
+  std::string hint;
+};
+
+/// What is wrong where a limit leaves too little: the numbers, and the limit's name.
+std::vector<Diagnostic> lacking(const std::vector<RoomLimit>& limits);
+
+/// The limits of this host for so many ranks and held ports that can be known: descriptors of this
+/// process, processes of this user (what other containers run for it is not seen), of its control
+/// groups, and of the machine. What ranks open and start themselves is not known and not counted.
+std::vector<RoomLimit> room_limits(int ranks, int ports);
+
+/// What pids control groups allow, from the text of /proc/self/cgroup and the folder that the
+/// groups are mounted in: those that have a limit, the innermost first, with nothing needed yet.
+std::vector<RoomLimit> cgroup_limits(const std::string& groups, const std::string& mounted_in);
+
+}  // namespace train

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/stop_signals.hpp"
+
+#include <utility>
+
+namespace train {
+
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+StopSignals::StopSignals() : numbers_{SIGTERM} {
+  for (const int number : {SIGINT, SIGHUP})
+    if (!is_ignored(number)) numbers_.push_back(number);
+  sigset_t held;
+  ::sigemptyset(&held);
+  for (const int number : numbers_) ::sigaddset(&held, number);
+  ::pthread_sigmask(SIG_BLOCK, &held, &mask_before_);
+}
+
+StopSignals::~StopSignals() { end(); }
+
+void StopSignals::deliver(Loop& loop, const std::function<void(int)>& callback) {
+  for (const int number : numbers_) subscriptions_.push_back(loop.on_signals({number}, callback));
+  let_through();
+}
+
+void StopSignals::end() {
+  subscriptions_.clear();
+  let_through();
+}
+
+void StopSignals::let_through() {
+  if (std::exchange(held_back_, false)) ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+}  // namespace train

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/task_recorder.hpp"
+
+#include <utility>
+
+namespace train {
+
+TaskRecorder::TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Say say,
+                           Timing timing)
+    : loop_(loop),
+      store_(std::move(store)),
+      task_(task),
+      say_(std::move(say)),
+      timing_(timing),
+      background_(loop),
+      alive_(loop.after(timing.alive, [this] { note_alive(); })) {}
+
+void TaskRecorder::change(TaskState state) {
+  if (!is_legal_change(task_.state, state)) return;
+  task_.state = state;
+  write();
+}
+
+void TaskRecorder::write() {
+  is_wanted_ = true;
+  if (!is_busy_) begin();
+}
+
+void TaskRecorder::begin() {
+  retry_.reset();
+  is_wanted_ = false;
+  const auto written = std::make_shared<Result<void>>();
+  const auto started =
+      background_.run([store = store_, task = task_, written] { *written = store->update(task); },
+                      [this, written] { ended(*written); });
+  is_busy_ = started.has_value();
+  if (!started) ended(started);
+}
+
+void TaskRecorder::ended(const Result<void>& written) {
+  is_busy_ = false;
+  trouble_.reset();
+  if (!written) {
+    trouble_ = terminal_text(written.error());
+    is_wanted_ = true;
+    if (!is_finishing_) say_trouble(*trouble_);
+    // A lock goes; of the rest, little mends itself while somebody waits for the end.
+    const bool may_pass = written.error().error_class == ErrorClass::busy;
+    if (is_finishing_ && !may_pass && ++failures_ == most_failures_at_end) return loop_.stop();
+    retry_ = loop_.after(timing_.retry, [this] { begin(); });
+  } else if (is_wanted_) {
+    begin();
+  } else if (is_finishing_) {
+    loop_.stop();
+  }
+}
+
+// While the store is busy with a record there will be a sign of life in that.
+void TaskRecorder::note_alive() {
+  alive_ = loop_.after(timing_.alive, [this] { note_alive(); });
+  if (is_busy_) return;
+  const auto started = background_.run([store = store_, id = task_.id] { store->note_alive(id); },
+                                       [this] {
+                                         is_busy_ = false;
+                                         if (is_wanted_ && !retry_) begin();
+                                       });
+  is_busy_ = started.has_value();
+}
+
+void TaskRecorder::say_trouble(const TerminalText& trouble) {
+  if (std::exchange(has_said_, true)) return;
+  say_(terminal_text("the record of this task cannot be written: {}", trouble));
+}
+
+bool TaskRecorder::finish(milliseconds limit) {
+  alive_.reset();
+  is_finishing_ = true;
+  bool is_late = false;
+  const auto deadline = loop_.after(limit, [&] {
+    is_late = true;
+    loop_.stop();
+  });
+  write();
+  loop_.run();
+  retry_.reset();
+  if (!is_late && !trouble_) return true;
+  say_(TerminalText("the end of this task could not be recorded: ") +
+       trouble_.value_or(terminal_text("the disk of the registry has not answered for {} s",
+                                       limit / std::chrono::seconds(1))));
+  return false;
+}
+
+}  // namespace train

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "backends/event_loop/background.hpp"
+#include "backends/event_loop/loop.hpp"
+#include "launcher/ports/task_store.hpp"
+
+namespace train {
+
+/// Keeps the record of a running task up to date, from a thread beside the loop: the disk or
+/// another user of the registry may make it wait. A record that cannot be written is said once, and
+/// tried again; it does not stop the run.
+class TaskRecorder {
+ public:
+  struct Timing {
+    milliseconds retry{1'000};  ///< after a write that failed
+    milliseconds alive{5'000};  ///< between the notes that the launcher lives
+  };
+  /// Takes one line for the user.
+  using Say = std::function<void(const TerminalText&)>;
+
+  /// `loop` and `task` outlive the recorder.
+  TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Say say,
+               Timing timing);
+  TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Say say)
+      : TaskRecorder(loop, std::move(store), task, std::move(say), Timing()) {}
+  TaskRecorder(const TaskRecorder&) = delete;
+  TaskRecorder& operator=(const TaskRecorder&) = delete;
+
+  /// The task is in this state from now on, if the state can follow.
+  void change(TaskState state);
+  /// Records the task as it is now, soon.
+  void write();
+  /// Records the task as it is now and runs the loop until that is done, for `limit` at most.
+  /// False, and said, when it could not be done: the store must not be used then, its thread still
+  /// may.
+  bool finish(milliseconds limit);
+
+ private:
+  void begin();
+  void ended(const Result<void>& written);
+  void note_alive();
+  void say_trouble(const TerminalText& trouble);
+
+  Loop& loop_;
+  std::shared_ptr<TaskStore> store_;
+  TaskRecord& task_;
+  Say say_;
+  Timing timing_;
+  Background background_;
+  bool is_busy_ = false;    ///< the thread has the store
+  bool is_wanted_ = false;  ///< the task has changed since it was given to the thread
+  bool is_finishing_ = false;
+  std::optional<TerminalText> trouble_;  ///< of the last write
+  bool has_said_ = false;
+  static constexpr int most_failures_at_end = 3;
+  int failures_ = 0;  ///< at the end
+  std::unique_ptr<Subscription> retry_;
+  std::unique_ptr<Subscription> alive_;
+};
+
+}  // namespace train

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace train {
+
+/// How much of what ranks write is kept, in bytes with their index.
+struct LogLimits {
+  std::uint64_t of_rank = UINT64_MAX;
+  std::uint64_t of_task = UINT64_MAX;  ///< of all its ranks together
+  std::uint64_t segment = 64u << 20;   ///< where a new file begins, so that the oldest can go
+};
+
+/// What an experiment's `log_limit` means, per rank. Without one, all ranks of a task share 10 GiB,
+/// or a tenth of what is free where the logs are if that is less.
+LogLimits log_limits(std::optional<std::uint64_t> log_limit, std::uint64_t free_bytes,
+                     std::size_t ranks);
+
+/// The smallest `log_limit` that is kept to; one below is taken for it.
+constexpr std::uint64_t least_log_limit = 16u << 10;
+
+/// Decides which segments of logs go when there are too many bytes. Of the task's, those of the
+/// rank that has most of them: one that prints little keeps what it printed.
+class LogBudget {
+ public:
+  struct Segment {
+    int rank = 0;
+    std::uint64_t begin = 0;  ///< position of its first byte in the log of the rank
+  };
+
+  LogBudget(LogLimits limits, std::size_t ranks) : limits_(limits), logs_(ranks) {}
+
+  /// So many more bytes are in this segment of a rank, which is new or the rank's last.
+  void add(Segment segment, std::uint64_t bytes);
+  /// The segment that has to go now, if any; it is counted no longer. Never the last of a rank.
+  std::optional<Segment> take_surplus();
+
+ private:
+  struct Kept {
+    std::uint64_t begin = 0;
+    std::uint64_t bytes = 0;
+  };
+  struct Log {
+    std::deque<Kept> segments;
+    std::uint64_t bytes = 0;
+  };
+
+  LogLimits limits_;
+  std::vector<Log> logs_;
+  std::set<std::pair<std::uint64_t, int>> by_size_;  ///< of the logs with several segments
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace train

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "launcher/wire/output_chunk.hpp"
+
+namespace train {
+
+// The log of a rank: what it wrote, byte for byte, both streams in the order in which they came. A
+// position in it is the number of bytes before it since the rank's attempt began, whatever is still
+// kept of them.
+//
+// The bytes are in segments, files of bounded size, so that the oldest can go. Beside each segment
+// is its index: a header, then one record for each piece, in order and without gaps. A piece counts
+// once its record is whole; a writer that went on after a crash cuts off what follows the last.
+//
+//     rank-3.0.log                    rank 3, attempt 0, from position 0
+//     rank-3.0.index                  its index
+//     rank-3.0.log.0000000067108864   the next segment, by the position of its first byte
+//     rank-3.0.index.0000000067108864
+//
+// Where a segment begins behind the end of the one before, the bytes between are gone: they were
+// the oldest and had to go, or could not be written.
+
+/// The segment of a log that begins at `begin`. `log_file` is the first one, `.../rank-3.0.log`.
+std::string log_segment(const std::string& log_file, std::uint64_t begin);
+/// Its index.
+std::string log_index(const std::string& log_file, std::uint64_t begin);
+/// Where the segment with this file name begins, both without their directory; nothing when it is
+/// no segment of that log.
+std::optional<std::uint64_t> begin_of_segment(std::string_view log_name,
+                                              std::string_view segment_name);
+
+/// One piece of what a rank wrote.
+struct LogRecord {
+  std::uint64_t begin = 0;     ///< position of its first byte
+  std::uint32_t length = 0;    ///< bytes, never 0
+  std::uint32_t checksum = 0;  ///< `checksum_of` them
+  OutputStream stream = OutputStream::out;
+  std::int64_t time_us = 0;  ///< when it was written, in microseconds since the Unix epoch
+
+  bool operator==(const LogRecord&) const = default;
+};
+
+constexpr std::size_t log_header_size = 16;
+constexpr std::size_t log_record_size = 32;
+
+/// CRC-32 as in zlib and gzip.
+std::uint32_t checksum_of(std::string_view bytes);
+
+/// What every index begins with: "trainlog", and the version of the format.
+std::string encode_log_header();
+bool is_log_header(std::string_view bytes);
+
+std::string encode_log_record(const LogRecord& record);
+/// Nothing when these bytes are not a whole record, by their own checksum.
+std::optional<LogRecord> decode_log_record(std::string_view bytes);
+
+}  // namespace train

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What hosts say of their troubles: file systems that do not answer, ports that others took, agents
+// that fail.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/run/run.hpp"
+
+namespace train {
+
+namespace {
+
+using std::chrono::seconds;
+
+// Of however many hosts that wait: more would only scroll.
+constexpr int most_notes = 3;
+
+constexpr const char* mend_file_system =
+    "mend or unmount that file system, or use a working directory and a program elsewhere";
+
+std::string unanswered(const std::string& call, nanoseconds so_far) {
+  return fmt::format("its file system has not answered for {} s: {}", so_far / seconds(1), call);
+}
+
+}  // namespace
+
+void Run::receive(int host, const message::Blocked& m) {
+  HostRun& h = hosts_[host];
+  if (h.state != HostState::preparing && h.state != HostState::running)
+    return out_of_turn(host, "'blocked'");
+  h.blocked = m;
+  h.blocked_at = now_;
+  if (h.state == HostState::running && phase_ == Phase::running && m.so_far >= timing_.start_limit)
+    return host_in_trouble(
+        host, {now_, nanoseconds(0)},
+        make_error(ErrorClass::host, "does not start its ranks: " + unanswered(m.call, m.so_far),
+                   mend_file_system));
+  if (m.so_far < timing_.block_notice || notes_ >= most_notes) return;
+  if (std::exchange(h.is_noted, true)) return;
+  std::string text = fmt::format("host '{}': {}", h.name, unanswered(m.call, m.so_far));
+  if (++notes_ == most_notes) text += " (further hosts that wait are not named)";
+  act(run_action::Note{std::move(text)});
+}
+
+// A host repeats what it waits for; what it has not repeated for long has come to an end.
+Error Run::not_ready(const HostRun& host) const {
+  if (host.blocked && now_ - host.blocked_at <= 3 * timing_.heartbeat)
+    return make_error(
+        ErrorClass::host,
+        "was not ready: " +
+            unanswered(host.blocked->call, host.blocked->so_far + (now_ - host.blocked_at)),
+        mend_file_system);
+  return make_error(
+      ErrorClass::host, fmt::format("was not ready after {} s", prepare_limit() / seconds(1)),
+      "look for a hanging file system under the working directory or PATH, or a busy host");
+}
+
+// Whatever ranks make of it came later: the port was taken at some moment since they were started.
+void Run::receive(int host, const message::PortTaken& m) {
+  HostRun& h = hosts_[host];
+  const bool is_held =
+      std::find(h.held_ports.begin(), h.held_ports.end(), m.port) != h.held_ports.end();
+  if (h.state != HostState::running || !is_held) return out_of_turn(host, "'port_taken'");
+  if (std::exchange(h.is_port_taken, true)) return;
+  const nanoseconds half = (now_ - go_at_) / 2;
+  host_in_trouble(
+      host, {go_at_ + half, half},
+      make_error(ErrorClass::host,
+                 fmt::format("port {}, which was held for the ranks, is listened on by user {} "
+                             "(process unknown)",
+                             m.port, m.uid),
+                 "another user of that host took it while the ranks started: launch again, and "
+                 "have the administrator ask that user"));
+}
+
+void Run::receive(int host, const message::AgentFailed& m) {
+  const Error why =
+      make_error(ErrorClass::host, "its agent failed: " + m.reason, "its ranks are stopped");
+  if (hosts_[host].state == HostState::running)
+    return host_in_trouble(host, {now_, nanoseconds(0)}, why);
+  host_failed(host, why);
+}
+
+// The host can still be talked to: it is stopped like all others, and says what became of its
+// ranks.
+void Run::host_in_trouble(int host, const AlignedInstant& since, Error why) {
+  failures_.push_back({since,
+                       with_context(std::move(why), fmt::format("host '{}'", hosts_[host].name)),
+                       std::nullopt, host, 0});
+  stop(stop_grace_, failures_.back().error.diagnostics.front().message);
+}
+
+}  // namespace train

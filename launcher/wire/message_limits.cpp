@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/wire/message_limits.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/wire/json_fields.hpp"
+
+namespace train {
+
+namespace {
+
+std::size_t json_size(std::string_view text) { return from_bytes(text).dump().size(); }
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+std::string begin_and_end(std::string_view text, std::size_t kept) {
+  std::size_t begin = kept / 2;
+  std::size_t end = text.size() - (kept - begin);
+  while (begin > 0 && is_continuation(text[begin])) --begin;
+  while (end < text.size() && is_continuation(text[end])) ++end;
+  return fmt::format("{} ... {}", text.substr(0, begin), text.substr(end));
+}
+
+void cut(std::string& text, std::size_t most) { text = cut_to_json(std::move(text), most); }
+
+// Messages of the launcher are its own affair.
+template <class Other>
+void limit(Other&) {}
+
+void limit(message::Hello& m) {
+  cut(m.host_name, longest_name);
+  cut(m.boot_id, longest_name);
+}
+
+void limit(message::Ready& m) { cut(m.run_directory, longest_path); }
+
+void limit(message::Refused& m) {
+  if (m.problems.size() > most_problems) {
+    const std::size_t left_out = m.problems.size() - (most_problems - 1);
+    m.problems.resize(most_problems - 1);
+    m.problems.push_back({{}, {}, fmt::format("and {} more problems there", left_out), {}});
+  }
+  for (Diagnostic& problem : m.problems) {
+    cut(problem.message, longest_words);
+    cut(problem.hint, longest_words);
+  }
+}
+
+void limit(message::RankNotStarted& m) { cut(m.reason, longest_words); }
+
+void limit(message::RankEnded& m) { cut(m.error_file, longest_error_file); }
+
+void limit(message::Finished& m) {
+  if (m.survivors.size() > most_survivors) {
+    m.more_survivors += static_cast<int>(m.survivors.size() - most_survivors);
+    m.survivors.resize(most_survivors);
+  }
+  for (message::Survivor& survivor : m.survivors) cut(survivor.command, longest_command);
+}
+
+}  // namespace
+
+std::string cut_to_json(std::string text, std::size_t most) {
+  constexpr std::size_t quotes = 2;
+  // JSON makes of a byte at most six.
+  if (text.size() * 6 + quotes <= most || json_size(text) <= most) return text;
+  std::size_t kept = std::min(text.size(), most);
+  std::string shorter = begin_and_end(text, kept);
+  while (json_size(shorter) > most) {
+    kept = kept * 7 / 8;
+    shorter = begin_and_end(text, kept);
+  }
+  return shorter;
+}
+
+Message within_limits(Message message) {
+  std::visit([](auto& m) { limit(m); }, message);
+  return message;
+}
+
+}  // namespace train

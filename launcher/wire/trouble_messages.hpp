@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "launcher/wire/message.hpp"
+
+namespace train {
+
+// What `message.cpp` needs of the messages in which an agent tells of its troubles: how each looks
+// in JSON, and how it is read back. The readers throw `Malformed`.
+
+nlohmann::json body(const message::Blocked& m);
+nlohmann::json body(const message::PortTaken& m);
+nlohmann::json body(const message::AgentFailed& m);
+
+Message read_blocked(const nlohmann::json& value);
+Message read_port_taken(const nlohmann::json& value);
+Message read_agent_failed(const nlohmann::json& value);
+
+}  // namespace train

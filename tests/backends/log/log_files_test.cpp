@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/log/log_files.hpp"
+
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "backends/log/log_reader.hpp"
+#include "tests/catch.hpp"
+#include "tests/temporary_directory.hpp"
+
+using namespace train;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> log_files(const TemporaryDirectory& directory, int ranks) {
+  std::vector<std::string> files;
+  for (int rank = 0; rank < ranks; ++rank)
+    files.push_back(directory.path() + "/rank-" + std::to_string(rank) + ".0.log");
+  return files;
+}
+
+LogPiece piece(int rank, const std::string& bytes, OutputStream stream = OutputStream::out,
+               std::int64_t time_us = 0) {
+  return {rank, stream, time_us, bytes};
+}
+
+/// What a reader has read so far: bytes, with "<n>" where n are gone.
+class Reading {
+ public:
+  Reading(const std::string& path, const std::string& log_file)
+      : directory_(path), reader_(directory_, log_file) {}
+
+  std::string all() {
+    REQUIRE(directory_.refresh());
+    while (true) {
+      const auto next = reader_.peek();
+      if (!next) return text_ + "!" + render(next.error());
+      if (!*next) return text_;
+      const auto bytes = reader_.take();
+      if (!bytes) return text_ + "!" + render(bytes.error());
+      if (!*bytes) continue;
+      if ((*next)->gap > 0) text_ += "<" + std::to_string((*next)->gap) + ">";
+      text_ += **bytes;
+      records_.push_back((*next)->record);
+    }
+  }
+  const std::vector<LogRecord>& records() const { return records_; }
+  std::uint64_t bytes_without_record() const { return reader_.bytes_without_record(); }
+
+ private:
+  LogDirectory directory_;
+  LogReader reader_;
+  std::string text_;
+  std::vector<LogRecord> records_;
+};
+
+std::string read_log(const TemporaryDirectory& directory, int rank = 0) {
+  return Reading(directory.path(), log_files(directory, rank + 1).back()).all();
+}
+
+std::uintmax_t bytes_in(const std::string& directory) {
+  std::uintmax_t bytes = 0;
+  for (const auto& file : fs::directory_iterator(directory)) bytes += file.file_size();
+  return bytes;
+}
+
+/// Runs `work` in a child, which exits with what it returns.
+int in_child(const std::function<int()>& work) {
+  const pid_t child = fork();
+  if (child == 0) _exit(work());
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST_CASE("a log is what its rank wrote, byte for byte, and the index has its pieces") {
+  const TemporaryDirectory directory;
+  LogFiles logs(log_files(directory, 2), {});
+  REQUIRE(logs.create());
+  CHECK(contents(directory.path() + "/rank-1.0.log").empty());
+  logs.append(piece(0, "one\ntw", OutputStream::out, 10));
+  logs.append(piece(1, std::string("\0\x1b[31m", 6), OutputStream::err, 11));
+  logs.append(piece(0, "o\n", OutputStream::err, 12));
+  CHECK(contents(directory.path() + "/rank-0.0.log") == "one\ntwo\n");
+  CHECK(contents(directory.path() + "/rank-1.0.log") == std::string("\0\x1b[31m", 6));
+  Reading reading(directory.path(), directory.path() + "/rank-0.0.log");
+  CHECK(reading.all() == "one\ntwo\n");
+  CHECK(reading.records() ==
+        std::vector<LogRecord>{{0, 6, checksum_of("one\ntw"), OutputStream::out, 10},
+                               {6, 2, checksum_of("o\n"), OutputStream::err, 12}});
+}
+
+TEST_CASE("more ranks than files may be open are all logged") {
+  const TemporaryDirectory directory;
+  constexpr int ranks = 400;
+  LogFiles logs(log_files(directory, ranks), {});
+  REQUIRE(logs.create());
+  for (const char* text : {"a", "b"})
+    for (int rank = 0; rank < ranks; ++rank) CHECK(logs.append(piece(rank, text)).trouble.empty());
+  int complete = 0;
+  for (int rank = 0; rank < ranks; ++rank) complete += read_log(directory, rank) == "ab";
+  CHECK(complete == ranks);
+  const auto open = std::distance(fs::directory_iterator("/proc/self/fd"), {});
+  CHECK(open < 300);
+}
+
+TEST_CASE("of a rank's log the oldest goes, and positions survive it") {
+  const TemporaryDirectory directory;
+  const LogLimits limits = log_limits(64u << 10, 0, 1);
+  LogFiles logs(log_files(directory, 1), limits);
+  REQUIRE(logs.create());
+  std::string written;
+  const auto size = GENERATE(as<std::size_t>{}, 1, 100, 5'000, max_chunk_bytes);
+  while (written.size() < (size == 1 ? 20'000u : 500'000u)) {
+    const std::string bytes(size, static_cast<char>('a' + written.size() % 26));
+    REQUIRE(logs.append(piece(0, bytes)).trouble.empty());
+    written += bytes;
+  }
+  CHECK(bytes_in(directory.path()) <= limits.of_rank);
+  CHECK(bytes_in(directory.path()) > limits.of_rank / 2);
+  Reading reading(directory.path(), directory.path() + "/rank-0.0.log");
+  const std::string kept = reading.all();
+  const std::uint64_t gap = std::stoull(kept.substr(1));
+  CHECK(kept == "<" + std::to_string(gap) + ">" + written.substr(gap));
+  for (const LogRecord& record : reading.records())
+    CHECK(record.checksum == checksum_of(written.substr(record.begin, record.length)));
+}
+
+TEST_CASE("a reader that was overtaken by the limit tells how much it has missed") {
+  const TemporaryDirectory directory;
+  LogFiles logs(log_files(directory, 1), log_limits(least_log_limit, 0, 1));
+  REQUIRE(logs.create());
+  const std::string bytes(1'000, 'x');
+  Reading reading(directory.path(), directory.path() + "/rank-0.0.log");
+  logs.append(piece(0, bytes));
+  CHECK(reading.all() == bytes);
+  std::uint64_t written = bytes.size();
+  for (int i = 0; i < 100; ++i, written += bytes.size()) logs.append(piece(0, bytes));
+  const std::string seen = reading.all();
+  const std::string behind = seen.substr(bytes.size());
+  REQUIRE(behind.starts_with("<"));
+  const std::uint64_t gap = std::stoull(behind.substr(1));
+  CHECK(bytes.size() + gap + behind.size() - behind.find('>') - 1 == written);
+}
+
+TEST_CASE("a piece that was written in part is not read, and the rest is") {
+  const TemporaryDirectory directory;
+  const std::string log = directory.path() + "/rank-0.0.log";
+  const std::string index = directory.path() + "/rank-0.0.index";
+  {
+    LogFiles logs(log_files(directory, 1), {});
+    REQUIRE(logs.create());
+    logs.append(piece(0, "whole"));
+    logs.append(piece(0, "broken"));
+  }
+  const auto size = GENERATE(as<std::uintmax_t>{}, 17, 32, 47, 49, 60, 79);
+  fs::resize_file(index, size);
+  Reading reading(directory.path(), log);
+  CHECK(reading.all() == (size < log_header_size + log_record_size ? "" : "whole"));
+  CHECK(reading.bytes_without_record() > 0);
+}
+
+TEST_CASE("a log whose bytes are not those of its index is said to be damaged") {
+  const TemporaryDirectory directory;
+  {
+    LogFiles logs(log_files(directory, 1), {});
+    REQUIRE(logs.create());
+    logs.append(piece(0, "whole"));
+  }
+  std::ofstream(directory.path() + "/rank-0.0.log") << "wrong";
+  CHECK(read_log(directory).find("is damaged") != std::string::npos);
+}
+
+TEST_CASE("a log without attempts in its name is read without an index") {
+  const TemporaryDirectory directory;
+  const std::string text(100'000, 'x');
+  std::ofstream(directory.path() + "/rank-0.log") << text;
+  CHECK(Reading(directory.path(), directory.path() + "/rank-0.log").all() == text);
+}
+
+TEST_CASE("what a full disk did not take is said, and the log goes on behind it") {
+  if (::geteuid() != 0) return;
+  const TemporaryDirectory directory;
+  REQUIRE(::mount("train", directory.path().c_str(), "tmpfs", 0, "size=256k") == 0);
+  LogFiles logs(log_files(directory, 1), {});
+  REQUIRE(logs.create());
+  const std::string bytes(10'000, 'x');
+  const std::string filler = directory.path() + "/filler";
+  logs.append(piece(0, bytes));
+  std::ofstream(filler) << std::string(1u << 20, 'f');
+  std::uint64_t lost = 0;
+  std::string trouble;
+  for (int i = 0; i < 10; ++i) {
+    const auto outcome = logs.append(piece(0, bytes));
+    lost += outcome.lost;
+    if (!outcome.trouble.empty()) trouble = outcome.trouble;
+  }
+  CHECK(trouble.find("no space left on device") != std::string::npos);
+  fs::remove(filler);
+  CHECK(logs.append(piece(0, "after")).trouble.empty());
+  const std::string kept = read_log(directory);
+  ::umount2(directory.path().c_str(), MNT_DETACH);
+  CHECK(lost > 0);
+  CHECK(kept.ends_with("<" + std::to_string(lost) + ">after"));
+  CHECK(static_cast<std::uint64_t>(std::count(kept.begin(), kept.end(), 'x')) + lost == 110'000);
+}
+
+TEST_CASE("a limit on the length of files makes segments shorter and loses nothing") {
+  const TemporaryDirectory directory;
+  const int code = in_child([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{20'000, 20'000};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    LogFiles logs(log_files(directory, 1), {});
+    if (!logs.create()) return 2;
+    for (int i = 0; i < 10; ++i)
+      if (!logs.append(piece(0, std::string(max_chunk_bytes, 'x'))).trouble.empty()) return 3;
+    return 0;
+  });
+  CHECK(code == 0);
+  CHECK(read_log(directory) == std::string(10 * max_chunk_bytes, 'x'));
+}
+
+TEST_CASE("a log that cannot be made is said, a link is not followed") {
+  const TemporaryDirectory directory;
+  fs::create_symlink("/dev/null", directory.path() + "/rank-0.0.log");
+  LogFiles logs(log_files(directory, 1), {});
+  const auto created = logs.create();
+  REQUIRE_FALSE(created);
+  CHECK(created.error().error_class == ErrorClass::no_input);
+  CHECK(logs.append(piece(0, "x")).lost == 1);
+}

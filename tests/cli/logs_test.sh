@@ -1,0 +1,238 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Logs are bounded, and neither disk nor registry holds up a launch.   logs_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+use_train "${1:-}"
+
+two=(-H localhost:2 -n 2)
+ten_mebibytes='import sys
+for i in range(163840): sys.stdout.write("%063d\n" % i)'
+
+task() { with_environment "$train" task "$@" >"$work/out" 2>"$work/err"; status=$?; }
+bytes_of_logs() { du -bc "$work"/state/train/tasks/*/logs/* | tail -n 1 | cut -f 1; }
+is_over() { ! kill -0 "$1" 2>/dev/null; }
+
+made_one() { [[ $(with_environment "$train" task list --csv | tail -n +2) =~ ${1:-.} ]]; }
+
+# Another process has the registry's write lock until `let_registry_go`.
+hold_registry() {
+    touch "$work/hold"
+    /usr/bin/python3 - "$work/state/train/tasks.db" "$work/hold" <<'PY' &
+import os, sqlite3, sys, time
+database = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
+database.execute("BEGIN IMMEDIATE")
+open(sys.argv[2] + ".locked", "w").close()
+while os.path.exists(sys.argv[2]): time.sleep(0.05)
+PY
+    holder=$!
+    within 10 "the registry is locked" test -e "$work/hold.locked"
+}
+let_registry_go() {
+    rm "$work/hold"
+    wait "$holder"
+}
+
+# start_before_the_run ARGUMENT...: a launch that has recorded its task and stands still before its
+# run, since nobody reads what it says, until `let_it_run`.
+start_before_the_run() {
+    mkfifo "$work/fifo"
+    exec 7<>"$work/fifo" # keeps it open while nobody reads
+    head -c 65536 /dev/zero >&7
+    errors=$work/fifo start launch -n 1 "$@"
+    within 20 "the task is recorded" made_one
+}
+let_it_run() {
+    cat "$work/fifo" >"$work/err" 7>&- &
+    exec 7>&-
+}
+
+# --- What is kept ---
+
+limited() {
+    output=/dev/null run launch "${two[@]}" --set log_limit=1MiB -- /usr/bin/python3 -c "$ten_mebibytes"
+    expect_status 0
+    local id bytes
+    id=$(task_id)
+    bytes=$(bytes_of_logs)
+    [ "$bytes" -le $((2 << 20)) ] || note_failure "the logs have $bytes bytes"
+    [ "$bytes" -ge $((1 << 20)) ] || note_failure "only $bytes bytes are kept"
+    task logs "$id" --rank 1
+    expect_status 0
+    local gap=$((10485760 - $(stat -c %s "$work/out")))
+    expect_err "^train: rank 1: $gap bytes of output are not kept here$"
+    /usr/bin/python3 -c "$ten_mebibytes" | tail -c +$((gap + 1)) >wanted
+    expect_same "what is kept of rank 1" wanted "$work/out"
+    task logs "$id"
+    expect_status 0
+    expect_equal "marks" 2 "$(grep -Ec '^\[[01]\] \.\.\. [0-9]+ bytes of output are not kept \.\.\.$' "$work/out")"
+    expect_equal "last lines" 2 "$(grep -c '^\[[01]\] 0*163839$' "$work/out")"
+}
+
+small_limit_of_a_chatty_rank() {
+    output=/dev/null run launch -n 1 --set log_limit=1 -- /usr/bin/python3 -c 'import os
+for i in range(30000): os.write(1, b"x\n")'
+    expect_status 0
+    [ "$(bytes_of_logs)" -le $((16 << 10)) ] || note_failure "the logs have $(bytes_of_logs) bytes"
+}
+
+merged_in_time() {
+    run launch "${two[@]}" -- /bin/sh -c 'if [ $RANK = 0 ]; then echo a; echo b >&2; touch first; until [ -e second ]; do sleep 0.02; done; printf d
+    else until [ -e first ]; do sleep 0.02; done; sleep 0.2; echo c; sleep 0.2; touch second; fi'
+    expect_status 0
+    task logs "$(task_id)"
+    expect_equal "the merged log" $'[0] a [0] b [1] c [0] d' "$(tr '\n' ' ' <"$work/out" | sed 's/ $//')"
+}
+
+# --- A full disk, and limits ---
+
+full_disk() {
+    unshare --mount true 2>/dev/null || { skip "no file system can be mounted"; return; }
+    mkdir "$work/small"
+    # The ranks fill it up, and the logs find no room; the end of the task is recorded all the same.
+    with_environment unshare --mount sh -c 'mount -t tmpfs -o size=1m none "$1" || exit 99
+        export XDG_STATE_HOME="$1"
+        "$2" launch -n 1 -- /bin/sh -c "head -c 4000000 /dev/zero >$1/filler; head -c 300000 /dev/zero; exit 4"
+        echo "exit $?" >&2
+        id=$(ls "$1/train/tasks")
+        "$2" task show "$id" | grep -E "^(state|exit code)" >&2
+        rm "$1/filler"
+        "$2" task list --all --csv >&2' \
+        - "$work/small" "$train" >/dev/null 2>"$work/err"
+    expect_equal "said of the disk" 1 "$(grep -c 'no space left on device' "$work/err")"
+    expect_err '^train: [0-9]+ bytes of output are not in the logs'
+    expect_err '^exit 4$'
+    expect_err '^state +failed$'
+    expect_err '^exit code +4$'
+    expect_err '^[a-z0-9]+,sh,failed,'
+}
+
+file_size_limit() {
+    (ulimit -f 200 && output=/dev/null exec_with_environment "$train" launch -n 1 -- \
+        /bin/sh -c 'ulimit -f unlimited 2>/dev/null; head -c 2000000 /dev/zero') >/dev/null 2>"$work/err"
+    expect_equal "exit status" 0 $?
+    expect_equal "state" succeeded "$(state_of "$(task_id)")"
+    task logs "$(task_id)" --rank 0
+    expect_equal "bytes of the log" 2000000 "$(stat -c %s "$work/out")"
+    (ulimit -f 1; exec_with_environment "$train" plan -n 900 -H localhost:900 --svg "$work/plan.svg" -- true) >/dev/null 2>"$work/err"
+    expect_equal "exit status of plan --svg" 66 $?
+}
+
+# --- A disk and a registry that do not answer ---
+
+stalled_log() {
+    start launch -n 1 --set stop_grace=500ms -- /bin/sh -c 'trap "exit 0" TERM; touch up; until [ -e go ]; do sleep 0.05; done; echo shown; while :; do sleep 0.05; done'
+    within 30 "the rank is up" test -e up
+    # To open a pipe that nobody reads takes for ever.
+    mkfifo "$(dirname "$(log_of 0)")/rank-0.0.index"
+    touch go
+    within 5 "its output is shown" out_has '^\[0\] shown$'
+    kill -INT "$launcher"
+    await 12
+    expect_status 130
+    expect_err 'the log disk \(.*\) has not answered for [0-9]+ s, and is not waited for any longer$'
+    expect_err '^train: [0-9]+ bytes of output are not in the logs'
+    expect_equal "state" interrupted "$(state_of "$(task_id)")"
+}
+
+locked_at_the_end() {
+    start launch -n 1 -- /bin/sh -c 'until [ -e go ]; do sleep 0.05; done'
+    within 30 "it runs" made_one running
+    hold_registry
+    touch go
+    sleep 7 # not to wait for something: longer than one write waits for the lock
+    let_registry_go
+    await 20
+    expect_status 0
+    expect_equal "state" succeeded "$(state_of "$(task_id)")"
+}
+
+locked_when_it_begins_to_run() {
+    start_before_the_run -- /bin/sh -c 'until [ -e go ]; do sleep 0.05; done'
+    hold_registry
+    let_it_run
+    sleep 7 # not to wait for something: longer than one write waits for the lock
+    let_registry_go
+    touch go
+    await 20
+    expect_status 0
+    expect_equal "state" succeeded "$(state_of "$(task_id)")"
+}
+
+# --- Signals and the end ---
+
+ctrl_c_beside_the_record() {
+    start_before_the_run -- sleep 4711
+    kill -INT "$launcher"
+    let_it_run
+    await 20
+    expect_status 130
+    expect_equal "state" interrupted "$(state_of "$(task_id)")"
+}
+
+background_job() {
+    # As a script's background job: SIGINT and SIGQUIT are ignored from the beginning.
+    (trap '' INT QUIT; exec_with_environment setsid "$train" launch -n 1 -- /bin/sh -c 'echo up; until [ -e go ]; do sleep 0.05; done; exit 3') >"$work/out" 2>"$work/err" &
+    launcher=$!
+    within 30 "the rank is up" out_has up
+    local pid
+    pid=$(pids_of "^$train launch" | head -n 1)
+    kill -INT "$pid"
+    touch go
+    await 10
+    expect_status 3
+    (trap '' INT QUIT TERM; exec_with_environment setsid "$train" launch -n 1 -- /bin/sh -c 'echo up again; exec sleep 4711') >"$work/out" 2>"$work/err" &
+    launcher=$!
+    within 30 "the rank is up" out_has 'up again'
+    kill -TERM "$(pids_of "^$train launch" | head -n 1)"
+    await 10
+    expect_status 143
+}
+
+killed_behind_a_terminal() {
+    # The terminal takes nothing more: the launcher cannot leave, but the task has ended.
+    mkfifo "$work/fifo"
+    exec 7<>"$work/fifo"
+    output=$work/fifo start launch -n 1 --set stop_grace=1s -- /bin/sh -c 'head -c 300000 /dev/zero | tr "\0" x; exec sleep 4711'
+    within 30 "it runs" process_count_is 1 '^sleep 4711'
+    local began=$SECONDS
+    task kill "$(task_id)"
+    expect_status 0
+    expect_err "^train: task $(task_id): killed$"
+    [ $((SECONDS - began)) -lt 8 ] || note_failure "it took $((SECONDS - began)) s"
+    ! has_ended || note_failure "the launcher did not wait for the terminal"
+    cat "$work/fifo" >/dev/null 7>&- &
+    exec 7>&-
+    await 10
+}
+
+followed_without_reading() {
+    start launch -n 1 -- /bin/sh -c 'echo up; until [ -e go ]; do sleep 0.05; done'
+    within 30 "the rank is up" out_has up
+    command -v strace >/dev/null || { touch go; await 10; skip "there is no strace"; return; }
+    (exec_with_environment strace -f -o "$work/trace" -e trace=openat,pread64 "$train" task logs "$(task_id)" -f) >"$work/followed" 2>&1 &
+    local follower=$!
+    eventually 5 grep -q up "$work/followed" || note_failure "nothing is followed"
+    local before
+    before=$(grep -c tasks.db "$work/trace")
+    sleep 3 # not to wait for something: nothing happens for so long
+    expect_equal "looks at the registry while nothing happened" "$before" "$(grep -c tasks.db "$work/trace")"
+    [ "$(wc -l <"$work/trace")" -lt 400 ] || note_failure "it reads all the time: $(wc -l <"$work/trace") calls"
+    touch go
+    await 10
+    eventually 2 is_over "$follower" || note_failure "it did not notice the end"
+}
+
+test_case "log_limit keeps the last bytes of each rank and marks the gap" limited
+test_case "a rank that prints byte by byte stays within a small limit, index and all" small_limit_of_a_chatty_rank
+test_case "logs of ranks are merged by their times" merged_in_time
+test_case "a full disk is said once, and the task's end is recorded" full_disk
+test_case "a limit on the length of files loses no output and kills no command" file_size_limit
+test_case "Ctrl-C ends a launch whose log disk does not answer, and says what is lost" stalled_log
+test_case "a registry that is locked when a task ends does not lose its end" locked_at_the_end
+test_case "a registry that is locked when a task begins to run does not lose its end" locked_when_it_begins_to_run
+test_case "Ctrl-C between the record of a task and its run is recorded" ctrl_c_beside_the_record
+test_case "signals that were ignored stay ignored, but for SIGTERM" background_job
+test_case "task kill waits for the record, not for a terminal" killed_behind_a_terminal
+test_case "a followed task that does nothing is not read again and again" followed_without_reading
+finish

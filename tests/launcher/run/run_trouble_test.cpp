@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/launcher/run/run_bench.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Time passes as on a host that answers every ping and says again and again what it waits for.
+void wait_blocked(RunBench& b, int host, nanoseconds time) {
+  const Instant end = b.now + time;
+  for (milliseconds so_far{0}; b.now < end && !b.run.over(); so_far += 2s) {
+    b.say(host, message::Blocked{"stat of '/nfs/x'", so_far});
+    b.wait(2s);
+    b.tick();
+    for (int other = 0; other < b.hosts() && !b.run.over(); ++other) b.pong(other);
+  }
+}
+
+std::vector<std::string> notes(const RunBench& b) {
+  std::vector<std::string> texts;
+  for (const auto& note : b.all<run_action::Note>()) texts.push_back(note.text);
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("a host whose file system takes long is waited for as long as it answers pings") {
+  RunBench b({1, 1});
+  b.open(0);
+  b.open(1);
+  b.ready(1);
+  wait_blocked(b, 0, 40s);
+  REQUIRE_FALSE(b.run.over());
+  b.ready(0);
+  CHECK(b.started() == std::vector{0, 1});
+}
+
+TEST_CASE("what a host waits for is told the user once, after some seconds") {
+  RunBench b({1});
+  b.open(0);
+  b.say(0, message::Blocked{"stat of '/nfs/x'", 4s});
+  CHECK(notes(b).empty());
+  b.say(0, message::Blocked{"stat of '/nfs/x'", 6s});
+  CHECK(notes(b) == std::vector<std::string>{
+                        "host 'h0': its file system has not answered for 6 s: stat of '/nfs/x'"});
+  b.say(0, message::Blocked{"stat of '/nfs/x'", 8s});
+  CHECK(notes(b).empty());
+}
+
+TEST_CASE("however many hosts wait, the user is told of a few") {
+  RunBench b(std::vector<int>(100, 1));
+  std::size_t told = 0;
+  for (int host = 0; host < b.hosts(); ++host) b.open(host);
+  for (int host = 0; host < b.hosts(); ++host) {
+    b.say(host, message::Blocked{"stat of '/nfs/x'", 6s});
+    told += notes(b).size();
+  }
+  CHECK(told == 3);
+}
+
+TEST_CASE("a host that is never ready is reported with what it waits for") {
+  RunBench b({1, 1});
+  b.open(0);
+  b.open(1);
+  b.ready(1);
+  wait_blocked(b, 0, 100s);
+  REQUIRE(b.run.over());
+  CHECK(b.cause().find("host 'h0': was not ready: its file system has not answered for ") == 0);
+  CHECK(b.cause().find("stat of '/nfs/x'") != std::string::npos);
+  CHECK(b.outcome().cause->error.error_class == ErrorClass::host);
+}
+
+TEST_CASE("what a host waited for long ago is not why it is not ready") {
+  RunBench b({1});
+  b.open(0);
+  b.say(0, message::Blocked{"stat of '/nfs/x'", 6s});
+  for (int i = 0; i < 40 && !b.run.over(); ++i) {
+    b.wait(2s);
+    b.tick();
+    if (!b.run.over()) b.pong(0);
+  }
+  CHECK(b.cause() == "host 'h0': was not ready after 60 s");
+}
+
+TEST_CASE("ranks that cannot be started for a minute end the run, with what they wait for") {
+  RunBench b({1, 1});
+  for (int host = 0; host < 2; ++host) b.open(host);
+  for (int host = 0; host < 2; ++host) b.ready(host);
+  b.say(1, message::RankStarted{1, 100});
+  b.say(0, message::Blocked{"start of rank 0 in '/nfs/x'", 59s});
+  CHECK(notes(b).size() == 1);
+  CHECK(b.told<message::Stop>().empty());
+  b.say(0, message::Blocked{"start of rank 0 in '/nfs/x'", 61s});
+  CHECK(b.told<message::Stop>() == std::vector{0, 1});
+  b.ended(1, {}, true);
+  b.finished(0);
+  b.finished(1);
+  CHECK(b.cause() ==
+        "host 'h0': does not start its ranks: its file system has not answered for 61 s: start of "
+        "rank 0 in '/nfs/x'");
+}
+
+TEST_CASE("who took a port is the cause, also when the rank that missed it failed before") {
+  RunBench b({1, 1});
+  b.start();
+  const bool is_rank_first = GENERATE(false, true);
+  b.wait(3s);
+  if (is_rank_first) b.ended(0, 1);
+  b.wait(50ms);
+  b.say(0, message::PortTaken{1'000, 65'534});
+  if (!is_rank_first) CHECK(b.told<message::Stop>() == std::vector{0, 1});
+  b.say(0, message::PortTaken{1'000, 65'534});  // said twice, counted once
+  if (!is_rank_first) b.ended(0, {}, true);
+  b.ended(1, {}, true);
+  b.finished(0);
+  b.finished(1);
+  CHECK(b.cause() ==
+        "host 'h0': port 1000, which was held for the ranks, is listened on by user 65534 (process "
+        "unknown)");
+  CHECK(b.outcome().cause->error.error_class == ErrorClass::host);
+  CHECK(b.outcome().others.size() == (is_rank_first ? 1 : 0));
+  CHECK(b.outcome().leftovers.empty());
+}
+
+TEST_CASE("a port that the host does not hold cannot have been taken from it") {
+  RunBench b({1, 1});
+  b.start();
+  b.say(1, message::PortTaken{1'010, 65'534});
+  CHECK(b.closed() == std::vector{1});
+}
+
+TEST_CASE("an agent that fails is the cause, in its own words, and its ranks are stopped") {
+  RunBench b({1, 1});
+  const auto failed = message::AgentFailed{"cannot start a thread: resource unavailable"};
+  const std::string cause = "host 'h0': its agent failed: " + failed.reason;
+  SECTION("before the ranks start") {
+    b.open(0);
+    b.open(1);
+    b.say(0, failed);
+    CHECK(b.closed() == std::vector{0});
+    b.ready(1);
+    CHECK(b.cause() == cause);
+  }
+  SECTION("while they run") {
+    b.start();
+    b.say(0, failed);
+    CHECK(b.told<message::Stop>() == std::vector{0, 1});
+    b.ended(0, {}, true);
+    b.ended(1, {}, true);
+    b.finished(1);
+    SECTION("and it ends in order") {
+      b.finished(0);
+      CHECK(b.outcome().leftovers.empty());
+    }
+    SECTION("and its connection goes") {
+      b.lose(0);
+      CHECK(b.outcome().leftovers.size() == 1);
+    }
+    CHECK(b.cause() == cause);
+  }
+}
+
+TEST_CASE("a rank that could not be started is of the class that its agent says") {
+  RunBench b({1});
+  b.open(0);
+  b.ready(0);
+  const auto error_class = GENERATE(ErrorClass::missing, ErrorClass::host, ErrorClass::config);
+  b.say(0, message::RankNotStarted{0, "too many open files", error_class});
+  b.finished(0);
+  CHECK(b.outcome().cause->error.error_class == error_class);
+}
+
+TEST_CASE("troubles out of turn cut a host off") {
+  const auto message =
+      GENERATE(as<Message>{}, message::Blocked{"x", 1s}, message::PortTaken{1'000, 1});
+  RunBench b({1, 1});
+  b.open(0);
+  b.open(1);
+  b.ready(0);
+  b.say(0, message);
+  CHECK(b.closed() == std::vector{0});
+}
