@@ -38,6 +38,12 @@ Result<HostDirectory> host_directory(const std::string& key) {
   return is_given ? HostDirectory::open(path) : HostDirectory::find(key);
 }
 
+RankCgroups rank_cgroups() {
+  const char* wish = std::getenv("TRAIN_HOST_CGROUPS");  // for tests; see train(1)
+  const bool is_off = wish != nullptr && std::string_view(wish) == "none";
+  return is_off ? RankCgroups::none : RankCgroups::where_possible;
+}
+
 std::map<std::string, std::string> session_environment() {
   std::map<std::string, std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -46,12 +52,6 @@ std::map<std::string, std::string> session_environment() {
     if (equals != text.npos) environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return environment;
-}
-
-RankCgroups rank_cgroups() {
-  const char* wish = std::getenv("TRAIN_HOST_CGROUPS");  // for tests; see train(1)
-  const bool is_off = wish != nullptr && std::string_view(wish) == "none";
-  return is_off ? RankCgroups::none : RankCgroups::where_possible;
 }
 
 }  // namespace
@@ -80,13 +80,14 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (!directory) return tell_launcher(directory.error());
   const char* home = std::getenv("HOME");
   const auto ended = attach(*directory, flags.key, [&](int listening_socket) {
-    return run_agent_process(
-        listening_socket, *directory, flags.key,
-        [&](Loop& loop) {
-          return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
-                                                flags.key);
-        },
-        rank_cgroups(), [] { return count_gpus(session_environment()); });
+    AgentMeans means;
+    means.make_contexts = [&](Loop& loop) {
+      return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
+                                            flags.key);
+    };
+    means.cgroups = rank_cgroups();
+    means.count_gpus = [] { return count_gpus(session_environment()); };
+    return run_agent_process(listening_socket, *directory, flags.key, means);
   });
   if (!ended) return tell_launcher(ended.error());
   // Nothing of this process is worth a slow ending: the agent runs on by itself.

@@ -113,7 +113,7 @@ LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, TaskRecorder
     terminal.write(Terminal::Stream::err, talk_text(TerminalText(text)));
   };
   hooks.on_stopping = [&](const std::string& why) {
-    terminal.write(Terminal::Stream::err, talk_text(TerminalText(why)));
+    if (!why.empty()) terminal.write(Terminal::Stream::err, talk_text(TerminalText(why)));
     recorder.change(TaskState::stopping);
   };
   hooks.on_context = [&](const ContextSummary& context) {
@@ -225,12 +225,11 @@ ExitCode launch_command(const LaunchFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
-  talk_warnings(request->warnings, {});
   const auto plan = make_plan(request->experiment, request->inventory);
+  talk_warnings(request->warnings, plan ? plan->own_warnings() : std::vector<std::string>());
   if (!plan) return report(to_error(plan.error()));
   if (auto faults = oversized_variables(*plan); !faults.empty())
     return report(Error{ErrorClass::config, std::move(faults)});
-  talk_warnings({}, plan->warnings);
   if (plan->experiment.entrypoint.empty())
     return report(make_error(ErrorClass::config, "there is nothing to run: no entrypoint",
                              "write 'entrypoint:' in the experiment, or a command after --"));

@@ -49,9 +49,11 @@ std::string meaning_of_signal(int signal) {
   }
 }
 
-TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome,
+// All but what the last line says.
+TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome, const Trial& trial,
                             const RankOutput& output, const TaskRecord& task) {
-  TerminalText text = terminal_text(cause.error);
+  const Host& host = trial.hosts[trial.ranks[*cause.rank].host].host;
+  TerminalText text = terminal_text("rank {} on '{}':", *cause.rank, host.name);
   const RankOutcome& rank = outcome.ranks[*cause.rank];
   if (rank.signal)
     if (const auto meaning = meaning_of_signal(*rank.signal); !meaning.empty())
@@ -128,6 +130,18 @@ TerminalText describe_others(const RunOutcome& outcome, const Trial& trial,
   TerminalText text = at_once.text();
   add_line(text, later.text());
   return text;
+}
+
+// What is missing is named as its message does, up to the end of the last name: "cannot execute
+// '/opt/train'". Empty when it names nothing, or more than fits a line.
+std::string what_is_missing(const Error& error) {
+  constexpr std::size_t longest = 160;
+  const std::string& message = error.diagnostics.front().message;
+  const std::size_t end = message.rfind('\'');
+  if (error.error_class != ErrorClass::missing || end == message.find('\'')) return {};
+  const std::string named = message.substr(0, end + 1);
+  const bool is_one_line = named.find('\n') == named.npos;
+  return named.size() <= longest && is_one_line ? named : std::string();
 }
 
 // Those that were not waited for any longer when others had failed.
@@ -213,18 +227,21 @@ TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const Ran
   TerminalText summary;
   if (outcome.cause) {
     const Failure& cause = *outcome.cause;
-    summary = TerminalText(cause.error.diagnostics.front().message);
     if (cause.rank) {
-      add_line(text, describe_cause(cause, outcome, output, task));
+      summary = TerminalText(cause.error.diagnostics.front().message);
+      add_line(text, describe_cause(cause, outcome, trial, output, task));
     } else if (cause.host >= 0) {
+      const std::string hosts = troubles.front().names(trial);
       const TerminalText described = terminal_text(troubles.front().named(trial));
       const bool is_one_line = described.text().find('\n') == std::string::npos;
-      // What is said above is not said again in the last line; which host it was is.
+      // What is said above is not said again in the last line; which host it was, and what it
+      // lacks, is.
       if (!is_one_line) add_line(text, described);
-      summary = is_one_line ? described : TerminalText(troubles.front().names(trial));
+      const std::string missing = what_is_missing(troubles.front().error);
+      summary =
+          is_one_line ? described : TerminalText(hosts + (missing.empty() ? "" : ": " + missing));
     } else {
       add_line(text, terminal_text(cause.error));
-      summary = {};
     }
   } else if (outcome.stop_signal) {
     summary = terminal_text("stopped by {}", signal_name(*outcome.stop_signal));

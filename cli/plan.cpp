@@ -116,18 +116,18 @@ ExitCode plan_command(const PlanFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
-  // A table that is seen on the same screen has them already.
-  const bool is_on_screen = flags.format == PlanFlags::Format::table &&
-                            ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-  if (!is_on_screen) talk_warnings(request->warnings, {});
   auto plan = make_plan(request->experiment, request->inventory);
   if (!plan) {
+    talk_warnings(request->warnings, {});
     if (flags.format == PlanFlags::Format::json) answer(refusal_to_json(plan.error()));
     return report(to_error(plan.error()));
   }
   if (auto checked = check_rank(flags, *plan); !checked) return report(checked.error());
   if (auto added = add_context(*plan, request->context_directory); !added)
     return report(added.error());
+  // The table has them.
+  if (flags.format != PlanFlags::Format::table)
+    talk_warnings(request->warnings, plan->own_warnings());
   if (plan->context) warn_of_context(*plan->context, flags.format);
   const Occupancy nobody;  // a plan assumes idle hosts
   const PictureSubject subject{

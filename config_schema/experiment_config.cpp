@@ -79,6 +79,7 @@ class ExperimentReader {
   void check_entrypoint(const Place& place);
   void unwrap(const Place& place);
   void read_choices();
+  void read_written();
   void read_batch();
   void read_values();
   void read_search();
@@ -181,6 +182,16 @@ void ExperimentReader::read_choices() {
   config_.processes = enum_of<Processes>(processes_words, fields_.text("processes"));
 }
 
+void ExperimentReader::read_written() {
+  for (const auto& [path, value] : fields_.all_written()) {
+    const std::string_view canonical = value.field->twin.empty() ? path : value.field->twin;
+    if (!canonical.starts_with("resources.") && !canonical.starts_with("scaling_config.")) continue;
+    const bool is_option = value.place.source == "-n";
+    config_.written.keys[std::string(canonical)].push_back(
+        {is_option ? value.place.source : std::string(path), value.is_flag});
+  }
+}
+
 void ExperimentReader::read_batch() {
   const GivenValue* given = fields_.given("global_batch_size");
   if (!given) return;
@@ -278,6 +289,7 @@ Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnos
   read_names();
   read_entrypoint();
   read_choices();
+  read_written();
   read_workers(fields_, found_, config_);
   read_scaling_needs(fields_, found_, config_);
   read_batch();

@@ -101,6 +101,22 @@ struct EnvironmentVariable {
   bool operator==(const EnvironmentVariable&) const = default;
 };
 
+/// A key as the user wrote it: its path, "-n" for that option.
+struct WrittenKey {
+  std::string path;
+  bool is_flag = false;  ///< on the command line
+
+  bool operator==(const WrittenKey&) const = default;
+};
+
+/// Which keys were written, by the path that the table has for all twins of a key. It is for
+/// messages: two experiments that ask for the same are equal, however they are written.
+struct WrittenKeys {
+  std::map<std::string, std::vector<WrittenKey>, std::less<>> keys;
+
+  bool operator==(const WrittenKeys&) const { return true; }
+};
+
 /// One validated experiment: holding one means that it is legal. Rules and defaults follow
 /// Determined's experiment configuration and Ray Train's ScalingConfig.
 struct ExperimentConfig {
@@ -150,6 +166,7 @@ struct ExperimentConfig {
   std::chrono::milliseconds stop_grace{10'000};
   std::optional<std::uint64_t> log_limit;  ///< bytes that are kept of what a rank prints
 
+  WrittenKeys written;               ///< of what a worker and a trial take, and of where they run
   std::vector<Diagnostic> warnings;  ///< legal, but worth a line
   std::vector<Obstacle> obstacles;   ///< legal, but a launch refuses it
 

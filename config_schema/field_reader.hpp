@@ -42,6 +42,9 @@ class FieldReader {
   /// What was given for just this key, not for its twin; nullptr when nothing (legal) was.
   const GivenValue* written(std::string_view path) const;
 
+  /// Everything that was given, by the path that was written.
+  const std::map<std::string_view, GivenValue>& all_written() const { return written_; }
+
   std::optional<std::int64_t> integer(std::string_view path) const;
   std::optional<double> number(std::string_view path) const;
   /// The value given, else the default of the table.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -107,6 +108,12 @@ struct Plan {
   std::optional<PlannedContext> context = {};
   std::vector<std::string> warnings;  ///< a line each
   std::vector<std::string> advice;    ///< a line each
+  std::size_t warnings_of_files = 0;  ///< of the warnings, the first: of experiment and hosts
+
+  /// Those of the warnings that neither the experiment nor the inventory has.
+  std::vector<std::string> own_warnings() const {
+    return {warnings.begin() + static_cast<std::ptrdiff_t>(warnings_of_files), warnings.end()};
+  }
 };
 
 /// Somebody who holds slots that a trial would fit on.
@@ -116,6 +123,14 @@ struct Holder {
   Quantity slots;                  ///< in all
 
   bool operator==(const Holder&) const = default;
+};
+
+/// One change with which a request would fit.
+struct Change {
+  std::string options;      ///< of the command line, for a shell: "--set resources.placement=pack"
+  std::string remark = {};  ///< what it means for the ranks; may be empty
+
+  bool operator==(const Change&) const = default;
 };
 
 /// Why there is no plan.
@@ -129,8 +144,7 @@ struct Refusal {
   std::vector<int> nearest;          ///< counts that would fit, ascending, in the request's unit
   /// What the request counts, where a worker is not one slot: "slots" or "workers"; else empty.
   std::string unit = {};
-  /// Single changes with which it would fit, as a file says them; each was tried.
-  std::vector<std::string> changes = {};
+  std::vector<Change> changes = {};  ///< each alone is enough, and was tried
   std::vector<Holder> holders = {};  ///< of a busy one: who holds what it would need
 
   bool operator==(const Refusal&) const = default;

@@ -151,7 +151,8 @@ std::string refusal_to_json(const Refusal& refusal) {
   refused["kind"] = refusal.kind == Refusal::Kind::never ? "never" : "busy";
   refused["reasons"] = refusal.reasons;
   refused["nearest"] = refusal.nearest;
-  refused["changes"] = refusal.changes;
+  refused["changes"] = Json::array();
+  for (const Change& change : refusal.changes) refused["changes"].push_back(change.options);
   if (!refusal.holders.empty()) {
     refused["holders"] = Json::array();
     for (const Holder& holder : refusal.holders)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "config_schema/host_set.hpp"
 #include "config_schema/terminal_text.hpp"
@@ -48,6 +49,21 @@ std::string remarks(const char* kind, const std::vector<std::string>& said, std:
   return text;
 }
 
+// "4 per slot", or "12 or 13 per worker" where workers take different shares.
+std::string shares_text(const Trial& trial) {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t most = 0;
+  for (const PlannedRank& rank : trial.ranks) {
+    const PlannedHost& host = trial.hosts[rank.host];
+    const auto workers = static_cast<std::uint64_t>(host.worker_count / host.rank_count);
+    const std::uint64_t size = rank.batch_size.value_or(0);
+    least = std::min(least, size / workers);
+    most = std::max(most, (size + workers - 1) / workers);
+  }
+  if (least >= most) return fmt::format("{} per slot", trial.per_slot_batch_size.value_or(0));
+  return fmt::format("{} {} {} per worker", least, most - least == 1 ? "or" : "to", most);
+}
+
 }  // namespace
 
 std::string plan_title(const Plan& plan, std::size_t hosts) {
@@ -75,7 +91,7 @@ std::string batch_line(const Plan& plan) {
   line += steps == 1 ? fmt::format(", effective {}", trial.effective_batch_size.value_or(0))
                      : fmt::format(", effective {} (x {} aggregation_frequency)",
                                    trial.effective_batch_size.value_or(0), steps);
-  return line + fmt::format(", {} per slot", trial.per_slot_batch_size.value_or(0));
+  return line + ", " + shares_text(trial);
 }
 
 std::string trials_line(const Plan& plan) {

@@ -36,7 +36,7 @@ struct ContextPacker::Work {
   }
 };
 
-ContextPacker::ContextPacker(Loop& loop, std::string directory,
+ContextPacker::ContextPacker(Loop& loop, const std::string& directory,
                              std::vector<FileIdentity> own_output, Events events)
     : loop_(loop), events_(std::move(events)), work_(std::make_shared<Work>()), background_(loop) {
   read(directory, std::move(own_output));

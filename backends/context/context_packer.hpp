@@ -40,7 +40,7 @@ class ContextPacker {
     std::function<void()> on_piece;               ///< there is one more of `pieces`
   };
 
-  ContextPacker(Loop& loop, std::string directory, std::vector<FileIdentity> own_output,
+  ContextPacker(Loop& loop, const std::string& directory, std::vector<FileIdentity> own_output,
                 Events events);
   /// Waits for nothing, also where the directory is on a file system that does not answer.
   ~ContextPacker();

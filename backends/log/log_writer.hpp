@@ -56,7 +56,8 @@ class LogWriter {
     std::uint64_t lost = 0;
     std::string trouble;
   };
-  static constexpr std::uint64_t longest_batch = 1u << 20;
+  // A small part of what a host may send unacknowledged, so that it goes on sending.
+  static constexpr std::uint64_t longest_batch = 128u << 10;
 
   void begin();
   void ended(const Batch& batch);

@@ -36,14 +36,12 @@ AgentIdentity identity() {
 }  // namespace
 
 AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
-                         const MakeContextStore& make_contexts, RankCgroups cgroups,
-                         CountGpus count_gpus)
+                         const AgentMeans& means)
     : listening_(listening_socket),
       directory_(directory),
       key_(std::move(key)),
-      cgroups_(cgroups),
-      count_gpus_(std::move(count_gpus)),
-      contexts_(make_contexts ? make_contexts(loop_) : nullptr),
+      means_(means),
+      contexts_(means.make_contexts ? means.make_contexts(loop_) : nullptr),
       agent_(identity()),
       checks_(loop_),
       error_files_(loop_),
@@ -172,9 +170,9 @@ void AgentDriver::perform(const agent_action::TakeContext& action) {
 void AgentDriver::perform(const agent_action::CheckHost& action) {
   const auto host = std::make_shared<CheckedHost>();
   const auto prepare = std::make_shared<message::Prepare>(action.prepare);
-  const auto check = [host, prepare, directory = &directory_, key = key_, cgroups = cgroups_,
-                      count_gpus = count_gpus_, calls = calls_] {
-    *host = check_host(*prepare, *directory, key, cgroups, count_gpus, *calls);
+  const auto check = [host, prepare, directory = &directory_, key = key_, means = means_,
+                      calls = calls_] {
+    *host = check_host(*prepare, *directory, key, means, *calls);
   };
   if (auto begun = checks_.run(check, [this, host] { checked(*host); }); !begun)
     return soon(agent_event::HostChecked{begun.error().diagnostics, {}, {}, ErrorClass::host});

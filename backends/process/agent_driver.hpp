@@ -26,7 +26,7 @@ namespace train {
 class AgentDriver {
  public:
   AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
-              const MakeContextStore& make_contexts, RankCgroups cgroups, CountGpus count_gpus);
+              const AgentMeans& means);
 
   /// Until the agent leaves. Returns the exit code of the process.
   int run();
@@ -69,8 +69,7 @@ class AgentDriver {
   const int listening_;
   const HostDirectory& directory_;
   std::string key_;
-  const RankCgroups cgroups_;
-  const CountGpus count_gpus_;
+  const AgentMeans means_;
   Loop loop_;
   std::unique_ptr<ContextStore> contexts_;
   Agent agent_;

@@ -7,13 +7,11 @@
 namespace train {
 
 int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
-                      const MakeContextStore& make_contexts, RankCgroups cgroups,
-                      CountGpus count_gpus) {
+                      const AgentMeans& means) {
   constexpr int exit_code_of_a_bug = 70;
   const Descriptor listening(listening_socket);
   try {
-    AgentDriver driver(listening.get(), directory, key, make_contexts, cgroups,
-                       std::move(count_gpus));
+    AgentDriver driver(listening.get(), directory, key, means);
     return driver.run();
   } catch (...) {  // there is no agent that could tell
     tell_failure(listening.get(), reason_of_current_exception());

@@ -16,16 +16,21 @@ namespace train {
 /// Makes the store of an agent, which lives as long as its loop.
 using MakeContextStore = std::function<std::unique_ptr<ContextStore>(Loop&)>;
 
-/// Counts the GPUs that the ranks of this session may use. Not on a loop.
+/// Counts the GPUs that the ranks of this session may use.
 using CountGpus = std::function<HostGpus()>;
+
+/// What an agent is given by those who know more than processes.
+struct AgentMeans {
+  MakeContextStore make_contexts = {};  ///< without it, contexts are refused
+  RankCgroups cgroups = RankCgroups::none;
+  CountGpus count_gpus = {};  ///< without it, there are no GPUs; any thread may call it
+};
 
 /// Carries out what `Agent` decides, until it leaves: accepts the launcher's connection on
 /// `listening_socket`, runs the ranks, passes on what they print. Returns the exit code of the
 /// process; nothing is thrown. To be called as the `agent_main` of `attach`, and `directory` must
-/// be there until the process ends: calls on dead file systems do not come back before. Without a
-/// store, contexts are refused; without a count, there are no GPUs.
+/// be there until the process ends: calls on dead file systems do not come back before.
 int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
-                      const MakeContextStore& make_contexts = {},
-                      RankCgroups cgroups = RankCgroups::none, CountGpus count_gpus = {});
+                      const AgentMeans& means = {});
 
 }  // namespace train

@@ -51,16 +51,15 @@ void make_files(const message::Prepare& prepare, const HostDirectory& directory,
 }  // namespace
 
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
-                       const std::string& key, RankCgroups cgroups,
-                       const std::function<HostGpus()>& count_gpus, FileCalls& calls) {
+                       const std::string& key, const AgentMeans& means, FileCalls& calls) {
   CheckedHost checked;
   Problems problems(checked.told);
   check_ranks(prepare, calls, problems);
-  if (count_gpus) checked.told.gpus = count_gpus();
+  if (means.count_gpus) checked.told.gpus = means.count_gpus();
   if (!prepare.interface.empty())
-    if (auto there = check_interface(prepare.interface); !there) problems.add(there.error());
+    if (const auto there = check_interface(prepare.interface); !there) problems.add(there.error());
   make_files(prepare, directory, key, calls, checked, problems);
-  const auto record = [&] { return checked.recorder->begin(directory, key, cgroups); };
+  const auto record = [&] { return checked.recorder->begin(directory, key, means.cgroups); };
   if (auto begun = calls("write", directory.lock_path(key), record); !begun)
     problems.add(begun.error());
   // Before the ports, whose descriptors count as well.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "backends/process/agent_process.hpp"
 #include "backends/process/agent_record.hpp"
 #include "backends/process/file_calls.hpp"
 #include "backends/process/host_directory.hpp"
@@ -23,12 +23,10 @@ struct CheckedHost {
 };
 
 /// Looks whether the ranks can be started here: working directories, programs, interpreters, the
-/// network interface that they are told, and room for their processes and descriptors; counts the
-/// GPUs with `count_gpus`, if there is one; makes the run directory of `key` with its files,
-/// begins the record of the agent, and holds the ports. File systems may take their time, which is
-/// noted in `calls`: not for a loop.
+/// network interface, and room for their processes and descriptors; counts the GPUs; makes the run
+/// directory of `key` with its files, begins the record of the agent, and holds the ports. File
+/// systems may take their time, which is noted in `calls`: not for a loop.
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
-                       const std::string& key, RankCgroups cgroups,
-                       const std::function<HostGpus()>& count_gpus, FileCalls& calls);
+                       const std::string& key, const AgentMeans& means, FileCalls& calls);
 
 }  // namespace train

@@ -24,7 +24,7 @@ constexpr int descriptors_of_rank = 3;
 // A port is held for IPv4 and IPv6.
 constexpr int descriptors_of_port = 2;
 // For a moment each: the other ends while a rank starts, files that it left, /proc.
-constexpr int passing_descriptors = 16;
+constexpr int passing_descriptors = 8;
 // Threads of the agent that come later.
 constexpr int passing_threads = 2;
 

@@ -11,7 +11,7 @@ namespace train {
 
 /// One limit of a host that ranks count towards: what they take of it, and what is taken already.
 struct RoomLimit {
-  std::string needs;    ///< of the ranks, as a sentence's begin: "its 16 ranks take 64 descriptors"
+  std::string needs;    ///< of the ranks, as a sentence's begin: "its 16 ranks take 56 descriptors"
   std::string used_by;  ///< whose use counts: "the agent", "user 1000", "control group '/job'"
   std::string name;     ///< of the limit, with the way to see it: "open files, ulimit -Hn"
   std::int64_t needed = 0;

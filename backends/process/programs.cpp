@@ -127,7 +127,8 @@ Result<std::string> find_program(std::string_view name, std::string_view path_va
   const std::string path = absolute(name, working_directory);
   if (const Obstacle trouble = obstacle(path, calls))
     return fail(trouble.error_class, fmt::format("cannot execute '{}': {}", path, trouble.text),
-                "every host of the task needs it there, executable");
+                "every host of the task needs it there, executable; --context sends a directory of "
+                "code to them");
   return path;
 }
 
@@ -176,7 +177,8 @@ Result<void> check_working_directory(const std::string& directory, FileCalls* ca
     return fail(ErrorClass::missing,
                 fmt::format("working directory '{}' is not an absolute path", directory));
   const std::string hint =
-      "create it on every host, or set working_directory to one that all hosts have";
+      "create it on every host, set working_directory to one that all hosts have, or send the code "
+      "with --context";
   if (ask_status(directory, status, calls) != 0)
     return fail(class_of_file_error(errno),
                 fmt::format("working directory '{}': {}", directory, system_reason(errno)), hint);

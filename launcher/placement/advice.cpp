@@ -9,6 +9,7 @@
 #include "config_schema/host_set.hpp"
 #include "launcher/hosts_summary.hpp"
 #include "launcher/placement/policies.hpp"
+#include "launcher/placement/setting_words.hpp"
 
 namespace train {
 namespace {
@@ -45,6 +46,13 @@ void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
                     summarize_hosts(relied), verb(relied, "says", "say")));
 }
 
+// The option with which slots are GPUs, and nothing else is.
+std::string ask_for_gpus(const ExperimentConfig& experiment) {
+  WorkerNeeds needs = experiment.needs;
+  needs.gpus_named = true;
+  return set_worker_needs(experiment, needs);
+}
+
 // Slots that are GPUs on one host and CPUs on another are hardly what was meant.
 void warn_of_cpus_as_slots(const ExperimentConfig& experiment, const HostInventory& inventory,
                            const Trial& trial, std::vector<std::string>& lines) {
@@ -56,9 +64,8 @@ void warn_of_cpus_as_slots(const ExperimentConfig& experiment, const HostInvento
                   [](const Host& host) { return host.accelerators.value_or(0) > 0; });
   if (experiment.needs.slots.is_zero() || on_cpus.empty() || !has_devices) return;
   lines.push_back(fmt::format(
-      "the slots of {} are CPUs, where others have accelerators: resources_per_worker: {{GPU: 1}} "
-      "asks for GPUs alone",
-      summarize_hosts(on_cpus, 2)));
+      "the slots of {} are CPUs, where others have accelerators: {} asks for GPUs alone",
+      summarize_hosts(on_cpus, 2), ask_for_gpus(experiment)));
 }
 
 void warn_of_unchecked(const ExperimentConfig& experiment, const Trial& trial,
@@ -133,11 +140,13 @@ void advise_on_cpus_per_gpu(const ExperimentConfig& experiment, const HostInvent
   ExperimentConfig changed = experiment;
   changed.needs.cpus = Quantity::of(fair);
   if (search_hosts(changed, inventory, holdings).counts != search.counts) return;
+  changed.needs.cpus_named = true;
   lines.push_back(
-      fmt::format("CPUs beside the {} of {} stay unused: a worker takes {}, its share is {} "
-                  "(resources_per_worker: {{CPU: {}}})",
+      fmt::format("CPUs beside the {} of {} stay unused: a worker takes {}, its share "
+                  "is {} ({})",
                   needs.tpus_named ? "chips" : "GPUs", summarize_hosts(idle, 2),
-                  needs.cpus.is_zero() ? "none by name" : to_string(needs.cpus), fair, fair));
+                  needs.cpus.is_zero() ? "none by name" : to_string(needs.cpus), fair,
+                  set_worker_needs(experiment, changed.needs)));
 }
 
 void advise_on_hosts(const ExperimentConfig& experiment, const HostSearch& search,

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
+#include "config_schema/accelerator_type.hpp"
 #include "config_schema/host_set.hpp"
-#include "config_schema/nearest.hpp"
+#include "config_schema/text.hpp"
 
 namespace train {
 
@@ -23,6 +24,7 @@ std::string memory_text(std::uint64_t bytes) {
 std::vector<std::string> Explanation::reasons() const {
   std::vector<std::string> lines{first_reason()};
   add_type_hint(lines);
+  add_slice_hint(lines);
   add_cpu_hint(lines);
   add_unsaid_hint(lines);
   return lines;
@@ -65,16 +67,40 @@ std::string Explanation::type_reason() const {
                      }));
 }
 
-// "a100", where hosts have A100.
+// Nearly the same name is another model (H100, H200): only another way to write it is meant.
 void Explanation::add_type_hint(std::vector<std::string>& lines) const {
   if (constraint_.kind != Constraint::Kind::accelerator_type) return;
-  std::vector<std::string> types;
-  for (const Host& each : inventory_.hosts)
-    if (!each.accelerator_type.empty() &&
-        std::find(types.begin(), types.end(), each.accelerator_type) == types.end())
-      types.push_back(each.accelerator_type);
-  std::string hint = did_you_mean(experiment_.needs.accelerator_type, types);
-  if (!hint.empty()) lines.push_back(std::move(hint));
+  const auto plain = [](std::string_view type) {
+    std::string text = to_lower(type);
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '_' || c == ' '; }, '-');
+    return text;
+  };
+  const std::string& wanted = experiment_.needs.accelerator_type;
+  bool is_said = false;
+  for (const Host& each : inventory_.hosts) {
+    const std::string& type = each.accelerator_type;
+    if (type.empty()) continue;
+    is_said = true;
+    if (type == wanted) continue;
+    if (plain(type) == plain(wanted) || type == accelerator_type_of(wanted))
+      return lines.push_back(fmt::format("did you mean '{}'?", type));
+  }
+  if (!is_said)
+    lines.emplace_back("no host says its type: write 'accelerator_type:' in the hosts file");
+}
+
+// A host that names no slice is one by itself.
+void Explanation::add_slice_hint(std::vector<std::string>& lines) const {
+  if (constraint_.kind != Constraint::Kind::slices || experiment_.slices->hosts == 1) return;
+  std::vector<std::string> unsaid;
+  for (const int index : search_.eligible)
+    if (host(index).slice.empty()) unsaid.push_back(host(index).name);
+  if (unsaid.empty()) return;
+  lines.push_back(
+      fmt::format("{} {} no slice: write 'slice: NAME' for each host in the hosts file, the same "
+                  "for all hosts of a slice",
+                  summarize_hosts(unsaid), unsaid.size() == 1 ? "names" : "name"));
 }
 
 std::string Explanation::labels_reason() const {
@@ -102,10 +128,13 @@ void Explanation::add_cpu_hint(std::vector<std::string>& lines) const {
   if (constraint_.kind != Constraint::Kind::slots || experiment_.needs.gpus_named) return;
   if (search_.eligible.size() != 1 || supply(search_.eligible.front()).kind != SlotKind::cpus)
     return;
-  if (rule_.policy == PlacementPolicy::strict_spread) return;
+  const auto index = static_cast<std::size_t>(search_.eligible.front());
+  HostInventory declared = inventory_;
+  declared.hosts[index].slots = experiment_.workers;
+  if (!search_hosts(experiment_, declared).is_placed()) return;
   lines.push_back(
       fmt::format("a host without accelerators has its CPUs as slots: declare more, as in -H {}:{}",
-                  host(search_.eligible.front()).name, experiment_.workers));
+                  inventory_.hosts[index].name, experiment_.workers));
 }
 
 void Explanation::add_unsaid_hint(std::vector<std::string>& lines) const {

@@ -97,6 +97,7 @@ class Explanation {
   // Every worker takes one slot, so slots and workers are the same number.
   bool workers_are_slots() const;
   void add_type_hint(std::vector<std::string>& lines) const;
+  void add_slice_hint(std::vector<std::string>& lines) const;
   void add_cpu_hint(std::vector<std::string>& lines) const;
   void add_unsaid_hint(std::vector<std::string>& lines) const;
 

@@ -208,6 +208,7 @@ void add_warnings(Plan& plan, const HostInventory& inventory) {
     plan.warnings.push_back(on_one_line(warning));
   for (const Diagnostic& warning : inventory.warnings)
     plan.warnings.push_back(on_one_line(warning));
+  plan.warnings_of_files = plan.warnings.size();
   append(plan.warnings, placement_warnings(plan.experiment, inventory, plan.trial));
   append(plan.warnings, batch_warnings(plan.experiment, plan.trial));
   append(plan.warnings, environment_warnings(plan));
@@ -317,7 +318,9 @@ Error to_error(const Refusal& refusal) {
   std::vector<std::string> lines;
   if (!refusal.reasons.empty()) lines.assign(refusal.reasons.begin() + 1, refusal.reasons.end());
   append(lines, holder_lines(refusal.holders));
-  for (const std::string& change : refusal.changes) lines.push_back("it fits with " + change);
+  for (const Change& change : refusal.changes)
+    lines.push_back("it fits with " + change.options +
+                    (change.remark.empty() ? "" : fmt::format(" ({})", change.remark)));
   if (!refusal.nearest.empty()) {
     const bool is_one = refusal.nearest.size() == 1;
     const bool is_singular = refusal.nearest == std::vector<int>{1};

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "launcher/placement/host_search.hpp"
+#include "launcher/placement/placement.hpp"
+#include "launcher/placement/setting_words.hpp"
 
 namespace train {
 namespace {
@@ -19,7 +21,7 @@ class Changes {
   Changes(const ExperimentConfig& experiment, const HostInventory& inventory)
       : experiment_(experiment), inventory_(inventory) {}
 
-  std::vector<std::string> find() {
+  std::vector<Change> find() {
     try_placement();
     try_trainer();
     try_other_hosts();
@@ -33,29 +35,65 @@ class Changes {
     return search_hosts(changed, inventory_).is_placed();
   }
 
-  template <class Change>
-  void attempt(std::string text, Change change) {
-    if (found_.size() >= most_changes) return;
+  // What fits may still be refused, for its backend for one: named is what can be planned.
+  void name(const ExperimentConfig& changed, std::string options, std::string remark = {}) {
+    if (found_.size() < most_changes && fits(changed) && make_plan(changed, inventory_))
+      found_.push_back({std::move(options), std::move(remark)});
+  }
+
+  template <class Set>
+  void try_key(std::string_view path, const std::string& yaml, Set set) {
     ExperimentConfig changed = experiment_;
-    change(changed);
-    if (fits(changed)) found_.push_back(std::move(text));
+    set(changed);
+    name(changed, set_key(experiment_, path, yaml));
   }
 
   void try_placement() {
     if (experiment_.slices) return;
     const bool is_automatic = experiment_.placement == PlacementPolicy::automatic;
     if (is_automatic && !experiment_.allow_heterogeneous && !experiment_.is_single_node)
-      attempt("resources.allow_heterogeneous: true",
+      try_key("resources.allow_heterogeneous", "true",
               [](auto& changed) { changed.allow_heterogeneous = true; });
     if (experiment_.is_single_node)
-      attempt("resources.is_single_node: false",
+      try_key("resources.is_single_node", "false",
               [](auto& changed) { changed.is_single_node = false; });
     if (experiment_.placement == PlacementPolicy::strict_spread)
-      attempt("resources.placement: spread",
+      try_key("resources.placement", "spread",
               [](auto& changed) { changed.placement = PlacementPolicy::spread; });
     else if (experiment_.placement != PlacementPolicy::pack)
-      attempt("resources.placement: pack",
+      try_key("resources.placement", "pack",
               [](auto& changed) { changed.placement = PlacementPolicy::pack; });
+  }
+
+  void try_trainer() {
+    if (!experiment_.trainer.empty())
+      try_key("scaling_config.trainer_resources", "{CPU: 0}",
+              [](auto& changed) { changed.trainer = {}; });
+  }
+
+  // Hosts of another type or pool, or with other labels.
+  void try_other_hosts() {
+    if (!experiment_.needs.accelerator_type.empty() && !experiment_.needs.tpus_named)
+      for (const std::string& type :
+           others(&Host::accelerator_type, experiment_.needs.accelerator_type))
+        try_key("scaling_config.accelerator_type", yaml_string(type),
+                [&](auto& changed) { changed.needs.accelerator_type = type; });
+    if (!experiment_.resource_pool.empty())
+      for (const std::string& pool : others(&Host::pool, experiment_.resource_pool))
+        try_key("resources.resource_pool", yaml_string(pool),
+                [&](auto& changed) { changed.resource_pool = pool; });
+    if (!experiment_.label_selectors.empty())
+      try_key("scaling_config.label_selector", "null",
+              [](auto& changed) { changed.label_selectors.clear(); });
+  }
+
+  std::vector<std::string> others(std::string Host::*property, const std::string& own) const {
+    std::set<std::string> names;
+    for (const Host& host : inventory_.hosts)
+      if (!(host.*property).empty() && host.*property != own) names.insert(host.*property);
+    std::vector<std::string> some(names.begin(), names.end());
+    some.resize(std::min(some.size(), most_alternatives));
+    return some;
   }
 
   // Less of one resource for each worker; whether ranks get on with it only the user knows.
@@ -66,38 +104,58 @@ class Changes {
         inventory_.hosts.begin(), inventory_.hosts.end(),
         [&](const Host& host) { return slot_supply(host, needs).kind == SlotKind::cpus; });
     if (needs.cpus.is_zero() && !needs.cpus_named && has_cpu_slots)
-      attempt("resources_per_worker: {CPU: 0.5}",
-              [](auto& changed) { changed.needs.cpus = amount(5'000); });
-    if (!needs.cpus.is_zero()) {
-      const auto set = [](ExperimentConfig& changed, std::int64_t parts) {
-        changed.needs.cpus = amount(parts);
-      };
-      if (const auto most = largest(needs.cpus.parts(), Quantity::scale, set))
-        found_.push_back(
-            fmt::format("resources_per_worker: {{CPU: {}}}", to_string(amount(*most))));
-    }
-    if (needs.memory.value_or(0) > mebibyte) {
-      const auto set = [](ExperimentConfig& changed, std::int64_t mebibytes) {
-        changed.needs.memory = static_cast<std::uint64_t>(mebibytes) * mebibyte;
-      };
-      const auto asked = static_cast<std::int64_t>(*needs.memory / mebibyte);
-      constexpr std::int64_t of_a_gibibyte = 1024;
-      if (const auto most = largest(asked, of_a_gibibyte, set))
-        found_.push_back(
-            *most % of_a_gibibyte == 0
-                ? fmt::format("resources_per_worker: {{memory: {}GiB}}", *most / of_a_gibibyte)
-                : fmt::format("resources_per_worker: {{memory: {}MiB}}", *most));
-    }
+      name_needs(with_cpus(amount(5'000)));
+    try_less(needs.cpus.parts(), Quantity::scale,
+             [&](std::int64_t parts) { return with_cpus(amount(parts)); });
+    constexpr std::int64_t of_a_gibibyte = 1024;
+    constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+    try_less(static_cast<std::int64_t>(needs.memory.value_or(0) / mebibyte), of_a_gibibyte,
+             [&](std::int64_t mebibytes) {
+               WorkerNeeds less = needs;
+               less.memory = static_cast<std::uint64_t>(mebibytes) * mebibyte;
+               return less;
+             });
     for (const auto& [name, quantity] : needs.custom) {
       const std::string& resource = name;
-      const auto set = [&](ExperimentConfig& changed, std::int64_t parts) {
-        changed.needs.custom[resource] = amount(parts);
-      };
-      if (quantity.is_zero()) continue;
-      if (const auto most = largest(quantity.parts(), Quantity::scale, set))
-        found_.push_back(
-            fmt::format("resources_per_worker: {{{}: {}}}", name, to_string(amount(*most))));
+      try_less(quantity.parts(), Quantity::scale, [&](std::int64_t parts) {
+        WorkerNeeds less = needs;
+        less.custom[resource] = amount(parts);
+        return less;
+      });
     }
+  }
+
+  WorkerNeeds with_cpus(Quantity cpus) const {
+    WorkerNeeds needs = experiment_.needs;
+    needs.cpus = cpus;
+    needs.cpus_named = true;
+    return needs;
+  }
+
+  ExperimentConfig with_needs(WorkerNeeds needs) const {
+    ExperimentConfig changed = experiment_;
+    changed.needs = std::move(needs);
+    return changed;
+  }
+
+  void name_needs(const WorkerNeeds& needs) {
+    name(with_needs(needs), set_worker_needs(experiment_, needs));
+  }
+
+  // The largest amount below `asked` with which the experiment fits, in whole units where it is at
+  // least one.
+  template <class Needs>
+  void try_less(std::int64_t asked, std::int64_t unit, Needs needs_of) {
+    const auto serves = [&](std::int64_t value) { return fits(with_needs(needs_of(value))); };
+    if (asked <= 1 || found_.size() >= most_changes || !serves(1)) return;
+    std::int64_t fit = 1;
+    std::int64_t too_much = asked;
+    while (too_much - fit > 1) {
+      const std::int64_t middle = fit + (too_much - fit) / 2;
+      (serves(middle) ? fit : too_much) = middle;
+    }
+    const std::int64_t whole = fit - fit % unit;
+    name_needs(needs_of(whole > 0 && serves(whole) ? whole : fit));
   }
 
   // Half of what each worker has; the number of workers stays.
@@ -129,82 +187,34 @@ class Changes {
     const int workers = experiment_.workers;
     const Quantity slots = each * workers;
     if (experiment_.counts_slots && !slots.is_whole()) return false;
-    std::string text = fmt::format("resources_per_worker: {{GPU: {}}}", to_string(each));
-    if (experiment_.counts_slots) text += fmt::format(" and slots_per_trial: {}", to_string(slots));
-    if (each < Quantity::of(1)) text += fmt::format(" (the {} ranks then share GPUs)", workers);
-    attempt(std::move(text), [&](auto& changed) {
-      changed.needs.slots = each;
-      changed.needs.gpus_named = true;
-      changed.slots = slots;
-    });
+    ExperimentConfig changed = experiment_;
+    changed.needs.slots = each;
+    changed.needs.gpus_named = true;
+    changed.slots = slots;
+    std::string options = set_worker_needs(experiment_, changed.needs);
+    const std::string count = experiment_.counts_slots ? set_slots(experiment_, slots) : "";
+    if (!count.empty()) options += " " + count;
+    name(changed, std::move(options),
+         each < Quantity::of(1) ? fmt::format("{} then share GPUs",
+                                              workers == 1 ? "the rank and what else runs there"
+                                                           : fmt::format("the {} ranks", workers))
+                                : std::string());
     return found_.size() > before;
-  }
-
-  void try_trainer() {
-    if (!experiment_.trainer.empty())
-      attempt("scaling_config.trainer_resources: {}", [](auto& changed) { changed.trainer = {}; });
-  }
-
-  // Hosts of another type or pool, or with other labels.
-  void try_other_hosts() {
-    if (!experiment_.needs.accelerator_type.empty() && !experiment_.needs.tpus_named)
-      for (const std::string& type :
-           others(&Host::accelerator_type, experiment_.needs.accelerator_type))
-        attempt("scaling_config.accelerator_type: " + type,
-                [&](auto& changed) { changed.needs.accelerator_type = type; });
-    if (!experiment_.resource_pool.empty())
-      for (const std::string& pool : others(&Host::pool, experiment_.resource_pool))
-        attempt("resources.resource_pool: " + pool,
-                [&](auto& changed) { changed.resource_pool = pool; });
-    if (!experiment_.label_selectors.empty())
-      attempt("scaling_config.label_selector: null",
-              [](auto& changed) { changed.label_selectors.clear(); });
-  }
-
-  std::vector<std::string> others(std::string Host::*property, const std::string& own) const {
-    std::set<std::string> names;
-    for (const Host& host : inventory_.hosts)
-      if (!(host.*property).empty() && host.*property != own) names.insert(host.*property);
-    std::vector<std::string> some(names.begin(), names.end());
-    some.resize(std::min(some.size(), most_alternatives));
-    return some;
-  }
-
-  // The largest amount below `asked` with which the experiment fits, in whole units where it is at
-  // least one; nothing when none does.
-  template <class Set>
-  std::optional<std::int64_t> largest(std::int64_t asked, std::int64_t unit, Set set) const {
-    const auto serves = [&](std::int64_t value) {
-      ExperimentConfig changed = experiment_;
-      set(changed, value);
-      return fits(changed);
-    };
-    if (found_.size() >= most_changes || !serves(1)) return std::nullopt;
-    std::int64_t fit = 1;
-    std::int64_t too_much = asked;
-    while (too_much - fit > 1) {
-      const std::int64_t middle = fit + (too_much - fit) / 2;
-      (serves(middle) ? fit : too_much) = middle;
-    }
-    const std::int64_t whole = fit - fit % unit;
-    return whole > 0 && serves(whole) ? whole : fit;
   }
 
   static Quantity amount(std::int64_t parts) {
     return *Quantity::from_double(static_cast<double>(parts) / Quantity::scale);
   }
 
-  static constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
-
   const ExperimentConfig& experiment_;
   const HostInventory& inventory_;
-  std::vector<std::string> found_;
+  std::vector<Change> found_;
 };
 
 }  // namespace
 
-std::vector<std::string> changes_that_fit(const ExperimentConfig& experiment,
-                                          const HostInventory& inventory) {
+std::vector<Change> changes_that_fit(const ExperimentConfig& experiment,
+                                     const HostInventory& inventory) {
   return Changes(experiment, inventory).find();
 }
 

@@ -15,10 +15,6 @@ namespace {
 constexpr const char* not_our_agent =
     "something other than the agent of this version of train answers there";
 
-std::string first_message(const Failure& failure) {
-  return failure.error.diagnostics.front().message;
-}
-
 Error rank_error(int rank, const std::string& host, const message::RankEnded& m) {
   std::string what = m.code ? fmt::format("exited with code {}", *m.code)
                             : fmt::format("was killed by {}", signal_name(*m.signal));
@@ -241,8 +237,17 @@ void Run::receive(int host, const message::RankEnded& m) {
 }
 
 void Run::rank_failed(Failure failure) {
+  const int rank = *failure.rank;
   failures_.push_back(std::move(failure));
-  stop(stop_grace_, first_message(failures_.back()));
+  stop(stop_grace_, why_stopping(fmt::format("rank {} on '{}' failed", rank,
+                                             hosts_[failures_.back().host].name)));
+}
+
+std::string Run::why_stopping(const std::string& failed) const {
+  const bool any_runs = std::any_of(
+      outcome_.ranks.begin(), outcome_.ranks.end(),
+      [](const RankOutcome& rank) { return rank.state == RankOutcome::State::running; });
+  return any_runs ? failed + ": stopping the other ranks" : std::string();
 }
 
 void Run::receive(int host, const message::Finished& m) {
@@ -290,7 +295,7 @@ void Run::host_failed(int host, Error why) {
   if (phase_ == Phase::connecting)
     decide_start();
   else if (phase_ == Phase::running)
-    stop(stop_grace_, first_message(failures_.back()));
+    stop(stop_grace_, why_stopping(fmt::format("host '{}' is lost", h.name)));
   else
     check_over();
 }

@@ -91,7 +91,8 @@ struct AllStarted {};
 struct Note {
   std::string text;
 };
-/// The ranks are being stopped; `why` is a line for the user.
+/// The ranks are being stopped; `why` is a line for the user, empty when none of them runs any
+/// more. What failed is told at the end.
 struct Stopping {
   std::string why;
 };
@@ -166,11 +167,11 @@ class Run {
     std::optional<std::uint64_t> context_taken;
     Heartbeat heartbeat;
     std::vector<int> held_ports;
-    HostGpus gpus;
     std::optional<message::Blocked> blocked;  ///< what it said last that it waits for
     Instant blocked_at{0};                    ///< when it said so
     bool is_noted = false;                    ///< the user knows that it waits
     bool is_port_taken = false;
+    HostGpus gpus;
     int ranks_left = 0;  ///< whose end is not known
     std::optional<Instant> finish_by;
     std::vector<message::Survivor> survivors;
@@ -236,7 +237,9 @@ class Run {
   Result<message::Go> start_message_of_hosts() const;
   void go();
   void refuse_start(int host, Error why);
-  void stop(milliseconds grace, const std::string& why);
+  void stop(milliseconds grace, const std::optional<std::string>& why);
+  /// What the user is told at once of a failure.
+  std::string why_stopping(const std::string& failed) const;
   void send_stop(int host, milliseconds grace);
   void check_over();
   void give_up_waiting();

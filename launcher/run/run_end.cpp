@@ -68,9 +68,9 @@ void Run::handle(const run_event::StopRequested& event) {
   stop(stop_grace_, fmt::format("{}: stopping all ranks", signal_name(event.signal)));
 }
 
-void Run::stop(milliseconds grace, const std::string& why) {
+void Run::stop(milliseconds grace, const std::optional<std::string>& why) {
   if (phase_ == Phase::over) return;
-  if (phase_ != Phase::stopping && !why.empty()) act(run_action::Stopping{why});
+  if (phase_ != Phase::stopping && why) act(run_action::Stopping{*why});
   phase_ = Phase::stopping;
   verdict_at_.reset();
   const Instant deadline = now_ + grace + timing_.stop_slack;

@@ -195,7 +195,7 @@ json body(const message::Ready& m) {
 Message read_ready(const json& value) {
   return message::Ready{int_list_field(value, "ports", 1, highest_port, most_held_ports),
                         text_field(value, "run_directory", longest_path),
-                        value.contains("gpus") ? gpus_of_json(value["gpus"]) : HostGpus()};
+                        gpus_of_json(field(value, "gpus"))};
 }
 
 json body(const message::WantContext& m) { return {{"type", "want_context"}, {"taken", m.taken}}; }

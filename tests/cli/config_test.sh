@@ -166,7 +166,7 @@ YAML
     # What a check says of plan and launch is so.
     run plan later.yaml
     expect_status 0
-    expect_err '^train: warning: later.yaml:2:18: launch refuses this'
+    expect_out '^warning: later.yaml:2:18: launch refuses this'
     run launch later.yaml
     expect_status 78
     expect_err '^train: later.yaml:2:18: '

@@ -99,7 +99,7 @@ both_files_at_once() {
 counts() {
     refused 69 never '3 slots asked, localhost has 2' 'nearest count that fits: 2' -- launch -H localhost:2 -n 3 -- true
     refused 64 usage "--slots: '1000001' is not a whole number from 1 to 1000000" -- launch -n 1000001 -- true
-    run plan -H localhost:1000000 -n 1000000 --format hostfile -- true # what is promised is taken
+    run plan -H 'n[1-100]:10000' -n 1000000 --format hostfile -- true # what is promised is taken
     expect_status 0
     refused 64 usage "--slots: '0' is not a whole number from 1 to" -- launch -n 0 -- true
     refused 64 usage "--slots: 'x' is not a whole number from 1 to" -- launch -n x -- true
@@ -163,22 +163,24 @@ hosts() {
 }
 
 # What only the host can say: nothing is started, and the task is recorded as failed.
-refused_by_host() { # refused_by_host REGEX... -- ARGUMENT...
-    refused 72 "${class:-missing: host 'localhost'}" "$@"
+refused_by_host() { # refused_by_host WHAT_IS_MISSING REGEX... -- ARGUMENT...
+    local missing=$1
+    shift
+    refused 72 "missing: host 'localhost': $missing" "$@"
     expect_equal "state" failed "$(state_of "$(task_id)")"
 }
 
 programs_and_directories() {
-    refused_by_host "host 'localhost': cannot execute '/no/such': no such file" 'every host' -- launch -- /no/such
-    refused_by_host "program 'echo a && b' was not found" 'put sh -c before a line of the shell' -- launch -- 'echo a && b'
-    refused_by_host "program 'nonesuch' was not found; searched PATH=" 'absolute path' -- launch -- nonesuch
+    refused_by_host "cannot execute '/no/such'" "host 'localhost': cannot execute '/no/such': no such file" 'every host' -- launch -- /no/such
+    refused_by_host "program 'echo a && b'" "program 'echo a && b' was not found" 'put sh -c before a line of the shell' -- launch -- 'echo a && b'
+    refused_by_host "program 'nonesuch'" "program 'nonesuch' was not found; searched PATH=" 'absolute path' -- launch -- nonesuch
     echo 'not a program' >plain
-    refused_by_host "/here/.*plain': permission denied" -- launch -- ./plain
+    refused_by_host "cannot execute '$PWD/./plain'" "/here/.*plain': permission denied" -- launch -- ./plain
     printf '#!/no/interpreter\n' >script
     chmod +x script
-    refused_by_host "its interpreter '/no/interpreter'" -- launch -- ./script
-    refused_by_host "working directory '/no/where'" 'working_directory' -- launch --set working_directory=/no/where -- touch "$work/here/started"
-    refused_by_host "working directory '.*/here/plain' is not a directory" -- launch --set working_directory=plain -- true
+    refused_by_host "cannot execute '$PWD/./script': its interpreter '/no/interpreter'" "its interpreter '/no/interpreter'" -- launch -- ./script
+    refused_by_host "working directory '/no/where'" "working directory '/no/where': .*" 'with --context' -- launch --set working_directory=/no/where -- touch "$work/here/started"
+    refused_by_host "working directory '$PWD/plain'" "working directory '.*/here/plain' is not a directory" -- launch --set working_directory=plain -- true
     [ ! -e "$work/here/started" ] || note_failure "something was started"
 }
 

@@ -59,6 +59,40 @@ TEST_CASE("the last line names class, rank, host and exit code") {
         "failed: worker: rank 1 on 'gpu-b' exited with code 3 (exit 3)");
 }
 
+TEST_CASE("the cause is told once in full") {
+  Reported reported;
+  const std::string cause = "rank 1 on 'gpu-b' exited with code 3";
+  reported.outcome.cause = rank_failure(1, cause, 3);
+  const std::string words = reported.words();
+  CHECK(words.find(cause) != words.npos);
+  CHECK(words.find(cause) == words.rfind(cause));
+}
+
+TEST_CASE("the last line names what is missing") {
+  struct Row {
+    std::string message;
+    std::string last_line;
+  };
+  const Row row = GENERATE(values<Row>({
+      {"cannot execute '/opt/train': no such file",
+       "failed: missing: host 'gpu-b': cannot execute '/opt/train' (exit 72)"},
+      {"program 'pyhton3' was not found; searched PATH=/usr/bin:/bin",
+       "failed: missing: host 'gpu-b': program 'pyhton3' (exit 72)"},
+      {"cannot execute './run': its interpreter '/no/sh' cannot be executed: no such file",
+       "failed: missing: host 'gpu-b': cannot execute './run': its interpreter '/no/sh' (exit 72)"},
+      {"working directory '/home/a': no such directory",
+       "failed: missing: host 'gpu-b': working directory '/home/a' (exit 72)"},
+      {"nobody's name", "failed: missing: host 'gpu-b' (exit 72)"},
+      {"cannot execute '/opt\n/train': no", "failed: missing: host 'gpu-b' (exit 72)"},
+      {"cannot execute '" + std::string(4'000, 'x') + "': no",
+       "failed: missing: host 'gpu-b' (exit 72)"},
+  }));
+  Reported reported;
+  reported.outcome.cause = Failure{
+      {}, make_error(ErrorClass::missing, "host 'gpu-b': " + row.message, "make it"), {}, 1, 0};
+  CHECK(last_line(reported.words()) == row.last_line);
+}
+
 TEST_CASE("what a signal usually means is said") {
   Reported reported;
   reported.outcome.cause = rank_failure(0, "rank 0 on 'gpu-a' was killed by SIGKILL", 137);

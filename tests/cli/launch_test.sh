@@ -165,6 +165,7 @@ own_codes() {
         run launch -n 1 -- /bin/sh -c "exit $code"
         expect_status "$code"
         expect_last_err "failed: worker: rank 0 on 'localhost' exited with code $code (exit $code)"
+        expect_equal "lines with the cause" 1 "$(grep -c "exited with code $code" "$work/err")"
     done
 }
 

@@ -139,6 +139,56 @@ plan_for_people() {
     expect_equal "lines without the warning" "" "$(grep -v '^train: warning: ' "$work/err")"
 }
 
+# Warnings are said where the answer is a table, else on stderr, and never in both.
+warnings_once() {
+    cat >experiment.yaml <<'YAML'
+entrypoint: ["true"]
+debug: true
+slots_per_trial: 2
+YAML
+    run plan experiment.yaml -H node01,node02
+    expect_status 0
+    cat "$work/out" "$work/err" >both
+    expect_equal "about a key" 1 "$(grep -c "'debug' has no effect here" both)"
+    expect_equal "about a host" 1 "$(grep -c "nothing of slots" both)"
+    expect_equal "stderr" "" "$(cat "$work/err")"
+    run plan experiment.yaml -H node01,node02 --format hostfile
+    expect_equal "about a key" 1 "$(grep -c "'debug' has no effect here" "$work/err")"
+    expect_equal "about a host" 1 "$(grep -c "nothing of slots" "$work/err")"
+    run plan experiment.yaml -H node01 # no plan: no table
+    expect_status 69
+    expect_equal "about a key" 1 "$(grep -c "'debug' has no effect here" "$work/err")"
+    run launch experiment.yaml --set slots_per_trial=1
+    expect_equal "about a key" 1 "$(grep -c "'debug' has no effect here" "$work/err")"
+}
+
+# What a refusal names is pasted into the shell.
+changes_are_pasted() {
+    cat >hosts <<'YAML'
+hosts:
+  - {name: n1, slots: 2, pool: "12", resources: {GPU: 2, CPU: 8, memory: 16GiB, "it's tape": 2}}
+YAML
+    local fits count=0
+    while read -r arguments; do
+        eval "run plan --hostfile hosts $arguments -- true"
+        expect_status 69
+        sed -n 's/^  it fits with \(--set .*[^)]\)\( (the .*)\)\{0,1\}$/\1/p' "$work/err" >changes
+        [ -s changes ] || note_failure "no change is named for: $arguments"
+        while read -r fits; do
+            eval "run plan --hostfile hosts $arguments $fits -- true"
+            [ "$status" = 0 ] || note_failure "it does not fit with: $fits" "$(cat "$work/err")"
+            count=$((count + 1))
+        done <changes
+    done <<'ARGUMENTS'
+--set resources.resource_pool=none
+--set 'resources_per_worker={CPU: 4, GPU: 0.5}' --set num_workers=4
+--set "resources_per_worker={\"it's tape\": 1, memory: 1GiB}" --set num_workers=4 --set use_gpu=true --set resources_per_worker.GPU=0.5
+--set 'scaling_config={num_workers: 4, resources_per_worker: {CPU: 2}}'
+--set slots_per_trial=4
+ARGUMENTS
+    [ "$count" -ge 5 ] || note_failure "only $count changes were pasted"
+}
+
 # What any shell would do with a block: nothing but to set variables.
 hostile_environment_is_sourced() {
     cat >experiment.yaml <<'YAML'
@@ -363,6 +413,8 @@ test_case "a secret that is not set is refused" secret_that_is_not_set
 test_case "ranks are where the plan says, and the task records the plan" same_placement
 test_case "the same request gives the same bytes" plan_is_stable
 test_case "a plan is readable" plan_for_people
+test_case "a warning is said once" warnings_once
+test_case "what a refusal says that it fits with fits" changes_are_pasted
 test_case "blocks of --format env are sourced by any shell, whatever they hold" hostile_environment_is_sourced
 test_case "--rank chooses a block that there is" rank_without_block
 test_case "--format hostfile reads back to the same plan" hostfile_feeds_another_launcher

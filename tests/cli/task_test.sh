@@ -118,7 +118,7 @@ no_tasks() {
         expect_err "^train: there is no task 'nonesuch'$"
         expect_err "task list --all"
         task "$command" ''
-        expect_status 66
+        expect_status 64
     done
 }
 

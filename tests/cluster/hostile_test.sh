@@ -63,6 +63,29 @@ noise_on_stderr() {
 
 lies() { is_cut_off "$@" -- /bin/sh -c "$forever"; }
 
+# Each line is the launcher's own, or belongs to one.
+expect_own_lines() {
+    grep -vE '^(train: |  )' "$work/err" && note_failure "lines that are not the launcher's"
+    grep -n '^train: forged' "$work/err" && note_failure "a host made lines of the launcher"
+    LC_ALL=C grep -nP '\xc2\x9b|\xe2\x80\xae' "$work/err" && note_failure "what steers a terminal was printed"
+}
+
+forged_refusal() {
+    hostile forger -- hostname
+    expect_status 72
+    expect_err "host 'node02': no python3.x0atrain: forged.x1b"
+    expect_own_lines
+}
+
+very_many_survivors() {
+    hostile survivors -- hostname
+    expect_status 0
+    expect_err "left on 'node02': process 7 of user 0 could not be killed: x.x0atrain: forged"
+    expect_err '[.]{3} and 99992 more'
+    expect_own_lines
+    [ "$(wc -c <"$work/err")" -lt 5000 ] || note_failure "it said $(wc -c <"$work/err") bytes"
+}
+
 # What is printed does not become shorter when it is packed.
 cut_off_in_the_middle() {
     is_cut_off 30 'unknown kind|silent' half -- \
@@ -177,6 +200,9 @@ count_slow() {
 test_case "garbage in place of frames" lies 10 'unknown kind' garbage
 test_case "a frame that claims 2 GiB" lies 10 '2147483647 bytes' oversized
 test_case "JSON that is nested without end" lies 10 'nested too deep' deep_json
+test_case "JSON of 16 MiB" lies 10 'more than the 262144 allowed' big_json
+test_case "words that would be lines of the launcher" forged_refusal
+test_case "a hundred thousand processes left" very_many_survivors
 test_case "a host that never reads and says nothing" lies 40 'silent' never_reads
 test_case "output of a rank of another host" lies 10 'out of turn' stranger
 test_case "escape sequences in what a host says of itself" lies 10 'no place' steering

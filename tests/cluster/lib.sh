@@ -63,6 +63,17 @@ on() {
     "$cluster" exec "$host" timeout -k 5 60 "$@" </dev/null
 }
 
+# expect_whole_logs RANKS COMMAND: the logs of the task that was launched last hold, for each of its
+# ranks, what the command prints.
+expect_whole_logs() {
+    local id rank
+    id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
+    for ((rank = 0; rank < $1; rank++)); do
+        on head "cmp <($2) <(/srv/shared/bin/train task logs $id --rank $rank)" >"$work/differs" 2>&1 ||
+            note_failure "the log of rank $rank: $(head -n 3 "$work/differs")"
+    done
+}
+
 # processes HOST REGEX: how many processes there have a matching command line.
 processes() { "$cluster" processes "$1" "$2" | wc -l; }
 

@@ -67,7 +67,7 @@ too_few_descriptors() {
     on node02 'prlimit --nofile=64:64 --pid "$(cat /run/sshd.pid)"'
     launch -H 'node02:16' -n 16 -- touch /tmp/started
     expect_status 76
-    expect_err "its 16 ranks take 66 descriptors of the agent, but the agent has [0-9]+ of at most 64 \(open files, ulimit -Hn\)"
+    expect_err "its 16 ranks take 58 descriptors of the agent, but the agent has [0-9]+ of at most 64 \(open files, ulimit -Hn\)"
     expect_last_err node02 host
     expect_nothing_started
     restart node02

@@ -81,7 +81,7 @@ TEST_CASE("refusals follow the schema") {
   CHECK(is_valid(document));
   CHECK(document["refused"]["kind"] == "never");
   CHECK(document["refused"]["nearest"] == json::array({8, 16}));
-  CHECK(document["refused"]["changes"] == json::array({"resources.placement: pack"}));
+  CHECK(document["refused"]["changes"] == json::array({"--set resources.placement=pack"}));
 }
 
 TEST_CASE("a busy refusal names who holds what") {

@@ -69,6 +69,28 @@ TEST_CASE("a plan is shown as hosts with their slots, ranks, batch and remarks")
         "  in a hosts file says it now)\n");
 }
 
+TEST_CASE("shares of the batch that differ are said to") {
+  const auto line = [](const ExperimentConfig& experiment) {
+    return batch_line(*make_plan(experiment, inventory_of({place_host("a", 8)})));
+  };
+  ExperimentConfig experiment = slot_experiment(8);
+  experiment.global_batch_size = 96;
+  CHECK(line(experiment) == "global 96, the ranks take 96, effective 96, 12 per slot");
+  experiment.global_batch_size = 100;
+  CHECK(line(experiment) == "global 100, the ranks take 96, effective 96, 12 per slot");
+  experiment.batch_remainder = BatchRemainder::spread;
+  CHECK(line(experiment) == "global 100, the ranks take 100, effective 100, 12 or 13 per worker");
+  experiment.processes = Processes::per_host;
+  CHECK(line(experiment) == "global 100, the ranks take 100, effective 100, 12 or 13 per worker");
+  Host slow = place_host("b", 4);
+  slow.weight = 0.5;
+  experiment.processes = Processes::per_rank;
+  experiment.batch_split = BatchSplit::weighted;
+  const auto weighted = make_plan(experiment, inventory_of({place_host("a", 4), slow}));
+  CHECK(batch_line(*weighted) ==
+        "global 100, the ranks take 100, effective 100, 8 to 17 per worker");
+}
+
 TEST_CASE("cells stand below each other, as wide as the widest rank of a slot needs") {
   const std::string text = text_of(many_hosts(6, 4));
   CHECK(has(text, "node0  0-3    | 0| 1| 2| 3|\n"));

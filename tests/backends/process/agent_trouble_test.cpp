@@ -143,7 +143,7 @@ TEST_CASE("more ranks than there are descriptors for are refused with the number
   REQUIRE(refused.problems.size() == 1);
   const std::string& said = refused.problems[0].message;
   INFO(said);
-  CHECK(said.find("its 16 ranks take 64 descriptors of the agent, but the agent has ") == 0);
+  CHECK(said.find("its 16 ranks take 56 descriptors of the agent, but the agent has ") == 0);
   CHECK(said.find(" of at most 60 (open files, ulimit -Hn)") != said.npos);
 }
 

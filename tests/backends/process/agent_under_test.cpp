@@ -52,7 +52,7 @@ void become(const AgentSetup& setup) {
 [[noreturn]] void be_agent(const std::string& base, int listening, const AgentSetup& setup) {
   become(setup);
   const auto directory = HostDirectory::open(base);
-  ::_exit(directory ? run_agent_process(listening, *directory, key, setup.make_contexts) : 99);
+  ::_exit(directory ? run_agent_process(listening, *directory, key, {setup.make_contexts}) : 99);
 }
 
 }  // namespace

@@ -2,14 +2,14 @@
 #include "backends/process/network_interface.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 
 TEST_CASE("an interface that is there, up and with an address is accepted") {
   const auto there = check_interface("lo");
-  if (there) return;
-  CHECK(there.error().diagnostics.front().message.find("'lo'") != std::string::npos);
-  WARN("the loopback interface is down here");
+  if (!there) SKIP_CASE("the loopback interface is down here");
+  CHECK(there);
 }
 
 TEST_CASE("an interface that is not there is refused with those that are") {

@@ -38,8 +38,9 @@ TEST_CASE("CPUs left unused beside GPUs are named") {
   const auto plan = make_plan(experiment, inventory_of({host}));
   REQUIRE(plan);
   CHECK(plan->advice ==
-        std::vector<std::string>{"CPUs beside the GPUs of n1 stay unused: a worker takes 1, its "
-                                 "share is 8 (resources_per_worker: {CPU: 8})"});
+        std::vector<std::string>{
+            "CPUs beside the GPUs of n1 stay unused: a worker takes 1, its "
+            "share is 8 (--set 'resources.resources_per_worker={CPU: 8, GPU: 1}')"});
   experiment.needs.cpus = Quantity::of(8);
   CHECK(make_plan(experiment, inventory_of({host}))->advice.empty());
 }

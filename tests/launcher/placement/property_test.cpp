@@ -322,23 +322,24 @@ TEST_CASE("a change that a refusal names makes the experiment fit") {
     const Case each = maker.make();
     const auto plan = make_plan(each.experiment, each.inventory);
     if (plan) continue;
-    for (const std::string& reason : plan.error().changes) {
+    for (const Change& change : plan.error().changes) {
       ExperimentConfig changed = each.experiment;
-      if (reason == "resources.allow_heterogeneous: true") {
+      const std::string& reason = change.options;
+      if (reason == "--set resources.allow_heterogeneous=true") {
         changed.allow_heterogeneous = true;
-      } else if (reason == "resources.placement: pack") {
+      } else if (reason == "--set resources.placement=pack") {
         changed.placement = PlacementPolicy::pack;
-      } else if (reason == "resources.placement: spread") {
+      } else if (reason == "--set resources.placement=spread") {
         changed.placement = PlacementPolicy::spread;
-      } else if (reason == "resources.is_single_node: false") {
+      } else if (reason == "--set resources.is_single_node=false") {
         changed.is_single_node = false;
-      } else if (reason == "scaling_config.trainer_resources: {}") {
+      } else if (reason == "--set 'scaling_config.trainer_resources={CPU: 0}'") {
         changed.trainer = {};
-      } else if (reason == "scaling_config.label_selector: null") {
+      } else if (reason == "--set scaling_config.label_selector=null") {
         changed.label_selectors.clear();
-      } else if (reason == "scaling_config.accelerator_type: H100") {
+      } else if (reason == "--set scaling_config.accelerator_type=H100") {
         changed.needs.accelerator_type = "H100";
-      } else if (reason == "resources.resource_pool: west") {
+      } else if (reason == "--set resources.resource_pool=west") {
         changed.resource_pool = "west";
       } else {
         continue;

@@ -289,7 +289,8 @@ TEST_CASE("the classic case of workers and a trainer is refused with exactly its
   REQUIRE_FALSE(plan);
   CHECK(plan.error().reasons[0] ==
         "4 workers of 2 CPUs and a trainer of 1 CPU need 9 CPUs, n0 has 8");
-  CHECK(plan.error().changes == std::vector<std::string>{"scaling_config.trainer_resources: {}"});
+  CHECK(plan.error().changes ==
+        std::vector<Change>{{"--set 'scaling_config.trainer_resources={CPU: 0}'"}});
 }
 
 TEST_CASE("a trainer that nobody named takes a CPU where CPUs are known") {

@@ -5,6 +5,16 @@
 
 using namespace train;
 
+namespace {
+
+std::vector<std::string> options_of(const Refusal& refusal) {
+  std::vector<std::string> options;
+  for (const Change& change : refusal.changes) options.push_back(change.options);
+  return options;
+}
+
+}  // namespace
+
 TEST_CASE("more slots than the hosts have is refused with the numbers") {
   const auto plan = make_plan(slot_experiment(12),
                               inventory_of({place_host("node01", 4), place_host("node02", 4)}));
@@ -25,12 +35,13 @@ TEST_CASE("hosts that cannot be used wholly are counted, and what would fit is n
   CHECK(plan.error().reasons ==
         std::vector<std::string>{"12 slots asked: the largest host has room for 8, and whole hosts "
                                  "of one size do not make 12 (2 hosts of 8: 12 is no multiple)"});
-  CHECK(plan.error().changes == std::vector<std::string>{"resources.placement: pack"});
+  CHECK(options_of(plan.error()) == std::vector<std::string>{"--set resources.placement=pack"});
   CHECK(plan.error().nearest == std::vector<int>{8, 16});
   const auto mixed = make_plan(slot_experiment(4), gpu_inventory({2, 1, 1}));
   REQUIRE_FALSE(mixed);
-  CHECK(mixed.error().changes == std::vector<std::string>{"resources.allow_heterogeneous: true",
-                                                          "resources.placement: pack"});
+  CHECK(options_of(mixed.error()) ==
+        std::vector<std::string>{"--set resources.allow_heterogeneous=true",
+                                 "--set resources.placement=pack"});
 }
 
 TEST_CASE("every count that a refusal names can be planned, and no nearer one") {
@@ -69,14 +80,16 @@ TEST_CASE("strict spreading says how many hosts can take a worker") {
 TEST_CASE("a refusal on many hosts stays short") {
   std::vector<int> sizes(9'990, 8);
   sizes.insert(sizes.end(), 10, 4);
-  const auto plan = make_plan(slot_experiment(100'000), gpu_inventory(sizes));
+  ExperimentConfig experiment = slot_experiment(100'000);
+  experiment.written.keys["resources.slots_per_trial"] = {{"-n", true}};
+  const auto plan = make_plan(experiment, gpu_inventory(sizes));
   REQUIRE_FALSE(plan);
   CHECK(plan.error().reasons ==
         std::vector<std::string>{"100000 slots asked, the 10000 hosts have 79960: n[1-9990] 8 "
                                  "each, n[9991-10000] 4 each"});
   CHECK(plan.error().changes ==
-        std::vector<std::string>{"resources_per_worker: {GPU: 0.5} and slots_per_trial: 50000 (the "
-                                 "100000 ranks then share GPUs)"});
+        std::vector<Change>{{"--set 'resources.resources_per_worker={GPU: 0.5}' -n 50000",
+                             "the 100000 ranks then share GPUs"}});
   CHECK(plan.error().nearest == std::vector<int>{79'920});
 }
 
@@ -121,18 +134,21 @@ TEST_CASE("amounts beyond all hosts are refused, and soon") {
 
 TEST_CASE("a change of GPUs says the slots that go with it, and planning it works") {
   ExperimentConfig experiment = gpu_experiment(16, 1);
+  experiment.written.keys["resources.slots_per_trial"] = {{"slots_per_trial", false}};
   const auto plan = make_plan(experiment, gpu_inventory({8}));
   REQUIRE_FALSE(plan);
   CHECK(plan.error().changes ==
-        std::vector<std::string>{"resources_per_worker: {GPU: 0.5} and slots_per_trial: 8 (the 16 "
-                                 "ranks then share GPUs)"});
+        std::vector<Change>{{"--set 'resources.resources_per_worker={GPU: 0.5}' --set "
+                             "slots_per_trial=8",
+                             "the 16 ranks then share GPUs"}});
+  CHECK(render(to_error(plan.error())).find("slots_per_trial=8 (the 16 ranks then share GPUs)") !=
+        std::string::npos);
   CHECK(make_plan(gpu_experiment(16, 0.5), gpu_inventory({8})));
   experiment.counts_slots = false;
   const auto counted = make_plan(experiment, gpu_inventory({8}));
   REQUIRE_FALSE(counted);
-  CHECK(
-      counted.error().changes ==
-      std::vector<std::string>{"resources_per_worker: {GPU: 0.5} (the 16 ranks then share GPUs)"});
+  CHECK(options_of(counted.error()) ==
+        std::vector<std::string>{"--set 'resources.resources_per_worker={GPU: 0.5}'"});
 }
 
 TEST_CASE("nearest counts are in the unit of the request, which is named where it matters") {
@@ -201,4 +217,67 @@ TEST_CASE("a misspelt accelerator type names the one that hosts have") {
   const auto plan = make_plan(experiment, inventory_of({host}));
   REQUIRE_FALSE(plan);
   CHECK(plan.error().reasons.back() == "did you mean 'A100'?");
+}
+
+TEST_CASE("another accelerator is never taken for a misspelt one") {
+  const auto reasons = [](const std::string& wanted, const std::string& had) {
+    ExperimentConfig experiment = gpu_experiment(1, 1);
+    experiment.needs.accelerator_type = wanted;
+    Host host = gpu_host("n1", 8);
+    host.accelerator_type = had;
+    const auto plan = make_plan(experiment, inventory_of({host}));
+    REQUIRE_FALSE(plan);
+    return plan.error().reasons;
+  };
+  for (const auto& [wanted, had] : std::vector<std::pair<std::string, std::string>>{
+           {"H100", "V100"},
+           {"H100", "H200"},
+           {"A100", "A10G"},
+           {"B200", "GB200"},
+           {"L4", "L40S"},
+           {"AMD-Instinct-MI300X", "AMD-Instinct-MI300X-OAM"},
+           {"TPU-V4", "TPU-V5P"}}) {
+    INFO(wanted);
+    CHECK(reasons(wanted, had).size() == 1);
+    CHECK(reasons(had, wanted).size() == 1);
+  }
+  for (const std::string wanted : {"h100", "NVIDIA H100", "NVIDIA H100 80GB HBM3"})
+    CHECK(reasons(wanted, "H100").back() == "did you mean 'H100'?");
+  CHECK(reasons("amd_instinct_mi300x", "AMD-Instinct-MI300X").back() ==
+        "did you mean 'AMD-Instinct-MI300X'?");
+  CHECK(reasons("H100", "").back() ==
+        "no host says its type: write 'accelerator_type:' in the hosts file");
+}
+
+TEST_CASE("CPUs are declared as slots only where that makes it fit") {
+  const auto cpus = make_plan(slot_experiment(4), inventory_of({cpu_host("n1", 2)}));
+  REQUIRE_FALSE(cpus);
+  CHECK(cpus.error().reasons.back().find("-H n1:4") != std::string::npos);
+  const auto named = make_plan(cpu_experiment(4, 4), inventory_of({cpu_host("n1", 8)}));
+  REQUIRE_FALSE(named);
+  CHECK(named.error().reasons.size() == 1);
+}
+
+TEST_CASE("TPU hosts that name no slice are told of it") {
+  std::vector<Host> hosts;
+  for (const char* name : {"t1", "t2", "t3", "t4"}) {
+    hosts.push_back(gpu_host(name, 4));
+    hosts.back().accelerator_type = "TPU-V6E";
+  }
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.needs.slots = Quantity::of(4);
+  experiment.needs.tpus_named = true;
+  experiment.needs.accelerator_type = "TPU-V6E";
+  experiment.slices = SliceNeeds{.slices = 1, .hosts = 4, .chips_per_host = 4, .topology = "4x4"};
+  const auto plan = make_plan(experiment, inventory_of(hosts));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().reasons.back() ==
+        "t[1-4] name no slice: write 'slice: NAME' for each host in the hosts file, the same for "
+        "all hosts of a slice");
+  for (Host& host : hosts) host.slice = "pod";
+  CHECK(make_plan(experiment, inventory_of(hosts)));
+  hosts.pop_back();
+  const auto few = make_plan(experiment, inventory_of(hosts));
+  REQUIRE_FALSE(few);
+  CHECK(few.error().reasons.size() == 1);
 }

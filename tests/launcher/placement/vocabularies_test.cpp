@@ -14,7 +14,8 @@ ExperimentConfig read(const std::string& yaml) {
   auto config = parse_experiment({"experiment.yaml", head + yaml}, {}, ReadFor::planning);
   INFO((config ? std::string() : render(config.error())));
   REQUIRE(config);
-  config->warnings.clear();  // they name the words that were used
+  config->warnings.clear();  // they name the words that were used, and so does advice
+  config->written = {};
   return *config;
 }
 

@@ -275,7 +275,8 @@ TEST_CASE("the first failure stops the others, and they are no causes") {
   b.start();
   b.ended(1, 3);
   REQUIRE(b.has<run_action::Stopping>());
-  CHECK(b.all<run_action::Stopping>().front().why == "rank 1 on 'h1' exited with code 3");
+  CHECK(b.all<run_action::Stopping>().front().why ==
+        "rank 1 on 'h1' failed: stopping the other ranks");
   CHECK(b.told<message::Stop>() == std::vector{0, 1, 2});
   b.finished(1);
   b.ended(0, 143, true);

@@ -247,7 +247,7 @@ TEST_CASE("an address that is a string is taken") {
   CHECK(decode_message(with_address(R"("10.0.0.1")")));
 }
 
-TEST_CASE("a host cannot send more ports than there are") {
+TEST_CASE("a host cannot send more ports than it may be asked for") {
   const auto ready = [](const std::string& ports) {
     return decode_message(R"({"type":"ready","run_directory":"/","gpus":{"cuda":[],"rocm":[],)"
                           R"("split":0,"hidden":0,"obstacle":0},"ports":[)" +
