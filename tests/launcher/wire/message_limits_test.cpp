@@ -30,6 +30,10 @@ TEST_CASE("whatever an agent has to say arrives") {
     message::Finished finished;
     finished.survivors.assign(5'000, {INT64_MAX, INT64_MAX, text.substr(0, 10'000)});
     message::Ready ready{std::vector<int>(most_held_ports, 65'535), text.substr(0, 4'096)};
+    for (int gpu = 0; gpu < static_cast<int>(most_gpus); ++gpu) {
+      ready.gpus.cuda.push_back(gpu);
+      ready.gpus.rocm.push_back(gpu);
+    }
     for (const Message& message : std::vector<Message>{
              message::Hello{wire_version, text, text, INT64_MAX}, ready, refused,
              message::RankNotStarted{0, text},
