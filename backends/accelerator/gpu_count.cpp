@@ -126,6 +126,7 @@ std::vector<Gpu> usable_ones(std::vector<Gpu> gpus) {
 
 std::vector<std::string> uuids_of(const std::vector<Gpu>& gpus) {
   std::vector<std::string> uuids;
+  uuids.reserve(gpus.size());
   for (const Gpu& gpu : gpus) uuids.push_back(gpu.uuid);
   return uuids;
 }
