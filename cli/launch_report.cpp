@@ -67,7 +67,8 @@ TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome, con
     for (const std::string& line : errors) text += terminal_text("\n  | {}", line);
   }
   if (!task.log_directory.empty())
-    text += terminal_text("\n  its whole output: {}", task.ranks[*cause.rank].log_file);
+    text += terminal_text("\n  its output: train task logs {} --rank {}, and as it came in {}",
+                          task.id, *cause.rank, task.ranks[*cause.rank].log_file);
   return text;
 }
 

@@ -14,8 +14,6 @@ namespace train {
 /// with each wait.
 class TaskWatch {
  public:
-  using milliseconds = std::chrono::milliseconds;
-
   /// A descriptor that is looked at as well.
   struct Other {
     int fd = -1;
@@ -27,14 +25,14 @@ class TaskWatch {
 
   /// Waits until something happened since the last wait, `other` can be read or has nobody at its
   /// other end, or `limit` has passed. May return without a reason. True for `other`.
-  bool wait(milliseconds limit, Other other);
+  bool wait(std::chrono::milliseconds limit, Other other);
 
  private:
   void forget_events();
 
   Descriptor events_;
   bool is_told_ = false;  ///< of everything that is waited for, if it happens on this machine
-  milliseconds pause_;
+  std::chrono::milliseconds pause_;
 };
 
 }  // namespace train

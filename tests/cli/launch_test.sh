@@ -186,7 +186,7 @@ first_failure_stops_all() {
     expect_err '^  \| first reason$'
     expect_err '^  \| second reason$'
     expect_err '^train: ranks 0,1,3 were stopped by train$'
-    expect_err "its whole output: $(log_of 2)"
+    expect_err "its output: train task logs $(task_id) --rank 2, and as it came in $(log_of 2)"
     expect_gone 2
 }
 

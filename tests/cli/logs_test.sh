@@ -210,6 +210,7 @@ followed_without_reading() {
     start launch -n 1 -- /bin/sh -c 'echo up; until [ -e go ]; do sleep 0.05; done'
     within 30 "the rank is up" out_has up
     command -v strace >/dev/null || { touch go; await 10; skip "there is no strace"; return; }
+    : >"$work/followed"
     (exec_with_environment strace -f -o "$work/trace" "$train" task logs "$(task_id)" -f) >"$work/followed" 2>&1 &
     local follower=$! before calls
     eventually 5 grep -q up "$work/followed" || note_failure "nothing is followed"
