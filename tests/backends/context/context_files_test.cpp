@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "tests/backends/context/tree.hpp"
+#include "tests/exchanger.hpp"
 #include "tests/skip.hpp"
 
 using namespace train;
@@ -123,31 +124,6 @@ TEST_CASE("files that commonly hold secrets are warned of, unless they stay at h
   tree.write(".gitignore", ".aws\n*.pem\nid_*\n.env\n");
   CHECK(find_context_files(tree.path(), {}, not_cancelled)->warnings.empty());
 }
-
-namespace {
-
-// A process that exchanges two names without end, as anybody may who can write to their folder.
-class Exchanger {
- public:
-  Exchanger(const std::string& one, const std::string& other) : pid_(::fork()) {
-    if (pid_ != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0)
-      continue;
-    ::_exit(1);
-  }
-  ~Exchanger() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Exchanger(const Exchanger&) = delete;
-  Exchanger& operator=(const Exchanger&) = delete;
-
- private:
-  pid_t pid_;
-};
-
-}  // namespace
 
 TEST_CASE("a folder that becomes a link while it is read lets nothing of elsewhere travel") {
   Tree tree, outside;

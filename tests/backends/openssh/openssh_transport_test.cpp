@@ -375,9 +375,10 @@ TEST_CASE("no more logins are under way than the window allows") {
   OpensshTransport one(fixture.loop, fixture.options, window);
   OpensshTransport other(fixture.loop, fixture.options, window);
   LinkProbe first(fixture.loop, one, fixture.host), second(fixture.loop, other, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return first.opened; }));
-  CHECK_FALSE(second.opened);
-  CHECK(run_until(fixture.loop, [&] { return second.opened; }));
+  // Which of them is first depends on whose program is found first.
+  CHECK(run_until(fixture.loop, [&] { return first.opened || second.opened; }));
+  CHECK(first.opened + second.opened == 1);
+  CHECK(run_until(fixture.loop, [&] { return first.opened && second.opened; }));
 }
 
 TEST_CASE("hosts on one way, behind one jump host, have their turns also at the first try") {

@@ -15,6 +15,7 @@
 
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/exchanger.hpp"
 #include "tests/skip.hpp"
 
 using namespace train;
@@ -132,30 +133,6 @@ TEST_CASE("what an agent leaves is removed with all its kinds, and never what a 
 }
 
 namespace {
-
-// Another user of the machine, who exchanges two folders without end.
-class Exchanger {
- public:
-  Exchanger(const std::string& one, const std::string& other, uid_t user) {
-    pid_ = ::fork();
-    if (pid_ != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::setgid(user) != 0 || ::setuid(user) != 0) ::_exit(1);
-    while (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0)
-      continue;
-    ::_exit(1);
-  }
-  ~Exchanger() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Exchanger(const Exchanger&) = delete;
-  Exchanger& operator=(const Exchanger&) = delete;
-  bool is_at_work() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
-
- private:
-  pid_t pid_ = -1;
-};
 
 constexpr uid_t other_user = 12345;
 

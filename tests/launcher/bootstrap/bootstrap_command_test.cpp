@@ -7,6 +7,7 @@
 
 #include "launcher/bootstrap/bootstrap_reader.hpp"
 #include "tests/catch.hpp"
+#include "tests/exchanger.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"
 #include "tests/skip.hpp"
 
@@ -246,34 +247,6 @@ TEST_CASE("the agent's environment does not tell where the program was found") {
   const Outcome outcome = talk(dialogue, asks, packed(asks, scratch.path()));
   CHECK_THAT(outcome.agent, Catch::Matchers::EndsWith("\nPWD=/\nping"));
 }
-
-namespace {
-
-// Another user of the machine, who exchanges two folders without end.
-class Exchanger {
- public:
-  Exchanger(const fs::path& one, const fs::path& other, uid_t user) {
-    pid_ = ::fork();
-    if (pid_ != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::setgid(user) != 0 || ::setuid(user) != 0) ::_exit(1);
-    while (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0)
-      continue;
-    ::_exit(1);
-  }
-  ~Exchanger() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Exchanger(const Exchanger&) = delete;
-  Exchanger& operator=(const Exchanger&) = delete;
-  bool is_at_work() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
-
- private:
-  pid_t pid_ = -1;
-};
-
-}  // namespace
 
 // The other user may do in these places what the sticky bit forbids in /tmp: the race needs no
 // setting of the machine.
