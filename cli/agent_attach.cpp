@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -15,6 +14,7 @@
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
 #include "backends/process/open_files.hpp"
+#include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
 #include "launcher/wire/sweep_report.hpp"
 
@@ -42,16 +42,6 @@ RankCgroups rank_cgroups() {
   const char* wish = std::getenv("TRAIN_HOST_CGROUPS");  // for tests; see train(1)
   const bool is_off = wish != nullptr && std::string_view(wish) == "none";
   return is_off ? RankCgroups::none : RankCgroups::where_possible;
-}
-
-std::map<std::string, std::string> session_environment() {
-  std::map<std::string, std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals != text.npos) environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return environment;
 }
 
 }  // namespace

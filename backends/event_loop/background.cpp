@@ -2,7 +2,6 @@
 #include "backends/event_loop/background.hpp"
 
 #include <signal.h>
-#include <time.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -21,12 +20,6 @@ struct Piece {
   std::function<void()> work;
   std::function<void()> done;
 };
-
-Instant boot_time() {
-  timespec time{};
-  ::clock_gettime(CLOCK_BOOTTIME, &time);
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
-}
 
 }  // namespace
 

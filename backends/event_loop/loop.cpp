@@ -17,12 +17,6 @@ namespace train {
 
 namespace {
 
-Instant read_clock() {
-  timespec time{};
-  ::clock_gettime(CLOCK_BOOTTIME, &time);
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
-}
-
 // Asio delivers a handler even after its object was cancelled or destroyed. Every handler holds a
 // weak reference to the state of its subscription, and does nothing once that is gone.
 template <class State>
@@ -119,7 +113,7 @@ class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor>
   }
 
   void call(Wait wait) {
-    now_ = read_clock();
+    now_ = boot_time();
     const auto subscribers = of(wait).subscribers;  // they come and go inside the calls
     for (const auto& subscriber : subscribers) {
       const auto callback = subscriber->callback;
@@ -197,14 +191,14 @@ struct SignalState {
 
 struct Loop::Impl {
   asio::io_context context{1};
-  Instant now = read_clock();
+  Instant now = boot_time();
   std::shared_ptr<WatchedDescriptor::All> watched = std::make_shared<WatchedDescriptor::All>();
   // Asio opens what it needs for signals with the first set: now, or there may be nothing left.
   asio::signal_set signals{context};
 
   template <class State, class Callback, class... Arguments>
   void call(const std::shared_ptr<State>& state, const Callback& callback, Arguments... arguments) {
-    now = read_clock();
+    now = boot_time();
     if (!state->ended) callback(arguments...);
   }
 
@@ -233,6 +227,12 @@ struct Loop::Impl {
   }
 };
 
+Instant boot_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
+
 Loop::Loop() : impl_(std::make_unique<Impl>()) {}
 Loop::~Loop() = default;
 
@@ -246,7 +246,7 @@ void Loop::stop() { impl_->context.stop(); }
 
 void Loop::post(std::function<void()> callback) {
   asio::post(impl_->context, [this, callback = std::move(callback)] {
-    impl_->now = read_clock();
+    impl_->now = boot_time();
     callback();
   });
 }

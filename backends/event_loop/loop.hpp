@@ -14,6 +14,9 @@ class io_context;
 
 namespace train {
 
+/// CLOCK_BOOTTIME at this moment, which `Loop::now` is not. Any thread may ask.
+Instant boot_time();
+
 /// A subscription to the loop: destroying it ends it, and its callback never runs afterwards.
 /// A callback may destroy its own subscription.
 class Subscription {

@@ -2,19 +2,10 @@
 #include "backends/process/file_calls.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
+
+#include "backends/event_loop/loop.hpp"
 
 namespace train {
-
-namespace {
-
-Instant boot_time() {
-  timespec time{};
-  ::clock_gettime(CLOCK_BOOTTIME, &time);
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
-}
-
-}  // namespace
 
 std::optional<FileCalls::Call> FileCalls::current() const {
   const std::lock_guard lock(mutex_);

@@ -6,11 +6,11 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "backends/event_loop/loop.hpp"
 #include "backends/process/proc.hpp"
 
 namespace train {
@@ -21,12 +21,6 @@ namespace {
 constexpr int round_milliseconds = 20;
 // A tree that is wider than this is worked off in several rounds.
 constexpr size_t polled_children = 256;
-
-Instant boot_time() {
-  timespec time{};
-  ::clock_gettime(CLOCK_BOOTTIME, &time);
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
-}
 
 // Signals one process found in /proc, if its number still means a child of `parents`: the number
 // may have been given to a stranger since. Returns 0, ESRCH or EPERM.

@@ -18,13 +18,8 @@ constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
 // The session environment of this host, without what another launcher left in it, and over it the
 // variables of the rank, but for those that are for sessions without one.
 std::map<std::string, std::string> environment_of_rank(const RankCommand& command) {
-  std::map<std::string, std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos || is_scrubbed(text.substr(0, equals))) continue;
-    environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
+  std::map<std::string, std::string> environment = session_environment();
+  std::erase_if(environment, [](const auto& entry) { return is_scrubbed(entry.first); });
   for (const EnvironmentEntry& entry : command.environment)
     for (const std::string_view name : ruled_out_by(entry.name))
       environment.erase(std::string(name));
@@ -43,6 +38,17 @@ std::string path_variable(const std::map<std::string, std::string>& environment)
 }
 
 }  // namespace
+
+std::map<std::string, std::string> session_environment() {
+  std::map<std::string, std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos)
+      environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  return environment;
+}
 
 Result<ProcessSpec> process_of_rank(const RankCommand& command, FileCalls* calls) {
   if (auto directory = check_working_directory(command.working_directory, calls); !directory)

@@ -10,25 +10,11 @@
 #include <string>
 #include <thread>
 
+#include "tests/backends/event_loop/run_loop.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
-
-namespace {
-
-// Runs the loop; a test that does not stop it fails instead of hanging.
-bool run(Loop& loop) {
-  bool is_late = false;
-  const auto limit = loop.after(10s, [&] {
-    is_late = true;
-    loop.stop();
-  });
-  loop.run();
-  return !is_late;
-}
-
-}  // namespace
 
 TEST_CASE("background work runs in order beside the loop and is answered from it") {
   Loop loop;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/backends/event_loop/run_loop.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -49,17 +50,6 @@ class NoMoreDescriptors {
  private:
   rlimit before_{};
 };
-
-// Runs the loop; a test that does not stop it fails instead of hanging.
-bool run(Loop& loop) {
-  bool is_late = false;
-  const auto limit = loop.after(10s, [&] {
-    is_late = true;
-    loop.stop();
-  });
-  loop.run();
-  return !is_late;
-}
 
 char take(int fd) {
   char byte = 0;

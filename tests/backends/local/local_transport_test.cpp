@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "tests/backends/event_loop/run_loop.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
 
@@ -49,16 +50,6 @@ struct Talk {
   std::function<void()> when_bytes;
   std::function<void()> when_closed;
 };
-
-bool run(Loop& loop) {
-  bool is_late = false;
-  const auto limit = loop.after(10s, [&] {
-    is_late = true;
-    loop.stop();
-  });
-  loop.run();
-  return !is_late;
-}
 
 std::vector<std::string> script(const std::string& text) { return {"/bin/sh", "-c", text, "sh"}; }
 
