@@ -9,6 +9,7 @@
 
 #include "cli/talk.hpp"
 #include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/rank_commands.hpp"
 
 namespace train {
 
@@ -168,13 +169,17 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
   for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)
     prepare.ranks.push_back(
         {rank, plan_.experiment.entrypoint, working_directory(), environments_.of(rank)});
+  std::size_t bytes = 0;
+  for (const RankCommand& command : prepare.ranks) bytes += size_of(command);
   const std::string payload = encode_message(prepare);
-  if (payload.size() > max_control_payload)
+  const bool is_too_large = bytes > most_rank_bytes;
+  if (is_too_large || payload.size() > max_control_payload)
     return refuse_prepare(
         action.host,
         fmt::format(
             "the arguments and environments of its {} ranks are {} MiB; a host takes {} MiB",
-            host.rank_count, payload.size() >> 20, max_control_payload >> 20),
+            host.rank_count, (is_too_large ? bytes : payload.size()) >> 20,
+            (is_too_large ? most_rank_bytes : max_control_payload) >> 20),
         "pass large data in a file");
   if (prepare.hold_ports > most_held_ports)
     return refuse_prepare(action.host,

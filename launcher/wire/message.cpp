@@ -10,6 +10,7 @@
 #include "launcher/wire/gpu_fields.hpp"
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/rank_commands.hpp"
 #include "launcher/wire/trouble_messages.hpp"
 
 namespace train {
@@ -23,63 +24,6 @@ constexpr std::size_t deepest_nesting = 16;
 constexpr int highest_port = 65'535;
 constexpr std::size_t longest_file_name = 64;
 constexpr std::int64_t longest_grace_ms = 7LL * 24 * 3600 * 1000;
-
-json to_json(const EnvironmentEntry& entry) {
-  json value{{"name", from_bytes(entry.name)}};
-  if (entry.at_launch == AtLaunch::no)
-    value["value"] = from_bytes(entry.text);
-  else
-    value["at_launch"] = to_string(entry.at_launch);
-  if (entry.at_launch != AtLaunch::no && !entry.text.empty()) value["of"] = entry.text;
-  if (entry.secret) value["secret"] = true;
-  if (entry.is_default) value["default"] = true;
-  return value;
-}
-
-EnvironmentEntry environment_entry(const json& value) {
-  EnvironmentEntry entry;
-  entry.name = text_field(value, "name");
-  entry.secret = value.contains("secret") && bool_field(value, "secret");
-  entry.is_default = value.contains("default") && bool_field(value, "default");
-  if (value.contains("at_launch")) {
-    entry.at_launch = at_launch_from_string(text_field(value, "at_launch"));
-    if (entry.at_launch == AtLaunch::no) throw Malformed{"unknown launch-time value"};
-    if (value.contains("of")) entry.text = text_field(value, "of");
-  } else {
-    entry.text = text_field(value, "value");
-  }
-  return entry;
-}
-
-json to_json(const RankCommand& command) {
-  json value{{"rank", command.rank},
-             {"working_directory", from_bytes(command.working_directory)},
-             {"environment", json::array()}};
-  if (command.entrypoint.argv.empty()) {
-    value["shell"] = from_bytes(command.entrypoint.shell);
-  } else {
-    value["argv"] = json::array();
-    for (const auto& argument : command.entrypoint.argv)
-      value["argv"].push_back(from_bytes(argument));
-  }
-  for (const auto& entry : command.environment) value["environment"].push_back(to_json(entry));
-  return value;
-}
-
-RankCommand rank_command(const json& value) {
-  RankCommand command;
-  command.rank = int_field(value, "rank");
-  command.working_directory = text_field(value, "working_directory");
-  if (value.contains("shell"))
-    command.entrypoint.shell = text_field(value, "shell");
-  else
-    for (const auto& argument : array_field(value, "argv"))
-      command.entrypoint.argv.push_back(to_bytes(argument));
-  if (command.entrypoint.empty()) throw Malformed{"a rank has nothing to run"};
-  for (const auto& entry : array_field(value, "environment"))
-    command.environment.push_back(environment_entry(entry));
-  return command;
-}
 
 // It goes into the run directory and nowhere else.
 RunFile run_file(const json& value) {
@@ -102,14 +46,12 @@ Context context_of(const json& value) {
 }
 
 json body(const message::Prepare& m) {
-  json ranks = json::array();
-  for (const auto& command : m.ranks) ranks.push_back(to_json(command));
   json files = json::array();
   for (const auto& file : m.files)
     files.push_back({{"name", from_bytes(file.name)}, {"text", from_bytes(file.text)}});
   json value{{"type", "prepare"},
              {"task", from_bytes(m.task_id)},
-             {"ranks", std::move(ranks)},
+             {"ranks", json_of_ranks(m.ranks)},
              {"hold_ports", m.hold_ports},
              {"files", std::move(files)},
              {"stop_grace_ms", m.stop_grace.count()},
@@ -122,7 +64,7 @@ json body(const message::Prepare& m) {
 Message read_prepare(const json& value) {
   message::Prepare m;
   m.task_id = text_field(value, "task");
-  for (const auto& command : array_field(value, "ranks")) m.ranks.push_back(rank_command(command));
+  m.ranks = ranks_of_json(array_field(value, "ranks"));
   m.hold_ports = int_field(value, "hold_ports", 0, most_held_ports);
   for (const auto& file : array_field(value, "files")) m.files.push_back(run_file(file));
   m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));

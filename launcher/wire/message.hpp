@@ -20,7 +20,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 6;
+constexpr int wire_version = 7;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;

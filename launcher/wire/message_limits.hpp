@@ -21,6 +21,9 @@ constexpr std::size_t most_problems = 24;
 constexpr std::size_t most_survivors = 64;
 constexpr int most_held_ports = 32'768;
 
+/// What the commands of a host's ranks may take in its agent's memory, each with all that it has.
+constexpr std::size_t most_rank_bytes = 64u << 20;
+
 /// The text when it takes at most `most` bytes as JSON, else as much of its begin and its end as
 /// fits, with " ... " between them. Characters stay whole.
 std::string cut_to_json(std::string text, std::size_t most);
