@@ -90,13 +90,13 @@ Json json_of_slices(const Trial& trial) {
 
 // A value as it stands inside a document, at this depth.
 std::string at_depth(int depth, const Json& value) {
-  const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
+  const std::string shown = shown_json(value.dump(2, ' ', false, Json::error_handler_t::replace));
   std::string text;
-  for (const char c : shown_json(value.dump(2, ' ', false, Json::error_handler_t::replace))) {
-    text += c;
-    if (c == '\n') text += indent;
-  }
-  return text;
+  text.reserve(2 * shown.size());
+  std::size_t begin = 0;
+  for (std::size_t end; (end = shown.find('\n', begin)) != shown.npos; begin = end + 1)
+    text.append(shown, begin, end + 1 - begin).append(static_cast<std::size_t>(2 * depth), ' ');
+  return text.append(shown, begin);
 }
 
 // The ranks are written one by one: the environments of 80,000 of them are never one tree.
