@@ -9,8 +9,9 @@ namespace train {
 
 namespace {
 
-// A rank takes a second to import its framework, or minutes to get to its rendezvous.
-constexpr std::chrono::milliseconds first_pause{100};
+// A rank takes a second to import its framework, or minutes to get to its rendezvous. Before that a
+// look only costs, at the very moment when everything starts.
+constexpr std::chrono::milliseconds first_pause{500};
 constexpr std::chrono::seconds longest_pause{30};
 
 }  // namespace
