@@ -193,6 +193,7 @@ void AgentDriver::tell_blocked() {
   if (blocked_timer_) return;
   blocked_timer_ = loop_.after(blocked_interval, [this] {
     blocked_timer_.reset();
+    starter_.tell();
     const auto call = calls_->current();
     const nanoseconds so_far = call ? loop_.now() - call->since : nanoseconds(0);
     if (so_far >= blocked_interval)

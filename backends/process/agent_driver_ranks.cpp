@@ -102,6 +102,7 @@ bool AgentDriver::any_worker_alive() const {
 // First everything gets the signal, then the workers' ends are collected as usual, then what their
 // deaths left to this subreaper is hunted down.
 void AgentDriver::perform(const agent_action::KillTree&) {
+  starter_.tell();
   killing_ = true;
   starter_.forget_waiting();
   kill_descendants({}, SIGKILL);

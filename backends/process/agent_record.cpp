@@ -11,6 +11,7 @@
 #include <charconv>
 #include <optional>
 
+#include "backends/event_loop/loop.hpp"
 #include "backends/process/proc.hpp"
 
 namespace train {
@@ -64,7 +65,7 @@ void parse_line(std::string_view line, AgentRecord& record) {
     (void)take_number(rest, record.agent_start);
   if (word != "rank") return;
   AgentRecord::Rank rank;
-  if (!take_number(rest, rank.pid) || !take_number(rest, rank.start)) return;
+  if (!take_number(rest, rank.pid) || !take_number(rest, rank.started_by)) return;
   std::uint64_t pipe = 0;
   while (take_number(rest, pipe)) rank.pipes.insert(pipe);
   record.ranks.push_back(std::move(rank));
@@ -104,7 +105,7 @@ AgentRecord parse_agent_record(std::string_view text) {
 }
 
 std::string to_text(const AgentRecord::Rank& rank) {
-  std::string text = fmt::format("rank {} {}", rank.pid, rank.start);
+  std::string text = fmt::format("rank {} {}", rank.pid, rank.started_by);
   for (const std::uint64_t pipe : rank.pipes) text += fmt::format(" {}", pipe);
   return text + "\n";
 }
@@ -156,10 +157,11 @@ Result<void> AgentRecorder::begin(const HostDirectory& directory, const std::str
 }
 
 // A line that is lost (the disk is full) is no reason to end the rank: its mark finds it as well.
+// Nothing is looked up in /proc/PID: the kernel then tidies up there when the rank ends, which
+// takes longer than all of this.
 void AgentRecorder::add(const SpawnedProcess& process) {
-  const auto status = file_ ? status_of(process.pid) : std::nullopt;
-  if (!status) return;
-  AgentRecord::Rank rank{process.pid, status->start, {}};
+  if (!file_) return;
+  AgentRecord::Rank rank{process.pid, clock_ticks(boot_time()), {}};
   for (const int output : {process.stdout_fd, process.stderr_fd})
     if (const std::uint64_t pipe = pipe_of(output); pipe != 0) rank.pipes.insert(pipe);
   (void)append(file_.get(), to_text(rank));

@@ -19,12 +19,15 @@ namespace train {
 /// lock file: while that can be locked, the agent is dead.
 ///
 /// Lines of text: "boot ID", "namespace NAME", "agent PID START", "login TEXT", "cgroup PATH", and
-/// "rank PID START PIPE PIPE" for each rank. Starts are as /proc/PID/stat has them.
+/// "rank PID STARTED_BY PIPE PIPE" for each rank. Instants are in clock ticks since boot, as in
+/// /proc/PID/stat.
 struct AgentRecord {
   /// A rank leads the session of its own number.
   struct Rank {
     int pid = 0;
-    std::uint64_t start = 0;
+    /// When it was there: a process of this number that began later is another one. (One that
+    /// began earlier cannot be: it would have kept the rank from getting the number.)
+    std::uint64_t started_by = 0;
     std::set<std::uint64_t> pipes = {};  ///< its output, by inode: who holds them is of its tree
 
     bool operator==(const Rank&) const = default;

@@ -30,8 +30,10 @@ class Problems {
 };
 
 void check_ranks(const message::Prepare& prepare, FileCalls& calls, Problems& problems) {
+  RankProcesses processes;
   for (const RankCommand& command : prepare.ranks)
-    if (const auto spec = process_of_rank(command, &calls); !spec) problems.add(spec.error());
+    if (const auto found = processes.program_of(command, &calls); !found)
+      problems.add(found.error());
 }
 
 void make_files(const message::Prepare& prepare, const HostDirectory& directory,

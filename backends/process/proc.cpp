@@ -126,6 +126,12 @@ std::optional<ProcessStatus> status_of(int pid) {
   return status;
 }
 
+std::uint64_t clock_ticks(Instant instant) {
+  static const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  constexpr std::uint64_t second = nanoseconds(std::chrono::seconds(1)).count();
+  return static_cast<std::uint64_t>(instant.count()) / (second / ticks_per_second);
+}
+
 std::optional<int> parent_of(int pid) {
   const auto status = status_of(pid);
   if (!status) return std::nullopt;

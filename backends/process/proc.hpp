@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/process/descriptor.hpp"
+#include "launcher/ports/clock.hpp"
 
 namespace train {
 
@@ -33,6 +34,9 @@ struct ProcessStatus {
   bool has_ended() const { return state == 'Z' || state == 'X'; }
 };
 std::optional<ProcessStatus> status_of(int pid);
+
+/// An instant of CLOCK_BOOTTIME as /proc/PID/stat has it.
+std::uint64_t clock_ticks(Instant instant);
 
 /// The parent's number; 0 for a process without one in this namespace.
 std::optional<int> parent_of(int pid);

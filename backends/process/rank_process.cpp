@@ -15,26 +15,21 @@ namespace {
 
 constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
 
-// The session environment of this host, without what another launcher left in it, and over it the
-// variables of the rank, but for those that are for sessions without one.
-std::map<std::string, std::string> environment_of_rank(const RankCommand& command) {
-  std::map<std::string, std::string> environment = session_environment();
-  std::erase_if(environment, [](const auto& entry) { return is_scrubbed(entry.first); });
-  for (const EnvironmentEntry& entry : command.environment)
-    for (const std::string_view name : ruled_out_by(entry.name))
-      environment.erase(std::string(name));
-  for (const EnvironmentEntry& entry : command.environment) {
-    if (entry.is_default)
-      environment.emplace(entry.name, entry.text);
-    else
-      environment[entry.name] = entry.text;
-  }
-  return environment;
-}
+// Every system has one; that it is there is not asked.
+constexpr const char* shell = "/bin/sh";
 
-std::string path_variable(const std::map<std::string, std::string>& environment) {
-  const auto path = environment.find("PATH");
-  return path == environment.end() ? default_path : path->second;
+// The program that can be executed, from a working directory that can be entered.
+Result<std::string> look_for(const std::tuple<std::string, std::string, std::string>& question,
+                             FileCalls* calls) {
+  const auto& [directory, path, name] = question;
+  if (auto entered = check_working_directory(directory, calls); !entered)
+    return tl::make_unexpected(entered.error());
+  if (name == shell) return name;
+  auto program = find_program(name, path, directory, calls);
+  if (!program) return program;
+  if (auto executable = check_program(*program, calls); !executable)
+    return tl::make_unexpected(executable.error());
+  return program;
 }
 
 }  // namespace
@@ -50,27 +45,56 @@ std::map<std::string, std::string> session_environment() {
   return environment;
 }
 
-Result<ProcessSpec> process_of_rank(const RankCommand& command, FileCalls* calls) {
-  if (auto directory = check_working_directory(command.working_directory, calls); !directory)
-    return tl::make_unexpected(directory.error());
-  const auto environment = environment_of_rank(command);
-  ProcessSpec spec;
-  spec.working_directory = command.working_directory;
-  for (const auto& [name, value] : environment)
-    spec.environment.push_back(fmt::format("{}={}", name, value));
-  if (command.entrypoint.argv.empty()) {
-    spec.program = "/bin/sh";
-    spec.argv = {"/bin/sh", "-c", command.entrypoint.shell};
-    return spec;
-  }
-  spec.argv = command.entrypoint.argv;
-  auto program =
-      find_program(spec.argv.front(), path_variable(environment), command.working_directory, calls);
+RankProcesses::RankProcesses() : session_(session_environment()) {
+  std::erase_if(session_, [](const auto& entry) { return is_scrubbed(entry.first); });
+}
+
+Result<std::string> RankProcesses::program_of(const RankCommand& command, FileCalls* calls) {
+  const auto& argv = command.entrypoint.argv;
+  const Question question{command.working_directory, path_of(command),
+                          argv.empty() ? shell : argv.front()};
+  if (const auto known = programs_.find(question); known != programs_.end()) return known->second;
+  auto program = look_for(question, calls);
+  if (program) programs_[question] = *program;
+  return program;
+}
+
+Result<ProcessSpec> RankProcesses::process_of(const RankCommand& command, FileCalls* calls) {
+  auto program = program_of(command, calls);
   if (!program) return tl::make_unexpected(program.error());
-  if (auto executable = check_program(*program, calls); !executable)
-    return tl::make_unexpected(executable.error());
-  spec.program = *program;
+  ProcessSpec spec;
+  spec.program = std::move(*program);
+  spec.working_directory = command.working_directory;
+  for (const auto& [name, value] : environment_of(command))
+    spec.environment.push_back(fmt::format("{}={}", name, value));
+  spec.argv = command.entrypoint.argv;
+  if (spec.argv.empty()) spec.argv = {shell, "-c", command.entrypoint.shell};
   return spec;
+}
+
+// The variables of the rank over those of the session, but for those that are for sessions without
+// one.
+RankProcesses::Environment RankProcesses::environment_of(const RankCommand& command) const {
+  Environment environment = session_;
+  for (const EnvironmentEntry& entry : command.environment)
+    for (const std::string_view name : ruled_out_by(entry.name))
+      environment.erase(std::string(name));
+  for (const EnvironmentEntry& entry : command.environment) {
+    if (entry.is_default)
+      environment.emplace(entry.name, entry.text);
+    else
+      environment[entry.name] = entry.text;
+  }
+  return environment;
+}
+
+std::string RankProcesses::path_of(const RankCommand& command) const {
+  const auto of_session = session_.find("PATH");
+  std::string path = of_session == session_.end() ? default_path : of_session->second;
+  for (const EnvironmentEntry& entry : command.environment)
+    if (entry.name == "PATH" && !(entry.is_default && of_session != session_.end()))
+      path = entry.text;
+  return path;
 }
 
 }  // namespace train

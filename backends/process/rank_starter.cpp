@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/rank_starter.hpp"
 
+#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "backends/process/rank_process.hpp"
 
 namespace train {
+
+namespace {
+
+// How long the first of them waits to be told of is how long the others take to start.
+constexpr std::size_t most_in_a_piece = 16;
+
+}  // namespace
 
 // What the thread works with, and nobody else while it does: it may outlive the starter when a file
 // system never answers.
@@ -14,7 +23,7 @@ struct RankStarter::Spawning {
       : calls(std::move(of_agent)), spawner(open_files, calls.get()) {}
 
   Result<SpawnedProcess> start(const RankCommand& command) {
-    const auto spec = process_of_rank(command, calls.get());
+    const auto spec = processes.process_of(command, calls.get());
     if (!spec) return tl::make_unexpected(spec.error());
     auto process = spawner.spawn(*spec);
     if (process && recorder) recorder->add(*process);
@@ -24,15 +33,33 @@ struct RankStarter::Spawning {
   std::shared_ptr<FileCalls> calls;
   LinuxSpawner spawner;
   std::shared_ptr<AgentRecorder> recorder;
+  RankProcesses processes;
 };
 
-struct RankStarter::Start {
-  int rank = 0;
-  RankCommand command;
+// A few ranks that are started in one go, and told of together: to wake the loop, and through it
+// the launcher, for each of them costs as much as to start it.
+struct RankStarter::Piece {
   std::shared_ptr<Spawning> spawning;
-  Result<SpawnedProcess> process;
+  std::vector<RankCommand> commands;
+  std::atomic<bool> is_forgotten = false;  ///< what has not begun does not begin any more
+  std::size_t told = 0;                    ///< of the results; the loop's
 
-  void run() { process = spawning->start(command); }
+  void run() {
+    for (const RankCommand& command : commands) {
+      if (is_forgotten) return;
+      auto result = spawning->start(command);
+      const std::lock_guard lock(mutex);
+      results.push_back(std::move(result));
+    }
+  }
+
+  std::vector<Result<SpawnedProcess>> so_far() {
+    const std::lock_guard lock(mutex);
+    return results;
+  }
+
+  std::mutex mutex;
+  std::vector<Result<SpawnedProcess>> results;  ///< of the first commands
 };
 
 RankStarter::RankStarter(Loop& loop, Background& background, std::optional<rlimit> open_files,
@@ -50,36 +77,53 @@ void RankStarter::record_with(std::shared_ptr<AgentRecorder> recorder) {
         spawning->spawner.start_in(recorder->cgroup());
       },
       [this] {
-        is_starting_ = false;
-        events_.on_tried();
+        is_working_ = false;
+        events_.on_idle();
         next();
       });
-  is_starting_ = begun.has_value();
+  is_working_ = begun.has_value();
 }
 
 void RankStarter::start(int rank) {
   waiting_.push_back(rank);
-  next();
+  if (waiting_.size() == 1) loop_.post([this] { next(); });  // with those that are asked for now
+}
+
+void RankStarter::forget_waiting() {
+  waiting_.clear();
+  if (piece_) piece_->is_forgotten = true;
 }
 
 void RankStarter::next() {
-  if (is_starting_ || waiting_.empty()) return;
-  const int rank = waiting_.front();
-  waiting_.pop_front();
-  is_starting_ = true;
-  const auto start = std::make_shared<Start>(Start{rank, events_.command_of(rank), spawning_, {}});
-  const auto begun = background_.run([start] { start->run(); }, [this, start] { ended(*start); });
+  if (is_working_ || waiting_.empty()) return;
+  is_working_ = true;
+  piece_ = std::make_shared<Piece>();
+  piece_->spawning = spawning_;
+  for (; !waiting_.empty() && piece_->commands.size() < most_in_a_piece; waiting_.pop_front())
+    piece_->commands.push_back(events_.command_of(waiting_.front()));
+  const auto begun = background_.run([piece = piece_] { piece->run(); }, [this] { ended(); });
   if (begun) return;
-  start->process = tl::make_unexpected(begun.error());
-  loop_.post([this, start] { ended(*start); });
+  piece_->results.assign(piece_->commands.size(), tl::make_unexpected(begun.error()));
+  loop_.post([this] { ended(); });
 }
 
-void RankStarter::ended(const Start& start) {
-  is_starting_ = false;
-  if (start.process)
-    events_.on_started(start.rank, *start.process);
-  else
-    events_.on_failed(start.rank, start.process.error());
+void RankStarter::tell() {
+  if (!piece_) return;
+  const auto results = piece_->so_far();
+  for (std::size_t& told = piece_->told; told < results.size(); ++told) {
+    const int rank = piece_->commands[told].rank;
+    if (const auto& process = results[told])
+      events_.on_started(rank, *process);
+    else
+      events_.on_failed(rank, process.error());
+  }
+}
+
+void RankStarter::ended() {
+  tell();
+  piece_.reset();
+  is_working_ = false;
+  events_.on_idle();
   next();
 }
 

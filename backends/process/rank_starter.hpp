@@ -14,16 +14,16 @@
 
 namespace train {
 
-/// Starts ranks beside the loop, one after the other, since a working directory or a program may be
-/// on a file system that does not answer. Ranks die with the thread that started them, that of
-/// `background`.
+/// Starts ranks beside the loop, one after the other, a few at a time, since a working directory or
+/// a program may be on a file system that does not answer. Ranks die with the thread that started
+/// them, that of `background`.
 class RankStarter {
  public:
   struct Events {
-    std::function<RankCommand(int rank)> command_of;  ///< asked for when it is the rank's turn
+    std::function<RankCommand(int rank)> command_of;
     std::function<void(int rank, const SpawnedProcess& process)> on_started;
     std::function<void(int rank, const Error& why)> on_failed;
-    std::function<void()> on_tried;  ///< the cgroup was tried out
+    std::function<void()> on_idle;  ///< nothing is being started any more, for now
   };
 
   /// The ranks get `open_files` as their limit of descriptors. What is asked of file systems is
@@ -35,22 +35,25 @@ class RankStarter {
   void record_with(std::shared_ptr<AgentRecorder> recorder);
   void start(int rank);
   /// Those that wait for their turn are not started, and not heard of, any more.
-  void forget_waiting() { waiting_.clear(); }
-  /// A rank is being started: its process may be there already, and is nobody else's to collect.
-  /// So it is while the cgroup is tried out.
-  bool is_starting() const { return is_starting_; }
+  void forget_waiting();
+  /// Ranks are being started: processes of theirs may be there already, and are nobody else's to
+  /// collect. So it is while the cgroup is tried out.
+  bool is_starting() const { return is_working_; }
+  /// Tells of the ranks that were started so far, while another one hangs.
+  void tell();
 
  private:
   struct Spawning;
-  struct Start;
+  struct Piece;
   void next();
-  void ended(const Start& start);
+  void ended();
 
   Loop& loop_;
   Events events_;
   const std::shared_ptr<Spawning> spawning_;
   std::deque<int> waiting_;
-  bool is_starting_ = false;
+  std::shared_ptr<Piece> piece_;  ///< that is being started
+  bool is_working_ = false;
   Background& background_;
 };
 

@@ -69,7 +69,7 @@ class Hunt {
       cgroup_ = record.cgroup;
     holds_us_ = !cgroup_.empty() && holds_any(processes_in_cgroup(cgroup_), spared_);
     for (const AgentRecord::Rank& rank : record.ranks) {
-      ranks_[rank.pid] = rank.start;
+      ranks_[rank.pid] = rank.started_by;
       pipes_.insert(rank.pipes.begin(), rank.pipes.end());
     }
   }
@@ -148,14 +148,14 @@ class Hunt {
   }
 
   // A number that a session has is given to nobody else. Once the session has ended it may mean
-  // another one: its leader then started later, or has ended as well, and what is left of it is
+  // another one: its leader then began later, or has ended as well, and what is left of it is
   // known as ours by the login.
   bool is_in_session(int pid, const ProcessStatus& status,
                      const std::map<int, ProcessStatus>& all) const {
     const auto rank = ranks_.find(status.session);
-    if (rank == ranks_.end() || status.start < rank->second) return false;
+    if (rank == ranks_.end()) return false;
     const auto leader = all.find(rank->first);
-    if (leader != all.end()) return leader->second.start == rank->second;
+    if (leader != all.end()) return leader->second.start <= rank->second;
     return login_of_process(pid) == record_.login;
   }
 
@@ -183,7 +183,7 @@ class Hunt {
   std::string cgroup_;
   bool holds_us_ = false;               ///< the cgroup: we were started by what is to be ended
   std::set<int> spared_;                ///< this process and its ancestors
-  std::map<int, std::uint64_t> ranks_;  ///< starts of those that led sessions, by number
+  std::map<int, std::uint64_t> ranks_;  ///< `started_by` of those that led sessions, by number
   std::set<std::uint64_t> pipes_;
   std::map<Process, int> known_;  ///< what came of the first signal: 0 or errno
 };

@@ -180,10 +180,9 @@ TEST_CASE("a number that means another process by now does no harm") {
   REQUIRE(eventually([] { return Rank::sleeping() == 2; }));
   AgentRecord::Rank rank = without_pipes(stranger.recorded());
   AgentRecord record = record_with({});
-  SECTION("a session with a leader that started later") { rank.start -= 1; }
-  SECTION("a session that started before the rank") { rank.start += 1'000'000; }
+  SECTION("a session with a leader that started later") { rank.started_by -= 1; }
   SECTION("a session of another login, whose leader has ended") {
-    rank.start -= 1;
+    rank.started_by -= 1;
     stranger.die();
     record.login = "17 0::/user.slice/user-1000.slice/session-9.scope";
   }
