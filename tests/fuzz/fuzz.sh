@@ -49,7 +49,7 @@ gather_seeds() {
         mkdir -p "$build/seeds/$target" "$build/grown/$target" "$build/found"
         cp tests/fuzz/corpus/"$target"/* tests/fuzz/regression/"$target"/* "$build/seeds/$target/" 2>/dev/null
     done
-    for folder in tests/cases/*/; do
+    for folder in tests/cases/*/*/; do
         file=$(basename "$folder")
         seed experiment "$file" "$folder/experiment.yaml"
         seed hosts "$file" "$folder/hosts"
