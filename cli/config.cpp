@@ -4,12 +4,11 @@
 #include "cli/commands.hpp"
 #include "cli/talk.hpp"
 #include "config_schema/config_check.hpp"
-#include "config_schema/experiment_show.hpp"
-#include "config_schema/json_text.hpp"
-#include "config_schema/nearest.hpp"
-#include "config_schema/schemas.hpp"
-#include "config_schema/text.hpp"
-#include "config_schema/yaml_text.hpp"
+#include "config_schema/experiment/experiment_show.hpp"
+#include "config_schema/fields/schemas.hpp"
+#include "config_schema/text/nearest.hpp"
+#include "config_schema/text/text.hpp"
+#include "config_schema/yaml/yaml_text.hpp"
 
 namespace train {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
-#include "config_schema/host_inventory.hpp"
-#include "config_schema/terminal_text.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/text/terminal_text.hpp"
 #include "launcher/ports/transport.hpp"
 #include "launcher/wire/sweep_report.hpp"
 

@@ -22,10 +22,10 @@
 #include "cli/task_table.hpp"
 #include "cli/transports.hpp"
 #include "cli/user_account.hpp"
-#include "config_schema/host_set.hpp"
-#include "config_schema/secrets.hpp"
+#include "config_schema/fields/secrets.hpp"
+#include "config_schema/hosts/host_set.hpp"
+#include "launcher/formats/plan_json.hpp"
 #include "launcher/placement/placement.hpp"
-#include "launcher/plan_json.hpp"
 #include "launcher/task/task_json.hpp"
 
 namespace train {

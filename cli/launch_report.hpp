@@ -5,7 +5,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/rank_output.hpp"
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 #include "launcher/run/outcome.hpp"
 #include "launcher/task/task_record.hpp"
 

@@ -15,6 +15,7 @@
 #include "cli/request.hpp"
 #include "cli/stop_signals.hpp"
 #include "cli/terminal.hpp"
+#include "launcher/output/output_window.hpp"
 #include "launcher/ports/transport.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/task/task_record.hpp"

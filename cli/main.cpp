@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/usage_error.hpp"
+#include "config_schema/fields/experiment_fields.hpp"
 
 namespace train {
 

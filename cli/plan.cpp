@@ -11,13 +11,13 @@
 #include "cli/commands.hpp"
 #include "cli/talk.hpp"
 #include "cli/whole_file.hpp"
+#include "launcher/formats/plan_env.hpp"
+#include "launcher/formats/plan_hostfile.hpp"
+#include "launcher/formats/plan_json.hpp"
+#include "launcher/formats/plan_slurm.hpp"
+#include "launcher/formats/plan_svg.hpp"
+#include "launcher/formats/plan_text.hpp"
 #include "launcher/placement/placement.hpp"
-#include "launcher/plan_env.hpp"
-#include "launcher/plan_hostfile.hpp"
-#include "launcher/plan_json.hpp"
-#include "launcher/plan_slurm.hpp"
-#include "launcher/plan_svg.hpp"
-#include "launcher/plan_text.hpp"
 
 namespace train {
 

@@ -13,11 +13,11 @@
 
 #include "backends/accelerator/accelerator.hpp"
 #include "backends/accelerator/machine.hpp"
-#include "config_schema/host_filter.hpp"
-#include "config_schema/host_set.hpp"
-#include "config_schema/nearest.hpp"
-#include "config_schema/scheduler_allocation.hpp"
-#include "config_schema/visible_devices.hpp"
+#include "config_schema/allocation/scheduler_allocation.hpp"
+#include "config_schema/hosts/host_filter.hpp"
+#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/visible_devices.hpp"
+#include "config_schema/text/nearest.hpp"
 
 namespace train {
 

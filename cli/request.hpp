@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "config_schema/experiment_config.hpp"
-#include "config_schema/host_inventory.hpp"
-#include "launcher/plan.hpp"
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "launcher/plan/plan.hpp"
 #include "launcher/rendezvous/environment.hpp"
 
 namespace train {

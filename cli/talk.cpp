@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "config_schema/text.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/exit_code.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

@@ -3,7 +3,7 @@
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_table.hpp"
-#include "config_schema/secrets.hpp"
+#include "config_schema/fields/secrets.hpp"
 #include "launcher/task/task_json.hpp"
 
 namespace train {

@@ -6,7 +6,7 @@
 
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/exit_code.hpp"
-#include "config_schema/host_inventory.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
 
 namespace train {
 

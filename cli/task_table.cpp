@@ -7,8 +7,8 @@
 #include <array>
 #include <ctime>
 
-#include "config_schema/host_set.hpp"
-#include "config_schema/terminal_text.hpp"
+#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/text/terminal_text.hpp"
 #include "launcher/run/outcome.hpp"
 
 namespace train {

@@ -10,7 +10,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "cli/terminal_question.hpp"
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {

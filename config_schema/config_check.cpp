@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "config_schema/experiment_config.hpp"
-#include "config_schema/host_inventory.hpp"
-#include "config_schema/json_text.hpp"
-#include "config_schema/yaml_document.hpp"
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/text/terminal_text.hpp"
+#include "config_schema/yaml/yaml_document.hpp"
 
 namespace train {
 

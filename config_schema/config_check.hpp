@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config_schema/error.hpp"
-#include "config_schema/source_text.hpp"
+#include "config_schema/text/error.hpp"
+#include "config_schema/text/source_text.hpp"
 
 namespace train {
 

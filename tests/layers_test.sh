@@ -2,12 +2,47 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fails when an #include crosses the layers of the architecture:
 #   cli -> backends -> launcher -> config_schema        (to the right only)
-# when a pure layer touches the world, when one backend includes another, and when a library's types
-# leak through a header. Usage: layers_test.sh [ROOT]
+# or those between rooms, when a pure layer touches the world, and when a library's types leak through
+# a header. Usage: layers_test.sh [ROOT]
 set -u
 
-# "X Y" lets backends/X include backends/Y, where the architecture states it.
-stated=('ssh link' 'ssh process' 'openssh link' 'openssh process' 'local process' 'context process' 'log process')
+# The rooms: what each may include of its own layer, beside itself. No line names a room that comes
+# after it, so no two rooms include each other, in however many steps. "." is the folder itself: what
+# needs several of its rooms, and is included by none.
+rooms='
+config_schema/text:
+config_schema/yaml: text
+config_schema/fields: text yaml
+config_schema/experiment: text yaml fields
+config_schema/hosts: text yaml fields experiment
+config_schema/allocation: text hosts
+config_schema/.: text yaml experiment hosts
+
+launcher/plan:
+launcher/context:
+launcher/bootstrap:
+launcher/task:
+launcher/ports: context task
+launcher/rendezvous: plan
+launcher/placement: plan rendezvous
+launcher/picture: plan placement
+launcher/formats: plan rendezvous picture
+launcher/wire: context ports rendezvous
+launcher/output: wire
+launcher/agent: ports rendezvous wire
+launcher/run: plan ports rendezvous wire
+
+backends/event_loop:
+backends/process: event_loop
+backends/accelerator:
+backends/store:
+backends/link: event_loop
+backends/local: event_loop process
+backends/context: event_loop process
+backends/log: event_loop process
+backends/openssh: event_loop process link
+backends/ssh: event_loop process link
+'
 
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$root" || exit 2
@@ -53,18 +88,41 @@ check launcher '<yaml-cpp/' 'only config_schema knows YAML'
 check backends '<yaml-cpp/' 'only config_schema knows YAML'
 check cli '<yaml-cpp/' 'only config_schema knows YAML'
 
-for folder in backends/*/; do
-  name=$(basename "$folder")
-  allowed="$name|event_loop"
-  for pair in ${stated[@]+"${stated[@]}"}; do
-    [ "${pair% *}" = "$name" ] && allowed+="|${pair#* }"
-  done
-  others=$(find backends -mindepth 1 -maxdepth 1 -type d -printf '%f\n' |
-    grep -vxE "$allowed" | sort | paste -sd'|')
-  if [ -n "$others" ]; then
-    check "${folder%/}" "\"backends/($others)/" 'a backend uses no other backend but event_loop'
+# check_room LAYER ROOM ALLOWED...: the files of a room include no other rooms of its layer.
+check_room() {
+  local layer=$1 room=$2 allowed hit
+  shift 2
+  allowed=$(printf '%s\n' "$@" | paste -sd'|')
+  local files=("$layer/$room")
+  if [ "$room" = . ]; then
+    files=("$layer"/*.cpp "$layer"/*.hpp)
+  else
+    allowed+="${allowed:+|}$room"
   fi
-done
+  while IFS= read -r hit; do
+    complain "$(cut -d: -f1,2 <<<"$hit")" \
+      "$layer/$room may use ${*:-nothing else} of $layer: $(cut -d: -f3- <<<"$hit")"
+  done < <(grep -rHnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*\"$layer/" --include='*.cpp' \
+    --include='*.hpp' --include='*.in' "${files[@]}" 2>/dev/null |
+    if [ "$room" = . ]; then grep -vE "\"$layer/([^/\"]*|($allowed)/[^\"]*)\""
+    else grep -vE "\"$layer/($allowed)/"; fi)
+}
+
+listed=' '
+while IFS=: read -r room uses; do
+  [ -n "$room" ] || continue
+  layer=${room%%/*}
+  read -ra uses <<<"$uses"
+  for use in ${uses[@]+"${uses[@]}"}; do
+    [[ $listed == *" $layer/$use "* ]] || complain "$room" "the table lets it use $use, which comes later"
+  done
+  listed+="$room "
+  check_room "$layer" "${room#*/}" ${uses[@]+"${uses[@]}"}
+done <<<"$rooms"
+while IFS= read -r folder; do
+  [[ $listed == *" $folder "* ]] || complain "$folder" 'is no room of the table'
+done < <(find config_schema launcher backends -mindepth 2 -maxdepth 2 -name '*.[ch]pp' -printf '%h\n' |
+  sort -u)
 
 for folder in config_schema launcher backends cli tests; do
   check "$folder" '<(asio|nlohmann/json\.hpp|yaml-cpp)' 'a library stays out of headers' '.*\.hpp'
@@ -72,7 +130,7 @@ done
 
 # Of config_schema, one file reads YAML.
 while IFS= read -r file; do
-  [ "$file" = config_schema/yaml_document.cpp ] ||
+  [ "$file" = config_schema/yaml/yaml_document.cpp ] ||
     complain "$file" 'only yaml_document.cpp includes yaml-cpp'
 done < <(grep -rlE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<yaml-cpp/' config_schema)
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/context/context_files.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 
 struct z_stream_s;

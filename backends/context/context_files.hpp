@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/process/descriptor.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 
 namespace train {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/context/place_search.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 
 namespace train {

@@ -10,7 +10,7 @@
 #include "backends/context/context_files.hpp"
 #include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 
 namespace train {

@@ -9,7 +9,7 @@
 
 #include "backends/context/host_cache.hpp"
 #include "backends/process/descriptor.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 
 namespace train {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "backends/event_loop/loop.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

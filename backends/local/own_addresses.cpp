@@ -11,7 +11,7 @@
 #include <cstring>
 #include <memory>
 
-#include "config_schema/loopback.hpp"
+#include "config_schema/hosts/loopback.hpp"
 
 namespace train {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config_schema/host_inventory.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
 
 namespace train {
 

@@ -8,7 +8,7 @@
 
 #include "backends/log/log_sink.hpp"
 #include "backends/process/descriptor.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/output/log_budget.hpp"
 
 namespace train {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/output/log_index.hpp"
 
 namespace train {

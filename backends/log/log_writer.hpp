@@ -11,7 +11,7 @@
 #include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "backends/log/log_sink.hpp"
-#include "config_schema/terminal_text.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 

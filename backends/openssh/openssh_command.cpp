@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "config_schema/entrypoint.hpp"
+#include "config_schema/experiment/entrypoint.hpp"
 
 namespace train {
 

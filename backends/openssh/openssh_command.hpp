@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backends/link/host_settings.hpp"
-#include "config_schema/host_inventory.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
 
 namespace train {
 

@@ -5,8 +5,8 @@
 
 #include "backends/openssh/openssh_children.hpp"
 #include "backends/openssh/openssh_log.hpp"
-#include "config_schema/error.hpp"
-#include "config_schema/host_inventory.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

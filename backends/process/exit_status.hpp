@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/ports/clock.hpp"
 
 namespace train {

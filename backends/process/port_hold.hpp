@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backends/process/descriptor.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

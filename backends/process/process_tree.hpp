@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/ports/clock.hpp"
 
 namespace train {

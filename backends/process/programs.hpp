@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "backends/process/file_calls.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "backends/process/file_calls.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/ports/process_spawner.hpp"
 #include "launcher/wire/message.hpp"
 

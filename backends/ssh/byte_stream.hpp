@@ -7,7 +7,7 @@
 #include <string>
 
 #include "backends/ssh/arrival_limits.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

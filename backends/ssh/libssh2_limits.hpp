@@ -7,7 +7,7 @@
 
 #include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/ssh_settings.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

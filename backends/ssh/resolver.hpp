@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backends/event_loop/background.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/ssh/encrypted_section.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

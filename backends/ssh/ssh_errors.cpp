@@ -8,7 +8,7 @@
 
 #include "backends/ssh/resolver.hpp"
 #include "backends/ssh/wire_encoding.hpp"
-#include "config_schema/entrypoint.hpp"
+#include "config_schema/experiment/entrypoint.hpp"
 #include "launcher/bootstrap/host_words.hpp"
 
 namespace train {

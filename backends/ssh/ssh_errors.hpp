@@ -10,7 +10,7 @@
 #include "backends/ssh/identities.hpp"
 #include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/ssh_channel.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

@@ -7,7 +7,7 @@
 
 #include "backends/link/send_queue.hpp"
 #include "backends/ssh/ssh_connection.hpp"
-#include "config_schema/host_inventory.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/bootstrap/bootstrap_talk.hpp"
 #include "launcher/ports/transport.hpp"
 

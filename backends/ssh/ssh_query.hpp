@@ -9,7 +9,7 @@
 
 #include "backends/event_loop/background.hpp"
 #include "backends/process/connected_process.hpp"
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

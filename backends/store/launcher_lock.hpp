@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace SQLite {  // NOLINT(readability-identifier-naming): the library's name
 class Database;

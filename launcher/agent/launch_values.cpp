@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "config_schema/text.hpp"
+#include "config_schema/text/text.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 #include "launcher/rendezvous/tensorflow.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

@@ -6,14 +6,14 @@
 
 namespace train {
 
-void DeliveryWindow::sent(std::uint64_t end, Instant now) {
+void DeliveryWindow::sent(std::uint64_t end, std::chrono::nanoseconds now) {
   unanswered_.push_back({end, end - taken_, now});
 }
 
 // Whatever was on its way when a byte was sent has passed by the time that byte was taken: the rate
 // of the link, as long as it was busy all the time. If it was not, the window is too small, grows
 // with every answer, and soon is not.
-void DeliveryWindow::taken(std::uint64_t bytes, Instant now) {
+void DeliveryWindow::taken(std::uint64_t bytes, std::chrono::nanoseconds now) {
   std::optional<Sent> last;
   while (!unanswered_.empty() && unanswered_.front().end <= bytes) {
     last = unanswered_.front();

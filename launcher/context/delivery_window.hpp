@@ -6,7 +6,6 @@
 #include <deque>
 
 #include "launcher/context/context.hpp"
-#include "launcher/ports/clock.hpp"
 
 namespace train {
 
@@ -22,9 +21,9 @@ class DeliveryWindow {
   static constexpr std::uint64_t smallest = 2 * context_piece_size;
 
   /// All bytes before `end` have been sent; no less than before.
-  void sent(std::uint64_t end, Instant now);
+  void sent(std::uint64_t end, std::chrono::nanoseconds now);
   /// The host says that it took so many bytes; no more than were sent.
-  void taken(std::uint64_t bytes, Instant now);
+  void taken(std::uint64_t bytes, std::chrono::nanoseconds now);
   /// Up to where may be sent: never more than `context_window` beyond what was taken.
   std::uint64_t end() const { return taken_ + size_; }
 
@@ -32,7 +31,7 @@ class DeliveryWindow {
   struct Sent {
     std::uint64_t end = 0;
     std::uint64_t on_its_way = 0;  ///< up to there, when it was sent
-    Instant at{0};
+    std::chrono::nanoseconds at{0};
   };
   std::deque<Sent> unanswered_;  ///< no more than fit into `context_window`
   std::uint64_t taken_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/output/line_splitter.hpp"
 
-#include "config_schema/terminal_text.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 

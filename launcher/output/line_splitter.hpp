@@ -47,7 +47,7 @@ class LineSplitter {
 
 /// Appends a line of a rank as a terminal would show it: what a carriage return overwrote is left
 /// out (progress bars print one line over and over), and all else is escaped as anything that comes
-/// from outside (config_schema/terminal_text.hpp).
+/// from outside (config_schema/text/terminal_text.hpp).
 void append_for_terminal(std::string& text, std::string_view line);
 std::string for_terminal(std::string_view line);
 

@@ -7,11 +7,6 @@
 
 namespace train {
 
-/// Bytes of output that one host may have sent and not yet seen acknowledged, as `cost_of` counts
-/// them. The last chunk may begin within the window and end after it.
-constexpr std::size_t least_output_window = 64u << 10;
-constexpr std::size_t most_output_window = 1u << 20;
-
 /// The window of each of so many hosts: 64 MiB for all of them together, within the limits above.
 std::size_t output_window(std::size_t hosts);
 

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "config_schema/host_set.hpp"
-#include "launcher/hosts_summary.hpp"
+#include "config_schema/hosts/host_set.hpp"
 #include "launcher/picture/columns.hpp"
+#include "launcher/plan/hosts_summary.hpp"
 
 namespace train {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "config_schema/host_inventory.hpp"
-#include "launcher/occupancy.hpp"
-#include "launcher/plan.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "launcher/placement/occupancy.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

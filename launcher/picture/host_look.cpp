@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "launcher/hosts_summary.hpp"
+#include "launcher/plan/hosts_summary.hpp"
 
 namespace train {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "launcher/hosts_summary.hpp"
 #include "launcher/picture/cell_label.hpp"
 #include "launcher/picture/columns.hpp"
 #include "launcher/picture/svg_style.hpp"
 #include "launcher/picture/svg_writer.hpp"
 #include "launcher/picture/wide_host.hpp"
+#include "launcher/plan/hosts_summary.hpp"
 
 namespace train {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "config_schema/terminal_text.hpp"
+#include "config_schema/text/terminal_text.hpp"
 #include "launcher/picture/cell_label.hpp"
 #include "launcher/picture/columns.hpp"
 #include "launcher/picture/wide_host.hpp"

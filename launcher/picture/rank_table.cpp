@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "config_schema/host_set.hpp"
-#include "launcher/hosts_summary.hpp"
+#include "config_schema/hosts/host_set.hpp"
 #include "launcher/picture/cell_label.hpp"
 #include "launcher/picture/columns.hpp"
-#include "launcher/rank_set.hpp"
+#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/rank_set.hpp"
 
 namespace train {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

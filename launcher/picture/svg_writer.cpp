@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "config_schema/terminal_text.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 namespace {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "config_schema/host_set.hpp"
-#include "launcher/hosts_summary.hpp"
+#include "config_schema/hosts/host_set.hpp"
 #include "launcher/placement/policies.hpp"
 #include "launcher/placement/setting_words.hpp"
+#include "launcher/plan/hosts_summary.hpp"
 
 namespace train {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "launcher/placement/host_search.hpp"
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

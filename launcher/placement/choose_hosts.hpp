@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "config_schema/experiment_config.hpp"
+#include "config_schema/experiment/experiment_config.hpp"
 
 namespace train {
 

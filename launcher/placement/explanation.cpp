@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "config_schema/accelerator_type.hpp"
-#include "config_schema/host_set.hpp"
-#include "config_schema/text.hpp"
+#include "config_schema/hosts/accelerator_type.hpp"
+#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 

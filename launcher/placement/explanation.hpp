@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/hosts_summary.hpp"
 #include "launcher/placement/host_search.hpp"
+#include "launcher/plan/hosts_summary.hpp"
 
 namespace train {
 

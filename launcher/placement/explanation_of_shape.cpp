@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "config_schema/host_set.hpp"
+#include "config_schema/hosts/host_set.hpp"
 
 namespace train {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "config_schema/host_set.hpp"
+#include "config_schema/hosts/host_set.hpp"
 #include "launcher/placement/whole_hosts.hpp"
 
 namespace train {

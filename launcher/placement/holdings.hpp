@@ -5,8 +5,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "config_schema/host_inventory.hpp"
-#include "launcher/occupancy.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "launcher/placement/occupancy.hpp"
 
 namespace train {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "launcher/batch.hpp"
 #include "launcher/placement/what_fits.hpp"
+#include "launcher/plan/batch.hpp"
 
 namespace train {
 namespace {

@@ -5,16 +5,16 @@
 
 #include <algorithm>
 
-#include "config_schema/accelerator_type.hpp"
-#include "config_schema/host_set.hpp"
-#include "config_schema/tpu_topology.hpp"
-#include "launcher/batch.hpp"
-#include "launcher/hosts_summary.hpp"
+#include "config_schema/experiment/tpu_topology.hpp"
+#include "config_schema/hosts/accelerator_type.hpp"
+#include "config_schema/hosts/host_set.hpp"
 #include "launcher/placement/advice.hpp"
 #include "launcher/placement/host_search.hpp"
 #include "launcher/placement/refusal.hpp"
 #include "launcher/placement/slot_room.hpp"
 #include "launcher/placement/trials_at_once.hpp"
+#include "launcher/plan/batch.hpp"
+#include "launcher/plan/hosts_summary.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
 

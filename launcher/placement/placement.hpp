@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launcher/occupancy.hpp"
-#include "launcher/plan.hpp"
+#include "launcher/placement/occupancy.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

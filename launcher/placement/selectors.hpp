@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "config_schema/experiment_config.hpp"
-#include "config_schema/host_inventory.hpp"
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/placement/choose_hosts.hpp"
 
 namespace train {

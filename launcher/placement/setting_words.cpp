@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "config_schema/entrypoint.hpp"
-#include "config_schema/field_table.hpp"
-#include "config_schema/json_text.hpp"
-#include "config_schema/text.hpp"
+#include "config_schema/experiment/entrypoint.hpp"
+#include "config_schema/fields/field_table.hpp"
+#include "config_schema/text/terminal_text.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "config_schema/experiment_config.hpp"
+#include "config_schema/experiment/experiment_config.hpp"
 
 namespace train {
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "config_schema/experiment_config.hpp"
-#include "config_schema/host_inventory.hpp"
-#include "launcher/plan.hpp"
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

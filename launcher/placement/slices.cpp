@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "config_schema/quantity.hpp"
+#include "config_schema/text/quantity.hpp"
 
 namespace train {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "config_schema/quantity.hpp"
+#include "config_schema/text/quantity.hpp"
 
 namespace train {
 

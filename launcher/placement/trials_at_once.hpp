@@ -2,7 +2,7 @@
 #pragma once
 
 #include "launcher/placement/host_search.hpp"
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

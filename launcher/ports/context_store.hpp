@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 
 namespace train {

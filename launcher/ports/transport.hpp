@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "config_schema/error.hpp"
-#include "config_schema/host_inventory.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "launcher/placement/capacity.hpp"
+#include "launcher/plan/slot_supply.hpp"
 #include "launcher/rendezvous/groups.hpp"
 
 namespace train {
@@ -96,15 +96,6 @@ void add_devices_at_launch(const RankView& view, Variables& variables) {
 }
 
 }  // namespace
-
-std::vector<int> devices_of(const Host& host, const std::vector<int>& slots) {
-  std::vector<int> devices;
-  for (const int slot : slots) {
-    const bool is_mapped = slot < static_cast<int>(host.device_indices.size());
-    devices.push_back(is_mapped ? host.device_indices[slot] : slot);
-  }
-  return devices;
-}
 
 void add_devices(const RankView& view, Variables& variables) {
   if (is_tpu_host(view.host.host)) return add_tpu_devices(view, variables);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 #include "launcher/rendezvous/cross_ranks.hpp"
 
 namespace train {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 #include "launcher/rendezvous/cross_ranks.hpp"
 #include "launcher/rendezvous/variables.hpp"
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "config_schema/host_set.hpp"
-#include "config_schema/tpu_topology.hpp"
-#include "launcher/hosts_summary.hpp"
-#include "launcher/rank_set.hpp"
+#include "config_schema/experiment/tpu_topology.hpp"
+#include "config_schema/hosts/host_set.hpp"
+#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/rank_set.hpp"
 
 namespace train {
 namespace {

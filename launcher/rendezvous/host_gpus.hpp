@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config_schema/error.hpp"
-#include "launcher/plan.hpp"
+#include "config_schema/text/error.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "config_schema/tpu_topology.hpp"
+#include "config_schema/experiment/tpu_topology.hpp"
 #include "launcher/rendezvous/groups.hpp"
 
 namespace train {

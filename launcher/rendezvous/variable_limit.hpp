@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

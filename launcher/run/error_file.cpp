@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "config_schema/text.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 

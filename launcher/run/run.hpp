@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "config_schema/error.hpp"
-#include "launcher/plan.hpp"
+#include "config_schema/text/error.hpp"
+#include "launcher/plan/plan.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/held_ports.hpp"
 #include "launcher/run/heartbeat.hpp"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config_schema/json_text.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 

@@ -8,8 +8,8 @@
 
 namespace train {
 
-/// One task as a JSON document that follows config_schema/task.schema.json, with its plan and its
-/// configuration. Ends with a newline. Bytes that are no UTF-8 are replaced.
+/// One task as a JSON document that follows config_schema/fields/task.schema.json, with its plan
+/// and its configuration. Ends with a newline. Bytes that are no UTF-8 are replaced.
 std::string task_to_json(const TaskRecord& task);
 
 /// `{"tasks": [...]}` of the same schema, without plans and configurations. Ends with a newline.

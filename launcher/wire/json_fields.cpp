@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config_schema/text.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 

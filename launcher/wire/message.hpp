@@ -8,13 +8,13 @@
 #include <variant>
 #include <vector>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
-#include "launcher/output/output_window.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
 #include "launcher/rendezvous/variable_limit.hpp"
+#include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 
@@ -47,7 +47,7 @@ struct Prepare {
   int hold_ports = 0;               ///< how many; at most `most_held_ports`
   std::vector<RunFile> files = {};  ///< for the run directory; readable for the user alone
   milliseconds stop_grace{10'000};  ///< used when the launcher is lost
-  /// Bytes of output that may be on their way (output/output_window.hpp).
+  /// Bytes of output that may be on their way (wire/output_chunk.hpp).
   std::size_t output_window = most_output_window;
   OutputPacking output_packing = OutputPacking::none;
   std::optional<Context> context = {};  ///< that the ranks start in a copy of

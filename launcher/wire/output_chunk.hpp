@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/ports/clock.hpp"
 
 namespace train {
@@ -43,5 +43,10 @@ enum class OutputPacking {
 std::string encode_output(const OutputChunk& chunk, OutputPacking packing = OutputPacking::none);
 /// Either kind. Never makes more than `max_chunk_bytes` of what came.
 Result<OutputChunk> decode_output(std::string_view payload);
+
+/// Bytes of output that one host may have sent and not yet seen acknowledged, as `cost_of` counts
+/// them. The last chunk may begin within the window and end after it.
+constexpr std::size_t least_output_window = 64u << 10;
+constexpr std::size_t most_output_window = 1u << 20;
 
 }  // namespace train

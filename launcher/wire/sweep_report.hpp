@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/wire/message.hpp"
 
 namespace train {

@@ -9,10 +9,10 @@
 #include <functional>
 #include <vector>
 
-#include "config_schema/host_filter.hpp"
-#include "config_schema/host_inventory.hpp"
-#include "config_schema/host_set.hpp"
-#include "config_schema/scheduler_allocation.hpp"
+#include "config_schema/allocation/scheduler_allocation.hpp"
+#include "config_schema/hosts/host_filter.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/hosts/host_set.hpp"
 #include "tests/bench/stopwatch.hpp"
 
 using namespace train;

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <string>
 
+#include "launcher/formats/plan_svg.hpp"
+#include "launcher/formats/plan_text.hpp"
 #include "launcher/placement/placement.hpp"
-#include "launcher/plan_svg.hpp"
-#include "launcher/plan_text.hpp"
 #include "tests/bench/stopwatch.hpp"
 
 using namespace train;

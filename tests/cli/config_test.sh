@@ -292,12 +292,12 @@ schemas() {
         run config schema "$name"
         expect_status 0
         expect_no_err .
-        expect_same "the schema '$name'" "$root/config_schema/$name.schema.json" "$work/out"
+        expect_same "the schema '$name'" "$root/config_schema/fields/$name.schema.json" "$work/out"
         # shellcheck disable=SC2016 # a name of JSON Schema
         expect_equal "dialect" 'http://json-schema.org/draft-07/schema#' "$(field 'd["$schema"]' "$work/out")"
     done
     run config schema
-    expect_same "the schema without a name" "$root/config_schema/experiment.schema.json" "$work/out"
+    expect_same "the schema without a name" "$root/config_schema/fields/experiment.schema.json" "$work/out"
 }
 
 # as_json PYTHON: a document as $work/document.json.
@@ -306,7 +306,7 @@ as_json() { /usr/bin/python3 -c 'import json, sys; json.dump(eval(sys.argv[1]), 
 # schema_refuses NAME PYTHON: the schema does, and so does the program.
 schema_refuses() {
     as_json "$2"
-    ! /usr/bin/python3 "$here/validate.py" "$root/config_schema/$1.schema.json" "$work/document.json" >/dev/null 2>&1 ||
+    ! /usr/bin/python3 "$here/validate.py" "$root/config_schema/fields/$1.schema.json" "$work/document.json" >/dev/null 2>&1 ||
         note_failure "the schema $1 takes $2"
     cp "$work/document.json" document.yaml
     local hosts=()

@@ -4,7 +4,7 @@
 #include <csignal>
 
 #include "cli/talk.hpp"
-#include "config_schema/text.hpp"
+#include "config_schema/text/text.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

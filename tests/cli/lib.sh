@@ -151,10 +151,10 @@ expect_same() {
     cmp -s "$2" "$3" || note_failure "$1 differs" "$(cmp "$2" "$3" 2>&1)"
 }
 
-# expect_schema NAME FILE: one JSON document that config_schema/NAME.schema.json describes.
+# expect_schema NAME FILE: one JSON document that config_schema/fields/NAME.schema.json describes.
 expect_schema() {
     local trouble
-    trouble=$(/usr/bin/python3 "$here/validate.py" "$root/config_schema/$1.schema.json" "$2" 2>&1) ||
+    trouble=$(/usr/bin/python3 "$here/validate.py" "$root/config_schema/fields/$1.schema.json" "$2" 2>&1) ||
         note_failure "not what $1.schema.json describes:" "$trouble"
 }
 

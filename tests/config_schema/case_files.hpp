@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "config_schema/experiment_config.hpp"
-#include "config_schema/host_filter.hpp"
-#include "config_schema/host_inventory.hpp"
-#include "config_schema/scheduler_allocation.hpp"
+#include "config_schema/allocation/scheduler_allocation.hpp"
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/hosts/host_filter.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
 
 namespace train::testing {
 
@@ -31,6 +31,16 @@ inline std::vector<std::filesystem::path> sorted_entries(const std::filesystem::
     entries.push_back(entry.path());
   std::sort(entries.begin(), entries.end());
   return entries;
+}
+
+/// The folders of all golden cases, TOPIC/FAULT.
+inline std::vector<std::filesystem::path> case_folders() {
+  std::vector<std::filesystem::path> folders;
+  for (const auto& topic : sorted_entries(TRAIN_CASES)) {
+    const auto faults = sorted_entries(topic);
+    folders.insert(folders.end(), faults.begin(), faults.end());
+  }
+  return folders;
 }
 
 /// A golden case: what a user gives.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden cases: tests/cases/FAULT/ holds an experiment.yaml, a hosts file or the environment of a
-// scheduler's job with one fault, perhaps `args` with one flag a line, and error.txt, what the user
-// is told. TRAIN_REGENERATE=1 writes the error.txt files anew; look at the difference before you
-// commit it.
+// Golden cases: tests/cases/TOPIC/FAULT/ holds an experiment.yaml, a hosts file or the environment
+// of a scheduler's job with one fault, perhaps `args` with one flag a line, and error.txt, what the
+// user is told. TRAIN_REGENERATE=1 writes the error.txt files anew; look at the difference before
+// you commit it.
 #include <cstdlib>
 #include <fstream>
 
@@ -62,7 +62,7 @@ std::string what_is_told(const fs::path& folder) {
 
 TEST_CASE("every fault is told as its case says") {
   const bool regenerates = std::getenv("TRAIN_REGENERATE") != nullptr;
-  const auto folders = sorted_entries(TRAIN_CASES);
+  const auto folders = case_folders();
   REQUIRE(folders.size() >= 150);
   for (const fs::path& folder : folders) {
     INFO(folder.filename().string());

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "config_schema/experiment_config.hpp"
-#include "config_schema/host_inventory.hpp"
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
 #include "tests/catch.hpp"
 
 namespace train::testing {

@@ -6,7 +6,7 @@
 
 #include "cli/launch_report.hpp"
 #include "cli/talk.hpp"
-#include "config_schema/text.hpp"
+#include "config_schema/text/text.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/message_limits.hpp"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "config_schema/host_filter.hpp"
-#include "config_schema/host_set.hpp"
-#include "config_schema/scheduler_allocation.hpp"
+#include "config_schema/allocation/scheduler_allocation.hpp"
+#include "config_schema/hosts/host_filter.hpp"
+#include "config_schema/hosts/host_set.hpp"
 #include "tests/fuzz/property.hpp"
 
 using namespace train;

@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "config_schema/field_table.hpp"
-#include "config_schema/text.hpp"
+#include "config_schema/fields/field_table.hpp"
+#include "config_schema/text/text.hpp"
 
 using namespace train;
 

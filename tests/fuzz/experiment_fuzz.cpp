@@ -7,12 +7,11 @@
 #include <tuple>
 
 #include "config_schema/config_check.hpp"
-#include "config_schema/experiment_config.hpp"
-#include "config_schema/experiment_show.hpp"
-#include "config_schema/json_text.hpp"
-#include "config_schema/text.hpp"
-#include "config_schema/yaml_document.hpp"
-#include "config_schema/yaml_text.hpp"
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/experiment/experiment_show.hpp"
+#include "config_schema/text/text.hpp"
+#include "config_schema/yaml/yaml_document.hpp"
+#include "config_schema/yaml/yaml_text.hpp"
 #include "tests/fuzz/property.hpp"
 
 using namespace train;

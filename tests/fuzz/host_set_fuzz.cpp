@@ -3,8 +3,8 @@
 // name is folded with the others, too, in the order given.
 #include <algorithm>
 
-#include "config_schema/host_set.hpp"
-#include "config_schema/text.hpp"
+#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/text/text.hpp"
 #include "tests/fuzz/property.hpp"
 
 using namespace train;

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "config_schema/host_inventory.hpp"
-#include "config_schema/host_set.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/hosts/host_set.hpp"
 #include "tests/fuzz/property.hpp"
 
 using namespace train;

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "config_schema/diagnostics.hpp"
-#include "config_schema/text.hpp"
-#include "config_schema/yaml_node.hpp"
+#include "config_schema/text/diagnostics.hpp"
+#include "config_schema/text/text.hpp"
+#include "config_schema/yaml/yaml_node.hpp"
 
 namespace train::fuzz {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config_schema/error.hpp"
+#include "config_schema/text/error.hpp"
 
 /// One input of a fuzz target, as libFuzzer calls it. Returns 0; an input that shows a fault never
 /// comes back.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/context/delivery_window.hpp"
 
+#include "launcher/ports/clock.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace train;

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "config_schema/terminal_text.hpp"
+#include "config_schema/text/terminal_text.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "config_schema/host_filter.hpp"
+#include "config_schema/hosts/host_filter.hpp"
 #include "launcher/picture/cell_label.hpp"
 #include "launcher/picture/wide_host.hpp"
 #include "tests/launcher/picture/scene.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/picture/columns.hpp"
 
-#include "config_schema/text.hpp"
+#include "config_schema/text/text.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

@@ -4,9 +4,9 @@
 
 #include <regex>
 
-#include "config_schema/text.hpp"
+#include "config_schema/text/text.hpp"
+#include "launcher/formats/plan_svg.hpp"
 #include "launcher/picture/svg_writer.hpp"
-#include "launcher/plan_svg.hpp"
 #include "tests/launcher/picture/scene.hpp"
 
 using namespace train;

@@ -2,8 +2,8 @@
 // A change that a refusal names is options of the command line: what is pasted makes it fit.
 #include "launcher/placement/setting_words.hpp"
 
-#include "config_schema/shell_words.hpp"
-#include "config_schema/yaml_document.hpp"
+#include "config_schema/text/shell_words.hpp"
+#include "config_schema/yaml/yaml_document.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 

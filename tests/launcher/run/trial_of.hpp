@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 

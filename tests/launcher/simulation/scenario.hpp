@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "launcher/agent/output_queue.hpp"
-#include "launcher/plan.hpp"
+#include "launcher/plan/plan.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/held_ports.hpp"
 

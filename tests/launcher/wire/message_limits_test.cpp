@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/wire/message_limits.hpp"
 
-#include "config_schema/text.hpp"
+#include "config_schema/text/text.hpp"
 #include "launcher/wire/frame.hpp"
 #include "tests/catch.hpp"
 

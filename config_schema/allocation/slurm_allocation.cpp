@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/allocation/slurm_allocation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "config_schema/hosts/accelerator_type.hpp"
+#include "config_schema/hosts/host_collection.hpp"
+#include "config_schema/hosts/host_line.hpp"
+#include "config_schema/text/place_cursor.hpp"
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+namespace {
+
+template <class T>
+using Expected = tl::expected<T, HostSetError>;
+
+constexpr int most_of_a_host = 65'536;
+
+Expected<int> read_count(std::string_view digits, std::size_t offset, int least, const char* form) {
+  int count = 0;
+  const char* end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, count);
+  if (read.ec == std::errc() && read.ptr == end && count >= least && count <= most_of_a_host)
+    return count;
+  return tl::make_unexpected(HostSetError{
+      offset, fmt::format("'{}' is no number from {} to {}", digits, least, most_of_a_host), form});
+}
+
+// Reads the hosts of one component of a job. All components add to one list.
+class SlurmReader {
+ public:
+  SlurmReader(const EnvironmentMap& environment, Diagnostics& diagnostics)
+      : environment_(environment), diagnostics_(diagnostics), hosts_(diagnostics) {}
+
+  // The component of variables named NAME + suffix.
+  void read(const std::string& suffix) {
+    suffix_ = suffix;
+    const Variable list = first_of({"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
+    const std::size_t before = hosts_.hosts().size();
+    read_names(list);
+    begin_ = before;
+    count_ = hosts_.hosts().size() - before;
+    if (count_ == 0) return;
+    const std::vector<int> cpus = per_node(first_of({"SLURM_JOB_CPUS_PER_NODE"}));
+    const std::vector<int> tasks = read_tasks(cpus);
+    if (!read_gpus(tasks))
+      for (std::size_t i = 0; i < tasks.size(); ++i) host(i).slots = tasks[i];
+    for (std::size_t i = 0; i < cpus.size(); ++i) host(i).cpus = Quantity::of(cpus[i]);
+  }
+
+  std::vector<Host> take() { return hosts_.take(); }
+
+ private:
+  struct Variable {
+    std::string name;
+    std::string value;  // empty: not set
+  };
+
+  Variable variable(const std::string& name) const {
+    for (const std::string& full : {name + suffix_, name}) {
+      // What only the first component has does not speak of the others.
+      const bool is_of_another = full == name && !suffix_.empty() && !suffix_.ends_with("_0");
+      const auto found = environment_.find(full);
+      if (!is_of_another && found != environment_.end() && !found->second.empty())
+        return {full, found->second};
+    }
+    return {name, {}};
+  }
+
+  Variable first_of(std::initializer_list<const char*> names) const {
+    for (const char* name : names)
+      if (auto found = variable(name); !found.value.empty()) return found;
+    return {};
+  }
+
+  bool is_step() const {
+    return environment_.contains("SLURM_STEP_ID") || environment_.contains("SLURM_STEPID");
+  }
+
+  Host& host(std::size_t i) { return hosts_.hosts()[begin_ + i]; }
+
+  static Place place_of(const Variable& variable, std::size_t offset) {
+    return PlaceCursor("$" + variable.name, variable.value).shown_at(offset);
+  }
+
+  void report(const Variable& variable, const HostSetError& error, std::size_t offset = 0) {
+    diagnostics_.error(place_of(variable, offset + error.offset), variable.name, error.message,
+                       error.hint);
+  }
+
+  void read_names(const Variable& list) {
+    const auto parts = split_host_list(list.value);
+    if (!parts) return report(list, parts.error());
+    PlaceCursor places("$" + list.name, list.value);
+    for (const HostListPart& part : *parts) {
+      const auto names = expand_host_pattern(part.text, hosts_.room());
+      if (!names) {
+        report(list, names.error(), part.offset);
+        continue;
+      }
+      const Place place = places.at(part.offset);
+      for (const std::string& name : *names) {
+        Host named;
+        named.name = named.address = name;
+        named.place = place;
+        hosts_.add(std::move(named), places.line());
+      }
+    }
+  }
+
+  // A number for each host of the component; none when the variable is not set or wrong.
+  std::vector<int> per_node(const Variable& variable) {
+    if (variable.value.empty()) return {};
+    auto counts = read_slurm_counts(variable.value);
+    if (!counts) {
+      report(variable, counts.error());
+      return {};
+    }
+    if (counts->size() != count_) {
+      diagnostics_.error(
+          place_of(variable, 0), variable.name,
+          fmt::format("{} numbers for the {} hosts of the job", counts->size(), count_),
+          "the variables of another job? Name the hosts with -H or --hostfile");
+      return {};
+    }
+    return std::move(*counts);
+  }
+
+  std::vector<int> read_tasks(const std::vector<int>& cpus) {
+    if (is_step() && !cpus.empty()) {
+      std::vector<int> tasks = cpus;
+      const int each = number(variable("SLURM_CPUS_PER_TASK"), 1).value_or(1);
+      for (int& count : tasks) count = std::max(1, count / each);
+      return tasks;
+    }
+    if (const Variable all = variable("SLURM_TASKS_PER_NODE"); !all.value.empty() && !is_step())
+      return per_node(all);
+    if (const auto each = number(variable("SLURM_NTASKS_PER_NODE"), 1))
+      return std::vector<int>(count_, *each);
+    return cpus;
+  }
+
+  std::optional<int> number(const Variable& variable, int least) {
+    if (variable.value.empty()) return std::nullopt;
+    const auto count = read_count(variable.value, 0, least, "");
+    if (count) return *count;
+    report(variable, count.error());
+    return std::nullopt;
+  }
+
+  std::optional<SlurmGpus> gpus(const Variable& variable) {
+    if (variable.value.empty()) return std::nullopt;
+    auto gpus = read_slurm_gpus(variable.value);
+    if (gpus) return *gpus;
+    report(variable, gpus.error());
+    return std::nullopt;
+  }
+
+  // Whether the GPUs of every host are known.
+  bool read_gpus(const std::vector<int>& tasks) {
+    if (const auto each = gpus(variable("SLURM_GPUS_PER_NODE"))) return set_gpus(*each);
+    if (const auto each = gpus(variable("SLURM_GPUS_PER_TASK")); each && !tasks.empty()) {
+      for (std::size_t i = 0; i < count_; ++i)
+        set_gpus(i, {std::min(each->count * tasks[i], most_of_a_host), each->type});
+      return each->count > 0;
+    }
+    const auto here = gpus_here();
+    const Variable sum = variable("SLURM_GPUS");
+    const auto all = gpus(sum);
+    if (!all) return here && set_gpus({*here, {}});
+    const auto nodes = static_cast<int>(count_);
+    if (nodes == 1 || (here && *here * nodes == all->count))
+      return set_gpus({all->count / nodes, all->type});
+    diagnostics_.warn(
+        {"$" + sum.name, 0, 0, {}}, sum.name,
+        fmt::format("{} GPUs on {} hosts, but not how many each of them has", all->count, nodes),
+        "ask Slurm for --gpus-per-node, or name the hosts with -H or --hostfile");
+    return false;
+  }
+
+  // GPUs of the job on the node of this process.
+  std::optional<int> gpus_here() {
+    if (const auto here = number(variable("SLURM_GPUS_ON_NODE"), 0)) return here;
+    const Variable list = variable("SLURM_JOB_GPUS");
+    if (list.value.empty()) return std::nullopt;
+    const auto indices = expand_host_set("[" + list.value + "]");
+    if (indices) return static_cast<int>(indices->size());
+    report(list,
+           {0, fmt::format("'{}' is no list of GPUs", list.value), "Slurm writes 0,1 or 0-3"});
+    return std::nullopt;
+  }
+
+  bool set_gpus(const SlurmGpus& each) {
+    for (std::size_t i = 0; i < count_; ++i) set_gpus(i, each);
+    return each.count > 0;
+  }
+
+  void set_gpus(std::size_t i, const SlurmGpus& gpus) {
+    host(i).accelerators = gpus.count;
+    std::string type = gpus.type;
+    std::transform(type.begin(), type.end(), type.begin(), [](char c) {
+      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '_' ? ' ' : c;
+    });
+    if (!type.empty()) host(i).accelerator_type = accelerator_type_of(type);
+  }
+
+  const EnvironmentMap& environment_;
+  Diagnostics& diagnostics_;
+  HostCollection hosts_;
+  std::string suffix_;
+  std::size_t begin_ = 0;
+  std::size_t count_ = 0;
+};
+
+const std::string* find(const EnvironmentMap& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+std::string source_of(const EnvironmentMap& environment, const std::string& variable) {
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"})
+    if (const std::string* id = find(environment, name))
+      return fmt::format("Slurm job {} (${})", *id, variable);
+  return fmt::format("Slurm job (${})", variable);
+}
+
+// Each task of a step would start the same ranks on the same hosts. The first one may: an
+// interactive shell (srun --pty) is the first task of a step of any size.
+Result<void> check_task(const EnvironmentMap& environment) {
+  const std::string* task = find(environment, "SLURM_PROCID");
+  if (task == nullptr || *task == "0") return {};
+  return fail(
+      ErrorClass::usage,
+      fmt::format("this is task {} of a job step (SLURM_PROCID), and train is to be started "
+                  "once in a job",
+                  *task),
+      "call it from the job script without srun, or by 'srun -N 1 -n 1'");
+}
+
+}  // namespace
+
+Expected<std::vector<int>> read_slurm_counts(std::string_view text) {
+  constexpr const char* form = "Slurm writes 8(x3),4 for 8, 8, 8 and 4";
+  std::vector<int> counts;
+  std::size_t offset = 0;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t open = part.find("(x");
+    const auto count = read_count(part.substr(0, open), offset, 1, form);
+    if (!count) return tl::make_unexpected(count.error());
+    int times = 1;
+    if (open != part.npos) {
+      const std::size_t digits = open + 2;
+      if (part.back() != ')')
+        return tl::make_unexpected(
+            HostSetError{offset + open, fmt::format("'(' is not closed in '{}'", part), form});
+      const auto read =
+          read_count(part.substr(digits, part.size() - digits - 1), offset + digits, 1, form);
+      if (!read) return tl::make_unexpected(read.error());
+      times = *read;
+    }
+    if (counts.size() + static_cast<std::size_t>(times) > max_hosts)
+      return tl::make_unexpected(
+          HostSetError{offset, fmt::format("numbers for more than {} hosts", max_hosts), {}});
+    counts.insert(counts.end(), static_cast<std::size_t>(times), *count);
+    offset += part.size() + 1;
+  }
+  return counts;
+}
+
+Expected<SlurmGpus> read_slurm_gpus(std::string_view text) {
+  SlurmGpus gpus;
+  std::size_t offset = 0;
+  const auto parts = split(text, ',');
+  for (const std::string_view part : parts) {
+    const std::size_t colon = part.rfind(':');
+    const std::size_t begin = colon == part.npos ? 0 : colon + 1;
+    const auto count =
+        read_count(part.substr(begin), offset + begin, 0, "Slurm writes 4, or a100:4");
+    if (!count) return tl::make_unexpected(count.error());
+    gpus.count = std::min(gpus.count + *count, most_of_a_host);
+    if (parts.size() == 1 && colon != part.npos) gpus.type = std::string(part.substr(0, colon));
+    offset += part.size() + 1;
+  }
+  return gpus;
+}
+
+Result<HostInventory> read_slurm_allocation(const EnvironmentMap& environment) {
+  if (auto checked = check_task(environment); !checked) return tl::make_unexpected(checked.error());
+  const char* list =
+      find(environment, "SLURM_JOB_NODELIST") ? "SLURM_JOB_NODELIST" : "SLURM_NODELIST";
+  Diagnostics diagnostics;
+  SlurmReader reader(environment, diagnostics);
+  const std::string first_component = "_HET_GROUP_0";
+  std::string suffix = first_component;
+  if (find(environment, "SLURM_JOB_NODELIST" + suffix) == nullptr) reader.read("");
+  for (int component = 0; find(environment, "SLURM_JOB_NODELIST" + suffix) != nullptr;
+       suffix = fmt::format("_HET_GROUP_{}", ++component))
+    reader.read(suffix);
+  const std::string source = source_of(environment, list);
+  if (diagnostics.has_errors())
+    return tl::make_unexpected(diagnostics.take_error(ErrorClass::hosts, fmt::format("${}", list)));
+  return HostInventory{source, reader.take(), diagnostics.take_warnings(source)};
+}
+
+}  // namespace train

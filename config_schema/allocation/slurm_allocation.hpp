@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "config_schema/allocation/scheduler_allocation.hpp"
+#include "config_schema/hosts/host_set.hpp"
+
+namespace train {
+
+/// Reads numbers in Slurm's compressed form: `8(x3),4` is 8 8 8 4. At most `max_hosts` of them,
+/// each from 1 to 65,536.
+tl::expected<std::vector<int>, HostSetError> read_slurm_counts(std::string_view text);
+
+/// Reads a number of GPUs as Slurm's options take it: `4`, `a100:4`, `a100:2,v100:2` (all of them).
+/// `type` is empty unless exactly one is named.
+struct SlurmGpus {
+  int count = 0;
+  std::string type;
+};
+tl::expected<SlurmGpus, HostSetError> read_slurm_gpus(std::string_view text);
+
+/// The hosts of the Slurm job that this environment belongs to: `SLURM_JOB_NODELIST` (older:
+/// `SLURM_NODELIST`), of a heterogeneous job those of all its components.
+///
+/// Slots are the GPUs of the job where it says how many each node has: `SLURM_GPUS_PER_NODE`,
+/// `SLURM_GPUS_PER_TASK` times the tasks there, `SLURM_GPUS` if it can only be shared out evenly,
+/// `SLURM_GPUS_ON_NODE` or `SLURM_JOB_GPUS` (what `--gres=gpu:N` leaves: as many on every node).
+/// Else the tasks: `SLURM_TASKS_PER_NODE`, `SLURM_NTASKS_PER_NODE`. Else, and inside a job step,
+/// whose tasks are not the job's, `SLURM_JOB_CPUS_PER_NODE` by `SLURM_CPUS_PER_TASK`. The CPUs of
+/// the job are those of the host. Source: sbatch(1), "OUTPUT ENVIRONMENT VARIABLES".
+Result<HostInventory> read_slurm_allocation(const EnvironmentMap& environment);
+
+}  // namespace train

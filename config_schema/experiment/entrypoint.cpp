@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/experiment/entrypoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "config_schema/text/shell_words.hpp"
+
+namespace train {
+
+namespace {
+
+using Words = std::vector<ShellWord>;
+
+constexpr std::string_view wrapper_prefix = "determined.launch.";
+
+std::vector<Words> commands_of(const Entrypoint& entrypoint) {
+  if (!entrypoint.shell.empty()) return shell_commands(entrypoint.shell);
+  Words words;
+  for (std::size_t i = 0; i < entrypoint.argv.size(); ++i) words.push_back({entrypoint.argv[i], i});
+  return {words};
+}
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_python(std::string_view word) { return base_name(word).substr(0, 6) == "python"; }
+
+// Where the program stands, behind `exec`, `env NAME=value` and the like.
+std::size_t program_index(const Words& words) {
+  std::size_t i = 0;
+  while (i < words.size()) {
+    const std::string_view word = base_name(words[i].text);
+    const bool is_prefix = word == "exec" || word == "env" || word == "nohup" || word == "time";
+    const bool is_assignment = i > 0 && word.find('=') != word.npos && word.front() != '-';
+    if (!is_prefix && !is_assignment) break;
+    ++i;
+  }
+  return i;
+}
+
+// The index of the module's name in `python3 [flags] -m module`, or the number of words.
+std::size_t module_index(const Words& words, std::size_t program) {
+  if (program >= words.size() || !is_python(words[program].text)) return words.size();
+  for (std::size_t i = program + 1; i < words.size(); ++i) {
+    const std::string& word = words[i].text;
+    if (word == "-m") return std::min(i + 1, words.size());
+    if (word == "-c" || word.empty() || word.front() != '-') return words.size();
+    if (word == "-X" || word == "-W") ++i;
+  }
+  return words.size();
+}
+
+template <std::size_t N>
+bool is_one_of(std::string_view word, const std::array<std::string_view, N>& list) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+std::optional<std::string> host_launcher(const Words& words) {
+  constexpr std::array<std::string_view, 8> programs = {"torchrun", "deepspeed", "horovodrun",
+                                                        "mpirun",   "mpiexec",   "mpiexec.hydra",
+                                                        "orterun",  "prterun"};
+  constexpr std::array<std::string_view, 8> modules = {"torch.distributed.run",
+                                                       "torch.distributed.launch",
+                                                       "deepspeed",
+                                                       "torchrun",
+                                                       "accelerate.commands.launch",
+                                                       "horovod.runner.launch",
+                                                       "deepspeed.launcher.runner",
+                                                       "horovod.runner"};
+  const std::size_t program = program_index(words);
+  if (program >= words.size()) return std::nullopt;
+  const std::string_view name = base_name(words[program].text);
+  if (is_one_of(name, programs)) return std::string(name);
+  const bool launches = program + 1 < words.size() && words[program + 1].text == "launch";
+  if (name == "accelerate" && launches) return "accelerate launch";
+  const std::size_t module = module_index(words, program);
+  if (module < words.size() && is_one_of(words[module].text, modules)) return words[module].text;
+  return std::nullopt;
+}
+
+// The index of the wrapped command's first word, or trouble.
+tl::expected<std::size_t, WrapperTrouble> wrapped_command(const Words& words, std::size_t module) {
+  const std::string& wrapper = words[module].text;
+  for (std::size_t i = module + 1; i < words.size(); ++i) {
+    const std::string& word = words[i].text;
+    if (word == "--trial" || word.substr(0, 8) == "--trial=")
+      return tl::make_unexpected(
+          WrapperTrouble{fmt::format("'{} --trial' runs a trial class of Determined", wrapper),
+                         "write the command that each rank runs, such as 'python3 train.py'"});
+    if (word == "--" && i + 1 < words.size()) return i + 1;
+    if (word.empty() || word.front() != '-') {
+      const std::string& before = words[i - 1].text;
+      const bool may_be_value = i - 1 > module && before.find('=') == before.npos &&
+                                before != "--autohorovod" && before != "--no_python";
+      const bool is_marked = std::any_of(words.begin() + static_cast<long>(i), words.end(),
+                                         [](const ShellWord& w) { return w.text == "--"; });
+      if (is_marked && i - 1 > module) continue;
+      if (!may_be_value) return i;
+      return tl::make_unexpected(WrapperTrouble{
+          fmt::format("after '{} {}' it is not clear where the command begins", wrapper, before),
+          "put '--' before the command, or write the command alone"});
+    }
+  }
+  return tl::make_unexpected(WrapperTrouble{fmt::format("'{}' wraps no command", wrapper),
+                                            "write the command that each rank runs"});
+}
+
+// As the wrappers do, a script runs under the interpreter that ran the wrapper.
+bool needs_interpreter(const std::string& word) {
+  return word.size() > 3 && word.substr(word.size() - 3) == ".py";
+}
+
+Entrypoint cut(const Entrypoint& entrypoint, const Words& words, std::size_t program,
+               std::size_t command) {
+  Entrypoint result;
+  const std::string& interpreter = words[program].text;
+  if (entrypoint.shell.empty()) {
+    const auto begin = entrypoint.argv.begin();
+    result.argv.assign(begin, begin + static_cast<long>(program));
+    if (needs_interpreter(words[command].text)) result.argv.push_back(interpreter);
+    result.argv.insert(result.argv.end(), begin + static_cast<long>(command),
+                       entrypoint.argv.end());
+    return result;
+  }
+  result.shell = entrypoint.shell.substr(0, words[program].begin);
+  if (needs_interpreter(words[command].text)) result.shell += shell_quoted(interpreter) + " ";
+  result.shell += entrypoint.shell.substr(words[command].begin);
+  return result;
+}
+
+}  // namespace
+
+std::string shell_quoted(std::string_view word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%^-";
+  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
+  }
+  return quoted += "'";
+}
+
+Entrypoint with_words(Entrypoint entrypoint, const std::vector<std::string>& words) {
+  if (entrypoint.shell.empty()) {
+    entrypoint.argv.insert(entrypoint.argv.end(), words.begin(), words.end());
+    return entrypoint;
+  }
+  // A final line end (of a block scalar) would make the words a command of their own.
+  while (!words.empty() && !entrypoint.shell.empty() && entrypoint.shell.back() == '\n')
+    entrypoint.shell.pop_back();
+  for (const std::string& word : words) entrypoint.shell += " " + shell_quoted(word);
+  return entrypoint;
+}
+
+std::optional<std::string> find_host_launcher(const Entrypoint& entrypoint) {
+  for (const Words& words : commands_of(entrypoint))
+    if (auto launcher = host_launcher(words)) return launcher;
+  return std::nullopt;
+}
+
+Unwrapped unwrap_determined(const Entrypoint& entrypoint) {
+  for (const Words& words : commands_of(entrypoint)) {
+    const std::size_t program = program_index(words);
+    const std::size_t module = module_index(words, program);
+    if (module >= words.size()) continue;
+    const std::string& name = words[module].text;
+    if (name.substr(0, wrapper_prefix.size()) != wrapper_prefix) continue;
+    const auto command = wrapped_command(words, module);
+    if (!command) return {entrypoint, name, command.error()};
+    return {cut(entrypoint, words, program, *command), name, std::nullopt};
+  }
+  return {entrypoint, {}, std::nullopt};
+}
+
+bool is_trial_class(const Entrypoint& entrypoint) {
+  const std::string& text = entrypoint.shell;
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos || colon == 0 || colon + 1 == text.size()) return false;
+  constexpr std::string_view allowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:";
+  return text.find_first_not_of(allowed) == text.npos;
+}
+
+}  // namespace train

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/experiment/experiment_config.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "config_schema/experiment/entrypoint.hpp"
+#include "config_schema/experiment/experiment_environment.hpp"
+#include "config_schema/experiment/experiment_rules.hpp"
+#include "config_schema/experiment/hyperparameters.hpp"
+#include "config_schema/experiment/overrides.hpp"
+#include "config_schema/experiment/scaling_needs.hpp"
+#include "config_schema/experiment/workers.hpp"
+#include "config_schema/fields/field_reader.hpp"
+#include "config_schema/fields/secrets.hpp"
+#include "config_schema/text/text.hpp"
+#include "config_schema/yaml/units.hpp"
+#include "config_schema/yaml/yaml_document.hpp"
+#include "config_schema/yaml/yaml_text.hpp"
+
+namespace train {
+
+namespace {
+
+// The words of each enumeration, in the order of its values.
+constexpr std::array<std::string_view, 5> policies = {"auto", "pack", "spread", "strict_pack",
+                                                      "strict_spread"};
+constexpr std::array<std::string_view, 3> remainders = {"drop", "spread", "error"};
+constexpr std::array<std::string_view, 2> splits = {"even", "weighted"};
+constexpr std::array<std::string_view, 7> frameworks = {"torch",   "jax", "tensorflow", "deepspeed",
+                                                        "horovod", "mpi", "none"};
+constexpr std::array<std::string_view, 5> backends = {"auto", "nccl", "gloo", "mpi", "ucc"};
+constexpr std::array<std::string_view, 3> devices_words = {"auto", "shared", "per_rank"};
+constexpr std::array<std::string_view, 2> processes_words = {"per_rank", "per_host"};
+
+template <class Enum, std::size_t N>
+Enum enum_of(const std::array<std::string_view, N>& words, const std::string& word) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (words[i] == word) return static_cast<Enum>(i);
+  return Enum{};
+}
+
+// The file's name without folders and extension.
+std::string stem_of(const std::string& file) {
+  const std::string name = file.substr(file.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  return dot == name.npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+Diagnostics::Refused refused_for(ReadFor purpose) {
+  switch (purpose) {
+    case ReadFor::launching:
+      return Diagnostics::Refused::all;
+    case ReadFor::planning:
+      return Diagnostics::Refused::unplannable;
+    case ReadFor::checking:
+      break;
+  }
+  return Diagnostics::Refused::none;
+}
+
+class ExperimentReader {
+ public:
+  ExperimentReader(std::string source, const ExperimentOverrides& overrides, ReadFor purpose)
+      : source_(std::move(source)),
+        overrides_(overrides),
+        purpose_(purpose),
+        found_(refused_for(purpose)),
+        fields_(experiment_fields(), found_) {}
+
+  /// `faults` are what was found wrong with the tree itself.
+  Result<ExperimentConfig> read(const YamlNodePtr& root, Diagnostics faults);
+
+ private:
+  YamlNodePtr without_searched(const YamlNodePtr& root);
+  void read_names();
+  void read_entrypoint();
+  void check_entrypoint(const Place& place);
+  void unwrap(const Place& place);
+  void read_choices();
+  void read_written();
+  void read_batch();
+  void read_values();
+  void read_search();
+
+  std::string source_;
+  const ExperimentOverrides& overrides_;
+  ReadFor purpose_;
+  Diagnostics found_;
+  FieldReader fields_;
+  std::vector<SearchedParameter> searched_;
+  std::vector<SearchedParameter> uncounted_;
+  ExperimentConfig config_;
+  bool has_entrypoint_ = false;  // written, be it wrong
+};
+
+void ExperimentReader::read_names() {
+  config_.name = fields_.text("name");
+  if (config_.name.empty()) config_.name = source_ == "-" ? "stdin" : stem_of(source_);
+  if (config_.name.empty() && !overrides_.command.empty())
+    config_.name = stem_of(overrides_.command.front());
+  config_.description = fields_.text("description");
+  config_.working_directory = fields_.text("working_directory");
+  config_.resource_pool = fields_.text("resources.resource_pool");
+}
+
+void ExperimentReader::read_entrypoint() {
+  const GivenValue* given = fields_.given("entrypoint");
+  if (given && given->node->kind == YamlKind::string) {
+    config_.entrypoint.shell = given->node->text;
+  } else if (given) {
+    for (const YamlNodePtr& word : given->node->items)
+      config_.entrypoint.argv.push_back(word->text);
+  }
+  Place place = given ? given->place : Place{};
+  if (given && (trim(config_.entrypoint.shell).empty() && config_.entrypoint.argv.empty())) {
+    found_.error(place, "entrypoint", "'entrypoint' is empty", "write what each rank runs");
+    return;
+  }
+  if (given) unwrap(place);
+  config_.entrypoint = with_words(std::move(config_.entrypoint), overrides_.command);
+  if (config_.entrypoint.empty() && !has_entrypoint_) {
+    if (!source_.empty()) place.source = source_;
+    found_.obstacle({place, "entrypoint", "there is nothing to run: 'entrypoint' is missing",
+                     "write 'entrypoint: python3 train.py', or add '-- python3 train.py'"},
+                    true);
+  }
+  if (!config_.entrypoint.empty()) check_entrypoint(place);
+}
+
+void ExperimentReader::unwrap(const Place& place) {
+  Unwrapped unwrapped = unwrap_determined(config_.entrypoint);
+  if (unwrapped.wrapper.empty()) return;
+  if (unwrapped.trouble) {
+    found_.obstacle({place, "entrypoint", unwrapped.trouble->message, unwrapped.trouble->hint},
+                    false);
+    return;
+  }
+  config_.entrypoint = std::move(unwrapped.entrypoint);
+  found_.warn(
+      place, "entrypoint",
+      fmt::format("'{}' is left out: each rank runs the command that it wraps", unwrapped.wrapper));
+}
+
+void ExperimentReader::check_entrypoint(const Place& place) {
+  const Entrypoint& entrypoint = config_.entrypoint;
+  bool has_zero = entrypoint.shell.find('\0') != std::string::npos;
+  for (const std::string& word : entrypoint.argv) has_zero |= word.find('\0') != word.npos;
+  if (has_zero) found_.error(place, "entrypoint", "'entrypoint' holds a zero byte");
+  const bool is_without_program = !entrypoint.argv.empty() && entrypoint.argv.front().empty();
+  if (is_without_program)
+    found_.error(place, "entrypoint", "the program, the first word of 'entrypoint', is empty");
+  if (is_trial_class(entrypoint))
+    found_.obstacle({place, "entrypoint",
+                     fmt::format("'{}' is a trial class of Determined, which train cannot run",
+                                 entrypoint.shell),
+                     "write the command that each rank runs, such as 'python3 train.py'"},
+                    false);
+  const auto launcher = find_host_launcher(entrypoint);
+  if (launcher && !fields_.wrote("processes"))
+    found_.obstacle(
+        {place, "entrypoint",
+         fmt::format("'{}' starts the processes of a whole host, and train would start it once "
+                     "for every rank",
+                     *launcher),
+         "write the command that each rank runs, or 'processes: per_host' to run it once per host"},
+        true);
+}
+
+void ExperimentReader::read_choices() {
+  const auto policy = to_lower(fields_.text("resources.placement"));
+  config_.placement = enum_of<PlacementPolicy>(policies, policy);
+  const bool is_ray = fields_.wrote("scaling_config") && !fields_.given("resources.placement");
+  if (is_ray) config_.placement = PlacementPolicy::pack;
+  config_.batch_remainder =
+      enum_of<BatchRemainder>(remainders, fields_.text("resources.batch_remainder"));
+  config_.batch_split = enum_of<BatchSplit>(splits, fields_.text("resources.batch_split"));
+  config_.framework = enum_of<Framework>(frameworks, fields_.text("framework"));
+  config_.backend = enum_of<CollectiveBackend>(backends, fields_.text("backend"));
+  config_.visible_devices = enum_of<VisibleDevices>(devices_words, fields_.text("visible_devices"));
+  config_.processes = enum_of<Processes>(processes_words, fields_.text("processes"));
+}
+
+void ExperimentReader::read_written() {
+  for (const auto& [path, value] : fields_.all_written()) {
+    const std::string_view canonical = value.field->twin.empty() ? path : value.field->twin;
+    if (!canonical.starts_with("resources.") && !canonical.starts_with("scaling_config.")) continue;
+    const bool is_option = value.place.source == "-n";
+    config_.written.keys[std::string(canonical)].push_back(
+        {is_option ? value.place.source : std::string(path), value.is_flag});
+  }
+}
+
+void ExperimentReader::read_batch() {
+  const GivenValue* given = fields_.given("global_batch_size");
+  if (!given) return;
+  const auto batch = static_cast<std::uint64_t>(*given->node->integer);
+  const auto workers = static_cast<std::uint64_t>(config_.workers);
+  config_.global_batch_size = batch;
+  const std::string path(given->field->path);
+  if (batch < workers)
+    found_.error(given->place, path,
+                 fmt::format("a global batch of {} is less than one sample for each of {}", batch,
+                             counted(config_.workers, "worker")),
+                 fmt::format("'{}' must be at least {}", path, workers));
+  else if (config_.batch_remainder == BatchRemainder::error &&
+           config_.batch_split == BatchSplit::even && batch % workers != 0)
+    found_.error(given->place, path,
+                 fmt::format("a global batch of {} leaves a remainder of {} over {}", batch,
+                             batch % workers, counted(config_.workers, "worker")),
+                 fmt::format("'batch_remainder: error' wants a multiple: {} or {}",
+                             batch - batch % workers, batch - batch % workers + workers));
+}
+
+void ExperimentReader::read_values() {
+  config_.is_single_node = fields_.boolean("resources.is_single_node");
+  config_.allow_heterogeneous = fields_.boolean("resources.allow_heterogeneous");
+  config_.aggregation_frequency =
+      static_cast<int>(fields_.integer("optimizations.aggregation_frequency").value_or(1));
+  config_.gradient_compression = fields_.boolean("optimizations.gradient_compression");
+  config_.average_training_metrics = fields_.boolean("optimizations.average_training_metrics");
+  config_.auto_tune_tensor_fusion = fields_.boolean("optimizations.auto_tune_tensor_fusion");
+  config_.stop_grace = fields_.duration("stop_grace");
+  if (const GivenValue* given = fields_.given("log_limit"))
+    config_.log_limit = read_bytes(*given->node);
+  config_.max_restarts = static_cast<int>(fields_.integer("max_restarts").value_or(0));
+  if (const GivenValue* given = fields_.given("forward_environment")) {
+    config_.forward_environment.clear();
+    for (const YamlNodePtr& item : given->node->items) {
+      if (is_variable_name(item->text))
+        config_.forward_environment.push_back(item->text);
+      else
+        found_.error(place_of(item->mark), "forward_environment",
+                     fmt::format("'{}' cannot be the name of a variable", item->text));
+    }
+  }
+  for (const auto& [path, json] : {std::pair("hyperparameters", &config_.hyperparameters_json),
+                                   std::pair("data", &config_.data_json)}) {
+    const GivenValue* given = fields_.given(path);
+    if (!given) continue;
+    check_for_json(*given->node, path, found_);
+    *json = json_text(*given->node);
+  }
+  const GivenValue* searcher = fields_.given("searcher");
+  if (searcher && !fields_.wrote("max_restarts"))
+    found_.warn(searcher->place, "max_restarts",
+                "'max_restarts' is 0 here where Determined's default is 5");
+}
+
+// The tree with plain hyperparameters alone.
+YamlNodePtr ExperimentReader::without_searched(const YamlNodePtr& root) {
+  constexpr std::string_view key = "hyperparameters";
+  const YamlEntry* found = root->find(key);
+  if (!found || found->value->kind != YamlKind::mapping) return root;
+  Hyperparameters read = read_hyperparameters(*found->value, found_);
+  searched_ = std::move(read.searched);
+  uncounted_ = std::move(read.uncounted);
+  auto copy = std::make_shared<YamlNode>(*root);
+  for (YamlEntry& entry : copy->entries)
+    if (entry.key == key) entry.value = read.plain;
+  return copy;
+}
+
+void ExperimentReader::read_search() {
+  config_.searcher = fields_.text("searcher.name");
+  config_.search = read_search_size(fields_, searched_, config_, found_);
+  for (const SearchedParameter& parameter : searched_) config_.searched.push_back(parameter.path);
+  const GivenValue* name = fields_.given("searcher.name");
+  const bool is_said_already = name && name->node->text != "single";
+  if (searched_.empty() || is_said_already) return;
+  const SearchedParameter& first = searched_.front();
+  const std::size_t more = searched_.size() - 1;
+  const std::string others =
+      more > 0 ? fmt::format(", as {} {} more", more == 1 ? "is" : "are", more) : "";
+  found_.obstacle({first.place, first.path,
+                   fmt::format("'{}' is of type {}{}: search is not there yet in this version of "
+                               "train",
+                               first.path, first.type, others),
+                   "write one plain value"},
+                  false);
+}
+
+Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnostics faults) {
+  found_.adopt_errors(std::move(faults));
+  const YamlEntry* entrypoint = root->find("entrypoint");
+  has_entrypoint_ = entrypoint && !entrypoint->value->is_null();
+  fields_.read(*without_searched(root));
+  read_names();
+  read_entrypoint();
+  read_choices();
+  read_written();
+  read_workers(fields_, found_, config_);
+  read_scaling_needs(fields_, found_, config_);
+  read_batch();
+  read_values();
+  read_search();
+  read_environment(fields_, found_, config_);
+  read_context(fields_, found_, config_);
+  check_experiment_rules(fields_, uncounted_, found_);
+  if (found_.has_errors())
+    return tl::make_unexpected(found_.take_error(ErrorClass::config, source_));
+  config_.warnings = found_.take_warnings(source_, purpose_ == ReadFor::checking
+                                                       ? Diagnostics::IdleKeys::each
+                                                       : Diagnostics::IdleKeys::together);
+  config_.obstacles = found_.take_obstacles(source_);
+  return std::move(config_);
+}
+
+}  // namespace
+
+std::string_view to_string(PlacementPolicy value) {
+  return policies[static_cast<std::size_t>(value)];
+}
+std::string_view to_string(BatchRemainder value) {
+  return remainders[static_cast<std::size_t>(value)];
+}
+std::string_view to_string(BatchSplit value) { return splits[static_cast<std::size_t>(value)]; }
+std::string_view to_string(Framework value) { return frameworks[static_cast<std::size_t>(value)]; }
+std::string_view to_string(CollectiveBackend value) {
+  return backends[static_cast<std::size_t>(value)];
+}
+std::string_view to_string(VisibleDevices value) {
+  return devices_words[static_cast<std::size_t>(value)];
+}
+std::string_view to_string(Processes value) {
+  return processes_words[static_cast<std::size_t>(value)];
+}
+
+Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
+                                         const ExperimentOverrides& overrides,
+                                         Diagnostics& faults) {
+  auto root = read_yaml_tree(source, ErrorClass::config, faults, experiment_secrets());
+  if (!root) return root;
+  const YamlNode& node = **root;
+  if (node.kind != YamlKind::mapping && !node.is_null()) {
+    faults.error(place_of(node.mark), {},
+                 fmt::format("an experiment is a mapping of keys, not {}", describe(node)),
+                 "write 'key: value' lines, such as 'entrypoint: python3 train.py'");
+    return tl::make_unexpected(faults.take_error(ErrorClass::config, source.name));
+  }
+  auto changed = apply_overrides(std::move(*root), overrides);
+  if (changed) return changed;
+  for (const Diagnostic& found : changed.error().diagnostics)
+    faults.error(found.place, found.key, found.message, found.hint);
+  return tl::make_unexpected(faults.take_error(changed.error().error_class, source.name));
+}
+
+Result<ExperimentConfig> parse_experiment(const SourceText& source,
+                                          const ExperimentOverrides& overrides, ReadFor purpose) {
+  Diagnostics faults;
+  auto root = read_experiment_tree(source, overrides, faults);
+  if (!root) return tl::make_unexpected(std::move(root.error()));
+  return ExperimentReader(source.name, overrides, purpose).read(*root, std::move(faults));
+}
+
+Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides, ReadFor purpose) {
+  auto root = apply_overrides(std::make_shared<YamlNode>(), overrides);
+  if (!root) return tl::make_unexpected(std::move(root.error()));
+  return ExperimentReader({}, overrides, purpose).read(*root, Diagnostics());
+}
+
+}  // namespace train

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config_schema/experiment/label_selector.hpp"
+#include "config_schema/text/diagnostics.hpp"
+#include "config_schema/text/error.hpp"
+#include "config_schema/text/quantity.hpp"
+#include "config_schema/text/source_text.hpp"
+#include "config_schema/yaml/yaml_node.hpp"
+
+namespace train {
+
+/// What each rank runs. Exactly one of the two is non-empty.
+struct Entrypoint {
+  std::string shell;              ///< run by `/bin/sh -c`
+  std::vector<std::string> argv;  ///< exec'd as it is, byte for byte
+
+  bool empty() const { return shell.empty() && argv.empty(); }
+  bool operator==(const Entrypoint&) const = default;
+};
+
+/// What one worker takes from its host.
+struct WorkerNeeds {
+  Quantity slots;           ///< GPUs, or places for a worker where hosts have none; 0: CPU only
+  bool gpus_named = false;  ///< GPUs were asked for by that name: places without GPUs do not do
+  bool tpus_named = false;  ///< `slots` are TPU chips: only hosts with TPUs do
+  Quantity cpus;            ///< 0 when nothing was said
+  bool cpus_named = false;  ///< CPUs were asked for by name, not by default
+  std::optional<std::uint64_t> memory;     ///< bytes
+  std::map<std::string, Quantity> custom;  ///< any other resource, by name
+  std::string accelerator_type;            ///< Ray's constant; empty: any
+
+  bool operator==(const WorkerNeeds&) const = default;
+};
+
+/// What the trainer takes on rank 0's host, beside its workers (Ray's `trainer_resources`; where a
+/// ScalingConfig says nothing of it, Ray's default of one CPU).
+struct TrainerNeeds {
+  Quantity gpus;
+  Quantity cpus;
+  std::uint64_t memory = 0;  ///< bytes
+  std::map<std::string, Quantity> custom;
+  bool is_usual = false;  ///< Ray's default
+
+  bool empty() const { return gpus.is_zero() && cpus.is_zero() && memory == 0 && custom.empty(); }
+  bool operator==(const TrainerNeeds&) const = default;
+};
+
+/// Whole TPU slices, with as many workers on each of their hosts.
+struct SliceNeeds {
+  int slices = 1;          ///< >= 1
+  int hosts = 1;           ///< of each slice, >= 1
+  int chips_per_host = 1;  ///< 1, 2, 4 or 8
+  int workers_per_host = 1;
+  std::string topology;  ///< as written: "4x4"
+
+  bool operator==(const SliceNeeds&) const = default;
+};
+
+/// How many trials an experiment has, and how many may run at once.
+struct SearchSize {
+  std::optional<std::int64_t> trials = 1;         ///< nothing: the searcher does not say
+  std::optional<std::int64_t> most_at_once = {};  ///< `max_concurrent_trials`
+  std::optional<std::int64_t> most_slots = {};    ///< `max_slots`: of all trials at once
+
+  bool operator==(const SearchSize&) const = default;
+};
+
+enum class PlacementPolicy { automatic, pack, spread, strict_pack, strict_spread };
+enum class BatchRemainder { drop, spread, error };
+enum class BatchSplit { even, weighted };
+enum class Framework { torch, jax, tensorflow, deepspeed, horovod, mpi, none };
+enum class CollectiveBackend { automatic, nccl, gloo, mpi, ucc };
+enum class VisibleDevices { automatic, shared, per_rank };
+enum class Processes { per_rank, per_host };
+
+/// The words that a file uses: "auto", "strict_pack", "per_rank", ...
+std::string_view to_string(PlacementPolicy policy);
+std::string_view to_string(BatchRemainder remainder);
+std::string_view to_string(BatchSplit split);
+std::string_view to_string(Framework framework);
+std::string_view to_string(CollectiveBackend backend);
+std::string_view to_string(VisibleDevices devices);
+std::string_view to_string(Processes processes);
+
+/// A variable of every rank. Without a value it is taken from the launcher's environment and never
+/// shown.
+struct EnvironmentVariable {
+  std::string name;
+  std::optional<std::string> value;
+  Place place;
+
+  bool operator==(const EnvironmentVariable&) const = default;
+};
+
+/// A key as the user wrote it: its path, "-n" for that option.
+struct WrittenKey {
+  std::string path;
+  bool is_flag = false;  ///< on the command line
+
+  bool operator==(const WrittenKey&) const = default;
+};
+
+/// Which keys were written, by the path that the table has for all twins of a key. It is for
+/// messages: two experiments that ask for the same are equal, however they are written.
+struct WrittenKeys {
+  std::map<std::string, std::vector<WrittenKey>, std::less<>> keys;
+
+  bool operator==(const WrittenKeys&) const { return true; }
+};
+
+/// One validated experiment: holding one means that it is legal. Rules and defaults follow
+/// Determined's experiment configuration and Ray Train's ScalingConfig.
+struct ExperimentConfig {
+  std::string name;
+  std::string description;
+  Entrypoint entrypoint;
+  std::string working_directory;  ///< empty: the launcher's own
+  std::string context_directory;  ///< that goes to the hosts (`runtime_env`); empty: none is named
+
+  int workers = 1;           ///< ranks of the trial, >= 1
+  WorkerNeeds needs;         ///< of each worker
+  Quantity slots;            ///< of the trial: workers x needs.slots
+  bool counts_slots = true;  ///< the request counts slots (slots_per_trial, -n), else workers
+  PlacementPolicy placement = PlacementPolicy::automatic;
+  bool is_single_node = false;
+  bool allow_heterogeneous = false;
+  std::string resource_pool;  ///< empty: any
+  /// What the labels of hosts must be: of all workers, or one selector for each worker, in order.
+  std::vector<LabelSelector> label_selectors;
+  TrainerNeeds trainer;
+  std::optional<SliceNeeds> slices;  ///< the trial takes whole TPU slices
+
+  std::optional<std::uint64_t> global_batch_size;
+  BatchRemainder batch_remainder = BatchRemainder::drop;
+  BatchSplit batch_split = BatchSplit::even;
+  int aggregation_frequency = 1;
+  bool gradient_compression = false;      ///< for the workers to do
+  bool average_training_metrics = false;  ///< for the workers to do
+  bool auto_tune_tensor_fusion = false;   ///< for the workers, or Horovod, to do
+
+  Framework framework = Framework::torch;
+  CollectiveBackend backend = CollectiveBackend::automatic;
+  VisibleDevices visible_devices = VisibleDevices::automatic;
+  Processes processes = Processes::per_rank;
+
+  std::vector<EnvironmentVariable> environment;
+  /// Variables of the launcher's own environment that the ranks get when they are set there.
+  std::vector<std::string> forward_environment = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+                                                  "PYTHONPATH", "LD_LIBRARY_PATH"};
+  std::string hyperparameters_json = "{}";  ///< one line of JSON, without what is searched
+  std::vector<std::string> searched;        ///< paths of what a search chooses
+  std::string searcher = "single";
+  SearchSize search;
+  std::string data_json = "{}";  ///< one line of JSON
+
+  int max_restarts = 0;
+  std::chrono::milliseconds stop_grace{10'000};
+  std::optional<std::uint64_t> log_limit;  ///< bytes that are kept of what a rank prints
+
+  WrittenKeys written;               ///< of what a worker and a trial take, and of where they run
+  std::vector<Diagnostic> warnings;  ///< legal, but worth a line
+  std::vector<Obstacle> obstacles;   ///< legal, but a launch refuses it
+
+  bool operator==(const ExperimentConfig&) const = default;
+};
+
+/// What the command line adds to an experiment: `-n`, `--batch`, `--set`, and what follows `--`.
+struct ExperimentOverrides {
+  /// -n: slots of the trial. Where the file counts workers that take no slots, it counts workers.
+  std::optional<int> slots = {};
+  std::optional<std::uint64_t> global_batch = {};  ///< --batch
+  std::vector<std::string> settings = {};          ///< --set key.path=value, in order
+  std::vector<std::string> command =
+      {};  ///< after `--`: appended to the entrypoint, or the entrypoint
+};
+
+/// What an experiment is read for. What is legal but cannot run here (yet) is refused by a launch,
+/// and by a plan when it keeps `plan` from planning; a check needs no entrypoint either.
+enum class ReadFor { launching, planning, checking };
+
+/// Reads an experiment, applies the overrides, and checks it. Errors are of class `config`, all of
+/// the input at once, ordered by line; an override's place is its flag.
+Result<ExperimentConfig> parse_experiment(const SourceText& source,
+                                          const ExperimentOverrides& overrides = {},
+                                          ReadFor purpose = ReadFor::launching);
+
+/// The tree of an experiment as it is read: merge keys resolved, overrides applied, nothing else
+/// checked. Its marks say where each value came from. What is wrong and leaves a tree (duplicate
+/// keys) goes to `faults`.
+Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
+                                         const ExperimentOverrides& overrides, Diagnostics& faults);
+
+/// An experiment without a file: `train launch -n 4 -- python3 train.py`.
+Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides,
+                                         ReadFor purpose = ReadFor::launching);
+
+}  // namespace train

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/experiment/experiment_environment.hpp"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr const char* list_path = "environment.environment_variables";
+constexpr const char* ray_path = "runtime_env.env_vars";
+
+bool is_device(std::string_view key) {
+  return key == "cpu" || key == "cuda" || key == "gpu" || key == "rocm";
+}
+
+// Checks a variable's name and value; says what is wrong with them.
+bool check_variable(const EnvironmentVariable& variable, const std::string& path,
+                    Diagnostics& diagnostics) {
+  if (!is_variable_name(variable.name)) {
+    diagnostics.error(variable.place, path,
+                      fmt::format("'{}' cannot be the name of a variable", variable.name));
+    return false;
+  }
+  if (variable.value && variable.value->find('\0') != std::string::npos) {
+    diagnostics.error(variable.place, path,
+                      fmt::format("the value of '{}' holds a zero byte", variable.name));
+    return false;
+  }
+  return true;
+}
+
+std::vector<EnvironmentVariable> read_list(const YamlNode& list, Diagnostics& diagnostics) {
+  std::vector<EnvironmentVariable> variables;
+  for (const YamlNodePtr& item : list.items) {
+    const Place place = place_of(item->mark);
+    if (item->kind != YamlKind::string) {
+      diagnostics.error(
+          place, list_path,
+          fmt::format("'{}' must hold NAME=VALUE, not {}", list_path, describe(*item)));
+      continue;
+    }
+    // Without '=' it is the launcher's value, as in docker run -e.
+    const std::size_t equals = item->text.find('=');
+    EnvironmentVariable variable{item->text.substr(0, equals), std::nullopt, place};
+    if (equals != std::string::npos) variable.value = item->text.substr(equals + 1);
+    if (check_variable(variable, list_path, diagnostics)) variables.push_back(std::move(variable));
+  }
+  return variables;
+}
+
+std::vector<EnvironmentVariable> read_any(const YamlNode& node, const Place& place,
+                                          const std::string& path, Diagnostics& diagnostics) {
+  if (node.is_null()) return {};
+  if (node.kind == YamlKind::sequence) return read_list(node, diagnostics);
+  if (node.kind == YamlKind::mapping) return read_variables(node, path, diagnostics);
+  diagnostics.error(
+      place, path,
+      fmt::format("'{}' must be a list of NAME=VALUE or a mapping, not {}", path, describe(node)));
+  return {};
+}
+
+std::vector<EnvironmentVariable> read_by_device(const YamlNode& mapping, bool has_slots,
+                                                Diagnostics& diagnostics) {
+  std::vector<EnvironmentVariable> chosen;
+  for (const YamlEntry& entry : mapping.entries) {
+    const std::string path = fmt::format("{}.{}", list_path, entry.key);
+    auto variables = read_any(*entry.value, value_place(entry), path, diagnostics);
+    if (entry.key == "rocm" && !variables.empty()) diagnostics.note_idle(value_place(entry), path);
+    const bool is_chosen =
+        has_slots ? entry.key == "cuda" || entry.key == "gpu" : entry.key == "cpu";
+    if (is_chosen) chosen.insert(chosen.end(), variables.begin(), variables.end());
+  }
+  return chosen;
+}
+
+bool is_by_device(const YamlNode& node) {
+  if (node.kind != YamlKind::mapping || node.entries.empty()) return false;
+  for (const YamlEntry& entry : node.entries)
+    if (!is_device(entry.key) || (entry.value->is_scalar() && !entry.value->is_null()))
+      return false;
+  return true;
+}
+
+// Collects the variables of an experiment in order. The later of two in a list counts, as in
+// Determined; two keys that disagree are an error.
+class Collection {
+ public:
+  Collection(std::vector<EnvironmentVariable>& variables, Diagnostics& diagnostics)
+      : variables_(variables), diagnostics_(diagnostics) {}
+
+  void add(EnvironmentVariable variable, bool is_other_key) {
+    const auto [place, is_new] = known_.emplace(variable.name, variables_.size());
+    if (is_new) {
+      variables_.push_back(std::move(variable));
+      return;
+    }
+    EnvironmentVariable& known = variables_[place->second];
+    if (known.value == variable.value) return;
+    if (is_other_key)
+      diagnostics_.error(
+          variable.place, "environment",
+          fmt::format("'{}' has another value {}", variable.name, said_where(known.place)),
+          "keep one of the two");
+    else
+      diagnostics_.warn(variable.place, "environment",
+                        fmt::format("'{}' was set {} already; this value counts", variable.name,
+                                    said_where(known.place)));
+    known = std::move(variable);
+  }
+
+ private:
+  std::vector<EnvironmentVariable>& variables_;
+  Diagnostics& diagnostics_;
+  std::unordered_map<std::string, std::size_t> known_;  // name to index
+};
+
+// Ray expands "$NAME" and "${NAME}" on the host (Python's os.path.expandvars).
+void refuse_expansion(const EnvironmentVariable& variable, Diagnostics& diagnostics) {
+  const std::string text = variable.value.value_or("");
+  for (std::size_t i = text.find('$'); i != text.npos; i = text.find('$', i + 1)) {
+    const char next = i + 1 < text.size() ? text[i + 1] : ' ';
+    const bool is_name =
+        next == '{' || next == '_' || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
+    if (!is_name) continue;
+    return diagnostics.error(
+        variable.place, ray_path,
+        fmt::format("the value of '{}' names a variable of the host, which Ray fills in and train "
+                    "does not: '{}'",
+                    variable.name, text),
+        "write the value itself; in 'environment.variables' a $ is no more than a $");
+  }
+}
+
+}  // namespace
+
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && name.find('=') == name.npos && name.find('\0') == name.npos;
+}
+
+std::vector<EnvironmentVariable> read_variables(const YamlNode& mapping, const std::string& path,
+                                                Diagnostics& diagnostics) {
+  std::vector<EnvironmentVariable> variables;
+  for (const YamlEntry& entry : mapping.entries) {
+    const Place place = place_of(entry.mark);
+    if (!entry.value->is_scalar()) {
+      diagnostics.error(value_place(entry), path + "." + entry.key,
+                        fmt::format("the variable '{}' must be a single value, not {}", entry.key,
+                                    describe(*entry.value)));
+      continue;
+    }
+    EnvironmentVariable variable{entry.key, std::nullopt, place};
+    if (!entry.value->is_null()) variable.value = entry.value->text;
+    if (check_variable(variable, path + "." + entry.key, diagnostics))
+      variables.push_back(std::move(variable));
+  }
+  return variables;
+}
+
+void read_environment(const FieldReader& fields, Diagnostics& diagnostics,
+                      ExperimentConfig& config) {
+  Collection collection(config.environment, diagnostics);
+  if (const GivenValue* given = fields.given(list_path)) {
+    const YamlNode& node = *given->node;
+    auto variables = is_by_device(node) ? read_by_device(node, !config.slots.is_zero(), diagnostics)
+                                        : read_any(node, given->place, list_path, diagnostics);
+    for (EnvironmentVariable& variable : variables) collection.add(std::move(variable), false);
+  }
+  if (const GivenValue* given = fields.given("environment.variables"))
+    for (EnvironmentVariable& variable :
+         read_variables(*given->node, "environment.variables", diagnostics))
+      collection.add(std::move(variable), true);
+  if (const GivenValue* given = fields.given(ray_path))
+    for (EnvironmentVariable& variable : read_variables(*given->node, ray_path, diagnostics)) {
+      refuse_expansion(variable, diagnostics);
+      collection.add(std::move(variable), true);
+    }
+}
+
+void read_context(const FieldReader& fields, Diagnostics& diagnostics, ExperimentConfig& config) {
+  const char* path = "runtime_env.working_dir";
+  const GivenValue* given = fields.given(path);
+  if (!given) return;
+  const std::string& directory = given->node->text;
+  if (trim(directory).empty())
+    return diagnostics.error(given->place, path, fmt::format("'{}' is empty", path),
+                             "write a folder of this machine; . is the current one");
+  if (directory.find("://") != directory.npos)
+    return diagnostics.error(
+        given->place, path,
+        fmt::format("'{}' is the URI '{}', and train fetches nothing", path, directory),
+        "write a folder of this machine: it goes to the hosts");
+  config.context_directory = directory;
+}
+
+}  // namespace train

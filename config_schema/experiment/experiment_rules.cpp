@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/experiment/experiment_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+namespace {
+
+class Rules {
+ public:
+  Rules(const FieldReader& fields, Diagnostics& diagnostics)
+      : fields_(fields), diagnostics_(diagnostics) {}
+
+  void check_epochs() {
+    const GivenValue* records = fields_.given("records_per_epoch");
+    if (records && records->node->real > 0) return;
+    for (const char* path : {"min_validation_period.epochs", "min_checkpoint_period.epochs",
+                             "searcher.max_length.epochs"}) {
+      const GivenValue* epochs = fields_.given(path);
+      if (!epochs) continue;
+      diagnostics_.warn(
+          epochs->place, path,
+          records ? fmt::format("'{}' counts by 'records_per_epoch', which is {} {}", path,
+                                records->node->text, said_where(records->place))
+                  : fmt::format("'{}' counts by 'records_per_epoch', which is missing", path));
+    }
+  }
+
+  void check_grid(std::span<const SearchedParameter> uncounted) {
+    const GivenValue* name = fields_.given("searcher.name");
+    if (!name || name->node->text != "grid") return;
+    for (const SearchedParameter& parameter : uncounted)
+      diagnostics_.error(parameter.place, parameter.path,
+                         fmt::format("'{}' has no 'count', but the searcher {} is grid",
+                                     parameter.path, said_where(name->place)),
+                         "write 'count: N', the number of values to try");
+  }
+
+  void check_search_length() {
+    const GivenValue* name = fields_.given("searcher.name");
+    if (!name) return;
+    const std::string& kind = name->node->text;
+    const GivenValue* length = fields_.given("searcher.max_length");
+    if (kind == "async_halving" && length && length->node->kind == YamlKind::integer)
+      report(*length, fmt::format("'searcher.max_length' has no unit, which async_halving needs"),
+             fmt::format("write 'max_length: {{batches: {}}}'", length->node->text));
+    if (kind != "adaptive_asha" && kind != "async_halving") return;
+    const GivenValue* time = fields_.given("searcher.max_time");
+    const GivenValue* metric = fields_.given("searcher.time_metric");
+    if (time && !metric)
+      report(*time, "'searcher.max_time' needs 'time_metric', the metric that counts it",
+             "write 'time_metric: batches', for example");
+    if (metric && !time)
+      report(*metric, "'searcher.time_metric' needs 'max_time'", "write 'max_time: N'");
+    if (!time && !metric && !length)
+      report(*name, fmt::format("searcher '{}' needs 'max_time' or 'max_length'", kind),
+             "write 'max_time: N' and 'time_metric: batches', for example");
+  }
+
+  // Paths are compared without touching a disk.
+  void check_storage_path() {
+    const GivenValue* host = fields_.given("checkpoint_storage.host_path");
+    const GivenValue* storage = fields_.given("checkpoint_storage.storage_path");
+    if (!host || !storage) return;
+    const bool is_absolute = storage->node->text.starts_with('/');
+    const auto whole =
+        steps_of(is_absolute ? storage->node->text : host->node->text + "/" + storage->node->text);
+    const auto root = steps_of(host->node->text);
+    if (whole.size() >= root.size() && std::equal(root.begin(), root.end(), whole.begin())) return;
+    report(*storage,
+           fmt::format("'storage_path: {}' is not inside 'host_path: {}' {}", storage->node->text,
+                       host->node->text, said_where(host->place)),
+           "write a path relative to host_path");
+  }
+
+  void check_azure() {
+    const GivenValue* type = fields_.given("checkpoint_storage.type");
+    if (!type || type->node->text != "azure") return;
+    const GivenValue* connection = fields_.given("checkpoint_storage.connection_string");
+    for (const char* key : {"account_url", "credential"}) {
+      const GivenValue* other = fields_.given(fmt::format("checkpoint_storage.{}", key));
+      if (connection && other)
+        report(*other,
+               fmt::format("'{}' cannot be given with 'connection_string' {}", key,
+                           said_where(connection->place)),
+               "keep one of the two");
+    }
+    const GivenValue* credential = fields_.given("checkpoint_storage.credential");
+    if (credential && !connection && !fields_.given("checkpoint_storage.account_url"))
+      report(*credential, "'credential' needs 'account_url'", "write account_url");
+  }
+
+  void check_profiling() {
+    const GivenValue* begin = fields_.given("profiling.begin_on_batch");
+    const GivenValue* end = fields_.given("profiling.end_after_batch");
+    if (!begin || !end || begin->node->real <= end->node->real) return;
+    report(*end,
+           fmt::format("'profiling.end_after_batch' is {}, before 'begin_on_batch', {} {}",
+                       end->node->text, begin->node->text, said_where(begin->place)),
+           "swap the two");
+  }
+
+  void check_project() {
+    const GivenValue* project = fields_.given("project");
+    const GivenValue* workspace = fields_.given("workspace");
+    if ((project == nullptr) == (workspace == nullptr)) return;
+    const GivenValue& one = project ? *project : *workspace;
+    diagnostics_.warn(one.place, std::string(one.field->path),
+                      fmt::format("Determined wants 'project' and 'workspace' together; '{}' is "
+                                  "missing",
+                                  project ? "workspace" : "project"));
+  }
+
+  void check_slots() {
+    const GivenValue* slots = fields_.given("resources.slots");
+    if (slots)
+      diagnostics_.warn(slots->place, "resources.slots",
+                        "'resources.slots' has no effect on experiments",
+                        "did you mean 'slots_per_trial'?");
+  }
+
+  void check_log_policies() {
+    const GivenValue* policies = fields_.given("log_policies");
+    if (!policies) return;
+    std::map<std::string, Place> known;
+    for (const YamlNodePtr& policy : policies->node->items) {
+      if (has_value(*policy, "name")) {
+        const YamlNode& name = *policy->find("name")->value;
+        const auto [first, is_new] = known.emplace(name.text, place_of(name.mark));
+        if (!is_new)
+          diagnostics_.error(place_of(name.mark), "log_policies",
+                             fmt::format("there is a policy '{}' {} already", name.text,
+                                         said_where(first->second)),
+                             "give them different names");
+      }
+      if (policy->kind != YamlKind::mapping) continue;
+      if (!has_value(*policy, "pattern") && !has_value(*policy, "name"))
+        diagnostics_.error(place_of(policy->mark), "log_policies", "a log policy without 'pattern'",
+                           "write the pattern of the lines");
+      if (has_value(*policy, "action") && has_value(*policy, "actions"))
+        diagnostics_.error(place_of(policy->find("actions")->mark), "log_policies",
+                           fmt::format("'actions' cannot be given with 'action' {}",
+                                       said_where(place_of(policy->find("action")->mark))),
+                           "write all of them under 'actions'");
+    }
+  }
+
+  // Of the trial's own container Determined sets these itself.
+  void check_containers() {
+    constexpr const char* own[] = {"image",
+                                   "command",
+                                   "args",
+                                   "working_dir",
+                                   "ports",
+                                   "liveness_probe",
+                                   "readiness_probe",
+                                   "startup_probe",
+                                   "lifecycle",
+                                   "termination_message_path",
+                                   "termination_message_policy",
+                                   "image_pull_policy",
+                                   "security_context"};
+    const GivenValue* containers = fields_.given("environment.pod_spec.spec.containers");
+    if (!containers) return;
+    for (const YamlNodePtr& container : containers->node->items) {
+      const YamlEntry* name = container->find("name");
+      if (!name || name->value->text != "determined-container") continue;
+      for (const char* key : own)
+        if (const YamlEntry* entry = container->find(key))
+          diagnostics_.error(place_of(entry->mark), "environment.pod_spec.spec.containers",
+                             fmt::format("'{}' of the container '{}' {} cannot be set", key,
+                                         name->value->text, said_where(place_of(name->mark))),
+                             "remove it: Determined sets it");
+    }
+  }
+
+ private:
+  static bool has_value(const YamlNode& mapping, const char* key) {
+    const YamlEntry* entry = mapping.find(key);
+    return entry && !entry->value->is_null();
+  }
+
+  static std::vector<std::string> steps_of(std::string_view path) {
+    std::vector<std::string> steps;
+    for (const std::string_view step : split(path, '/')) {
+      if (step.empty() || step == ".") continue;
+      if (step == ".." && !steps.empty())
+        steps.pop_back();
+      else
+        steps.emplace_back(step);
+    }
+    return steps;
+  }
+
+  void report(const GivenValue& given, std::string message, std::string hint) {
+    diagnostics_.error(given.place, std::string(given.field->path), std::move(message),
+                       std::move(hint));
+  }
+
+  const FieldReader& fields_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void check_experiment_rules(const FieldReader& fields, std::span<const SearchedParameter> uncounted,
+                            Diagnostics& diagnostics) {
+  Rules rules(fields, diagnostics);
+  rules.check_epochs();
+  rules.check_grid(uncounted);
+  rules.check_search_length();
+  rules.check_storage_path();
+  rules.check_azure();
+  rules.check_profiling();
+  rules.check_project();
+  rules.check_slots();
+  rules.check_log_policies();
+  rules.check_containers();
+}
+
+}  // namespace train

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/fields/experiment_fields.hpp"
+
+#include <vector>
+
+#include "config_schema/fields/field_table.hpp"
+
+namespace train {
+
+namespace {
+
+using enum FieldType;
+using enum FieldSource;
+
+constexpr Field what_runs[] = {
+    Field{"name", string, determined, "",
+          "what messages and tables call the experiment; default: the file's name"},
+    Field{"description", string, determined, "", "a line for people about the experiment"},
+    Field{"entrypoint", string | strings, determined, "",
+          "what each rank runs: a line for /bin/sh, or a list of words run as they are"},
+    Field{"processes", string, train, "per_rank",
+          "one process for each rank, or one on each host, such as torchrun"}
+        .one_of("per_rank|per_host"),
+    Field{"working_directory", string, train, "",
+          "the folder the ranks run in, on every host; relative to the launcher's, or to the "
+          "context"},
+    Field{"framework", string, train, "torch", "which rendezvous variables the ranks get"}
+        .one_of("torch|jax|tensorflow|deepspeed|none")
+        .later_ones("horovod|mpi"),
+    Field{"backend", string, train, "auto",
+          "the collective library, in TRAIN_BACKEND; auto: nccl on whole GPUs, else gloo"}
+        .one_of("auto|nccl|gloo|mpi|ucc"),
+    Field{"visible_devices", string, train, "auto",
+          "GPUs a rank sees: shared: all of the trial on its host; per_rank: its own"}
+        .one_of("auto|shared|per_rank"),
+    Field{"environment", mapping, determined, "",
+          "variables of every rank, and Determined's settings of the container"},
+    Field{"environment.variables", mapping, train, "",
+          "NAME: value; null stands for the launcher's value, which is never shown"}
+        .read_apart(),
+    Field{"environment.variables.*", string | number | boolean, train, "",
+          "the value of one variable"},
+    Field{"environment.environment_variables", strings | mapping, determined, "",
+          "list of NAME=VALUE (NAME alone: the launcher's value), or such lists by device"}
+        .read_apart(),
+    Field{"environment.environment_variables.cpu", strings | mapping, determined, "",
+          "variables of a trial without slots"},
+    Field{"environment.environment_variables.cuda", strings | mapping, determined, "",
+          "variables of a trial with slots"},
+    Field{"environment.environment_variables.rocm", strings | mapping, determined, "",
+          "variables of a trial on AMD GPUs: not read, since train knows none yet"},
+    Field{"environment.environment_variables.gpu", strings | mapping, determined, "",
+          "the old name of cuda"},
+    Field{"environment.environment_variables.*", string | number | boolean, train, "",
+          "the value of one variable"},
+    Field{"forward_environment", strings, train,
+          "[PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH, LD_LIBRARY_PATH]",
+          "variables that the ranks get from the launcher, where it has them; []: none"},
+    Field{"data", open, determined, "{}",
+          "what the ranks get as JSON, in TRAIN_DATA; if it is long, in a file: TRAIN_DATA_FILE"},
+    Field{"hyperparameters", mapping, determined, "{}",
+          "values for the ranks, as JSON in TRAIN_HPARAMS or TRAIN_HPARAMS_FILE, and ranges to "
+          "search"},
+    Field{"hyperparameters.*", any, determined, "",
+          "a plain value, a group of hyperparameters, or what a search chooses from"}
+        .hyperparameter(),
+    Field{"hyperparameters.global_batch_size", integer, determined, "",
+          "samples of one training step, over all ranks"}
+        .hyperparameter()
+        .twin_of("global_batch_size")
+        .from(1)
+        .to(most_samples),
+    Field{"global_batch_size", integer, train, "", "samples of one training step, over all ranks"}
+        .from(1)
+        .to(most_samples),
+    Field{"hosts", any, train, "",
+          "write hosts in a file of their own, and name it with --hostfile"}
+        .forbidden(),
+    Field{"task_container_defaults", any, determined, "",
+          "it belongs to Determined's master; dtrain_network_interface is 'interface' in a hosts "
+          "file"}
+        .forbidden(),
+    Field{"dtrain_network_interface", any, determined, "",
+          "write it as 'interface' in a hosts file: under 'defaults', or for each host"}
+        .forbidden(),
+};
+
+constexpr Field what_it_needs[] = {
+    Field{"resources", mapping, determined, "", "what one trial takes, and where"},
+    Field{"resources.slots_per_trial", integer, determined, "",
+          "slots of the trial; 0: one worker on CPUs; default: one worker"}
+        .from(0)
+        .to(most_workers),
+    Field{"slots_per_trial", integer, determined, "", "slots of the trial"}
+        .twin_of("resources.slots_per_trial")
+        .from(0)
+        .to(most_workers),
+    Field{"resources.num_workers", integer, ray, "", "ranks of the trial"}.from(1).to(most_workers),
+    Field{"num_workers", integer, ray, "", "ranks of the trial"}
+        .twin_of("resources.num_workers")
+        .from(1)
+        .to(most_workers),
+    Field{"resources.resources_per_worker", mapping, ray, "", "what one worker takes from its host"}
+        .read_apart(),
+    Field{"resources.resources_per_worker.CPU", number, ray, "", "CPUs; counted, not enforced"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources.resources_per_worker.GPU", number, ray, "",
+          "GPUs; below 1, workers share one; above 1 it must be whole"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources.resources_per_worker.TPU", number, ray, "", "TPU chips: 1, 2, 4 or 8"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources.resources_per_worker.memory", bytes, ray, "",
+          "bytes, or a size such as 16GiB; counted, not enforced"},
+    Field{"resources.resources_per_worker.*", number, ray, "",
+          "a resource of any other name, which hosts declare"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources_per_worker", mapping, ray, "", "what one worker takes from its host"}
+        .twin_of("resources.resources_per_worker")
+        .read_apart(),
+    Field{"resources_per_worker.CPU", number, ray, "", "CPUs; counted, not enforced"}.from(0).to(
+        most_of_one),
+    Field{"resources_per_worker.GPU", number, ray, "",
+          "GPUs; below 1, workers share one; above 1 it must be whole"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources_per_worker.TPU", number, ray, "", "TPU chips: 1, 2, 4 or 8"}.from(0).to(
+        most_of_one),
+    Field{"resources_per_worker.memory", bytes, ray, "",
+          "bytes, or a size such as 16GiB; counted, not enforced"},
+    Field{"resources_per_worker.*", number, ray, "",
+          "a resource of any other name, which hosts declare"}
+        .from(0)
+        .to(most_of_one),
+    Field{"resources.placement", string, train, "auto",
+          "how ranks are laid on hosts; default with scaling_config: pack"}
+        .one_of("auto|pack|spread|strict_pack|strict_spread"),
+    Field{"resources.allow_heterogeneous", boolean, train, "false",
+          "whole hosts of different sizes may be mixed in one trial"},
+    Field{"resources.is_single_node", boolean, determined, "false",
+          "the whole trial runs on one host, or not at all"},
+    Field{"resources.batch_remainder", string, train, "drop",
+          "an uneven batch: drop the rest, spread it over the first ranks, or refuse it"}
+        .one_of("drop|spread|error"),
+    Field{"resources.batch_split", string, train, "even",
+          "equal batches for all ranks, or batches by the weights of their hosts"}
+        .one_of("even|weighted"),
+    Field{"resources.resource_pool", string, determined, "", "only hosts whose 'pool' is this"},
+    Field{"resources.max_slots", integer, determined, "",
+          "most slots that all trials may take at once"}
+        .from(0)
+        .to(1'000'000'000),
+    Field{"resources.priority", integer, determined, "", "priority in Determined's scheduler"}
+        .from(1)
+        .to(99)
+        .no_effect(),
+    Field{"resources.weight", number, determined, "1", "share in Determined's fair-share scheduler"}
+        .no_effect(),
+    Field{"resources.shm_size", integer | string, determined, "",
+          "size of the container's /dev/shm"}
+        .like(FieldPattern::memory_size)
+        .no_effect(),
+    Field{"resources.devices", list, determined, "", "devices of the host that the container sees"}
+        .no_effect(),
+    Field{"resources.devices[]", mapping | string, determined, "",
+          "one device: HOST_PATH:CONTAINER_PATH:MODE, or these as keys"}
+        .like(FieldPattern::device),
+    Field{"resources.devices[].host_path", string, determined, "", "path of the device on the host"}
+        .needed(),
+    Field{"resources.devices[].container_path", string, determined, "",
+          "path of the device in the container"}
+        .needed(),
+    Field{"resources.devices[].mode", string, determined, "mrw",
+          "what the container may do: m (make nodes), r (read), w (write)"},
+    Field{"resources.native_parallel", boolean, determined, "false", "of trials of old versions"}
+        .no_effect(),
+    Field{"resources.agent_label", string, determined, "", "which agents of old clusters run it"}
+        .no_effect(),
+    Field{"resources.slots", integer, determined, "",
+          "of commands, not of experiments: write slots_per_trial"}
+        .for_people(),
+    Field{"optimizations", mapping, determined, "",
+          "how gradients are exchanged; the script does it, from its environment"},
+    Field{"optimizations.aggregation_frequency", integer, determined, "1",
+          "batches between exchanges of gradients, in TRAIN_AGGREGATION_FREQUENCY"}
+        .from(1)
+        .to(1'000'000),
+};
+
+constexpr Field how_it_ends[] = {
+    Field{"max_restarts", integer, determined, "0",
+          "how often the whole trial is started again after a failure"}
+        .from(0)
+        .to(1'000'000)
+        .later(),
+    Field{"stop_grace", duration, train, "10s",
+          "time from SIGTERM to SIGKILL when ranks are stopped"},
+    Field{"cpu_binding", string, train, "none", "what ranks are bound to"}
+        .one_of("none")
+        .later_ones("cores|numa|sockets"),
+    Field{"hang_timeout", duration, train, "",
+          "stops a trial whose ranks print nothing for so long"}
+        .later(),
+    Field{"on_launcher_loss", string, train, "stop", "what hosts do when their launcher is gone"}
+        .one_of("stop")
+        .later_ones("continue"),
+    Field{"reconnect_window", duration, train, "60s",
+          "how long hosts wait for their launcher to come back"}
+        .later(),
+    Field{"min_slots_per_trial", integer, train, "", "fewest slots that the trial may shrink to"}
+        .from(0)
+        .to(most_workers)
+        .later(),
+    Field{"log_limit", bytes, train, "",
+          "output that is kept of a rank, with its index; the oldest goes; 16KiB at least"},
+    Field{"spool_overflow", string, train, "block",
+          "what happens when output comes faster than it is taken: ranks wait, or it is lost"}
+        .one_of("block")
+        .later_ones("drop"),
+};
+
+template <std::size_t N>
+void append(std::vector<Field>& all, const Field (&fields)[N]) {
+  all.insert(all.end(), fields, fields + N);
+}
+
+std::vector<Field> all_fields() {
+  std::vector<Field> all;
+  append(all, what_runs);
+  append(all, what_it_needs);
+  all.insert(all.end(), ray_fields().begin(), ray_fields().end());
+  append(all, how_it_ends);
+  for (const auto fields : {searcher_fields(), container_fields(), determined_fields()})
+    all.insert(all.end(), fields.begin(), fields.end());
+  return all;
+}
+
+}  // namespace
+
+const FieldTable& experiment_fields() {
+  static const std::vector<Field> all = all_fields();
+  static const FieldTable table(all);
+  return table;
+}
+
+}  // namespace train

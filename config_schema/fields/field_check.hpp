@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config_schema/fields/field_table.hpp"
+#include "config_schema/yaml/yaml_node.hpp"
+
+namespace train {
+
+/// What a field takes, for messages: "a whole number of at least 1", "one of a, b or c".
+std::string expectation(const Field& field);
+
+/// Whether a value has one of the field's types; the items of lists are not looked at.
+bool has_type(const YamlNode& node, const Field& field);
+
+/// What is wrong with a value, and what to write.
+struct ValueFault {
+  YamlMark mark;  ///< without a text: the value as a whole
+  std::string message;
+  std::string hint;
+};
+
+/// Why a value is not what its field takes, or nothing. `name` is how messages call the key.
+/// Choices that are not there yet are no fault.
+std::optional<ValueFault> find_fault(const YamlNode& node, const Field& field,
+                                     const std::string& name);
+
+/// A pattern as an ECMA 262 regular expression, for JSON Schema; empty for `none`.
+std::string_view regular_expression(FieldPattern pattern);
+
+}  // namespace train

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/fields/experiment_fields.hpp"
+
+namespace train {
+
+namespace {
+
+using enum FieldType;
+constexpr FieldSource determined = FieldSource::determined;
+
+constexpr std::string_view asha = "adaptive_asha|async_halving";
+constexpr std::string_view several = "random|grid|adaptive_asha|async_halving";
+constexpr std::string_view counted = "random|adaptive_asha|async_halving";
+constexpr std::string_view all_but_custom = "single|random|grid|adaptive_asha|async_halving";
+
+constexpr Field fields[] = {
+    Field{"searcher", mapping, determined, "", "how the values of hyperparameters are chosen"}
+        .selected_by("name")
+        .open_to("custom"),
+    Field{"searcher.name", string, determined, "single",
+          "the method; single: one trial, nothing is searched"}
+        .one_of("single")
+        .later_ones("random|grid|adaptive_asha|async_halving|custom")
+        .gone_ones("adaptive=write adaptive_asha, with max_trials in place of budget|"
+                   "adaptive_simple=write adaptive_asha: its keys are the same|"
+                   "sync_halving=write adaptive_asha, with max_trials in place of budget|"
+                   "pbt=write random or adaptive_asha: population based training is gone")
+        .needed(),
+    Field{"searcher.metric", string, determined, "",
+          "the validation metric by which trials are compared"}
+        .for_people()
+        .needed(several),
+    Field{"searcher.smaller_is_better", boolean, determined, "true",
+          "whether the smaller metric is the better one"}
+        .for_people(),
+    Field{"searcher.max_length", integer | mapping, determined, "",
+          "how long a trial trains: a number of batches, or one of the keys below"}
+        .from(0)
+        .of(all_but_custom)
+        .one_key()
+        .no_effect(),
+    Field{"searcher.max_length.batches", integer, determined, "", "batches that a trial trains"}
+        .from(1),
+    Field{"searcher.max_length.records", integer, determined, "", "samples that a trial trains"}
+        .from(1),
+    Field{"searcher.max_length.epochs", integer, determined, "",
+          "epochs that a trial trains; needs records_per_epoch"}
+        .from(1),
+    Field{"searcher.max_time", integer, determined, "",
+          "how long a trial trains, counted by time_metric"}
+        .from(1)
+        .of(asha)
+        .no_effect(),
+    Field{"searcher.time_metric", string, determined, "",
+          "the training metric that counts time, such as batches"}
+        .of(asha)
+        .no_effect(),
+    Field{"searcher.max_trials", integer, determined, "", "how many trials run in all"}
+        .from(1)
+        .of(counted)
+        .needed(counted),
+    Field{"searcher.max_concurrent_trials", integer, determined, "16",
+          "how many trials run at once; 0: as many as fit"}
+        .from(0)
+        .of(several),
+    Field{"searcher.mode", string, determined, "standard",
+          "how early trials are stopped that do badly"}
+        .one_of("aggressive|standard|conservative")
+        .of("adaptive_asha"),
+    Field{"searcher.divisor", number, determined, "4",
+          "of the trials that are compared, one in so many goes on"}
+        .above(1)
+        .of(asha),
+    Field{"searcher.max_rungs", integer, determined, "5",
+          "how often a trial is compared with others, at most"}
+        .from(1)
+        .of("adaptive_asha"),
+    Field{"searcher.bracket_rungs", list, determined, "[]",
+          "comparisons of each bracket, instead of those that mode implies"}
+        .of("adaptive_asha"),
+    Field{"searcher.bracket_rungs[]", integer, determined, "", "comparisons of one bracket"},
+    Field{"searcher.num_rungs", integer, determined, "",
+          "how often a trial is compared with others"}
+        .from(1)
+        .of("async_halving")
+        .needed("async_halving"),
+    Field{"searcher.stop_once", boolean, determined, "false",
+          "a trial that was stopped is never taken up again"}
+        .of(asha),
+    Field{"searcher.unit", string, determined, "",
+          "the unit of the lengths that the method counts in"}
+        .one_of("batches|records|epochs")
+        .of("custom"),
+    Field{"searcher.source_trial_id", integer, determined, "",
+          "the trial whose latest checkpoint every trial starts from"}
+        .no_effect(),
+    Field{"searcher.source_checkpoint_uuid", string, determined, "",
+          "the checkpoint that every trial starts from"}
+        .no_effect(),
+    Field{"searcher.max_steps", any, determined, "",
+          "write max_length: {batches: N}; a step was batches_per_step batches, 100 by default"}
+        .removed(),
+    Field{"searcher.target_trial_steps", any, determined, "",
+          "write max_length: {batches: N}; a step was batches_per_step batches, 100 by default"}
+        .removed(),
+    Field{"searcher.step_budget", any, determined, "",
+          "write max_trials, the number of trials to run"}
+        .removed(),
+    Field{"searcher.budget", any, determined, "", "write max_trials, the number of trials to run"}
+        .removed(),
+    Field{"searcher.train_stragglers", any, determined, "", "remove it: it has no successor"}
+        .removed(),
+    Field{"searcher.steps_per_round", any, determined, "",
+          "remove it: population based training is gone"}
+        .removed(),
+    Field{"searcher.length_per_round", any, determined, "",
+          "remove it: population based training is gone"}
+        .removed(),
+    Field{"searcher.num_rounds", any, determined, "",
+          "remove it: population based training is gone"}
+        .removed(),
+    Field{"searcher.population_size", any, determined, "",
+          "remove it: population based training is gone"}
+        .removed(),
+    Field{"searcher.replace_function", any, determined, "",
+          "remove it: population based training is gone"}
+        .removed(),
+    Field{"searcher.explore_function", any, determined, "",
+          "remove it: population based training is gone"}
+        .removed(),
+};
+
+}  // namespace
+
+std::span<const Field> searcher_fields() { return fields; }
+
+}  // namespace train

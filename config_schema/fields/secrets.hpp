@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config_schema/yaml/yaml_document.hpp"
+#include "config_schema/yaml/yaml_node.hpp"
+
+namespace train {
+
+/// What of an experiment's text is the value of a secret key, as the table of fields says
+/// (`Field::secret`), for `read_yaml_tree` and `read_yaml_flag`, which then never show it. `path`
+/// is the key whose value the text is; empty for a whole experiment.
+ConfidentialParts experiment_secrets(const std::string& path = {});
+
+/// Whether the value of this key, or of one around it, is secret.
+bool is_secret_path(std::string_view path);
+
+/// The text of a legal experiment with "(redacted)" in place of the values of secret keys.
+std::string without_secrets(const std::string& text);
+
+}  // namespace train

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config_schema/hosts/accelerator_type.hpp"
+#include "config_schema/text/error.hpp"
+#include "config_schema/text/quantity.hpp"
+#include "config_schema/text/source_text.hpp"
+
+namespace train {
+
+/// How a host is reached.
+enum class TransportKind {
+  automatic,  ///< local when the host is this machine, else over SSH
+  local,      ///< a child process of the launcher
+  ssh,        ///< libssh2, for whatever it can do
+  openssh,    ///< a process of OpenSSH's client
+};
+
+/// The word that a hosts file uses: "auto", "local", "ssh", "openssh".
+std::string_view to_string(TransportKind transport);
+/// The reverse; nothing for any other word.
+std::optional<TransportKind> transport_of(std::string_view word);
+
+/// What the slots of a host are that says how many there are (Determined's `slot_type`).
+enum class SlotType {
+  automatic,  ///< GPUs if the host has at least as many of them when it is asked, else places
+  cuda,       ///< NVIDIA's GPUs
+  rocm,       ///< AMD's
+  cpu,        ///< places for workers that see no GPU, whatever the host has
+};
+
+/// The word that a hosts file uses: "auto", "cuda", "rocm", "cpu".
+std::string_view to_string(SlotType type);
+/// The reverse; nothing for any other word.
+std::optional<SlotType> slot_type_of(std::string_view word);
+
+/// One machine that ranks can be placed on, as declared; no network is touched to make one.
+struct Host {
+  std::string name;           ///< as the user wrote it; what every message and table calls it
+  std::string address;        ///< what is connected to; the name unless declared
+  std::string user;           ///< empty: ssh's default
+  std::optional<int> port;    ///< nothing: ssh's default
+  std::string identity_file;  ///< empty: ssh's defaults
+  TransportKind transport = TransportKind::automatic;
+  std::optional<int> slots;  ///< declared places; nothing: not said
+  SlotType slot_type = SlotType::automatic;
+  std::string accelerator_type;     ///< Ray's constant ("A100"); empty: not said
+  std::optional<int> accelerators;  ///< devices; nothing: not said, 0: none
+  /// GPUs of this machine that were counted and are fewer than its slots, of which nobody said
+  /// whether they are GPUs: a trial that needs to know is refused.
+  std::optional<int> too_few_gpus;
+  std::optional<Quantity> cpus;            ///< `resources.CPU`, or counted on this machine
+  std::optional<std::uint64_t> memory;     ///< bytes
+  std::map<std::string, Quantity> custom;  ///< other declared resources
+  std::map<std::string, std::string> labels;
+  std::string pool;
+  std::string slice;    ///< the TPU slice that it is part of; empty: a slice of its own
+  double weight = 1.0;  ///< relative speed, > 0
+  /// Which devices of the machine the slots are, when not 0, 1, ...: those that an inherited
+  /// CUDA_VISIBLE_DEVICES leaves, in its order.
+  std::vector<int> device_indices;
+  /// The slots that may be used, ascending, when a filter left only some; empty: all of them.
+  std::vector<int> slot_indices;
+  std::string interface;                   ///< network interface for collectives; empty: not said
+  std::map<std::string, std::string> env;  ///< variables of every rank on this host
+  Place place;                             ///< where it was declared
+
+  bool operator==(const Host&) const = default;
+};
+
+/// Whether the hosts file says that its slots are devices, by their `slot_type` or their
+/// `accelerator_type`, be their number said or not. Chips of TPUs are known by their number alone.
+bool says_devices(const Host& host);
+
+/// Who makes its devices: as its `accelerator_type` or else its `slot_type` says; NVIDIA when
+/// neither does. Not for TPUs.
+AcceleratorMaker maker_of_devices(const Host& host);
+
+/// Makes of `slot_type`, `accelerator_type` and `slots` what `accelerators` is to be, where nothing
+/// else says it: as many as slots where they are devices, none where they are places.
+void settle_accelerators(Host& host);
+
+/// How many slots the host has, filtered or not: its accelerators (at most as many as it declares
+/// slots), else its declared slots, else its whole CPUs; nothing when it says none of these.
+std::optional<int> slot_count(const Host& host);
+
+/// Hosts in file order: the order in which ranks are numbered.
+struct HostInventory {
+  std::string source;  ///< where it came from, for messages: "hosts.yaml", "-H", "this machine"
+  std::vector<Host> hosts;
+  std::vector<Diagnostic> warnings;
+};
+
+/// Reads a hosts file. The format is recognised by its content: YAML inventory (a mapping at the
+/// top), or one host a line in DeepSpeed / Open MPI (`n1 slots=8`), Hydra (`n1:8`) or plain form.
+/// Errors are of class `hosts`, all of the file at once.
+Result<HostInventory> parse_hosts(const SourceText& source);
+
+/// Reads an inline list: `node[01-04]:8,gpu-b:4,user@n9`. `source.name` is the flag.
+Result<HostInventory> parse_host_list(const SourceText& source);
+
+}  // namespace train

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "config_schema/text/error.hpp"
+
+namespace train {
+
+/// Faults of one input that are kept; the others are counted.
+inline constexpr std::size_t max_faults = 1000;
+
+/// Something legal that cannot run here (yet): `launch` refuses it.
+struct Obstacle {
+  Diagnostic diagnostic;
+  bool blocks_plan = false;  ///< `plan` refuses it as well
+
+  bool operator==(const Obstacle&) const = default;
+};
+
+/// What was found wrong, or worth a warning, while an input was read.
+class Diagnostics {
+ public:
+  /// Which obstacles are errors: all, those that keep `plan` from planning, or none.
+  enum class Refused { all, unplannable, none };
+  explicit Diagnostics(Refused refused = Refused::all) : refused_(refused) {}
+
+  void error(Place place, std::string key, std::string message, std::string hint = {});
+  void warn(Place place, std::string key, std::string message, std::string hint = {});
+  /// A key that is legal and has no effect here.
+  void note_idle(Place place, std::string key);
+
+  /// An error when it is to be refused, else kept.
+  void obstacle(Diagnostic diagnostic, bool blocks_plan);
+
+  /// Takes over the errors of another.
+  void adopt_errors(Diagnostics other);
+
+  /// Shows the lines of a source, in whatever was found there, as they are here.
+  void show_lines_of(const std::string& source, const std::vector<std::string>& lines);
+
+  bool has_errors() const { return !errors_.empty(); }
+  /// Whether so much is wrong that reading on tells nobody anything.
+  bool is_full() const { return errors_.size() >= max_faults; }
+
+  /// All errors by line; those of other sources (flags) after those of `main_source`. What an alias
+  /// made appear twice is said once. Call only when there are errors.
+  Error take_error(ErrorClass error_class, const std::string& main_source);
+  /// Whether each key without effect gets a warning of its own, or all of a source one together.
+  enum class IdleKeys { each, together };
+  /// All warnings, in the same order.
+  std::vector<Diagnostic> take_warnings(const std::string& main_source,
+                                        IdleKeys idle_keys = IdleKeys::each);
+  /// All obstacles, in the same order.
+  std::vector<Obstacle> take_obstacles(const std::string& main_source);
+
+ private:
+  Refused refused_;
+  std::vector<Diagnostic> errors_;
+  std::vector<Diagnostic> warnings_;
+  std::vector<Diagnostic> idle_;
+  std::vector<Obstacle> obstacles_;
+  std::size_t left_out_ = 0;
+};
+
+}  // namespace train

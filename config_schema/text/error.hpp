@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "config_schema/text/terminal_text.hpp"
+
+namespace train {
+
+/// What kind of trouble an error is. Each class has one documented exit code (`cli/exit_code.hpp`)
+/// and one name, the one that the last line on stderr and `--json` carry.
+enum class ErrorClass {
+  usage,        ///< wrong flags (64)
+  no_input,     ///< no such config, hosts file or task (66)
+  never,        ///< can never be placed on these hosts (69)
+  bug,          ///< a bug in train (70)
+  missing,      ///< program, interpreter or working directory missing on a host (72)
+  busy,         ///< fits, but not now (75)
+  host,         ///< a host could not be reached or was lost (76)
+  config,       ///< invalid experiment (78)
+  hosts,        ///< invalid hosts file or host list (78)
+  worker,       ///< a rank failed (its own code, or 128 + signal)
+  interrupted,  ///< stopped by the user (130)
+};
+
+/// The name of a class as users see it: "config", "hosts", "worker", ...
+std::string_view to_string(ErrorClass error_class);
+
+/// Lines longer than this are not shown: every place keeps a copy of its line.
+inline constexpr std::size_t max_shown_line = 4096;
+
+/// A place in a text that the user wrote. Lines and columns count from 1; 0 means "not known".
+struct Place {
+  std::string
+      source;  ///< file name as the user wrote it, or the flag ("--set", "-H"), or "$VARIABLE"
+  int line = 0;
+  int column = 0;
+  std::string text;  ///< the line itself, for the caret; may be empty
+
+  bool operator==(const Place&) const = default;
+};
+
+/// One thing that is wrong (or worth a warning): where, what, and what to do next.
+struct Diagnostic {
+  Place place;                               ///< empty `source` when the trouble is not in a text
+  std::string key;                           ///< dotted path of the configuration key, or empty
+  std::string message;                       ///< says what is wrong; quotes the user's values
+  std::string hint;                          ///< the next step; may be empty
+  std::vector<std::string> more_hints = {};  ///< lines of their own, below the hint
+
+  bool operator==(const Diagnostic&) const = default;
+};
+
+/// Trouble as a value: all the diagnostics of one input, in order, never empty.
+struct Error {
+  ErrorClass error_class = ErrorClass::bug;
+  std::vector<Diagnostic> diagnostics;
+
+  bool operator==(const Error&) const = default;
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+
+/// An error without a place in a text.
+Error make_error(ErrorClass error_class, std::string message, std::string hint = {});
+
+/// `make_error` as a value that converts to any failed `Result<T>`.
+tl::unexpected<Error> fail(ErrorClass error_class, std::string message, std::string hint = {});
+
+/// The error with these lines as the next steps of its first diagnostic, in place of its hint.
+Error with_hints(Error error, std::vector<std::string> hints);
+
+/// Adds what was being done to every message: "while reading 'x': <message>".
+Error with_context(Error error, std::string_view context);
+
+/// How a diagnostic is shown, without a final newline:
+///
+///     hosts:3:9: unknown key 'slot'
+///       3 | - slot: 4
+///         |   ^
+///       did you mean 'slots'?
+///
+/// What a text holds is shown as `TerminalText` shows what came from outside: a message, a hint
+/// and a source are one line each, whatever was quoted in them.
+TerminalText terminal_text(const Diagnostic& diagnostic);
+
+/// All diagnostics of an error, one after the other, at most `limit` of them; what is left out is
+/// counted. Ends without a newline.
+TerminalText terminal_text(const Error& error, std::size_t limit = 20);
+
+/// The same, for where no terminal is written to.
+std::string render(const Diagnostic& diagnostic);
+std::string render(const Error& error, std::size_t limit = 20);
+
+/// An error as one line of plain text, to be quoted in a sentence: "message; hint".
+std::string in_one_line(const Error& error);
+
+}  // namespace train

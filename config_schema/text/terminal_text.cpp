@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/text/terminal_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t block_size = sizeof(std::uint64_t);
+constexpr std::uint64_t high_bits = 0x8080808080808080;
+
+// Whether one of eight bytes may be a control character, or is not ASCII.
+bool has_special(const char* block) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, block, block_size);
+  const std::uint64_t below_space = word - 0x2020202020202020;
+  const std::uint64_t is_delete = (word ^ 0x7f7f7f7f7f7f7f7f) - 0x0101010101010101;
+  return ((below_space | is_delete | word) & high_bits) != 0;
+}
+
+bool is_control(unsigned char ascii) { return (ascii < 0x20 && ascii != '\t') || ascii == 0x7f; }
+
+// Of a whole UTF-8 sequence of two or more bytes: C1, the separators U+2028 and U+2029, and what
+// changes the direction of writing (Unicode's UAX #9, 2.1 to 2.6).
+bool is_steering(const unsigned char* sequence) {
+  const unsigned char second = sequence[1];
+  switch (sequence[0]) {
+    case 0xc2:
+      return second < 0xa0;  // U+0080 .. U+009F
+    case 0xd8:
+      return second == 0x9c;  // U+061C
+    case 0xe2: {
+      const unsigned char third = sequence[2];
+      if (second == 0x80)  // U+200E, U+200F, U+2028 .. U+202E
+        return third == 0x8e || third == 0x8f || (third >= 0xa8 && third <= 0xae);
+      return second == 0x81 && third >= 0xa6 && third <= 0xa9;  // U+2066 .. U+2069
+    }
+    default:
+      return false;
+  }
+}
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// The length of the sequence at the front when it passes, else 0.
+std::size_t passing_length(std::string_view text) {
+  // Nearly all that is not ASCII, East Asian text and bars of progress: three bytes after a first
+  // one of which none is overlong, a surrogate or steering.
+  const auto first = static_cast<unsigned char>(text.front());
+  const bool is_common = first > 0xe0 && first < 0xf0 && first != 0xed && text.size() >= 3 &&
+                         (first != 0xe2 || static_cast<unsigned char>(text[1]) > 0x81);
+  if (is_common && is_continuation(text[1]) && is_continuation(text[2])) return 3;
+  const std::size_t length = utf8_length(text);
+  const auto* sequence = reinterpret_cast<const unsigned char*>(text.data());
+  return length > 1 && is_steering(sequence) ? 0 : length;
+}
+
+}  // namespace
+
+std::size_t plain_length(std::string_view outside) {
+  std::size_t at = 0;
+  while (at < outside.size()) {
+    // Nearly all bytes of nearly all lines pass, so eight at a time are looked at.
+    if (outside.size() - at >= block_size && !has_special(outside.data() + at)) {
+      at += block_size;
+      continue;
+    }
+    const std::size_t block_end = std::min(at + block_size, outside.size());
+    while (at < block_end) {
+      const auto byte = static_cast<unsigned char>(outside[at]);
+      if (byte < 0x80) {
+        if (is_control(byte)) return at;
+        ++at;
+        continue;
+      }
+      const std::size_t length = passing_length(outside.substr(at));
+      if (length == 0) return at;
+      at += length;
+    }
+  }
+  return at;
+}
+
+void append_escaped(std::string& text, std::string_view outside) {
+  while (true) {
+    const std::size_t plain = plain_length(outside);
+    text += outside.substr(0, plain);
+    outside.remove_prefix(plain);
+    if (outside.empty()) return;
+    const std::size_t length = utf8_length(outside);
+    if (length > 1)
+      fmt::format_to(std::back_inserter(text), "\\u{:04x}", code_point(outside.substr(0, length)));
+    else
+      fmt::format_to(std::back_inserter(text), "\\x{:02x}",
+                     static_cast<unsigned char>(outside.front()));
+    outside.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+}
+
+std::string escaped(std::string_view outside) {
+  std::string text;
+  append_escaped(text, outside);
+  return text;
+}
+
+std::string escaped_and_shortened(std::string_view outside) {
+  constexpr std::size_t longest = 3000;
+  constexpr std::size_t kept_end = 800;
+  // What would be cut away is not escaped first: it may be megabytes.
+  const bool is_long = outside.size() > longest;
+  std::string front = escaped(outside.substr(0, longest));
+  if (!is_long && front.size() <= longest) return front;
+  std::string back = is_long ? escaped(outside.substr(outside.size() - longest)) : front;
+  std::size_t front_end = longest - kept_end;
+  while (front_end > 0 && is_continuation(front[front_end])) --front_end;
+  std::size_t back_begin = back.size() - kept_end;
+  while (back_begin < back.size() && is_continuation(back[back_begin])) ++back_begin;
+  return front.substr(0, front_end) + " ... " + back.substr(back_begin);
+}
+
+std::string json_quoted(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        json += "\\\"";
+        break;
+      case '\\':
+        json += "\\\\";
+        break;
+      case '\n':
+        json += "\\n";
+        break;
+      case '\r':
+        json += "\\r";
+        break;
+      case '\t':
+        json += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20)
+          json += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+        else
+          json += c;
+    }
+  }
+  return shown_json(std::move(json)) += '"';
+}
+
+std::string shown_json(std::string json) {
+  const std::string_view all = json;
+  std::string shown;
+  std::size_t copied = 0;
+  std::size_t at = plain_length(all);
+  for (; at < all.size(); at += plain_length(all.substr(at))) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(all.substr(at)), 1);
+    // What else stops us is a line end between values, or a byte that is no text.
+    if (length > 1 || all[at] == 0x7f) {
+      shown += all.substr(copied, at - copied);
+      fmt::format_to(std::back_inserter(shown), "\\u{:04x}", code_point(all.substr(at, length)));
+      copied = at + length;
+    }
+    at += length;
+  }
+  if (copied == 0) return json;
+  return shown += all.substr(copied);
+}
+
+}  // namespace train

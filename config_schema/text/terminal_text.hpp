@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/core.h>
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace train {
+
+/// Appends text that came from outside (a host, a file, a command line) as one line that steers no
+/// terminal: control characters, line ends among them, and bytes that are no UTF-8 are shown as
+/// `\x1b`; those of C1, the line and paragraph separators and what reverses the direction of
+/// writing as `\u202e`. Tabs and all other UTF-8 pass.
+void append_escaped(std::string& text, std::string_view outside);
+std::string escaped(std::string_view outside);
+
+/// How many bytes at the front `append_escaped` leaves as they are.
+std::size_t plain_length(std::string_view outside);
+
+/// `escaped`, and of a text of thousands of bytes only the begin and the end: neither a long value
+/// nor a hostile host fills a terminal.
+std::string escaped_and_shortened(std::string_view outside);
+
+/// What is shown as digits.
+template <class Part>
+concept Number = std::floating_point<Part> ||(std::integral<Part> && !std::same_as<Part, char>);
+
+/// Text that may be shown on a terminal: the words and the lines are ours, and what came from
+/// outside was escaped when it got in, so that it neither steers the terminal nor makes lines that
+/// look like ours.
+class TerminalText {
+ public:
+  TerminalText() = default;
+  /// A literal: our own words.
+  template <std::size_t size>
+  TerminalText(const char (&literal)[size]) : text_(literal, size - 1) {}
+  template <std::size_t size>
+  TerminalText(char (&)[size]) = delete;
+  /// What came from outside, `escaped_and_shortened`.
+  explicit TerminalText(std::string_view outside) : text_(escaped_and_shortened(outside)) {}
+
+  TerminalText& operator+=(const TerminalText& more) {
+    text_ += more.text_;
+    return *this;
+  }
+  friend TerminalText operator+(TerminalText front, const TerminalText& more) {
+    return front += more;
+  }
+  bool operator==(const TerminalText&) const = default;
+
+  const std::string& text() const { return text_; }
+  bool empty() const { return text_.empty(); }
+
+ private:
+  template <class... Parts>
+  friend TerminalText terminal_text(
+      fmt::format_string<std::conditional_t<Number<Parts>, Parts, std::string>...> sentence,
+      const Parts&... parts);
+
+  std::string text_;
+};
+
+/// A part of a sentence as it is put in: numbers, and `TerminalText`, as they are, other text
+/// `escaped_and_shortened`.
+inline std::string shown_part(const TerminalText& part) { return part.text(); }
+inline std::string shown_part(std::string_view part) { return escaped_and_shortened(part); }
+inline auto shown_part(Number auto part) { return part; }
+
+/// A sentence of ours (a literal, whose line ends count) about what came from outside:
+/// `terminal_text("task {}: {}", id, name)`.
+template <class... Parts>
+TerminalText terminal_text(
+    fmt::format_string<std::conditional_t<Number<Parts>, Parts, std::string>...> sentence,
+    const Parts&... parts) {
+  TerminalText shown;
+  shown.text_ = fmt::format(sentence, shown_part(parts)...);
+  return shown;
+}
+
+/// JSON with the characters that would steer a terminal as `\u009b`: the same data. Line ends
+/// between values stay.
+std::string shown_json(std::string json);
+
+/// A string in JSON's quotes.
+std::string json_quoted(std::string_view text);
+
+}  // namespace train

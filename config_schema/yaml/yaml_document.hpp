@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "config_schema/text/diagnostics.hpp"
+#include "config_schema/text/error.hpp"
+#include "config_schema/text/source_text.hpp"
+#include "config_schema/yaml/yaml_node.hpp"
+
+namespace train {
+
+/// Bounds on one YAML text; beyond them it is refused.
+inline constexpr std::size_t max_yaml_bytes = 4u << 20;
+inline constexpr int max_yaml_depth = 64;
+inline constexpr std::size_t max_yaml_nodes = 1'000'000;  ///< with aliases expanded
+
+/// Bytes of one line of a text, which counts from 0.
+struct TextSpan {
+  std::size_t line = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  auto operator<=>(const TextSpan&) const = default;
+};
+
+/// What of a text is shown to nobody. Places in it have stars there, as many as there were
+/// characters; of a text that cannot be read and may hold such a part no line is shown.
+struct ConfidentialParts {
+  std::function<std::vector<TextSpan>(const YamlNode& root, const YamlText& text)> in_tree = {};
+  std::function<bool(std::string_view text)> may_be_in = {};
+};
+
+/// Reads one YAML document into a tree with exact places. Anchors, aliases and merge keys work.
+/// Errors of class `error_class`, all that were found: broken syntax, duplicate keys (both lines
+/// are named), more than one document, unknown tags, keys that are no scalars, text that is not
+/// UTF-8, and the bounds above. A text without content is null.
+Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class);
+
+/// The same, for those who look for more faults in the tree: what is wrong and leaves a tree
+/// (duplicate keys, merges of what is no mapping) goes to `faults`.
+Result<YamlNodePtr> read_yaml_tree(const SourceText& source, ErrorClass error_class,
+                                   Diagnostics& faults, const ConfidentialParts& hidden = {});
+
+/// Reads the YAML value of a flag such as `--set a.b=[1, 2]`, which begins at byte `value_begin` of
+/// the text; places speak of the whole text.
+Result<YamlNodePtr> read_yaml_flag(const SourceText& source, std::size_t value_begin,
+                                   ErrorClass error_class, const ConfidentialParts& hidden = {});
+
+}  // namespace train

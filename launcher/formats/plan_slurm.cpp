@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/formats/plan_slurm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config_schema/experiment/entrypoint.hpp"
+#include "launcher/formats/plan_text.hpp"
+#include "launcher/formats/slurm_names.hpp"
+
+namespace train {
+namespace {
+
+// Hosts of one job, or of one component of a heterogeneous job.
+struct Component {
+  std::vector<std::string> hosts = {};
+  int ranks = 0;         // of all hosts
+  int most_ranks = 0;    // of one host
+  std::size_t gpus = 0;  // most of one host
+  int workers = 0;       // most of one host
+};
+
+std::size_t gpus_of(const PlannedHost& host) { return host.slots_are_gpus ? host.slots.size() : 0; }
+
+void add(Component& component, const PlannedHost& host) {
+  component.hosts.push_back(host.host.name);
+  component.ranks += host.rank_count;
+  component.most_ranks = std::max(component.most_ranks, host.rank_count);
+  component.gpus = std::max(component.gpus, gpus_of(host));
+  component.workers = std::max(component.workers, host.worker_count);
+}
+
+class SlurmScript {
+ public:
+  explicit SlurmScript(const Plan& plan)
+      : plan_(plan),
+        trial_(plan.trial),
+        is_per_host_(plan.experiment.processes == Processes::per_host) {}
+
+  std::string write() {
+    choose_layout();
+    text_ += "#!/bin/bash\n";
+    text_ += fmt::format("#SBATCH --job-name={}\n", slurm_job_name(plan_.experiment.name));
+    for (std::size_t i = 0; i < components_.size(); ++i) {
+      if (i > 0) text_ += "#SBATCH hetjob\n";
+      add_directives(components_[i]);
+    }
+    text_ += fmt::format("# {}\n", plan_title(plan_, trial_.hosts.size()));
+    text_ +=
+        "# sbatch FILE [COMMAND...]: the entrypoint, or COMMAND, on every rank. What else "
+        "train sets\n# for a rank is in: train plan --format env\n";
+    add_open_question();
+    if (plan_.context)
+      text_ += fmt::format(
+          "# The context does not travel with this script: call sbatch in a copy that all hosts "
+          "see.\n# {}\n",
+          context_line(plan_));
+    add_command();
+    add_environment();
+    add_srun();
+    return std::move(text_);
+  }
+
+ private:
+  bool is_in_order() const {
+    return std::is_sorted(trial_.hosts.begin(), trial_.hosts.end(),
+                          [](const PlannedHost& left, const PlannedHost& right) {
+                            return slurm_sorts_before(left.host.name, right.host.name);
+                          });
+  }
+
+  static bool are_alike(const PlannedHost& left, const PlannedHost& right) {
+    return left.rank_count == right.rank_count && gpus_of(left) == gpus_of(right) &&
+           left.worker_count == right.worker_count;
+  }
+
+  // Whether the host could serve what is asked of the host with the most.
+  bool has_room(const PlannedHost& host, const Component& most) const {
+    if (most.gpus > 0) return slot_count(host.host).value_or(0) >= static_cast<int>(most.gpus);
+    if (host.host.cpus)
+      return *host.host.cpus >= Quantity::of(cpus_per_task(most)) * most.most_ranks;
+    return slot_count(host.host).value_or(0) >= most.most_ranks;
+  }
+
+  void choose_layout() {
+    const std::vector<PlannedHost>& hosts = trial_.hosts;
+    Component whole;
+    for (const PlannedHost& host : hosts) add(whole, host);
+    const bool alike = std::all_of(hosts.begin(), hosts.end(), [&](const PlannedHost& host) {
+      return are_alike(host, hosts.front());
+    });
+    const bool all_have_room = std::all_of(hosts.begin(), hosts.end(),
+                                           [&](const auto& host) { return has_room(host, whole); });
+    is_arbitrary_ = !(alike && is_in_order()) && (alike || all_have_room);
+    if (alike || all_have_room) {
+      components_ = {std::move(whole)};
+      return;
+    }
+    const PlannedHost* before = nullptr;
+    for (const PlannedHost& host : hosts) {
+      const bool goes_on = before != nullptr && are_alike(*before, host) &&
+                           slurm_sorts_before(before->host.name, host.host.name);
+      if (!goes_on) components_.emplace_back();
+      add(components_.back(), host);
+      before = &host;
+    }
+  }
+
+  // Whole CPUs: what Slurm gives. 0 when the experiment names none.
+  int cpus_per_task(const Component& component) const {
+    const int workers = is_per_host_ ? component.workers : 1;
+    const Quantity cpus = plan_.experiment.needs.cpus * workers;
+    return static_cast<int>((cpus.parts() + Quantity::scale - 1) / Quantity::scale);
+  }
+
+  void add_directives(const Component& component) {
+    const auto add_line = [this](const std::string& option) {
+      text_ += fmt::format("#SBATCH --{}\n", option);
+    };
+    add_line(fmt::format("nodes={}", component.hosts.size()));
+    add_line(fmt::format("nodelist={}", slurm_host_set(component.hosts)));
+    // An arbitrary layout is made by srun, out of room for the most on every host.
+    if (!is_arbitrary_) add_line(fmt::format("ntasks={}", component.ranks));
+    add_line(fmt::format("ntasks-per-node={}", component.most_ranks));
+    // Slurm has no option for TPU chips.
+    if (component.gpus > 0 && !plan_.experiment.needs.tpus_named) add_line(gpu_option(component));
+    if (const int cpus = cpus_per_task(component); cpus > 0)
+      add_line(fmt::format("cpus-per-task={}", cpus));
+    const std::uint64_t memory = plan_.experiment.needs.memory.value_or(0);
+    if (memory > 0) {
+      constexpr std::uint64_t mib = 1 << 20;
+      add_line(fmt::format(
+          "mem={}M", (memory * static_cast<std::uint64_t>(component.workers) + mib - 1) / mib));
+    }
+  }
+
+  // Slurm gives what a job asks for, and nobody has asked the hosts what they have.
+  void add_open_question() {
+    const auto asked = std::find_if(
+        trial_.hosts.begin(), trial_.hosts.end(),
+        [](const PlannedHost& host) { return host.devices_at_launch && !host.slots_are_gpus; });
+    if (asked == trial_.hosts.end()) return;
+    text_ += fmt::format(
+        "# No GPUs are asked for: whether slots are GPUs is known only when train launches. If "
+        "they "
+        "are,\n# write slot_type: cuda in the hosts file, or add #SBATCH --gpus-per-node={}\n",
+        asked->slots.size());
+  }
+
+  // GPUs for each task, where ranks see only their own: Slurm then binds them. 0: all ranks of a
+  // host see all that the job has there.
+  std::int64_t gpus_per_task() const {
+    const ExperimentConfig& experiment = plan_.experiment;
+    const Quantity gpus = experiment.needs.slots;
+    const bool are_own =
+        experiment.visible_devices == VisibleDevices::per_rank ||
+        (experiment.visible_devices == VisibleDevices::automatic && gpus != Quantity::of(1));
+    return are_own && gpus.is_whole() && !is_per_host_ ? gpus.whole() : 0;
+  }
+
+  // An arbitrary layout takes its tasks' GPUs from those of the node.
+  std::string gpu_option(const Component& component) const {
+    return gpus_per_task() > 0 && !is_arbitrary_ ? fmt::format("gpus-per-task={}", gpus_per_task())
+                                                 : fmt::format("gpus-per-node={}", component.gpus);
+  }
+
+  void add_command() {
+    const Entrypoint& entrypoint = plan_.experiment.entrypoint;
+    std::string words;
+    for (const std::string& word : entrypoint.argv) words += " " + shell_quoted(word);
+    if (!entrypoint.shell.empty()) words = " /bin/sh -c " + shell_quoted(entrypoint.shell);
+    if (words.empty()) return;
+    text_ += fmt::format("[ $# -gt 0 ] || set --{}\n", words);
+  }
+
+  // One process on each host is torchrun, which makes the ranks itself.
+  void add_rendezvous() {
+    const std::string address = shell_quoted(trial_.hosts.front().host.address);
+    const char* port = "$((20000 + SLURM_JOB_ID % 10000))";
+    if (is_per_host_)
+      text_ += fmt::format("export PET_NNODES={} PET_MASTER_ADDR={} PET_MASTER_PORT={}\n",
+                           trial_.hosts.size(), address, port);
+    else
+      text_ += fmt::format("export WORLD_SIZE={} MASTER_ADDR={} MASTER_PORT={}\n",
+                           trial_.world_size, address, port);
+  }
+
+  // What a task learns of itself from Slurm.
+  std::string own_environment() const {
+    if (!is_per_host_) return "export RANK=\"$SLURM_PROCID\" LOCAL_RANK=\"$SLURM_LOCALID\"";
+    std::vector<int> workers;
+    for (const PlannedHost& host : trial_.hosts) workers.push_back(host.worker_count);
+    const bool are_alike = std::all_of(workers.begin(), workers.end(),
+                                       [&](int count) { return count == workers.front(); });
+    return fmt::format("export PET_NODE_RANK=\"$SLURM_PROCID\" PET_NPROC_PER_NODE={}",
+                       are_alike
+                           ? fmt::format("{}", workers.front())
+                           : fmt::format("\"$(echo {} | cut -d\" \" -f$((SLURM_PROCID + 1)))\"",
+                                         fmt::join(workers, " ")));
+  }
+
+  void add_environment() {
+    add_rendezvous();
+    if (!trial_.global_batch_size) return;
+    const bool is_even = std::all_of(
+        trial_.ranks.begin(), trial_.ranks.end(),
+        [&](const PlannedRank& rank) { return rank.batch_size == trial_.ranks[0].batch_size; });
+    text_ += fmt::format("export TRAIN_GLOBAL_BATCH_SIZE={}", *trial_.global_batch_size);
+    if (is_even && !is_per_host_)
+      text_ += fmt::format(" TRAIN_BATCH_SIZE={}\n", trial_.ranks[0].batch_size.value_or(0));
+    else
+      text_ +=
+          is_per_host_ ? "\n" : "\n# The ranks' batch sizes differ: TRAIN_BATCH_SIZE is not set.\n";
+  }
+
+  void add_host_file() {
+    text_ +=
+        "SLURM_HOSTFILE=$(mktemp) || exit\nexport SLURM_HOSTFILE\n"
+        "trap 'rm -f \"$SLURM_HOSTFILE\"' EXIT\n"
+        "cat >\"$SLURM_HOSTFILE\" <<'hosts'\n";
+    for (const PlannedHost& host : trial_.hosts)
+      for (int i = 0; i < host.rank_count; ++i) text_ += host.host.name + "\n";
+    text_ += "hosts\n";
+  }
+
+  void add_srun() {
+    std::string options = fmt::format(" --ntasks={} --kill-on-bad-exit=1", trial_.world_size);
+    if (is_arbitrary_) {
+      add_host_file();
+      // With a number of nodes, srun refuses an arbitrary layout.
+      text_ += "unset SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS_PER_NODE\n";
+      options += " --distribution=arbitrary";
+      if (components_.front().gpus > 0 && gpus_per_task() > 0)
+        options += fmt::format(" --gpus-per-task={}", gpus_per_task());
+    } else if (components_.size() > 1) {
+      options = fmt::format(" --het-group=0-{} --kill-on-bad-exit=1", components_.size() - 1);
+    } else {
+      options += " --distribution=block";
+    }
+    // srun does not take it from sbatch (since 22.05); components of a job differ in it.
+    if (const int cpus = cpus_per_task(components_.front()); cpus > 0 && components_.size() == 1)
+      options += fmt::format(" --cpus-per-task={}", cpus);
+    text_ += fmt::format(
+        "srun{} /bin/sh -c '\n"
+        "  {}\n"
+        "  exec \"$@\"' rank \"$@\"\n",
+        options, own_environment());
+  }
+
+  const Plan& plan_;
+  const Trial& trial_;
+  bool is_per_host_;
+  bool is_arbitrary_ = false;
+  std::vector<Component> components_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string plan_to_slurm(const Plan& plan) { return SlurmScript(plan).write(); }
+
+}  // namespace train

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/formats/plan_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/text/terminal_text.hpp"
+#include "launcher/picture/columns.hpp"
+#include "launcher/picture/rank_table.hpp"
+#include "launcher/plan/hosts_summary.hpp"
+
+namespace train {
+namespace {
+
+// Breaks at spaces; lines after the first are indented. Words longer than a line are shortened.
+std::string wrapped(const std::string& line, std::size_t width, Paint paint,
+                    const TextOptions& options) {
+  constexpr std::size_t indent = 2;
+  std::string text;
+  std::string current;
+  std::size_t columns = 0;
+  bool is_begun = false;  // `current` holds a word
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t space = std::min(line.find(' ', begin), line.size());
+    const std::string word = shortened(line.substr(begin, space - begin), width - indent);
+    const std::size_t wide = count_columns(word);
+    if (is_begun && columns + 1 + wide > width) {
+      text += painted(current, paint, options) + "\n";
+      current.assign(indent, ' ');
+      columns = indent;
+      is_begun = false;
+    }
+    current += (is_begun ? " " : "") + word;
+    columns += wide + (is_begun ? 1 : 0);
+    is_begun = true;
+    begin = space + 1;
+  }
+  return text + painted(current, paint, options) + "\n";
+}
+
+std::string remarks(const char* kind, const std::vector<std::string>& said, std::size_t width,
+                    Paint paint, const TextOptions& options) {
+  std::string text = said.empty() ? "" : "\n";
+  for (const std::string& remark : said)
+    text += wrapped(escaped(fmt::format("{}: {}", kind, remark)), width, paint, options);
+  return text;
+}
+
+// "4 per slot", or "12 or 13 per worker" where workers take different shares.
+std::string shares_text(const Trial& trial) {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t most = 0;
+  for (const PlannedRank& rank : trial.ranks) {
+    const PlannedHost& host = trial.hosts[rank.host];
+    const auto workers = static_cast<std::uint64_t>(host.worker_count / host.rank_count);
+    const std::uint64_t size = rank.batch_size.value_or(0);
+    least = std::min(least, size / workers);
+    most = std::max(most, (size + workers - 1) / workers);
+  }
+  if (least >= most) return fmt::format("{} per slot", trial.per_slot_batch_size.value_or(0));
+  return fmt::format("{} {} {} per worker", least, most - least == 1 ? "or" : "to", most);
+}
+
+}  // namespace
+
+std::string plan_title(const Plan& plan, std::size_t hosts) {
+  const Trial& trial = plan.trial;
+  const std::size_t used = trial.hosts.size();
+  const std::string name =
+      plan.experiment.name.empty() ? "experiment" : escaped(plan.experiment.name);
+  std::string title =
+      fmt::format("{}: {} on {}", name, counted(fmt::format("{}", trial.world_size), "rank"),
+                  used == hosts ? counted(fmt::format("{}", used), "host")
+                                : fmt::format("{} of {} hosts", used, hosts));
+  if (!trial.slots.is_zero()) title += ", " + counted(to_string(trial.slots), "slot");
+  if (plan.experiment.processes == Processes::per_host)
+    title += fmt::format(", one process a host for {}",
+                         counted(fmt::format("{}", plan.experiment.workers), "worker"));
+  return title;
+}
+
+std::string batch_line(const Plan& plan) {
+  const Trial& trial = plan.trial;
+  if (!trial.global_batch_size) return {};
+  std::string line = fmt::format("global {}, the ranks take {}", *trial.global_batch_size,
+                                 trial.batch_sum.value_or(0));
+  const int steps = plan.experiment.aggregation_frequency;
+  line += steps == 1 ? fmt::format(", effective {}", trial.effective_batch_size.value_or(0))
+                     : fmt::format(", effective {} (x {} aggregation_frequency)",
+                                   trial.effective_batch_size.value_or(0), steps);
+  return line + ", " + shares_text(trial);
+}
+
+std::string trials_line(const Plan& plan) {
+  if (!plan.trials) return {};
+  const TrialCounts& trials = *plan.trials;
+  using Limit = TrialCounts::Limit;
+  std::string line = fmt::format("{}", trials.at_once);
+  if (trials.trials) line += fmt::format(" of {}", *trials.trials);
+  const char* least = trials.is_at_least ? "at least " : "";
+  if (trials.limit == Limit::hosts)
+    return fmt::format("{}{} at once, as many as fit these hosts; shown is the first", least, line);
+  const char* why = trials.limit == Limit::max_concurrent_trials ? "max_concurrent_trials"
+                    : trials.limit == Limit::max_slots           ? "max_slots"
+                                                                 : "all of them";
+  return fmt::format("{} at once ({}; {}{} would fit); shown is the first", line, why, least,
+                     trials.fit);
+}
+
+std::string slices_line(const Plan& plan) {
+  constexpr std::size_t most = 4;
+  const std::vector<PlannedSlice>& slices = plan.trial.slices;
+  std::string line;
+  for (std::size_t i = 0; i < slices.size() && i < most; ++i) {
+    std::vector<std::string> names;
+    for (const int host : slices[i].hosts) names.push_back(plan.trial.hosts[host].host.name);
+    line += fmt::format("{}{}: {}", line.empty() ? "" : ", ", escaped(slices[i].name),
+                        summarize_hosts(names, 2));
+  }
+  return slices.size() > most ? line + fmt::format(", and {} more", slices.size() - most) : line;
+}
+
+std::string context_line(const Plan& plan) {
+  if (!plan.context) return {};
+  return fmt::format("{}: {}, {} bytes, sha256 {:.12}", escaped(plan.context->directory),
+                     counted(fmt::format("{}", plan.context->files), "file"), plan.context->bytes,
+                     plan.context->sha256);
+}
+
+std::string plan_to_text(const PictureSubject& subject, const TextOptions& options) {
+  const Plan& plan = subject.plan;
+  const auto width = static_cast<std::size_t>(std::max(40, options.width));
+  const auto height = static_cast<std::size_t>(std::max(24, options.height));
+  const auto lines_of = [](const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  std::string below;
+  const auto add_below = [&](const char* what, const std::string& line) {
+    if (!line.empty())
+      below += wrapped(fmt::format("{}: {}", what, line), width, Paint::title, options);
+  };
+  add_below("batch", batch_line(plan));
+  add_below("slices", slices_line(plan));
+  add_below("trials", trials_line(plan));
+  add_below("context", context_line(plan));
+  std::string text =
+      wrapped(plan_title(plan, subject.named.hosts.size()), width, Paint::title, options) + "\n";
+  const std::string said = remarks("warning", plan.warnings, width, Paint::warning, options) +
+                           remarks("advice", plan.advice, width, Paint::advice, options);
+  // Remarks take room from picture and table, but not all of it. The table gets what is left.
+  constexpr std::size_t headings = 4;
+  const std::size_t said_lines = std::min(lines_of(said), height / 3);
+  const std::size_t other_lines = lines_of(text + below) + said_lines + headings;
+  PictureSubject drawn = subject;
+  drawn.most_rows = (height - std::min(height, other_lines)) * 2 / 5;
+  text += picture_to_text(draw_cluster(drawn), options) + "\n";
+  const std::size_t taken = lines_of(text + below) + said_lines;
+  return text + ranks_to_text(plan.trial, height - std::min(height, taken), width) + below + said;
+}
+
+}  // namespace train

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/formats/plan_env.hpp"
+
+#include "tests/launcher/picture/scene.hpp"
+
+using namespace train;
+
+namespace {
+
+std::string blocks_of(std::vector<EnvironmentVariable> user, std::optional<int> rank = {}) {
+  const auto plan = make_plan(slot_experiment(2), gpu_inventory({2}));
+  REQUIRE(plan);
+  return plan_to_env(*plan, user, {}, rank);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every rank has a block, and one rank can be chosen") {
+  const std::string all = blocks_of({});
+  CHECK(all.find("# rank 0 on n1\n") == 0);
+  CHECK(has(all, "\n\n# rank 1 on n1\n"));
+  CHECK(blocks_of({}, 0) + "\n" + blocks_of({}, 1) == all);
+  CHECK(has(blocks_of({}, 1), "export RANK='1'\n"));
+}
+
+TEST_CASE("values keep their quotes and lines") {
+  CHECK(has(blocks_of({{"V", "it's\n$HOME `x` \\", {}}}), "export V='it'\\''s\n$HOME `x` \\'\n"));
+}
+
+TEST_CASE("what a shell cannot set is a comment of one line") {
+  const std::string text = blocks_of({{"a\ntouch /tmp/x; b", "1", {}},
+                                      {"UID", "0", {}},
+                                      {"9LIVES", "1", {}},
+                                      {"with-dash", "1", {}}},
+                                     0);
+  CHECK(has(text, "\n# UID is set, which a shell cannot do\n"));
+  CHECK(has(text, "\n# 9LIVES is set, which a shell cannot do\n"));
+  CHECK(has(text, "\n# with-dash is set, which a shell cannot do\n"));
+  CHECK(has(text, "\n# a\\x0atouch /tmp/x; b is set, which a shell cannot do\n"));
+  CHECK_FALSE(has(text, "\ntouch"));
+}
