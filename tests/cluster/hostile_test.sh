@@ -10,6 +10,9 @@ how_many=2
 use_cluster $how_many --slots 1
 use_train "${1:-}"
 install -m 755 "$(dirname "$0")/hostile_host" "$(dirname "$0")/flooding_server" "$shared/"
+# It speaks the version that the launcher under test speaks.
+sed -n 's/^constexpr int wire_version = \([0-9]*\);$/\1/p' \
+    "$(dirname "$0")/../../launcher/wire/message.hpp" >"$shared/wire_version"
 
 both=(-H 'node[01-02]:1' -n 2)
 most_kib=150000 # of the launcher; a quiet one takes a tenth of it
