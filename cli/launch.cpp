@@ -6,14 +6,16 @@
 #include <csignal>
 #include <filesystem>
 
+#include "backends/context/context_limits.hpp"
+#include "backends/context/context_packer.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "backends/log/log_files.hpp"
 #include "backends/log/log_writer.hpp"
 #include "backends/process/open_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/host_sweep.hpp"
+#include "cli/launch_output.hpp"
 #include "cli/launch_report.hpp"
-#include "cli/launch_session.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/stop_signals.hpp"
 #include "cli/talk.hpp"
@@ -26,6 +28,7 @@
 #include "config_schema/hosts/host_set.hpp"
 #include "launcher/formats/plan_json.hpp"
 #include "launcher/placement/placement.hpp"
+#include "launcher/run/run_driver.hpp"
 #include "launcher/task/task_json.hpp"
 
 namespace train {
@@ -103,8 +106,31 @@ std::vector<std::string> log_paths(const TaskRecord& task) {
   return paths;
 }
 
-LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, TaskRecorder& recorder) {
-  LaunchSession::Hooks hooks;
+void show_context(Terminal& terminal, const ContextSummary& context) {
+  constexpr std::size_t most_warnings = 10;
+  const auto warn = [&](const TerminalText& warning) {
+    terminal.write(Terminal::Stream::err, talk_text(warning));
+  };
+  for (std::size_t i = 0; i < std::min(most_warnings, context.warnings.size()); ++i)
+    warn(terminal_text("warning: {}", context.warnings[i]));
+  if (context.warnings.size() > most_warnings)
+    warn(terminal_text("warning: the same of {} more", context.warnings.size() - most_warnings));
+}
+
+// Of use to somebody who waits; a log would only be longer.
+void show_progress(Terminal& terminal, const ContextProgress& progress) {
+  if (::isatty(STDERR_FILENO) != 1) return;
+  terminal.write(
+      Terminal::Stream::err,
+      talk_text(terminal_text(
+          "the context is on its way to {} host{}; {} {}{}", progress.hosts,
+          progress.hosts == 1 ? "" : "s", progress.hosts == 1 ? "it has" : "the slowest has",
+          size_text(progress.least), progress.of ? " of " + size_text(*progress.of) : "")));
+}
+
+RunDriver::Hooks hooks_of(Loop& loop, Terminal& terminal, TaskRecord& task,
+                          TaskRecorder& recorder) {
+  RunDriver::Hooks hooks;
   hooks.on_all_started = [&] {
     task.started = now_on_the_wall();
     recorder.change(TaskState::running);
@@ -117,20 +143,34 @@ LaunchSession::Hooks hooks_of(Terminal& terminal, TaskRecord& task, TaskRecorder
     recorder.change(TaskState::stopping);
   };
   hooks.on_context = [&](const ContextSummary& context) {
-    constexpr std::size_t most_warnings = 10;
-    for (std::size_t i = 0; i < std::min(most_warnings, context.warnings.size()); ++i)
-      terminal.write(Terminal::Stream::err,
-                     talk_text(terminal_text("warning: {}", context.warnings[i])));
-    if (context.warnings.size() > most_warnings)
-      terminal.write(Terminal::Stream::err,
-                     talk_text(terminal_text("warning: the same of {} more",
-                                             context.warnings.size() - most_warnings)));
+    show_context(terminal, context);
     task.context.sha256 = context.context.sha256;
     task.context.files = static_cast<std::int64_t>(context.files);
     task.context.bytes = static_cast<std::int64_t>(context.bytes);
     recorder.write();
   };
+  hooks.on_context_progress = [&](const ContextProgress& progress) {
+    show_progress(terminal, progress);
+  };
+  hooks.on_over = [&] { loop.stop(); };
   return hooks;
+}
+
+ContextSource::Open context_of(const Request& request, Loop& loop) {
+  if (request.context_directory.empty()) return {};
+  return [&](ContextSource::Events events) {
+    return std::make_unique<ContextPacker>(loop, request.context_directory, own_output_files(),
+                                           std::move(events));
+  };
+}
+
+// Relative to the context where there is one, else absolute.
+std::string working_directory_of(const Request& request, const Plan& plan) {
+  const std::string& wanted = plan.experiment.working_directory;
+  if (!request.context_directory.empty()) return directory_in_context(wanted);
+  std::error_code ignored;
+  const auto here = std::filesystem::current_path(ignored);
+  return wanted.empty() ? here.string() : (here / wanted).lexically_normal().string();
 }
 
 RunOutcome not_run(const Trial& trial, const Error& why) {
@@ -166,9 +206,9 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
                const std::shared_ptr<SqliteTaskStore>& store) {
   const auto open_files = raise_open_files_limit();
   Loop loop;
-  std::optional<LaunchSession> session;
+  std::optional<RunDriver> driver;
   const auto acknowledge = [&] {
-    if (session) session->acknowledge_output();
+    if (driver) driver->acknowledge_output();
   };
   Terminal terminal([&] { loop.post(acknowledge); });
   // Through the terminal's queue: the middle of a rank's line is no place for it.
@@ -179,20 +219,30 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
                             open_files ? std::optional(open_files->rlim_cur) : std::nullopt,
                             [&](const std::string& said) { say(TerminalText(said)); });
   TaskRecorder recorder(loop, store, task, say);
-  RankOutput output(terminal, flags.tee);
+  RankOutput shown(terminal, flags.tee);
   RunOutcome outcome;
   std::vector<AbandonedHost> abandoned;
+  const RankEnvironments environments(plan, request.user_environment, request.launcher_environment);
   std::optional<LogWriter> writer;
+  std::optional<LaunchOutput> output;
   auto logs = make_logs(task, plan.experiment);
   if (const auto kept = keep_task_hosts(*store, task, hosts_of(plan.trial)); logs && !kept)
     logs = tl::make_unexpected(kept.error());
   if (logs) {
     writer.emplace(loop, *logs, task.log_directory, LogWriter::Hooks{acknowledge, say});
-    session.emplace(loop,
-                    LaunchSession::Surroundings{transports, output, terminal, *writer, signals},
-                    request, plan, task.id, hooks_of(terminal, task, recorder));
-    outcome = session->run();
-    for (const int host : session->broken_hosts())
+    output.emplace(shown, terminal, *writer);
+    driver.emplace(
+        RunDriver::Ports{loop, transports, *output, context_of(request, loop)},
+        RunDriver::Attempt{plan, task.id, port_needs(plan), working_directory_of(request, plan),
+                           [&](int rank) { return environments.of(rank); }},
+        hooks_of(loop, terminal, task, recorder));
+    signals.deliver(loop, [&](int number) { driver->stop(number); });
+    driver->start();
+    if (!driver->over()) loop.run();
+    writer->finish();
+    shown.end();
+    outcome = driver->outcome();
+    for (const int host : driver->broken_hosts())
       abandoned.push_back({plan.trial.hosts[host].host, agent_key(task.id, host)});
   } else {
     outcome = not_run(plan.trial, logs.error());
@@ -205,9 +255,9 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
   signals.end();
   TerminalText found =
       describe_sweep(abandoned, sweep_hosts(loop, transports, abandoned, sweep_limit));
-  session.reset();
+  driver.reset();
   terminal.flush();
-  const TerminalText words = last_words(outcome, plan.trial, output, task);
+  const TerminalText words = last_words(outcome, plan.trial, shown, task);
   if (!found.empty() && !words.empty()) found += "\n";
   return {exit_code_of(outcome), found + words, is_recorded};
 }

@@ -28,9 +28,9 @@ launcher/placement: plan rendezvous
 launcher/picture: plan placement
 launcher/formats: plan rendezvous picture
 launcher/wire: context ports rendezvous
-launcher/output: wire
+launcher/output: ports wire
 launcher/agent: ports rendezvous wire
-launcher/run: plan ports rendezvous wire
+launcher/run: plan context task ports rendezvous wire output
 
 backends/event_loop:
 backends/process: event_loop

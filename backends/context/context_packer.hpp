@@ -11,45 +11,22 @@
 #include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "config_schema/text/error.hpp"
-#include "launcher/context/context.hpp"
+#include "launcher/ports/context_source.hpp"
 
 namespace train {
 
-/// What is known of a context once it was read.
-struct ContextSummary {
-  Context context;
-  std::size_t files = 0;
-  std::uint64_t bytes = 0;            ///< of all files
-  std::vector<std::string> warnings;  ///< a line each
-};
-
-/// A piece of the packed context, as a frame that all hosts share.
-struct ContextPiece {
-  std::shared_ptr<const std::string> frame;
-  std::uint64_t end = 0;  ///< bytes of the packed context up to its end
-  bool is_last = false;
-};
-
 /// Reads a directory beside the loop, and packs it there when the first host lacks it.
-class ContextPacker {
+class ContextPacker final : public ContextSource {
  public:
-  /// Callbacks come from the loop, never from inside a call, and not after the packer is gone.
-  struct Events {
-    std::function<void(const ContextSummary&)> on_named;
-    std::function<void(const Error&)> on_failed;  ///< instead of `on_named`
-    std::function<void()> on_piece;               ///< there is one more of `pieces`
-  };
-
   ContextPacker(Loop& loop, const std::string& directory, std::vector<FileIdentity> own_output,
                 Events events);
   /// Waits for nothing, also where the directory is on a file system that does not answer.
-  ~ContextPacker();
+  ~ContextPacker() override;
   ContextPacker(const ContextPacker&) = delete;
   ContextPacker& operator=(const ContextPacker&) = delete;
 
-  /// Makes the pieces, which come one after the other. After `on_named`.
-  void pack();
-  const std::vector<ContextPiece>& pieces() const { return pieces_; }
+  void pack() override;
+  const std::vector<ContextPiece>& pieces() const override { return pieces_; }
 
  private:
   struct Work;

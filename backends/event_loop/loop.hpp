@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include "launcher/ports/clock.hpp"
+#include "launcher/ports/timers.hpp"
 
 namespace asio {
 class io_context;
@@ -17,17 +17,10 @@ namespace train {
 /// CLOCK_BOOTTIME at this moment, which `Loop::now` is not. Any thread may ask.
 Instant boot_time();
 
-/// A subscription to the loop: destroying it ends it, and its callback never runs afterwards.
-/// A callback may destroy its own subscription.
-class Subscription {
- public:
-  virtual ~Subscription() = default;
-};
-
 /// One thread's event loop: callbacks on descriptors, timers, signals and posted work. Time is read
 /// once per wake-up. Not thread-safe but for `post`. All descriptors that it needs itself it opens
 /// when it is made: then it may throw (std::system_error), later calls do not for want of them.
-class Loop final : public Clock {
+class Loop final : public Timers {
  public:
   Loop();
   ~Loop() override;
@@ -40,11 +33,11 @@ class Loop final : public Clock {
   /// Makes `run` return after the current callback.
   void stop();
   /// Runs `callback` soon, from the loop; may be called from any thread.
-  void post(std::function<void()> callback);
+  void post(std::function<void()> callback) override;
 
   /// Calls back once, after `delay`.
   [[nodiscard]] std::unique_ptr<Subscription> after(nanoseconds delay,
-                                                    std::function<void()> callback);
+                                                    std::function<void()> callback) override;
   /// Calls back whenever `fd` can be read (or has an error or end to report). The descriptor must
   /// stay open as long as the subscription, which neither closes it nor needs another one.
   [[nodiscard]] std::unique_ptr<Subscription> when_readable(int fd, std::function<void()> callback);

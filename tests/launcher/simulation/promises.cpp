@@ -33,7 +33,7 @@ std::vector<std::string> World::broken_promises() const {
   Lines broken = complaints_;
   check_end(broken);
   check_leftovers(broken);
-  if (!launcher_.run().over()) return broken;
+  if (transport_.is_dead() || !driver_->over()) return broken;
   check_verdict(broken);
   check_cause(broken);
   check_order(broken);
@@ -45,10 +45,10 @@ std::vector<std::string> World::broken_promises() const {
 // Every run ends, and soon after it was asked to.
 void World::check_end(Lines& broken) const {
   if (endless_) broken.push_back("things go on for ever");
-  if (launcher_.dead()) return;
-  if (!launcher_.over_at()) return broken.push_back("the run has not ended");
+  if (transport_.is_dead()) return;
+  if (!over_at_) return broken.push_back("the run has not ended");
   const Run::Timing timing;
-  const Instant end = *launcher_.over_at();
+  const Instant end = *over_at_;
   nanoseconds start = 15s + timing.prepare_limit + timing.verdict_wait;
   if (scenario_.has_context) start += scenario_.context_packed.value_or(1s) + timing.unpack_limit;
   const nanoseconds stop = scenario_.grace + timing.stop_slack;
@@ -150,7 +150,7 @@ void World::check_ranks(Lines& broken) const {
 // Some time after the end nothing lives on any host that still runs.
 void World::check_leftovers(Lines& broken) const {
   const Instant end =
-      launcher_.dead() ? *scenario_.launcher_dies : launcher_.over_at().value_or(time_.now());
+      transport_.is_dead() ? *scenario_.launcher_dies : over_at_.value_or(time_.now());
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     const FakeHost& fake = hosts_[static_cast<std::size_t>(host)];
     const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
@@ -178,7 +178,7 @@ void World::check_output(Lines& broken) const {
     const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;
     if (p == nullptr || lost[static_cast<std::size_t>(host)]) continue;
     for (const std::size_t stream : {0u, 1u})
-      if (launcher_.received(rank, stream) != p->printed[stream])
+      if (output_.received(rank, stream) != p->printed[stream])
         broken.push_back("output is missing" + of_rank(rank));
   }
 }

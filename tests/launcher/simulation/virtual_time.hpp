@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <queue>
 #include <random>
 #include <vector>
 
-#include "launcher/ports/clock.hpp"
+#include "launcher/ports/timers.hpp"
 
 namespace train::simulation {
 
@@ -57,6 +58,29 @@ class VirtualTime {
   Instant now_{0};
   std::uint64_t next_ = 0;
   std::priority_queue<Event> events_;
+};
+
+/// Virtual time as the clock and the timers of a driver.
+class FakeTimers final : public Timers {
+ public:
+  explicit FakeTimers(VirtualTime& time) : time_(time) {}
+
+  Instant now() const override { return time_.now(); }
+  void post(std::function<void()> callback) override { time_.at(time_.now(), std::move(callback)); }
+  std::unique_ptr<Subscription> after(nanoseconds delay, std::function<void()> callback) override {
+    auto timer = std::make_unique<Timer>();
+    time_.at(time_.now() + delay,
+             [wanted = std::weak_ptr<bool>(timer->wanted), callback = std::move(callback)] {
+               if (!wanted.expired()) callback();
+             });
+    return timer;
+  }
+
+ private:
+  struct Timer final : Subscription {
+    std::shared_ptr<bool> wanted = std::make_shared<bool>(true);
+  };
+  VirtualTime& time_;
 };
 
 }  // namespace train::simulation

@@ -5,58 +5,80 @@ namespace train::simulation {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+Plan plan_of(const Scenario& scenario) {
+  Plan plan;
+  plan.trial = scenario.trial();
+  plan.experiment.entrypoint.shell = "true";
+  plan.experiment.stop_grace = scenario.grace;
+  return plan;
+}
+
+}  // namespace
+
 World::World(Scenario scenario)
     : scenario_(std::move(scenario)),
-      trial_(scenario_.trial()),
+      plan_(plan_of(scenario_)),
       chance_(scenario_.seed + 1),
       readiness_{static_cast<int>(scenario_.hosts.size()), 0},
-      launcher_(time_, scenario_, trial_, complaints_) {
-  for (int host = 0; host < readiness_.hosts; ++host) {
-    const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
+      timers_(time_),
+      transport_(time_, chance_, scenario_, hosts_),
+      output_(time_, scenario_, trial_.world_size, complaints_, [this] {
+        if (!transport_.is_dead()) driver_->acknowledge_output();
+      }) {
+  for (int host = 0; host < readiness_.hosts; ++host)
     hosts_.emplace_back(time_, chance_, scenario_, host,
                         trial_.hosts[static_cast<std::size_t>(host)].first_rank, readiness_,
                         complaints_);
-    FakeHost& fake = hosts_.back();
-    connections_.push_back(
-        {OneWay(time_, chance_, script,
-                {[&fake](std::string_view bytes) { fake.receive(bytes); },
-                 [&fake] { fake.link_closed(); }}),
-         OneWay(time_, chance_, script,
-                {[this, host](std::string_view bytes) { launcher_.receive(host, bytes); },
-                 [this, host] { launcher_.link_closed(host); }})});
-    time_.at(script.connect_delay, [this, host] { connect(host); });
+  make_driver();
+  driver_->start();
+  plan_events();
+}
+
+void World::make_driver() {
+  RunDriver::Ports ports{timers_, transport_, output_};
+  if (scenario_.has_context)
+    ports.open_context = [this](ContextSource::Events events) {
+      return std::make_unique<FakeContext>(time_, scenario_, std::move(events));
+    };
+  const auto environment_of = [](int) {
+    return std::vector<EnvironmentEntry>{{"MASTER_PORT", "", AtLaunch::rendezvous_port},
+                                         {"MEGASCALE_PORT", "", AtLaunch::megascale_port},
+                                         {"TF_CONFIG", "", AtLaunch::tensorflow_cluster}};
+  };
+  RunDriver::Hooks hooks;
+  hooks.on_all_started = [] {};
+  hooks.on_note = [](const std::string&) {};
+  hooks.on_stopping = [](const std::string&) {};
+  hooks.on_context = [](const ContextSummary&) {};
+  hooks.on_context_progress = [](const ContextProgress&) {};
+  hooks.on_over = [this] { over_at_ = time_.now(); };
+  driver_.emplace(std::move(ports),
+                  RunDriver::Attempt{plan_, "taskid", scenario_.ports,
+                                     scenario_.has_context ? "sub" : "/", environment_of},
+                  std::move(hooks));
+}
+
+void World::plan_events() {
+  for (int host = 0; host < readiness_.hosts; ++host) {
+    const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
     if (script.fault == HostFault::link_break)
-      time_.at(script.fault_at, [this, host] { break_link(host); });
+      time_.at(script.fault_at, [this, host] { transport_.break_connection(host); });
   }
   for (const Instant interrupt : scenario_.interrupts)
-    time_.at(interrupt, [this] { launcher_.interrupt(); });
-  if (scenario_.has_context)
-    time_.at(scenario_.context_packed.value_or(1s), [this] { launcher_.context_done(); });
+    time_.at(interrupt, [this] {
+      if (!transport_.is_dead()) driver_->stop(2);
+    });
   if (scenario_.launcher_dies)
-    time_.at(*scenario_.launcher_dies, [this] { launcher_.die(scenario_.launcher_dies_silently); });
+    time_.at(*scenario_.launcher_dies, [this] {
+      if (!driver_->over()) transport_.die(scenario_.launcher_dies_silently);
+    });
 }
 
 void World::play() {
   constexpr std::uint64_t most_events = 10'000'000;
   while (!endless_ && time_.step()) endless_ = ++events_ > most_events || time_.now() > 3600s;
-}
-
-void World::connect(int host) {
-  if (launcher_.dead() || !launcher_.expects(host)) return;
-  if (!hosts_[static_cast<std::size_t>(host)].reachable())
-    return time_.at(time_.now() + 10s, [this, host] { launcher_.unreachable(host); });
-  Connection& connection = connections_[static_cast<std::size_t>(host)];
-  hosts_[static_cast<std::size_t>(host)].connect(connection.from_host);
-  launcher_.connected(host, connection.to_host, connection.from_host);
-}
-
-void World::break_link(int host) {
-  Connection& connection = connections_[static_cast<std::size_t>(host)];
-  if (!hosts_[static_cast<std::size_t>(host)].was_connected()) return;
-  connection.to_host.forget();
-  connection.from_host.forget();
-  connection.to_host.close();
-  connection.from_host.close();
 }
 
 }  // namespace train::simulation

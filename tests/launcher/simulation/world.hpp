@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "launcher/run/run_driver.hpp"
 #include "tests/launcher/simulation/fake_host.hpp"
-#include "tests/launcher/simulation/fake_launcher.hpp"
+#include "tests/launcher/simulation/ports.hpp"
 
 namespace train::simulation {
 
-/// One scenario, played until nothing happens any more.
+/// One scenario, played until nothing happens any more: the driver of the launch command over fake
+/// ports, and the real agents.
 class World {
  public:
   explicit World(Scenario scenario);
@@ -21,16 +23,13 @@ class World {
 
   /// What must hold whatever has happened, and does not; a line each.
   std::vector<std::string> broken_promises() const;
-  const RunOutcome& outcome() const { return launcher_.run().outcome(); }
+  /// Nothing of a launcher that died.
+  const RunOutcome& outcome() const { return transport_.is_dead() ? unknown_ : driver_->outcome(); }
   std::uint64_t events() const { return events_; }
 
  private:
-  struct Connection {
-    OneWay to_host;
-    OneWay from_host;
-  };
-  void connect(int host);
-  void break_link(int host);
+  void make_driver();
+  void plan_events();
 
   using Lines = std::vector<std::string>;
   void check_end(Lines& broken) const;
@@ -43,14 +42,19 @@ class World {
   const FakeProcess* process(int rank) const;
 
   Scenario scenario_;
-  Trial trial_;
+  Plan plan_;
+  const Trial& trial_ = plan_.trial;
   Chance chance_;
   VirtualTime time_;
   Readiness readiness_;
   Lines complaints_;
-  FakeLauncher launcher_;
   std::deque<FakeHost> hosts_;
-  std::deque<Connection> connections_;
+  FakeTimers timers_;
+  FakeTransport transport_;
+  CheckedOutput output_;
+  std::optional<RunDriver> driver_;
+  std::optional<Instant> over_at_;
+  const RunOutcome unknown_ = {};
   std::uint64_t events_ = 0;
   bool endless_ = false;
 };

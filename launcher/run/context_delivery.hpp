@@ -8,12 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "backends/context/context_packer.hpp"
-#include "backends/event_loop/loop.hpp"
 #include "launcher/context/context.hpp"
 #include "launcher/context/delivery_window.hpp"
+#include "launcher/ports/context_source.hpp"
+#include "launcher/ports/timers.hpp"
 
 namespace train {
+
+/// How far a context that travels has come.
+struct ContextProgress {
+  std::size_t hosts = 0;                 ///< that are being sent it, at least 1
+  std::uint64_t least = 0;               ///< bytes that the slowest of them has
+  std::optional<std::uint64_t> of = {};  ///< bytes of the packed context, once it is packed
+};
 
 /// Brings a directory to the hosts of a task that lack it: reads it while they are reached, packs
 /// it when the first asks, and sends to each as much as it has room for.
@@ -24,11 +31,11 @@ class ContextDelivery {
     std::function<void(const ContextSummary&)> on_named;
     std::function<void(const Error&)> on_failed;
     std::function<void(int host, std::shared_ptr<const std::string> frame)> send;
-    /// A line about how it goes, when it takes its time.
-    std::function<void(const std::string&)> say;
+    /// How it goes, now and then, when it takes its time.
+    std::function<void(const ContextProgress&)> on_progress;
   };
 
-  ContextDelivery(Loop& loop, const std::string& directory, int hosts, Hooks hooks);
+  ContextDelivery(Timers& timers, const ContextSource::Open& open, int hosts, Hooks hooks);
 
   /// Once `on_named` was called.
   const std::optional<Context>& context() const { return context_; }
@@ -48,12 +55,12 @@ class ContextDelivery {
   void serve(int host);
   void report_progress();
 
-  Loop& loop_;
+  Timers& timers_;
   Hooks hooks_;
   std::optional<Context> context_;
   std::vector<Stream> streams_;
   std::unique_ptr<Subscription> progress_;
-  ContextPacker packer_;  ///< last: its callbacks use the others
+  std::unique_ptr<ContextSource> source_;  ///< last: its callbacks use the others
 };
 
 }  // namespace train

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launch_output.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace train {
+
+std::uint64_t LaunchOutput::take(OutputChunk chunk, nanoseconds age) {
+  using std::chrono::microseconds;
+  shown_.add(chunk);
+  const auto printed = std::chrono::system_clock::now() - age;
+  const auto since_epoch =
+      std::chrono::duration_cast<microseconds>(printed.time_since_epoch()).count();
+  return logs_.write({chunk.rank, chunk.stream, since_epoch, std::move(chunk.bytes)});
+}
+
+}  // namespace train

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "launcher/ports/clock.hpp"
+#include "launcher/wire/output_chunk.hpp"
+
+namespace train {
+
+/// Where the launcher puts what ranks print: it is shown, and it is kept. A port of the driver of a
+/// run.
+class OutputSink {
+ public:
+  virtual ~OutputSink() = default;
+  /// Takes a chunk that was printed so long ago. It is number 1, 2, ... of all that were taken.
+  virtual std::uint64_t take(OutputChunk chunk, nanoseconds age) = 0;
+  /// Chunks up to this number are kept, or lost for good.
+  virtual std::uint64_t kept() const = 0;
+  /// False while whoever is shown it has fallen far behind.
+  virtual bool has_room() const = 0;
+  /// The ranks are being stopped: from now on nothing may keep the task from ending.
+  virtual void expect_end() = 0;
+};
+
+}  // namespace train

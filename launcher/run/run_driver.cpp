@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/run/run_driver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "launcher/rendezvous/variable_limit.hpp"
+#include "launcher/task/task_record.hpp"
+#include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/output_chunk.hpp"
+#include "launcher/wire/rank_commands.hpp"
+
+namespace train {
+
+RunDriver::RunDriver(Ports ports, Attempt attempt, Hooks hooks)
+    : ports_(std::move(ports)),
+      attempt_(std::move(attempt)),
+      hooks_(std::move(hooks)),
+      trial_(attempt_.plan.trial),
+      output_window_(output_window(trial_.hosts.size())),
+      run_(trial_, attempt_.port_needs, attempt_.plan.experiment.stop_grace, {},
+           ports_.open_context ? Run::Delivery::context : Run::Delivery::nothing) {
+  for (std::size_t i = 0; i < trial_.hosts.size(); ++i) hosts_.emplace_back(output_window_);
+}
+
+void RunDriver::start() {
+  if (ports_.open_context) deliver_context();
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open_host(host);
+}
+
+void RunDriver::stop(int signal) { feed(run_event::StopRequested{signal}); }
+
+void RunDriver::deliver_context() {
+  ContextDelivery::Hooks hooks;
+  hooks.on_named = [this](const ContextSummary& summary) {
+    hooks_.on_context(summary);
+    feed(run_event::ContextPacked{});
+  };
+  hooks.on_failed = [this](const Error& why) { feed(run_event::ContextFailed{why}); };
+  hooks.send = [this](int host, const std::shared_ptr<const std::string>& frame) {
+    if (const auto& link = hosts_[host].link) link->send_shared(frame);
+  };
+  hooks.on_progress = hooks_.on_context_progress;
+  delivery_.emplace(ports_.timers, ports_.open_context, static_cast<int>(hosts_.size()),
+                    std::move(hooks));
+}
+
+void RunDriver::open_host(int host) {
+  LinkEvents events;
+  events.on_open = [this, host](const LinkInfo& info) {
+    hosts_[host].is_remote = info.transport != "local";
+    feed(run_event::HostOpened{host, info.address, info.own_address, info.likely_own_address});
+  };
+  events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
+  events.on_closed = [this, host](const Error& why) {
+    // Not when we have closed it ourselves, and the agent was faster than we.
+    hosts_[host].is_broken = hosts_[host].was_told_to_start && hosts_[host].link;
+    feed(run_event::HostClosed{host, why});
+  };
+  hosts_[host].link = ports_.transport.open(trial_.hosts[host].host,
+                                            {agent_key(attempt_.task_id, host)}, std::move(events));
+}
+
+void RunDriver::received(int host, std::string_view bytes) {
+  FrameDecoder& decoder = hosts_[host].decoder;
+  decoder.feed(bytes);
+  while (hosts_[host].link) {
+    auto frame = decoder.next();
+    if (!frame) return host_broke_protocol(host, frame.error());
+    if (!*frame) break;
+    received(host, **frame);
+  }
+  if (!hosts_[host].received.empty()) feed(run_event::HostPrinted{host});
+}
+
+void RunDriver::received(int host, const Frame& frame) {
+  if (frame.kind == FrameKind::output) return received_output(host, frame.payload);
+  if (frame.kind == FrameKind::context)
+    return host_broke_protocol(host, not_our_protocol("sent a context"));
+  auto message = decode_message(frame.payload);
+  if (!message) return host_broke_protocol(host, message.error());
+  feed(run_event::HostSaid{host, std::move(*message)});
+}
+
+// Chunks are numbered without gaps and belong to ranks of their own host: anything else is not an
+// agent of ours.
+void RunDriver::received_output(int host, std::string_view payload) {
+  auto chunk = decode_output(payload);
+  if (!chunk) return host_broke_protocol(host, chunk.error());
+  const auto& ranks = trial_.ranks;
+  HostStream& stream = hosts_[host];
+  const bool is_own =
+      chunk->rank < static_cast<int>(ranks.size()) && ranks[chunk->rank].host == host;
+  if (!is_own || chunk->number != stream.last_chunk + 1)
+    return host_broke_protocol(host, not_our_protocol("sent output out of turn"));
+  if (!stream.window.take(*chunk))
+    return host_broke_protocol(host, not_our_protocol("sent more output than it was asked for"));
+  stream.last_chunk = chunk->number;
+  const std::size_t cost = cost_of(*chunk);
+  const Instant now = ports_.timers.now();
+  const nanoseconds age = now - run_.time_of(host, chunk->at, now);
+  const std::uint64_t number = ports_.output.take(std::move(*chunk), age);
+  stream.received.push_back({number, stream.last_chunk, cost});
+}
+
+void RunDriver::host_broke_protocol(int host, const Error& error) {
+  feed(run_event::HostClosed{host, error});
+}
+
+void RunDriver::acknowledge_output() {
+  if (!ports_.output.has_room()) return;  // it says when it has
+  for (HostStream& host : hosts_) acknowledge_kept(host);
+}
+
+void RunDriver::acknowledge_kept(HostStream& host) {
+  std::uint64_t last = 0;
+  std::size_t cost = 0;
+  while (!host.received.empty() && host.received.front().output_number <= ports_.output.kept()) {
+    last = host.received.front().chunk_number;
+    cost += host.received.front().cost;
+    host.received.pop_front();
+  }
+  if (last == 0) return;
+  host.window.acknowledge(cost);
+  if (host.link) host.link->send(frame_of(message::Acknowledge{last}));
+}
+
+void RunDriver::feed(const RunEvent& event) {
+  for (const RunAction& action : run_.on(event, ports_.timers.now()))
+    std::visit([this](const auto& a) { perform(a); }, action);
+  arm_timer();
+}
+
+void RunDriver::arm_timer() {
+  const auto deadline = run_.next_deadline();
+  timer_.reset();
+  if (!deadline) return;
+  const auto delay = std::max(*deadline - ports_.timers.now(), nanoseconds(0));
+  timer_ = ports_.timers.after(delay, [this] { feed(run_event::Tick{}); });
+}
+
+message::Prepare RunDriver::prepare_message(int host) const {
+  const PlannedHost& planned = trial_.hosts[host];
+  const ExperimentConfig& experiment = attempt_.plan.experiment;
+  message::Prepare prepare;
+  prepare.task_id = attempt_.task_id;
+  prepare.hold_ports = held_ports(attempt_.port_needs, trial_, host);
+  prepare.files = run_files(experiment);
+  prepare.stop_grace = experiment.stop_grace;
+  prepare.output_window = output_window_;
+  if (hosts_[host].is_remote) prepare.output_packing = OutputPacking::lz4;
+  if (delivery_) prepare.context = delivery_->context();
+  if (hosts_.size() > 1) prepare.interface = planned.host.interface;
+  for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank)
+    prepare.ranks.push_back(
+        {rank, experiment.entrypoint, attempt_.working_directory, attempt_.environment_of(rank)});
+  return prepare;
+}
+
+void RunDriver::perform(const run_action::SendPrepare& action) {
+  const message::Prepare prepare = prepare_message(action.host);
+  const std::size_t ranks = prepare.ranks.size();
+  std::size_t bytes = 0;
+  for (const RankCommand& command : prepare.ranks) bytes += size_of(command);
+  const std::string payload = encode_message(prepare);
+  const bool is_too_large = bytes > most_rank_bytes;
+  if (is_too_large || payload.size() > max_control_payload)
+    return refuse_prepare(
+        action.host,
+        fmt::format(
+            "the arguments and environments of its {} ranks are {} MiB; a host takes {} MiB", ranks,
+            (is_too_large ? bytes : payload.size()) >> 20,
+            (is_too_large ? most_rank_bytes : max_control_payload) >> 20),
+        "pass large data in a file");
+  if (prepare.hold_ports > most_held_ports)
+    return refuse_prepare(action.host,
+                          fmt::format("its {} ranks need {} ports; a host holds {}", ranks,
+                                      prepare.hold_ports, most_held_ports),
+                          "use more hosts");
+  if (const auto& link = hosts_[action.host].link)
+    link->send(encode_frame(FrameKind::control, payload));
+}
+
+// Run is not entered while it waits for its actions to be carried out: this comes as an event.
+void RunDriver::refuse_prepare(int host, std::string what, std::string hint) {
+  const Error why = make_error(ErrorClass::config, std::move(what), std::move(hint));
+  ports_.timers.post([this, host, why] { feed(run_event::HostClosed{host, why}); });
+}
+
+void RunDriver::perform(const run_action::Send& action) {
+  if (const auto& link = hosts_[action.host].link) link->send(frame_of(action.message));
+}
+
+void RunDriver::perform(const run_action::SendContext& action) {
+  if (delivery_ && delivery_->wanted(action.host, action.taken)) return;
+  ports_.timers.post([this, host = action.host] {
+    host_broke_protocol(host, not_our_protocol("took more of the context than it was sent"));
+  });
+}
+
+void RunDriver::perform(const run_action::SendGo& action) {
+  delivery_.reset();  // every host has what it needs
+  hosts_[action.host].was_told_to_start = true;
+  if (start_frame_.empty()) start_frame_ = frame_of(run_.start_message());
+  if (const auto& link = hosts_[action.host].link) link->send(start_frame_);
+}
+
+void RunDriver::perform(const run_action::CloseHost& action) {
+  if (delivery_) delivery_->forget(action.host);
+  // We may be inside a callback of this very link: it goes at the end of the wake-up. What was sent
+  // to it last (a Bye) is on its way by then.
+  closed_links_.push_back(std::exchange(hosts_[action.host].link, nullptr));
+  if (closing_) return;
+  closing_ = ports_.timers.after(nanoseconds(0), [this] {
+    closed_links_.clear();
+    closing_.reset();
+  });
+}
+
+void RunDriver::perform(const run_action::AllStarted&) { hooks_.on_all_started(); }
+
+void RunDriver::perform(const run_action::Note& action) { hooks_.on_note(action.text); }
+
+void RunDriver::perform(const run_action::Stopping& action) {
+  ports_.output.expect_end();
+  hooks_.on_stopping(action.why);
+}
+
+void RunDriver::perform(const run_action::Over&) { hooks_.on_over(); }
+
+std::vector<int> RunDriver::broken_hosts() const {
+  std::vector<int> broken;
+  for (std::size_t host = 0; host < hosts_.size(); ++host)
+    if (hosts_[host].is_broken) broken.push_back(static_cast<int>(host));
+  return broken;
+}
+
+}  // namespace train
