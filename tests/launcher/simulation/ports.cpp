@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/launcher/simulation/ports.hpp"
 
+#include <algorithm>
+
 #include "launcher/wire/frame.hpp"
 
 namespace train::simulation {
@@ -78,6 +80,11 @@ void FakeTransport::break_connection(int host) {
   }
 }
 
+bool FakeTransport::has_links() const {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const auto& entry) { return entry.second.is_wanted; });
+}
+
 void FakeTransport::die(bool silently) {
   is_dead_ = true;
   for (auto& [host, connection] : connections_) {
@@ -122,7 +129,12 @@ void FakeContext::name() {
 }
 
 void FakeContext::pack() {
-  if (pieces_.empty()) add_piece();
+  if (!std::exchange(is_packing_, true)) add_piece_later();
+}
+
+// Packing takes longer than most hosts take to say what they have.
+void FakeContext::add_piece_later() {
+  later(time_.now() + 3ms, [this] { add_piece(); });
 }
 
 void FakeContext::add_piece() {
@@ -133,7 +145,7 @@ void FakeContext::add_piece() {
                           static_cast<char>(begin / context_piece_size));
   pieces_.push_back({std::make_shared<const std::string>(encode_frame(FrameKind::context, bytes)),
                      begin + size, size < context_piece_size});
-  if (!pieces_.back().is_last) later(time_.now(), [this] { add_piece(); });
+  if (!pieces_.back().is_last) add_piece_later();
   events_.on_piece();
 }
 

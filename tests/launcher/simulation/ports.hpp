@@ -31,6 +31,8 @@ class FakeTransport final : public Transport {
   /// with it.
   void die(bool silently);
   bool is_dead() const { return is_dead_; }
+  /// Links that the launcher has not given up.
+  bool has_links() const;
 
  private:
   class Link;
@@ -92,11 +94,13 @@ class FakeContext final : public ContextSource {
  private:
   void later(Instant when, std::function<void()> what);
   void name();
+  void add_piece_later();
   void add_piece();
 
   VirtualTime& time_;
   const Scenario& scenario_;
   Events events_;
+  bool is_packing_ = false;
   std::vector<ContextPiece> pieces_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -47,6 +47,7 @@ void World::check_end(Lines& broken) const {
   if (endless_) broken.push_back("things go on for ever");
   if (transport_.is_dead()) return;
   if (!over_at_) return broken.push_back("the run has not ended");
+  if (transport_.has_links()) broken.push_back("the run is over and keeps a host");
   const Run::Timing timing;
   const Instant end = *over_at_;
   nanoseconds start = 15s + timing.prepare_limit + timing.verdict_wait;
