@@ -21,7 +21,8 @@ config_schema/.: text yaml experiment hosts
 launcher/plan:
 launcher/context:
 launcher/bootstrap:
-launcher/task:
+launcher/states:
+launcher/task: states
 launcher/ports: context task
 launcher/rendezvous: plan
 launcher/placement: plan rendezvous
@@ -29,8 +30,8 @@ launcher/picture: plan placement
 launcher/formats: plan rendezvous picture
 launcher/wire: context ports rendezvous
 launcher/output: ports wire
-launcher/agent: ports rendezvous wire
-launcher/run: plan context task ports rendezvous wire output
+launcher/agent: states ports rendezvous wire
+launcher/run: states plan context task ports rendezvous wire output
 
 backends/event_loop:
 backends/process: event_loop

@@ -8,18 +8,49 @@
 
 namespace train {
 
+const StateTable<AgentState>& agent_states() {
+  using enum AgentState;
+  static const StateTable<AgentState> table(
+      "an agent",
+      {{waiting,
+        "waiting",
+        "no launcher has said what to prepare",
+        {fetching, checking, finished, gone}},
+       {fetching, "fetching", "the context is looked for, or taken", {checking, finished, gone}},
+       {checking,
+        "checking",
+        "it is seen whether the ranks can be started",
+        {ready, finished, gone}},
+       {ready,
+        "ready",
+        "ports are held; the other hosts are waited for",
+        {running, finished, gone}},
+       {running, "running", "ranks are started, run, or have their grace to end", {killing}},
+       {killing,
+        "killing",
+        "everything that the ranks started is killed and collected",
+        {flushing, gone}},
+       {flushing, "flushing", "nothing runs; output waits to be acknowledged", {finished, gone}},
+       {finished,
+        "finished",
+        "the launcher was told the end, or what keeps ranks from being started",
+        {gone}},
+       {gone, "gone", "the agent ends", {}}});
+  return table;
+}
+
 Agent::Agent(AgentIdentity identity, OutputQueue::Limits limits)
     : identity_(std::move(identity)), output_(limits) {}
 
 std::vector<AgentAction> Agent::on(const AgentEvent& event, Instant now) {
   now_ = now;
-  if (state_ != State::gone) std::visit([this](const auto& e) { handle(e); }, event);
+  if (state_ != AgentState::gone) std::visit([this](const auto& e) { handle(e); }, event);
   return std::exchange(actions_, {});
 }
 
 std::optional<Instant> Agent::next_deadline() const {
   std::optional<Instant> deadline;
-  if (link_up_ && state_ != State::gone) deadline = last_heard_ + silence_limit;
+  if (link_up_ && state_ != AgentState::gone) deadline = last_heard_ + silence_limit;
   if (kill_at_) deadline = deadline ? std::min(*deadline, *kill_at_) : *kill_at_;
   return deadline;
 }
@@ -48,56 +79,56 @@ void Agent::launcher_lost() {
   output_.clear();
   resume_reading();
   switch (state_) {
-    case State::waiting:
-    case State::fetching:
-    case State::checking:
-    case State::ready:
-    case State::flushing:
-    case State::finished:
+    case AgentState::waiting:
+    case AgentState::fetching:
+    case AgentState::checking:
+    case AgentState::ready:
+    case AgentState::flushing:
+    case AgentState::finished:
       leave();
       break;
-    case State::running:
+    case AgentState::running:
       stop_ranks(prepare_.stop_grace);
       break;
-    case State::killing:
-    case State::gone:
+    case AgentState::killing:
+    case AgentState::gone:
       break;
   }
 }
 
 void Agent::receive(const message::Prepare& m) {
-  if (state_ != State::waiting) return;
+  if (state_ != AgentState::waiting) return;
   prepare_ = m;
   output_.set_window(m.output_window);
   for (const auto& command : m.ranks) ranks_[command.rank] = RankState::planned;
   if (!m.context) return check_host();
-  state_ = State::fetching;
+  state_.become(AgentState::fetching);
   act(agent_action::FindContext{*m.context});
 }
 
 void Agent::check_host() {
-  state_ = State::checking;
+  state_.become(AgentState::checking);
   act(agent_action::CheckHost{prepare_});
 }
 
 void Agent::refuse(message::Refused refusal) {
-  state_ = State::finished;
+  state_.become(AgentState::finished);
   say(std::move(refusal));
 }
 
 void Agent::handle(const agent_event::ContextTaken& event) {
-  if (state_ == State::fetching) say(message::WantContext{event.bytes});
+  if (state_ == AgentState::fetching) say(message::WantContext{event.bytes});
 }
 
 void Agent::handle(const agent_event::ContextReceived& event) {
   if (!link_up_) return;
   last_heard_ = now_;
   // What was on the way when the context turned out not to fit is of no use any more.
-  if (state_ == State::fetching) act(agent_action::TakeContext{event.bytes});
+  if (state_ == AgentState::fetching) act(agent_action::TakeContext{event.bytes});
 }
 
 void Agent::handle(const agent_event::ContextReady& event) {
-  if (state_ != State::fetching) return;
+  if (state_ != AgentState::fetching) return;
   for (RankCommand& command : prepare_.ranks) {
     std::string& directory = command.working_directory;
     if (directory.starts_with('/')) continue;
@@ -108,21 +139,21 @@ void Agent::handle(const agent_event::ContextReady& event) {
 }
 
 void Agent::handle(const agent_event::ContextFailed& event) {
-  if (state_ == State::fetching) refuse({event.why.diagnostics, ErrorClass::host});
+  if (state_ == AgentState::fetching) refuse({event.why.diagnostics, ErrorClass::host});
 }
 
 void Agent::handle(const agent_event::HostChecked& event) {
-  if (state_ != State::checking) return;
+  if (state_ != AgentState::checking) return;
   if (!event.problems.empty()) return refuse({event.problems, event.error_class});
   run_directory_ = event.run_directory;
   gpus_ = event.gpus;
-  state_ = State::ready;
+  state_.become(AgentState::ready);
   say(message::Ready{event.held_ports, run_directory_, gpus_});
 }
 
 void Agent::receive(const message::Go& m) {
-  if (state_ != State::ready) return;
-  state_ = State::running;
+  if (state_ != AgentState::ready) return;
+  state_.become(AgentState::running);
   go_ = m;
   act(agent_action::ReleasePorts{});
   for (const auto& command : prepare_.ranks) {
@@ -146,7 +177,7 @@ void Agent::handle(const agent_event::RankStarted& event) {
   ranks_[event.rank] = RankState::alive;
   say(message::RankStarted{event.rank, event.pid});
   // A stop may have come between the request and the start.
-  if (state_ == State::running && stopped_at_) act(agent_action::TerminateRank{event.rank});
+  if (state_ == AgentState::running && stopped_at_) act(agent_action::TerminateRank{event.rank});
 }
 
 void Agent::handle(const agent_event::RankNotStarted& event) {
@@ -156,14 +187,14 @@ void Agent::handle(const agent_event::RankNotStarted& event) {
 }
 
 void Agent::handle(const agent_event::Blocked& event) {
-  const bool is_asking =
-      state_ == State::checking || state_ == State::running || state_ == State::killing;
+  const bool is_asking = state_ == AgentState::checking || state_ == AgentState::running ||
+                         state_ == AgentState::killing;
   if (is_asking) say(message::Blocked{event.call, event.so_far});
 }
 
 void Agent::handle(const agent_event::PortTaken& event) {
-  const bool has_started =
-      state_ == State::running || state_ == State::killing || state_ == State::flushing;
+  const bool has_started = state_ == AgentState::running || state_ == AgentState::killing ||
+                           state_ == AgentState::flushing;
   if (has_started) say(message::PortTaken{event.port, event.uid});
 }
 
@@ -171,29 +202,29 @@ void Agent::handle(const agent_event::PortTaken& event) {
 void Agent::handle(const agent_event::Failed& event) {
   say(message::AgentFailed{event.reason});
   switch (state_) {
-    case State::waiting:
-    case State::fetching:
-    case State::checking:
-    case State::ready:
-      state_ = State::finished;
+    case AgentState::waiting:
+    case AgentState::fetching:
+    case AgentState::checking:
+    case AgentState::ready:
+      state_.become(AgentState::finished);
       break;
-    case State::running:
+    case AgentState::running:
       stop_ranks(prepare_.stop_grace);
       break;
-    case State::killing:
+    case AgentState::killing:
       kill_tree();
       break;
-    case State::flushing:
+    case AgentState::flushing:
       pump_output();
       break;
-    case State::finished:
-    case State::gone:
+    case AgentState::finished:
+    case AgentState::gone:
       break;
   }
 }
 
 void Agent::handle(const agent_event::RankPrinted& event) {
-  const bool is_expected = state_ == State::running || state_ == State::killing;
+  const bool is_expected = state_ == AgentState::running || state_ == AgentState::killing;
   if (!link_up_ || !is_expected) return;  // nobody will ever read it
   output_.push(event.rank, event.stream, event.bytes, now_);
   pump_output();
@@ -216,20 +247,20 @@ void Agent::after_rank_ended() {
     return entry.second == RankState::ended;
   });
   // Even when every rank has ended by itself, what they left in the background must go.
-  if (all_ended && state_ == State::running) kill_tree();
+  if (all_ended && state_ == AgentState::running) kill_tree();
 }
 
 void Agent::receive(const message::Stop& m) {
   switch (state_) {
-    case State::running:
+    case AgentState::running:
       stop_ranks(m.grace);
       break;
-    case State::waiting:
-    case State::fetching:
-    case State::checking:
-    case State::ready:
-    case State::finished:  // it may have failed when it was told to start
-      state_ = State::finished;
+    case AgentState::waiting:
+    case AgentState::fetching:
+    case AgentState::checking:
+    case AgentState::ready:
+    case AgentState::finished:  // it may have failed when it was told to start
+      state_.become(AgentState::finished);
       say(message::Finished{survivors_});
       break;
     default:
@@ -250,7 +281,7 @@ void Agent::stop_ranks(milliseconds grace) {
 
 void Agent::kill_tree() {
   kill_at_.reset();
-  state_ = State::killing;
+  state_.become(AgentState::killing);
   // What is still in the pipes must be read, or the tree never ends.
   resume_reading();
   act(agent_action::KillTree{});
@@ -261,10 +292,10 @@ void Agent::resume_reading() {
 }
 
 void Agent::handle(const agent_event::TreeKilled& event) {
-  if (state_ != State::killing) return;
+  if (state_ != AgentState::killing) return;
   survivors_ = event.survivors;
   if (!link_up_) return leave();
-  state_ = State::flushing;
+  state_.become(AgentState::flushing);
   pump_output();
 }
 
@@ -278,10 +309,10 @@ void Agent::pump_output() {
     act(agent_action::SendOutput{std::move(*chunk), prepare_.output_packing});
   if (!output_.full()) resume_reading();
   // Only ranks that run can be made to wait; the dead leave no more than their pipes hold.
-  if (output_.full() && state_ == State::running && !std::exchange(reading_paused_, true))
+  if (output_.full() && state_ == AgentState::running && !std::exchange(reading_paused_, true))
     act(agent_action::PauseReading{});
-  if (state_ == State::flushing && output_.empty()) {
-    state_ = State::finished;
+  if (state_ == AgentState::flushing && output_.empty()) {
+    state_.become(AgentState::finished);
     say(message::Finished{survivors_});
   }
 }
@@ -289,17 +320,17 @@ void Agent::pump_output() {
 void Agent::receive(const message::Ping& m) { say(message::Pong{m.sent, now_}); }
 
 void Agent::receive(const message::Bye&) {
-  if (state_ == State::running || state_ == State::killing) return launcher_lost();
+  if (state_ == AgentState::running || state_ == AgentState::killing) return launcher_lost();
   leave();
 }
 
 void Agent::handle(const agent_event::Tick&) {
-  if (kill_at_ && now_ >= *kill_at_ && state_ == State::running) kill_tree();
+  if (kill_at_ && now_ >= *kill_at_ && state_ == AgentState::running) kill_tree();
   if (link_up_ && now_ >= last_heard_ + silence_limit) launcher_lost();
 }
 
 void Agent::leave() {
-  state_ = State::gone;
+  state_.become(AgentState::gone);
   act(agent_action::Leave{});
 }
 

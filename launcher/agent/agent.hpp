@@ -10,6 +10,7 @@
 #include "launcher/agent/output_queue.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/ports/process_spawner.hpp"
+#include "launcher/states/state_table.hpp"
 #include "launcher/wire/message.hpp"
 #include "launcher/wire/output_chunk.hpp"
 
@@ -159,13 +160,23 @@ struct AgentIdentity {
   std::int64_t pid = 0;
 };
 
+/// How far the agent is. `agent_states` says what may follow what. A launcher that says stop or is
+/// lost, and a failure of the agent itself, lead on from any state but the last three to `killing`
+/// or, before anything was started, to the end.
+enum class AgentState {
+  waiting,
+  fetching,
+  checking,
+  ready,
+  running,
+  killing,
+  flushing,
+  finished,
+  gone
+};
+const StateTable<AgentState>& agent_states();
+
 /// The decisions of the agent of one task on one host, and nothing else: events in, actions out.
-///
-///     waiting -> (fetching ->) checking -> ready -> running -> killing -> flushing -> finished ->
-///     gone
-///
-/// Any state but the last three goes to `killing` (through the grace of a stop) when the launcher
-/// says stop or is lost, or the agent itself fails; a lost launcher also skips `flushing`.
 class Agent {
  public:
   /// A launcher that is silent for so long is lost: its heartbeats come every two seconds.
@@ -178,24 +189,14 @@ class Agent {
   std::vector<AgentAction> on(const AgentEvent& event, Instant now);
   /// When a Tick is wanted, if at all.
   std::optional<Instant> next_deadline() const;
-  bool gone() const { return state_ == State::gone; }
+  bool gone() const { return state_ == AgentState::gone; }
   /// What a rank that is to be started executes: its environment is complete but for the host's
   /// session environment, with no at-launch value left. Made when it is asked for, since the
   /// environments of many ranks can be long.
   RankCommand command_of(int rank) const;
+  const TrackedState<AgentState>& state() const { return state_; }
 
  private:
-  enum class State {
-    waiting,
-    fetching,
-    checking,
-    ready,
-    running,
-    killing,
-    flushing,
-    finished,
-    gone
-  };
   enum class RankState { planned, starting, alive, ended };
 
   void handle(const agent_event::LinkUp& event);
@@ -241,7 +242,7 @@ class Agent {
   void leave();
 
   AgentIdentity identity_;
-  State state_ = State::waiting;
+  TrackedState<AgentState> state_{agent_states()};
   bool link_up_ = false;
   message::Prepare prepare_;
   message::Go go_;

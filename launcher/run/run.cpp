@@ -24,6 +24,38 @@ Error rank_error(int rank, const std::string& host, const message::RankEnded& m)
 
 }  // namespace
 
+const StateTable<RunPhase>& run_phases() {
+  using enum RunPhase;
+  static const StateTable<RunPhase> table(
+      "a run", {{connecting,
+                 "connecting",
+                 "hosts are reached and prepared; nothing was started",
+                 {running, stopping}},
+                {running, "running", "every host was told to start its ranks", {stopping, over}},
+                {stopping,
+                 "stopping",
+                 "the ranks are being stopped, or nothing is to be started any more",
+                 {over}},
+                {over, "over", "nothing more is expected of any host", {}}});
+  return table;
+}
+
+const StateTable<HostState>& host_states() {
+  using enum HostState;
+  static const StateTable<HostState> table(
+      "a host of a run",
+      {{connecting, "connecting", "it is being reached", {preparing, finished, failed}},
+       {preparing,
+        "preparing",
+        "its agent looks whether the ranks can be started there",
+        {ready, finished, failed}},
+       {ready, "ready", "it waits for the others", {running, finished, failed}},
+       {running, "running", "it was told to start its ranks, or to stop them", {finished, failed}},
+       {finished, "finished", "it has told the end of its ranks, or is not needed any more", {}},
+       {failed, "failed", "it was lost, refused, or did not speak the protocol", {}}});
+  return table;
+}
+
 Run::Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace, Timing timing,
          Delivery delivery)
     : trial_(trial),
@@ -45,12 +77,12 @@ std::vector<RunAction> Run::on(const RunEvent& event, Instant now) {
   const auto due = next_deadline();
   if (due && now > *due + timing_.heartbeat) awake_since_ = now;
   now_ = now;
-  if (phase_ != Phase::over) std::visit([this](const auto& e) { handle(e); }, event);
+  if (phase_ != RunPhase::over) std::visit([this](const auto& e) { handle(e); }, event);
   return std::exchange(actions_, {});
 }
 
 std::optional<Instant> Run::next_deadline() const {
-  if (phase_ == Phase::over) return std::nullopt;
+  if (phase_ == RunPhase::over) return std::nullopt;
   std::optional<Instant> earliest;
   const auto consider = [&](Instant instant) {
     if (!earliest || instant < *earliest) earliest = instant;
@@ -62,9 +94,9 @@ std::optional<Instant> Run::next_deadline() const {
 }
 
 void Run::enter(HostRun& host, HostState state) {
-  --hosts_in_[static_cast<std::size_t>(host.state)];
+  --hosts_in_[static_cast<std::size_t>(HostState(host.state))];
   ++hosts_in_[static_cast<std::size_t>(state)];
-  host.state = state;
+  host.state.become(state);
 }
 
 // Nothing more is expected of this host.
@@ -141,7 +173,7 @@ void Run::receive(int host, const message::Refused& m) {
 // While starting, every host's verdict is waited for (for a bounded time), so that all that is
 // wrong is said at once.
 void Run::decide_start() {
-  if (phase_ != Phase::connecting) return;
+  if (phase_ != RunPhase::connecting) return;
   if (count(HostState::ready) == static_cast<int>(hosts_.size())) return go();
   if (failures_.empty()) return;
   const bool undecided = count(HostState::connecting) + count(HostState::preparing) > 0;
@@ -181,7 +213,7 @@ void Run::receive(int host, const message::RankStarted& m) {
   rank->state = RankOutcome::State::running;
   if (++ranks_started_ < static_cast<int>(outcome_.ranks.size())) return;
   outcome_.all_started = true;
-  if (phase_ == Phase::running) act(run_action::AllStarted{});
+  if (phase_ == RunPhase::running) act(run_action::AllStarted{});
 }
 
 void Run::receive(int host, const message::RankNotStarted& m) {
@@ -254,7 +286,7 @@ void Run::receive(int host, const message::Finished& m) {
   HostRun& h = hosts_[host];
   if (h.state != HostState::running) return out_of_turn(host, "'finished'");
   // While stopping, a process that cannot be killed may leave its rank without an end.
-  if (h.ranks_left > 0 && phase_ != Phase::stopping)
+  if (h.ranks_left > 0 && phase_ != RunPhase::stopping)
     return host_failed(
         host, make_error(ErrorClass::host, "its agent finished without a word on every rank"));
   h.survivors = m.survivors;
@@ -292,9 +324,9 @@ void Run::host_failed(int host, Error why) {
   const AlignedInstant since = was_running ? lost_since(h) : AlignedInstant{now_, nanoseconds(0)};
   failures_.push_back(
       {since, with_context(why, fmt::format("host '{}'", h.name)), std::nullopt, host, 0});
-  if (phase_ == Phase::connecting)
+  if (phase_ == RunPhase::connecting)
     decide_start();
-  else if (phase_ == Phase::running)
+  else if (phase_ == RunPhase::running)
     stop(stop_grace_, why_stopping(fmt::format("host '{}' is lost", h.name)));
   else
     check_over();

@@ -16,6 +16,7 @@
 #include "launcher/rendezvous/held_ports.hpp"
 #include "launcher/run/heartbeat.hpp"
 #include "launcher/run/outcome.hpp"
+#include "launcher/states/state_table.hpp"
 #include "launcher/wire/message.hpp"
 
 namespace train {
@@ -104,9 +105,15 @@ using RunAction = std::variant<run_action::SendPrepare, run_action::Send, run_ac
                                run_action::SendGo, run_action::CloseHost, run_action::AllStarted,
                                run_action::Note, run_action::Stopping, run_action::Over>;
 
+/// What a run is about. `run_phases` says what may follow what.
+enum class RunPhase { connecting, running, stopping, over };
+const StateTable<RunPhase>& run_phases();
+
+/// How far a run is with one of its hosts.
+enum class HostState { connecting, preparing, ready, running, finished, failed };
+const StateTable<HostState>& host_states();
+
 /// The decisions of one attempt to execute a plan, and nothing else: events in, actions out.
-///
-///     connecting -> running -> stopping -> over
 ///
 /// Two phases: nothing is started before every host is ready. The first failure stops everything.
 /// Every phase of a host that was reached has a deadline, so that none can keep a run from ending;
@@ -140,7 +147,11 @@ class Run {
   std::vector<RunAction> on(const RunEvent& event, Instant now);
   /// When a Tick is wanted, if at all.
   std::optional<Instant> next_deadline() const;
-  bool over() const { return phase_ == Phase::over; }
+  bool over() const { return phase_ == RunPhase::over; }
+  const TrackedState<RunPhase>& phase() const { return phase_; }
+  const TrackedState<HostState>& host_state(int host) const {
+    return hosts_[static_cast<std::size_t>(host)].state;
+  }
   /// What every host is told to start its ranks with. Only once all of them are ready.
   const message::Go& start_message() const { return start_; }
   /// When something happened on a host, by its own clock: on the launcher's, as far as it is known,
@@ -150,9 +161,7 @@ class Run {
   const RunOutcome& outcome() const { return outcome_; }
 
  private:
-  enum class Phase { connecting, running, stopping, over };
-  enum class HostState { connecting, preparing, ready, running, finished, failed };
-  static constexpr std::size_t host_states = 6;
+  static constexpr std::size_t host_state_count = 6;
 
   struct HostRun {
     std::string name;
@@ -160,7 +169,7 @@ class Run {
     std::string own_address;
     std::string likely_own_address;
     std::vector<int> ranks;
-    HostState state = HostState::connecting;
+    TrackedState<HostState> state{host_states()};
     bool open = false;
     Instant progress{
         0};  ///< while preparing: opened, told what to prepare, or took more of the context
@@ -252,7 +261,7 @@ class Run {
   Timing timing_;
   Delivery delivery_;
   bool context_awaited_;  ///< it is not packed yet
-  Phase phase_ = Phase::connecting;
+  TrackedState<RunPhase> phase_{run_phases()};
   std::vector<HostRun> hosts_;
   RunOutcome outcome_;
   std::vector<Failure> failures_;
@@ -266,7 +275,7 @@ class Run {
   int ranks_done_ = 0;  ///< exited with code 0 before any stop
   Instant go_at_{0};
   Instant awake_since_{0};
-  std::array<int, host_states> hosts_in_{};  ///< how many hosts are in each state
+  std::array<int, host_state_count> hosts_in_{};  ///< how many hosts are in each state
   /// When each open host is looked at next, soonest first: once per heartbeat at least.
   std::priority_queue<std::pair<Instant, int>, std::vector<std::pair<Instant, int>>, std::greater<>>
       checks_;

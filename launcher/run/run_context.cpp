@@ -8,7 +8,7 @@
 namespace train {
 
 void Run::handle(const run_event::ContextPacked&) {
-  if (!std::exchange(context_awaited_, false) || phase_ != Phase::connecting) return;
+  if (!std::exchange(context_awaited_, false) || phase_ != RunPhase::connecting) return;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     HostRun& h = hosts_[host];
     if (h.state != HostState::preparing) continue;
@@ -19,7 +19,7 @@ void Run::handle(const run_event::ContextPacked&) {
 }
 
 void Run::handle(const run_event::ContextFailed& event) {
-  if (!std::exchange(context_awaited_, false) || phase_ != Phase::connecting) return;
+  if (!std::exchange(context_awaited_, false) || phase_ != RunPhase::connecting) return;
   failures_.push_back({{now_, nanoseconds(0)}, event.why, std::nullopt, -1, 0});
   stop(milliseconds(0), {});
 }

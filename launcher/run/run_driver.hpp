@@ -66,6 +66,7 @@ class RunDriver {
   /// More chunks were kept, or there is room again: output that waited for it is acknowledged.
   void acknowledge_output();
 
+  const Run& run() const { return run_; }
   bool over() const { return run_.over(); }
   /// How it ended. Only when over.
   const RunOutcome& outcome() const { return run_.outcome(); }

@@ -69,9 +69,9 @@ void Run::handle(const run_event::StopRequested& event) {
 }
 
 void Run::stop(milliseconds grace, const std::optional<std::string>& why) {
-  if (phase_ == Phase::over) return;
-  if (phase_ != Phase::stopping && why) act(run_action::Stopping{*why});
-  phase_ = Phase::stopping;
+  if (phase_ == RunPhase::over) return;
+  if (phase_ != RunPhase::stopping && why) act(run_action::Stopping{*why});
+  phase_.become(RunPhase::stopping);
   verdict_at_.reset();
   const Instant deadline = now_ + grace + timing_.stop_slack;
   stop_by_ = stop_by_ ? std::min(*stop_by_, deadline) : deadline;
@@ -103,7 +103,7 @@ void Run::send_stop(int host, milliseconds grace) {
 
 void Run::check_over() {
   const int settled = count(HostState::finished) + count(HostState::failed);
-  if (phase_ != Phase::over && settled == static_cast<int>(hosts_.size())) finish();
+  if (phase_ != RunPhase::over && settled == static_cast<int>(hosts_.size())) finish();
 }
 
 // Only hosts that were told to stop are waited for here. One that leaves pings unanswered is lost,
@@ -124,7 +124,7 @@ void Run::give_up_waiting() {
 }
 
 void Run::finish() {
-  phase_ = Phase::over;
+  phase_.become(RunPhase::over);
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     if (hosts_[host].survivors.empty()) continue;
     Leftover& leftover = outcome_.leftovers.emplace_back();

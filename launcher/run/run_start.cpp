@@ -88,7 +88,7 @@ void Run::go() {
     const Diagnostic why = oversized_tensorflow_config(trial_.world_size, bytes);
     return refuse_start(-1, Error{ErrorClass::config, {why}});
   }
-  phase_ = Phase::running;
+  phase_.become(RunPhase::running);
   go_at_ = now_;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     enter(hosts_[host], HostState::running);

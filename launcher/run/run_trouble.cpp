@@ -31,7 +31,8 @@ void Run::receive(int host, const message::Blocked& m) {
     return out_of_turn(host, "'blocked'");
   h.blocked = m;
   h.blocked_at = now_;
-  if (h.state == HostState::running && phase_ == Phase::running && m.so_far >= timing_.start_limit)
+  if (h.state == HostState::running && phase_ == RunPhase::running &&
+      m.so_far >= timing_.start_limit)
     return host_in_trouble(
         host, {now_, nanoseconds(0)},
         make_error(ErrorClass::host, "does not start its ranks: " + unanswered(m.call, m.so_far),

@@ -1,47 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/task/task_record.hpp"
 
-#include <array>
-#include <utility>
-
 namespace train {
-namespace {
-
-constexpr std::array<std::pair<TaskState, std::string_view>, 8> state_names{{
-    {TaskState::starting, "starting"},
-    {TaskState::running, "running"},
-    {TaskState::stopping, "stopping"},
-    {TaskState::succeeded, "succeeded"},
-    {TaskState::failed, "failed"},
-    {TaskState::killed, "killed"},
-    {TaskState::interrupted, "interrupted"},
-    {TaskState::lost, "lost"},
-}};
-
-}  // namespace
-
-std::string_view to_string(TaskState state) {
-  for (const auto& [each, name] : state_names)
-    if (each == state) return name;
-  return "lost";
+const StateTable<TaskState>& task_states() {
+  using enum TaskState;
+  static const StateTable<TaskState> table(
+      "a task",
+      {{starting,
+        "starting",
+        "hosts are reached, ranks are being started",
+        {running, stopping, succeeded, failed, killed, interrupted, lost}},
+       {running,
+        "running",
+        "every rank was started",
+        {stopping, succeeded, failed, killed, interrupted, lost}},
+       {stopping,
+        "stopping",
+        "the ranks are being stopped",
+        {succeeded, failed, killed, interrupted, lost}},
+       {succeeded, "succeeded", "every rank ended with 0", {}},
+       {failed, "failed", "a rank, a host or the launch failed", {}},
+       {killed, "killed", "by `train task kill`", {}},
+       {interrupted, "interrupted", "by Ctrl-C or a signal", {}},
+       {lost, "lost", "the launcher died without a word, as somebody else found out", {}}});
+  return table;
 }
 
+std::string_view to_string(TaskState state) { return task_states().row(state).name; }
+
 std::optional<TaskState> task_state_from_string(std::string_view name) {
-  for (const auto& [state, each] : state_names)
-    if (each == name) return state;
+  for (const auto& row : task_states().rows())
+    if (row.name == name) return row.state;
   return std::nullopt;
 }
 
-bool is_final(TaskState state) {
-  return state != TaskState::starting && state != TaskState::running &&
-         state != TaskState::stopping;
-}
+bool is_final(TaskState state) { return task_states().row(state).next.empty(); }
 
-bool is_legal_change(TaskState from, TaskState to) {
-  if (is_final(from)) return false;
-  if (is_final(to)) return true;
-  return to != TaskState::starting && from != TaskState::stopping && from != to;
-}
+bool is_legal_change(TaskState from, TaskState to) { return task_states().allows(from, to); }
 
 std::string agent_key(const std::string& task_id, int host) {
   return task_id + "-" + std::to_string(host);

@@ -7,32 +7,30 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/states/state_table.hpp"
+
 namespace train {
 
-/// States of a task, and the legal changes between them:
-///
-///     starting -> running -> stopping     (starting -> stopping when not everything was started)
-///     any of these -> any final state
-///
-/// A final state may follow any other, even `succeeded` `starting`: what lies between may be
-/// missing in a record that could not be written for a while. `lost` means that the launcher died,
-/// and was found out by somebody else.
+/// States of a task. `task_states` says what may follow what: a final state may follow any other,
+/// even `succeeded` `starting`, since what lies between may be missing in a record that could not
+/// be written for a while.
 enum class TaskState {
   starting,
   running,
   stopping,
   succeeded,
-  failed,       ///< a rank, a host or the launch failed
-  killed,       ///< by `train task kill`
-  interrupted,  ///< by Ctrl-C or a signal
-  lost,         ///< the launcher died without a word
+  failed,
+  killed,
+  interrupted,
+  lost,
 };
+const StateTable<TaskState>& task_states();
 
 std::string_view to_string(TaskState state);
 std::optional<TaskState> task_state_from_string(std::string_view name);
 /// Nothing more will happen to the task.
 bool is_final(TaskState state);
-/// The table above.
+/// Whether the table has this change.
 bool is_legal_change(TaskState from, TaskState to);
 
 /// Milliseconds since the Unix epoch; tasks are recorded on the wall clock.

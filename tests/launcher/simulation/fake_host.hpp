@@ -61,6 +61,7 @@ class FakeHost {
   void receive(std::string_view bytes);
   void link_closed();
 
+  const Agent& agent() const { return agent_; }
   bool reachable() const;
   /// Crashed, or frozen for good: it does nothing any more, and nothing can be said of it.
   bool dead() const;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real state machines against seeded trouble. TRAIN_SEED=n plays one scenario, TRAIN_SEEDS=n
 // plays so many.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <map>
+#include <set>
 
 #include "tests/catch.hpp"
 #include "tests/launcher/simulation/world.hpp"
@@ -33,6 +36,43 @@ std::string verdict_of(const World& world) {
   return outcome.cause->rank ? "rank failed" : "host failed";
 }
 
+// The changes of machines of one kind that have happened.
+template <class State>
+class Seen {
+ public:
+  explicit Seen(const StateTable<State>& table) : table_(table) {}
+  void add(const TrackedState<State>& state) {
+    const auto& path = state.path();
+    for (std::size_t i = 1; i < path.size(); ++i) changes_.insert({path[i - 1], path[i]});
+  }
+  /// Those that the table allows and that never happened, a word each.
+  std::string never() const {
+    std::string words;
+    for (const auto& row : table_.rows())
+      for (const State next : row.next)
+        if (!changes_.contains({row.state, next}))
+          words += fmt::format(" {}->{}", row.name, table_.row(next).name);
+    return words;
+  }
+
+ private:
+  const StateTable<State>& table_;
+  std::set<std::pair<State, State>> changes_;
+};
+
+struct SeenChanges {
+  void add(const World& world) {
+    run.add(world.run().phase());
+    for (std::size_t i = 0; i < world.hosts().size(); ++i) {
+      host.add(world.run().host_state(static_cast<int>(i)));
+      agent.add(world.hosts()[i].agent().state());
+    }
+  }
+  Seen<RunPhase> run{run_phases()};
+  Seen<HostState> host{host_states()};
+  Seen<AgentState> agent{agent_states()};
+};
+
 }  // namespace
 
 TEST_CASE("every promise holds in thousands of troubled runs") {
@@ -41,10 +81,12 @@ TEST_CASE("every promise holds in thousands of troubled runs") {
   const std::uint64_t count =
       only ? 1 : number_from_environment("TRAIN_SEEDS").value_or(usual_seeds);
   std::map<std::string, int> verdicts;
+  SeenChanges seen;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     World world(scenario_of(seed));
     world.play();
     ++verdicts[verdict_of(world)];
+    seen.add(world);
     for (const std::string& promise : world.broken_promises())
       FAIL_CHECK("TRAIN_SEED=" << seed << ": " << promise);
   }
@@ -52,6 +94,10 @@ TEST_CASE("every promise holds in thousands of troubled runs") {
     SUCCEED("TRAIN_SEED=" << first << " was played: " << verdicts.begin()->first);
     return;
   }
+  // A table allows what happens, or the machine throws, and nothing that never does.
+  CHECK(seen.run.never() == "");
+  CHECK(seen.host.never() == "");
+  CHECK(seen.agent.never() == "");
   // Scenarios that all ended alike would prove little.
   for (const char* verdict :
        {"succeeded", "interrupted", "launcher died", "rank failed", "host failed"}) {

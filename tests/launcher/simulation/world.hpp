@@ -26,6 +26,8 @@ class World {
   /// Nothing of a launcher that died.
   const RunOutcome& outcome() const { return transport_.is_dead() ? unknown_ : driver_->outcome(); }
   std::uint64_t events() const { return events_; }
+  const Run& run() const { return driver_->run(); }
+  const std::deque<FakeHost>& hosts() const { return hosts_; }
 
  private:
   void make_driver();

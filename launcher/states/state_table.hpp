@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace train {
+
+/// A state of a machine, what it means, and what may come next.
+template <class State>
+struct StateRow {
+  State state;
+  std::string_view name;
+  std::string_view meaning;
+  std::vector<State> next;  ///< none: the end
+};
+
+/// All states of a machine. The first row is where it begins. No state comes twice on any way
+/// through it, so that every machine ends.
+template <class State>
+class StateTable {
+ public:
+  StateTable(std::string_view machine, std::vector<StateRow<State>> rows)
+      : machine_(machine), rows_(std::move(rows)) {}
+
+  std::string_view machine() const { return machine_; }
+  const std::vector<StateRow<State>>& rows() const { return rows_; }
+  const StateRow<State>& row(State state) const {
+    return *std::find_if(rows_.begin(), rows_.end(),
+                         [&](const StateRow<State>& row) { return row.state == state; });
+  }
+  bool allows(State from, State to) const {
+    const auto& next = row(from).next;
+    return std::find(next.begin(), next.end(), to) != next.end();
+  }
+
+ private:
+  std::string_view machine_;
+  std::vector<StateRow<State>> rows_;
+};
+
+/// The state of one machine. It changes only as its table says.
+template <class State>
+class TrackedState {
+ public:
+  /// The table must outlive this.
+  explicit TrackedState(const StateTable<State>& table) : table_(&table) {
+    path_.push_back(table.rows().front().state);
+  }
+
+  // Reads like the state itself.
+  operator State() const { return path_.back(); }  // NOLINT(google-explicit-constructor)
+  /// Every state so far, oldest first.
+  const std::vector<State>& path() const { return path_; }
+
+  /// To become what it is already is no change. One that the table does not have is a bug: it
+  /// throws std::logic_error, which says the way so far.
+  void become(State next) {
+    if (next == path_.back()) return;
+    if (!table_->allows(path_.back(), next)) {
+      std::string way;
+      for (const State state : path_) way.append(table_->row(state).name).append(", ");
+      throw std::logic_error(std::string(table_->machine()) + " went through " + way +
+                             "and is to be " + std::string(table_->row(next).name));
+    }
+    path_.push_back(next);
+  }
+
+ private:
+  const StateTable<State>* table_;
+  std::vector<State> path_;
+};
+
+/// The table as Markdown: a line for each state, its meaning and what may come next.
+template <class State>
+std::string to_markdown(const StateTable<State>& table) {
+  std::string text = "| state | meaning | next |\n| --- | --- | --- |\n";
+  for (const StateRow<State>& row : table.rows()) {
+    text.append("| `").append(row.name).append("` | ").append(row.meaning).append(" | ");
+    for (const State next : row.next)
+      text.append(next == row.next.front() ? "`" : ", `").append(table.row(next).name).append("`");
+    text += row.next.empty() ? "the end |\n" : " |\n";
+  }
+  return text;
+}
+
+}  // namespace train
