@@ -182,9 +182,10 @@ std::vector<RankCommand> ranks_of_json(const json& value) {
 std::size_t size_of(const RankCommand& command) {
   std::size_t bytes =
       sizeof command + command.working_directory.size() + command.entrypoint.shell.size();
-  for (const auto& argument : command.entrypoint.argv) bytes += sizeof argument + argument.size();
+  for (const auto& argument : command.entrypoint.argv)
+    bytes += sizeof(std::string) + argument.size();
   for (const auto& entry : command.environment)
-    bytes += sizeof entry + entry.name.size() + entry.text.size();
+    bytes += sizeof(EnvironmentEntry) + entry.name.size() + entry.text.size();
   return bytes;
 }
 
