@@ -24,7 +24,7 @@
 #include "cli/user_account.hpp"
 #include "config_schema/fields/secrets.hpp"
 #include "config_schema/hosts/host_set.hpp"
-#include "launcher/formats/plan_json.hpp"
+#include "launcher/formats/formats.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/task/task_json.hpp"
 

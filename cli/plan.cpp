@@ -11,12 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/talk.hpp"
 #include "cli/whole_file.hpp"
-#include "launcher/formats/plan_env.hpp"
-#include "launcher/formats/plan_hostfile.hpp"
-#include "launcher/formats/plan_json.hpp"
-#include "launcher/formats/plan_slurm.hpp"
-#include "launcher/formats/plan_svg.hpp"
-#include "launcher/formats/plan_text.hpp"
+#include "launcher/formats/formats.hpp"
 #include "launcher/placement/placement.hpp"
 
 namespace train {

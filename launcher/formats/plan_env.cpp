@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_env.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_text.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,9 @@
 #include "config_schema/hosts/host_set.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/picture/columns.hpp"
+#include "launcher/picture/picture_svg.hpp"
 #include "launcher/picture/rank_table.hpp"
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 namespace {
@@ -159,6 +160,22 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
   text += picture_to_text(draw_cluster(drawn), options) + "\n";
   const std::size_t taken = lines_of(text + below) + said_lines;
   return text + ranks_to_text(plan.trial, height - std::min(height, taken), width) + below + said;
+}
+
+std::string plan_to_svg(const PictureSubject& subject) {
+  PictureSubject drawn = subject;
+  drawn.most_rows = 40;
+  std::string subtitle;
+  const auto add = [&subtitle](const char* what, const std::string& line) {
+    if (!line.empty())
+      subtitle += fmt::format("{}{}: {}", subtitle.empty() ? "" : "; ", what, line);
+  };
+  add("batch", batch_line(subject.plan));
+  add("slices", slices_line(subject.plan));
+  add("trials", trials_line(subject.plan));
+  const PictureCaption caption{.title = plan_title(subject.plan, subject.named.hosts.size()),
+                               .subtitle = std::move(subtitle)};
+  return picture_to_svg(draw_cluster(drawn), caption);
 }
 
 }  // namespace train

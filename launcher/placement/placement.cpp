@@ -14,7 +14,7 @@
 #include "launcher/placement/slot_room.hpp"
 #include "launcher/placement/trials_at_once.hpp"
 #include "launcher/plan/batch.hpp"
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
 

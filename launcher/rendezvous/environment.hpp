@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <span>
@@ -94,5 +95,35 @@ bool is_scrubbed(std::string_view name);
 /// The variables that a host's session brings and a rank's own variable rules out: HIP counts its
 /// list of devices within what `ROCR_VISIBLE_DEVICES` leaves, oneAPI within `ZE_AFFINITY_MASK`.
 std::span<const std::string_view> ruled_out_by(std::string_view name);
+
+/// What Linux takes for one argument or one variable ("NAME=value") of a program, in bytes: 32
+/// pages of 4 KiB, of which one byte is the zero at the end (execve(2), MAX_ARG_STRLEN).
+inline constexpr std::size_t longest_variable = (128U << 10) - 1;
+
+/// Whether Linux takes a variable with this name and value.
+bool is_short_enough(std::string_view name, std::string_view value);
+
+/// A file that the agents write into the run directory of their host before ranks are started,
+/// readable for the user alone.
+struct RunFile {
+  std::string name;
+  std::string text;
+
+  bool operator==(const RunFile&) const = default;
+};
+
+inline constexpr const char* hyperparameters_file_name = "hparams.json";
+inline constexpr const char* data_file_name = "data.json";
+
+/// JSON that does not fit into TRAIN_HPARAMS and TRAIN_DATA: it goes into files, named by
+/// TRAIN_HPARAMS_FILE and TRAIN_DATA_FILE.
+std::vector<RunFile> run_files(const ExperimentConfig& experiment);
+
+/// Arguments and variables that no Linux takes, with the place where they were written; also a
+/// TF_CONFIG of so many workers that no addresses are short enough for it.
+std::vector<Diagnostic> oversized_variables(const Plan& plan);
+
+/// The refusal of a TF_CONFIG of so many bytes.
+Diagnostic oversized_tensorflow_config(int workers, std::size_t bytes);
 
 }  // namespace train

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of each framework find each other by.
+#include "launcher/rendezvous/frameworks.hpp"
+
 #include <fmt/format.h>
 
-#include "launcher/rendezvous/groups.hpp"
+#include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace train {
 namespace {
@@ -136,6 +138,23 @@ void add_rendezvous(const RankView& view, Variables& variables) {
     case Framework::none:
       return;
   }
+}
+
+std::string tensorflow_config(const std::vector<std::string>& workers, int index) {
+  std::string text = R"({"cluster":{"worker":[)";
+  for (const std::string& worker : workers) {
+    if (&worker != &workers.front()) text += ',';
+    text += nlohmann::json(worker).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  return text + fmt::format(R"(]}},"task":{{"type":"worker","index":{}}}}})", index);
+}
+
+std::size_t tensorflow_config_size(const std::vector<std::string>& workers) {
+  constexpr std::string_view name = "TF_CONFIG=";
+  if (workers.empty()) return name.size() + tensorflow_config({}, 0).size();
+  std::size_t bytes = name.size() + workers.size() - 1;  // commas
+  for (const std::string& worker : workers) bytes += worker.size() + 2;
+  return bytes + tensorflow_config({}, static_cast<int>(workers.size()) - 1).size();
 }
 
 }  // namespace train

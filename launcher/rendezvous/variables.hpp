@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "launcher/plan/plan.hpp"
+#include "launcher/rendezvous/cross_ranks.hpp"
 #include "launcher/rendezvous/environment.hpp"
 
 namespace train {
@@ -26,5 +28,18 @@ class Variables {
  private:
   std::map<std::string, EnvironmentEntry> entries_;
 };
+
+/// One rank and where it is.
+struct RankView {
+  const Plan& plan;
+  const PlannedRank& rank;
+  const PlannedHost& host;
+  const CrossRanks& cross_ranks;  ///< of no trial where nobody asks for them
+};
+
+/// `TRAIN_*`.
+void add_own(const RankView& view, Variables& variables);
+/// Variables with a value of ours unless the user has set them.
+void add_defaults(const RankView& view, Variables& variables);
 
 }  // namespace train

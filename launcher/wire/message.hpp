@@ -13,7 +13,6 @@
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
-#include "launcher/rendezvous/variable_limit.hpp"
 #include "launcher/wire/output_chunk.hpp"
 
 namespace train {

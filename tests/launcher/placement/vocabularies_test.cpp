@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same request in Determined's words, in Ray's and in train's own is the same plan.
 #include "config_schema/experiment/experiment_config.hpp"
-#include "launcher/formats/plan_json.hpp"
+#include "launcher/formats/formats.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 

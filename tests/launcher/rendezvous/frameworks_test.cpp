@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the ranks of each framework find each other by.
-#include "launcher/rendezvous/tensorflow.hpp"
+#include "launcher/rendezvous/frameworks.hpp"
 #include "tests/launcher/rendezvous/values.hpp"
 
 using namespace train;
