@@ -31,7 +31,7 @@ struct RequestFlags {
 struct Request {
   ExperimentConfig experiment;
   std::string experiment_text;  ///< the file as it was read; empty without one
-  HostInventory inventory;
+  HostInventory inventory;      ///< with what is known of this machine
   /// The inventory before --include or --exclude left out hosts; nothing without one of them.
   std::optional<HostInventory> unfiltered;
   std::vector<EnvironmentVariable> user_environment;  ///< with every value known
