@@ -26,6 +26,7 @@
 #include "config_schema/hosts/host_set.hpp"
 #include "launcher/formats/formats.hpp"
 #include "launcher/placement/placement.hpp"
+#include "launcher/rendezvous/environment.hpp"
 #include "launcher/task/task_json.hpp"
 
 namespace train {
@@ -75,7 +76,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.user = user_name();
   task.created = now_on_the_wall();
   task.config_text = without_secrets(request.experiment_text);
-  task.plan_json = plan_to_json(plan, request.user_environment, request.launcher_environment);
+  task.plan_json = plan_to_json(plan);
   std::error_code ignored;
   task.working_directory = std::filesystem::current_path(ignored).string();
   if (!request.context_directory.empty())
@@ -225,9 +226,13 @@ ExitCode launch_command(const LaunchFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
-  const auto plan = make_plan(request->experiment, request->inventory);
-  talk_warnings(request->warnings, plan ? plan->own_warnings() : std::vector<std::string>());
-  if (!plan) return report(to_error(plan.error()));
+  const auto plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
+  if (!plan) {
+    talk_warnings(request->experiment.warnings);
+    talk_warnings(request->inventory.warnings);
+    return report(to_error(plan.error()));
+  }
+  talk_warnings(plan->warnings);
   if (auto faults = oversized_variables(*plan); !faults.empty())
     return report(Error{ErrorClass::config, std::move(faults)});
   if (plan->experiment.entrypoint.empty())

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/talk.hpp"
+#include "launcher/rendezvous/environment.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/rank_commands.hpp"
 
@@ -36,7 +37,6 @@ LaunchSession::LaunchSession(Loop& loop, const Surroundings& surroundings, const
       hooks_(std::move(hooks)),
       ports_(port_needs(plan)),
       output_window_(output_window(plan.trial.hosts.size())),
-      environments_(plan, request.user_environment, request.launcher_environment),
       context_directory_(request.context_directory),
       run_(plan.trial, ports_, plan.experiment.stop_grace, {},
            context_directory_.empty() ? Run::Delivery::nothing : Run::Delivery::context) {
@@ -168,7 +168,7 @@ void LaunchSession::perform(const run_action::SendPrepare& action) {
   if (hosts_.size() > 1) prepare.interface = host.host.interface;
   for (int rank = host.first_rank; rank < host.first_rank + host.rank_count; ++rank)
     prepare.ranks.push_back(
-        {rank, plan_.experiment.entrypoint, working_directory(), environments_.of(rank)});
+        {rank, plan_.experiment.entrypoint, working_directory(), environment_of(plan_, rank)});
   std::size_t bytes = 0;
   for (const RankCommand& command : prepare.ranks) bytes += size_of(command);
   const std::string payload = encode_message(prepare);

@@ -111,8 +111,7 @@ class LaunchSession {
   std::string task_id_;
   Hooks hooks_;
   PortNeeds ports_;
-  std::size_t output_window_;  ///< of each host
-  RankEnvironments environments_;
+  std::size_t output_window_;            ///< of each host
   const std::string context_directory_;  ///< empty: there is none
   Run run_;
   std::string start_frame_;  ///< Go, encoded once for all hosts

@@ -271,7 +271,7 @@ std::string directory_in_context(const std::string& working_directory) {
 
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
-  const LauncherEnvironment environment = request.launcher_environment = launcher_environment();
+  const LauncherEnvironment environment = launcher_environment();
   auto experiment = load_experiment(flags, request.experiment_text, purpose);
   auto inventory = load_inventory(flags, environment, request.hosts_note);
   if (inventory && (flags.include || flags.exclude)) {
@@ -293,14 +293,11 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
         !fits)
       return tl::make_unexpected(fits.error());
   warn_of_obstacles(*experiment);
-  auto user = resolve_environment(*experiment, environment);
-  if (!user) return tl::make_unexpected(user.error());
-  request.warnings = experiment->warnings;
-  request.warnings.insert(request.warnings.end(), inventory->warnings.begin(),
-                          inventory->warnings.end());
+  auto users = resolve_environment(*experiment, environment);
+  if (!users) return tl::make_unexpected(users.error());
   request.experiment = std::move(*experiment);
   request.inventory = std::move(*inventory);
-  request.user_environment = std::move(*user);
+  request.user_variables = std::move(*users);
   return request;
 }
 

@@ -27,7 +27,7 @@ launcher/rendezvous: plan
 launcher/placement: plan rendezvous
 launcher/picture: plan placement
 launcher/formats: plan rendezvous picture
-launcher/wire: context ports rendezvous
+launcher/wire: plan context ports rendezvous
 launcher/output: wire
 launcher/agent: ports rendezvous wire
 launcher/run: plan ports rendezvous wire

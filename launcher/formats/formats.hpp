@@ -9,7 +9,6 @@
 #include "launcher/picture/cluster_picture.hpp"
 #include "launcher/picture/picture_text.hpp"
 #include "launcher/plan/plan.hpp"
-#include "launcher/rendezvous/environment.hpp"
 
 namespace train {
 
@@ -25,8 +24,7 @@ std::string plan_to_svg(const PictureSubject& subject);
 
 /// The plan as one JSON document that follows config_schema/fields/plan.schema.json, with the whole
 /// environment of every rank (secrets redacted). Ends with a newline.
-std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable>& user,
-                         const LauncherEnvironment& launcher);
+std::string plan_to_json(const Plan& plan);
 
 /// `{"refused": {"kind": "never", "reasons": [...], "nearest": [...]}}`, of the same schema.
 std::string refusal_to_json(const Refusal& refusal);
@@ -34,8 +32,7 @@ std::string refusal_to_json(const Refusal& refusal);
 /// The environment of every rank, or of the one asked for (which the plan has), as blocks that a
 /// POSIX shell can source: a comment that names the rank, then `export NAME='value'` lines. What
 /// only a launch can know, secrets, and variables that shells cannot set are comments.
-std::string plan_to_env(const Plan& plan, const std::vector<EnvironmentVariable>& user,
-                        const LauncherEnvironment& launcher, std::optional<int> rank = {});
+std::string plan_to_env(const Plan& plan, std::optional<int> rank = {});
 
 /// The hosts of the plan as DeepSpeed's hostfile, in rank order: `node01 slots=8`, where slot N is
 /// device N and the count covers the highest that is used (deepspeed/launcher/runner.py). On hosts
@@ -69,6 +66,9 @@ std::string slices_line(const Plan& plan);
 
 /// The directory that travels: "code: 3 files, 812 bytes, sha256 0f3a..."; nothing without one.
 std::string context_line(const Plan& plan);
+
+/// A warning on one line, with its place and what to do: "hosts:3: ...; name it once".
+std::string warning_line(const Diagnostic& warning);
 
 // What Slurm makes of names.
 

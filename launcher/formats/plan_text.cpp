@@ -50,6 +50,12 @@ std::string remarks(const char* kind, const std::vector<std::string>& said, std:
   return text;
 }
 
+std::vector<std::string> warning_lines(const Plan& plan) {
+  std::vector<std::string> lines;
+  for (const Diagnostic& warning : plan.warnings) lines.push_back(warning_line(warning));
+  return lines;
+}
+
 // "4 per slot", or "12 or 13 per worker" where workers take different shares.
 std::string shares_text(const Trial& trial) {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
@@ -131,6 +137,18 @@ std::string context_line(const Plan& plan) {
                      plan.context->sha256);
 }
 
+std::string warning_line(const Diagnostic& warning) {
+  std::string text;
+  if (!warning.place.source.empty()) text += warning.place.source + ":";
+  if (warning.place.line > 0) text += fmt::format("{}:", warning.place.line);
+  if (warning.place.line > 0 && warning.place.column > 0)
+    text += fmt::format("{}:", warning.place.column);
+  if (!text.empty()) text += ' ';
+  text += warning.message;
+  if (!warning.hint.empty()) text += "; " + warning.hint;
+  return text;
+}
+
 std::string plan_to_text(const PictureSubject& subject, const TextOptions& options) {
   const Plan& plan = subject.plan;
   const auto width = static_cast<std::size_t>(std::max(40, options.width));
@@ -149,7 +167,7 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
   add_below("context", context_line(plan));
   std::string text =
       wrapped(plan_title(plan, subject.named.hosts.size()), width, Paint::title, options) + "\n";
-  const std::string said = remarks("warning", plan.warnings, width, Paint::warning, options) +
+  const std::string said = remarks("warning", warning_lines(plan), width, Paint::warning, options) +
                            remarks("advice", plan.advice, width, Paint::advice, options);
   // Remarks take room from picture and table, but not all of it. The table gets what is left.
   constexpr std::size_t headings = 4;

@@ -15,30 +15,9 @@
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 18> fact_names{{
-    {AtLaunch::no, "no"},
-    {AtLaunch::task_id, "task_id"},
-    {AtLaunch::rendezvous_address, "rendezvous_address"},
-    {AtLaunch::rendezvous_port, "rendezvous_port"},
-    {AtLaunch::rendezvous_host, "rendezvous_host"},
-    {AtLaunch::rendezvous_endpoint, "rendezvous_endpoint"},
-    {AtLaunch::megascale_address, "megascale_address"},
-    {AtLaunch::megascale_port, "megascale_port"},
-    {AtLaunch::tensorflow_cluster, "tensorflow_cluster"},
-    {AtLaunch::run_directory, "run_directory"},
-    {AtLaunch::error_file, "error_file"},
-    {AtLaunch::hyperparameters, "hyperparameters"},
-    {AtLaunch::hyperparameters_file, "hyperparameters_file"},
-    {AtLaunch::data_file, "data_file"},
-    {AtLaunch::cuda_devices, "cuda_devices"},
-    {AtLaunch::rocm_devices, "rocm_devices"},
-    {AtLaunch::device_positions, "device_positions"},
-    {AtLaunch::backend, "backend"},
-}};
-
-RankView view_of(const Plan& plan, int rank, const CrossRanks& cross_ranks) {
+RankView view_of(const Plan& plan, int rank) {
   const PlannedRank& planned = plan.trial.ranks[rank];
-  return {plan, planned, plan.trial.hosts[planned.host], cross_ranks};
+  return {plan, planned, plan.trial.hosts[planned.host]};
 }
 
 void add_train_groups(const RankView& view, Variables& variables) {
@@ -48,35 +27,19 @@ void add_train_groups(const RankView& view, Variables& variables) {
   add_own(view, variables);
 }
 
-std::set<std::string> secrets_of(const ExperimentConfig& experiment) {
-  std::set<std::string> names;
-  for (const EnvironmentVariable& variable : experiment.environment)
-    if (!variable.value) names.insert(variable.name);
-  return names;
-}
-
 // From the weakest to the strongest: what the launcher forwards, what the host declares, what the
 // experiment says.
-void add_user_groups(const RankView& view, const std::vector<EnvironmentVariable>& user,
-                     const std::set<std::string>& secrets, const LauncherEnvironment& launcher,
-                     Variables& variables) {
-  for (const std::string& name : view.plan.experiment.forward_environment)
-    if (const auto found = launcher.find(name); found != launcher.end())
-      variables.set(name, found->second);
+void add_user_groups(const RankView& view, Variables& variables) {
+  const UserVariables& users = view.plan.user_variables;
+  for (const EnvironmentEntry& entry : users.forwarded) variables.set(entry);
   for (const auto& [name, text] : view.host.host.env) variables.set(name, text);
-  for (const EnvironmentVariable& variable : user) {
-    const std::string text = variable.value.value_or("");
-    if (secrets.count(variable.name) > 0)
-      variables.set_secret(variable.name, text);
-    else
-      variables.set(variable.name, text);
-  }
+  for (const EnvironmentEntry& entry : users.of_experiment) variables.set(entry);
 }
 
 // Names that train sets on this rank whatever the user says.
 Variables own_variables(const Plan& plan, int rank) {
   Variables variables;
-  add_train_groups(view_of(plan, rank, CrossRanks()), variables);
+  add_train_groups(view_of(plan, rank), variables);
   return variables;
 }
 
@@ -171,59 +134,13 @@ void check_tensorflow(const Plan& plan, std::vector<Diagnostic>& faults) {
 
 }  // namespace
 
-std::string_view to_string(AtLaunch fact) {
-  for (const auto& [each, name] : fact_names)
-    if (each == fact) return name;
-  return "no";
-}
-
-AtLaunch at_launch_from_string(std::string_view name) {
-  for (const auto& [fact, each] : fact_names)
-    if (each == name) return fact;
-  return AtLaunch::no;
-}
-
-Result<std::vector<EnvironmentVariable>> resolve_environment(const ExperimentConfig& experiment,
-                                                             const LauncherEnvironment& launcher) {
-  std::vector<EnvironmentVariable> resolved;
-  Error missing{ErrorClass::config, {}};
-  for (const EnvironmentVariable& variable : experiment.environment) {
-    resolved.push_back(variable);
-    if (variable.value) continue;
-    if (const auto found = launcher.find(variable.name); found != launcher.end())
-      resolved.back().value = found->second;
-    else
-      missing.diagnostics.push_back(
-          {.place = variable.place,
-           .key = "environment." + variable.name,
-           .message = fmt::format("{} is to be taken from the launcher's environment, where it is "
-                                  "not set",
-                                  variable.name),
-           .hint = fmt::format("export {} first, or give it a value", variable.name)});
-  }
-  if (!missing.diagnostics.empty()) return tl::make_unexpected(std::move(missing));
-  return resolved;
-}
-
-RankEnvironments::RankEnvironments(const Plan& plan, const std::vector<EnvironmentVariable>& user,
-                                   const LauncherEnvironment& launcher)
-    : plan_(plan), user_(user), launcher_(launcher), secrets_(secrets_of(plan.experiment)) {
-  if (plan.experiment.framework == Framework::horovod) cross_ranks_ = CrossRanks(plan.trial);
-}
-
-std::vector<EnvironmentEntry> RankEnvironments::of(int rank) const {
-  const RankView view = view_of(plan_, rank, cross_ranks_);
+std::vector<EnvironmentEntry> environment_of(const Plan& plan, int rank) {
+  const RankView view = view_of(plan, rank);
   Variables variables;
-  add_user_groups(view, user_, secrets_, launcher_, variables);
+  add_user_groups(view, variables);
   add_defaults(view, variables);
   add_train_groups(view, variables);
   return variables.entries();
-}
-
-std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
-                                               const std::vector<EnvironmentVariable>& user,
-                                               const LauncherEnvironment& launcher) {
-  return RankEnvironments(plan, user, launcher).of(rank);
 }
 
 std::vector<std::string> environment_warnings(const Plan& plan) {

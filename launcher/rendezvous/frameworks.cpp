@@ -91,8 +91,10 @@ void add_horovod(const RankView& view, Variables& variables) {
   variables.set("HOROVOD_SIZE", number(view.plan.trial.world_size));
   variables.set("HOROVOD_LOCAL_RANK", number(view.rank.local_rank));
   variables.set("HOROVOD_LOCAL_SIZE", number(view.host.rank_count));
-  variables.set("HOROVOD_CROSS_RANK", number(view.cross_ranks.rank_of(view.rank)));
-  variables.set("HOROVOD_CROSS_SIZE", number(view.cross_ranks.size_of(view.rank)));
+  variables.set("HOROVOD_CROSS_RANK", number(view.rank.cross_rank));
+  variables.set(
+      "HOROVOD_CROSS_SIZE",
+      number(view.plan.trial.cross_sizes[static_cast<std::size_t>(view.rank.local_rank)]));
   variables.set("HOROVOD_CONTROLLER", "gloo");
   variables.set("HOROVOD_CPU_OPERATIONS", "gloo");
   add_server(view, "HOROVOD_GLOO_RENDEZVOUS_", AtLaunch::rendezvous_address, variables);

@@ -5,16 +5,17 @@
 
 #include <algorithm>
 
+#include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/frameworks.hpp"
 
 namespace train {
 
-void Variables::set(const std::string& name, std::string text) {
-  entries_[name] = {.name = name, .text = std::move(text)};
+void Variables::set(EnvironmentEntry entry) {
+  entries_.insert_or_assign(entry.name, std::move(entry));
 }
 
-void Variables::set_secret(const std::string& name, std::string text) {
-  entries_[name] = {.name = name, .text = std::move(text), .secret = true};
+void Variables::set(const std::string& name, std::string text) {
+  entries_[name] = {.name = name, .text = std::move(text)};
 }
 
 void Variables::set_at_launch(const std::string& name, AtLaunch fact, std::string of) {

@@ -6,16 +6,14 @@
 #include <vector>
 
 #include "launcher/plan/plan.hpp"
-#include "launcher/rendezvous/cross_ranks.hpp"
-#include "launcher/rendezvous/environment.hpp"
 
 namespace train {
 
 /// The variables of one rank while they are put together; later ones replace earlier ones.
 class Variables {
  public:
+  void set(EnvironmentEntry entry);
   void set(const std::string& name, std::string text);
-  void set_secret(const std::string& name, std::string text);
   /// `of` is what the value is made of, where the fact needs that.
   void set_at_launch(const std::string& name, AtLaunch fact, std::string of = {});
   /// Only when the variable is not there yet; the host's session may still say otherwise.
@@ -34,11 +32,11 @@ struct RankView {
   const Plan& plan;
   const PlannedRank& rank;
   const PlannedHost& host;
-  const CrossRanks& cross_ranks;  ///< of no trial where nobody asks for them
 };
 
-/// `TRAIN_*`.
+/// `TRAIN_*`, which replace what users say.
 void add_own(const RankView& view, Variables& variables);
+
 /// Variables with a value of ours unless the user has set them.
 void add_defaults(const RankView& view, Variables& variables);
 

@@ -32,7 +32,7 @@ std::string plan_of(const std::string& yaml) {
   const auto plan = make_plan(read(yaml), cluster());
   INFO((plan ? std::string() : reasons_of(plan.error())));
   REQUIRE(plan);
-  return plan_to_json(*plan, {}, {});
+  return plan_to_json(*plan);
 }
 
 }  // namespace
