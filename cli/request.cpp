@@ -165,6 +165,7 @@ std::vector<ThisMachine::Gpu> visible_gpus(const Machine& machine,
   std::iota(visible.begin(), visible.end(), 0);
   if (setting != environment.end()) visible = visible_devices(setting->second, uuids);
   std::vector<ThisMachine::Gpu> gpus;
+  gpus.reserve(visible.size());
   for (const int position : visible)
     gpus.push_back({machine.accelerators[position].index, machine.accelerators[position].type});
   return gpus;

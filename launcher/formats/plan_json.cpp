@@ -96,7 +96,7 @@ std::string at_depth(int depth, const Json& value) {
   text.reserve(2 * shown.size());
   std::size_t begin = 0;
   for (std::size_t end; (end = shown.find('\n', begin)) != shown.npos; begin = end + 1)
-    text.append(shown, begin, end + 1 - begin).append(static_cast<std::size_t>(2 * depth), ' ');
+    text.append(shown, begin, end + 1 - begin).append(2 * static_cast<std::size_t>(depth), ' ');
   return text.append(shown, begin);
 }
 
