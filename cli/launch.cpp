@@ -26,8 +26,9 @@
 #include "cli/user_account.hpp"
 #include "config_schema/fields/secrets.hpp"
 #include "config_schema/hosts/host_set.hpp"
-#include "launcher/formats/plan_json.hpp"
+#include "launcher/formats/formats.hpp"
 #include "launcher/placement/placement.hpp"
+#include "launcher/rendezvous/environment.hpp"
 #include "launcher/run/run_driver.hpp"
 #include "launcher/task/task_json.hpp"
 
@@ -78,7 +79,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.user = user_name();
   task.created = now_on_the_wall();
   task.config_text = without_secrets(request.experiment_text);
-  task.plan_json = plan_to_json(plan, request.user_environment, request.launcher_environment);
+  task.plan_json = plan_to_json(plan);
   std::error_code ignored;
   task.working_directory = std::filesystem::current_path(ignored).string();
   if (!request.context_directory.empty())
@@ -222,7 +223,6 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
   RankOutput shown(terminal, flags.tee);
   RunOutcome outcome;
   std::vector<AbandonedHost> abandoned;
-  const RankEnvironments environments(plan, request.user_environment, request.launcher_environment);
   std::optional<LogWriter> writer;
   std::optional<LaunchOutput> output;
   auto logs = make_logs(task, plan.experiment);
@@ -234,7 +234,7 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
     driver.emplace(
         RunDriver::Ports{loop, transports, *output, context_of(request, loop)},
         RunDriver::Attempt{plan, task.id, port_needs(plan), working_directory_of(request, plan),
-                           [&](int rank) { return environments.of(rank); }},
+                           [&](int rank) { return environment_of(plan, rank); }},
         hooks_of(loop, terminal, task, recorder));
     signals.deliver(loop, [&](int number) { driver->stop(number); });
     driver->start();
@@ -275,9 +275,13 @@ ExitCode launch_command(const LaunchFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
-  const auto plan = make_plan(request->experiment, request->inventory);
-  talk_warnings(request->warnings, plan ? plan->own_warnings() : std::vector<std::string>());
-  if (!plan) return report(to_error(plan.error()));
+  const auto plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
+  if (!plan) {
+    talk_warnings(request->experiment.warnings);
+    talk_warnings(request->inventory.warnings);
+    return report(to_error(plan.error()));
+  }
+  talk_warnings(plan->warnings);
   if (auto faults = oversized_variables(*plan); !faults.empty())
     return report(Error{ErrorClass::config, std::move(faults)});
   if (plan->experiment.entrypoint.empty())

@@ -8,7 +8,7 @@
 
 #include "cli/host_troubles.hpp"
 #include "launcher/agent/agent.hpp"
-#include "launcher/plan/rank_set.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 

@@ -11,12 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/talk.hpp"
 #include "cli/whole_file.hpp"
-#include "launcher/formats/plan_env.hpp"
-#include "launcher/formats/plan_hostfile.hpp"
-#include "launcher/formats/plan_json.hpp"
-#include "launcher/formats/plan_slurm.hpp"
-#include "launcher/formats/plan_svg.hpp"
-#include "launcher/formats/plan_text.hpp"
+#include "launcher/formats/formats.hpp"
 #include "launcher/placement/placement.hpp"
 
 namespace train {
@@ -36,13 +31,13 @@ TextOptions text_options() {
   return options;
 }
 
-std::string show(const PictureSubject& subject, const Request& request, const PlanFlags& flags) {
+std::string show(const PictureSubject& subject, const PlanFlags& flags) {
   const Plan& plan = subject.plan;
   switch (flags.format) {
     case PlanFlags::Format::json:
-      return plan_to_json(plan, request.user_environment, request.launcher_environment);
+      return plan_to_json(plan);
     case PlanFlags::Format::env:
-      return plan_to_env(plan, request.user_environment, request.launcher_environment, flags.rank);
+      return plan_to_env(plan, flags.rank);
     case PlanFlags::Format::hostfile:
       return plan_to_hostfile(plan);
     case PlanFlags::Format::slurm:
@@ -78,7 +73,8 @@ Result<void> add_context(Plan& plan, const std::string& directory) {
   if (!archived) return tl::make_unexpected(archived.error());
   plan.context =
       PlannedContext{directory, archived->context.sha256, archived->files, archived->bytes};
-  plan.warnings.insert(plan.warnings.end(), archived->warnings.begin(), archived->warnings.end());
+  for (std::string& warning : archived->warnings)
+    plan.warnings.push_back({{}, {}, std::move(warning), {}});
   return {};
 }
 
@@ -105,8 +101,7 @@ void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
       {{{},
         {},
         message,
-        "start the ranks in a copy that every host sees, or let 'train launch' bring it"}},
-      {});
+        "start the ranks in a copy that every host sees, or let 'train launch' bring it"}});
 }
 
 }  // namespace
@@ -116,9 +111,11 @@ ExitCode plan_command(const PlanFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
-  auto plan = make_plan(request->experiment, request->inventory);
+  const Occupancy nobody;  // a plan assumes idle hosts
+  auto plan = make_plan(request->experiment, request->inventory, nobody, request->user_variables);
   if (!plan) {
-    talk_warnings(request->warnings, {});
+    talk_warnings(request->experiment.warnings);
+    talk_warnings(request->inventory.warnings);
     if (flags.format == PlanFlags::Format::json) answer(refusal_to_json(plan.error()));
     return report(to_error(plan.error()));
   }
@@ -126,10 +123,8 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (auto added = add_context(*plan, request->context_directory); !added)
     return report(added.error());
   // The table has them.
-  if (flags.format != PlanFlags::Format::table)
-    talk_warnings(request->warnings, plan->own_warnings());
+  if (flags.format != PlanFlags::Format::table) talk_warnings(plan->warnings);
   if (plan->context) warn_of_context(*plan->context, flags.format);
-  const Occupancy nobody;  // a plan assumes idle hosts
   const PictureSubject subject{
       .plan = *plan,
       .usable = request->inventory,
@@ -138,7 +133,7 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (flags.svg)
     if (auto written = write_file(*flags.svg, plan_to_svg(subject)); !written)
       return report(written.error());
-  return answer(show(subject, *request, flags));
+  return answer(show(subject, flags));
 }
 
 }  // namespace train

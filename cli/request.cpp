@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 
 #include "backends/accelerator/accelerator.hpp"
 #include "backends/accelerator/machine.hpp"
 #include "config_schema/allocation/scheduler_allocation.hpp"
 #include "config_schema/hosts/host_filter.hpp"
 #include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/this_machine.hpp"
 #include "config_schema/hosts/visible_devices.hpp"
 #include "config_schema/text/nearest.hpp"
 
@@ -154,64 +156,39 @@ Result<HostInventory> load_host_list(const std::string& list) {
 }
 
 // The GPUs that an inherited CUDA_VISIBLE_DEVICES leaves to this process, in its order.
-std::vector<Accelerator> visible_accelerators(const Machine& machine,
-                                              const LauncherEnvironment& environment) {
+std::vector<ThisMachine::Gpu> visible_gpus(const Machine& machine,
+                                           const LauncherEnvironment& environment) {
   const auto setting = environment.find("CUDA_VISIBLE_DEVICES");
-  if (setting == environment.end()) return machine.accelerators;
   std::vector<std::string> uuids;
-  for (const Accelerator& accelerator : machine.accelerators) uuids.push_back(accelerator.uuid);
-  std::vector<Accelerator> visible;
-  for (const int position : visible_devices(setting->second, uuids))
-    visible.push_back(machine.accelerators[position]);
-  return visible;
+  for (const Accelerator& gpu : machine.accelerators) uuids.push_back(gpu.uuid);
+  std::vector<int> visible(uuids.size());
+  std::iota(visible.begin(), visible.end(), 0);
+  if (setting != environment.end()) visible = visible_devices(setting->second, uuids);
+  std::vector<ThisMachine::Gpu> gpus;
+  gpus.reserve(visible.size());
+  for (const int position : visible)
+    gpus.push_back({machine.accelerators[position].index, machine.accelerators[position].type});
+  return gpus;
 }
 
-// Of more visible GPUs than the host is said to have, the first are its own. What is said and was
-// not found is left as it is: the agent tells of it.
-void complete_accelerators(Host& host, const std::vector<Accelerator>& visible) {
-  if (maker_of_devices(host) != AcceleratorMaker::nvidia) return;
-  const auto found = static_cast<int>(visible.size());
-  if (!host.accelerators && found == 0 && says_devices(host)) return;
-  if (!host.accelerators && found > 0 && found < host.slots.value_or(0)) {
-    host.too_few_gpus = found;
-    return;
-  }
-  if (!host.accelerators) host.accelerators = found;
-  const auto count = static_cast<std::size_t>(*host.accelerators);
-  if (count == 0 || visible.size() < count) return;
-  if (host.accelerator_type.empty()) host.accelerator_type = visible.front().type;
-  if (!host.device_indices.empty()) return;
-  for (std::size_t i = 0; i < count; ++i) host.device_indices.push_back(visible[i].index);
-}
-
-// This machine needs no SSH unless the hosts file wants it; for all other hosts the flag goes
-// before the file.
-void choose_transports(HostInventory& inventory, std::optional<TransportKind> from_flag) {
+// No driver is asked where this machine is none of the hosts.
+Result<ThisMachine> probe_this_machine(const std::vector<Host>& hosts,
+                                       const LauncherEnvironment& environment) {
+  ThisMachine found;
   OwnNames own_names;
-  for (Host& host : inventory.hosts) {
+  bool is_host = false;
+  for (const Host& host : hosts) {
+    is_host = is_host || host.transport == TransportKind::local;
     if (host.transport == TransportKind::automatic && own_names.contains(host.address))
-      host.transport = TransportKind::local;
-    if (from_flag && host.transport != TransportKind::local) host.transport = *from_flag;
+      found.addresses.insert(host.address);
   }
-}
-
-// What is known of this machine without asking anybody fills what the user left out.
-Result<void> complete_local_hosts(HostInventory& inventory,
-                                  const LauncherEnvironment& environment) {
-  const bool any_local =
-      std::any_of(inventory.hosts.begin(), inventory.hosts.end(),
-                  [](const Host& host) { return host.transport == TransportKind::local; });
-  if (!any_local) return {};
+  if (!is_host && found.addresses.empty()) return found;
   const auto machine = describe_machine_with_accelerators();
   if (!machine) return tl::make_unexpected(machine.error());
-  const std::vector<Accelerator> visible = visible_accelerators(*machine, environment);
-  for (Host& host : inventory.hosts) {
-    if (host.transport != TransportKind::local) continue;
-    if (!host.cpus) host.cpus = Quantity::of(machine->cpus);
-    if (!host.memory) host.memory = machine->memory;
-    complete_accelerators(host, visible);
-  }
-  return {};
+  found.cpus = machine->cpus;
+  found.memory = machine->memory;
+  found.gpus = visible_gpus(*machine, environment);
+  return found;
 }
 
 std::vector<std::string> names_of(const HostInventory& inventory) {
@@ -223,7 +200,7 @@ std::vector<std::string> names_of(const HostInventory& inventory) {
 
 // From the first of: flags, $TRAIN_HOSTFILE, a scheduler's allocation (which `note` then says),
 // this machine.
-Result<HostInventory> load_inventory(const RequestFlags& flags,
+Result<HostInventory> declared_hosts(const RequestFlags& flags,
                                      const LauncherEnvironment& environment, std::string& note) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
     return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
@@ -245,26 +222,25 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
                        summarize_hosts(names_of(**allocation)));
     return std::move(**allocation);
   }
-  HostInventory inventory;
-  inventory.source = "this machine";
   Host host;
   host.name = host.address = "localhost";
-  inventory.hosts.push_back(host);
-  return inventory;
+  return HostInventory{"this machine", {host}, {}};
 }
 
-// The hosts with what is known of this machine, less those that the flags leave out: `unfiltered`
-// then holds all.
-Result<HostInventory> usable_inventory(HostInventory inventory, const RequestFlags& flags,
-                                       const LauncherEnvironment& environment,
-                                       std::optional<HostInventory>& unfiltered) {
-  choose_transports(inventory, flags.transport);
-  if (auto completed = complete_local_hosts(inventory, environment); !completed)
-    return tl::make_unexpected(completed.error());
-  if (flags.include || flags.exclude) unfiltered = inventory;
-  if (flags.include) return filter_hosts(std::move(inventory), FilterKind::include, *flags.include);
-  if (flags.exclude) return filter_hosts(std::move(inventory), FilterKind::exclude, *flags.exclude);
-  return inventory;
+// All hosts, with what is known of this machine.
+Result<HostInventory> load_inventory(const RequestFlags& flags,
+                                     const LauncherEnvironment& environment, std::string& note) {
+  auto declared = declared_hosts(flags, environment, note);
+  if (!declared) return declared;
+  const auto machine = probe_this_machine(declared->hosts, environment);
+  if (!machine) return tl::make_unexpected(machine.error());
+  return complete_inventory(std::move(*declared), *machine, flags.transport);
+}
+
+// Those that --include or --exclude leaves.
+Result<HostInventory> usable_hosts(const HostInventory& all, const RequestFlags& flags) {
+  return flags.include ? filter_hosts(all, FilterKind::include, *flags.include)
+                       : filter_hosts(all, FilterKind::exclude, *flags.exclude);
 }
 
 // What can be known of a context before it is read. `source` is the option or key that names it.
@@ -296,12 +272,13 @@ std::string directory_in_context(const std::string& working_directory) {
 
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
-  request.launcher_environment = launcher_environment();
+  const LauncherEnvironment environment = launcher_environment();
   auto experiment = load_experiment(flags, request.experiment_text, purpose);
-  auto inventory = load_inventory(flags, request.launcher_environment, request.hosts_note);
-  if (inventory)
-    inventory = usable_inventory(std::move(*inventory), flags, request.launcher_environment,
-                                 request.unfiltered);
+  auto inventory = load_inventory(flags, environment, request.hosts_note);
+  if (inventory && (flags.include || flags.exclude)) {
+    request.unfiltered = std::move(*inventory);
+    inventory = usable_hosts(*request.unfiltered, flags);
+  }
   if (!experiment && !inventory) {
     Error both = experiment.error();
     const auto& more = inventory.error().diagnostics;
@@ -317,14 +294,11 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
         !fits)
       return tl::make_unexpected(fits.error());
   warn_of_obstacles(*experiment);
-  auto user = resolve_environment(*experiment, request.launcher_environment);
-  if (!user) return tl::make_unexpected(user.error());
-  request.warnings = experiment->warnings;
-  request.warnings.insert(request.warnings.end(), inventory->warnings.begin(),
-                          inventory->warnings.end());
+  auto users = resolve_environment(*experiment, environment);
+  if (!users) return tl::make_unexpected(users.error());
   request.experiment = std::move(*experiment);
   request.inventory = std::move(*inventory);
-  request.user_environment = std::move(*user);
+  request.user_variables = std::move(*users);
   return request;
 }
 

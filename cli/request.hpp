@@ -8,7 +8,6 @@
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/plan/plan.hpp"
-#include "launcher/rendezvous/environment.hpp"
 
 namespace train {
 
@@ -31,13 +30,11 @@ struct RequestFlags {
 struct Request {
   ExperimentConfig experiment;
   std::string experiment_text;  ///< the file as it was read; empty without one
-  HostInventory inventory;
+  HostInventory inventory;      ///< with what is known of this machine
   /// The inventory before --include or --exclude left out hosts; nothing without one of them.
   std::optional<HostInventory> unfiltered;
-  std::vector<EnvironmentVariable> user_environment;  ///< with every value known
-  LauncherEnvironment launcher_environment;
-  std::vector<Diagnostic> warnings;  ///< of the experiment and of the hosts
-  std::string context_directory;     ///< that travels to the hosts; empty: none
+  UserVariables user_variables;
+  std::string context_directory;  ///< that travels to the hosts; empty: none
   std::string hosts_note;  ///< whose allocation the hosts are; empty when the user named them
 };
 

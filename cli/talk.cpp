@@ -41,10 +41,8 @@ void talk(const TerminalText& said) {
   write_whole(STDERR_FILENO, talk_text(said));  // there is nobody to be told of its failure
 }
 
-void talk_warnings(const std::vector<Diagnostic>& of_files,
-                   const std::vector<std::string>& of_plan) {
-  for (const Diagnostic& warning : of_files) talk("warning: " + terminal_text(warning));
-  for (const std::string& warning : of_plan) talk(terminal_text("warning: {}", warning));
+void talk_warnings(const std::vector<Diagnostic>& warnings) {
+  for (const Diagnostic& warning : warnings) talk("warning: " + terminal_text(warning));
 }
 
 Result<bool> pass_on(std::string_view text) {

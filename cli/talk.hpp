@@ -19,8 +19,7 @@ void talk(const TerminalText& said);
 std::string talk_text(const TerminalText& said);
 
 /// Says what is legal but worth a line: each as "train: warning: <text>".
-void talk_warnings(const std::vector<Diagnostic>& of_files,
-                   const std::vector<std::string>& of_plan);
+void talk_warnings(const std::vector<Diagnostic>& warnings);
 
 /// Writes an answer to stdout, whole; false when nobody reads any more (a closed pipe). Anything
 /// else that goes wrong, such as a full disk, is an error of class `no_input`.

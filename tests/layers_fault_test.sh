@@ -40,7 +40,7 @@ fault backends/link/a.cpp '#include "backends/ssh/ssh_transport.hpp"'
 fault cli/a.cpp '#include "../launcher/plan.hpp"'
 fault config_schema/text/a.cpp '#include "config_schema/yaml/yaml_node.hpp"'
 fault config_schema/yaml/a.cpp '#include "config_schema/config_check.hpp"'
-fault launcher/plan/a.hpp '#include "launcher/formats/plan_text.hpp"'
+fault launcher/plan/a.hpp '#include "launcher/formats/formats.hpp"'
 fault launcher/wire/a.cpp '#include "launcher/run/run.hpp"'
 fault launcher/cellar/a.cpp '#include "config_schema/text/text.hpp"'
 

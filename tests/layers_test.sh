@@ -28,7 +28,7 @@ launcher/rendezvous: plan
 launcher/placement: plan rendezvous
 launcher/picture: plan placement
 launcher/formats: plan rendezvous picture
-launcher/wire: context ports rendezvous
+launcher/wire: plan context ports rendezvous
 launcher/output: ports wire
 launcher/agent: states ports rendezvous wire
 launcher/run: states plan context task ports rendezvous wire output

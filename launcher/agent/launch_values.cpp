@@ -7,7 +7,7 @@
 #include "config_schema/text/text.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
-#include "launcher/rendezvous/tensorflow.hpp"
+#include "launcher/rendezvous/frameworks.hpp"
 
 namespace train {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_env.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <array>
 
 #include "config_schema/text/terminal_text.hpp"
+#include "launcher/rendezvous/environment.hpp"
 
 namespace train {
 
@@ -52,15 +53,13 @@ std::string line_of(const EnvironmentEntry& entry) {
 
 }  // namespace
 
-std::string plan_to_env(const Plan& plan, const std::vector<EnvironmentVariable>& user,
-                        const LauncherEnvironment& launcher, std::optional<int> rank) {
+std::string plan_to_env(const Plan& plan, std::optional<int> rank) {
   std::string text;
-  const RankEnvironments environments(plan, user, launcher);
   const auto add = [&](const PlannedRank& planned) {
     if (!text.empty()) text += '\n';
     text += fmt::format("# rank {} on {}\n", planned.rank,
                         escaped(plan.trial.hosts[planned.host].host.name));
-    for (const EnvironmentEntry& entry : environments.of(planned.rank)) text += line_of(entry);
+    for (const EnvironmentEntry& entry : environment_of(plan, planned.rank)) text += line_of(entry);
   };
   if (rank)
     add(plan.trial.ranks[static_cast<std::size_t>(*rank)]);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_hostfile.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "config_schema/hosts/host_set.hpp"
-#include "launcher/formats/plan_text.hpp"
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 namespace {

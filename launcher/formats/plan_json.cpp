@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_json.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "config_schema/text/terminal_text.hpp"
+#include "launcher/rendezvous/environment.hpp"
 
 namespace train {
 namespace {
@@ -95,12 +96,12 @@ std::string at_depth(int depth, const Json& value) {
   text.reserve(2 * shown.size());
   std::size_t begin = 0;
   for (std::size_t end; (end = shown.find('\n', begin)) != shown.npos; begin = end + 1)
-    text.append(shown, begin, end + 1 - begin).append(static_cast<std::size_t>(2 * depth), ' ');
+    text.append(shown, begin, end + 1 - begin).append(2 * static_cast<std::size_t>(depth), ' ');
   return text.append(shown, begin);
 }
 
 // The ranks are written one by one: the environments of 80,000 of them are never one tree.
-void append_trial(const Plan& plan, const RankEnvironments& environments, std::string& text) {
+void append_trial(const Plan& plan, std::string& text) {
   const Trial& trial = plan.trial;
   Json hosts = Json::array();
   for (const PlannedHost& host : trial.hosts) hosts.push_back(json_of(host));
@@ -119,7 +120,8 @@ void append_trial(const Plan& plan, const RankEnvironments& environments, std::s
   text += ",\n      \"ranks\": [";
   for (const PlannedRank& rank : trial.ranks) {
     text += rank.rank == 0 ? "\n        " : ",\n        ";
-    text += at_depth(4, json_of(rank, trial.hosts[rank.host].host, environments.of(rank.rank)));
+    text +=
+        at_depth(4, json_of(rank, trial.hosts[rank.host].host, environment_of(plan, rank.rank)));
   }
   text += "\n      ]";
   if (!trial.slices.empty()) text += ",\n      \"slices\": " + at_depth(3, json_of_slices(trial));
@@ -128,11 +130,10 @@ void append_trial(const Plan& plan, const RankEnvironments& environments, std::s
 
 }  // namespace
 
-std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable>& user,
-                         const LauncherEnvironment& launcher) {
+std::string plan_to_json(const Plan& plan) {
   std::string text = "{\n  \"experiment\": " + at_depth(1, plan.experiment.name);
   text += ",\n  \"trials\": [\n    ";
-  append_trial(plan, RankEnvironments(plan, user, launcher), text);
+  append_trial(plan, text);
   text += "\n  ]";
   if (plan.trials) text += ",\n  \"concurrency\": " + at_depth(1, json_of(*plan.trials));
   if (plan.context)
@@ -140,7 +141,9 @@ std::string plan_to_json(const Plan& plan, const std::vector<EnvironmentVariable
                                                 {"sha256", plan.context->sha256},
                                                 {"files", plan.context->files},
                                                 {"bytes", plan.context->bytes}});
-  text += ",\n  \"warnings\": " + at_depth(1, plan.warnings);
+  Json warnings = Json::array();
+  for (const Diagnostic& warning : plan.warnings) warnings.push_back(warning_line(warning));
+  text += ",\n  \"warnings\": " + at_depth(1, warnings);
   text += ",\n  \"advice\": " + at_depth(1, plan.advice);
   text += "\n}\n";
   return text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_text.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,9 @@
 #include "config_schema/hosts/host_set.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/picture/columns.hpp"
+#include "launcher/picture/picture_svg.hpp"
 #include "launcher/picture/rank_table.hpp"
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 namespace {
@@ -47,6 +48,12 @@ std::string remarks(const char* kind, const std::vector<std::string>& said, std:
   for (const std::string& remark : said)
     text += wrapped(escaped(fmt::format("{}: {}", kind, remark)), width, paint, options);
   return text;
+}
+
+std::vector<std::string> warning_lines(const Plan& plan) {
+  std::vector<std::string> lines;
+  for (const Diagnostic& warning : plan.warnings) lines.push_back(warning_line(warning));
+  return lines;
 }
 
 // "4 per slot", or "12 or 13 per worker" where workers take different shares.
@@ -130,6 +137,18 @@ std::string context_line(const Plan& plan) {
                      plan.context->sha256);
 }
 
+std::string warning_line(const Diagnostic& warning) {
+  std::string text;
+  if (!warning.place.source.empty()) text += warning.place.source + ":";
+  if (warning.place.line > 0) text += fmt::format("{}:", warning.place.line);
+  if (warning.place.line > 0 && warning.place.column > 0)
+    text += fmt::format("{}:", warning.place.column);
+  if (!text.empty()) text += ' ';
+  text += warning.message;
+  if (!warning.hint.empty()) text += "; " + warning.hint;
+  return text;
+}
+
 std::string plan_to_text(const PictureSubject& subject, const TextOptions& options) {
   const Plan& plan = subject.plan;
   const auto width = static_cast<std::size_t>(std::max(40, options.width));
@@ -148,7 +167,7 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
   add_below("context", context_line(plan));
   std::string text =
       wrapped(plan_title(plan, subject.named.hosts.size()), width, Paint::title, options) + "\n";
-  const std::string said = remarks("warning", plan.warnings, width, Paint::warning, options) +
+  const std::string said = remarks("warning", warning_lines(plan), width, Paint::warning, options) +
                            remarks("advice", plan.advice, width, Paint::advice, options);
   // Remarks take room from picture and table, but not all of it. The table gets what is left.
   constexpr std::size_t headings = 4;
@@ -159,6 +178,22 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
   text += picture_to_text(draw_cluster(drawn), options) + "\n";
   const std::size_t taken = lines_of(text + below) + said_lines;
   return text + ranks_to_text(plan.trial, height - std::min(height, taken), width) + below + said;
+}
+
+std::string plan_to_svg(const PictureSubject& subject) {
+  PictureSubject drawn = subject;
+  drawn.most_rows = 40;
+  std::string subtitle;
+  const auto add = [&subtitle](const char* what, const std::string& line) {
+    if (!line.empty())
+      subtitle += fmt::format("{}{}: {}", subtitle.empty() ? "" : "; ", what, line);
+  };
+  add("batch", batch_line(subject.plan));
+  add("slices", slices_line(subject.plan));
+  add("trials", trials_line(subject.plan));
+  const PictureCaption caption{.title = plan_title(subject.plan, subject.named.hosts.size()),
+                               .subtitle = std::move(subtitle)};
+  return picture_to_svg(draw_cluster(drawn), caption);
 }
 
 }  // namespace train

@@ -5,7 +5,7 @@
 
 #include "config_schema/hosts/host_set.hpp"
 #include "launcher/picture/columns.hpp"
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 namespace {

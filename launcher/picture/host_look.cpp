@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 namespace {

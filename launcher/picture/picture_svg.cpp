@@ -10,7 +10,7 @@
 #include "launcher/picture/svg_style.hpp"
 #include "launcher/picture/svg_writer.hpp"
 #include "launcher/picture/wide_host.hpp"
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 namespace {

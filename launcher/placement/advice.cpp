@@ -9,7 +9,7 @@
 #include "config_schema/hosts/host_set.hpp"
 #include "launcher/placement/policies.hpp"
 #include "launcher/placement/setting_words.hpp"
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 namespace {

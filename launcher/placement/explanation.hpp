@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "launcher/placement/host_search.hpp"
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "config_schema/experiment/tpu_topology.hpp"
 #include "config_schema/hosts/accelerator_type.hpp"
@@ -14,7 +15,7 @@
 #include "launcher/placement/slot_room.hpp"
 #include "launcher/placement/trials_at_once.hpp"
 #include "launcher/plan/batch.hpp"
-#include "launcher/plan/hosts_summary.hpp"
+#include "launcher/plan/summaries.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
 
@@ -98,10 +99,12 @@ void add_host(Trial& trial, const ExperimentConfig& experiment, const HostView& 
     slots = {planned.slots};
   }
   const int host_index = static_cast<int>(trial.hosts.size());
+  if (trial.cross_sizes.size() < slots.size()) trial.cross_sizes.resize(slots.size());
   for (int local = 0; local < planned.rank_count; ++local)
     trial.ranks.push_back({.rank = planned.first_rank + local,
                            .local_rank = local,
                            .host = host_index,
+                           .cross_rank = trial.cross_sizes[local]++,
                            .slots = std::move(slots[local]),
                            .batch_size = {},
                            .batch_offset = {}});
@@ -185,33 +188,19 @@ Trial build_trial(const ExperimentConfig& experiment, const HostInventory& inven
   return trial;
 }
 
-// A warning of the configuration or of the hosts on one line.
-std::string on_one_line(const Diagnostic& diagnostic) {
-  std::string text;
-  if (!diagnostic.place.source.empty()) text += diagnostic.place.source + ":";
-  if (diagnostic.place.line > 0) text += fmt::format("{}:", diagnostic.place.line);
-  if (diagnostic.place.line > 0 && diagnostic.place.column > 0)
-    text += fmt::format("{}:", diagnostic.place.column);
-  if (!text.empty()) text += ' ';
-  text += diagnostic.message;
-  if (!diagnostic.hint.empty()) text += "; " + diagnostic.hint;
-  return text;
+template <class T>
+void append(std::vector<T>& all, std::vector<T> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-void append(std::vector<std::string>& lines, std::vector<std::string> more) {
-  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
-}
-
+// Those of the experiment leave the copy of it that the plan has: each is there once.
 void add_warnings(Plan& plan, const HostInventory& inventory) {
-  for (const Diagnostic& warning : plan.experiment.warnings)
-    plan.warnings.push_back(on_one_line(warning));
-  for (const Diagnostic& warning : inventory.warnings)
-    plan.warnings.push_back(on_one_line(warning));
-  plan.warnings_of_files = plan.warnings.size();
-  append(plan.warnings, placement_warnings(plan.experiment, inventory, plan.trial));
-  append(plan.warnings, batch_warnings(plan.experiment, plan.trial));
-  append(plan.warnings, environment_warnings(plan));
+  plan.warnings = std::exchange(plan.experiment.warnings, {});
+  append(plan.warnings, inventory.warnings);
+  std::vector<std::string> lines = placement_warnings(plan.experiment, inventory, plan.trial);
+  append(lines, batch_warnings(plan.experiment, plan.trial));
+  append(lines, environment_warnings(plan));
+  for (std::string& line : lines) plan.warnings.push_back({{}, {}, std::move(line), {}});
 }
 
 // NCCL needs a GPU for every rank; two ranks on one make it fail at the first collective.
@@ -249,14 +238,15 @@ bool has_uncounted_trainer(const ExperimentConfig& experiment, const HostInvento
 }  // namespace
 
 tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
-                                      const HostInventory& inventory, const Occupancy& occupancy) {
+                                      const HostInventory& inventory, const Occupancy& occupancy,
+                                      const UserVariables& users) {
   if (inventory.hosts.empty())
     return tl::make_unexpected(Refusal{
         .reasons = {fmt::format("there are no hosts in {}", inventory.source)}, .nearest = {}});
   if (has_uncounted_trainer(experiment, inventory)) {
     ExperimentConfig without = experiment;
     without.trainer = {};
-    return make_plan(without, inventory, occupancy);
+    return make_plan(without, inventory, occupancy, users);
   }
   const Holdings holdings(inventory, occupancy);
   HostSearch search = search_hosts(experiment, inventory);
@@ -270,8 +260,7 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
   Plan plan{.experiment = experiment,
             .trial = build_trial(experiment, inventory, holdings, search),
             .trials = {},
-            .warnings = {},
-            .advice = {}};
+            .user_variables = users};
   if (std::string why = backend_obstacle(experiment, plan.trial); !why.empty())
     return tl::make_unexpected(Refusal{.reasons = {std::move(why)}, .nearest = {}});
   for (const PlannedHost& host : plan.trial.hosts)

@@ -9,10 +9,12 @@ namespace train {
 /// Decides where every rank goes, by the policies of Determined (`auto`) and Ray (`pack`, `spread`,
 /// `strict_pack`, `strict_spread`), and splits the batch. Touches nothing. What is occupied is not
 /// given away: an experiment that only fits idle hosts is refused as busy, with those who hold
-/// them.
+/// them. The plan has the warnings of the experiment and of the inventory; a refusal has none.
+/// `users` is what `resolve_environment` returned.
 tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
                                       const HostInventory& inventory,
-                                      const Occupancy& occupancy = {});
+                                      const Occupancy& occupancy = {},
+                                      const UserVariables& users = {});
 
 /// A refusal as users see it: the reasons, then the counts that would fit.
 Error to_error(const Refusal& refusal);

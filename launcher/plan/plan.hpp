@@ -9,6 +9,7 @@
 
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
+#include "launcher/plan/environment_entry.hpp"
 
 namespace train {
 
@@ -17,6 +18,7 @@ struct PlannedRank {
   int rank = 0;            ///< 0 .. world size - 1, host by host in file order
   int local_rank = 0;      ///< 0 .. ranks on this host - 1
   int host = 0;            ///< index into Trial::hosts; the node rank
+  int cross_rank = 0;      ///< hosts before its own that have its local rank, as Horovod counts
   std::vector<int> slots;  ///< slot indices on its host; empty for a CPU-only worker beside GPUs
   std::optional<std::uint64_t> batch_size;    ///< samples per step of this rank
   std::optional<std::uint64_t> batch_offset;  ///< samples per step of all ranks before it
@@ -68,6 +70,7 @@ struct Trial {
   CollectiveBackend backend = CollectiveBackend::gloo;
   std::vector<PlannedHost> hosts;
   std::vector<PlannedRank> ranks;
+  std::vector<int> cross_sizes;  ///< by local rank: hosts that have it
   /// Slots of the first host that the trainer takes beside the ranks, ascending.
   std::vector<int> trainer_slots;
   std::vector<PlannedSlice> slices;  ///< TPU slices, numbered by their first host
@@ -98,22 +101,18 @@ struct PlannedContext {
   bool operator==(const PlannedContext&) const = default;
 };
 
-/// Every rank with its host, slots and batch: the same inputs give the same bytes. `train plan`
-/// prints what `train launch` runs.
+/// Every rank with its host, slots, batch and environment (`environment_of`): the same inputs give
+/// the same bytes. `train plan` prints what `train launch` runs, and neither needs more than this.
 struct Plan {
   ExperimentConfig experiment;
   Trial trial;                        ///< one, the first; the others are like it
   std::optional<TrialCounts> trials;  ///< when the experiment has several
+  UserVariables user_variables = {};
   /// With --context, of a plan that is shown; a launch reads the directory while it connects.
   std::optional<PlannedContext> context = {};
-  std::vector<std::string> warnings;  ///< a line each
-  std::vector<std::string> advice;    ///< a line each
-  std::size_t warnings_of_files = 0;  ///< of the warnings, the first: of experiment and hosts
-
-  /// Those of the warnings that neither the experiment nor the inventory has.
-  std::vector<std::string> own_warnings() const {
-    return {warnings.begin() + static_cast<std::ptrdiff_t>(warnings_of_files), warnings.end()};
-  }
+  /// All that there are: of the experiment and the hosts, with their places, then of the plan.
+  std::vector<Diagnostic> warnings = {};
+  std::vector<std::string> advice = {};  ///< a line each
 };
 
 /// Somebody who holds slots that a trial would fit on.
@@ -144,8 +143,9 @@ struct Refusal {
   std::vector<int> nearest;          ///< counts that would fit, ascending, in the request's unit
   /// What the request counts, where a worker is not one slot: "slots" or "workers"; else empty.
   std::string unit = {};
-  std::vector<Change> changes = {};  ///< each alone is enough, and was tried
-  std::vector<Holder> holders = {};  ///< of a busy one: who holds what it would need
+  std::vector<Change> changes = {};       ///< each alone is enough, and was tried
+  std::vector<Holder> holders = {};       ///< of a busy one: who holds what it would need
+  std::vector<Diagnostic> warnings = {};  ///< of the experiment and the hosts
 
   bool operator==(const Refusal&) const = default;
 };

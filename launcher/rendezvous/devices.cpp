@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/rendezvous/devices.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "config_schema/experiment/tpu_topology.hpp"
 #include "launcher/plan/slot_supply.hpp"
-#include "launcher/rendezvous/groups.hpp"
 
 namespace train {
 namespace {
@@ -67,6 +69,32 @@ std::vector<int> positions_in(const std::vector<int>& all, const std::vector<int
   return positions;
 }
 
+// How few chips of a host lie there, as libtpu wants to know it; it finds out itself for more.
+// Source: Ray's TPU support (python/ray/_private/accelerators/tpu.py).
+const char* bounds_of(std::size_t chips) {
+  switch (chips) {
+    case 1:
+      return "1,1,1";
+    case 2:
+      return "1,2,1";
+    default:
+      return nullptr;
+  }
+}
+
+bool is_tpu_host(const Host& host) { return is_tpu_type(host.accelerator_type); }
+
+void add_chips(const RankView& view, const std::vector<int>& chips, Variables& variables) {
+  const Host& host = view.host.host;
+  const int of_host = host.accelerators.value_or(host.slots.value_or(0));
+  if (chips.empty() || static_cast<int>(chips.size()) >= of_host) return;
+  variables.set("TPU_VISIBLE_CHIPS", fmt::format("{}", fmt::join(chips, ",")));
+  if (const char* bounds = bounds_of(chips.size())) {
+    variables.set("TPU_CHIPS_PER_HOST_BOUNDS", bounds);
+    variables.set("TPU_HOST_BOUNDS", "1,1,1");
+  }
+}
+
 // A process has its chips for itself, and counts them from 0.
 void add_tpu_devices(const RankView& view, Variables& variables) {
   if (!indices_are_declared(view.host)) return;
@@ -116,6 +144,22 @@ void add_devices(const RankView& view, Variables& variables) {
   variables.set("TRAIN_DEVICE_INDICES", positions);
   if (view.plan.experiment.framework == Framework::jax)
     variables.set("JAX_LOCAL_DEVICE_IDS", positions);
+}
+
+void add_slice(const RankView& view, Variables& variables) {
+  const Trial& trial = view.plan.trial;
+  if (view.host.slice < 0) return;
+  const PlannedSlice& slice = trial.slices[static_cast<std::size_t>(view.host.slice)];
+  std::string names;
+  for (const int host : slice.hosts)
+    names += (names.empty() ? "" : ",") + trial.hosts[static_cast<std::size_t>(host)].host.address;
+  variables.set("TPU_WORKER_ID", fmt::format("{}", view.host.slice_worker));
+  variables.set("TPU_WORKER_HOSTNAMES", std::move(names));
+  if (trial.slices.size() < 2) return;
+  variables.set_at_launch("MEGASCALE_COORDINATOR_ADDRESS", AtLaunch::megascale_address);
+  variables.set_at_launch("MEGASCALE_PORT", AtLaunch::megascale_port);
+  variables.set("MEGASCALE_NUM_SLICES", fmt::format("{}", trial.slices.size()));
+  variables.set("MEGASCALE_SLICE_ID", fmt::format("{}", view.host.slice));
 }
 
 }  // namespace train

@@ -8,36 +8,16 @@
 #include <utility>
 
 #include "config_schema/hosts/host_set.hpp"
-#include "launcher/rendezvous/groups.hpp"
-#include "launcher/rendezvous/variable_limit.hpp"
+#include "launcher/rendezvous/devices.hpp"
+#include "launcher/rendezvous/frameworks.hpp"
+#include "launcher/rendezvous/variables.hpp"
 
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 18> fact_names{{
-    {AtLaunch::no, "no"},
-    {AtLaunch::task_id, "task_id"},
-    {AtLaunch::rendezvous_address, "rendezvous_address"},
-    {AtLaunch::rendezvous_port, "rendezvous_port"},
-    {AtLaunch::rendezvous_host, "rendezvous_host"},
-    {AtLaunch::rendezvous_endpoint, "rendezvous_endpoint"},
-    {AtLaunch::megascale_address, "megascale_address"},
-    {AtLaunch::megascale_port, "megascale_port"},
-    {AtLaunch::tensorflow_cluster, "tensorflow_cluster"},
-    {AtLaunch::run_directory, "run_directory"},
-    {AtLaunch::error_file, "error_file"},
-    {AtLaunch::hyperparameters, "hyperparameters"},
-    {AtLaunch::hyperparameters_file, "hyperparameters_file"},
-    {AtLaunch::data_file, "data_file"},
-    {AtLaunch::cuda_devices, "cuda_devices"},
-    {AtLaunch::rocm_devices, "rocm_devices"},
-    {AtLaunch::device_positions, "device_positions"},
-    {AtLaunch::backend, "backend"},
-}};
-
-RankView view_of(const Plan& plan, int rank, const CrossRanks& cross_ranks) {
+RankView view_of(const Plan& plan, int rank) {
   const PlannedRank& planned = plan.trial.ranks[rank];
-  return {plan, planned, plan.trial.hosts[planned.host], cross_ranks};
+  return {plan, planned, plan.trial.hosts[planned.host]};
 }
 
 void add_train_groups(const RankView& view, Variables& variables) {
@@ -47,35 +27,19 @@ void add_train_groups(const RankView& view, Variables& variables) {
   add_own(view, variables);
 }
 
-std::set<std::string> secrets_of(const ExperimentConfig& experiment) {
-  std::set<std::string> names;
-  for (const EnvironmentVariable& variable : experiment.environment)
-    if (!variable.value) names.insert(variable.name);
-  return names;
-}
-
 // From the weakest to the strongest: what the launcher forwards, what the host declares, what the
 // experiment says.
-void add_user_groups(const RankView& view, const std::vector<EnvironmentVariable>& user,
-                     const std::set<std::string>& secrets, const LauncherEnvironment& launcher,
-                     Variables& variables) {
-  for (const std::string& name : view.plan.experiment.forward_environment)
-    if (const auto found = launcher.find(name); found != launcher.end())
-      variables.set(name, found->second);
+void add_user_groups(const RankView& view, Variables& variables) {
+  const UserVariables& users = view.plan.user_variables;
+  for (const EnvironmentEntry& entry : users.forwarded) variables.set(entry);
   for (const auto& [name, text] : view.host.host.env) variables.set(name, text);
-  for (const EnvironmentVariable& variable : user) {
-    const std::string text = variable.value.value_or("");
-    if (secrets.count(variable.name) > 0)
-      variables.set_secret(variable.name, text);
-    else
-      variables.set(variable.name, text);
-  }
+  for (const EnvironmentEntry& entry : users.of_experiment) variables.set(entry);
 }
 
 // Names that train sets on this rank whatever the user says.
 Variables own_variables(const Plan& plan, int rank) {
   Variables variables;
-  add_train_groups(view_of(plan, rank, CrossRanks()), variables);
+  add_train_groups(view_of(plan, rank), variables);
   return variables;
 }
 
@@ -137,61 +101,46 @@ void warn_of_unequal_workers(const Plan& plan, std::vector<std::string>& lines) 
       hosts.front().host.name, hosts.front().slots.size(), other->host.name, other->slots.size()));
 }
 
+void check_variable(const std::string& name, const std::string& value, const Place& place,
+                    const std::string& key, std::vector<Diagnostic>& faults) {
+  if (is_short_enough(name, value)) return;
+  faults.push_back({place, key,
+                    fmt::format("variable {} has {} bytes, with its name; Linux takes {}", name,
+                                name.size() + 1 + value.size(), longest_variable),
+                    "pass large data in a file"});
+}
+
+void check_argument(const std::string& argument, const char* what,
+                    std::vector<Diagnostic>& faults) {
+  if (argument.size() <= longest_variable) return;
+  faults.push_back(
+      {{},
+       "entrypoint",
+       fmt::format("{} of 'entrypoint' has {} bytes; Linux takes {} for one argument of a program",
+                   what, argument.size(), longest_variable),
+       "write it into a script, and run that"});
+}
+
+// Made of the shortest addresses there are.
+void check_tensorflow(const Plan& plan, std::vector<Diagnostic>& faults) {
+  if (plan.experiment.framework != Framework::tensorflow) return;
+  constexpr const char* shortest = "1.1.1.1:1024";
+  const auto workers = static_cast<std::size_t>(plan.trial.world_size);
+  const std::size_t bytes =
+      tensorflow_config_size(std::vector<std::string>(workers, std::string(shortest)));
+  if (bytes > longest_variable)
+    faults.push_back(oversized_tensorflow_config(plan.trial.world_size, bytes));
+}
+
 }  // namespace
 
-std::string_view to_string(AtLaunch fact) {
-  for (const auto& [each, name] : fact_names)
-    if (each == fact) return name;
-  return "no";
-}
-
-AtLaunch at_launch_from_string(std::string_view name) {
-  for (const auto& [fact, each] : fact_names)
-    if (each == name) return fact;
-  return AtLaunch::no;
-}
-
-Result<std::vector<EnvironmentVariable>> resolve_environment(const ExperimentConfig& experiment,
-                                                             const LauncherEnvironment& launcher) {
-  std::vector<EnvironmentVariable> resolved;
-  Error missing{ErrorClass::config, {}};
-  for (const EnvironmentVariable& variable : experiment.environment) {
-    resolved.push_back(variable);
-    if (variable.value) continue;
-    if (const auto found = launcher.find(variable.name); found != launcher.end())
-      resolved.back().value = found->second;
-    else
-      missing.diagnostics.push_back(
-          {.place = variable.place,
-           .key = "environment." + variable.name,
-           .message = fmt::format("{} is to be taken from the launcher's environment, where it is "
-                                  "not set",
-                                  variable.name),
-           .hint = fmt::format("export {} first, or give it a value", variable.name)});
-  }
-  if (!missing.diagnostics.empty()) return tl::make_unexpected(std::move(missing));
-  return resolved;
-}
-
-RankEnvironments::RankEnvironments(const Plan& plan, const std::vector<EnvironmentVariable>& user,
-                                   const LauncherEnvironment& launcher)
-    : plan_(plan), user_(user), launcher_(launcher), secrets_(secrets_of(plan.experiment)) {
-  if (plan.experiment.framework == Framework::horovod) cross_ranks_ = CrossRanks(plan.trial);
-}
-
-std::vector<EnvironmentEntry> RankEnvironments::of(int rank) const {
-  const RankView view = view_of(plan_, rank, cross_ranks_);
+std::vector<EnvironmentEntry> environment_of(const Plan& plan, int rank) {
+  const RankView view = view_of(plan, rank);
   Variables variables;
-  add_user_groups(view, user_, secrets_, launcher_, variables);
+  add_user_groups(view, variables);
   add_defaults(view, variables);
   add_train_groups(view, variables);
   return variables.entries();
-}
-
-std::vector<EnvironmentEntry> rank_environment(const Plan& plan, int rank,
-                                               const std::vector<EnvironmentVariable>& user,
-                                               const LauncherEnvironment& launcher) {
-  return RankEnvironments(plan, user, launcher).of(rank);
 }
 
 std::vector<std::string> environment_warnings(const Plan& plan) {
@@ -220,6 +169,44 @@ std::span<const std::string_view> ruled_out_by(std::string_view name) {
   if (name == "ROCR_VISIBLE_DEVICES") return of_rocr;
   if (name == "ONEAPI_DEVICE_SELECTOR") return of_oneapi;
   return {};
+}
+
+bool is_short_enough(std::string_view name, std::string_view value) {
+  return name.size() + 1 + value.size() <= longest_variable;
+}
+
+std::vector<RunFile> run_files(const ExperimentConfig& experiment) {
+  std::vector<RunFile> files;
+  if (experiment.searched.empty() &&
+      !is_short_enough("TRAIN_HPARAMS", experiment.hyperparameters_json))
+    files.push_back({hyperparameters_file_name, experiment.hyperparameters_json});
+  if (!is_short_enough("TRAIN_DATA", experiment.data_json))
+    files.push_back({data_file_name, experiment.data_json});
+  return files;
+}
+
+std::vector<Diagnostic> oversized_variables(const Plan& plan) {
+  std::vector<Diagnostic> faults;
+  check_argument(plan.experiment.entrypoint.shell, "the line", faults);
+  for (const std::string& word : plan.experiment.entrypoint.argv)
+    check_argument(word, "a word", faults);
+  for (const EnvironmentVariable& variable : plan.experiment.environment)
+    check_variable(variable.name, variable.value.value_or(""), variable.place,
+                   "environment." + variable.name, faults);
+  for (const PlannedHost& host : plan.trial.hosts)
+    for (const auto& [name, value] : host.host.env)
+      check_variable(name, value, host.host.place, "env." + name, faults);
+  check_tensorflow(plan, faults);
+  return faults;
+}
+
+Diagnostic oversized_tensorflow_config(int workers, std::size_t bytes) {
+  return {{},
+          "framework",
+          fmt::format("the TF_CONFIG of each of {} workers has at least {} bytes, since it names "
+                      "all of them; Linux takes {} for a variable",
+                      workers, bytes, longest_variable),
+          "give each worker more devices, or write 'processes: per_host'"};
 }
 
 }  // namespace train

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of each framework find each other by.
+#include "launcher/rendezvous/frameworks.hpp"
+
 #include <fmt/format.h>
 
-#include "launcher/rendezvous/groups.hpp"
+#include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace train {
 namespace {
@@ -89,8 +91,10 @@ void add_horovod(const RankView& view, Variables& variables) {
   variables.set("HOROVOD_SIZE", number(view.plan.trial.world_size));
   variables.set("HOROVOD_LOCAL_RANK", number(view.rank.local_rank));
   variables.set("HOROVOD_LOCAL_SIZE", number(view.host.rank_count));
-  variables.set("HOROVOD_CROSS_RANK", number(view.cross_ranks.rank_of(view.rank)));
-  variables.set("HOROVOD_CROSS_SIZE", number(view.cross_ranks.size_of(view.rank)));
+  variables.set("HOROVOD_CROSS_RANK", number(view.rank.cross_rank));
+  variables.set(
+      "HOROVOD_CROSS_SIZE",
+      number(view.plan.trial.cross_sizes[static_cast<std::size_t>(view.rank.local_rank)]));
   variables.set("HOROVOD_CONTROLLER", "gloo");
   variables.set("HOROVOD_CPU_OPERATIONS", "gloo");
   add_server(view, "HOROVOD_GLOO_RENDEZVOUS_", AtLaunch::rendezvous_address, variables);
@@ -136,6 +140,23 @@ void add_rendezvous(const RankView& view, Variables& variables) {
     case Framework::none:
       return;
   }
+}
+
+std::string tensorflow_config(const std::vector<std::string>& workers, int index) {
+  std::string text = R"({"cluster":{"worker":[)";
+  for (const std::string& worker : workers) {
+    if (&worker != &workers.front()) text += ',';
+    text += nlohmann::json(worker).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  return text + fmt::format(R"(]}},"task":{{"type":"worker","index":{}}}}})", index);
+}
+
+std::size_t tensorflow_config_size(const std::vector<std::string>& workers) {
+  constexpr std::string_view name = "TF_CONFIG=";
+  if (workers.empty()) return name.size() + tensorflow_config({}, 0).size();
+  std::size_t bytes = name.size() + workers.size() - 1;  // commas
+  for (const std::string& worker : workers) bytes += worker.size() + 2;
+  return bytes + tensorflow_config({}, static_cast<int>(workers.size()) - 1).size();
 }
 
 }  // namespace train

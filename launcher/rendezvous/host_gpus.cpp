@@ -7,8 +7,7 @@
 
 #include "config_schema/experiment/tpu_topology.hpp"
 #include "config_schema/hosts/host_set.hpp"
-#include "launcher/plan/hosts_summary.hpp"
-#include "launcher/plan/rank_set.hpp"
+#include "launcher/plan/summaries.hpp"
 
 namespace train {
 namespace {

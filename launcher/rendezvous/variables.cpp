@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rendezvous/variables.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/frameworks.hpp"
+
 namespace train {
+
+void Variables::set(EnvironmentEntry entry) {
+  entries_.insert_or_assign(entry.name, std::move(entry));
+}
 
 void Variables::set(const std::string& name, std::string text) {
   entries_[name] = {.name = name, .text = std::move(text)};
-}
-
-void Variables::set_secret(const std::string& name, std::string text) {
-  entries_[name] = {.name = name, .text = std::move(text), .secret = true};
 }
 
 void Variables::set_at_launch(const std::string& name, AtLaunch fact, std::string of) {
@@ -25,6 +32,96 @@ std::vector<EnvironmentEntry> Variables::entries() const {
   all.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) all.push_back(entry);
   return all;
+}
+
+namespace {
+
+std::string number(std::int64_t value) { return fmt::format("{}", value); }
+std::string flag(bool value) { return value ? "1" : "0"; }
+
+void set_number(Variables& variables, const char* name, const std::optional<std::uint64_t>& value) {
+  if (value) variables.set(name, fmt::format("{}", *value));
+}
+
+// Workers that read this environment.
+int workers_of(const RankView& view) {
+  return is_host_launcher(view.plan.experiment) ? view.host.worker_count : 1;
+}
+
+// The workers of a host's launcher share its environment: a share is said only when it is the same
+// for each of them, and where their samples begin is theirs to work out.
+void add_rank_batch(const RankView& view, Variables& variables) {
+  const auto workers = static_cast<std::uint64_t>(workers_of(view));
+  if (!view.rank.batch_size || *view.rank.batch_size % workers != 0) return;
+  variables.set("TRAIN_BATCH_SIZE", fmt::format("{}", *view.rank.batch_size / workers));
+  if (workers == 1) set_number(variables, "TRAIN_BATCH_OFFSET", view.rank.batch_offset);
+}
+
+void add_interface(const RankView& view, Variables& variables) {
+  if (view.plan.trial.hosts.size() < 2 || view.host.host.interface.empty()) return;
+  variables.set_default("NCCL_SOCKET_IFNAME", "=" + view.host.host.interface);
+  variables.set_default("GLOO_SOCKET_IFNAME", view.host.host.interface);
+  if (view.plan.experiment.framework == Framework::horovod)
+    variables.set_default("HOROVOD_GLOO_IFACE", view.host.host.interface);
+}
+
+// The workers of a host's launcher inherit the value, so it is one worker's.
+void add_threads(const RankView& view, Variables& variables) {
+  const int sharers =
+      is_host_launcher(view.plan.experiment) ? view.host.worker_count : view.host.rank_count;
+  const Quantity cpus = view.plan.experiment.needs.cpus * (view.host.worker_count / sharers);
+  if (!cpus.is_zero())
+    variables.set_default("OMP_NUM_THREADS", number(std::max<std::int64_t>(1, cpus.whole())));
+  else if (sharers > 1)
+    variables.set_default("OMP_NUM_THREADS", "1");
+}
+
+// What is too long for a variable is in a file.
+void add_json(const std::string& name, const std::string& json, AtLaunch file,
+              Variables& variables) {
+  if (is_short_enough(name, json))
+    variables.set(name, json);
+  else
+    variables.set_at_launch(name + "_FILE", file);
+}
+
+}  // namespace
+
+void add_own(const RankView& view, Variables& variables) {
+  const ExperimentConfig& experiment = view.plan.experiment;
+  const Trial& trial = view.plan.trial;
+  variables.set_at_launch("TRAIN_TASK_ID", AtLaunch::task_id);
+  variables.set_at_launch("TRAIN_RUN_DIR", AtLaunch::run_directory);
+  variables.set("TRAIN_TRIAL_ID", number(trial.trial));
+  variables.set("TRAIN_RESTART_COUNT", "0");
+  if (experiment.searched.empty())
+    add_json("TRAIN_HPARAMS", experiment.hyperparameters_json, AtLaunch::hyperparameters_file,
+             variables);
+  else
+    variables.set_at_launch("TRAIN_HPARAMS", AtLaunch::hyperparameters);
+  add_json("TRAIN_DATA", experiment.data_json, AtLaunch::data_file, variables);
+  variables.set("TRAIN_AGGREGATION_FREQUENCY", number(experiment.aggregation_frequency));
+  variables.set("TRAIN_GRADIENT_COMPRESSION", flag(experiment.gradient_compression));
+  variables.set("TRAIN_AVERAGE_TRAINING_METRICS", flag(experiment.average_training_metrics));
+  variables.set("TRAIN_AUTO_TUNE_TENSOR_FUSION", flag(experiment.auto_tune_tensor_fusion));
+  if (trial.backend == CollectiveBackend::automatic)
+    variables.set_at_launch("TRAIN_BACKEND", AtLaunch::backend);
+  else
+    variables.set("TRAIN_BACKEND", std::string(to_string(trial.backend)));
+  set_number(variables, "TRAIN_GLOBAL_BATCH_SIZE", trial.global_batch_size);
+  set_number(variables, "TRAIN_PER_SLOT_BATCH_SIZE", trial.per_slot_batch_size);
+  set_number(variables, "TRAIN_EFFECTIVE_BATCH_SIZE", trial.effective_batch_size);
+  add_rank_batch(view, variables);
+}
+
+void add_defaults(const RankView& view, Variables& variables) {
+  add_interface(view, variables);
+  add_threads(view, variables);
+  const Framework framework = view.plan.experiment.framework;
+  if (framework == Framework::torch || framework == Framework::deepspeed)
+    variables.set_default("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+  variables.set_default("PYTHONUNBUFFERED", "1");
+  variables.set_default("PYTHONFAULTHANDLER", "1");
 }
 
 }  // namespace train

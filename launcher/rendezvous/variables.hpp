@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 
 /// The variables of one rank while they are put together; later ones replace earlier ones.
 class Variables {
  public:
+  void set(EnvironmentEntry entry);
   void set(const std::string& name, std::string text);
-  void set_secret(const std::string& name, std::string text);
   /// `of` is what the value is made of, where the fact needs that.
   void set_at_launch(const std::string& name, AtLaunch fact, std::string of = {});
   /// Only when the variable is not there yet; the host's session may still say otherwise.
@@ -26,5 +26,18 @@ class Variables {
  private:
   std::map<std::string, EnvironmentEntry> entries_;
 };
+
+/// One rank and where it is.
+struct RankView {
+  const Plan& plan;
+  const PlannedRank& rank;
+  const PlannedHost& host;
+};
+
+/// `TRAIN_*`, which replace what users say.
+void add_own(const RankView& view, Variables& variables);
+
+/// Variables with a value of ours unless the user has set them.
+void add_defaults(const RankView& view, Variables& variables);
 
 }  // namespace train

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "launcher/rendezvous/variable_limit.hpp"
+#include "launcher/rendezvous/environment.hpp"
 #include "launcher/task/task_record.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/output_chunk.hpp"

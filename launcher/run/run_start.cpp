@@ -6,8 +6,8 @@
 
 #include "config_schema/hosts/loopback.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
-#include "launcher/rendezvous/tensorflow.hpp"
-#include "launcher/rendezvous/variable_limit.hpp"
+#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/frameworks.hpp"
 #include "launcher/run/run.hpp"
 
 namespace train {

@@ -10,10 +10,10 @@
 
 #include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
+#include "launcher/plan/environment_entry.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
-#include "launcher/rendezvous/variable_limit.hpp"
 #include "launcher/wire/output_chunk.hpp"
 
 namespace train {

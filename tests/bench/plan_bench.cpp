@@ -10,8 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "launcher/formats/plan_svg.hpp"
-#include "launcher/formats/plan_text.hpp"
+#include "launcher/formats/formats.hpp"
 #include "launcher/placement/placement.hpp"
 #include "tests/bench/stopwatch.hpp"
 

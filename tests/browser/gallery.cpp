@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "launcher/formats/plan_svg.hpp"
+#include "launcher/formats/formats.hpp"
 #include "tests/launcher/builders.hpp"
 
 using namespace train;

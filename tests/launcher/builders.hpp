@@ -103,6 +103,13 @@ inline std::vector<std::vector<int>> rank_slots(const Plan& plan) {
   return slots;
 }
 
+/// The warnings of a plan, without their places.
+inline std::vector<std::string> warnings_of(const Plan& plan) {
+  std::vector<std::string> messages;
+  for (const Diagnostic& warning : plan.warnings) messages.push_back(warning.message);
+  return messages;
+}
+
 /// Every reason, a line each.
 inline std::string reasons_of(const Refusal& refusal) {
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_env.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include "tests/launcher/picture/scene.hpp"
 
@@ -7,10 +7,14 @@ using namespace train;
 
 namespace {
 
-std::string blocks_of(std::vector<EnvironmentVariable> user, std::optional<int> rank = {}) {
-  const auto plan = make_plan(slot_experiment(2), gpu_inventory({2}));
+std::string blocks_of(std::vector<EnvironmentVariable> variables, std::optional<int> rank = {}) {
+  ExperimentConfig experiment = slot_experiment(2);
+  experiment.environment = std::move(variables);
+  const auto users = resolve_environment(experiment, {});
+  REQUIRE(users);
+  const auto plan = make_plan(experiment, gpu_inventory({2}), {}, *users);
   REQUIRE(plan);
-  return plan_to_env(*plan, user, {}, rank);
+  return plan_to_env(*plan, rank);
 }
 
 bool has(const std::string& text, const std::string& part) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_hostfile.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include <regex>
 #include <sstream>

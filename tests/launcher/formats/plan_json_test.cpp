@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_json.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -28,11 +28,11 @@ bool is_valid(const json& document) {
 
 std::string planned_json(const ExperimentConfig& experiment, const HostInventory& hosts,
                          const LauncherEnvironment& launcher = {}) {
-  const auto plan = make_plan(experiment, hosts);
+  const auto users = resolve_environment(experiment, launcher);
+  REQUIRE(users);
+  const auto plan = make_plan(experiment, hosts, {}, *users);
   REQUIRE(plan);
-  const auto user = resolve_environment(experiment, launcher);
-  REQUIRE(user);
-  return plan_to_json(*plan, *user, launcher);
+  return plan_to_json(*plan);
 }
 
 json example() {
@@ -106,7 +106,7 @@ TEST_CASE("how many trials run at once is in the document") {
   REQUIRE(plan);
   plan->trials = TrialCounts{
       .trials = {}, .fit = 6, .at_once = 4, .limit = TrialCounts::Limit::max_concurrent_trials};
-  json document = json::parse(plan_to_json(*plan, {}, {}));
+  json document = json::parse(plan_to_json(*plan));
   CHECK(is_valid(document));
   CHECK(document["concurrency"] ==
         json::parse(R"({"trials":null,"at_once":4,"limit":"max_concurrent_trials","fit":6,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_slurm.hpp"
+#include "launcher/formats/formats.hpp"
 
-#include "launcher/formats/slurm_names.hpp"
 #include "tests/launcher/picture/scene.hpp"
 
 using namespace train;

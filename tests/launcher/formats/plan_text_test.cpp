@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/formats/plan_text.hpp"
+#include "launcher/formats/formats.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -198,8 +198,8 @@ TEST_CASE("names are shown whole characters at a time, and steer no terminal") {
   const std::string text = text_of(scene);
   CHECK(widest_line(text) <= 80);
   CHECK_FALSE(find_no_text(text));
-  scene.plan.warnings = {"a\x1b]0;title\x07 b"};
-  CHECK(has(text_of(scene), "warning: a\\x1b]0;title\\x07 b\n"));
+  scene.plan.warnings = {{{"hosts.yaml", 3, 0, {}}, {}, "a\x1b]0;title\x07 b", "c"}};
+  CHECK(has(text_of(scene), "warning: hosts.yaml:3: a\\x1b]0;title\\x07 b; c\n"));
 }
 
 TEST_CASE("control sequences come only with colour, and change nothing else") {

@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "config_schema/text/text.hpp"
-#include "launcher/formats/plan_svg.hpp"
+#include "launcher/formats/formats.hpp"
 #include "launcher/picture/svg_writer.hpp"
 #include "tests/launcher/picture/scene.hpp"
 

@@ -203,7 +203,7 @@ TEST_CASE("slots that are CPUs beside hosts with GPUs are warned of") {
       make_plan(slot_experiment(16), inventory_of({gpu_host("n1", 8), cpu_host("n2", 16)}));
   REQUIRE(plan);
   REQUIRE(plan->warnings.size() == 1);
-  CHECK(plan->warnings[0].find("the slots of n2 are CPUs") == 0);
+  CHECK(plan->warnings[0].message.find("the slots of n2 are CPUs") == 0);
   const auto cpus = make_plan(slot_experiment(16), inventory_of({cpu_host("n2", 16)}));
   REQUIRE(cpus);
   CHECK(cpus->warnings.empty());

@@ -103,8 +103,9 @@ TEST_CASE("declared slots without a word of accelerators are places or GPUs") {
   const auto gpus = make_plan(gpu_experiment(2, 2), hosts);
   REQUIRE(gpus);
   CHECK(gpus->trial.hosts[0].slots_are_gpus);
-  CHECK(gpus->warnings == std::vector<std::string>{"n1 says slots and nothing of GPUs: a launch "
-                                                   "asks whether there are as many"});
+  CHECK(warnings_of(*gpus) ==
+        std::vector<std::string>{"n1 says slots and nothing of GPUs: a launch "
+                                 "asks whether there are as many"});
   CHECK(make_plan(cpu_experiment(4, 0.25), hosts));
   CHECK_FALSE(make_plan(cpu_experiment(5, 0.25), hosts));  // one place each
 }
@@ -145,7 +146,7 @@ TEST_CASE("a plain host counts as one slot, and says so") {
   for (int i = 1; i <= 16; ++i) hosts.push_back(plain_host("n" + std::to_string(i)));
   const auto plan = make_plan(slot_experiment(16), inventory_of(hosts));
   REQUIRE(plan);
-  CHECK(plan->warnings ==
+  CHECK(warnings_of(*plan) ==
         std::vector<std::string>{"n[1-16] say nothing of slots and count each as one: write 'n1 "
                                  "slots=N', or -H n1:N"});
   const auto refused = make_plan(slot_experiment(17), inventory_of(hosts));
@@ -167,7 +168,7 @@ TEST_CASE("a CPU-only worker beside GPUs takes CPUs and no slot") {
   CHECK(refused.error().nearest == std::vector<int>{4});
   const auto unknown = make_plan(cpu_experiment(5, 2), gpu_inventory({2}));
   REQUIRE(unknown);
-  CHECK(mentions(unknown->warnings, "n1 does not say how many CPUs there are"));
+  CHECK(mentions(warnings_of(*unknown), "n1 does not say how many CPUs there are"));
 }
 
 TEST_CASE("CPUs, memory and custom resources limit a host") {
@@ -205,7 +206,7 @@ TEST_CASE("what a host does not declare is relied on, except custom resources") 
   experiment.needs.memory = 1000;
   const auto plan = make_plan(experiment, gpu_inventory({1}));
   REQUIRE(plan);
-  CHECK(mentions(plan->warnings, "n1 does not say how much memory there is"));
+  CHECK(mentions(warnings_of(*plan), "n1 does not say how much memory there is"));
   experiment.needs.custom["license"] = Quantity::of(1);
   REQUIRE_FALSE(make_plan(experiment, gpu_inventory({1})));
 }
@@ -255,7 +256,8 @@ TEST_CASE("a pool picks hosts when some host names one") {
   experiment.resource_pool = "slow";
   const auto ignored = make_plan(experiment, gpu_inventory({2}));
   REQUIRE(ignored);
-  CHECK(ignored->warnings.front() == "resource_pool 'slow' is ignored: no host names a pool");
+  CHECK(ignored->warnings.front().message ==
+        "resource_pool 'slow' is ignored: no host names a pool");
   const auto refused = make_plan(experiment, inventory_of({fast, gpu_host("n2", 2)}));
   REQUIRE_FALSE(refused);
   CHECK(refused.error().reasons.front() == "no host is in pool 'slow': n1 fast, n2 (no pool)");

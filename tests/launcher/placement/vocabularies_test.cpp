@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same request in Determined's words, in Ray's and in train's own is the same plan.
 #include "config_schema/experiment/experiment_config.hpp"
-#include "launcher/formats/plan_json.hpp"
+#include "launcher/formats/formats.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 
@@ -32,7 +32,7 @@ std::string plan_of(const std::string& yaml) {
   const auto plan = make_plan(read(yaml), cluster());
   INFO((plan ? std::string() : reasons_of(plan.error())));
   REQUIRE(plan);
-  return plan_to_json(*plan, {}, {});
+  return plan_to_json(*plan);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST_CASE("a plan carries sizes, offsets and sums") {
   CHECK(plan->trial.effective_batch_size == 2'040u);
   CHECK(plan->trial.per_slot_batch_size == 51u);
   CHECK(plan->trial.ranks[9].batch_offset == 459u);
-  CHECK(plan->warnings ==
+  CHECK(warnings_of(*plan) ==
         std::vector<std::string>{"global_batch_size 512 does not divide by 10 workers: they take "
                                  "510 samples per step (batch_remainder: spread takes all)"});
 }

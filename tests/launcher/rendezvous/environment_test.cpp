@@ -70,7 +70,7 @@ TEST_CASE("a batch size that the workers of a host do not share is not set") {
   const Plan plan = planned(experiment, gpu_inventory({2}));
   CHECK(value(values_of(plan, 0), "TRAIN_BATCH_SIZE") == "(unset)");
   REQUIRE(plan.warnings.size() == 1);
-  CHECK(plan.warnings[0].find("TRAIN_BATCH_SIZE is not set there") != std::string::npos);
+  CHECK(plan.warnings[0].message.find("TRAIN_BATCH_SIZE is not set there") != std::string::npos);
 }
 
 TEST_CASE("devices are shared or a rank's own") {
@@ -133,7 +133,7 @@ TEST_CASE("slots that are made devices of are the host's, or the rank's own") {
     experiment.visible_devices = visible;
     const Plan plan = planned(experiment, inventory_of({place_host("n1", 4)}));
     std::string text;
-    for (const EnvironmentEntry& entry : rank_environment(plan, 1, {}, {}))
+    for (const EnvironmentEntry& entry : environment_of(plan, 1))
       if (entry.at_launch == AtLaunch::cuda_devices ||
           entry.at_launch == AtLaunch::device_positions)
         text += entry.name + "=" + entry.text + " ";
@@ -267,7 +267,7 @@ TEST_CASE("the network interface is named when hosts differ and nobody else name
   hosts.hosts[1].env = {{"GLOO_SOCKET_IFNAME", "eth9"}};
   CHECK(value(values_of(planned(experiment, hosts), 1), "GLOO_SOCKET_IFNAME") == "eth9");
   experiment.forward_environment = {"NCCL_SOCKET_IFNAME"};
-  CHECK(value(values_of(planned(experiment, hosts), 1, {{"NCCL_SOCKET_IFNAME", "^lo"}}),
+  CHECK(value(values_of(planned(experiment, hosts, {{"NCCL_SOCKET_IFNAME", "^lo"}}), 1),
               "NCCL_SOCKET_IFNAME") == "^lo");
   hosts.hosts[1].interface = "";
   CHECK(value(values_of(planned(experiment, hosts), 1), "NCCL_SOCKET_IFNAME") == "(unset)");
@@ -292,7 +292,7 @@ TEST_CASE(
     if (row.forwarded) experiment.forward_environment = {row.name};
     if (row.of_host) hosts.hosts[0].env = {{row.name, "host"}};
     if (row.of_experiment) experiment.environment = {variable(row.name, "experiment")};
-    CHECK(value(values_of(planned(experiment, hosts), 1, {{row.name, "launcher"}}), row.name) ==
+    CHECK(value(values_of(planned(experiment, hosts, {{row.name, "launcher"}}), 1), row.name) ==
           row.expected);
   }
 }
@@ -364,8 +364,8 @@ TEST_CASE("a default gives way to what users set, anywhere") {
                             variable("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")};
   hosts.hosts[0].env = {{"PYTHONUNBUFFERED", "0"}, {"OMP_NUM_THREADS", "5"}, {"SITE", "a"}};
   experiment.forward_environment = {"PYTHONFAULTHANDLER", "SITE", "NOT_SET"};
-  const Values values = values_of(planned(experiment, hosts), 0,
-                                  {{"PYTHONFAULTHANDLER", "0"}, {"SITE", "b"}, {"OTHER", "c"}});
+  const Values values = values_of(
+      planned(experiment, hosts, {{"PYTHONFAULTHANDLER", "0"}, {"SITE", "b"}, {"OTHER", "c"}}), 0);
   CHECK(value(values, "OMP_NUM_THREADS") == "7");
   CHECK(value(values, "TORCH_NCCL_ASYNC_ERROR_HANDLING") == "0");
   CHECK(value(values, "PYTHONUNBUFFERED") == "0");
@@ -384,7 +384,7 @@ TEST_CASE("defaults alone give way to the session of a host") {
   experiment.environment = {variable("PYTHONUNBUFFERED", "0")};
   const Plan plan = planned(experiment, hosts);
   std::vector<std::string> defaults;
-  for (const EnvironmentEntry& entry : rank_environment(plan, 0, experiment.environment, {}))
+  for (const EnvironmentEntry& entry : environment_of(plan, 0))
     if (entry.is_default) defaults.push_back(entry.name);
   CHECK(defaults == std::vector<std::string>{"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME",
                                              "OMP_NUM_THREADS", "PYTHONFAULTHANDLER",
@@ -411,7 +411,7 @@ TEST_CASE("what train sets itself is not the user's to set, and the plan says so
   CHECK(value(values, "WORLD_SIZE") == "2");
   CHECK(value(values, "MINE") == "1");
   CHECK(value(values, "MASTER_PORT") == "<rendezvous_port>");
-  CHECK(plan.warnings ==
+  CHECK(warnings_of(plan) ==
         std::vector<std::string>{
             "environment: train sets RANK, MASTER_PORT; the value given is not used",
             "env of n1: train sets WORLD_SIZE; the value given is not used"});
@@ -420,17 +420,47 @@ TEST_CASE("what train sets itself is not the user's to set, and the plan says so
 TEST_CASE("a variable without a value is taken from the launcher and is secret") {
   ExperimentConfig experiment = gpu_experiment(1, 1);
   experiment.environment = {variable("TOKEN", std::nullopt), variable("OPEN", "x")};
-  const Plan plan = planned(experiment, gpu_inventory({1}));
-  const Values values = values_of(plan, 0, {{"TOKEN", "s3cret"}});
+  const Plan plan = planned(experiment, gpu_inventory({1}), {{"TOKEN", "s3cret"}});
+  const Values values = values_of(plan, 0);
   CHECK(value(values, "TOKEN") == "<secret>");
   CHECK(value(values, "OPEN") == "x");
-  const auto user = resolve_environment(experiment, {{"TOKEN", "s3cret"}});
-  REQUIRE(user);
-  const auto entries = rank_environment(plan, 0, *user, {});
+  const auto entries = environment_of(plan, 0);
   const auto token = std::find_if(entries.begin(), entries.end(),
                                   [](const auto& entry) { return entry.name == "TOKEN"; });
   REQUIRE(token != entries.end());
   CHECK(token->text == "s3cret");
+}
+
+TEST_CASE("a plan has all that its environments need, and outlives what it was made of") {
+  std::optional<Plan> plan;
+  {
+    ExperimentConfig experiment = gpu_experiment(2, 1);
+    experiment.environment = {variable("TOKEN", std::nullopt)};
+    experiment.forward_environment = {"PATH"};
+    const LauncherEnvironment launcher = {{"TOKEN", "s3cret"}, {"PATH", "/bin"}, {"HOME", "/root"}};
+    plan = planned(experiment, gpu_inventory({1, 1}), launcher);
+  }
+  const Plan copy = *plan;
+  const std::vector<EnvironmentEntry> before = environment_of(*plan, 1);
+  plan.reset();
+  CHECK(environment_of(copy, 1) == before);
+  CHECK(copy.user_variables ==
+        UserVariables{.forwarded = {{.name = "PATH", .text = "/bin"}},
+                      .of_experiment = {{.name = "TOKEN", .text = "s3cret", .secret = true}}});
+}
+
+TEST_CASE("a plan has the warnings of files with their places, then its own, each once") {
+  ExperimentConfig experiment = gpu_experiment(1, 1);
+  experiment.environment = {variable("RANK", "9")};
+  experiment.warnings = {{{"experiment.yaml", 2, 1, {}}, "key", "of the experiment", "hint"}};
+  HostInventory hosts = gpu_inventory({1});
+  hosts.warnings = {{{"hosts.yaml", 3, 1, {}}, "name", "of the hosts", {}}};
+  const Plan plan = planned(experiment, hosts);
+  REQUIRE(plan.warnings.size() == 3);
+  CHECK(plan.warnings[0] == experiment.warnings[0]);
+  CHECK(plan.warnings[1] == hosts.warnings[0]);
+  CHECK(plan.warnings[2].message.find("environment: train sets RANK") == 0);
+  CHECK(plan.experiment.warnings.empty());
 }
 
 TEST_CASE("every variable that is nowhere set is named at once") {

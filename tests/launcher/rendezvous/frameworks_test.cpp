@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the ranks of each framework find each other by.
-#include "launcher/rendezvous/tensorflow.hpp"
+#include "launcher/rendezvous/frameworks.hpp"
 #include "tests/launcher/rendezvous/values.hpp"
 
 using namespace train;
@@ -140,7 +140,7 @@ TEST_CASE("a jax or TensorFlow process of a host takes the whole share of its ho
   experiment.batch_remainder = BatchRemainder::spread;
   experiment.needs.cpus = Quantity::of(3);
   const Plan plan = planned(experiment, gpu_inventory({2, 2}));
-  CHECK(plan.warnings == std::vector<std::string>{});
+  CHECK(plan.warnings.empty());
   const Values values = values_of(plan, 1);
   CHECK(value(values, "CUDA_VISIBLE_DEVICES") == "0,1");
   CHECK(value(values, "TRAIN_BATCH_SIZE") == "32");
@@ -209,7 +209,7 @@ TEST_CASE("TensorFlow's workers with different numbers of GPUs are warned of") {
     experiment.framework = framework;
     experiment.processes = Processes::per_host;
     experiment.allow_heterogeneous = true;
-    return planned(experiment, gpu_inventory(sizes)).warnings;
+    return warnings_of(planned(experiment, gpu_inventory(sizes)));
   };
   CHECK(warnings(Framework::tensorflow, {2, 2, 3}, 7) ==
         std::vector<std::string>{"TensorFlow takes all workers to have as many GPUs: that of n1 "

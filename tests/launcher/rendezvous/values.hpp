@@ -14,12 +14,10 @@ namespace train {
 /// Name -> value; "<fact>" for what only a launch can know, "<secret>" for what is not shown.
 using Values = std::map<std::string, std::string>;
 
-inline Values values_of(const Plan& plan, int rank, const LauncherEnvironment& launcher = {}) {
-  const auto user = resolve_environment(plan.experiment, launcher);
-  REQUIRE(user);
+inline Values values_of(const Plan& plan, int rank) {
   Values values;
   std::string previous;
-  for (const EnvironmentEntry& entry : rank_environment(plan, rank, *user, launcher)) {
+  for (const EnvironmentEntry& entry : environment_of(plan, rank)) {
     CHECK(previous < entry.name);  // sorted, no name twice
     previous = entry.name;
     values[entry.name] = entry.at_launch != AtLaunch::no
@@ -30,8 +28,12 @@ inline Values values_of(const Plan& plan, int rank, const LauncherEnvironment& l
   return values;
 }
 
-inline Plan planned(const ExperimentConfig& experiment, const HostInventory& hosts) {
-  auto plan = make_plan(experiment, hosts);
+/// With what the experiment takes from this environment of a launcher.
+inline Plan planned(const ExperimentConfig& experiment, const HostInventory& hosts,
+                    const LauncherEnvironment& launcher = {}) {
+  const auto users = resolve_environment(experiment, launcher);
+  REQUIRE(users);
+  auto plan = make_plan(experiment, hosts, {}, *users);
   REQUIRE(plan);
   return std::move(*plan);
 }

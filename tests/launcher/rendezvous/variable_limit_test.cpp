@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/rendezvous/variable_limit.hpp"
+#include "launcher/rendezvous/environment.hpp"
 
 #include "tests/launcher/rendezvous/values.hpp"
 
@@ -62,7 +62,7 @@ TEST_CASE("a variable that no kernel takes is refused, wherever it was written")
   CHECK(render(faults[0]).find("experiment.yaml:3:5: variable TOO_LONG has 131072 bytes, with its "
                                "name; Linux takes 131071") == 0);
   CHECK(render(faults[1]).find("hosts.yaml:7:3: variable OF_HOST") == 0);
-  CHECK(plan.warnings.back().find("launch refuses this: variable OF_HOST has") == 0);
+  CHECK(plan.warnings.back().message.find("launch refuses this: variable OF_HOST has") == 0);
 }
 
 TEST_CASE("an argument that no kernel takes is refused") {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "launcher/rendezvous/tensorflow.hpp"
+#include "launcher/rendezvous/frameworks.hpp"
 
 namespace train::simulation {
 

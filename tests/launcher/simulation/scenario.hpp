@@ -7,7 +7,7 @@
 #include "launcher/agent/output_queue.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/ports/clock.hpp"
-#include "launcher/rendezvous/held_ports.hpp"
+#include "launcher/rendezvous/endpoint.hpp"
 
 namespace train::simulation {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/rendezvous/held_ports.hpp"
+#include "launcher/rendezvous/endpoint.hpp"
 
 #include "tests/launcher/rendezvous/values.hpp"
 

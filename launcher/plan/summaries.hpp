@@ -19,4 +19,10 @@ struct HostAmount {
 /// "node[01-16] 8 each, gpu-b 4". Never longer than a few pieces; the rest is counted.
 std::string list_amounts(const std::vector<HostAmount>& amounts);
 
+/// Ascending ranks, folded: "0-2,5".
+std::string fold_ranks(const std::vector<int>& ranks);
+
+/// "rank 5 was" or "ranks 0-2,5 were", to begin a sentence with.
+std::string ranks_were(const std::vector<int>& ranks);
+
 }  // namespace train

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/picture/cluster_picture.hpp"
+#include "launcher/picture/picture_text.hpp"
+#include "launcher/plan/plan.hpp"
+
+namespace train {
+
+/// The plan for people, one screen: a title, the cluster with every host as a row and its slots as
+/// cells, the rank table, the batch, warnings and advice. Hosts and ranks are folded until they fit
+/// the screen; warnings and advice are shown whole. `subject.most_rows` is not used. Ends with a
+/// newline.
+std::string plan_to_text(const PictureSubject& subject, const TextOptions& options = {});
+
+/// The plan as a picture that a browser shows: see `picture_to_svg`. Hosts are folded into at most
+/// 40 rows; `subject.most_rows` is not used.
+std::string plan_to_svg(const PictureSubject& subject);
+
+/// The plan as one JSON document that follows config_schema/fields/plan.schema.json, with the whole
+/// environment of every rank (secrets redacted). Ends with a newline.
+std::string plan_to_json(const Plan& plan);
+
+/// `{"refused": {"kind": "never", "reasons": [...], "nearest": [...]}}`, of the same schema.
+std::string refusal_to_json(const Refusal& refusal);
+
+/// The environment of every rank, or of the one asked for (which the plan has), as blocks that a
+/// POSIX shell can source: a comment that names the rank, then `export NAME='value'` lines. What
+/// only a launch can know, secrets, and variables that shells cannot set are comments.
+std::string plan_to_env(const Plan& plan, std::optional<int> rank = {});
+
+/// The hosts of the plan as DeepSpeed's hostfile, in rank order: `node01 slots=8`, where slot N is
+/// device N and the count covers the highest that is used (deepspeed/launcher/runner.py). On hosts
+/// whose slots are no devices it is the number of workers. What such a file cannot say is in
+/// comments: which slots (as `--include`), ranks that are not one per slot, addresses and ports.
+std::string plan_to_hostfile(const Plan& plan);
+
+/// The plan as a batch script for Slurm's sbatch(1): directives that ask for the same hosts with
+/// the same ranks, GPUs, CPUs and memory on each, then an `srun` of the entrypoint, or of the words
+/// that follow the script's name, with torch's rendezvous variables.
+/// - Hosts that are alike and in Slurm's order: `--ntasks-per-node`, block distribution.
+/// - Hosts in another order, or with other numbers of ranks where all have room for the most:
+///   `--distribution=arbitrary` with a SLURM_HOSTFILE that the script makes.
+/// - Else a heterogeneous job, a component for each stretch of hosts that are alike.
+std::string plan_to_slurm(const Plan& plan);
+
+// Lines that several formats have.
+
+/// One line that says what runs: "digits: 16 ranks on 2 of 3 hosts, 16 slots".
+std::string plan_title(const Plan& plan, std::size_t hosts);
+
+/// What each step takes, or nothing without a batch: "global 101, ranks take 100, ...".
+std::string batch_line(const Plan& plan);
+
+/// How many trials run at once, and why not more: "4 of 12 at once (max_slots; 6 would fit)".
+/// Nothing for an experiment of one trial.
+std::string trials_line(const Plan& plan);
+
+/// The TPU slices of the plan and their hosts: "a: t[1-4], b: t[5-8], and 6 more"; nothing without.
+std::string slices_line(const Plan& plan);
+
+/// The directory that travels: "code: 3 files, 812 bytes, sha256 0f3a..."; nothing without one.
+std::string context_line(const Plan& plan);
+
+/// A warning on one line, with its place and what to do: "hosts:3: ...; name it once".
+std::string warning_line(const Diagnostic& warning);
+
+// What Slurm makes of names.
+
+/// Whether Slurm puts one host before another when it sorts them: numbers in names count as
+/// numbers.
+bool slurm_sorts_before(std::string_view left, std::string_view right);
+
+/// A host set in Slurm's grammar, which has ranges and no steps: "n[0-2,4]".
+std::string slurm_host_set(const std::vector<std::string>& names);
+
+/// A job name that a directive can hold: letters, digits, `.`, `_` and `-`, at most 64.
+std::string slurm_job_name(std::string_view name);
+
+}  // namespace train

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan/environment_entry.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+#include <utility>
+
+namespace train {
+namespace {
+
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 18> fact_names{{
+    {AtLaunch::no, "no"},
+    {AtLaunch::task_id, "task_id"},
+    {AtLaunch::rendezvous_address, "rendezvous_address"},
+    {AtLaunch::rendezvous_port, "rendezvous_port"},
+    {AtLaunch::rendezvous_host, "rendezvous_host"},
+    {AtLaunch::rendezvous_endpoint, "rendezvous_endpoint"},
+    {AtLaunch::megascale_address, "megascale_address"},
+    {AtLaunch::megascale_port, "megascale_port"},
+    {AtLaunch::tensorflow_cluster, "tensorflow_cluster"},
+    {AtLaunch::run_directory, "run_directory"},
+    {AtLaunch::error_file, "error_file"},
+    {AtLaunch::hyperparameters, "hyperparameters"},
+    {AtLaunch::hyperparameters_file, "hyperparameters_file"},
+    {AtLaunch::data_file, "data_file"},
+    {AtLaunch::cuda_devices, "cuda_devices"},
+    {AtLaunch::rocm_devices, "rocm_devices"},
+    {AtLaunch::device_positions, "device_positions"},
+    {AtLaunch::backend, "backend"},
+}};
+
+std::set<std::string> secrets_of(const ExperimentConfig& experiment) {
+  std::set<std::string> names;
+  for (const EnvironmentVariable& variable : experiment.environment)
+    if (!variable.value) names.insert(variable.name);
+  return names;
+}
+
+}  // namespace
+
+std::string_view to_string(AtLaunch fact) {
+  for (const auto& [each, name] : fact_names)
+    if (each == fact) return name;
+  return "no";
+}
+
+AtLaunch at_launch_from_string(std::string_view name) {
+  for (const auto& [fact, each] : fact_names)
+    if (each == name) return fact;
+  return AtLaunch::no;
+}
+
+Result<UserVariables> resolve_environment(const ExperimentConfig& experiment,
+                                          const LauncherEnvironment& launcher) {
+  UserVariables users;
+  for (const std::string& name : experiment.forward_environment)
+    if (const auto found = launcher.find(name); found != launcher.end())
+      users.forwarded.push_back({.name = name, .text = found->second});
+  const std::set<std::string> secrets = secrets_of(experiment);
+  Error missing{ErrorClass::config, {}};
+  for (const EnvironmentVariable& variable : experiment.environment) {
+    const auto found = launcher.find(variable.name);
+    if (variable.value || found != launcher.end())
+      users.of_experiment.push_back({.name = variable.name,
+                                     .text = variable.value ? *variable.value : found->second,
+                                     .secret = secrets.count(variable.name) > 0});
+    else
+      missing.diagnostics.push_back(
+          {.place = variable.place,
+           .key = "environment." + variable.name,
+           .message = fmt::format("{} is to be taken from the launcher's environment, where it is "
+                                  "not set",
+                                  variable.name),
+           .hint = fmt::format("export {} first, or give it a value", variable.name)});
+  }
+  if (!missing.diagnostics.empty()) return tl::make_unexpected(std::move(missing));
+  return users;
+}
+
+}  // namespace train
