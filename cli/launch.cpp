@@ -26,6 +26,7 @@
 #include "config_schema/hosts/host_set.hpp"
 #include "launcher/formats/plan_json.hpp"
 #include "launcher/placement/placement.hpp"
+#include "launcher/placement/refusal.hpp"
 #include "launcher/task/task_json.hpp"
 
 namespace train {

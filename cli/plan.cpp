@@ -18,6 +18,7 @@
 #include "launcher/formats/plan_svg.hpp"
 #include "launcher/formats/plan_text.hpp"
 #include "launcher/placement/placement.hpp"
+#include "launcher/placement/refusal.hpp"
 
 namespace train {
 

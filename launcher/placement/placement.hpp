@@ -14,7 +14,4 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
                                       const HostInventory& inventory,
                                       const Occupancy& occupancy = {});
 
-/// A refusal as users see it: the reasons, then the counts that would fit.
-Error to_error(const Refusal& refusal);
-
 }  // namespace train

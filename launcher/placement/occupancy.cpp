@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/placement/holdings.hpp"
+#include "launcher/placement/occupancy.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,12 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/placement/trials_at_once.hpp"
+#include "launcher/placement/fitting_counts.hpp"
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
-#include "launcher/placement/policies.hpp"
+#include "launcher/plan/batch.hpp"
 
 namespace train {
+
+FittingCounts::FittingCounts(const std::vector<Room>& rooms, const PlacementRule& rule) {
+  std::int64_t sum = 0;
+  std::int64_t hosts = 0;
+  for (const Room& room : rooms) {
+    on_one_host_ = std::max(on_one_host_, room.workers);
+    sum += room.workers;
+    hosts += room.workers > 0 ? 1 : 0;
+  }
+  most_ = static_cast<int>(std::min<std::int64_t>(sum, unlimited_workers));
+  if (rule.policy == PlacementPolicy::strict_spread)
+    most_ = rule.is_single_node ? std::min(1, on_one_host_) : static_cast<int>(hosts);
+  else if (rule.is_one_host())
+    most_ = on_one_host_;
+  is_monotone_ = rule.is_one_host() || rule.policy != PlacementPolicy::automatic;
+  if (is_monotone_) return;
+  sizes_ = sizes_of(whole_hosts(rooms));
+  std::int64_t whole = 0;
+  for (const SizeGroup& group : sizes_)
+    whole += static_cast<std::int64_t>(group.size) * group.hosts;
+  most_ = static_cast<int>(
+      std::min<std::int64_t>(std::max<std::int64_t>(whole, on_one_host_), unlimited_workers));
+  if (rule.allow_heterogeneous)
+    reached_ = sums_of_hosts(sizes_, static_cast<int>(std::min<std::int64_t>(whole, most_)));
+}
+
+bool FittingCounts::fits(int workers) const {
+  if (workers < 1 || workers > most_) return false;
+  if (is_monotone_ || workers <= on_one_host_) return true;
+  const bool on_equal = std::any_of(sizes_.begin(), sizes_.end(), [&](const SizeGroup& group) {
+    return makes_up(workers, group.size, group.hosts);
+  });
+  if (on_equal) return true;
+  return static_cast<std::size_t>(workers) < reached_.size() && reached_[workers];
+}
+
+namespace {
+
+// Steps of one search: a few tens of milliseconds.
+constexpr std::int64_t most_steps = 20'000'000;
+
+// What a request for so many workers says; nothing when that is no whole number of slots.
+std::optional<int> count_of(const ExperimentConfig& experiment, int workers) {
+  if (!experiment.counts_slots || experiment.needs.slots.is_zero()) return workers;
+  const Quantity slots = experiment.needs.slots * workers;
+  if (!slots.is_whole() || slots.whole() > unlimited_workers) return std::nullopt;
+  return static_cast<int>(slots.whole());
+}
+
+// Slices have a rule of their own, and a host that the workers alone do not fill may be filled with
+// the trainer: with these anything may fit until it is tried.
+PlacementRule loosest_rule(const ExperimentConfig& experiment) {
+  PlacementRule rule = rule_of(experiment);
+  const bool is_automatic = rule.policy == PlacementPolicy::automatic;
+  if (experiment.slices || (is_automatic && rule.has_trainer))
+    rule.policy = PlacementPolicy::spread;
+  return rule;
+}
+
+class CountSearch {
+ public:
+  CountSearch(const ExperimentConfig& experiment, const HostSearch& search)
+      : experiment_(experiment),
+        search_(search),
+        fitting_(search.rooms, loosest_rule(experiment)) {}
+
+  std::optional<int> below() const {
+    return walk(std::min(experiment_.workers - 1, fitting_.most()), -1);
+  }
+  std::optional<int> above() const { return walk(experiment_.workers + 1, 1); }
+
+ private:
+  std::optional<int> walk(int from, int step) const {
+    const auto cost = static_cast<std::int64_t>(fitting_.cost());
+    std::int64_t budget = most_steps;
+    for (int workers = from; workers >= 1 && workers <= fitting_.most(); workers += step) {
+      if ((budget -= cost) < 0) break;
+      const auto count = count_of(experiment_, workers);
+      if (!count || !fitting_.fits(workers)) continue;
+      if (!batch_obstacle(experiment_, workers).empty()) continue;
+      if (place_again(experiment_, search_, workers)) return count;
+      // With a trainer or slices this may fail often, and each try looks at all hosts.
+      budget -= static_cast<std::int64_t>(search_.rooms.size());
+    }
+    return std::nullopt;
+  }
+
+  const ExperimentConfig& experiment_;
+  const HostSearch& search_;
+  FittingCounts fitting_;
+};
+
+}  // namespace
+
+std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSearch& search) {
+  std::vector<int> nearest;
+  if (!search.selected.are_alike()) return nearest;  // there is a selector for each worker
+  const CountSearch counts(experiment, search);
+  if (const auto below = counts.below()) nearest.push_back(*below);
+  if (const auto above = counts.above()) nearest.push_back(*above);
+  return nearest;
+}
+
 namespace {
 
 using Limit = TrialCounts::Limit;
@@ -66,10 +170,9 @@ void take_away(std::vector<Room>& rooms, const std::vector<int>& counts,
   }
 }
 
-// Trials laid one after the other, as launches would be.
+// Trials placed one after the other, as launches would be.
 Fit one_by_one(const HostSearch& search, int workers, const PlacementRule& rule) {
   std::vector<Room> rooms = search.rooms;
-  constexpr std::int64_t most_steps = 20'000'000;
   const auto cost = static_cast<std::int64_t>(rooms.size()) + workers;
   Fit fit{.trials = 0, .is_at_least = true};
   for (std::int64_t steps = 0; steps < most_steps; steps += cost) {

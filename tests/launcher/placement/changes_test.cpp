@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A change that a refusal names is options of the command line: what is pasted makes it fit.
-#include "launcher/placement/setting_words.hpp"
+#include "launcher/placement/changes.hpp"
 
 #include "config_schema/text/shell_words.hpp"
 #include "config_schema/yaml/yaml_document.hpp"

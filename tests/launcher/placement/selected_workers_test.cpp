@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/placement/host_set_search.hpp"
+#include "launcher/placement/selected_workers.hpp"
 
 #include <bitset>
 #include <numeric>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a slot is on each kind of host, and what workers take of a host.
-#include "launcher/placement/slot_room.hpp"
+#include "launcher/placement/capacity.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 

@@ -1,23 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/placement/selectors.hpp"
+#include "launcher/placement/selected_workers.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <set>
 
-#include "launcher/placement/capacity.hpp"
-#include "launcher/placement/host_set_search.hpp"
-#include "launcher/placement/policies.hpp"
-#include "launcher/placement/selected_kinds.hpp"
-
 namespace train {
+
+KindMatching::KindMatching(std::vector<int> workers_of_kind)
+    : missing_(std::move(workers_of_kind)),
+      left_(std::accumulate(missing_.begin(), missing_.end(), 0)) {}
+
+int KindMatching::take(std::uint64_t kinds, int places) {
+  int taken = 0;
+  while (taken < places) {
+    const int more = take_some(kinds, places - taken);
+    if (more == 0) break;
+    taken += more;
+  }
+  left_ -= taken;
+  return taken;
+}
+
+// Breadth first from the kinds that the new places serve, over places that could serve another kind
+// than they do, to a kind that lacks one.
+int KindMatching::take_some(std::uint64_t kinds, int places) {
+  const auto count = missing_.size();
+  std::vector<Step> reached(count);
+  std::vector<bool> is_reached(count);
+  std::deque<int> open;
+  const auto reach = [&](std::uint64_t mask, int before) {
+    for (std::size_t kind = 0; kind < count; ++kind) {
+      if (is_reached[kind] || ((mask >> kind) & 1U) == 0) continue;
+      is_reached[kind] = true;
+      reached[kind] = {mask, before};
+      open.push_back(static_cast<int>(kind));
+    }
+  };
+  reach(kinds, -1);
+  while (!open.empty()) {
+    const int kind = open.front();
+    open.pop_front();
+    if (missing_[kind] > 0) return move_along(reached, kind, places);
+    for (const auto& [mask, by_kind] : given_)
+      if (by_kind[kind] > 0) reach(mask, kind);
+  }
+  return 0;
+}
+
+// On the path to `kind` each place comes to serve the next kind: as many places as every step has.
+int KindMatching::move_along(const std::vector<Step>& reached, int kind, int places) {
+  int moved = std::min(places, missing_[kind]);
+  for (Step step = reached[kind]; step.before >= 0; step = reached[step.before])
+    moved = std::min(moved, given_[step.mask][step.before]);
+  missing_[kind] -= moved;
+  while (true) {
+    const Step step = reached[kind];
+    given_.try_emplace(step.mask, missing_.size()).first->second[kind] += moved;
+    if (step.before < 0) return moved;
+    given_[step.mask][step.before] -= moved;
+    kind = step.before;
+  }
+}
+
+HostSetSearch::HostSetSearch(const std::vector<HostGroup>& groups,
+                             const std::vector<int>& workers_of_kind, bool wholly)
+    : groups_(groups), nothing_taken_(workers_of_kind), wholly_(wholly) {}
+
+std::optional<std::vector<std::size_t>> HostSetSearch::find(int hosts) {
+  taken_.clear();
+  if (!take(0, hosts, nothing_taken_)) return std::nullopt;
+  return taken_;
+}
+
+bool HostSetSearch::take(std::size_t index, int hosts, const KindMatching& matching) {
+  if (is_given_up()) return false;
+  if (hosts == 0) return matching.is_done();
+  if (index == groups_.size() || !may_serve(index, hosts, matching)) return false;
+  const HostGroup& group = groups_[index];
+  int most = std::min(hosts, static_cast<int>(group.hosts.size()));
+  // The places of a group are alike: of as many as can be used, any number can be.
+  if (wholly_) most = KindMatching(matching).take(group.kinds, most * group.size) / group.size;
+  const std::size_t before = taken_.size();
+  for (int n = most; n >= 0; --n) {
+    KindMatching with = matching;
+    with.take(group.kinds, n * group.size);
+    ++offers_;
+    taken_.insert(taken_.end(), group.hosts.begin(), group.hosts.begin() + n);
+    if (take(index + 1, hosts - n, with)) return true;
+    taken_.resize(before);
+    if (is_given_up()) return false;
+  }
+  return false;
+}
+
+// Whether the hosts from this group on would serve if as many of every group could be taken.
+bool HostSetSearch::may_serve(std::size_t index, int hosts, KindMatching matching) {
+  // Later groups are no larger.
+  if (std::int64_t{hosts} * groups_[index].size < matching.left()) return false;
+  for (std::size_t i = index; i < groups_.size() && !matching.is_done(); ++i) {
+    const int most = std::min(hosts, static_cast<int>(groups_[i].hosts.size()));
+    matching.take(groups_[i].kinds, most * groups_[i].size);
+    ++offers_;
+  }
+  return matching.is_done();
+}
+
 namespace {
 
-class Chooser {
+// Chooses the hosts of a trial whose workers select different hosts.
+class SelectedChooser {
  public:
-  Chooser(const std::vector<Room>& rooms, const SelectedWorkers& workers)
+  SelectedChooser(const std::vector<Room>& rooms, const SelectedWorkers& workers)
       : rooms_(rooms),
         workers_(workers),
         count_(std::accumulate(workers.of_kind.begin(), workers.of_kind.end(), 0)) {}
@@ -156,11 +253,11 @@ SelectedWorkers select_workers(const ExperimentConfig& experiment, const HostInv
   return selected;
 }
 
-std::optional<std::vector<int>> choose_for_selected(const std::vector<Room>& rooms,
-                                                    const SelectedWorkers& workers,
-                                                    const PlacementRule& rule) {
+std::optional<WorkerCounts> choose_for_selected(const std::vector<Room>& rooms,
+                                                const SelectedWorkers& workers,
+                                                const PlacementRule& rule) {
   const int count = std::accumulate(workers.of_kind.begin(), workers.of_kind.end(), 0);
-  return laid_by(rule, count, Chooser(rooms, workers));
+  return place_by_rule(rule, count, SelectedChooser(rooms, workers));
 }
 
 }  // namespace train
