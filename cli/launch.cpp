@@ -23,7 +23,7 @@
 #include "cli/transports.hpp"
 #include "cli/user_account.hpp"
 #include "config_schema/fields/secrets.hpp"
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "launcher/formats/plan_json.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/placement/refusal.hpp"

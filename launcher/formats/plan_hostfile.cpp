@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "config_schema/hosts/host_set.hpp"
 #include "launcher/formats/plan_text.hpp"
 #include "launcher/plan/hosts_summary.hpp"
 

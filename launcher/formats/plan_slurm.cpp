@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "config_schema/experiment/entrypoint.hpp"
+#include "config_schema/text/shell_words.hpp"
 #include "launcher/formats/plan_text.hpp"
 #include "launcher/formats/slurm_names.hpp"
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 
 namespace train {
 namespace {

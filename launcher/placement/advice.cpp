@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "launcher/placement/changes.hpp"
 #include "launcher/placement/policies.hpp"
 #include "launcher/placement/search_words.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/fields/field_table.hpp"
+#include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/placement/host_search.hpp"

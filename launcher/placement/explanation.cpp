@@ -8,8 +8,8 @@
 #include <limits>
 #include <map>
 
-#include "config_schema/hosts/accelerator_type.hpp"
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/accelerators.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/placement/search_words.hpp"
 #include "launcher/placement/whole_hosts.hpp"
@@ -235,7 +235,7 @@ class Explanation : public SearchWords {
       if (is_short)
         return fmt::format("{} of {} and a trainer of {}{} need {}, {} {}", workers,
                            counted(to_string(each), "CPU"), counted(to_string(trainer.cpus), "CPU"),
-                           trainer.is_usual ? " (Ray's default)" : "",
+                           trainer.is_default ? " (Ray's default)" : "",
                            counted(to_string(needed), "CPU"), subject("has", "have"),
                            to_string(all));
     }
@@ -263,7 +263,7 @@ class Explanation : public SearchWords {
     if (trainer.memory > 0) parts.push_back(memory_text(trainer.memory));
     for (const auto& [name, quantity] : trainer.custom)
       parts.push_back(fmt::format("{} {}", to_string(quantity), name));
-    return fmt::format("{}{}", fmt::join(parts, ", "), trainer.is_usual ? ", Ray's default" : "");
+    return fmt::format("{}{}", fmt::join(parts, ", "), trainer.is_default ? ", Ray's default" : "");
   }
 
   std::string room_beside_trainer() const {

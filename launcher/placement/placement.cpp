@@ -237,7 +237,7 @@ std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& tr
 
 // Ray's default trainer takes a CPU of hosts that say how many they have.
 bool has_uncounted_trainer(const ExperimentConfig& experiment, const HostInventory& inventory) {
-  return experiment.trainer.is_usual &&
+  return experiment.trainer.is_default &&
          std::none_of(inventory.hosts.begin(), inventory.hosts.end(),
                       [](const Host& host) { return host.cpus.has_value(); });
 }

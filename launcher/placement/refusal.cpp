@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/placement/changes.hpp"
 #include "launcher/placement/explanation.hpp"

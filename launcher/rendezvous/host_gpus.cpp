@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "config_schema/experiment/tpu_topology.hpp"
-#include "config_schema/hosts/host_set.hpp"
 #include "launcher/plan/hosts_summary.hpp"
 #include "launcher/plan/rank_set.hpp"
 
