@@ -4,11 +4,10 @@
 #include "cli/commands.hpp"
 #include "cli/talk.hpp"
 #include "config_schema/config_check.hpp"
-#include "config_schema/experiment/experiment_show.hpp"
-#include "config_schema/fields/schemas.hpp"
-#include "config_schema/text/nearest.hpp"
+#include "config_schema/experiment/experiment_tree.hpp"
+#include "config_schema/fields/json_schema.hpp"
 #include "config_schema/text/text.hpp"
-#include "config_schema/yaml/yaml_text.hpp"
+#include "config_schema/yaml/yaml_writer.hpp"
 
 namespace train {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 
 namespace train {
 

@@ -12,7 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/usage_error.hpp"
-#include "config_schema/fields/experiment_fields.hpp"
+#include "config_schema/fields/field_table.hpp"
 
 namespace train {
 

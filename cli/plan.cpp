@@ -13,6 +13,7 @@
 #include "cli/whole_file.hpp"
 #include "launcher/formats/formats.hpp"
 #include "launcher/placement/placement.hpp"
+#include "launcher/placement/refusal.hpp"
 
 namespace train {
 

@@ -15,11 +15,11 @@
 #include "backends/accelerator/accelerator.hpp"
 #include "backends/accelerator/machine.hpp"
 #include "config_schema/allocation/scheduler_allocation.hpp"
+#include "config_schema/hosts/accelerators.hpp"
 #include "config_schema/hosts/host_filter.hpp"
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/this_machine.hpp"
-#include "config_schema/hosts/visible_devices.hpp"
-#include "config_schema/text/nearest.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 

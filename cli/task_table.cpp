@@ -7,7 +7,7 @@
 #include <array>
 #include <ctime>
 
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/run/outcome.hpp"
 

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "config_schema/text/nearest.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 

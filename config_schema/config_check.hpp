@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config_schema/text/error.hpp"
-#include "config_schema/text/source_text.hpp"
+#include "config_schema/text/place.hpp"
 
 namespace train {
 
@@ -30,8 +30,7 @@ enum class FileKind { experiment, hosts };
 /// A YAML mapping with `hosts` is an inventory of hosts, all else an experiment.
 FileKind kind_of(const SourceText& source);
 
-/// All that is to be said of a file, errors first, each group ordered by line. A legal file has no
-/// errors.
+/// All findings of a file, errors first, each group ordered by line. A legal file has no errors.
 std::vector<Finding> check_file(const SourceText& source, FileKind kind);
 
 bool has_errors(const std::vector<Finding>& findings);

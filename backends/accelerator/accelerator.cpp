@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "backends/accelerator/nvml.hpp"
-#include "config_schema/hosts/accelerator_type.hpp"
+#include "config_schema/hosts/accelerators.hpp"
 
 namespace train {
 namespace {

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "backends/accelerator/gpu_files.hpp"
-#include "config_schema/hosts/visible_devices.hpp"
+#include "config_schema/hosts/accelerators.hpp"
 
 namespace train {
 

@@ -16,7 +16,7 @@
 #include <optional>
 #include <sstream>
 
-#include "config_schema/hosts/loopback.hpp"
+#include "config_schema/hosts/host_address.hpp"
 
 namespace train {
 namespace {

@@ -14,7 +14,7 @@
 #include "backends/context/context_limits.hpp"
 #include "backends/context/sha256_digest.hpp"
 #include "backends/process/own_folder.hpp"
-#include "launcher/context/archive_writer.hpp"
+#include "launcher/context/archive.hpp"
 
 namespace train {
 

@@ -18,7 +18,7 @@ namespace train {
 /// A directory, read and named.
 struct ArchivedContext {
   Context context;
-  std::string archive;  ///< archive_writer.hpp
+  std::string archive;  ///< archive.hpp
   std::size_t files = 0;
   std::uint64_t bytes = 0;            ///< of all files
   std::vector<std::string> warnings;  ///< a line each

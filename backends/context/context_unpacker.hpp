@@ -9,7 +9,7 @@
 
 #include "backends/process/descriptor.hpp"
 #include "config_schema/text/error.hpp"
-#include "launcher/context/archive_reader.hpp"
+#include "launcher/context/archive.hpp"
 #include "launcher/context/context.hpp"
 
 namespace train {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <memory>
 
-#include "config_schema/hosts/loopback.hpp"
+#include "config_schema/hosts/host_address.hpp"
 
 namespace train {
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "config_schema/experiment/entrypoint.hpp"
+#include "config_schema/text/shell_words.hpp"
 
 namespace train {
 

@@ -8,7 +8,7 @@
 #include <initializer_list>
 
 #include "backends/openssh/openssh_command.hpp"
-#include "launcher/bootstrap/host_words.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 

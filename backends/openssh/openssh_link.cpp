@@ -14,8 +14,8 @@
 #include "backends/link/hexadecimal.hpp"
 #include "backends/link/link_handle.hpp"
 #include "backends/openssh/openssh_command.hpp"
+#include "config_schema/text/terminal_text.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
-#include "launcher/bootstrap/host_words.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "launcher/bootstrap/host_words.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 

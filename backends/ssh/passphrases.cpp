@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "launcher/bootstrap/host_words.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 

@@ -8,8 +8,8 @@
 
 #include "backends/ssh/resolver.hpp"
 #include "backends/ssh/wire_encoding.hpp"
-#include "config_schema/experiment/entrypoint.hpp"
-#include "launcher/bootstrap/host_words.hpp"
+#include "config_schema/text/shell_words.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 

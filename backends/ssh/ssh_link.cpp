@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "backends/link/hexadecimal.hpp"
+#include "config_schema/text/terminal_text.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
-#include "launcher/bootstrap/host_words.hpp"
 
 namespace train {
 

@@ -15,7 +15,7 @@
 #include <system_error>
 
 #include "backends/process/programs.hpp"
-#include "launcher/bootstrap/host_words.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 

@@ -3,14 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "config_schema/allocation/slurm_allocation.hpp"
-#include "config_schema/hosts/host_counts.hpp"
+#include "config_schema/hosts/host_lines.hpp"
+#include "config_schema/text/place.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
-
 namespace {
 
 const std::string* find(const EnvironmentMap& environment, const std::string& name) {
@@ -19,6 +21,167 @@ const std::string* find(const EnvironmentMap& environment, const std::string& na
 }
 
 Place whole(const std::string& variable) { return {"$" + variable, 0, 0, {}}; }
+
+constexpr const char* form_of_counted = "lines are 'host slots queue processors'";
+constexpr const char* form_of_pairs = "hosts and numbers take turns: 'node01 8 node02 8'";
+
+// Hosts in the order in which a scheduler's list names them first, with the slots that all its
+// entries give them. Naming a host again is no fault here.
+class HostCounts {
+ public:
+  explicit HostCounts(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  // One line of a file, not blank, or the value of a variable.
+  struct Line {
+    const std::string& source;
+    std::string_view context;  // what messages begin with: "$PBS_NODEFILE"; may be empty
+    int number = 0;
+    std::string_view text;
+  };
+
+  // `host`: one slot more (PBS, LSF).
+  void add_repeated(const Line& line);
+  // `host slots queue processors` (Grid Engine).
+  void add_counted(const Line& line);
+  // `host-gpuN`: GPU N of a host that is there already (Torque).
+  void add_gpu(const Line& line);
+  // `host host host`, one slot each.
+  void add_names(const Line& line);
+  // `host slots host slots`.
+  void add_pairs(const Line& line);
+
+  std::size_t size() const { return hosts_.size(); }
+  bool is_each_once() const { return is_each_once_; }
+  void set_slots(int each);
+  // Leaves out the first host if it has one slot; its name.
+  std::optional<std::string> drop_first_of_one_slot();
+  std::vector<Host> take() { return std::move(hosts_); }
+
+ private:
+  void add(const HostWord& name, int slots, const Line& line);
+  void report(const Line& line, std::size_t offset, const HostSetError& error);
+
+  Diagnostics& diagnostics_;
+  std::vector<Host> hosts_;
+  std::unordered_map<std::string, std::size_t> known_;  // name to index
+  bool is_each_once_ = true;
+};
+
+Place place_at(const HostCounts::Line& line, std::size_t offset) {
+  Place place = PlaceCursor(line.source, line.text).shown_at(offset);
+  place.line += line.number - 1;  // the value of a variable may have several lines
+  return place;
+}
+
+void HostCounts::report(const Line& line, std::size_t offset, const HostSetError& error) {
+  diagnostics_.error(
+      place_at(line, offset + error.offset), {},
+      line.context.empty() ? error.message : fmt::format("{}: {}", line.context, error.message),
+      error.hint);
+}
+
+void HostCounts::add(const HostWord& name, int slots, const Line& line) {
+  constexpr int most = 65'536;
+  std::string text(name.text);
+  const auto known = known_.find(text);
+  if (known != known_.end()) {
+    is_each_once_ = false;
+    Host& host = hosts_[known->second];
+    host.slots = std::min(*host.slots + slots, most);
+    return;
+  }
+  if (const std::size_t bracket = text.find_first_of("[]"); bracket != text.npos)
+    return report(line, name.offset,
+                  {bracket, fmt::format("'{}' is no host's name", text),
+                   "sets of hosts are not expanded here"});
+  if (const auto checked = expand_host_pattern(text, max_hosts - hosts_.size()); !checked)
+    return report(line, name.offset, checked.error());
+  Host host;
+  host.name = host.address = text;
+  host.slots = slots;
+  host.place = {line.source, line.number, 0, {}};
+  known_.emplace(std::move(text), hosts_.size());
+  hosts_.push_back(std::move(host));
+}
+
+void HostCounts::add_repeated(const Line& line) {
+  const auto words = host_words(line.text);
+  if (words.size() > 1)
+    return report(line, words[1].offset,
+                  {0, fmt::format("'{}' is not understood", words[1].text),
+                   "one host's name is expected on each line"});
+  add(words[0], 1, line);
+}
+
+void HostCounts::add_counted(const Line& line) {
+  const auto words = host_words(line.text);
+  if (words.size() < 2)
+    return report(line, words[0].offset,
+                  {words[0].text.size(),
+                   fmt::format("the slots of '{}' are missing", words[0].text), form_of_counted});
+  const auto slots = read_slots(words[1].text, 0);
+  if (!slots) return report(line, words[1].offset, {0, slots.error().message, form_of_counted});
+  add(words[0], *slots, line);
+}
+
+void HostCounts::add_gpu(const Line& line) {
+  const HostWord word = host_words(line.text).front();
+  constexpr std::string_view mark = "-gpu";
+  const std::size_t at = word.text.rfind(mark);
+  const std::string_view digits = at == word.text.npos ? "" : word.text.substr(at + mark.size());
+  int index = -1;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || index < 0)
+    return report(
+        line, word.offset,
+        {0, fmt::format("'{}' is no GPU of a host", word.text), "they are written as node01-gpu0"});
+  const std::string name(word.text.substr(0, at));
+  const auto known = known_.find(name);
+  if (known == known_.end())
+    return report(
+        line, word.offset,
+        {0, fmt::format("'{}' is not among the hosts of the job", name), "see $PBS_NODEFILE"});
+  Host& host = hosts_[known->second];
+  std::vector<int>& devices = host.device_indices;
+  if (std::find(devices.begin(), devices.end(), index) != devices.end()) return;
+  constexpr std::size_t most_gpus = 1'024;
+  if (devices.size() == most_gpus)
+    return report(line, word.offset,
+                  {0, fmt::format("more than {} GPUs on one host", most_gpus), {}});
+  devices.push_back(index);
+  host.accelerators = static_cast<int>(devices.size());
+  host.slots.reset();  // they are the GPUs
+}
+
+void HostCounts::add_names(const Line& line) {
+  for (const HostWord& word : host_words(line.text)) add(word, 1, line);
+}
+
+void HostCounts::add_pairs(const Line& line) {
+  const auto words = host_words(line.text);
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    if (i + 1 == words.size())
+      return report(
+          line, words[i].offset,
+          {0, fmt::format("the slots of '{}' are missing", words[i].text), form_of_pairs});
+    const auto slots = read_slots(words[i + 1].text, 0);
+    if (!slots) return report(line, words[i + 1].offset, {0, slots.error().message, form_of_pairs});
+    add(words[i], *slots, line);
+  }
+}
+
+void HostCounts::set_slots(int each) {
+  for (Host& host : hosts_) host.slots = each;
+}
+
+std::optional<std::string> HostCounts::drop_first_of_one_slot() {
+  if (hosts_.empty() || hosts_.front().slots != 1) return std::nullopt;
+  std::string name = hosts_.front().name;
+  hosts_.erase(hosts_.begin());
+  known_.clear();
+  for (std::size_t i = 0; i < hosts_.size(); ++i) known_.emplace(hosts_[i].name, i);
+  return name;
+}
 
 // What the variables of one scheduler say, read into counts.
 class AllocationReader {
@@ -85,7 +248,7 @@ class AllocationReader {
     const auto report = [&](int line, const std::string& message, const char* hint) {
       diagnostics_.error({file, line, 0, {}}, variable, context + ": " + message, hint);
     };
-    if (const auto trouble = find_no_text(*contents)) {
+    if (const auto trouble = find_text_fault(*contents)) {
       report(trouble->line, "this is no list of hosts: it holds " + trouble->reason,
              "name the hosts with -H or --hostfile");
       return {};

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "config_schema/hosts/accelerator_type.hpp"
-#include "config_schema/hosts/host_collection.hpp"
-#include "config_schema/hosts/host_line.hpp"
-#include "config_schema/text/place_cursor.hpp"
+#include "config_schema/hosts/accelerators.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/hosts/host_lines.hpp"
+#include "config_schema/text/place.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {

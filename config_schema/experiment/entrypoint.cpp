@@ -132,20 +132,6 @@ Entrypoint cut(const Entrypoint& entrypoint, const Words& words, std::size_t pro
 
 }  // namespace
 
-std::string shell_quoted(std::string_view word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%^-";
-  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return std::string(word);
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'')
-      quoted += "'\\''";
-    else
-      quoted += c;
-  }
-  return quoted += "'";
-}
-
 Entrypoint with_words(Entrypoint entrypoint, const std::vector<std::string>& words) {
   if (entrypoint.shell.empty()) {
     entrypoint.argv.insert(entrypoint.argv.end(), words.begin(), words.end());

@@ -10,9 +10,6 @@
 
 namespace train {
 
-/// A word quoted for /bin/sh, unless it needs no quotes.
-std::string shell_quoted(std::string_view word);
-
 /// The entrypoint with more words: appended as they are to a list, quoted to a shell line; the
 /// words themselves when there was none.
 Entrypoint with_words(Entrypoint entrypoint, const std::vector<std::string>& words);

@@ -8,16 +8,15 @@
 #include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/experiment/experiment_environment.hpp"
 #include "config_schema/experiment/experiment_rules.hpp"
+#include "config_schema/experiment/experiment_tree.hpp"
 #include "config_schema/experiment/hyperparameters.hpp"
-#include "config_schema/experiment/overrides.hpp"
-#include "config_schema/experiment/scaling_needs.hpp"
 #include "config_schema/experiment/workers.hpp"
+#include "config_schema/fields/amounts.hpp"
 #include "config_schema/fields/field_reader.hpp"
 #include "config_schema/fields/secrets.hpp"
 #include "config_schema/text/text.hpp"
-#include "config_schema/yaml/units.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
-#include "config_schema/yaml/yaml_text.hpp"
+#include "config_schema/yaml/yaml_writer.hpp"
 
 namespace train {
 
@@ -325,25 +324,6 @@ std::string_view to_string(VisibleDevices value) {
 }
 std::string_view to_string(Processes value) {
   return processes_words[static_cast<std::size_t>(value)];
-}
-
-Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
-                                         const ExperimentOverrides& overrides,
-                                         Diagnostics& faults) {
-  auto root = read_yaml_tree(source, ErrorClass::config, faults, experiment_secrets());
-  if (!root) return root;
-  const YamlNode& node = **root;
-  if (node.kind != YamlKind::mapping && !node.is_null()) {
-    faults.error(place_of(node.mark), {},
-                 fmt::format("an experiment is a mapping of keys, not {}", describe(node)),
-                 "write 'key: value' lines, such as 'entrypoint: python3 train.py'");
-    return tl::make_unexpected(faults.take_error(ErrorClass::config, source.name));
-  }
-  auto changed = apply_overrides(std::move(*root), overrides);
-  if (changed) return changed;
-  for (const Diagnostic& found : changed.error().diagnostics)
-    faults.error(found.place, found.key, found.message, found.hint);
-  return tl::make_unexpected(faults.take_error(changed.error().error_class, source.name));
 }
 
 Result<ExperimentConfig> parse_experiment(const SourceText& source,

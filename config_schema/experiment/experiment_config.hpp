@@ -12,8 +12,8 @@
 #include "config_schema/experiment/label_selector.hpp"
 #include "config_schema/text/diagnostics.hpp"
 #include "config_schema/text/error.hpp"
+#include "config_schema/text/place.hpp"
 #include "config_schema/text/quantity.hpp"
-#include "config_schema/text/source_text.hpp"
 #include "config_schema/yaml/yaml_node.hpp"
 
 namespace train {
@@ -30,8 +30,8 @@ struct Entrypoint {
 /// What one worker takes from its host.
 struct WorkerNeeds {
   Quantity slots;           ///< GPUs, or places for a worker where hosts have none; 0: CPU only
-  bool gpus_named = false;  ///< GPUs were asked for by that name: places without GPUs do not do
-  bool tpus_named = false;  ///< `slots` are TPU chips: only hosts with TPUs do
+  bool gpus_named = false;  ///< GPUs were asked for by that name: places without GPUs are refused
+  bool tpus_named = false;  ///< `slots` are TPU chips: only hosts with TPUs have them
   Quantity cpus;            ///< 0 when nothing was said
   bool cpus_named = false;  ///< CPUs were asked for by name, not by default
   std::optional<std::uint64_t> memory;     ///< bytes
@@ -48,7 +48,7 @@ struct TrainerNeeds {
   Quantity cpus;
   std::uint64_t memory = 0;  ///< bytes
   std::map<std::string, Quantity> custom;
-  bool is_usual = false;  ///< Ray's default
+  bool is_default = false;  ///< Ray's default
 
   bool empty() const { return gpus.is_zero() && cpus.is_zero() && memory == 0 && custom.empty(); }
   bool operator==(const TrainerNeeds&) const = default;
@@ -109,8 +109,9 @@ struct WrittenKey {
   bool operator==(const WrittenKey&) const = default;
 };
 
-/// Which keys were written, by the path that the table has for all twins of a key. It is for
-/// messages: two experiments that ask for the same are equal, however they are written.
+/// The keys that were written, by the path of their field; keys that are another place for a field
+/// are under the path of that field. Only messages use this: two experiments that ask for the same
+/// are equal, however they are written.
 struct WrittenKeys {
   std::map<std::string, std::vector<WrittenKey>, std::less<>> keys;
 
@@ -183,8 +184,9 @@ struct ExperimentOverrides {
       {};  ///< after `--`: appended to the entrypoint, or the entrypoint
 };
 
-/// What an experiment is read for. What is legal but cannot run here (yet) is refused by a launch,
-/// and by a plan when it keeps `plan` from planning; a check needs no entrypoint either.
+/// What an experiment is read for. What is legal but cannot run in this version is refused by a
+/// launch, and by a plan if nothing can be planned with it. A check accepts it, and also an
+/// experiment without an entrypoint.
 enum class ReadFor { launching, planning, checking };
 
 /// Reads an experiment, applies the overrides, and checks it. Errors are of class `config`, all of
@@ -192,12 +194,6 @@ enum class ReadFor { launching, planning, checking };
 Result<ExperimentConfig> parse_experiment(const SourceText& source,
                                           const ExperimentOverrides& overrides = {},
                                           ReadFor purpose = ReadFor::launching);
-
-/// The tree of an experiment as it is read: merge keys resolved, overrides applied, nothing else
-/// checked. Its marks say where each value came from. What is wrong and leaves a tree (duplicate
-/// keys) goes to `faults`.
-Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
-                                         const ExperimentOverrides& overrides, Diagnostics& faults);
 
 /// An experiment without a file: `train launch -n 4 -- python3 train.py`.
 Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides,

@@ -104,12 +104,12 @@ class Collection {
     if (is_other_key)
       diagnostics_.error(
           variable.place, "environment",
-          fmt::format("'{}' has another value {}", variable.name, said_where(known.place)),
+          fmt::format("'{}' has another value {}", variable.name, line_or_flag(known.place)),
           "keep one of the two");
     else
       diagnostics_.warn(variable.place, "environment",
                         fmt::format("'{}' was set {} already; this value counts", variable.name,
-                                    said_where(known.place)));
+                                    line_or_flag(known.place)));
     known = std::move(variable);
   }
 

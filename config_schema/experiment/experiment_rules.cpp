@@ -5,10 +5,10 @@
 
 #include <map>
 
+#include "config_schema/experiment/tpu_topology.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
-
 namespace {
 
 class Rules {
@@ -26,7 +26,7 @@ class Rules {
       diagnostics_.warn(
           epochs->place, path,
           records ? fmt::format("'{}' counts by 'records_per_epoch', which is {} {}", path,
-                                records->node->text, said_where(records->place))
+                                records->node->text, line_or_flag(records->place))
                   : fmt::format("'{}' counts by 'records_per_epoch', which is missing", path));
     }
   }
@@ -37,7 +37,7 @@ class Rules {
     for (const SearchedParameter& parameter : uncounted)
       diagnostics_.error(parameter.place, parameter.path,
                          fmt::format("'{}' has no 'count', but the searcher {} is grid",
-                                     parameter.path, said_where(name->place)),
+                                     parameter.path, line_or_flag(name->place)),
                          "write 'count: N', the number of values to try");
   }
 
@@ -74,7 +74,7 @@ class Rules {
     if (whole.size() >= root.size() && std::equal(root.begin(), root.end(), whole.begin())) return;
     report(*storage,
            fmt::format("'storage_path: {}' is not inside 'host_path: {}' {}", storage->node->text,
-                       host->node->text, said_where(host->place)),
+                       host->node->text, line_or_flag(host->place)),
            "write a path relative to host_path");
   }
 
@@ -87,7 +87,7 @@ class Rules {
       if (connection && other)
         report(*other,
                fmt::format("'{}' cannot be given with 'connection_string' {}", key,
-                           said_where(connection->place)),
+                           line_or_flag(connection->place)),
                "keep one of the two");
     }
     const GivenValue* credential = fields_.given("checkpoint_storage.credential");
@@ -101,7 +101,7 @@ class Rules {
     if (!begin || !end || begin->node->real <= end->node->real) return;
     report(*end,
            fmt::format("'profiling.end_after_batch' is {}, before 'begin_on_batch', {} {}",
-                       end->node->text, begin->node->text, said_where(begin->place)),
+                       end->node->text, begin->node->text, line_or_flag(begin->place)),
            "swap the two");
   }
 
@@ -135,7 +135,7 @@ class Rules {
         if (!is_new)
           diagnostics_.error(place_of(name.mark), "log_policies",
                              fmt::format("there is a policy '{}' {} already", name.text,
-                                         said_where(first->second)),
+                                         line_or_flag(first->second)),
                              "give them different names");
       }
       if (policy->kind != YamlKind::mapping) continue;
@@ -145,7 +145,7 @@ class Rules {
       if (has_value(*policy, "action") && has_value(*policy, "actions"))
         diagnostics_.error(place_of(policy->find("actions")->mark), "log_policies",
                            fmt::format("'actions' cannot be given with 'action' {}",
-                                       said_where(place_of(policy->find("action")->mark))),
+                                       line_or_flag(place_of(policy->find("action")->mark))),
                            "write all of them under 'actions'");
     }
   }
@@ -174,7 +174,7 @@ class Rules {
         if (const YamlEntry* entry = container->find(key))
           diagnostics_.error(place_of(entry->mark), "environment.pod_spec.spec.containers",
                              fmt::format("'{}' of the container '{}' {} cannot be set", key,
-                                         name->value->text, said_where(place_of(name->mark))),
+                                         name->value->text, line_or_flag(place_of(name->mark))),
                              "remove it: Determined sets it");
     }
   }
@@ -221,6 +221,175 @@ void check_experiment_rules(const FieldReader& fields, std::span<const SearchedP
   rules.check_slots();
   rules.check_log_policies();
   rules.check_containers();
+}
+
+namespace {
+
+// What a message calls a given value: "'use_gpu: true' on line 3".
+std::string said(const GivenValue& given) {
+  return fmt::format("'{}: {}' {}", leaf_of(given.field->path), given.node->text,
+                     line_or_flag(given.place));
+}
+
+class ScalingRules {
+ public:
+  ScalingRules(const FieldReader& fields, const Amounts& amounts, const GivenValue* amounts_given,
+               Diagnostics& diagnostics)
+      : fields_(fields),
+        amounts_(amounts),
+        amounts_given_(amounts_given),
+        diagnostics_(diagnostics),
+        accelerator_type_(fields.given("scaling_config.accelerator_type")),
+        topology_(fields.given("scaling_config.topology")),
+        selector_(fields.given("scaling_config.label_selector")),
+        workers_(fields.given("resources.num_workers")) {}
+
+  void check() {
+    const GivenValue* use_gpu = fields_.given("scaling_config.use_gpu");
+    const GivenValue* use_tpu = fields_.given("scaling_config.use_tpu");
+    if (speaks_of_ray(fields_)) {
+      check_use("GPU", use_gpu, amounts_.gpu);
+      check_use("TPU", use_tpu, amounts_.tpu);
+    }
+    if (use_gpu && use_tpu && use_gpu->node->boolean && use_tpu->node->boolean)
+      report(*use_tpu, fmt::format("'use_tpu: true' contradicts {}", said(*use_gpu)),
+             "a worker has GPUs or TPU chips: remove one of the two");
+    if (use_tpu && use_tpu->node->boolean)
+      check_tpu(*use_tpu);
+    else if (topology_)
+      diagnostics_.warn(
+          topology_->place, "scaling_config.topology",
+          fmt::format("'{}' has no effect without 'use_tpu: true'", topology_->field->path));
+    warn_of_trainer();
+  }
+
+ private:
+  void report(const GivenValue& given, std::string message, std::string hint) {
+    diagnostics_.error(given.place, std::string(given.field->path), std::move(message),
+                       std::move(hint));
+  }
+
+  // To give it nothing, or what it has anyway, is the way to say so.
+  void warn_of_trainer() {
+    const GivenValue* trainer = fields_.given("scaling_config.trainer_resources");
+    if (!trainer) return;
+    for (const YamlEntry& entry : trainer->node->entries) {
+      const bool is_nothing = entry.value->is_null() || entry.value->real == 0;
+      if (is_nothing || (entry.key == "CPU" && entry.value->real == 1)) continue;
+      return diagnostics_.warn(trainer->place, "scaling_config.trainer_resources",
+                               "'trainer_resources' is deprecated by Ray");
+    }
+  }
+
+  // use_gpu against GPU, use_tpu against TPU.
+  void check_use(const char* name, const GivenValue* use, const std::optional<Amount>& amount) {
+    if (!amount) return;
+    const bool is_used = use && use->node->boolean;
+    const std::string key = fmt::format("{}.{}", amounts_given_->field->path, name);
+    const std::string use_name = "use_" + to_lower(name);
+    if (is_used && amount->quantity.is_zero())
+      diagnostics_.error(amount->place, key,
+                         fmt::format("{} contradicts '{}: 0'", said(*use), name),
+                         "remove one of the two");
+    if (!is_used && !amount->quantity.is_zero())
+      diagnostics_.error(
+          amount->place, key,
+          fmt::format("'{}: {}' needs '{}: true', but {} is {}", name, to_string(amount->quantity),
+                      use_name, use_name,
+                      use ? "false " + line_or_flag(use->place) : "absent, which is false"),
+          fmt::format("write '{}: true'{}", use_name,
+                      fields_.wrote("scaling_config") ? " in scaling_config" : ""));
+  }
+
+  void check_tpu(const GivenValue& use_tpu) {
+    const std::int64_t workers = workers_ && workers_->node->integer ? *workers_->node->integer : 1;
+    if (workers > 1) {
+      if (!topology_) report_needed(use_tpu, "topology", "such as 'topology: 4x4'");
+      if (!accelerator_type_)
+        report_needed(use_tpu, "accelerator_type", "such as 'accelerator_type: TPU-V6E'");
+      if (selector_)
+        report(*selector_,
+               fmt::format("'label_selector' cannot be given with {} and {}", said(use_tpu),
+                           said(*workers_)),
+               "the workers of a slice are placed by its topology: remove label_selector");
+    }
+    check_chips();
+    check_slice(workers);
+  }
+
+  void report_needed(const GivenValue& use_tpu, const char* key, const char* hint) {
+    diagnostics_.error(
+        use_tpu.place, fmt::format("scaling_config.{}", key),
+        fmt::format("'use_tpu: true' with {} needs '{}'", said(*workers_), key),
+        fmt::format("write it {}, {}",
+                    fields_.wrote("scaling_config") ? "in scaling_config" : "beside it", hint));
+  }
+
+  void check_chips() {
+    if (!amounts_.tpu || amounts_.tpu->quantity.is_zero()) return;
+    const Quantity chips = amounts_.tpu->quantity;
+    for (const int fine : {1, 2, 4, 8})
+      if (chips == Quantity::of(fine)) return;
+    diagnostics_.error(
+        amounts_.tpu->place, fmt::format("{}.TPU", amounts_given_->field->path),
+        fmt::format("'TPU: {}': a worker takes 1, 2, 4 or 8 chips", to_string(chips)), "");
+  }
+
+  void check_slice(std::int64_t workers) {
+    if (!accelerator_type_) return;
+    const std::string& type = accelerator_type_->node->text;
+    const auto generation = tpu_generation(type);
+    if (!generation)
+      return report(*accelerator_type_,
+                    fmt::format("'accelerator_type: {}' is no TPU, but use_tpu is true", type),
+                    fmt::format("write TPU- and one of {}", join_words(tpu_generations(), "or")));
+    if (!topology_) return;
+    const std::string& shape = topology_->node->text;
+    const auto slice = tpu_slice(*generation, shape);
+    if (!slice)
+      return report(*topology_,
+                    fmt::format("'{}' is no topology of {}", shape, said(*accelerator_type_)),
+                    fmt::format("its shapes are {}", tpu_shapes(*generation)));
+    if (amounts_.tpu && amounts_.tpu->quantity > Quantity::of(slice->chips_per_host))
+      diagnostics_.error(
+          amounts_.tpu->place, fmt::format("{}.TPU", amounts_given_->field->path),
+          fmt::format("'TPU: {}': a host of {} has {}", to_string(amounts_.tpu->quantity),
+                      said(*topology_), counted(slice->chips_per_host, "chip")),
+          "a worker has one host");
+    if (workers % slice->hosts == 0) return;
+    if (!workers_)
+      return report(*topology_,
+                    fmt::format("a slice of '{}' has {}, and 'num_workers' is absent, which is 1",
+                                shape, counted(slice->hosts, "host")),
+                    fmt::format("write 'num_workers: {}', or a multiple of it", slice->hosts));
+    const std::int64_t below = workers - workers % slice->hosts;
+    report(*workers_,
+           fmt::format("'num_workers' is {}, but a slice of {} has {}", workers, said(*topology_),
+                       counted(slice->hosts, "host")),
+           below > 0 ? fmt::format("it must be a multiple: {} or {}", below, below + slice->hosts)
+                     : fmt::format("it must be a multiple of {}", slice->hosts));
+  }
+
+  const FieldReader& fields_;
+  const Amounts& amounts_;
+  const GivenValue* amounts_given_;
+  Diagnostics& diagnostics_;
+  const GivenValue* accelerator_type_;
+  const GivenValue* topology_;
+  const GivenValue* selector_;
+  const GivenValue* workers_;
+};
+
+}  // namespace
+
+bool speaks_of_ray(const FieldReader& fields) {
+  return fields.wrote("scaling_config") || fields.given("scaling_config.use_gpu") ||
+         fields.given("scaling_config.use_tpu");
+}
+
+void check_scaling_config(const FieldReader& fields, const Amounts& amounts,
+                          const GivenValue* amounts_given, Diagnostics& diagnostics) {
+  ScalingRules(fields, amounts, amounts_given, diagnostics).check();
 }
 
 }  // namespace train

@@ -6,46 +6,11 @@
 #include <cmath>
 
 #include "config_schema/fields/field_reader.hpp"
-#include "config_schema/text/nearest.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
 
 namespace {
-
-using enum FieldType;
-constexpr FieldSource determined = FieldSource::determined;
-
-constexpr std::string_view least = "the smallest value that is tried";
-constexpr std::string_view most = "the largest value that is tried, above minval";
-constexpr std::string_view points = "how many values a grid search takes from the range";
-
-// By kind: a kind is a mapping here, and `type` says which.
-constexpr Field kinds_of_values[] = {
-    Field{"const", mapping, determined, "", "one value, the same as the plain value"},
-    Field{"const.type", string, determined, "", "the kind"}.one_of("const").needed(),
-    Field{"const.val", any, determined, "", "the value"},
-    Field{"int", mapping, determined, "", "a whole number of a range"},
-    Field{"int.type", string, determined, "", "the kind"}.one_of("int").needed(),
-    Field{"int.minval", integer, determined, "", least}.needed(),
-    Field{"int.maxval", integer, determined, "", most}.needed(),
-    Field{"int.count", integer, determined, "", points}.from(1),
-    Field{"double", mapping, determined, "", "a number of a range"},
-    Field{"double.type", string, determined, "", "the kind"}.one_of("double").needed(),
-    Field{"double.minval", number, determined, "", least}.needed(),
-    Field{"double.maxval", number, determined, "", most}.needed(),
-    Field{"double.count", integer, determined, "", points}.from(1),
-    Field{"log", mapping, determined, "", "a power of base, its exponent of a range"},
-    Field{"log.type", string, determined, "", "the kind"}.one_of("log").needed(),
-    Field{"log.minval", number, determined, "", "the smallest exponent that is tried"}.needed(),
-    Field{"log.maxval", number, determined, "", "the largest exponent that is tried, above minval"}
-        .needed(),
-    Field{"log.base", number, determined, "", "what is raised to the exponent"}.above(0).needed(),
-    Field{"log.count", integer, determined, "", points}.from(1),
-    Field{"categorical", mapping, determined, "", "one value of a list"},
-    Field{"categorical.type", string, determined, "", "the kind"}.one_of("categorical").needed(),
-    Field{"categorical.vals", list, determined, "", "the values to choose from"}.needed(),
-};
 
 class Reader {
  public:
@@ -154,12 +119,15 @@ class Reader {
   std::vector<SearchedParameter> uncounted_;
 };
 
-}  // namespace
-
-const FieldTable& hyperparameter_fields() {
-  static const FieldTable table(kinds_of_values);
-  return table;
+// Points of a grid: each parameter's, multiplied.
+std::optional<std::int64_t> grid_points(const std::vector<SearchedParameter>& searched) {
+  std::int64_t points = 1;
+  for (const SearchedParameter& parameter : searched)
+    if (__builtin_mul_overflow(points, parameter.points, &points)) return std::nullopt;
+  return points;
 }
+
+}  // namespace
 
 Hyperparameters read_hyperparameters(const YamlNode& mapping, Diagnostics& diagnostics) {
   Reader reader(diagnostics);
@@ -168,6 +136,30 @@ Hyperparameters read_hyperparameters(const YamlNode& mapping, Diagnostics& diagn
   read.searched = reader.take_searched();
   read.uncounted = reader.take_uncounted();
   return read;
+}
+
+SearchSize read_search_size(const FieldReader& fields,
+                            const std::vector<SearchedParameter>& searched,
+                            const ExperimentConfig& config, Diagnostics& diagnostics) {
+  SearchSize size;
+  const std::string name = fields.text("searcher.name");
+  if (name == "grid")
+    size.trials = grid_points(searched);
+  else if (name != "single")
+    size.trials = fields.integer("searcher.max_trials");
+  const auto most = fields.integer("searcher.max_concurrent_trials");
+  // Determined's default; 0 stands for as many as fit.
+  constexpr std::int64_t usually = 16;
+  if (name != "single" && name != "custom" && most.value_or(usually) > 0)
+    size.most_at_once = most.value_or(usually);
+  size.most_slots = fields.integer("resources.max_slots");
+  const GivenValue* limit = fields.given("resources.max_slots");
+  if (limit && Quantity::of(*size.most_slots) < config.slots)
+    diagnostics.error(limit->place, "resources.max_slots",
+                      fmt::format("'max_slots' is {}, but one trial takes {}", *size.most_slots,
+                                  counted(to_string(config.slots), "slot")),
+                      "it limits all trials together: no trial could ever start");
+  return size;
 }
 
 void check_for_json(const YamlNode& node, const std::string& path, Diagnostics& diagnostics) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config_schema/fields/experiment_fields.hpp"
-
 #include <vector>
 
 #include "config_schema/fields/field_table.hpp"
@@ -233,7 +231,7 @@ std::vector<Field> all_fields() {
   append(all, what_it_needs);
   all.insert(all.end(), ray_fields().begin(), ray_fields().end());
   append(all, how_it_ends);
-  for (const auto fields : {searcher_fields(), container_fields(), determined_fields()})
+  for (const auto fields : {searcher_fields(), determined_fields()})
     all.insert(all.end(), fields.begin(), fields.end());
   return all;
 }

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config_schema/text/nearest.hpp"
+#include "config_schema/fields/amounts.hpp"
 #include "config_schema/text/text.hpp"
-#include "config_schema/yaml/units.hpp"
 
 namespace train {
 
@@ -247,6 +246,23 @@ std::optional<ValueFault> find_item_fault(const YamlNode& node, const Field& fie
   return std::nullopt;
 }
 
+// What is wrong with a value, in words that quote it.
+std::optional<ValueFault> find_fault_of_any(const YamlNode& node, const Field& field,
+                                            const std::string& name) {
+  if (!has_type(node, field))
+    return ValueFault{
+        {},
+        fmt::format("'{}' must be {}, not {}", name, expectation(field), describe(node)),
+        type_hint(node, field)};
+  const bool is_counted = has(field.types, integer | number);
+  if (is_number(node) && is_counted) return find_number_fault(node, field, name);
+  if (node.kind == YamlKind::string && has(field.types, string))
+    return find_string_fault(node, field, name);
+  if (node.kind == YamlKind::sequence && has(field.types, strings))
+    return find_item_fault(node, field, name);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string expectation(const Field& field) {
@@ -265,25 +281,9 @@ bool has_type(const YamlNode& node, const Field& field) {
   return false;
 }
 
-std::optional<ValueFault> find_shown_fault(const YamlNode& node, const Field& field,
-                                           const std::string& name) {
-  if (!has_type(node, field))
-    return ValueFault{
-        {},
-        fmt::format("'{}' must be {}, not {}", name, expectation(field), describe(node)),
-        type_hint(node, field)};
-  const bool is_counted = has(field.types, integer | number);
-  if (is_number(node) && is_counted) return find_number_fault(node, field, name);
-  if (node.kind == YamlKind::string && has(field.types, string))
-    return find_string_fault(node, field, name);
-  if (node.kind == YamlKind::sequence && has(field.types, strings))
-    return find_item_fault(node, field, name);
-  return std::nullopt;
-}
-
 std::optional<ValueFault> find_fault(const YamlNode& node, const Field& field,
                                      const std::string& name) {
-  auto fault = find_shown_fault(node, field, name);
+  auto fault = find_fault_of_any(node, field, name);
   if (!fault || !field.is_secret) return fault;
   // Messages and hints quote values.
   fault->message = fmt::format("'{}' must be {}", name, expectation(field));

@@ -24,7 +24,7 @@ struct ValueFault {
 };
 
 /// Why a value is not what its field takes, or nothing. `name` is how messages call the key.
-/// Choices that are not there yet are no fault.
+/// Choices that are not there yet are no fault. The value of a secret key is not quoted.
 std::optional<ValueFault> find_fault(const YamlNode& node, const Field& field,
                                      const std::string& name);
 

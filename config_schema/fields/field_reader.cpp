@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "config_schema/fields/amounts.hpp"
 #include "config_schema/fields/field_check.hpp"
-#include "config_schema/fields/foreign_words.hpp"
-#include "config_schema/text/nearest.hpp"
+#include "config_schema/fields/field_table.hpp"
 #include "config_schema/text/text.hpp"
-#include "config_schema/yaml/units.hpp"
-#include "config_schema/yaml/yaml_text.hpp"
+#include "config_schema/yaml/yaml_writer.hpp"
 
 namespace train {
 
@@ -52,11 +51,6 @@ std::string why_later(const Field& field, const std::string& name, const std::st
 }
 
 }  // namespace
-
-Place value_place(const YamlEntry& entry) {
-  const bool has_own = entry.value->mark.text != nullptr && !entry.value->is_null();
-  return place_of(has_own ? entry.value->mark : entry.mark);
-}
 
 FieldReader::FieldReader(const FieldTable& table, Diagnostics& diagnostics, std::string prefix)
     : table_(table), diagnostics_(diagnostics), prefix_(std::move(prefix)) {}
@@ -144,7 +138,7 @@ void FieldReader::check_kind(const YamlEntry& entry, const Field& field, const Y
   diagnostics_.error(
       place_of(entry.mark), prefix_ + joined(level.shown, entry.key),
       fmt::format("'{}' does not go with '{}: {}'{}", entry.key, selector, kind,
-                  is_given ? " " + said_where(place_of(selecting->mark)) : ", the default"),
+                  is_given ? " " + line_or_flag(place_of(selecting->mark)) : ", the default"),
       fmt::format("it belongs to {}", join_words(choice_words(field.kinds), "or")));
 }
 
@@ -186,7 +180,7 @@ void FieldReader::read_entry(const YamlEntry& entry, const Field& field, const s
   const Place place = value_place(entry);
   if (!check(*entry.value, place, field, shown)) return;
   check_effect(entry, field, shown);
-  const YamlText* text = entry.value->mark.text.get();
+  const YamlSource* text = entry.value->mark.text.get();
   const bool is_single = field.path.find_first_of("[*") == field.path.npos;
   if (is_single) {
     GivenValue value{&field, entry.value, place, text && text->is_flag};
@@ -243,9 +237,9 @@ void FieldReader::note_later(const YamlNode& node, const Place& place, const Fie
   const YamlNode usual = resolve_plain_scalar(std::string(field.default_text));
   const bool is_same_duration =
       has(field.types, FieldType::duration) && read_duration(node) == read_duration(usual);
-  const bool is_usual = node.is_scalar() ? json_text(node) == json_text(usual) || is_same_duration
-                                         : json_text(node) == field.default_text;
-  if (is_usual) return;
+  const bool is_default = node.is_scalar() ? json_text(node) == json_text(usual) || is_same_duration
+                                           : json_text(node) == field.default_text;
+  if (is_default) return;
   const std::string feature =
       field.path == "max_restarts" ? "restarts are" : fmt::format("'{}' is", name);
   obstacle(fmt::format("{} not there yet in this version of train", feature),
@@ -272,7 +266,7 @@ void FieldReader::keep(GivenValue value) {
   diagnostics_.error(
       value.place, prefix_ + std::string(field.path),
       fmt::format("'{}' is {} here, but '{}' is {} {}", field.path, shown_value(*value.node),
-                  first.field->path, shown_value(*first.node), said_where(first.place)),
+                  first.field->path, shown_value(*first.node), line_or_flag(first.place)),
       "both mean the same: keep one of them");
 }
 

@@ -35,11 +35,11 @@ class FieldReader {
   /// Reads a mapping as the field of this path; messages call it `shown`.
   void read_as(std::string_view path, const YamlNode& mapping, const std::string& shown);
 
-  /// What was given for a field, wherever; nullptr when nothing (legal) was.
+  /// What was given for a field, in whichever of its places; nullptr when nothing legal was.
   const GivenValue* given(std::string_view path) const;
   /// Whether the key itself was written and is not null.
   bool wrote(std::string_view path) const;
-  /// What was given for just this key, not for its twin; nullptr when nothing (legal) was.
+  /// What was given for the key of just this path; nullptr when nothing legal was.
   const GivenValue* written(std::string_view path) const;
 
   /// Everything that was given, by the path that was written.
@@ -84,8 +84,5 @@ class FieldReader {
   std::map<std::string_view, GivenValue> given_;    ///< by canonical path
   std::map<std::string_view, GivenValue> written_;  ///< by the path that was written
 };
-
-/// Where a value stands: null and empty values stand where their key does.
-Place value_place(const YamlEntry& entry);
 
 }  // namespace train

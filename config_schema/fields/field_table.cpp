@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config_schema/fields/field_table.hpp"
 
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+
 #include "config_schema/text/text.hpp"
 
 namespace train {
@@ -52,6 +57,93 @@ bool is_one_of(std::string_view word, std::string_view choices) {
   for (const std::string_view candidate : split(choices, '|'))
     if (candidate == word) return true;
   return false;
+}
+
+namespace {
+
+struct ForeignWord {
+  std::string_view word;
+  std::string_view path;
+};
+
+// torchrun's, Slurm's, DeepSpeed's, SkyPilot's and Ansible's words.
+constexpr std::array experiment_words = {
+    ForeignWord{"gpu", "resources.slots_per_trial"},
+    ForeignWord{"gpus", "resources.slots_per_trial"},
+    ForeignWord{"n_gpus", "resources.slots_per_trial"},
+    ForeignWord{"ngpus", "resources.slots_per_trial"},
+    ForeignWord{"num_gpus", "resources.slots_per_trial"},
+    ForeignWord{"nproc", "resources.slots_per_trial"},
+    ForeignWord{"nprocs", "resources.slots_per_trial"},
+    ForeignWord{"ntasks", "resources.slots_per_trial"},
+    ForeignWord{"world_size", "resources.slots_per_trial"},
+    ForeignWord{"workers", "scaling_config.num_workers"},
+    ForeignWord{"cpus", "scaling_config.resources_per_worker.CPU"},
+    ForeignWord{"cpus_per_task", "scaling_config.resources_per_worker.CPU"},
+    ForeignWord{"gpus_per_task", "scaling_config.resources_per_worker.GPU"},
+    ForeignWord{"gpus_per_worker", "scaling_config.resources_per_worker.GPU"},
+    ForeignWord{"batch", "global_batch_size"},
+    ForeignWord{"batch_size", "global_batch_size"},
+    ForeignWord{"total_batch_size", "global_batch_size"},
+    ForeignWord{"train_batch_size", "global_batch_size"},
+    ForeignWord{"cmd", "entrypoint"},
+    ForeignWord{"command", "entrypoint"},
+    ForeignWord{"run", "entrypoint"},
+    ForeignWord{"script", "entrypoint"},
+    ForeignWord{"cwd", "working_directory"},
+    ForeignWord{"workdir", "working_directory"},
+};
+
+constexpr std::array host_words = {
+    ForeignWord{"accelerator", "resources.GPU"},
+    ForeignWord{"accelerators", "resources.GPU"},
+    ForeignWord{"devices", "resources.GPU"},
+    ForeignWord{"gpu", "resources.GPU"},
+    ForeignWord{"gpus", "resources.GPU"},
+    ForeignWord{"n_gpus", "resources.GPU"},
+    ForeignWord{"ngpus", "resources.GPU"},
+    ForeignWord{"num_gpus", "resources.GPU"},
+    ForeignWord{"cpu", "resources.CPU"},
+    ForeignWord{"cpus", "resources.CPU"},
+    ForeignWord{"ncpus", "resources.CPU"},
+    ForeignWord{"num_cpus", "resources.CPU"},
+    ForeignWord{"mem", "resources.memory"},
+    ForeignWord{"ram", "resources.memory"},
+    ForeignWord{"gpu_type", "accelerator_type"},
+    ForeignWord{"host", "name"},
+    ForeignWord{"hostname", "name"},
+    ForeignWord{"node", "name"},
+    ForeignWord{"ansible_host", "address"},
+    ForeignWord{"ip", "address"},
+    ForeignWord{"ip_address", "address"},
+    ForeignWord{"ssh_port", "port"},
+    ForeignWord{"login", "user"},
+    ForeignWord{"ssh_user", "user"},
+    ForeignWord{"username", "user"},
+    ForeignWord{"key_file", "identity_file"},
+    ForeignWord{"ssh_key", "identity_file"},
+    ForeignWord{"dtrain_network_interface", "interface"},
+    ForeignWord{"network_interface", "interface"},
+    ForeignWord{"np", "slots"},
+    ForeignWord{"processes", "slots"},
+};
+
+std::string plain(std::string_view word) {
+  std::string text = to_lower(word);
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
+}  // namespace
+
+std::string_view field_for_foreign_word(const FieldTable& table, std::string_view word) {
+  std::span<const ForeignWord> words;
+  if (&table == &experiment_fields()) words = experiment_words;
+  if (&table == &host_fields()) words = host_words;
+  const auto found =
+      std::find_if(words.begin(), words.end(),
+                   [wanted = plain(word)](const ForeignWord& each) { return each.word == wanted; });
+  return found == words.end() ? std::string_view() : found->path;
 }
 
 }  // namespace train

@@ -8,8 +8,6 @@ namespace {
 using enum FieldType;
 using enum FieldSource;
 
-constexpr std::int64_t most_of_one = 1'000'000'000'000;  // of one resource
-
 constexpr Field hosts[] = {
     Field{"name", string, train, "", "the host's name, or a host set such as node[01-16]"},
     Field{"address", string, train, "", "where to connect; default: the name"},

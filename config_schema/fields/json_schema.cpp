@@ -7,7 +7,7 @@
 #include "config_schema/fields/field_table.hpp"
 #include "config_schema/text/error.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
-#include "config_schema/yaml/yaml_text.hpp"
+#include "config_schema/yaml/yaml_writer.hpp"
 
 namespace train {
 

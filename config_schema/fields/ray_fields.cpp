@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config_schema/fields/experiment_fields.hpp"
+#include <algorithm>
+#include <vector>
+
+#include "config_schema/fields/field_table.hpp"
 
 namespace train {
 
@@ -12,7 +15,7 @@ constexpr std::string_view installs_nothing =
     "nothing is installed on hosts: have it there, and name its interpreter in 'entrypoint'";
 constexpr std::string_view starts_no_container = "no containers are started";
 
-constexpr Field fields[] = {
+constexpr Field scaling_config[] = {
     Field{"scaling_config", mapping, ray, "", "the arguments of Ray's ScalingConfig"},
     Field{"scaling_config.num_workers", integer, ray, "1", "ranks of the trial"}
         .twin_of("resources.num_workers")
@@ -66,27 +69,9 @@ constexpr Field fields[] = {
     Field{"scaling_config.label_selector[]", mapping, ray, "", "labels for one worker"},
     Field{"scaling_config.label_selector[].*", string, ray, "",
           "what it must be: value, !value, in(a,b), !in(a,b), exists(), !exists()"},
-    Field{"use_gpu", boolean, ray, "false", "each worker takes a GPU"}.twin_of(
-        "scaling_config.use_gpu"),
-    Field{"use_tpu", boolean, ray, "false", "each worker takes TPU chips"}.twin_of(
-        "scaling_config.use_tpu"),
-    Field{"accelerator_type", string, ray, "",
-          "only hosts with this accelerator: Ray's constant, such as A100"}
-        .twin_of("scaling_config.accelerator_type"),
-    Field{"topology", string, ray, "", "shape of a TPU slice, such as 4x4"}.twin_of(
-        "scaling_config.topology"),
-    Field{"placement_strategy", string, ray, "PACK", "how ranks are laid on hosts"}
-        .twin_of("resources.placement")
-        .one_of("PACK|SPREAD|STRICT_PACK|STRICT_SPREAD"),
-    Field{"label_selector", open | list, ray, "",
-          "labels that the hosts of all workers have, or a list of them by worker"}
-        .twin_of("scaling_config.label_selector"),
-    Field{"label_selector.*", string, ray, "",
-          "what it must be: value, !value, in(a,b), !in(a,b), exists(), !exists()"},
-    Field{"label_selector[]", mapping, ray, "", "labels for one worker"},
-    Field{"label_selector[].*", string, ray, "",
-          "what it must be: value, !value, in(a,b), !in(a,b), exists(), !exists()"},
+};
 
+constexpr Field around_it[] = {
     Field{"torch_config", mapping, ray, "", "the arguments of Ray's TorchConfig"},
     Field{"torch_config.backend", string, ray, "auto", "the collective library"}
         .twin_of("backend")
@@ -116,8 +101,29 @@ constexpr Field fields[] = {
     Field{"runtime_env.container", any, ray, "", starts_no_container}.forbidden(),
 };
 
+// Keys of `scaling_config` that may be at the top of an experiment instead.
+constexpr std::string_view at_the_top =
+    "use_gpu|use_tpu|accelerator_type|topology|placement_strategy|label_selector";
+
+std::vector<Field> all_fields() {
+  constexpr std::size_t prefix = std::string_view("scaling_config.").size();
+  std::vector<Field> all(std::begin(scaling_config), std::end(scaling_config));
+  for (const Field& field : scaling_config) {
+    const std::string_view path = field.path.substr(std::min(prefix, field.path.size()));
+    const std::string_view key = path.substr(0, path.find_first_of(".["));
+    if (!is_one_of(key, at_the_top)) continue;
+    const bool is_twin = key == path && field.twin.empty();
+    all.push_back(field.with(&Field::path, path).twin_of(is_twin ? field.path : field.twin));
+  }
+  all.insert(all.end(), std::begin(around_it), std::end(around_it));
+  return all;
+}
+
 }  // namespace
 
-std::span<const Field> ray_fields() { return fields; }
+std::span<const Field> ray_fields() {
+  static const std::vector<Field> all = all_fields();
+  return all;
+}
 
 }  // namespace train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config_schema/fields/experiment_fields.hpp"
+#include "config_schema/fields/field_table.hpp"
 
 namespace train {
 
@@ -130,8 +130,44 @@ constexpr Field fields[] = {
         .removed(),
 };
 
+constexpr std::string_view least = "the smallest value that is tried";
+constexpr std::string_view most = "the largest value that is tried, above minval";
+constexpr std::string_view points = "how many values a grid search takes from the range";
+
+// By kind: a kind is a mapping here, and `type` says which.
+constexpr Field kinds_of_values[] = {
+    Field{"const", mapping, determined, "", "one value, the same as the plain value"},
+    Field{"const.type", string, determined, "", "the kind"}.one_of("const").needed(),
+    Field{"const.val", any, determined, "", "the value"},
+    Field{"int", mapping, determined, "", "a whole number of a range"},
+    Field{"int.type", string, determined, "", "the kind"}.one_of("int").needed(),
+    Field{"int.minval", integer, determined, "", least}.needed(),
+    Field{"int.maxval", integer, determined, "", most}.needed(),
+    Field{"int.count", integer, determined, "", points}.from(1),
+    Field{"double", mapping, determined, "", "a number of a range"},
+    Field{"double.type", string, determined, "", "the kind"}.one_of("double").needed(),
+    Field{"double.minval", number, determined, "", least}.needed(),
+    Field{"double.maxval", number, determined, "", most}.needed(),
+    Field{"double.count", integer, determined, "", points}.from(1),
+    Field{"log", mapping, determined, "", "a power of base, its exponent of a range"},
+    Field{"log.type", string, determined, "", "the kind"}.one_of("log").needed(),
+    Field{"log.minval", number, determined, "", "the smallest exponent that is tried"}.needed(),
+    Field{"log.maxval", number, determined, "", "the largest exponent that is tried, above minval"}
+        .needed(),
+    Field{"log.base", number, determined, "", "what is raised to the exponent"}.above(0).needed(),
+    Field{"log.count", integer, determined, "", points}.from(1),
+    Field{"categorical", mapping, determined, "", "one value of a list"},
+    Field{"categorical.type", string, determined, "", "the kind"}.one_of("categorical").needed(),
+    Field{"categorical.vals", list, determined, "", "the values to choose from"}.needed(),
+};
+
 }  // namespace
 
 std::span<const Field> searcher_fields() { return fields; }
+
+const FieldTable& hyperparameter_fields() {
+  static const FieldTable table(kinds_of_values);
+  return table;
+}
 
 }  // namespace train

@@ -109,7 +109,7 @@ class ScalarWalk {
 
 class SecretSearch {
  public:
-  explicit SecretSearch(const YamlText& text) : text_(text) {}
+  explicit SecretSearch(const YamlSource& text) : text_(text) {}
 
   void search(const YamlNode& node, const std::string& path) {
     if (is_secret_path(path)) return cover(node);
@@ -133,7 +133,7 @@ class SecretSearch {
     if (mark.text.get() == &text_) ScalarWalk(mark, spans_).cover(scalar);
   }
 
-  const YamlText& text_;
+  const YamlSource& text_;
   std::vector<TextSpan> spans_;
 };
 
@@ -154,7 +154,7 @@ bool is_secret_path(std::string_view path) {
 }
 
 ConfidentialParts experiment_secrets(const std::string& path) {
-  return {[path](const YamlNode& root, const YamlText& text) {
+  return {[path](const YamlNode& root, const YamlSource& text) {
             SecretSearch found(text);
             found.search(root, path);
             return found.take();
@@ -166,7 +166,7 @@ std::string without_secrets(const std::string& text) {
   Diagnostics faults;
   const auto root = read_yaml_tree({"experiment", text}, ErrorClass::config, faults);
   if (!root || !(*root)->mark.text) return text;
-  const YamlText& read = *(*root)->mark.text;
+  const YamlSource& read = *(*root)->mark.text;
   std::vector<TextSpan> spans = experiment_secrets().in_tree(**root, read);
   if (spans.empty()) return text;
   std::sort(spans.begin(), spans.end());

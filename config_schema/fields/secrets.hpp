@@ -9,9 +9,9 @@
 
 namespace train {
 
-/// What of an experiment's text is the value of a secret key, as the table of fields says
-/// (`Field::secret`), for `read_yaml_tree` and `read_yaml_flag`, which then never show it. `path`
-/// is the key whose value the text is; empty for a whole experiment.
+/// The parts of an experiment's text that are values of secret keys (`Field::secret`), for
+/// `read_yaml_tree` and `read_yaml_flag`, which then never show them. `path` is the key whose value
+/// the text is; empty for a whole experiment.
 ConfidentialParts experiment_secrets(const std::string& path = {});
 
 /// Whether the value of this key, or of one around it, is secret.

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/host_set.hpp"
 #include "config_schema/text/diagnostics.hpp"
-#include "config_schema/text/nearest.hpp"
-#include "config_schema/text/place_cursor.hpp"
+#include "config_schema/text/place.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
@@ -62,7 +62,7 @@ class FilterReader {
   }
 
   void read() {
-    if (const auto trouble = find_no_text(filter_)) {
+    if (const auto trouble = find_text_fault(filter_)) {
       diagnostics_.error({source_, 0, 0, {}}, {}, fmt::format("the list holds {}", trouble->reason),
                          form);
       return;

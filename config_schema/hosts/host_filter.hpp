@@ -15,8 +15,9 @@ enum class FilterKind {
 
 /// The hosts and slots that a filter leaves, in the order of the inventory. DeepSpeed's grammar,
 /// `NAME[:SLOT,...][@NAME[:SLOT,...]...]`, where a name may be a host set and slots may be ranges:
-/// `w[0-1]:0-2@gpu-b`. A host without slots means all of them. Naming a slot or a host more than
-/// once counts once; what is said of a host adds up. IPv6 addresses are in brackets.
+/// `w[0-1]:0-2@gpu-b`. A host without slots means all of them. A slot or a host that is named
+/// more than once counts once; the slots of several parts for one host add up. IPv6 addresses are
+/// in brackets.
 ///
 /// Slots count from 0 and are the places that `slot_count` counts; where they are GPUs, slot N is
 /// the Nth of the host's GPUs that may be used. A host that loses its last slot is left out.

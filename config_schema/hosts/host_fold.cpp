@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "config_schema/hosts/host_fold.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
-
-#include "config_schema/hosts/host_set.hpp"
 
 namespace train {
 

@@ -7,10 +7,10 @@
 #include <map>
 
 #include "config_schema/experiment/tpu_topology.hpp"
-#include "config_schema/hosts/host_collection.hpp"
-#include "config_schema/hosts/host_line.hpp"
-#include "config_schema/hosts/loopback.hpp"
-#include "config_schema/text/place_cursor.hpp"
+#include "config_schema/hosts/host_address.hpp"
+#include "config_schema/hosts/host_lines.hpp"
+#include "config_schema/hosts/host_yaml.hpp"
+#include "config_schema/text/place.hpp"
 #include "config_schema/text/text.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
 
@@ -203,7 +203,7 @@ Result<HostInventory> parse_hosts(const SourceText& source) {
         whole(source),
         fmt::format("{} bytes are more than the {} allowed", source.text.size(), max_yaml_bytes),
         "is this the right file?");
-  if (const auto trouble = find_no_text(source.text)) {
+  if (const auto trouble = find_text_fault(source.text)) {
     Place place = whole(source);
     place.line = trouble->line;
     return refuse(place, fmt::format("this is no hosts file: it holds {}", trouble->reason),
@@ -219,7 +219,7 @@ Result<HostInventory> parse_hosts(const SourceText& source) {
 Result<HostInventory> parse_host_list(const SourceText& source) {
   const std::string& text = source.text;
   PlaceCursor places(source.name, text);
-  if (const auto trouble = find_no_text(text))
+  if (const auto trouble = find_text_fault(text))
     return refuse(whole(source), fmt::format("the list holds {}", trouble->reason),
                   "write hosts as node[01-04]:8,gpu-b:4");
   const auto parts = split_host_list(text);

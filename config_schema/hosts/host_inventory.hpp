@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "config_schema/hosts/accelerator_type.hpp"
+#include "config_schema/hosts/accelerators.hpp"
+#include "config_schema/text/diagnostics.hpp"
 #include "config_schema/text/error.hpp"
+#include "config_schema/text/place.hpp"
 #include "config_schema/text/quantity.hpp"
-#include "config_schema/text/source_text.hpp"
 
 namespace train {
 
@@ -28,9 +30,9 @@ std::string_view to_string(TransportKind transport);
 /// The reverse; nothing for any other word.
 std::optional<TransportKind> transport_of(std::string_view word);
 
-/// What the slots of a host are that says how many there are (Determined's `slot_type`).
+/// What the declared slots of a host are (Determined's `slot_type`).
 enum class SlotType {
-  automatic,  ///< GPUs if the host has at least as many of them when it is asked, else places
+  automatic,  ///< GPUs if the host, when asked at launch, has at least as many; else places
   cuda,       ///< NVIDIA's GPUs
   rocm,       ///< AMD's
   cpu,        ///< places for workers that see no GPU, whatever the host has
@@ -53,8 +55,8 @@ struct Host {
   SlotType slot_type = SlotType::automatic;
   std::string accelerator_type;     ///< Ray's constant ("A100"); empty: not said
   std::optional<int> accelerators;  ///< devices; nothing: not said, 0: none
-  /// GPUs of this machine that were counted and are fewer than its slots, of which nobody said
-  /// whether they are GPUs: a trial that needs to know is refused.
+  /// The counted GPUs of this machine where they are fewer than its slots and nobody said whether
+  /// slots are GPUs: a trial for which that matters is refused.
   std::optional<int> too_few_gpus;
   std::optional<Quantity> cpus;            ///< `resources.CPU`, or counted on this machine
   std::optional<std::uint64_t> memory;     ///< bytes
@@ -75,16 +77,16 @@ struct Host {
   bool operator==(const Host&) const = default;
 };
 
-/// Whether the hosts file says that its slots are devices, by their `slot_type` or their
-/// `accelerator_type`, be their number said or not. Chips of TPUs are known by their number alone.
+/// Whether the hosts file says that the slots are devices, by their `slot_type` or their
+/// `accelerator_type`, whether it says their number or not. TPU chips are not known by these.
 bool says_devices(const Host& host);
 
 /// Who makes its devices: as its `accelerator_type` or else its `slot_type` says; NVIDIA when
 /// neither does. Not for TPUs.
 AcceleratorMaker maker_of_devices(const Host& host);
 
-/// Makes of `slot_type`, `accelerator_type` and `slots` what `accelerators` is to be, where nothing
-/// else says it: as many as slots where they are devices, none where they are places.
+/// Sets `accelerators` by `slot_type`, `accelerator_type` and `slots` where nothing else says it:
+/// as many as slots where these are devices, none where they are places.
 void settle_accelerators(Host& host);
 
 /// How many slots the host has, filtered or not: its accelerators (at most as many as it declares
@@ -96,6 +98,29 @@ struct HostInventory {
   std::string source;  ///< where it came from, for messages: "hosts.yaml", "-H", "this machine"
   std::vector<Host> hosts;
   std::vector<Diagnostic> warnings;
+};
+
+/// Collects the hosts of one input in order. A host named twice is an error that names both lines.
+class HostCollection {
+ public:
+  /// `slots_form` is how the input writes a host of two slots, for the hint to users who repeat its
+  /// name instead; empty where that is not done.
+  explicit HostCollection(Diagnostics& diagnostics, std::string slots_form = {})
+      : diagnostics_(diagnostics), slots_form_(std::move(slots_form)) {}
+
+  /// `line` is the text of the line that declares it, for an error; no host keeps it.
+  void add(Host host, std::string_view line);
+  void reserve(std::size_t hosts);
+  /// How many more hosts may be added.
+  std::size_t room() const;
+  std::vector<Host>& hosts() { return hosts_; }
+  std::vector<Host> take() { return std::move(hosts_); }
+
+ private:
+  Diagnostics& diagnostics_;
+  std::string slots_form_;
+  std::vector<Host> hosts_;
+  std::unordered_map<std::string, std::size_t> known_;  ///< name to index
 };
 
 /// Reads a hosts file. The format is recognised by its content: YAML inventory (a mapping at the

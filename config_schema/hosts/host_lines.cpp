@@ -1,18 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "config_schema/hosts/host_lines.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "config_schema/hosts/host_collection.hpp"
-#include "config_schema/hosts/host_line.hpp"
-#include "config_schema/text/nearest.hpp"
-#include "config_schema/text/place_cursor.hpp"
+#include "config_schema/hosts/host_address.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/text/place.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
+namespace {
+
+tl::unexpected<HostSetError> refuse(std::size_t offset, std::string message,
+                                    std::string hint = {}) {
+  return tl::make_unexpected(HostSetError{offset, std::move(message), std::move(hint)});
+}
+
+constexpr const char* no_port =
+    "after ':' come the slots; a port is written in a hosts file: 'port=2222', or 'port: 2222'";
+
+// The name or set of an item, and where the rest (":slots") begins.
+struct NamePart {
+  std::vector<std::string> names;
+  std::size_t end = 0;
+};
+
+tl::expected<NamePart, HostSetError> read_names(std::string_view text, std::size_t limit) {
+  const std::size_t close = text.find(']');
+  const bool is_bracketed = !text.empty() && text.front() == '[' && close != text.npos &&
+                            text.substr(1, close - 1).find(':') != text.npos;
+  if (is_bracketed) {
+    const std::string_view address = text.substr(1, close - 1);
+    if (!is_ipv6_address(address))
+      return refuse(1, fmt::format("'{}' is no IPv6 address", address));
+    if (limit == 0) return refuse(0, fmt::format("more than {} hosts", max_hosts));
+    return NamePart{{std::string(address)}, close + 1};
+  }
+  if (std::count(text.begin(), text.end(), ':') > 1)
+    return refuse(
+        0, fmt::format("'{}' has more than one ':'", text),
+        is_ipv6_address(text) ? "write IPv6 addresses in brackets: [::1] or [::1]:8" : no_port);
+  const std::size_t end = std::min(text.find(':'), text.size());
+  auto names = expand_host_pattern(text.substr(0, end), limit);
+  if (!names) return tl::make_unexpected(names.error());
+  return NamePart{std::move(*names), end};
+}
+
+}  // namespace
+
+std::vector<HostWord> host_words(std::string_view line) {
+  constexpr std::string_view blanks = " \t\r\n";
+  std::vector<HostWord> words;
+  for (std::size_t at = line.find_first_not_of(blanks); at < line.size();
+       at = line.find_first_not_of(blanks, at)) {
+    const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+    words.push_back({line.substr(at, end - at), at});
+    at = end;
+  }
+  return words;
+}
+
+tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t offset) {
+  constexpr int most = 65'536;
+  int slots = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slots);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (is_number && slots >= 1 && slots <= most) return slots;
+  return refuse(offset,
+                fmt::format("slots must be a whole number from 1 to {}, not '{}'", most, text),
+                is_number && slots == 0               ? "leave a host without slots out"
+                : text.find(':') != std::string::npos ? no_port
+                                                      : "as in node01:8, or 'node01 slots=8'");
+}
+
+tl::expected<SlotType, HostSetError> read_slot_type(std::string_view text, std::size_t offset) {
+  if (const auto type = slot_type_of(text)) return *type;
+  return refuse(offset, fmt::format("slot_type is auto, cuda, rocm or cpu, not '{}'", text),
+                "cuda is for NVIDIA's GPUs, rocm for AMD's, cpu for places without any");
+}
+
+tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit) {
+  HostItem item;
+  std::size_t begin = 0;
+  if (const std::size_t at = text.find('@'); at != text.npos) {
+    const auto user = read_user(text.substr(0, at), 0);
+    if (!user) return tl::make_unexpected(user.error());
+    item.user = *user;
+    begin = at + 1;
+  }
+  auto part = read_names(text.substr(begin), limit);
+  if (!part) {
+    part.error().offset += begin;
+    return tl::make_unexpected(part.error());
+  }
+  item.names = std::move(part->names);
+  const std::size_t rest = begin + part->end;
+  if (rest == text.size()) return item;
+  if (text[rest] != ':')
+    return refuse(rest, fmt::format("'{}' is not understood", text.substr(rest)),
+                  "write the number of slots as host:8");
+  const auto slots = read_slots(text.substr(rest + 1), rest + 1);
+  if (!slots) return tl::make_unexpected(slots.error());
+  item.slots = *slots;
+  return item;
+}
 
 namespace {
 

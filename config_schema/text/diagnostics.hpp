@@ -9,10 +9,10 @@
 
 namespace train {
 
-/// Faults of one input that are kept; the others are counted.
+/// So many faults of one input are kept; further ones are only counted.
 inline constexpr std::size_t max_faults = 1000;
 
-/// Something legal that cannot run here (yet): `launch` refuses it.
+/// Something legal that this version cannot run: `launch` refuses it.
 struct Obstacle {
   Diagnostic diagnostic;
   bool blocks_plan = false;  ///< `plan` refuses it as well
@@ -38,15 +38,15 @@ class Diagnostics {
   /// Takes over the errors of another.
   void adopt_errors(Diagnostics other);
 
-  /// Shows the lines of a source, in whatever was found there, as they are here.
+  /// Replaces the lines that diagnostics show of a source by these.
   void show_lines_of(const std::string& source, const std::vector<std::string>& lines);
 
   bool has_errors() const { return !errors_.empty(); }
-  /// Whether so much is wrong that reading on tells nobody anything.
+  /// Whether so much was found that there is no point in reading on.
   bool is_full() const { return errors_.size() >= max_faults; }
 
-  /// All errors by line; those of other sources (flags) after those of `main_source`. What an alias
-  /// made appear twice is said once. Call only when there are errors.
+  /// All errors by line; those of other sources (flags) after those of `main_source`. One that an
+  /// alias makes appear twice is in it once. Call only when there are errors.
   Error take_error(ErrorClass error_class, const std::string& main_source);
   /// Whether each key without effect gets a warning of its own, or all of a source one together.
   enum class IdleKeys { each, together };

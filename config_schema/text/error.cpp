@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "config_schema/text/text.hpp"
+
 namespace train {
 
 std::string_view to_string(ErrorClass error_class) {
@@ -61,8 +63,6 @@ Error with_context(Error error, std::string_view context) {
 }
 
 namespace {
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 // A flag, or a variable ("$PATH"), is one line: its number would say nothing.
 bool is_one_line(const Place& place) {

@@ -6,6 +6,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "config_schema/text/place.hpp"
 #include "config_schema/text/terminal_text.hpp"
 
 namespace train {
@@ -28,20 +29,6 @@ enum class ErrorClass {
 
 /// The name of a class as users see it: "config", "hosts", "worker", ...
 std::string_view to_string(ErrorClass error_class);
-
-/// Lines longer than this are not shown: every place keeps a copy of its line.
-inline constexpr std::size_t max_shown_line = 4096;
-
-/// A place in a text that the user wrote. Lines and columns count from 1; 0 means "not known".
-struct Place {
-  std::string
-      source;  ///< file name as the user wrote it, or the flag ("--set", "-H"), or "$VARIABLE"
-  int line = 0;
-  int column = 0;
-  std::string text;  ///< the line itself, for the caret; may be empty
-
-  bool operator==(const Place&) const = default;
-};
 
 /// One thing that is wrong (or worth a warning): where, what, and what to do next.
 struct Diagnostic {
@@ -84,15 +71,15 @@ Error with_context(Error error, std::string_view context);
 ///         |   ^
 ///       did you mean 'slots'?
 ///
-/// What a text holds is shown as `TerminalText` shows what came from outside: a message, a hint
-/// and a source are one line each, whatever was quoted in them.
+/// Messages, hints and sources are escaped like all text from outside (`TerminalText`): each is one
+/// line, whatever it quotes.
 TerminalText terminal_text(const Diagnostic& diagnostic);
 
 /// All diagnostics of an error, one after the other, at most `limit` of them; what is left out is
 /// counted. Ends without a newline.
 TerminalText terminal_text(const Error& error, std::size_t limit = 20);
 
-/// The same, for where no terminal is written to.
+/// The same as plain strings, for files and tests.
 std::string render(const Diagnostic& diagnostic);
 std::string render(const Error& error, std::size_t limit = 20);
 

@@ -87,6 +87,20 @@ class Splitter {
 
 }  // namespace
 
+std::string shell_quoted(std::string_view word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%^-";
+  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
+  }
+  return quoted += "'";
+}
+
 std::vector<std::vector<ShellWord>> shell_commands(std::string_view line) {
   return Splitter(line).split();
 }

@@ -8,6 +8,9 @@
 
 namespace train {
 
+/// A word quoted for /bin/sh, unless it needs no quotes.
+std::string shell_quoted(std::string_view word);
+
 /// A word of a shell line, without its quotes, and where it stands.
 struct ShellWord {
   std::string text;
@@ -15,8 +18,8 @@ struct ShellWord {
 };
 
 /// The simple commands of a shell line, each a list of words: split at `;`, `&`, `|`, parentheses
-/// and line ends outside quotes, without comments and leading `NAME=value` assignments. This is
-/// enough to see which programs a line runs; nothing is expanded.
+/// and line ends outside quotes, without comments and leading `NAME=value` assignments. This shows
+/// which programs a line runs; nothing is expanded.
 std::vector<std::vector<ShellWord>> shell_commands(std::string_view line);
 
 }  // namespace train

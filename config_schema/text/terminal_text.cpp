@@ -29,7 +29,7 @@ bool is_control(unsigned char ascii) { return (ascii < 0x20 && ascii != '\t') ||
 
 // Of a whole UTF-8 sequence of two or more bytes: C1, the separators U+2028 and U+2029, and what
 // changes the direction of writing (Unicode's UAX #9, 2.1 to 2.6).
-bool is_steering(const unsigned char* sequence) {
+bool is_terminal_control(const unsigned char* sequence) {
   const unsigned char second = sequence[1];
   switch (sequence[0]) {
     case 0xc2:
@@ -47,8 +47,6 @@ bool is_steering(const unsigned char* sequence) {
   }
 }
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
 // The length of the sequence at the front when it passes, else 0.
 std::size_t passing_length(std::string_view text) {
   // Nearly all that is not ASCII, East Asian text and bars of progress: three bytes after a first
@@ -59,7 +57,7 @@ std::size_t passing_length(std::string_view text) {
   if (is_common && is_continuation(text[1]) && is_continuation(text[2])) return 3;
   const std::size_t length = utf8_length(text);
   const auto* sequence = reinterpret_cast<const unsigned char*>(text.data());
-  return length > 1 && is_steering(sequence) ? 0 : length;
+  return length > 1 && is_terminal_control(sequence) ? 0 : length;
 }
 
 }  // namespace
@@ -123,6 +121,20 @@ std::string escaped_and_shortened(std::string_view outside) {
   std::size_t back_begin = back.size() - kept_end;
   while (back_begin < back.size() && is_continuation(back[back_begin])) ++back_begin;
   return front.substr(0, front_end) + " ... " + back.substr(back_begin);
+}
+
+std::string printable(std::string_view text, std::size_t limit) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  if (text.size() > limit) text.remove_prefix(text.size() - limit);
+  std::string line;
+  for (const char c : text) {
+    if (!is_space(c))
+      line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  return line;
 }
 
 std::string json_quoted(std::string_view text) {

@@ -10,27 +10,30 @@
 
 namespace train {
 
-/// Appends text that came from outside (a host, a file, a command line) as one line that steers no
-/// terminal: control characters, line ends among them, and bytes that are no UTF-8 are shown as
-/// `\x1b`; those of C1, the line and paragraph separators and what reverses the direction of
-/// writing as `\u202e`. Tabs and all other UTF-8 pass.
+/// Appends text that came from outside (a host, a file, a command line) as one line that cannot
+/// control a terminal: control characters, line ends among them, and bytes that are no UTF-8 are
+/// shown as `\x1b`; C1 control characters, the line and paragraph separators and what changes the
+/// direction of writing as `\u202e`. Tabs and all other UTF-8 stay.
 void append_escaped(std::string& text, std::string_view outside);
 std::string escaped(std::string_view outside);
 
 /// How many bytes at the front `append_escaped` leaves as they are.
 std::size_t plain_length(std::string_view outside);
 
-/// `escaped`, and of a text of thousands of bytes only the begin and the end: neither a long value
-/// nor a hostile host fills a terminal.
+/// `escaped`, and of a text of thousands of bytes only the beginning and the end, so that neither a
+/// long value nor a hostile host fills a terminal.
 std::string escaped_and_shortened(std::string_view outside);
+
+/// What a host said, to be quoted in a sentence: the last `limit` bytes of `text` at most, on one
+/// line, with other control characters as '?'.
+std::string printable(std::string_view text, std::size_t limit);
 
 /// What is shown as digits.
 template <class Part>
 concept Number = std::floating_point<Part> ||(std::integral<Part> && !std::same_as<Part, char>);
 
-/// Text that may be shown on a terminal: the words and the lines are ours, and what came from
-/// outside was escaped when it got in, so that it neither steers the terminal nor makes lines that
-/// look like ours.
+/// Text that may be shown on a terminal: our own words and lines, and text from outside that was
+/// escaped when it was put in, so that it can neither control the terminal nor look like our lines.
 class TerminalText {
  public:
   TerminalText() = default;
@@ -80,7 +83,7 @@ TerminalText terminal_text(
   return shown;
 }
 
-/// JSON with the characters that would steer a terminal as `\u009b`: the same data. Line ends
+/// JSON with the characters that would control a terminal as `\u009b`: the same data. Line ends
 /// between values stay.
 std::string shown_json(std::string json);
 

@@ -10,20 +10,26 @@
 
 namespace train {
 
-/// A text without byte order mark and with `\n` line ends only. What is normalized stays as it is.
+/// The text without byte order mark and with `\n` line ends only. A second time changes nothing.
 std::string normalize_text(std::string_view text);
 
-/// Why these bytes are no text that people write, or nothing when they are: not UTF-8, or with
-/// control characters other than tab and line ends. `line` (from 1) says where.
-struct NoText {
-  std::string reason;
-  int line = 0;
+/// What makes bytes something else than text that people write: a byte that is not UTF-8, or a
+/// control character other than tab and line ends.
+struct TextFault {
+  std::string reason;  ///< "the control character 0x01", "the byte 0xff, no UTF-8"
+  int line = 0;        ///< from 1
 };
-std::optional<NoText> find_no_text(std::string_view bytes);
+/// The first one, if any.
+std::optional<TextFault> find_text_fault(std::string_view bytes);
 
 /// The length of the UTF-8 sequence at the front of a text that is not empty; 0 when it is cut off,
 /// broken, overlong or a surrogate.
 std::size_t utf8_length(std::string_view text);
+
+/// Whether a byte is one of a UTF-8 sequence after its first.
+constexpr bool is_continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
 
 /// The code point that a whole UTF-8 sequence stands for.
 std::uint32_t code_point(std::string_view sequence);
@@ -50,5 +56,18 @@ std::string counted(std::int64_t amount, std::string_view singular);
 
 /// "a, b and c".
 std::string join_words(const std::vector<std::string>& words, std::string_view last = "and");
+
+/// How many insertions, deletions, replacements and swaps of neighbours turn one word into the
+/// other; `limit + 1` as soon as it is more than `limit`.
+int edit_distance(std::string_view from, std::string_view to, int limit);
+
+/// The candidate that the word was probably meant to be; nothing when none is similar. Case and the
+/// difference between `-` and `_` count for nothing; ties go to the earlier candidate. A word
+/// that is similar to none may still be the beginning of one ("slots" of "slots_per_trial").
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
+
+/// "did you mean 'x'?", or empty when no candidate is similar.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace train

@@ -25,8 +25,8 @@ class YamlBuilder {
   void begin(YamlKind kind, const YamlMark& mark, const std::string& tag, std::size_t anchor);
   void end();
 
-  /// Why it gave up; nothing when it did not. When `is_certain` is false the parser may have a
-  /// better word for it: an unclosed bracket makes it take a list for a key.
+  /// Why it gave up; nothing when it did not. When `is_certain` is false an error of the parser
+  /// says it better: an unclosed bracket makes a list look like a key.
   struct Verdict {
     Diagnostic diagnostic;
     bool is_certain = true;

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "config_schema/text/place_cursor.hpp"
+#include "config_schema/text/place.hpp"
 #include "config_schema/text/text.hpp"
 #include "config_schema/yaml/yaml_builder.hpp"
 
@@ -58,7 +58,7 @@ std::size_t find_deep_bracket(std::string_view text) {
 // Hands yaml-cpp's events to the builder, with marks of our own.
 class EventReader : public YAML::EventHandler {
  public:
-  EventReader(YamlBuilder& builder, std::string_view bytes, std::shared_ptr<const YamlText> text,
+  EventReader(YamlBuilder& builder, std::string_view bytes, std::shared_ptr<const YamlSource> text,
               std::size_t shift)
       : builder_(builder), bytes_(bytes), text_(std::move(text)), shift_(shift) {}
 
@@ -118,14 +118,14 @@ class EventReader : public YAML::EventHandler {
 
   YamlBuilder& builder_;
   std::string_view bytes_;
-  std::shared_ptr<const YamlText> text_;
+  std::shared_ptr<const YamlSource> text_;
   std::size_t shift_;
   std::size_t line_ = 0;
   std::size_t offset_ = 0;
   int column_ = 1;
 };
 
-// Counts the documents after the first.
+// Notes where a further document begins, and takes no notice of what is in it.
 class Ignored : public YAML::EventHandler {
  public:
   explicit Ignored(EventReader& reader) : reader_(reader) {}
@@ -150,7 +150,7 @@ class Ignored : public YAML::EventHandler {
 
 // The line of the first tab in the indentation at or shortly above a broken line, or 0: YAML's own
 // message for a tab says something else entirely.
-int find_tab(const YamlText& text, int line) {
+int find_tab(const YamlSource& text, int line) {
   for (int back = 0; back < 2 && line - back >= 1; ++back) {
     const auto index = static_cast<std::size_t>(line - back - 1);
     if (index >= text.lines.size()) continue;
@@ -196,7 +196,7 @@ void run_parser(const std::string& text, EventReader& reader, const YamlBuilder&
 }
 
 // nullptr after an error that leaves no tree.
-YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlText>& lines,
+YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlSource>& lines,
                   std::size_t shift, Diagnostics& diagnostics) {
   YamlBuilder builder(diagnostics);
   EventReader reader(builder, text, lines, shift);
@@ -219,7 +219,7 @@ YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlText>
   return nullptr;
 }
 
-void cover_with_stars(YamlText& text, std::vector<TextSpan> spans) {
+void cover_with_stars(YamlSource& text, std::vector<TextSpan> spans) {
   std::sort(spans.begin(), spans.end());
   spans.erase(std::unique(spans.begin(), spans.end()), spans.end());
   // From the end, so that what comes before stays where it is.
@@ -231,9 +231,9 @@ void cover_with_stars(YamlText& text, std::vector<TextSpan> spans) {
   }
 }
 
-// Also in the faults that were found while the text was read.
+// Hides the confidential parts in the lines of the text, and in the faults that were found so far.
 void hide(const ConfidentialParts& hidden, const YamlNodePtr& root, std::string_view bytes,
-          YamlText& text, Diagnostics& faults) {
+          YamlSource& text, Diagnostics& faults) {
   if (!hidden.in_tree) return;
   if (root) {
     cover_with_stars(text, hidden.in_tree(*root, text));
@@ -249,10 +249,10 @@ void hide(const ConfidentialParts& hidden, const YamlNodePtr& root, std::string_
 
 Result<YamlNodePtr> read_yaml_flag(const SourceText& source, std::size_t value_begin,
                                    ErrorClass error_class, const ConfidentialParts& hidden) {
-  auto lines = std::make_shared<YamlText>();
+  auto lines = std::make_shared<YamlSource>();
   lines->name = source.name;
   lines->is_flag = true;
-  if (const auto trouble = find_no_text(source.text))
+  if (const auto trouble = find_text_fault(source.text))
     return fail(error_class, fmt::format("{} holds {}", source.name, trouble->reason));
   lines->lines = split_lines(source.text);
   Diagnostics diagnostics;
@@ -283,7 +283,7 @@ Result<YamlNodePtr> read_yaml_tree(const SourceText& source, ErrorClass error_cl
         whole,
         fmt::format("{} bytes are more than the {} allowed", source.text.size(), max_yaml_bytes),
         "is this the right file?");
-  if (const auto trouble = find_no_text(source.text)) {
+  if (const auto trouble = find_text_fault(source.text)) {
     Place place = whole;
     place.line = trouble->line;
     return refuse(place, fmt::format("this is no YAML text: it holds {}", trouble->reason),
@@ -293,7 +293,7 @@ Result<YamlNodePtr> read_yaml_tree(const SourceText& source, ErrorClass error_cl
   if (const std::size_t bracket = find_deep_bracket(text); bracket != text.npos)
     return refuse(PlaceCursor(source.name, text).shown_at(bracket),
                   fmt::format("nested deeper than {} levels", max_yaml_depth), {});
-  auto lines = std::make_shared<YamlText>();
+  auto lines = std::make_shared<YamlSource>();
   lines->name = source.name;
   lines->lines = split_lines(text);
   YamlNodePtr root = parse(text, lines, 0, faults);

@@ -8,7 +8,7 @@
 
 #include "config_schema/text/diagnostics.hpp"
 #include "config_schema/text/error.hpp"
-#include "config_schema/text/source_text.hpp"
+#include "config_schema/text/place.hpp"
 #include "config_schema/yaml/yaml_node.hpp"
 
 namespace train {
@@ -27,10 +27,10 @@ struct TextSpan {
   auto operator<=>(const TextSpan&) const = default;
 };
 
-/// What of a text is shown to nobody. Places in it have stars there, as many as there were
-/// characters; of a text that cannot be read and may hold such a part no line is shown.
+/// The parts of a text that nobody may see. Lines of it are shown with a star for each character of
+/// them; of a text that cannot be read and may hold such a part no line is shown.
 struct ConfidentialParts {
-  std::function<std::vector<TextSpan>(const YamlNode& root, const YamlText& text)> in_tree = {};
+  std::function<std::vector<TextSpan>(const YamlNode& root, const YamlSource& text)> in_tree = {};
   std::function<bool(std::string_view text)> may_be_in = {};
 };
 
@@ -40,7 +40,7 @@ struct ConfidentialParts {
 /// UTF-8, and the bounds above. A text without content is null.
 Result<YamlNodePtr> read_yaml(const SourceText& source, ErrorClass error_class);
 
-/// The same, for those who look for more faults in the tree: what is wrong and leaves a tree
+/// The same, for callers that look for more faults in the tree: what is wrong and leaves a tree
 /// (duplicate keys, merges of what is no mapping) goes to `faults`.
 Result<YamlNodePtr> read_yaml_tree(const SourceText& source, ErrorClass error_class,
                                    Diagnostics& faults, const ConfidentialParts& hidden = {});

@@ -100,11 +100,6 @@ bool resolve_special_real(YamlNode& node) {
 
 }  // namespace
 
-std::string said_where(const Place& place) {
-  const bool is_flag = place.source.size() > 1 && place.source.front() == '-';  // "-" is a file
-  return is_flag ? "from " + place.source : fmt::format("on line {}", place.line);
-}
-
 Place place_of(const YamlMark& mark) {
   Place place;
   if (!mark.text) return place;
@@ -116,6 +111,11 @@ Place place_of(const YamlMark& mark) {
   if (mark.line >= 1 && index < lines.size() && lines[index].size() <= max_shown_line)
     place.text = lines[index];
   return place;
+}
+
+Place value_place(const YamlEntry& entry) {
+  const bool has_own = entry.value->mark.text != nullptr && !entry.value->is_null();
+  return place_of(has_own ? entry.value->mark : entry.mark);
 }
 
 const YamlEntry* YamlNode::find(std::string_view key) const {

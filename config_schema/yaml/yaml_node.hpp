@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "config_schema/text/error.hpp"
+#include "config_schema/text/place.hpp"
 
 namespace train {
 
 /// The kinds of YAML 1.2's core schema.
 enum class YamlKind { null, boolean, integer, real, string, sequence, mapping };
 
-/// A text cut into lines, for the carets of messages.
-struct YamlText {
+/// The text that nodes come from, cut into lines, for the carets of messages.
+struct YamlSource {
   std::string name;                ///< file name or flag
   std::vector<std::string> lines;  ///< without line ends
   bool is_flag = false;            ///< given on the command line: wins over a file
@@ -24,16 +24,13 @@ struct YamlText {
 
 /// Where a node begins: line and column count from 1; the column counts characters, not bytes.
 struct YamlMark {
-  std::shared_ptr<const YamlText> text;
+  std::shared_ptr<const YamlSource> text;
   int line = 0;
   int column = 0;
 };
 
 /// The place of a mark, with its line.
 Place place_of(const YamlMark& mark);
-
-/// Where a message says that another value stands: "on line 3", or "from --set" for one of a flag.
-std::string said_where(const Place& place);
 
 struct YamlNode;
 using YamlNodePtr = std::shared_ptr<const YamlNode>;
@@ -63,6 +60,9 @@ struct YamlNode {
   bool is_scalar() const { return kind != YamlKind::sequence && kind != YamlKind::mapping; }
   bool is_null() const { return kind == YamlKind::null; }
 };
+
+/// Where a value is; null and empty values are where their key is.
+Place value_place(const YamlEntry& entry);
 
 /// A value as messages call it: "the string 'x'", "the integer 3", "a list".
 std::string describe(const YamlNode& node);

@@ -12,8 +12,8 @@ namespace {
 // The whole script stands between single quotes on one line. Rules for changing it: no single
 // quote, `!`, backslash before a quote or a backslash, or newline; POSIX sh plus `test -O` and
 // `-ef`, which all of them have; names start with an underscore, because assigning to a variable
-// that the user exports would change the workers' environment. The way to a cached binary in the
-// home starts no process.
+// that the user exports would change the workers' environment. Where the binary is in the
+// home already, no other process is started.
 constexpr std::string_view script =
     "_n=$1 _b=$2 _k=$3 _v=$4 _w=$PWD _u=; exec 3>&1; "
     "_say() { printf \"train:%s:%s\\n\" \"$_n\" \"$*\" >&3; }; "

@@ -14,7 +14,7 @@ struct BootstrapRequest {
   std::string nonce;      ///< new for every connection: marks the answers and the temporary file
   std::string build_id;   ///< content name of the binary: `train-<build_id>`
   std::string agent_key;  ///< "<task>-<node rank>"
-  std::string verb = "attach";  ///< what the agent's program is told to do with it
+  std::string verb = "attach";  ///< the command of `train agent` that is run with this key
 };
 
 /// The command line of the one exec request that starts the agent on a host, shipping the binary

@@ -3,11 +3,121 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
-#include "launcher/bootstrap/host_words.hpp"
+#include "config_schema/text/terminal_text.hpp"
+#include "launcher/bootstrap/bootstrap_command.hpp"
 
 namespace train {
+namespace {
+
+constexpr std::size_t max_kept_noise = 500;
+
+std::string_view take_word(std::string_view& text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
+
+// "10.77.1.3", "fe80::1%eth0"; what sshd does not know it calls UNKNOWN.
+bool is_numeric_address(std::string_view word) {
+  const auto is_part = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == ':' || c == '%' ||
+           c == '-' || c == '_';
+  };
+  return !word.empty() && word.size() <= 64 && std::all_of(word.begin(), word.end(), is_part) &&
+         word.find_first_of(".:") != word.npos;
+}
+
+// $SSH_CONNECTION: the client's address and port, the server's address and port; or nothing.
+bool parse_connection(std::string_view line, BootstrapAnswer& answer) {
+  if (line.empty()) return true;
+  const std::string_view client = take_word(line);
+  (void)take_word(line);
+  const std::string_view host = take_word(line);
+  (void)take_word(line);
+  if (is_numeric_address(client)) answer.client_address = client;
+  if (is_numeric_address(host)) answer.host_address = host;
+  return line.empty();
+}
+
+}  // namespace
+
+BootstrapReader::BootstrapReader(const std::string& nonce) : marker_(bootstrap_marker(nonce)) {}
+
+void BootstrapReader::feed(std::string_view bytes) {
+  if (!broken_) buffer_ += bytes;
+}
+
+Result<std::optional<BootstrapAnswer>> BootstrapReader::next() {
+  if (broken_) return tl::make_unexpected(*broken_);
+  if (ready_) return std::nullopt;
+  const auto give_up = [this](std::string message) {
+    buffer_.clear();
+    broken_ = make_error(ErrorClass::host, std::move(message),
+                         "make the login shell of this user quiet for commands");
+    return tl::make_unexpected(*broken_);
+  };
+
+  const std::size_t start = buffer_.find(marker_);
+  // A marker may lie across two pieces: its possible beginning is kept.
+  if (start == std::string::npos)
+    skip(buffer_.size() < marker_.size() ? 0 : buffer_.size() - marker_.size() + 1);
+  else
+    skip(start);
+  if (skipped_ > max_noise)
+    return give_up(
+        fmt::format("the host printed more than {} KiB before it answered", max_noise >> 10));
+  if (start == std::string::npos) return std::nullopt;
+
+  const std::size_t end = buffer_.find('\n');
+  if (std::min(end, buffer_.size()) > max_answer) return give_up("the host's answer has no end");
+  if (end == std::string::npos) return std::nullopt;
+  const std::string line = buffer_.substr(marker_.size(), end - marker_.size());
+  buffer_.erase(0, end + 1);
+  auto answer = parse(line);
+  if (!answer) return give_up(fmt::format("the host's answer '{:.80}' is not understood", line));
+  ready_ = answer->kind == BootstrapAnswer::Kind::ready;
+  skipped_ = 0;
+  return answer;
+}
+
+std::string BootstrapReader::take_rest() { return ready_ ? std::exchange(buffer_, {}) : ""; }
+
+std::string BootstrapReader::noise() const {
+  if (ready_) return noise_;
+  return noise_ + buffer_.substr(0, max_kept_noise - noise_.size());
+}
+
+std::optional<BootstrapAnswer> BootstrapReader::parse(std::string_view line) const {
+  using Kind = BootstrapAnswer::Kind;
+  const std::string_view word = take_word(line);
+  BootstrapAnswer answer;
+  if (word == "ready") {
+    answer.kind = Kind::ready;
+    if (!parse_connection(line, answer)) return std::nullopt;
+  } else if (word == "need") {
+    answer.kind = Kind::need;
+    answer.machine = take_word(line);
+    answer.system = take_word(line);
+  } else if (word == "failed") {
+    answer.kind = Kind::failed;
+    answer.reason = line;
+    if (!answer.reason.empty() && answer.reason.back() == ';') answer.reason.pop_back();
+  } else {
+    return std::nullopt;
+  }
+  return answer;
+}
+
+void BootstrapReader::skip(std::size_t count) {
+  if (noise_.size() < max_kept_noise)
+    noise_.append(buffer_, 0, std::min(count, max_kept_noise - noise_.size()));
+  buffer_.erase(0, count);
+  skipped_ += count;
+}
 
 namespace {
 

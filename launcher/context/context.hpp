@@ -11,7 +11,7 @@ namespace train {
 /// A directory of code that travels to the hosts, by its content: two with the same files, modes
 /// and links have the same name, whenever and wherever they were packed.
 struct Context {
-  std::string sha256;      ///< of the archive (archive_writer.hpp), lower-case hexadecimal
+  std::string sha256;      ///< of the archive (archive.hpp), lower-case hexadecimal
   std::uint64_t size = 0;  ///< of the archive, in bytes
 
   bool operator==(const Context&) const = default;
@@ -22,10 +22,10 @@ constexpr std::uint64_t largest_context = 100u << 20;  ///< bytes of all files
 constexpr std::size_t most_context_entries = 100'000;
 constexpr std::uint64_t largest_archive = 512u << 20;  ///< with the headers of so many entries
 
-/// A packed context travels in pieces of this size, but for the last, which is smaller and may be
-/// empty: as much as passes a slow link while both sides wait for a sign of life of the other.
+/// A packed context is sent in pieces of this size, but for the last, which is smaller and may be
+/// empty. A piece is small enough to pass a slow link between two heartbeats.
 constexpr std::size_t context_piece_size = 16u << 10;
-/// Most bytes that are on their way to a host before it says that it took them.
+/// The most bytes that are sent to a host before it says that it took them.
 constexpr std::uint64_t context_window = 4u << 20;
 
 /// 64 digits of lower-case hexadecimal, and a size within bounds.

@@ -10,9 +10,9 @@ void DeliveryWindow::sent(std::uint64_t end, std::chrono::nanoseconds now) {
   unanswered_.push_back({end, end - taken_, now});
 }
 
-// Whatever was on its way when a byte was sent has passed by the time that byte was taken: the rate
-// of the link, as long as it was busy all the time. If it was not, the window is too small, grows
-// with every answer, and soon is not.
+// From when a byte was sent until it was taken, all that was on its way before it has passed the
+// link as well: that is the link's rate if it was busy all the time. If it was not, the window was
+// too small; it then grows with every answer until it is large enough.
 void DeliveryWindow::taken(std::uint64_t bytes, std::chrono::nanoseconds now) {
   std::optional<Sent> last;
   while (!unanswered_.empty() && unanswered_.front().end <= bytes) {

@@ -10,12 +10,12 @@
 namespace train {
 
 /// How much of a packed context may be on its way to a host: what the host takes in about two
-/// seconds, so that nothing else that is said to it waits for much longer behind the context,
-/// however slow its link. Bytes are counted from the beginning of the packed context, instants on
-/// one clock.
+/// seconds, so that other messages to it do not wait much longer than that behind the context,
+/// however slow its link is. Bytes are counted from the beginning of the packed context, instants
+/// are of one clock.
 class DeliveryWindow {
  public:
-  /// A full queue in front of a link is as long as this.
+  /// How long the last byte of a full window waits in front of the link.
   static constexpr std::chrono::seconds longest_queue{2};
   /// What may always be on its way, also at first: two seconds of 16 KB/s.
   static constexpr std::uint64_t smallest = 2 * context_piece_size;
@@ -24,7 +24,7 @@ class DeliveryWindow {
   void sent(std::uint64_t end, std::chrono::nanoseconds now);
   /// The host says that it took so many bytes; no more than were sent.
   void taken(std::uint64_t bytes, std::chrono::nanoseconds now);
-  /// Up to where may be sent: never more than `context_window` beyond what was taken.
+  /// Bytes before this may be sent: never more than `context_window` beyond what was taken.
   std::uint64_t end() const { return taken_ + size_; }
 
  private:

@@ -7,8 +7,9 @@
 #include <charconv>
 #include <cstdint>
 
-#include "config_schema/experiment/entrypoint.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/host_set.hpp"
+#include "config_schema/text/shell_words.hpp"
 
 namespace train {
 namespace {

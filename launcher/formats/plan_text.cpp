@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/picture/columns.hpp"
 #include "launcher/picture/picture_svg.hpp"

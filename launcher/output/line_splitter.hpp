@@ -7,7 +7,7 @@
 
 namespace train {
 
-/// Takes what a rank prints on one stream apart into lines. Holds at most one line of bounded
+/// Splits what a rank prints on one stream into lines. Holds at most one line of bounded
 /// length: a longer one is passed on in pieces.
 class LineSplitter {
  public:
@@ -34,7 +34,7 @@ class LineSplitter {
     }
     rest_ += bytes;
   }
-  /// The same for what is left when the stream ends.
+  /// The same for what is left without a newline when the stream ends.
   template <class OnLine>
   void end(OnLine on_line) {
     if (!rest_.empty()) on_line(std::string_view(rest_));
@@ -51,7 +51,7 @@ class LineSplitter {
 void append_for_terminal(std::string& text, std::string_view line);
 std::string for_terminal(std::string_view line);
 
-/// The last lines of a stream, bounded in number and length.
+/// The last lines of a stream: at most `lines` of them, each cut at 500 bytes.
 class Tail {
  public:
   explicit Tail(std::size_t lines) : limit_(lines) {}

@@ -22,11 +22,11 @@ struct LogLimits {
 LogLimits log_limits(std::optional<std::uint64_t> log_limit, std::uint64_t free_bytes,
                      std::size_t ranks);
 
-/// The smallest `log_limit` that is kept to; one below is taken for it.
+/// The smallest `log_limit`; a smaller one counts as this.
 constexpr std::uint64_t least_log_limit = 16u << 10;
 
-/// Decides which segments of logs go when there are too many bytes. Of the task's, those of the
-/// rank that has most of them: one that prints little keeps what it printed.
+/// Decides which segments of logs are removed when there are too many bytes: first those of the
+/// rank that has the most, so that one that prints little keeps all of it.
 class LogBudget {
  public:
   struct Segment {
@@ -36,9 +36,9 @@ class LogBudget {
 
   LogBudget(LogLimits limits, std::size_t ranks) : limits_(limits), logs_(ranks) {}
 
-  /// So many more bytes are in this segment of a rank, which is new or the rank's last.
+  /// `bytes` were added to this segment, which is new or the last of its rank.
   void add(Segment segment, std::uint64_t bytes);
-  /// The segment that has to go now, if any; it is counted no longer. Never the last of a rank.
+  /// A segment that has to be removed now, if any; it no longer counts. Never the last of a rank.
   std::optional<Segment> take_surplus();
 
  private:

@@ -16,7 +16,8 @@ namespace train {
 //
 // The bytes are in segments, files of bounded size, so that the oldest can go. Beside each segment
 // is its index: a header, then one record for each piece, in order and without gaps. A piece counts
-// once its record is whole; a writer that went on after a crash cuts off what follows the last.
+// once its record is whole. A writer that continues after a crash cuts off what follows the last
+// whole record.
 //
 //     rank-3.0.log                    rank 3, attempt 0, from position 0
 //     rank-3.0.index                  its index

@@ -7,17 +7,20 @@
 
 namespace train {
 
-/// The window of each of so many hosts: 64 MiB for all of them together, within the limits above.
+/// The window of each of so many hosts, in bytes: 64 MiB for all of them together, but for each at
+/// least `least_output_window` and at most `most_output_window`.
 std::size_t output_window(std::size_t hosts);
 
-/// The launcher's side of the window of one host.
+/// The launcher's side of the window of one host: how much output the host may send before it is
+/// acknowledged.
 class OutputWindow {
  public:
   explicit OutputWindow(std::size_t size) : size_(size) {}
 
   /// Takes a chunk that has arrived; false when the host was not allowed to send it.
   bool take(const OutputChunk& chunk);
-  /// Chunks that were taken, and cost so much together, have been acknowledged.
+  /// Chunks that were taken and cost this much together were acknowledged: as much may be sent
+  /// again.
   void acknowledge(std::size_t cost) { in_flight_ -= cost; }
 
  private:

@@ -157,7 +157,7 @@ std::vector<std::string> HostLooks::notes_of(const HostScene& scene, const SlotS
   if (scene.planned) {
     if (scene.planned->slots.empty()) notes.emplace_back("CPU only");
     const TrainerNeeds& trainer = plan_.experiment.trainer;
-    const bool is_counted = !trainer.is_usual || scene.planned->host.cpus;
+    const bool is_counted = !trainer.is_default || scene.planned->host.cpus;
     if (scene.planned->first_rank == 0 && !trainer.empty() && is_counted)
       notes.push_back(trainer_note(trainer));
   } else if (std::string obstacle = obstacle_of(scene.host); !obstacle.empty()) {

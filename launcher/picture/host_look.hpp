@@ -10,7 +10,7 @@
 
 namespace train {
 
-/// One host and all that happens on it.
+/// One host, and who uses it.
 struct HostScene {
   const Host& host;
   const PlannedHost* planned = nullptr;               ///< its part in the trial, if it has one

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 
-#include "launcher/picture/cell_label.hpp"
+#include "launcher/picture/cells.hpp"
 #include "launcher/picture/columns.hpp"
-#include "launcher/picture/svg_style.hpp"
 #include "launcher/picture/svg_writer.hpp"
-#include "launcher/picture/wide_host.hpp"
 #include "launcher/plan/summaries.hpp"
 
 namespace train {
@@ -54,8 +52,8 @@ std::string_view class_of(SlotState state) {
   return "free";
 }
 
-// Whether a slot is not all of one kind: ranks and others share it, or some of it is free.
-bool is_parted(const SlotRun& run) {
+// Whether a slot is used by ranks and held by others at once, or only in part.
+bool is_mixed(const SlotRun& run) {
   const bool is_taken = run.taken == Quantity::of(1) && run.held.is_zero();
   const bool is_held = run.held == Quantity::of(1) && run.taken.is_zero();
   const bool is_idle = run.state == SlotState::free || run.state == SlotState::excluded;
@@ -218,9 +216,9 @@ class PictureSvg {
   void add_cell(const PictureRow& row, const SlotRun& run, const Box& box) {
     svg_.begin_group("slot", {}, tooltip(row, run));
     const std::string slots = fmt::format("data-slots=\"{}\"", run.slots);
-    svg_.add_box(fmt::format("cell {}{}", class_of(run.state), is_parted(run) ? " part" : ""), box,
+    svg_.add_box(fmt::format("cell {}{}", class_of(run.state), is_mixed(run) ? " part" : ""), box,
                  corner, slots);
-    if (is_parted(run)) add_shares(run, box);
+    if (is_mixed(run)) add_shares(run, box);
     if (run.state == SlotState::excluded) svg_.add_box("hatch", box, corner);
     const bool is_first = row.first_rank == 0 && run.rank_count > 0 && run.first_rank == 0;
     if (is_first) svg_.add_box("first", {box.x, box.y, box.width, box.height}, corner);

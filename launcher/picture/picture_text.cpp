@@ -6,9 +6,8 @@
 #include <algorithm>
 
 #include "config_schema/text/terminal_text.hpp"
-#include "launcher/picture/cell_label.hpp"
+#include "launcher/picture/cells.hpp"
 #include "launcher/picture/columns.hpp"
-#include "launcher/picture/wide_host.hpp"
 
 namespace train {
 namespace {

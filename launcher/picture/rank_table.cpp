@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "config_schema/hosts/host_set.hpp"
-#include "launcher/picture/cell_label.hpp"
+#include "launcher/picture/cells.hpp"
 #include "launcher/picture/columns.hpp"
 #include "launcher/plan/summaries.hpp"
 

@@ -48,4 +48,8 @@ int text_width(std::size_t columns, int size);
 /// How many columns of text fit `pixels`.
 std::size_t columns_in(int pixels, int size);
 
+/// The style sheet and the hatching of a picture: light, or dark where the reader prefers that.
+/// Every rule is scoped to class `train-plan`, so that a page may hold the SVG inline.
+extern const std::string_view svg_style;
+
 }  // namespace train

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
+#include "launcher/placement/changes.hpp"
 #include "launcher/placement/policies.hpp"
-#include "launcher/placement/setting_words.hpp"
+#include "launcher/placement/search_words.hpp"
 #include "launcher/plan/summaries.hpp"
 
 namespace train {
@@ -31,11 +32,7 @@ void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
   const auto unsaid = hosts_where(trial, [&](const PlannedHost& host) {
     return slot_supply(host.host, experiment.needs).unsaid;
   });
-  if (!unsaid.empty())
-    lines.push_back(
-        fmt::format("{} {} nothing of slots and {} as one: write '{} slots=N', or -H {}:N",
-                    summarize_hosts(unsaid), verb(unsaid, "says", "say"),
-                    verb(unsaid, "counts", "count each"), unsaid.front(), unsaid.front()));
+  if (!unsaid.empty()) lines.push_back(slots_unsaid_text(unsaid));
   const auto relied = hosts_where(trial, [&](const PlannedHost& host) {
     const SlotSupply supply = slot_supply(host.host, experiment.needs);
     return supply.relied && !supply.unsaid;

@@ -9,11 +9,12 @@
 
 namespace train {
 
-/// What a plan relies on without knowing it, and what it passes over: a line each.
+/// What a plan relies on although no file says it, and what of the files it does not use: a line
+/// each.
 std::vector<std::string> placement_warnings(const ExperimentConfig& experiment,
                                             const HostInventory& inventory, const Trial& trial);
 
-/// Batch lines: samples that no rank takes.
+/// Warnings about the batch: samples that no rank takes.
 std::vector<std::string> batch_warnings(const ExperimentConfig& experiment, const Trial& trial);
 
 /// What could be better about a plan that is legal: a line each.

@@ -1,19 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
-#include "launcher/placement/holdings.hpp"
-#include "launcher/placement/slot_room.hpp"
+#include "config_schema/text/quantity.hpp"
+#include "launcher/placement/occupancy.hpp"
 #include "launcher/plan/slot_supply.hpp"
 
 namespace train {
 
+/// The free slots of one host while workers are put on it. A slot is never given twice.
+class SlotRoom {
+ public:
+  explicit SlotRoom(int slots);
+  /// What is free of each slot; slot i has `free[i]`, at most 1.
+  explicit SlotRoom(const std::vector<Quantity>& free);
+
+  /// Takes whole slots, lowest index first, or a fraction of the slot with the least room left
+  /// that still holds it (ties: lowest index). Returns the indices, ascending; none when it does
+  /// not fit, or when nothing is asked for. Above one slot, only whole quantities fit.
+  std::vector<int> take(Quantity quantity);
+
+  /// How often `take(quantity)` would succeed; not for a quantity of 0.
+  std::int64_t count(Quantity quantity) const;
+
+  /// Takes `quantity` away where it costs the fewest later `take(each)`; of equally good slots,
+  /// those with the least room, then the last ones. Returns the indices, ascending; none when it
+  /// does not fit, or when nothing is asked for.
+  std::vector<int> set_aside(Quantity quantity, Quantity each);
+
+ private:
+  std::set<std::pair<std::int64_t, int>> rooms_;  ///< (room left, slot), empty slots left out
+};
+
 /// As many workers as anybody may ask for; stands for "not limited".
 inline constexpr int unlimited_workers = 1 << 30;
+
+/// What one host can take now.
+struct Room {
+  int workers = 0;         ///< that fit
+  int fill = 0;            ///< workers that use every slot of it; 0: not idle, or cannot be filled
+  std::int64_t free = 0;   ///< free slots, in ten-thousandths
+  std::int64_t use = 0;    ///< slots of one worker, in ten-thousandths
+  int beside_trainer = 0;  ///< workers that fit beside the trainer; -1: the trainer does not
+  int fill_beside_trainer = 0;  ///< workers that use every slot that the trainer leaves
+
+  /// The host is idle and can be used to its last slot.
+  bool is_whole() const { return fill > 0 && workers >= fill; }
+};
+
+/// A placement: the workers of each host, in file order.
+using WorkerCounts = std::vector<int>;
 
 /// What is free of each slot of the supply, which must be devices or places. `held` may be nullptr.
 SlotRoom slot_room(const Host& host, const SlotSupply& supply, const HeldOfHost* held);

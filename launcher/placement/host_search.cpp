@@ -101,7 +101,7 @@ class Search {
         is_idle ? workers_that_fill_beside_trainer(view.host, experiment_) : 0;
   }
 
-  // The rule as far as the constraints up to this one go.
+  // The rule without what later constraints add to it.
   PlacementRule rule_at(std::size_t index) const {
     PlacementRule rule = rule_of(experiment_);
     const auto end = found_.constraints.begin() + static_cast<std::ptrdiff_t>(index) + 1;

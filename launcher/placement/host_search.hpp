@@ -8,9 +8,8 @@
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/placement/capacity.hpp"
-#include "launcher/placement/choose_hosts.hpp"
-#include "launcher/placement/selectors.hpp"
-#include "launcher/placement/slices.hpp"
+#include "launcher/placement/policies.hpp"
+#include "launcher/placement/selected_workers.hpp"
 
 namespace train {
 

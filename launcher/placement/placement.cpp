@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "config_schema/experiment/tpu_topology.hpp"
-#include "config_schema/hosts/accelerator_type.hpp"
-#include "config_schema/hosts/host_set.hpp"
 #include "launcher/placement/advice.hpp"
+#include "launcher/placement/fitting_counts.hpp"
 #include "launcher/placement/host_search.hpp"
 #include "launcher/placement/refusal.hpp"
-#include "launcher/placement/slot_room.hpp"
-#include "launcher/placement/trials_at_once.hpp"
 #include "launcher/plan/batch.hpp"
 #include "launcher/plan/summaries.hpp"
 #include "launcher/rendezvous/environment.hpp"
@@ -230,7 +227,7 @@ std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& tr
 
 // Ray's default trainer takes a CPU of hosts that say how many they have.
 bool has_uncounted_trainer(const ExperimentConfig& experiment, const HostInventory& inventory) {
-  return experiment.trainer.is_usual &&
+  return experiment.trainer.is_default &&
          std::none_of(inventory.hosts.begin(), inventory.hosts.end(),
                       [](const Host& host) { return host.cpus.has_value(); });
 }
@@ -272,53 +269,6 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
   add_warnings(plan, inventory);
   plan.advice = advise(experiment, inventory, holdings, search, plan.trial);
   return plan;
-}
-
-namespace {
-
-// "worker" of "workers".
-std::string singular(const std::string& unit) {
-  return unit.substr(0, std::max<std::size_t>(unit.size(), 1) - 1);
-}
-
-// "task 3f9c of alice holds 8 slots of node[01-02]".
-std::vector<std::string> holder_lines(const std::vector<Holder>& holders) {
-  constexpr std::size_t most_holders = 8;
-  std::vector<std::string> lines;
-  for (const Holder& holder : holders) {
-    if (lines.size() == most_holders) break;
-    lines.push_back(
-        fmt::format("{} holds {}{}", holder.holder,
-                    holder.slots.is_zero() ? "" : counted(to_string(holder.slots), "slot") + " of ",
-                    summarize_hosts(holder.hosts, 3)));
-  }
-  if (holders.size() > most_holders)
-    lines.push_back(fmt::format("and {} more", holders.size() - most_holders));
-  return lines;
-}
-
-}  // namespace
-
-Error to_error(const Refusal& refusal) {
-  Error error =
-      make_error(refusal.kind == Refusal::Kind::never ? ErrorClass::never : ErrorClass::busy,
-                 refusal.reasons.empty() ? std::string("the experiment does not fit")
-                                         : refusal.reasons.front());
-  std::vector<std::string> lines;
-  if (!refusal.reasons.empty()) lines.assign(refusal.reasons.begin() + 1, refusal.reasons.end());
-  append(lines, holder_lines(refusal.holders));
-  for (const Change& change : refusal.changes)
-    lines.push_back("it fits with " + change.options +
-                    (change.remark.empty() ? "" : fmt::format(" ({})", change.remark)));
-  if (!refusal.nearest.empty()) {
-    const bool is_one = refusal.nearest.size() == 1;
-    const bool is_singular = refusal.nearest == std::vector<int>{1};
-    lines.push_back(fmt::format("nearest {} that {}: {}{}{}", is_one ? "count" : "counts",
-                                is_one ? "fits" : "fit", fmt::join(refusal.nearest, ", "),
-                                refusal.unit.empty() ? "" : " ",
-                                is_singular ? singular(refusal.unit) : refusal.unit));
-  }
-  return with_hints(std::move(error), std::move(lines));
 }
 
 }  // namespace train

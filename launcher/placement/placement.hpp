@@ -16,7 +16,4 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
                                       const Occupancy& occupancy = {},
                                       const UserVariables& users = {});
 
-/// A refusal as users see it: the reasons, then the counts that would fit.
-Error to_error(const Refusal& refusal);
-
 }  // namespace train

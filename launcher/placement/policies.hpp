@@ -2,48 +2,52 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "launcher/placement/capacity.hpp"
-#include "launcher/placement/choose_hosts.hpp"
-#include "launcher/placement/whole_hosts.hpp"
 
 namespace train {
 
-/// The parts that placement rules are made of. Each answers with the workers of every room, or with
-/// nothing when it has no placement.
-using WorkerCounts = std::vector<int>;
+/// How hosts are chosen.
+struct PlacementRule {
+  PlacementPolicy policy = PlacementPolicy::automatic;
+  bool is_single_node = false;
+  bool allow_heterogeneous = false;
+  bool has_trainer = false;  ///< the first host that is used must have room for the trainer as well
 
-/// Hosts that such an answer uses.
-std::ptrdiff_t hosts_used(const WorkerCounts& counts);
+  /// All workers must be on one host.
+  bool is_one_host() const { return is_single_node || policy == PlacementPolicy::strict_pack; }
+};
 
-/// Indices of the rooms that can be used wholly, by the workers that fill them, most first.
-using WholeHosts = std::map<int, std::vector<std::size_t>, std::greater<>>;
-WholeHosts whole_hosts(const std::vector<Room>& rooms);
-std::vector<SizeGroup> sizes_of(const WholeHosts& hosts);
+PlacementRule rule_of(const ExperimentConfig& experiment);
 
-/// Whether `hosts` hosts of this size hold so many workers, each of them wholly used.
-bool makes_up(int workers, int size, std::int64_t hosts);
+/// Workers of each room, in the order of the rooms, or nothing when the rule has no placement.
+/// Exact: when there is a placement under the rule, one is found.
+///
+/// - automatic (Determined's rule): the host where the fewest slots stay free; else whole hosts of
+///   one size, the largest size first whose hosts make up the request; with `allow_heterogeneous`
+///   else the fewest whole hosts of any sizes that sum to it;
+/// - pack: the fewest hosts, fullest first, the last one by best fit; spread: one worker per host
+///   and round, in file order; strict_pack: one host; strict_spread: one worker per host (Ray).
+///
+/// With a trainer the host of rank 0 is one that has room for it, under the same rules.
+std::optional<WorkerCounts> choose_hosts(const std::vector<Room>& rooms, int workers,
+                                         const PlacementRule& rule);
 
 /// The host where the fewest slots stay free; ties: the first.
 std::optional<WorkerCounts> on_one_host(const std::vector<Room>& rooms, int workers);
-/// Whole hosts of one size, the largest size first.
-std::optional<WorkerCounts> on_equal_hosts(const WholeHosts& hosts, std::size_t rooms, int workers);
-/// The fewest whole hosts of any sizes.
-std::optional<WorkerCounts> on_mixed_hosts(const WholeHosts& hosts, std::size_t rooms, int workers);
-/// The fewest hosts, fullest first, the last one by best fit.
-std::optional<WorkerCounts> packed(const std::vector<Room>& rooms, int workers);
-/// One worker per host and round, in order; at most `per_host` rounds.
-std::optional<WorkerCounts> spread_out(const std::vector<Room>& rooms, int workers, int per_host);
 
-/// What a rule asks of a chooser, which lays one trial of `workers`: `on_one()`, `on_fewest()`,
-/// `spread(per_host)` and `on_whole(allow_heterogeneous)`, each answering as the parts above do.
+/// How many hosts a placement uses.
+std::ptrdiff_t hosts_used(const WorkerCounts& counts);
+
+/// Places one trial of `workers` as the rule says. The chooser knows the hosts and has a function
+/// for each way to use them: `on_one()` host, `on_fewest()` hosts, `spread(per_host)` over them
+/// all, and `on_whole(allow_heterogeneous)` hosts. Each answers as `choose_hosts` does.
 template <class Chooser>
-std::optional<WorkerCounts> laid_by(const PlacementRule& rule, int workers,
-                                    const Chooser& chooser) {
+std::optional<WorkerCounts> place_by_rule(const PlacementRule& rule, int workers,
+                                          const Chooser& chooser) {
   // strict_spread puts one worker on a host; with one host allowed that is one worker in all.
   const bool is_strict_spread = rule.policy == PlacementPolicy::strict_spread;
   if (is_strict_spread && rule.is_single_node && workers > 1) return std::nullopt;
@@ -63,8 +67,26 @@ std::optional<WorkerCounts> laid_by(const PlacementRule& rule, int workers,
   return chooser.on_whole(rule.allow_heterogeneous);
 }
 
-/// `choose_hosts` where the first host that is used must have room for the trainer.
-std::optional<WorkerCounts> beside_trainer(const std::vector<Room>& rooms, int workers,
-                                           const PlacementRule& rule);
+/// The hosts of one TPU slice: those that declare the same `slice:`, or one host that declares
+/// none.
+struct TpuSliceHosts {
+  std::string name;        ///< of the slice; the host's where it declares none
+  std::vector<int> hosts;  ///< indices, file order
+};
+
+/// The slices of an inventory, in the order of their first hosts.
+std::vector<TpuSliceHosts> slices_of(const HostInventory& inventory);
+
+/// Whether every host of the slice is there and can take its workers: as many hosts as `needs`
+/// says, each with `chips_per_host` slots and room for `workers_per_host`.
+bool is_whole_slice(const TpuSliceHosts& slice, const SliceNeeds& needs,
+                    const std::vector<Room>& rooms);
+
+/// Workers of every room: `workers_per_host` on each host of the first slices that are whole. With
+/// a trainer the first host of all has room for it. Nothing when too few slices are whole, or when
+/// the rule wants one host and the trial has more.
+std::optional<WorkerCounts> choose_slices(const std::vector<TpuSliceHosts>& slices,
+                                          const SliceNeeds& needs, const std::vector<Room>& rooms,
+                                          const PlacementRule& rule);
 
 }  // namespace train

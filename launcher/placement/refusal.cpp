@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/placement/refusal.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <unordered_map>
 
+#include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/text.hpp"
+#include "launcher/placement/changes.hpp"
 #include "launcher/placement/explanation.hpp"
-#include "launcher/placement/nearest.hpp"
-#include "launcher/placement/single_change.hpp"
+#include "launcher/placement/fitting_counts.hpp"
+#include "launcher/placement/host_search.hpp"
 
 namespace train {
 namespace {
@@ -48,12 +53,33 @@ std::string unit_of(const ExperimentConfig& experiment) {
   return experiment.counts_slots && !experiment.needs.slots.is_zero() ? "slots" : "workers";
 }
 
+// "worker" of "workers".
+std::string singular(const std::string& unit) {
+  return unit.substr(0, std::max<std::size_t>(unit.size(), 1) - 1);
+}
+
+// "task 3f9c of alice holds 8 slots of node[01-02]".
+std::vector<std::string> holder_lines(const std::vector<Holder>& holders) {
+  constexpr std::size_t most_holders = 8;
+  std::vector<std::string> lines;
+  for (const Holder& holder : holders) {
+    if (lines.size() == most_holders) break;
+    lines.push_back(
+        fmt::format("{} holds {}{}", holder.holder,
+                    holder.slots.is_zero() ? "" : counted(to_string(holder.slots), "slot") + " of ",
+                    summarize_hosts(holder.hosts, 3)));
+  }
+  if (holders.size() > most_holders)
+    lines.push_back(fmt::format("and {} more", holders.size() - most_holders));
+  return lines;
+}
+
 }  // namespace
 
 Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory& inventory,
                         const HostSearch& search) {
   Refusal refusal;
-  refusal.reasons = Explanation(experiment, inventory, search).reasons();
+  refusal.reasons = reasons_of(experiment, inventory, search);
   refusal.changes = changes_that_fit(experiment, inventory);
   refusal.nearest = nearest_counts(experiment, search);
   refusal.unit = unit_of(experiment);
@@ -63,8 +89,7 @@ Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory&
 Refusal explain_busy(const ExperimentConfig& experiment, const HostInventory& inventory,
                      const HostSearch& search, const Occupancy& occupancy) {
   Refusal refusal{.kind = Refusal::Kind::busy, .reasons = {}, .nearest = {}};
-  refusal.reasons.push_back("not now: " +
-                            Explanation(experiment, inventory, search).first_reason());
+  refusal.reasons.push_back("not now: " + reason_of(experiment, inventory, search));
   refusal.holders = holders_of(inventory, search, occupancy);
   refusal.nearest = nearest_counts(experiment, search);
   refusal.unit = unit_of(experiment);
@@ -76,6 +101,28 @@ Refusal refuse(const ExperimentConfig& experiment, const HostSearch& search, std
           .reasons = {std::move(reason)},
           .nearest = nearest_counts(experiment, search),
           .unit = unit_of(experiment)};
+}
+
+Error to_error(const Refusal& refusal) {
+  Error error =
+      make_error(refusal.kind == Refusal::Kind::never ? ErrorClass::never : ErrorClass::busy,
+                 refusal.reasons.empty() ? std::string("the experiment does not fit")
+                                         : refusal.reasons.front());
+  std::vector<std::string> lines;
+  if (!refusal.reasons.empty()) lines.assign(refusal.reasons.begin() + 1, refusal.reasons.end());
+  for (std::string& line : holder_lines(refusal.holders)) lines.push_back(std::move(line));
+  for (const Change& change : refusal.changes)
+    lines.push_back("it fits with " + change.options +
+                    (change.remark.empty() ? "" : fmt::format(" ({})", change.remark)));
+  if (!refusal.nearest.empty()) {
+    const bool is_one = refusal.nearest.size() == 1;
+    const bool is_singular = refusal.nearest == std::vector<int>{1};
+    lines.push_back(fmt::format("nearest {} that {}: {}{}{}", is_one ? "count" : "counts",
+                                is_one ? "fits" : "fit", fmt::join(refusal.nearest, ", "),
+                                refusal.unit.empty() ? "" : " ",
+                                is_singular ? singular(refusal.unit) : refusal.unit));
+  }
+  return with_hints(std::move(error), std::move(lines));
 }
 
 }  // namespace train

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launcher/placement/host_search.hpp"
 #include "launcher/placement/occupancy.hpp"
 #include "launcher/plan/plan.hpp"
 
 namespace train {
+
+struct HostSearch;
 
 /// Why the search found no placement: the first constraint that fails, hosts and numbers, and the
 /// nearest counts that fit. The search must not be placed.
@@ -20,5 +21,8 @@ Refusal explain_busy(const ExperimentConfig& experiment, const HostInventory& in
 /// A refusal for a reason that is not the hosts', with the nearest counts that these hosts can take
 /// and for which the batch can be split.
 Refusal refuse(const ExperimentConfig& experiment, const HostSearch& search, std::string reason);
+
+/// A refusal as users see it: the reasons, then the counts that would fit.
+Error to_error(const Refusal& refusal);
 
 }  // namespace train

@@ -61,6 +61,48 @@ std::optional<std::vector<int>> any_hosts_that_sum(const std::vector<SizeGroup>&
 
 }  // namespace
 
+WholeHosts whole_hosts(const std::vector<Room>& rooms) {
+  WholeHosts groups;
+  for (std::size_t i = 0; i < rooms.size(); ++i)
+    if (rooms[i].is_whole()) groups[rooms[i].fill].push_back(i);
+  return groups;
+}
+
+std::vector<SizeGroup> sizes_of(const WholeHosts& groups) {
+  std::vector<SizeGroup> sizes;
+  for (const auto& [size, members] : groups)
+    sizes.push_back({size, static_cast<int>(members.size())});
+  return sizes;
+}
+
+bool makes_up(int workers, int size, std::int64_t hosts) {
+  return workers % size == 0 && hosts * size >= workers;
+}
+
+std::optional<WorkerCounts> on_equal_hosts(const WholeHosts& groups, std::size_t rooms,
+                                           int workers) {
+  for (const auto& [size, members] : groups) {
+    if (!makes_up(workers, size, static_cast<std::int64_t>(members.size()))) continue;
+    WorkerCounts counts(rooms);
+    for (int i = 0; i < workers / size; ++i) counts[members[i]] = size;
+    return counts;
+  }
+  return std::nullopt;
+}
+
+std::optional<WorkerCounts> on_mixed_hosts(const WholeHosts& groups, std::size_t rooms,
+                                           int workers) {
+  const auto taken = hosts_that_sum(sizes_of(groups), workers);
+  if (!taken) return std::nullopt;
+  WorkerCounts counts(rooms);
+  std::size_t group = 0;
+  for (const auto& [size, members] : groups) {
+    for (int i = 0; i < (*taken)[group]; ++i) counts[members[i]] = size;
+    ++group;
+  }
+  return counts;
+}
+
 bool is_searchable(const std::vector<SizeGroup>& groups, int sum) {
   return sum >= 0 && groups.size() * (static_cast<std::size_t>(sum) + 1) <= most_search_steps;
 }

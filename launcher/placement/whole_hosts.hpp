@@ -2,16 +2,34 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
+#include "launcher/placement/capacity.hpp"
+
 namespace train {
+
+/// Indices of the rooms that can be used wholly, by the workers that fill them, most first.
+using WholeHosts = std::map<int, std::vector<std::size_t>, std::greater<>>;
+WholeHosts whole_hosts(const std::vector<Room>& rooms);
+
+/// Whether `hosts` hosts of this size hold so many workers, each of them wholly used.
+bool makes_up(int workers, int size, std::int64_t hosts);
+
+/// Whole hosts of one size, the largest size first. `rooms` is the number of all rooms.
+std::optional<WorkerCounts> on_equal_hosts(const WholeHosts& hosts, std::size_t rooms, int workers);
+/// The fewest whole hosts of any sizes.
+std::optional<WorkerCounts> on_mixed_hosts(const WholeHosts& hosts, std::size_t rooms, int workers);
 
 /// Hosts of one size.
 struct SizeGroup {
   int size = 0;   ///< >= 1
   int hosts = 0;  ///< >= 1
 };
+std::vector<SizeGroup> sizes_of(const WholeHosts& hosts);
 
 /// The search for a sum takes sizes x sum steps; beyond this many it is not done (some seconds).
 inline constexpr std::size_t most_search_steps = 2'000'000'000;

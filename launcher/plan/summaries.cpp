@@ -5,7 +5,7 @@
 
 #include <unordered_map>
 
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 
 namespace train {
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "launcher/rendezvous/devices.hpp"
 #include "launcher/rendezvous/frameworks.hpp"
 #include "launcher/rendezvous/variables.hpp"

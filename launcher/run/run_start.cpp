@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "config_schema/hosts/loopback.hpp"
+#include "config_schema/hosts/host_address.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/frameworks.hpp"

@@ -11,6 +11,7 @@
 
 #include "config_schema/allocation/scheduler_allocation.hpp"
 #include "config_schema/hosts/host_filter.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/hosts/host_set.hpp"
 #include "tests/bench/stopwatch.hpp"

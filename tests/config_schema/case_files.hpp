@@ -37,6 +37,7 @@ inline std::vector<std::filesystem::path> sorted_entries(const std::filesystem::
 inline std::vector<std::filesystem::path> case_folders() {
   std::vector<std::filesystem::path> folders;
   for (const auto& topic : sorted_entries(TRAIN_CASES)) {
+    if (!std::filesystem::is_directory(topic)) continue;  // README.md
     const auto faults = sorted_entries(topic);
     folders.insert(folders.end(), faults.begin(), faults.end());
   }

@@ -3,8 +3,7 @@
 // archive of a context, and as an ignore file whose last line is a path.
 #include <algorithm>
 
-#include "launcher/context/archive_reader.hpp"
-#include "launcher/context/archive_writer.hpp"
+#include "launcher/context/archive.hpp"
 #include "launcher/context/ignore_rules.hpp"
 #include "launcher/context/private_files.hpp"
 #include "tests/fuzz/property.hpp"

@@ -8,10 +8,10 @@
 
 #include "config_schema/config_check.hpp"
 #include "config_schema/experiment/experiment_config.hpp"
-#include "config_schema/experiment/experiment_show.hpp"
+#include "config_schema/experiment/experiment_tree.hpp"
 #include "config_schema/text/text.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
-#include "config_schema/yaml/yaml_text.hpp"
+#include "config_schema/yaml/yaml_writer.hpp"
 #include "tests/fuzz/property.hpp"
 
 using namespace train;

@@ -3,6 +3,7 @@
 // name is folded with the others, too, in the order given.
 #include <algorithm>
 
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/host_set.hpp"
 #include "config_schema/text/text.hpp"
 #include "tests/fuzz/property.hpp"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/hosts/host_set.hpp"
 #include "tests/fuzz/property.hpp"

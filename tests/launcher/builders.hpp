@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launcher/placement/placement.hpp"
+#include "launcher/placement/refusal.hpp"
 
 namespace train {
 

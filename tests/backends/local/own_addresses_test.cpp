@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/own_addresses.hpp"
 
-#include "config_schema/hosts/loopback.hpp"
+#include "config_schema/hosts/host_address.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

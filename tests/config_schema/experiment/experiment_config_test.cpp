@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "config_schema/fields/field.hpp"
+#include "config_schema/fields/field_table.hpp"
 #include "config_schema/yaml/yaml_node.hpp"
 #include "tests/config_schema/reading.hpp"
 

@@ -14,9 +14,9 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
-#include "config_schema/fields/schemas.hpp"
+#include "config_schema/experiment/experiment_tree.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
-#include "config_schema/yaml/yaml_text.hpp"
+#include "config_schema/yaml/yaml_writer.hpp"
 #include "tests/catch.hpp"
 #include "tests/config_schema/case_files.hpp"
 

@@ -2,8 +2,8 @@
 #include "config_schema/fields/secrets.hpp"
 
 #include "config_schema/config_check.hpp"
-#include "config_schema/experiment/experiment_show.hpp"
-#include "config_schema/yaml/yaml_text.hpp"
+#include "config_schema/experiment/experiment_tree.hpp"
+#include "config_schema/yaml/yaml_writer.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

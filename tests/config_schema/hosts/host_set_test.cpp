@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config_schema/hosts/host_set.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 
 #include <fmt/format.h>
 

@@ -73,7 +73,7 @@ TEST_CASE("of any bytes nothing is left that steers a terminal") {
     for (char& c : outside)
       if (random() % 3 != 0) c = special[random() % special.size()];
     const std::string shown = escaped(outside);
-    REQUIRE_FALSE(find_no_text(shown));
+    REQUIRE_FALSE(find_text_fault(shown));
     REQUIRE(plain_length(shown) == shown.size());
     REQUIRE(escaped(shown) == shown);
   }
@@ -102,7 +102,7 @@ TEST_CASE("of what is long the begin and the end are shown, escaped and with who
   std::string umlauts = "x";
   for (int i = 0; i < 5000; ++i) umlauts += "\xc3\xa4";
   for (const std::string& text : {umlauts, "x" + umlauts})
-    CHECK_FALSE(find_no_text(escaped_and_shortened(text)));
+    CHECK_FALSE(find_text_fault(escaped_and_shortened(text)));
 }
 
 TEST_CASE("JSON on a terminal is the same data") {

@@ -14,15 +14,15 @@ TEST_CASE("byte order marks and carriage returns go") {
 }
 
 TEST_CASE("what is no text is found, with its line") {
-  CHECK_FALSE(find_no_text("tab\t line\r\n caf\xc3\xa9 \xf0\x9f\x98\x80"));
-  CHECK(find_no_text("a\nb\x01")->line == 2);
+  CHECK_FALSE(find_text_fault("tab\t line\r\n caf\xc3\xa9 \xf0\x9f\x98\x80"));
+  CHECK(find_text_fault("a\nb\x01")->line == 2);
   CHECK(
-      find_no_text("\xff\xfe"
-                   "a"));
-  CHECK(find_no_text("\xc0\xaf"));          // overlong
-  CHECK(find_no_text("\xed\xa0\x80"));      // surrogate
-  CHECK(find_no_text("\xf4\x90\x80\x80"));  // beyond Unicode
-  CHECK(find_no_text("\xe2\x82"));          // cut off
+      find_text_fault("\xff\xfe"
+                      "a"));
+  CHECK(find_text_fault("\xc0\xaf"));          // overlong
+  CHECK(find_text_fault("\xed\xa0\x80"));      // surrogate
+  CHECK(find_text_fault("\xf4\x90\x80\x80"));  // beyond Unicode
+  CHECK(find_text_fault("\xe2\x82"));          // cut off
 }
 
 TEST_CASE("columns count characters") {
@@ -33,4 +33,29 @@ TEST_CASE("columns count characters") {
 TEST_CASE("words join as people write them") {
   CHECK(join_words({"a"}) == "a");
   CHECK(join_words({"a", "b", "c"}, "or") == "a, b or c");
+}
+
+TEST_CASE("a swap of neighbours is one edit") {
+  CHECK(edit_distance("ncll", "nccl", 3) == 1);
+  CHECK(edit_distance("nclc", "nccl", 3) == 1);
+  CHECK(edit_distance("slot", "slots", 3) == 1);
+  CHECK(edit_distance("", "abc", 3) == 3);
+  CHECK(edit_distance("same", "same", 0) == 0);
+}
+
+TEST_CASE("a distance beyond the limit is only that") {
+  CHECK(edit_distance("aaaa", "bbbb", 2) == 3);
+  CHECK(edit_distance("a", "abcdefgh", 2) == 3);
+}
+
+TEST_CASE("the nearest word is found, or none") {
+  const std::vector<std::string> keys = {"name", "slots", "max_slots", "port"};
+  CHECK(nearest("slot", keys) == "slots");
+  CHECK(nearest("MAX-SLOTS", keys) == "max_slots");
+  CHECK(nearest("prot", keys) == "port");
+  CHECK_FALSE(nearest("zebra", keys));
+  CHECK(nearest("slots", {"a", "slots_per_trial"}) == "slots_per_trial");
+  CHECK_FALSE(nearest("", keys));
+  CHECK_FALSE(nearest(std::string(10'000, 'x'), keys));
+  CHECK(did_you_mean("nmae", keys) == "did you mean 'name'?");
 }

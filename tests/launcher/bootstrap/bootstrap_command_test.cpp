@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-#include "launcher/bootstrap/bootstrap_reader.hpp"
+#include "launcher/bootstrap/bootstrap_talk.hpp"
 #include "tests/catch.hpp"
 #include "tests/exchanger.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <random>
 
-#include "launcher/context/archive_reader.hpp"
-#include "launcher/context/archive_writer.hpp"
+#include "launcher/context/archive.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

@@ -179,7 +179,7 @@ TEST_CASE("a plan of any size fits one screen, and shows every rank or says whic
       if (height >= 40) CHECK(line_count(text) <= height);
       const std::string last = std::to_string(scene.plan.trial.world_size - 1);
       CHECK((has(text, "-" + last + " ") || has(text, last + " ")));
-      CHECK_FALSE(find_no_text(text));
+      CHECK_FALSE(find_text_fault(text));
       for (const char c : text) CHECK((c == '\n' || c >= ' ' || c < 0));
     }
   }
@@ -197,7 +197,7 @@ TEST_CASE("names are shown whole characters at a time, and steer no terminal") {
   for (int i = 0; i < 100; ++i) scene.plan.experiment.name += "験";
   const std::string text = text_of(scene);
   CHECK(widest_line(text) <= 80);
-  CHECK_FALSE(find_no_text(text));
+  CHECK_FALSE(find_text_fault(text));
   scene.plan.warnings = {{{"hosts.yaml", 3, 0, {}}, {}, "a\x1b]0;title\x07 b", "c"}};
   CHECK(has(text_of(scene), "warning: hosts.yaml:3: a\\x1b]0;title\\x07 b; c\n"));
 }

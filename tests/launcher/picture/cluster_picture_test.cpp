@@ -6,8 +6,7 @@
 #include <numeric>
 
 #include "config_schema/hosts/host_filter.hpp"
-#include "launcher/picture/cell_label.hpp"
-#include "launcher/picture/wide_host.hpp"
+#include "launcher/picture/cells.hpp"
 #include "tests/launcher/picture/scene.hpp"
 
 using namespace train;

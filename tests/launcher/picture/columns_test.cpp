@@ -24,7 +24,7 @@ TEST_CASE("a shortened text fits, keeps characters whole and says that something
     CAPTURE(columns);
     for (const std::string& cut : {shortened(text, columns), shortened_inside(text, columns)}) {
       CHECK(count_columns(cut) <= columns);
-      CHECK_FALSE(find_no_text(cut));
+      CHECK_FALSE(find_text_fault(cut));
       CHECK((cut == text) == (columns >= count_columns(text)));
       if (cut != text) CHECK(cut.find("...") != std::string::npos);
     }

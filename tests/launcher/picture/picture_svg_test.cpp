@@ -66,7 +66,7 @@ TEST_CASE("what users wrote is text and nothing else") {
   scene.occupancy = {use_of("n2", "</text><a href=\"x\">", {0})};
   const std::string svg = plan_to_svg(scene.subject());
   CHECK(is_well_formed(svg));
-  CHECK_FALSE(find_no_text(svg));
+  CHECK_FALSE(find_text_fault(svg));
   CHECK(svg.find("<script") == svg.npos);
   CHECK(svg.find("<a ") == svg.npos);
   CHECK(svg.find("&lt;script&gt;alert('&amp;')&lt;/script&gt;\\xff\\x1b: 1 rank") != svg.npos);

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "launcher/placement/trials_at_once.hpp"
+#include "launcher/placement/fitting_counts.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 #include "tests/launcher/placement/brute_force.hpp"

@@ -4,7 +4,7 @@
 // consumable resources. Where they break ties by a hash, the order of the file decides here.
 #include <fmt/format.h>
 
-#include "launcher/placement/slot_room.hpp"
+#include "launcher/placement/capacity.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 
@@ -296,7 +296,7 @@ TEST_CASE("the classic case of workers and a trainer is refused with exactly its
 TEST_CASE("a trainer that nobody named takes a CPU where CPUs are known") {
   ExperimentConfig experiment = with_policy(cpu_experiment(4, 2), PlacementPolicy::pack);
   experiment.trainer.cpus = Quantity::of(1);
-  experiment.trainer.is_usual = true;
+  experiment.trainer.is_default = true;
   const auto refused = make_plan(experiment, cpu_cluster({8}).inventory);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().reasons[0] ==

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/yaml/yaml_node.hpp"
+
+namespace train {
+
+/// The tree with `--set` settings, `-n` and `--batch` applied, in this order. A setting creates the
+/// mappings that its path needs; a number in the path is an item of a list, and the number after
+/// the last one appends. Nodes that come from a flag have the flag as their place. A setting
+/// without `=` is of class `usage`; a path that leads through a scalar or beyond a list is of class
+/// `config`.
+Result<YamlNodePtr> apply_overrides(YamlNodePtr root, const ExperimentOverrides& overrides);
+
+/// The tree of an experiment as it is read: merge keys resolved, overrides applied, nothing else
+/// checked. Its marks say where each value came from. What is wrong and leaves a tree (duplicate
+/// keys) goes to `faults`.
+Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
+                                         const ExperimentOverrides& overrides, Diagnostics& faults);
+
+/// An experiment with all values that take effect: what the file and the overrides say, and the
+/// defaults of what they leave out, in the order of the manual. Reading it gives the same
+/// experiment. Logins of other services are replaced by "(redacted)". The mark of a default has the
+/// text "default".
+Result<YamlNodePtr> effective_experiment(const SourceText& source,
+                                         const ExperimentOverrides& overrides);
+
+}  // namespace train

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "config_schema/hosts/host_inventory.hpp"
+
+namespace train {
+
+/// The hosts of a YAML inventory: a mapping with `hosts`, a list of names (`node[01-04]:8`) and of
+/// mappings with the keys of `host_fields()`, and `defaults` for all that say nothing else. What is
+/// wrong goes to the diagnostics.
+std::vector<Host> read_yaml_hosts(const SourceText& source, Diagnostics& diagnostics);
+
+}  // namespace train

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/placement/fitting_counts.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "launcher/plan/batch.hpp"
+
+namespace train {
+
+FittingCounts::FittingCounts(const std::vector<Room>& rooms, const PlacementRule& rule) {
+  std::int64_t sum = 0;
+  std::int64_t hosts = 0;
+  for (const Room& room : rooms) {
+    on_one_host_ = std::max(on_one_host_, room.workers);
+    sum += room.workers;
+    hosts += room.workers > 0 ? 1 : 0;
+  }
+  most_ = static_cast<int>(std::min<std::int64_t>(sum, unlimited_workers));
+  if (rule.policy == PlacementPolicy::strict_spread)
+    most_ = rule.is_single_node ? std::min(1, on_one_host_) : static_cast<int>(hosts);
+  else if (rule.is_one_host())
+    most_ = on_one_host_;
+  is_monotone_ = rule.is_one_host() || rule.policy != PlacementPolicy::automatic;
+  if (is_monotone_) return;
+  sizes_ = sizes_of(whole_hosts(rooms));
+  std::int64_t whole = 0;
+  for (const SizeGroup& group : sizes_)
+    whole += static_cast<std::int64_t>(group.size) * group.hosts;
+  most_ = static_cast<int>(
+      std::min<std::int64_t>(std::max<std::int64_t>(whole, on_one_host_), unlimited_workers));
+  if (rule.allow_heterogeneous)
+    reached_ = sums_of_hosts(sizes_, static_cast<int>(std::min<std::int64_t>(whole, most_)));
+}
+
+bool FittingCounts::fits(int workers) const {
+  if (workers < 1 || workers > most_) return false;
+  if (is_monotone_ || workers <= on_one_host_) return true;
+  const bool on_equal = std::any_of(sizes_.begin(), sizes_.end(), [&](const SizeGroup& group) {
+    return makes_up(workers, group.size, group.hosts);
+  });
+  if (on_equal) return true;
+  return static_cast<std::size_t>(workers) < reached_.size() && reached_[workers];
+}
+
+namespace {
+
+// Steps of one search: a few tens of milliseconds.
+constexpr std::int64_t most_steps = 20'000'000;
+
+// What a request for so many workers says; nothing when that is no whole number of slots.
+std::optional<int> count_of(const ExperimentConfig& experiment, int workers) {
+  if (!experiment.counts_slots || experiment.needs.slots.is_zero()) return workers;
+  const Quantity slots = experiment.needs.slots * workers;
+  if (!slots.is_whole() || slots.whole() > unlimited_workers) return std::nullopt;
+  return static_cast<int>(slots.whole());
+}
+
+// Slices have a rule of their own, and a host that the workers alone do not fill may be filled with
+// the trainer: with these anything may fit until it is tried.
+PlacementRule loosest_rule(const ExperimentConfig& experiment) {
+  PlacementRule rule = rule_of(experiment);
+  const bool is_automatic = rule.policy == PlacementPolicy::automatic;
+  if (experiment.slices || (is_automatic && rule.has_trainer))
+    rule.policy = PlacementPolicy::spread;
+  return rule;
+}
+
+class CountSearch {
+ public:
+  CountSearch(const ExperimentConfig& experiment, const HostSearch& search)
+      : experiment_(experiment),
+        search_(search),
+        fitting_(search.rooms, loosest_rule(experiment)) {}
+
+  std::optional<int> below() const {
+    return walk(std::min(experiment_.workers - 1, fitting_.most()), -1);
+  }
+  std::optional<int> above() const { return walk(experiment_.workers + 1, 1); }
+
+ private:
+  std::optional<int> walk(int from, int step) const {
+    const auto cost = static_cast<std::int64_t>(fitting_.cost());
+    std::int64_t budget = most_steps;
+    for (int workers = from; workers >= 1 && workers <= fitting_.most(); workers += step) {
+      if ((budget -= cost) < 0) break;
+      const auto count = count_of(experiment_, workers);
+      if (!count || !fitting_.fits(workers)) continue;
+      if (!batch_obstacle(experiment_, workers).empty()) continue;
+      if (place_again(experiment_, search_, workers)) return count;
+      // With a trainer or slices this may fail often, and each try looks at all hosts.
+      budget -= static_cast<std::int64_t>(search_.rooms.size());
+    }
+    return std::nullopt;
+  }
+
+  const ExperimentConfig& experiment_;
+  const HostSearch& search_;
+  FittingCounts fitting_;
+};
+
+}  // namespace
+
+std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSearch& search) {
+  std::vector<int> nearest;
+  if (!search.selected.are_alike()) return nearest;  // there is a selector for each worker
+  const CountSearch counts(experiment, search);
+  if (const auto below = counts.below()) nearest.push_back(*below);
+  if (const auto above = counts.above()) nearest.push_back(*above);
+  return nearest;
+}
+
+namespace {
+
+using Limit = TrialCounts::Limit;
+
+struct Fit {
+  std::int64_t trials = 0;
+  bool is_at_least = false;
+};
+
+// Each trial on one host.
+std::int64_t one_host_each(const std::vector<Room>& rooms, int workers) {
+  return std::accumulate(
+      rooms.begin(), rooms.end(), std::int64_t{0},
+      [&](std::int64_t sum, const Room& room) { return sum + room.workers / workers; });
+}
+
+// One worker of a trial on a host: n trials fit when the hosts have room for n times as many
+// workers, none of them with more than n of these.
+std::int64_t one_worker_each(const std::vector<Room>& rooms, int workers) {
+  const auto fits = [&](std::int64_t trials) {
+    std::int64_t sum = 0;
+    for (const Room& room : rooms) sum += std::min<std::int64_t>(room.workers, trials);
+    return sum >= trials * workers;
+  };
+  std::int64_t fit = 0;
+  std::int64_t too_many = 1 + one_host_each(rooms, 1) / workers;
+  while (too_many - fit > 1) {
+    const std::int64_t middle = fit + (too_many - fit) / 2;
+    (fits(middle) ? fit : too_many) = middle;
+  }
+  return fit;
+}
+
+// Determined's rule: a host that holds a trial takes as many as it can, and smaller hosts of one
+// size, wholly used, make up others. No host serves both ways.
+std::int64_t by_determined(const std::vector<Room>& rooms, int workers) {
+  std::int64_t fit = one_host_each(rooms, workers);
+  for (const auto& [size, members] : whole_hosts(rooms))
+    if (size < workers && workers % size == 0)
+      fit += static_cast<std::int64_t>(members.size()) / (workers / size);
+  return fit;
+}
+
+void take_away(std::vector<Room>& rooms, const std::vector<int>& counts,
+               const PlacementRule& rule) {
+  bool is_first = true;
+  for (std::size_t i = 0; i < rooms.size(); ++i) {
+    if (counts[i] == 0) continue;
+    Room& room = rooms[i];
+    const int left = is_first && rule.has_trainer ? room.beside_trainer : room.workers;
+    is_first = false;
+    room.workers = std::max(0, left - counts[i]);
+    room.free -= room.use * counts[i];
+    room.fill = 0;
+    // Whether a second trainer has room there is not looked into.
+    room.beside_trainer = -1;
+  }
+}
+
+// Trials placed one after the other, as launches would be.
+Fit one_by_one(const HostSearch& search, int workers, const PlacementRule& rule) {
+  std::vector<Room> rooms = search.rooms;
+  const auto cost = static_cast<std::int64_t>(rooms.size()) + workers;
+  Fit fit{.trials = 0, .is_at_least = true};
+  for (std::int64_t steps = 0; steps < most_steps; steps += cost) {
+    const auto counts = search.selected.are_alike()
+                            ? choose_hosts(rooms, workers, rule)
+                            : choose_for_selected(rooms, search.selected, rule);
+    if (!counts) break;
+    ++fit.trials;
+    take_away(rooms, *counts, rule);
+  }
+  return fit;
+}
+
+Fit fit_of(const ExperimentConfig& experiment, const HostSearch& search) {
+  const std::vector<Room>& rooms = search.rooms;
+  const PlacementRule rule = rule_of(experiment);
+  const int workers = experiment.workers;
+  if (experiment.slices && !rule.has_trainer) {
+    const auto whole =
+        std::count_if(search.slices.begin(), search.slices.end(), [&](const TpuSliceHosts& slice) {
+          return is_whole_slice(slice, *experiment.slices, rooms);
+        });
+    return {.trials = whole / experiment.slices->slices};
+  }
+  if (experiment.slices) return {.trials = 1, .is_at_least = true};
+  if (rule.has_trainer || !search.selected.are_alike()) return one_by_one(search, workers, rule);
+  if (rule.is_one_host()) return {.trials = one_host_each(rooms, workers)};
+  switch (rule.policy) {
+    case PlacementPolicy::strict_spread:
+      return {.trials = one_worker_each(rooms, workers)};
+    case PlacementPolicy::pack:
+    case PlacementPolicy::spread:
+      return {.trials = one_host_each(rooms, 1) / workers};
+    case PlacementPolicy::strict_pack:
+    case PlacementPolicy::automatic:
+      break;
+  }
+  if (rule.allow_heterogeneous) {
+    const Fit mixed = one_by_one(search, workers, rule);
+    return {.trials = std::max(mixed.trials, by_determined(rooms, workers)), .is_at_least = true};
+  }
+  return {.trials = by_determined(rooms, workers)};
+}
+
+}  // namespace
+
+TrialCounts trials_at_once(const ExperimentConfig& experiment, const HostSearch& search) {
+  const Fit fit = fit_of(experiment, search);
+  const SearchSize& size = experiment.search;
+  TrialCounts counts{.trials = size.trials,
+                     .fit = fit.trials,
+                     .is_at_least = fit.is_at_least,
+                     .at_once = fit.trials,
+                     .limit = Limit::hosts};
+  const auto limit_to = [&](std::optional<std::int64_t> most, Limit limit) {
+    if (!most || *most >= counts.at_once) return;
+    counts.at_once = *most;
+    counts.limit = limit;
+  };
+  limit_to(size.most_at_once, Limit::max_concurrent_trials);
+  // Trials without slots are not limited by slots.
+  if (size.most_slots && !experiment.slots.is_zero())
+    limit_to(Quantity::of(*size.most_slots).parts() / experiment.slots.parts(), Limit::max_slots);
+  limit_to(size.trials, Limit::trials);
+  return counts;
+}
+
+}  // namespace train

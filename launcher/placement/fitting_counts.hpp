@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "launcher/placement/host_search.hpp"
+#include "launcher/placement/whole_hosts.hpp"
+#include "launcher/plan/plan.hpp"
+
+namespace train {
+
+/// The numbers of workers that fit, found without placing any. A trainer is not counted: with one,
+/// what fits here may still not fit.
+class FittingCounts {
+ public:
+  FittingCounts(const std::vector<Room>& rooms, const PlacementRule& rule);
+
+  bool fits(int workers) const;
+  /// No larger number fits.
+  int most() const { return most_; }
+  /// Steps that one `fits` takes, for callers that bound their search.
+  std::size_t cost() const { return 1 + sizes_.size(); }
+
+ private:
+  int on_one_host_ = 0;
+  int most_ = 0;
+  bool is_monotone_ = true;       ///< everything up to `most_` fits
+  std::vector<SizeGroup> sizes_;  ///< whole hosts, largest first
+  std::vector<bool> reached_;     ///< sums of whole hosts; empty unless they may be mixed
+};
+
+/// The nearest counts below and above the experiment's that these hosts can take and whose batch
+/// can be split, ascending, each checked by placing it. They are in the unit of the request: whole
+/// slots of the trial, or workers where these are counted or take no slots. The search for each is
+/// bounded; one that ends at its bound adds no count.
+std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSearch& search);
+
+/// How many trials like this one fit in the rooms of a search that found a placement, and how many
+/// of them run at once: `max_concurrent_trials`, `max_slots` (Determined) and the number of trials
+/// limit them. With a trainer, or with whole hosts of several sizes, trials are placed one after
+/// the other and more may fit in another order: `is_at_least` says so.
+TrialCounts trials_at_once(const ExperimentConfig& experiment, const HostSearch& search);
+
+}  // namespace train
