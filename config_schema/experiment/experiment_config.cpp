@@ -91,7 +91,7 @@ class ExperimentReader {
   std::vector<SearchedParameter> searched_;
   std::vector<SearchedParameter> uncounted_;
   ExperimentConfig config_;
-  bool has_entrypoint_ = false;  // written, be it wrong
+  bool has_entrypoint_ = false;  // written, right or wrong
 };
 
 void ExperimentReader::read_names() {

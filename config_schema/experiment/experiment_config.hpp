@@ -32,7 +32,7 @@ struct WorkerNeeds {
   Quantity slots;           ///< GPUs, or places for a worker where hosts have none; 0: CPU only
   bool gpus_named = false;  ///< GPUs were asked for by that name: places without GPUs are refused
   bool tpus_named = false;  ///< `slots` are TPU chips: only hosts with TPUs have them
-  Quantity cpus;            ///< 0 when nothing was said
+  Quantity cpus;            ///< 0: none were asked for
   bool cpus_named = false;  ///< CPUs were asked for by name, not by default
   std::optional<std::uint64_t> memory;     ///< bytes
   std::map<std::string, Quantity> custom;  ///< any other resource, by name

@@ -226,7 +226,7 @@ void check_experiment_rules(const FieldReader& fields, std::span<const SearchedP
 namespace {
 
 // What a message calls a given value: "'use_gpu: true' on line 3".
-std::string said(const GivenValue& given) {
+std::string quoted(const GivenValue& given) {
   return fmt::format("'{}: {}' {}", leaf_of(given.field->path), given.node->text,
                      line_or_flag(given.place));
 }
@@ -252,7 +252,7 @@ class ScalingRules {
       check_use("TPU", use_tpu, amounts_.tpu);
     }
     if (use_gpu && use_tpu && use_gpu->node->boolean && use_tpu->node->boolean)
-      report(*use_tpu, fmt::format("'use_tpu: true' contradicts {}", said(*use_gpu)),
+      report(*use_tpu, fmt::format("'use_tpu: true' contradicts {}", quoted(*use_gpu)),
              "a worker has GPUs or TPU chips: remove one of the two");
     if (use_tpu && use_tpu->node->boolean)
       check_tpu(*use_tpu);
@@ -269,7 +269,7 @@ class ScalingRules {
                        std::move(hint));
   }
 
-  // To give it nothing, or what it has anyway, is the way to say so.
+  // No warning for a trainer that is given nothing, or the one CPU that it has by default.
   void warn_of_trainer() {
     const GivenValue* trainer = fields_.given("scaling_config.trainer_resources");
     if (!trainer) return;
@@ -289,7 +289,7 @@ class ScalingRules {
     const std::string use_name = "use_" + to_lower(name);
     if (is_used && amount->quantity.is_zero())
       diagnostics_.error(amount->place, key,
-                         fmt::format("{} contradicts '{}: 0'", said(*use), name),
+                         fmt::format("{} contradicts '{}: 0'", quoted(*use), name),
                          "remove one of the two");
     if (!is_used && !amount->quantity.is_zero())
       diagnostics_.error(
@@ -309,8 +309,8 @@ class ScalingRules {
         report_needed(use_tpu, "accelerator_type", "such as 'accelerator_type: TPU-V6E'");
       if (selector_)
         report(*selector_,
-               fmt::format("'label_selector' cannot be given with {} and {}", said(use_tpu),
-                           said(*workers_)),
+               fmt::format("'label_selector' cannot be given with {} and {}", quoted(use_tpu),
+                           quoted(*workers_)),
                "the workers of a slice are placed by its topology: remove label_selector");
     }
     check_chips();
@@ -320,7 +320,7 @@ class ScalingRules {
   void report_needed(const GivenValue& use_tpu, const char* key, const char* hint) {
     diagnostics_.error(
         use_tpu.place, fmt::format("scaling_config.{}", key),
-        fmt::format("'use_tpu: true' with {} needs '{}'", said(*workers_), key),
+        fmt::format("'use_tpu: true' with {} needs '{}'", quoted(*workers_), key),
         fmt::format("write it {}, {}",
                     fields_.wrote("scaling_config") ? "in scaling_config" : "beside it", hint));
   }
@@ -348,13 +348,13 @@ class ScalingRules {
     const auto slice = tpu_slice(*generation, shape);
     if (!slice)
       return report(*topology_,
-                    fmt::format("'{}' is no topology of {}", shape, said(*accelerator_type_)),
+                    fmt::format("'{}' is no topology of {}", shape, quoted(*accelerator_type_)),
                     fmt::format("its shapes are {}", tpu_shapes(*generation)));
     if (amounts_.tpu && amounts_.tpu->quantity > Quantity::of(slice->chips_per_host))
       diagnostics_.error(
           amounts_.tpu->place, fmt::format("{}.TPU", amounts_given_->field->path),
           fmt::format("'TPU: {}': a host of {} has {}", to_string(amounts_.tpu->quantity),
-                      said(*topology_), counted(slice->chips_per_host, "chip")),
+                      quoted(*topology_), counted(slice->chips_per_host, "chip")),
           "a worker has one host");
     if (workers % slice->hosts == 0) return;
     if (!workers_)
@@ -364,7 +364,7 @@ class ScalingRules {
                     fmt::format("write 'num_workers: {}', or a multiple of it", slice->hosts));
     const std::int64_t below = workers - workers % slice->hosts;
     report(*workers_,
-           fmt::format("'num_workers' is {}, but a slice of {} has {}", workers, said(*topology_),
+           fmt::format("'num_workers' is {}, but a slice of {} has {}", workers, quoted(*topology_),
                        counted(slice->hosts, "host")),
            below > 0 ? fmt::format("it must be a multiple: {} or {}", below, below + slice->hosts)
                      : fmt::format("it must be a multiple of {}", slice->hosts));

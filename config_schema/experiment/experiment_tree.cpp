@@ -145,7 +145,8 @@ Setting short_setting(const std::string& flag, const std::string& value,
   return setting;
 }
 
-// The batch is replaced wherever it was said, so that the workers' hyperparameters say the same.
+// The batch is replaced in each place that gives it, so that the hyperparameters of the workers
+// agree.
 std::vector<Setting> batch_settings(const YamlNode& root, std::uint64_t batch) {
   const std::string value = fmt::format("{}", batch);
   std::vector<Setting> settings;

@@ -55,23 +55,24 @@ class Reader {
   }
 
   YamlNodePtr read_kind(const YamlNode& node, const YamlEntry& type, const std::string& path) {
-    const YamlNode& said = *type.value;
+    const YamlNode& chosen = *type.value;
     const std::vector<std::string> kinds = {"const", "int", "double", "log", "categorical"};
-    const bool is_kind = said.kind == YamlKind::string && hyperparameter_fields().find(said.text) &&
-                         said.text.find('.') == std::string::npos;
+    const bool is_kind = chosen.kind == YamlKind::string &&
+                         hyperparameter_fields().find(chosen.text) &&
+                         chosen.text.find('.') == std::string::npos;
     if (!is_kind) {
       diagnostics_.error(
           value_place(type), path + ".type",
           fmt::format("'{}.type' must be one of {}, not {}", path, join_words(kinds, "or"),
-                      describe(said)),
-          said.kind == YamlKind::string && !did_you_mean(said.text, kinds).empty()
-              ? did_you_mean(said.text, kinds)
+                      describe(chosen)),
+          chosen.kind == YamlKind::string && !did_you_mean(chosen.text, kinds).empty()
+              ? did_you_mean(chosen.text, kinds)
               : "a mapping with 'type' is one hyperparameter: name a plain key otherwise");
       return nullptr;
     }
     FieldReader fields(hyperparameter_fields(), diagnostics_);
-    fields.read_as(said.text, node, path);
-    if (said.text == "const") {
+    fields.read_as(chosen.text, node, path);
+    if (chosen.text == "const") {
       const GivenValue* value = fields.given("const.val");
       if (value) return value->node;
       if (const YamlEntry* entry = node.find("val")) return entry->value;
@@ -80,9 +81,9 @@ class Reader {
                          "write the plain value");
       return nullptr;
     }
-    check_range(fields, said.text, path);
-    searched_.push_back({path, said.text, value_place(type), points_of(fields, said.text)});
-    if (said.text != "categorical" && !fields.wrote(said.text + ".count"))
+    check_range(fields, chosen.text, path);
+    searched_.push_back({path, chosen.text, value_place(type), points_of(fields, chosen.text)});
+    if (chosen.text != "categorical" && !fields.wrote(chosen.text + ".count"))
       uncounted_.push_back(searched_.back());
     return nullptr;
   }

@@ -32,7 +32,7 @@ tl::expected<LabelSelector, std::string> read_label_conditions(const std::string
 /// Why this cannot be the name of a label; empty when it can: `name` or `prefix/name`.
 std::string label_name_trouble(std::string_view name);
 
-/// Whether a host with these labels will do.
+/// Whether the selector takes a host with these labels.
 bool matches(const LabelSelector& selector, const std::map<std::string, std::string>& labels);
 
 /// "gpu=A100, zone!=(a|b)", for messages.

@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// The chips of one slice and how they are laid on hosts.
+/// The chips of one slice and how they are spread over hosts.
 struct TpuSlice {
   int chips = 0;
   int hosts = 0;           ///< >= 1

@@ -14,7 +14,7 @@
 namespace train {
 namespace {
 
-// What the user said about workers, in either vocabulary.
+// What the user wrote about workers, in Determined's words or in Ray's.
 struct Request {
   const GivenValue* slots = nullptr;    // slots_per_trial, -n
   const GivenValue* workers = nullptr;  // num_workers
@@ -141,12 +141,12 @@ std::int64_t workers_of_slots(const GivenValue& slots, const WorkerNeeds& needs,
 
 void check_agreement(const Request& request, std::int64_t workers, Quantity each,
                      Diagnostics& diagnostics) {
-  const std::int64_t said = *request.workers->node->integer;
-  if (said == workers) return;
+  const std::int64_t given = *request.workers->node->integer;
+  if (given == workers) return;
   const auto& slots = *request.slots;
   diagnostics.error(
       request.workers->place, path_of(*request.workers),
-      fmt::format("'{}' is {}, but '{}: {}' {} makes {} of {}", path_of(*request.workers), said,
+      fmt::format("'{}' is {}, but '{}: {}' {} makes {} of {}", path_of(*request.workers), given,
                   path_of(slots), slots.node->text, line_or_flag(slots.place),
                   counted(workers, "worker"), counted(to_string(each), "slot")),
       fmt::format("keep one of the two, or set {} in resources_per_worker",

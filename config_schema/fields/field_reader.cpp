@@ -261,7 +261,7 @@ void FieldReader::keep(GivenValue value) {
     if (value.is_flag) first = std::move(value);
     return;
   }
-  if (first.field == &field) return;  // a duplicate key, which is said already
+  if (first.field == &field) return;  // a duplicate key, which is reported already
   if (to_lower(json_text(*first.node)) == to_lower(json_text(*value.node))) return;
   diagnostics_.error(
       value.place, prefix_ + std::string(field.path),
@@ -309,8 +309,8 @@ std::chrono::milliseconds FieldReader::duration(std::string_view path) const {
   const Field* field = table_.find(path);
   const auto usual =
       field ? read_duration(resolve_plain_scalar(std::string(field->default_text))) : std::nullopt;
-  const auto said = value ? read_duration(*value->node) : std::nullopt;
-  return said.value_or(usual.value_or(std::chrono::milliseconds(0)));
+  const auto own = value ? read_duration(*value->node) : std::nullopt;
+  return own.value_or(usual.value_or(std::chrono::milliseconds(0)));
 }
 
 }  // namespace train

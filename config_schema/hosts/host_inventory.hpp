@@ -51,11 +51,11 @@ struct Host {
   std::optional<int> port;    ///< nothing: ssh's default
   std::string identity_file;  ///< empty: ssh's defaults
   TransportKind transport = TransportKind::automatic;
-  std::optional<int> slots;  ///< declared places; nothing: not said
+  std::optional<int> slots;  ///< declared places; nothing: not declared
   SlotType slot_type = SlotType::automatic;
-  std::string accelerator_type;     ///< Ray's constant ("A100"); empty: not said
-  std::optional<int> accelerators;  ///< devices; nothing: not said, 0: none
-  /// The counted GPUs of this machine where they are fewer than its slots and nobody said whether
+  std::string accelerator_type;     ///< Ray's constant ("A100"); empty: not declared
+  std::optional<int> accelerators;  ///< devices; nothing: not declared, 0: none
+  /// The counted GPUs of this machine where they are fewer than its slots and no file says whether
   /// slots are GPUs: a trial for which that matters is refused.
   std::optional<int> too_few_gpus;
   std::optional<Quantity> cpus;            ///< `resources.CPU`, or counted on this machine
@@ -70,7 +70,7 @@ struct Host {
   std::vector<int> device_indices;
   /// The slots that may be used, ascending, when a filter left only some; empty: all of them.
   std::vector<int> slot_indices;
-  std::string interface;                   ///< network interface for collectives; empty: not said
+  std::string interface;  ///< network interface for collectives; empty: not declared
   std::map<std::string, std::string> env;  ///< variables of every rank on this host
   Place place;                             ///< where it was declared
 

@@ -185,7 +185,7 @@ class HostKeys {
              "a slot is one of them there");
   }
 
-  // What is said of the devices must be possible together, be it here or under `defaults`.
+  // The keys about devices must be possible together, whether they are here or under `defaults`.
   void check_slot_type(const Host& host) {
     const GivenValue* given = fields_.given("slot_type");
     if (!given) given = fields_.given("accelerator_type");

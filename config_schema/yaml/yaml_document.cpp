@@ -40,9 +40,9 @@ bool is_closed(std::string_view text, std::size_t begin) {
   return false;
 }
 
-// The bracket with which more are open than anybody nests, or npos. yaml-cpp keeps all that is
-// behind an open bracket, 240 bytes for each, before it looks at the depth. Brackets in quotes and
-// comments count here as well, which is why this bound is far above `max_yaml_depth`.
+// The first bracket that is nested deeper than any sensible text, or npos. yaml-cpp keeps all that
+// is behind an open bracket, 240 bytes for each, before it looks at the depth. Brackets in quotes
+// and comments count here as well, which is why this bound is far above `max_yaml_depth`.
 std::size_t find_deep_bracket(std::string_view text) {
   constexpr int most_open = 10'000;
   int open = 0;

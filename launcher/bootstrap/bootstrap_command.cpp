@@ -35,7 +35,7 @@ constexpr std::string_view script =
     "_tidy() { _h=[0-9a-f]; _h=$_h$_h$_h$_h; _g=$_h$_h; _h=$_g$_g$_g$_g; "
     "find . -name . -o -type f -name \".train-$_h$_g.$_h\" -mtime +1 -exec rm -f {} + -o -prune "
     "> /dev/null 2>&1; }; "
-    // Sizes are checked before the checksum, for hosts without sha256sum; whoever fails half way,
+    // Sizes are checked before the checksum, for hosts without sha256sum. Whatever fails half way,
     // exactly the promised bytes are taken from stdin, so that the next place can ask for them
     // again.
     // An empty executable file is an empty script: a place that is full, read-only or noexec is
@@ -63,7 +63,8 @@ constexpr std::string_view script =
     "_u=$(id -u); set -- \"$@\" /var/tmp/train-$_u /tmp/train-$_u /dev/shm/train-$_u; "
     "for _d in \"$@\"; do _has && _go; done; "
     "_e=; for _d in \"$@\"; do _r=$(_put 2>&1); _q=$?; [ $_q -eq 0 ] && _has && _go; "
-    // The last words of what a tool said: names of programs and files, and lines, go before them.
+    // Of what a tool printed only what follows the last colon: before it are names of programs and
+    // files.
     "_r=${_r##*: }; _e=\"$_e $_d: ${_r:-unknown trouble};\"; [ $_q -eq 2 ] && break; done; set -f; "
     "_say failed $_e; exit 1";
 

@@ -15,7 +15,7 @@ std::string holder_mark(int holder);
 
 /// Who is in a cell: the rank ("7") or ranks ("0-3") that use it, counted from `first_rank`, or "*"
 /// where ranks are scattered; the marks of those who hold it; "0+a" when it is shared. Empty where
-/// nobody is.
+/// the slot is free.
 std::string cell_names(const SlotRun& run, std::optional<int> first_rank);
 
 /// The same for text: "." where it is free; "-" where it was left out; "0+." where there is room

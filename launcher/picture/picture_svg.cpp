@@ -158,8 +158,8 @@ class PictureSvg {
     for (const std::string& remark : row_remarks(row))
       remarks += (remarks.empty() ? "" : ", ") + remark;
     const int cells = lines == 0 ? 0 : lines * (cell_height + gap) - gap;
-    const int said = remarks.empty() ? 0 : line_height + (lines == 0 ? 0 : 4);
-    const int inside = std::max(cells + said, 2 * line_height);
+    const int remark_height = remarks.empty() ? 0 : line_height + (lines == 0 ? 0 : 4);
+    const int inside = std::max(cells + remark_height, 2 * line_height);
     const Box card{margin, y_, page_width - 2 * margin, inside + 2 * padding};
     svg_.begin_group("row", fmt::format("data-hosts=\"{}\"", row.hosts.size()), {});
     if (row.hosts.size() > 1)
@@ -302,9 +302,9 @@ class PictureSvg {
                        const std::string& mark) {
     constexpr int swatch = 26;
     constexpr int height = 20;
-    const std::string said =
+    const std::string shown =
         shortened(words, columns_in(page_width - 2 * margin - swatch - 8, small_font));
-    const int width = swatch + 8 + text_width(count_columns(said), small_font);
+    const int width = swatch + 8 + text_width(count_columns(shown), small_font);
     if (legend_x_ > margin && legend_x_ + width > page_width - margin) {
       legend_x_ = margin;
       y_ += height + 8;
@@ -314,7 +314,7 @@ class PictureSvg {
     if (css_class == "excluded") svg_.add_box("hatch", box, corner - 2);
     if (!mark.empty())
       svg_.add_text("label", box.x + swatch / 2, y_ + height / 2 + 5, mark, Anchor::middle);
-    svg_.add_text("small", legend_x_ + swatch + 8, y_ + height / 2 + 4, said);
+    svg_.add_text("small", legend_x_ + swatch + 8, y_ + height / 2 + 4, shown);
     legend_x_ += width + 20;
   }
 

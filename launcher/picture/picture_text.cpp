@@ -169,8 +169,8 @@ class PictureText {
     std::vector<std::string> remarks = row_remarks(row);
     if (row.hosts.size() > 1 && !row.is_rest)
       remarks.insert(remarks.begin(), fmt::format("{} hosts", row.hosts.size()));
-    for (const std::string& said : remarks) {
-      const std::string remark = escaped(said);
+    for (const std::string& piece : remarks) {
+      const std::string remark = escaped(piece);
       const std::string before = !is_first ? ", " : slots.empty() ? "" : "  ";
       const std::size_t room = width_ - std::min(width_, line.columns + before.size());
       const std::string shown = is_first && slots.empty() ? shortened(remark, room) : remark;

@@ -32,7 +32,7 @@ void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
   const auto unsaid = hosts_where(trial, [&](const PlannedHost& host) {
     return slot_supply(host.host, experiment.needs).unsaid;
   });
-  if (!unsaid.empty()) lines.push_back(slots_unsaid_text(unsaid));
+  if (!unsaid.empty()) lines.push_back(undeclared_slots_text(unsaid));
   const auto relied = hosts_where(trial, [&](const PlannedHost& host) {
     const SlotSupply supply = slot_supply(host.host, experiment.needs);
     return supply.relied && !supply.unsaid;
@@ -50,7 +50,7 @@ std::string ask_for_gpus(const ExperimentConfig& experiment) {
   return set_worker_needs(experiment, needs);
 }
 
-// Slots that are GPUs on one host and CPUs on another are hardly what was meant.
+// Slots that are GPUs on one host and CPUs on another are rarely intended.
 void warn_of_cpus_as_slots(const ExperimentConfig& experiment, const HostInventory& inventory,
                            const Trial& trial, std::vector<std::string>& lines) {
   const auto on_cpus = hosts_where(trial, [&](const PlannedHost& host) {

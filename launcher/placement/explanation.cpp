@@ -51,7 +51,7 @@ class Explanation : public SearchWords {
     add_type_hint(lines);
     add_slice_hint(lines);
     add_cpu_hint(lines);
-    add_unsaid_hint(lines);
+    add_undeclared_hint(lines);
     return lines;
   }
 
@@ -247,7 +247,7 @@ class Explanation : public SearchWords {
         workers, trainer_text(), room_beside_trainer());
   }
 
-  // Of the CPUs of a host, be they its slots or not.
+  // CPUs that one worker takes of a host, whether these are its slots or not.
   Quantity cpus_of_a_worker() const {
     Quantity each = experiment_.needs.cpus;
     for (const int index : search_.eligible)
@@ -310,7 +310,7 @@ class Explanation : public SearchWords {
     return fmt::format("not {} chips on every host", needs.chips_per_host);
   }
 
-  // Nearly the same name is another model (H100, H200): only another way to write it is meant.
+  // A similar name is another model (H100, H200), so only another spelling is suggested.
   void add_type_hint(std::vector<std::string>& lines) const {
     if (constraint_.kind != Constraint::Kind::accelerator_type) return;
     const auto plain = [](std::string_view type) {
@@ -359,12 +359,12 @@ class Explanation : public SearchWords {
         inventory_.hosts[index].name, experiment_.workers));
   }
 
-  void add_unsaid_hint(std::vector<std::string>& lines) const {
+  void add_undeclared_hint(std::vector<std::string>& lines) const {
     if (constraint_.kind != Constraint::Kind::slots) return;
     std::vector<std::string> unsaid;
     for (const int index : search_.eligible)
       if (supply(index).unsaid) unsaid.push_back(host(index).name);
-    if (!unsaid.empty()) lines.push_back(slots_unsaid_text(unsaid));
+    if (!unsaid.empty()) lines.push_back(undeclared_slots_text(unsaid));
   }
 
   PlacementRule rule_;

@@ -145,7 +145,7 @@ std::string memory_text(std::uint64_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
-std::string slots_unsaid_text(const std::vector<std::string>& hosts) {
+std::string undeclared_slots_text(const std::vector<std::string>& hosts) {
   return fmt::format("{} {} nothing of slots and {} as one: write '{} slots=N', or -H {}:N",
                      summarize_hosts(hosts), hosts.size() == 1 ? "says" : "say",
                      hosts.size() == 1 ? "counts" : "count each", hosts.front(), hosts.front());

@@ -28,7 +28,7 @@ class SearchWords {
   std::string workers_text() const;
   /// What one worker takes of what is short; empty when it takes nothing by name.
   std::string share() const;
-  /// For how many workers a host has room, and for the sake of what: "2 (4 GPUs)".
+  /// For how many workers a host has room, and what it has of what is short: "2 (4 GPUs)".
   std::string room_of(int index) const;
   /// The same for each host that may be used.
   std::string room_of_all() const;
@@ -64,8 +64,8 @@ class SearchWords {
 /// "16 GiB", "1.5 GiB", "500 MiB".
 std::string memory_text(std::uint64_t bytes);
 
-/// Says of hosts that nobody said how many slots they have, and how to say it. `hosts` are their
-/// names, not none.
-std::string slots_unsaid_text(const std::vector<std::string>& hosts);
+/// For hosts that declare no number of slots: what they count as, and how to declare it. `hosts`
+/// are their names, at least one.
+std::string undeclared_slots_text(const std::vector<std::string>& hosts);
 
 }  // namespace train

@@ -35,7 +35,7 @@ std::vector<SizeGroup> sizes_of(const WholeHosts& hosts);
 inline constexpr std::size_t most_search_steps = 2'000'000'000;
 
 /// The search for the fewest hosts keeps a table of as many cells; beyond this any hosts that make
-/// the sum will do.
+/// the sum are taken.
 inline constexpr std::size_t most_search_cells = 24'000'000;
 
 /// Whether `hosts_that_sum` and `sums_of_hosts` search up to this sum.
