@@ -11,9 +11,9 @@
 
 #include "backends/accelerator/gpu_count.hpp"
 #include "backends/context/host_contexts.hpp"
+#include "backends/posix/open_files.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
-#include "backends/process/open_files.hpp"
 #include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
 #include "launcher/wire/sweep_report.hpp"

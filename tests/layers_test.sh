@@ -32,16 +32,17 @@ launcher/output: wire
 launcher/agent: ports rendezvous wire
 launcher/run: plan ports rendezvous wire
 
-backends/event_loop:
-backends/process: event_loop
-backends/accelerator:
-backends/store:
+backends/posix:
+backends/event_loop: posix
+backends/process: posix event_loop
+backends/accelerator: posix
+backends/store: posix
 backends/link: event_loop
-backends/local: event_loop process
-backends/context: event_loop process
-backends/log: event_loop process
-backends/openssh: event_loop process link
-backends/ssh: event_loop process link
+backends/local: posix event_loop process
+backends/context: posix event_loop process
+backends/log: posix event_loop process
+backends/openssh: posix event_loop process link
+backends/ssh: posix event_loop process link
 '
 
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}

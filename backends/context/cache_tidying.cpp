@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "backends/context/host_cache.hpp"
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/own_folder.hpp"
 
 namespace train {
 

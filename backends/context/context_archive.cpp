@@ -13,7 +13,7 @@
 
 #include "backends/context/context_limits.hpp"
 #include "backends/context/sha256_digest.hpp"
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/own_folder.hpp"
 #include "launcher/context/archive_writer.hpp"
 
 namespace train {

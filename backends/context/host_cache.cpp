@@ -15,7 +15,7 @@
 
 #include "backends/context/context_limits.hpp"
 #include "backends/context/context_unpacker.hpp"
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/own_folder.hpp"
 
 namespace train {
 

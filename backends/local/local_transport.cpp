@@ -15,7 +15,7 @@
 
 #include "backends/local/child_reaper.hpp"
 #include "backends/local/own_addresses.hpp"
-#include "backends/process/connected_process.hpp"
+#include "backends/posix/connected_process.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 
 namespace train {
 

@@ -9,7 +9,7 @@
 #include "backends/link/send_queue.hpp"
 #include "backends/openssh/openssh_log.hpp"
 #include "backends/openssh/openssh_shared.hpp"
-#include "backends/process/connected_process.hpp"
+#include "backends/posix/connected_process.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/bootstrap/bootstrap_talk.hpp"
 #include "launcher/ports/transport.hpp"

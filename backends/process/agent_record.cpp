@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 

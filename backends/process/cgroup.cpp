@@ -19,8 +19,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "backends/process/descriptor.hpp"
-#include "backends/process/proc.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 

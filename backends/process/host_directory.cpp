@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/own_folder.hpp"
 #include "backends/process/state_folder.hpp"
 
 namespace train {

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <exception>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "launcher/wire/message.hpp"
 
 namespace train {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 

@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "backends/process/descriptor.hpp"
-#include "backends/process/proc.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 

@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 

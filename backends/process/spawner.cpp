@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "backends/process/child.hpp"
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "backends/process/programs.hpp"
 
 namespace train {

@@ -19,7 +19,7 @@
 #include <optional>
 #include <string_view>
 
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/own_folder.hpp"
 
 namespace train {
 

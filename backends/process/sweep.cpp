@@ -18,7 +18,7 @@
 #include <memory>
 #include <optional>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 

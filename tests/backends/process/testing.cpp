@@ -14,7 +14,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train::testing {
 

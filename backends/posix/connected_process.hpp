@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/process/child.hpp"
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/descriptor.hpp"
 
 namespace train {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/own_folder.hpp"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 
 #include <dirent.h>
 #include <errno.h>

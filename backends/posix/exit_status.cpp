@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/process/exit_status.hpp"
+#include "backends/posix/exit_status.hpp"
 
 #include <errno.h>
 #include <sys/wait.h>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 
 namespace train {
 

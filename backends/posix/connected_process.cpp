@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/process/connected_process.hpp"
+#include "backends/posix/connected_process.hpp"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/process/child.hpp"
+#include "backends/posix/child.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 
 // glibc's own name for clone. ThreadSanitizer intercepts `clone` as if it were a fork, which is
 // wrong for a child that shares the memory.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/process/open_files.hpp"
+#include "backends/posix/open_files.hpp"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "launcher/ports/clock.hpp"
 
 namespace train {
