@@ -11,7 +11,7 @@
 
 #include "backends/accelerator/gpu_count.hpp"
 #include "backends/context/host_contexts.hpp"
-#include "backends/posix/open_files.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
 #include "backends/process/rank_process.hpp"

@@ -9,7 +9,7 @@
 #include "backends/event_loop/loop.hpp"
 #include "backends/log/log_files.hpp"
 #include "backends/log/log_writer.hpp"
-#include "backends/posix/open_files.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "cli/commands.hpp"
 #include "cli/host_sweep.hpp"
 #include "cli/launch_report.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context/context_files.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include <optional>
 
 #include "backends/context/context_limits.hpp"
+#include "backends/posix/files.hpp"
 #include "launcher/context/ignore_rules.hpp"
 #include "launcher/context/private_files.hpp"
 
@@ -24,10 +24,6 @@ namespace {
 
 constexpr std::size_t largest_ignore_file = 1u << 20;
 constexpr std::size_t most_problems = 100;
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> found(::realpath(path.c_str(), nullptr), ::free);
@@ -114,14 +110,10 @@ std::optional<std::string> Walk::read_rules(int folder, const std::string& path,
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   std::string text(largest_ignore_file + 1, '\0');
-  std::size_t size = 0;
-  for (ssize_t count = 1; count > 0 && size < text.size();) {
-    count = ::read(file.get(), text.data() + size, text.size() - size);
-    if (count < 0) unreadable(path, errno);
-    if (count > 0) size += static_cast<std::size_t>(count);
-  }
-  text.resize(size);
-  if (size <= largest_ignore_file) return text;
+  const ssize_t size = read_whole(file.get(), text.data(), text.size());
+  if (size < 0) unreadable(path, errno);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  if (text.size() <= largest_ignore_file) return text;
   too_many_rules(path);
   return "";
 }
@@ -150,20 +142,11 @@ void Walk::read_git_rules(int opened, const std::string& folder) {
 
 std::vector<std::string> Walk::names_in(int opened, const std::string& folder) {
   std::vector<std::string> names;
-  Descriptor again(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseFolder> stream(again ? ::fdopendir(again.get()) : nullptr);
-  if (!stream) {
-    unreadable(folder.empty() ? "." : folder, errno);
-    return names;
-  }
-  (void)again.release();  // the stream's
-  errno = 0;
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-    // More than a context may have can all be ignored, but not without a bound.
-    if (names.size() > 10 * most_context_entries) break;
-  }
+  FolderReader reader(opened);
+  // More than a context may have can all be ignored, but not without a bound.
+  while (const char* name =
+             reader && names.size() <= 10 * most_context_entries ? reader.next() : nullptr)
+    names.emplace_back(name);
   if (errno != 0) unreadable(folder.empty() ? "." : folder, errno);
   std::sort(names.begin(), names.end());
   return names;

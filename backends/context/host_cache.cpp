@@ -15,6 +15,7 @@
 
 #include "backends/context/context_limits.hpp"
 #include "backends/context/context_unpacker.hpp"
+#include "backends/posix/files.hpp"
 #include "backends/posix/own_folder.hpp"
 
 namespace train {
@@ -112,12 +113,8 @@ Result<HostCache::Incoming> HostCache::begin(const Context& context) const {
 }
 
 Result<void> HostCache::write(const Incoming& incoming, std::string_view bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(incoming.file.get(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return refuse(path_, system_reason(errno));
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
+  if (const int error = write_whole(incoming.file.get(), bytes); error != 0)
+    return refuse(path_, system_reason(error));
   return {};
 }
 
@@ -126,9 +123,8 @@ Result<void> HostCache::fill(const Incoming& incoming, int from, std::uint64_t b
   std::array<char, 64u << 10> buffer;
   for (std::uint64_t done = 0; done < bytes;) {
     if (cancelled) return refuse(path_, "the context is not needed any more");
-    const ssize_t count = ::pread(from, buffer.data(), std::min(buffer.size(), bytes - done),
-                                  static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count =
+        read_whole_at(from, buffer.data(), std::min(buffer.size(), bytes - done), done);
     // Nobody else knows this file, so it cannot be shorter than what was written to it.
     if (count <= 0) return refuse(path_, count < 0 ? system_reason(errno) : "it was cut off");
     if (auto written = write(incoming, {buffer.data(), static_cast<std::size_t>(count)}); !written)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -95,6 +94,21 @@ void close_others(std::initializer_list<int> keep) {
     if (kept < 0) return;
     from = kept + 1;
   }
+}
+
+std::optional<rlimit> raise_open_files_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
+  // Where this fails, the first descriptor that is one too many says so.
+  set_open_files_limit(limit.rlim_max);
+  return limit;
+}
+
+void set_open_files_limit(rlim_t soft) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::min(soft, limit.rlim_max);
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace train

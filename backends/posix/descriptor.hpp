@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/resource.h>
+
+#include <cerrno>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,6 +41,15 @@ struct Pipe {
   Descriptor write_end;
 };
 
+/// Makes a system call again as long as signals interrupt it.
+template <class Call>
+auto uninterrupted(Call call) {
+  while (true) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
 /// The system's words for an errno value, as they stand inside a sentence: "permission denied".
 std::string system_reason(int error);
 
@@ -52,5 +65,14 @@ Result<Descriptor> open_null();
 
 /// Closes every descriptor above standard error but those in `keep`. Async-signal-safe.
 void close_others(std::initializer_list<int> keep);
+
+/// Raises this process's soft limit of open descriptors to its hard limit: it watches one
+/// connection per host, or three descriptors per rank, and the usual soft limit of 1024 is for
+/// programs that use select(). Returns the limit as it was, which is what the programs of others
+/// that this process starts should get; nothing when it cannot be read.
+std::optional<rlimit> raise_open_files_limit();
+
+/// Sets the soft limit of open descriptors of this process, as far as its hard limit allows.
+void set_open_files_limit(rlim_t soft);
 
 }  // namespace train

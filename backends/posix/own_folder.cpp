@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/posix/own_folder.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -12,8 +11,9 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
+
+#include "backends/posix/files.hpp"
 
 namespace train {
 
@@ -40,10 +40,6 @@ tl::unexpected<Error> explain(int parent, const std::string& name, const std::st
   return fail(ErrorClass::host,
               fmt::format("cannot open directory '{}': {}", path, system_reason(error)));
 }
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 // Opens a folder that is to be removed. A rank may have closed a folder of its own to itself.
 Descriptor open_doomed(int parent, const std::string& name) {
@@ -78,17 +74,12 @@ int remove_tree(int parent, const std::string& name, const std::atomic<bool>& ca
   // Of a folder Linux says the first, POSIX the second.
   if (errno != EISDIR && errno != EPERM) return errno;
   if (depth == deepest_folder) return ELOOP;
-  Descriptor folder = open_doomed(parent, name);
-  const int fd = folder.get();
-  const std::unique_ptr<DIR, CloseFolder> stream(folder ? ::fdopendir(fd) : nullptr);
-  if (!stream) return errno;
-  (void)folder.release();  // the stream's
-  (void)::fchmod(fd, own_only);
+  FolderReader folder(open_doomed(parent, name));
+  if (!folder) return errno;
+  (void)::fchmod(folder.descriptor(), own_only);
   int first = 0;
-  while (const dirent* entry = cancelled ? nullptr : ::readdir(stream.get())) {
-    const std::string_view inside = entry->d_name;
-    if (inside == "." || inside == "..") continue;
-    const int error = remove_tree(fd, std::string(inside), cancelled, depth + 1);
+  while (const char* inside = cancelled ? nullptr : folder.next()) {
+    const int error = remove_tree(folder.descriptor(), inside, cancelled, depth + 1);
     if (first == 0) first = error;
   }
   if (cancelled) return ECANCELED;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/posix/proc.hpp"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
+
+#include "backends/posix/files.hpp"
 
 namespace train {
 
@@ -20,10 +19,6 @@ constexpr size_t environment_limit = size_t{4} << 20;
 constexpr size_t command_limit = 200;
 constexpr size_t children_limit = size_t{8} << 20;
 
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
 std::optional<int> number(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -31,17 +26,9 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-std::vector<std::string> entries(const std::string& path) {
-  std::vector<std::string> result;
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
-  if (!directory) return result;
-  while (const dirent* entry = ::readdir(directory.get())) result.emplace_back(entry->d_name);
-  return result;
-}
-
 std::vector<int> numbered_entries(const std::string& path) {
   std::vector<int> result;
-  for (const std::string& entry : entries(path))
+  for (const std::string& entry : names_in(FolderReader(path)))
     if (const auto value = number(entry)) result.push_back(*value);
   return result;
 }
@@ -65,26 +52,6 @@ bool lists_children() {
 }
 
 }  // namespace
-
-std::string read_small_file(const std::string& path, size_t limit) {
-  constexpr size_t step = 4096;
-  std::string text;
-  // Ranks write some of these files: one may be a pipe, or a terminal.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  while (file && text.size() < limit) {
-    const size_t old_size = text.size();
-    const size_t wanted = std::min(std::max(step, old_size), limit - old_size);
-    text.resize(old_size + wanted);
-    const ssize_t count = ::read(file.get(), text.data() + old_size, wanted);
-    if (count < 0 && errno == EINTR) {
-      text.resize(old_size);
-      continue;
-    }
-    text.resize(old_size + static_cast<size_t>(std::max<ssize_t>(count, 0)));
-    if (count <= 0) break;
-  }
-  return text;
-}
 
 std::vector<int> children_of(int pid) {
   std::vector<int> children;
@@ -163,7 +130,7 @@ std::set<std::uint64_t> pipes_of(int pid) {
   constexpr std::string_view pipe = "pipe:[";
   std::set<std::uint64_t> pipes;
   const std::string directory = path_of(pid, "fd/");
-  for (const std::string& name : entries(directory)) {
+  for (const std::string& name : names_in(FolderReader(directory))) {
     char target[64];
     const ssize_t size = ::readlink((directory + name).c_str(), target, sizeof target);
     const std::string_view text(target, size > 0 ? static_cast<size_t>(size) : 0);

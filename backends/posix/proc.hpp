@@ -15,9 +15,6 @@ namespace train {
 /// What /proc says of processes. A process may end at any moment: every answer about one that is
 /// gone is empty.
 
-/// All of a file, at most `limit` bytes; empty when it cannot be read.
-std::string read_small_file(const std::string& path, size_t limit = size_t{64} << 10);
-
 /// The processes whose parent is `pid` (whichever of its threads made them).
 std::vector<int> children_of(int pid);
 

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <csignal>
 
-#include "backends/posix/open_files.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 #include "backends/process/last_words.hpp"
 #include "backends/process/process_tree.hpp"

@@ -9,6 +9,8 @@
 
 #include <array>
 
+#include "backends/posix/descriptor.hpp"
+
 namespace train {
 
 namespace {
@@ -62,8 +64,8 @@ class Way {
 
   void drain() {
     while (!is_empty()) {
-      const ssize_t count = ::write(to_, buffer_.data() + begin_, end_ - begin_);
-      if (count < 0 && errno == EINTR) continue;
+      const ssize_t count =
+          uninterrupted([&] { return ::write(to_, buffer_.data() + begin_, end_ - begin_); });
       if (count < 0 && is_passing(errno)) return;
       if (count < 0) return set_broken();
       begin_ += static_cast<size_t>(count);

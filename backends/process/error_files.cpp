@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 
 namespace train {

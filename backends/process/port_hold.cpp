@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 
 namespace train {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/state_folder.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,6 +18,7 @@
 #include <optional>
 #include <string_view>
 
+#include "backends/posix/files.hpp"
 #include "backends/posix/own_folder.hpp"
 
 namespace train {
@@ -38,10 +38,6 @@ constexpr int longest_pause_milliseconds = 8;
 struct Place {
   std::string path;
   Descriptor descriptor;
-};
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
 std::uint32_t random_bits() {
@@ -160,15 +156,11 @@ class Search {
 
   std::vector<std::string> random_names(const Place& place) const {
     std::vector<std::string> names;
-    Descriptor readable(::openat(place.descriptor.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::unique_ptr<DIR, CloseFolder> stream(readable ? ::fdopendir(readable.get())
-                                                            : nullptr);
-    if (!stream) return names;
-    (void)readable.release();  // the stream's
     const std::string beginning = usual_name_ + "-";
+    FolderReader folder(place.descriptor.get());
     std::size_t count = 0;
-    while (const dirent* entry = count++ < most_names ? ::readdir(stream.get()) : nullptr) {
-      const std::string_view name = entry->d_name;
+    while (const char* entry = folder && count++ < most_names ? folder.next() : nullptr) {
+      const std::string_view name = entry;
       if (name.starts_with(beginning) && is_random_ending(name.substr(beginning.size())))
         names.emplace_back(name);
     }

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 
 namespace train::testing {
