@@ -14,6 +14,7 @@
 #include "backends/link/hexadecimal.hpp"
 #include "backends/link/link_handle.hpp"
 #include "backends/openssh/openssh_command.hpp"
+#include "backends/posix/files.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
 #include "launcher/bootstrap/host_words.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
@@ -119,7 +120,7 @@ void OpensshLink::launch() {
 
 void OpensshLink::watch_process() {
   const auto weak = weak_from_this();
-  shared_->children.add(process_.pid, std::move(process_.pidfd), [weak](const OpensshEnd& end) {
+  shared_->children.add(process_.pid, std::move(process_.pidfd), [weak](const ExitStatus& end) {
     if (const auto self = weak.lock()) self->on_process_end(end);
   });
   errors_readable_ = shared_->loop.when_readable(process_.errors.get(),
@@ -137,8 +138,7 @@ void OpensshLink::keep_alive(void (OpensshLink::*action)()) {
 void OpensshLink::read_errors() {
   auto& buffer = shared_->read_buffer;
   for (int i = 0; i < max_reads && process_.errors; ++i) {
-    const ssize_t count = ::read(process_.errors.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_some(process_.errors.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EAGAIN) break;
     if (count <= 0) {
       log_.finish();
@@ -202,8 +202,7 @@ void OpensshLink::read_output() {
   // ever.
   const int most = has_process_ended_ ? max_last_reads : max_reads;
   for (int i = 0; process_.stream && i < most; ++i) {
-    const ssize_t count = ::recv(process_.stream.get(), buffer.data(), buffer.size(), 0);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_some(process_.stream.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EAGAIN && !has_process_ended_) return;
     if (count <= 0) return on_stream_end();
     on_output({buffer.data(), static_cast<std::size_t>(count)});
@@ -269,8 +268,8 @@ void OpensshLink::flush() {
   SendQueue& bytes = phase_ == Phase::streaming ? queue_ : upload_;
   while (!bytes.empty() && process_.stream) {
     const std::string_view front = bytes.front();
-    const ssize_t count = ::send(process_.stream.get(), front.data(), front.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = uninterrupted(
+        [&] { return ::send(process_.stream.get(), front.data(), front.size(), MSG_NOSIGNAL); });
     if (count < 0 && errno == EAGAIN) break;
     if (count < 0) bytes.clear();  // the end of the stream tells the owner
     if (count > 0) bytes.consume(static_cast<std::size_t>(count));

@@ -59,7 +59,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   LinkInfo link_info() const;
   void flush();
 
-  void on_process_end(const OpensshEnd& end);
+  void on_process_end(const ExitStatus& end);
   void on_stream_end();
   void end_if_over();
   void conclude();
@@ -83,7 +83,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
 
   // The subscriptions watch the descriptors of the process: they go first.
   ConnectedProcess process_;
-  OpensshEnd end_;
+  ExitStatus end_;
   bool has_process_ended_ = false;
   bool has_stream_ended_ = false;
   std::unique_ptr<Subscription> readable_;

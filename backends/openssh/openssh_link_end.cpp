@@ -16,7 +16,7 @@ constexpr nanoseconds last_words = std::chrono::seconds(1);
 
 }  // namespace
 
-void OpensshLink::on_process_end(const OpensshEnd& end) {
+void OpensshLink::on_process_end(const ExitStatus& end) {
   const auto self = shared_from_this();
   has_process_ended_ = true;
   process_.pid = -1;

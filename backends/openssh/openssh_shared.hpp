@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backends/event_loop/background.hpp"
-#include "backends/openssh/openssh_children.hpp"
 #include "backends/openssh/openssh_transport.hpp"
+#include "backends/process/children.hpp"
 
 namespace train {
 
@@ -29,7 +29,7 @@ struct OpensshShared {
   Loop& loop;
   OpensshOptions options;
   std::shared_ptr<SetupWindow> window;
-  OpensshChildren children;
+  Children children;  ///< ssh processes; none is left when this object goes
   std::array<char, 65536> read_buffer{};
 
  private:

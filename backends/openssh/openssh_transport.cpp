@@ -33,7 +33,7 @@ OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
     : loop(event_loop),
       options(std::move(openssh_options)),
       window(std::move(setup_window)),
-      children(loop),
+      children(loop, Children::Rest::ends),
       disk_(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
   options.environment = ssh_environment(options.environment);

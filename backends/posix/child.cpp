@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -13,8 +14,9 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <utility>
 
-#include "backends/posix/descriptor.hpp"
+#include "backends/posix/proc.hpp"
 
 // glibc's own name for clone. ThreadSanitizer intercepts `clone` as if it were a fork, which is
 // wrong for a child that shares the memory.
@@ -135,24 +137,8 @@ TRAIN_UNINSTRUMENTED int end_at_once(void*) {
   __builtin_unreachable();
 }
 
-// No handler of the parent may run in the child, which shares its memory.
-class WithoutSignals {
- public:
-  WithoutSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-  WithoutSignals& operator=(const WithoutSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
-  const WithoutSignals blocked;
+  const WithoutSignals blocked;  // a handler would run in the child, in the parent's memory
   const ChildSetup& setup = *shared.setup;
   if (setup.cgroup >= 0 && !setup.joins_cgroup) {
     const long pid = clone_into_cgroup(setup.cgroup, child_main, &shared, stack, pidfd);
@@ -165,6 +151,28 @@ pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
 }
 
 }  // namespace
+
+std::vector<std::string> environment_texts() {
+  std::vector<std::string> texts;
+  for (char** entry = environ; *entry != nullptr; ++entry) texts.emplace_back(*entry);
+  return texts;
+}
+
+std::map<std::string, std::string> session_environment() {
+  std::map<std::string, std::string> environment;
+  for (const std::string& text : environment_texts())
+    if (const std::size_t equals = text.find('='); equals != text.npos)
+      environment[text.substr(0, equals)] = text.substr(equals + 1);
+  return environment;
+}
+
+WithoutSignals::WithoutSignals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+WithoutSignals::~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 std::vector<char*> exec_pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -192,6 +200,8 @@ const char* to_string(ChildStep step) {
       return "chdir";
     case ChildStep::exec:
       return "exec";
+    case ChildStep::pidfd:
+      return "process descriptor";
   }
   return "unknown";
 }
@@ -205,28 +215,91 @@ bool can_start_in(int cgroup) {
     pid = clone_into_cgroup(cgroup, end_at_once, nullptr, stack, pidfd);
   }
   if (pid <= 0) return false;
-  if (pidfd >= 0) ::close(pidfd);
-  int status = -1;
-  while (::waitpid(static_cast<pid_t>(pid), &status, 0) < 0 && errno == EINTR) continue;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  const Descriptor unused(pidfd);
+  return wait_for_child(static_cast<pid_t>(pid)).code == 0;
 }
 
 StartedChild start_child(const ChildSetup& setup) {
   char* stack = child_stack();
-  if (stack == nullptr) return {.failed = ChildStep::clone, .error = ENOMEM};
-  Shared shared{&setup, ::getpid(), ChildStep::none, 0};
   StartedChild child;
-  child.pid = clone_blocked(shared, stack, child.pidfd, child.error);
-  if (child.pid < 0) return {.failed = ChildStep::clone, .error = child.error};
+  child.failed = ChildStep::clone;
+  child.error = ENOMEM;
+  if (stack == nullptr) return child;
+  Shared shared{&setup, ::getpid(), ChildStep::none, 0};
+  int pidfd = -1;
+  child.pid = clone_blocked(shared, stack, pidfd, child.error);
+  if (child.pid < 0) return child;
   // Kernels before 5.2 ignore CLONE_PIDFD. The child is not reaped yet, so its pid is still its
   // own.
-  if (child.pidfd < 0) child.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0));
+  child.pidfd = pidfd >= 0 ? Descriptor(pidfd) : open_process(child.pid);
   child.error = shared.error;
   child.failed = shared.failed;
+  if (child.failed == ChildStep::none && !child.pidfd) {
+    child.error = errno;
+    child.failed = ChildStep::pidfd;
+    ::kill(child.pid, SIGKILL);
+  }
   if (child.failed == ChildStep::none) return child;
-  if (child.pidfd >= 0) ::close(child.pidfd);
-  while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) continue;
-  return {.failed = child.failed, .error = child.error};
+  (void)wait_for_child(std::exchange(child.pid, -1));
+  child.pidfd.reset();
+  return child;
+}
+
+namespace {
+
+// waitid(2), made again when a signal interrupts it; false when there is no such child.
+bool wait_for(idtype_t which, int number, int options, siginfo_t& info) {
+  return uninterrupted([&] {
+           return ::waitid(which, static_cast<id_t>(number), &info, WEXITED | options);
+         }) == 0;
+}
+
+ExitStatus exit_status_of(const siginfo_t& info, Instant now) {
+  ExitStatus status;
+  status.at = now;
+  status.dumped_core = info.si_code == CLD_DUMPED;
+  (info.si_code == CLD_EXITED ? status.code : status.signal) = info.si_status;
+  return status;
+}
+
+}  // namespace
+
+Result<std::optional<ExitStatus>> reap(int pidfd, Instant now) {
+  siginfo_t info{};
+  if (!wait_for(P_PIDFD, pidfd, WNOHANG, info))
+    return fail(ErrorClass::bug, "cannot collect a process: " + system_reason(errno));
+  if (info.si_pid == 0) return std::nullopt;
+  return exit_status_of(info, now);
+}
+
+ExitStatus wait_for_child(pid_t pid) {
+  siginfo_t info{};
+  return wait_for(P_PID, pid, 0, info) ? exit_status_of(info, {}) : ExitStatus{};
+}
+
+bool has_ended(const Descriptor& pidfd, int patience_milliseconds) {
+  pollfd ended{pidfd.get(), POLLIN, 0};
+  return ::poll(&ended, 1, patience_milliseconds) > 0;
+}
+
+bool has_child() {
+  siginfo_t info{};
+  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT, info);
+}
+
+int ended_child() {
+  siginfo_t info{};
+  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT, info) ? info.si_pid : 0;
+}
+
+bool reap_orphan(int pid) {
+  siginfo_t info{};
+  return wait_for(P_PID, pid, WNOHANG, info) && info.si_pid != 0;
+}
+
+int reap_any() {
+  siginfo_t info{};
+  return wait_for(P_ALL, 0, WNOHANG, info) ? info.si_pid : 0;
 }
 
 }  // namespace train

@@ -5,10 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <csignal>
 
 namespace train {
 
@@ -42,20 +39,15 @@ Result<void> make_non_blocking(const Descriptor& descriptor) {
 }
 
 tl::unexpected<Error> explain(const ProgramCall& call, const StartedChild& child) {
+  if (child.failed == ChildStep::pidfd)
+    return fail(ErrorClass::host, "the kernel of this machine has no process descriptors",
+                "Linux 5.3 or later is needed, or a free descriptor (ulimit -n)");
   if (child.failed != ChildStep::exec)
     return cannot(fmt::format("start '{}' ({})", call.program, to_string(child.failed)),
                   child.error);
   return fail(ErrorClass::missing,
               fmt::format("cannot execute '{}': {}", call.program, system_reason(child.error)),
               call.next_step);
-}
-
-// A process that nobody could wait for is not let loose.
-tl::unexpected<Error> refuse_without_pidfd(pid_t pid) {
-  ::kill(pid, SIGKILL);
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
-  return fail(ErrorClass::host, "the kernel of this machine has no process descriptors",
-              "Linux 5.3 or later is needed, or a free descriptor (ulimit -n)");
 }
 
 }  // namespace
@@ -78,10 +70,9 @@ Result<ConnectedProcess> start_connected(const ProgramCall& call) {
   setup.standard[0] = setup.standard[1] = stream->childs.get();
   setup.standard[2] = errors->write_end.get();
   setup.on_parent_end = call.on_parent_end;
-  const StartedChild child = start_child(setup);
+  StartedChild child = start_child(setup);
   if (child.failed != ChildStep::none) return explain(call, child);
-  if (child.pidfd < 0) return refuse_without_pidfd(child.pid);
-  return ConnectedProcess{child.pid, Descriptor(child.pidfd), std::move(stream->ours),
+  return ConnectedProcess{child.pid, std::move(child.pidfd), std::move(stream->ours),
                           std::move(errors->read_end)};
 }
 

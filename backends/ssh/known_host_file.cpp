@@ -9,6 +9,8 @@
 
 #include <cstring>
 
+#include "backends/posix/descriptor.hpp"
+
 namespace train {
 
 namespace {
@@ -39,10 +41,10 @@ int append(int fd, const std::string& text) {
 Result<bool> append_known_host(const std::string& path, const std::string& line) {
   const std::string folder = path.substr(0, path.rfind('/'));
   if (!folder.empty()) (void)::mkdir(folder.c_str(), owner_only_folder);  // open tells what fails
-  const int fd =
-      ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, owner_only);
-  int error = fd < 0 ? errno : append(fd, line);
-  if (fd >= 0 && ::close(fd) != 0 && error == 0) error = errno;
+  Descriptor file(
+      ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, owner_only));
+  int error = file ? append(file.get(), line) : errno;
+  if (file && ::close(file.release()) != 0 && error == 0) error = errno;
   if (error == 0) return true;
   return fail(ErrorClass::host,
               fmt::format("the host key cannot be added to {}: {}", path, std::strerror(error)),

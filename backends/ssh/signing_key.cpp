@@ -10,6 +10,7 @@
 
 #include <cstring>
 
+#include "backends/posix/files.hpp"
 #include "backends/ssh/wire_encoding.hpp"
 
 namespace train {
@@ -23,24 +24,17 @@ struct Wiped {
   ~Wiped() { OPENSSL_cleanse(text.data(), text.size()); }
 };
 
-struct File {
-  int fd;
-  ~File() { ::close(fd); }
-};
+Descriptor open_to_read(const std::string& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
 
 // Reads into memory that was reserved before, so that no copy of it stays behind in freed memory.
-bool read_bounded(int fd, std::string& text, std::size_t limit) {
+bool read_bounded(const Descriptor& file, std::string& text, std::size_t limit) {
   text.resize(limit + 1);
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t count = ::read(fd, text.data() + size, text.size() - size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    if (count == 0) break;
-    size += static_cast<std::size_t>(count);
-  }
-  text.resize(size);
-  return size <= limit;
+  const ssize_t size = read_whole(file.get(), text.data(), text.size());
+  if (size < 0) return false;
+  text.resize(static_cast<std::size_t>(size));
+  return text.size() <= limit;
 }
 
 }  // namespace
@@ -64,37 +58,34 @@ Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, st
   const auto trouble = [&origin](std::string_view what, std::string hint) {
     return fail(ErrorClass::host, fmt::format("{} {}", origin, what), std::move(hint));
   };
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0)
+  const Descriptor file = open_to_read(path);
+  if (!file)
     return trouble(fmt::format("cannot be read: {}", std::strerror(errno)),
                    "name a private key that this user can read");
-  const File file{fd};
   struct stat status {};
-  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return trouble("is not a file", "name a private key file");
   if (status.st_uid == ::getuid() && (status.st_mode & 077) != 0)
     return trouble("can be read by other users", "protect it: chmod 600 " + path);
   Wiped bytes;
-  if (!read_bounded(fd, bytes.text, max_key_file))
+  if (!read_bounded(file, bytes.text, max_key_file))
     return trouble("is not a private key", "name a private key file");
   return parse_private_key(bytes.text, std::move(origin), opening);
 }
 
 std::optional<std::string> load_blob_of_encrypted_key(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return std::nullopt;
-  const File file{fd};
+  const Descriptor file = open_to_read(path);
+  if (!file) return std::nullopt;
   Wiped bytes;
-  if (!read_bounded(fd, bytes.text, max_key_file)) return std::nullopt;
+  if (!read_bounded(file, bytes.text, max_key_file)) return std::nullopt;
   return blob_of_encrypted_key(bytes.text);
 }
 
 std::string load_public_blob(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return {};
-  const File file{fd};
+  const Descriptor file = open_to_read(path);
+  if (!file) return {};
   Wiped bytes;  // it may be the private half after all
-  if (!read_bounded(fd, bytes.text, max_key_file)) return {};
+  if (!read_bounded(file, bytes.text, max_key_file)) return {};
   const std::string& text = bytes.text;
   const std::size_t start = text.find(' ');
   if (start == std::string::npos) return {};

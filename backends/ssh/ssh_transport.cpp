@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <libssh2.h>
 #include <openssl/rand.h>
-#include <unistd.h>
 
 #include <utility>
 
 #include "backends/link/link_handle.hpp"
 #include "backends/link/ssh_environment.hpp"
+#include "backends/posix/child.hpp"
 #include "backends/ssh/ssh_link.hpp"
 #include "backends/ssh/ssh_shared.hpp"
 #include "backends/ssh/wire_encoding.hpp"
@@ -20,10 +20,7 @@ SshOptions default_ssh_options(std::string home, std::string user, std::string a
   SshOptions options;
   options.user_config = home + "/.ssh/config";
   options.system_config = "/etc/ssh/ssh_config";
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    variables.emplace_back(*variable);
-  options.ssh_environment = ssh_environment(variables);
+  options.ssh_environment = ssh_environment(environment_texts());
   options.known_hosts_files = {home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2"};
   options.global_known_hosts_files = {"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
   options.home = std::move(home);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
-#include "backends/posix/exit_status.hpp"
 #include "launcher/ports/process_spawner.hpp"
 
 namespace train::testing {
