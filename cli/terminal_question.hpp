@@ -9,7 +9,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/posix/descriptor.hpp"
-#include "backends/ssh/secret.hpp"
+#include "backends/ssh_formats/secret.hpp"
 
 namespace train {
 

@@ -42,7 +42,8 @@ backends/local: posix event_loop process
 backends/context: posix event_loop process
 backends/log: posix event_loop process
 backends/openssh: posix event_loop process link
-backends/ssh: posix event_loop process link
+backends/ssh_formats: posix
+backends/ssh: posix event_loop process link ssh_formats
 '
 
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "backends/posix/descriptor.hpp"
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
 

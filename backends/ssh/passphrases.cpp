@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backends/ssh_formats/private_key_file.hpp"
 #include "launcher/bootstrap/host_words.hpp"
 
 namespace train {

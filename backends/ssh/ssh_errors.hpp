@@ -8,8 +8,8 @@
 
 #include "backends/ssh/arrival_limits.hpp"
 #include "backends/ssh/identities.hpp"
-#include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/ssh_channel.hpp"
+#include "backends/ssh_formats/known_hosts.hpp"
 #include "config_schema/text/error.hpp"
 
 namespace train {

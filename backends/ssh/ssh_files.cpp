@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "backends/ssh/jump_route.hpp"
-#include "backends/ssh/known_host_file.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
@@ -101,7 +100,7 @@ void SshFiles::on_known_hosts(const std::vector<std::string>& files, KnownHosts 
 
 void SshFiles::append_known_host(const std::string& file, const std::string& line,
                                  OnRead on_written) {
-  const auto written = std::make_shared<Result<bool>>();
+  const auto written = std::make_shared<Result<void>>();
   work_.run(
       "writing " + file, [written, file, line] { *written = train::append_known_host(file, line); },
       [this, written, on_written = std::move(on_written)](Result<void> done) {

@@ -12,7 +12,7 @@
 #include "backends/posix/child.hpp"
 #include "backends/ssh/ssh_link.hpp"
 #include "backends/ssh/ssh_shared.hpp"
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
 

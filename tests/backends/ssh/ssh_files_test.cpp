@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tests/backends/link/link_probe.hpp"
-#include "tests/backends/ssh/temporary_keys.hpp"
+#include "tests/backends/ssh_formats/temporary_keys.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"
 #include "tests/skip.hpp"
 

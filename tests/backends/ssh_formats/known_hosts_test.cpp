@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/ssh/known_hosts.hpp"
+#include "backends/ssh_formats/known_hosts.hpp"
 
-#include <errno.h>
-
-#include "backends/ssh/ssh_errors.hpp"
-#include "backends/ssh/wire_encoding.hpp"
-#include "tests/backends/ssh/temporary_keys.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
+#include "tests/backends/ssh_formats/temporary_keys.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -113,14 +110,4 @@ TEST_CASE("the host is asked first for the type of key that is known") {
   CHECK(preference("a").starts_with("ecdsa-sha2-nistp256,ssh-ed25519,"));
   CHECK(preference("b").starts_with("rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-ed25519,"));
   CHECK(preference("c").starts_with("ssh-ed25519,"));
-}
-
-TEST_CASE("errors on the way to a host say what happened and what to do") {
-  CHECK(connect_error(ECONNREFUSED, "10.77.1.3:22").diagnostics[0].message ==
-        "connection refused at 10.77.1.3:22");
-  CHECK(greeting_error("h:22", "Exceeded MaxStartups\r\n", 0, 8).diagnostics[0].message ==
-        "the SSH server at h:22 ended the connection before the login: it said 'Exceeded "
-        "MaxStartups' (tried 8 times)");
-  CHECK(login_error("me", {"~/.ssh/id_rsa (rsa-sha2-512)"}, {}).diagnostics[0].message ==
-        "authentication failed for user me: tried ~/.ssh/id_rsa (rsa-sha2-512)");
 }

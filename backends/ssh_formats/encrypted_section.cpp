@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/ssh/encrypted_section.hpp"
+#include "backends/ssh_formats/encrypted_section.hpp"
 
 #include <openssl/evp.h>
 
@@ -7,8 +7,8 @@
 #include <array>
 #include <memory>
 
-#include "backends/ssh/bcrypt_pbkdf.hpp"
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/ssh_formats/bcrypt_pbkdf.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
 

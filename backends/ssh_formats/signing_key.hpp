@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "backends/ssh/encrypted_section.hpp"
 #include "config_schema/text/error.hpp"
 
 namespace train {
@@ -45,26 +42,5 @@ std::vector<std::string> signature_algorithms(std::string_view key_type);
 /// The public blob as a request under `algorithm` names it: libssh2 takes the algorithm's name
 /// from the blob, and before 1.11 would sign with SHA-1 for "ssh-rsa".
 std::string blob_for_algorithm(std::string_view public_blob, std::string_view algorithm);
-
-/// Reads the text of a private key file: OpenSSH's own format (ed25519, ecdsa, rsa) or PEM and
-/// PKCS8. Null when it is encrypted and `opening` does not open it. Errors, of class `host`: a key
-/// that is encrypted, without an `opening`; a kind that is not supported, a broken file. The text
-/// is the caller's to wipe.
-Result<std::shared_ptr<SigningKey>> parse_private_key(std::string_view text, std::string origin,
-                                                      const KeyOpening* opening = nullptr);
-
-/// Reads a private key file of at most 64 KiB, which nobody but its owner may read; its bytes are
-/// wiped afterwards. `origin` names it in messages. Results as above, and when it cannot be read.
-Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, std::string origin,
-                                                     const KeyOpening* opening = nullptr);
-
-/// The public half of a private key that is encrypted, so that a passphrase opens it; an empty
-/// string where the text does not tell it, nothing when a passphrase is of no use.
-std::optional<std::string> blob_of_encrypted_key(std::string_view text);
-std::optional<std::string> load_blob_of_encrypted_key(const std::string& path);
-
-/// Reads the public half in `path` (a .pub file): its blob, or an empty string when the file is
-/// something else.
-std::string load_public_blob(const std::string& path);
 
 }  // namespace train

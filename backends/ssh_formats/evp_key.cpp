@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/ssh/evp_key.hpp"
+#include "backends/ssh_formats/evp_key.hpp"
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
 

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/ssh/known_hosts.hpp"
+#include "backends/ssh_formats/known_hosts.hpp"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
+#include <openssl/params.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <fstream>
 #include <memory>
 
-#include "backends/ssh/name_patterns.hpp"
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
 namespace {
 
 constexpr std::size_t max_file = 64u << 20;
+constexpr mode_t owner_only = 0600;
+constexpr mode_t owner_only_folder = 0700;
 
 std::string_view take_word(std::string_view& text) {
   const std::size_t start = std::min(text.find_first_not_of(" \t\r"), text.size());
@@ -26,42 +37,40 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-// HMAC-SHA1 (RFC 2104), with the digest looked up once: every line of a hashed file is tried for
-// every host, and OpenSSL's own HMAC spends most of its time on looking it up.
+// HMAC-SHA1, looked up once and used again: every line of a hashed file is tried for every host,
+// and looking it up takes longer than using it.
 class HmacSha1 {
  public:
-  std::string operator()(std::string_view key, std::string_view text) const {
-    constexpr std::size_t block = 64;
-    std::string padded = key.size() > block ? digest(key) : std::string(key);
-    padded.resize(block, '\0');
-    std::string inner, outer;
-    for (const char c : padded) {
-      inner += static_cast<char>(c ^ 0x36);
-      outer += static_cast<char>(c ^ 0x5c);
-    }
-    return digest(outer + digest(inner.append(text)));
+  HmacSha1() {
+    std::string digest = "SHA1";
+    const OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+        OSSL_PARAM_construct_end()};
+    if (context_ && EVP_MAC_CTX_set_params(context_.get(), parameters) != 1) context_.reset();
   }
 
- private:
-  struct FreeDigest {
-    void operator()(EVP_MD* digest) const { EVP_MD_free(digest); }
-  };
-  struct FreeContext {
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  };
-
-  std::string digest(std::string_view text) const {
+  // Empty when OpenSSL has no SHA-1.
+  std::string operator()(std::string_view key, std::string_view text) const {
     std::string value(20, '\0');
     const bool is_made =
-        sha1_ && context_ && EVP_DigestInit_ex(context_.get(), sha1_.get(), nullptr) == 1 &&
-        EVP_DigestUpdate(context_.get(), text.data(), text.size()) == 1 &&
-        EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(value.data()),
-                           nullptr) == 1;
+        context_ && EVP_MAC_init(context_.get(), bytes_of(key), key.size(), nullptr) == 1 &&
+        EVP_MAC_update(context_.get(), bytes_of(text), text.size()) == 1 &&
+        EVP_MAC_final(context_.get(), reinterpret_cast<unsigned char*>(value.data()), nullptr,
+                      value.size()) == 1;
     return is_made ? value : std::string();
   }
 
-  std::unique_ptr<EVP_MD, FreeDigest> sha1_{EVP_MD_fetch(nullptr, "SHA1", nullptr)};
-  std::unique_ptr<EVP_MD_CTX, FreeContext> context_{EVP_MD_CTX_new()};
+ private:
+  struct Free {
+    void operator()(EVP_MAC* mac) const { EVP_MAC_free(mac); }
+    void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
+  };
+  static const unsigned char* bytes_of(std::string_view text) {
+    return reinterpret_cast<const unsigned char*>(text.data());
+  }
+
+  std::unique_ptr<EVP_MAC, Free> mac_{EVP_MAC_fetch(nullptr, "HMAC", nullptr)};
+  std::unique_ptr<EVP_MAC_CTX, Free> context_{mac_ ? EVP_MAC_CTX_new(mac_.get()) : nullptr};
 };
 
 bool matches_patterns(std::string_view names, std::string_view name) {
@@ -79,7 +88,45 @@ bool matches_patterns(std::string_view names, std::string_view name) {
   return found;
 }
 
+// Whether the last line of the file is not ended: ours would become a part of it.
+bool lacks_line_end(int fd) {
+  char last = '\n';
+  const off_t size = ::lseek(fd, 0, SEEK_END);
+  return size > 0 && ::pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+// One write, so that the line of another process does not come in between. 0 or errno.
+int append(int fd, const std::string& text) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return EINVAL;
+  const std::string whole = (lacks_line_end(fd) ? "\n" : "") + text + "\n";
+  const ssize_t count = ::write(fd, whole.data(), whole.size());
+  if (count < 0) return errno;
+  return static_cast<std::size_t>(count) == whole.size() ? 0 : ENOSPC;
+}
+
 }  // namespace
+
+// On a mismatch only the last star takes one character more.
+bool matches_name_pattern(std::string_view pattern, std::string_view name) {
+  std::size_t p = 0, n = 0, star = std::string_view::npos, star_n = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_n = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++star_n;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
 
 void KnownHosts::add(std::string_view text, const std::string& file) {
   files_.push_back(file);
@@ -109,7 +156,7 @@ void KnownHosts::add(std::string_view text, const std::string& file) {
 // Hashed names are "|1|SALT|HASH".
 bool KnownHosts::parse_names(std::string_view word, Line& line) {
   if (!word.starts_with('|')) {
-    line.names = lower_case(word);
+    line.names = to_lower(word);
     return true;
   }
   const std::size_t bar = word.find('|', 3);
@@ -137,7 +184,7 @@ void KnownHosts::add_file(const std::string& path) {
 }
 
 std::vector<KnownKey> KnownHosts::keys_of(std::string_view host, int port) const {
-  const std::string bare = lower_case(host);
+  const std::string bare = to_lower(host);
   const std::string name = known_hosts_name(bare, port);
   auto keys = keys_named(name);
   return keys.empty() && name != bare ? keys_named(bare) : keys;
@@ -157,7 +204,7 @@ std::vector<KnownKey> KnownHosts::keys_named(const std::string& name) const {
 
 std::string known_hosts_name(std::string_view host, int port) {
   constexpr int default_port = 22;
-  const std::string name = lower_case(host);
+  const std::string name = to_lower(host);
   return port == default_port ? name : "[" + name + "]:" + std::to_string(port);
 }
 
@@ -166,6 +213,19 @@ std::string known_hosts_line(std::string_view name, std::string_view blob, std::
       salt.empty() ? std::string(name)
                    : "|1|" + base64_encode(salt) + "|" + base64_encode(HmacSha1()(salt, name));
   return shown + " " + key_type(blob) + " " + base64_encode(blob);
+}
+
+Result<void> append_known_host(const std::string& path, const std::string& line) {
+  const std::string folder = path.substr(0, path.rfind('/'));
+  if (!folder.empty()) (void)::mkdir(folder.c_str(), owner_only_folder);  // open tells what fails
+  Descriptor file(
+      ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, owner_only));
+  int error = file ? append(file.get(), line) : errno;
+  if (file && ::close(file.release()) != 0 && error == 0) error = errno;
+  if (error == 0) return {};
+  return fail(ErrorClass::host,
+              fmt::format("the host key cannot be added to {}: {}", path, std::strerror(error)),
+              "make the file writable, or add the key yourself");
 }
 
 HostKeyDecision judge_host_key(const std::vector<KnownKey>& known, std::string_view shown_blob) {

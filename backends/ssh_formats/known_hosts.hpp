@@ -5,7 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "config_schema/text/error.hpp"
+
 namespace train {
+
+/// Whether `name` matches a pattern of ssh_config(5) or known_hosts, with `*` and `?`. Linear in
+/// time.
+bool matches_name_pattern(std::string_view pattern, std::string_view name);
 
 /// A line of a known_hosts file that speaks of a host.
 struct KnownKey {
@@ -75,6 +81,10 @@ std::string known_hosts_line(std::string_view name, std::string_view blob,
 
 /// "node01", or "[node01]:2222" when the port is not 22: a host's name in known_hosts files.
 std::string known_hosts_name(std::string_view host, int port);
+
+/// Adds a line to a known_hosts file. The file is made, readable for its owner only, with its
+/// folder if that is all that is missing. Errors, of class `host`, say why it cannot be written.
+Result<void> append_known_host(const std::string& path, const std::string& line);
 
 /// The host-key algorithms to ask a host for, best first: those whose keys are known, in file
 /// order, then the others. Only what is asked for first can be checked.

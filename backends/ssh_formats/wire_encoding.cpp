@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
 
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 
 #include <array>
@@ -71,18 +72,15 @@ std::string wire_mpint(std::string_view big_endian) {
 }
 
 std::string base64_encode(std::string_view bytes) {
-  std::string text;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    for (count += 8; count >= 6; count -= 6) text += base64_alphabet[bits >> (count - 6) & 63];
-  }
-  if (count > 0) text += base64_alphabet[bits << (6 - count) & 63];
-  while (text.size() % 4 != 0) text += '=';
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // with a NUL
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(size));
   return text;
 }
 
+// OpenSSL's decoder wants padding, ends at a '-' and keeps a copy of what may be a secret.
 std::optional<std::string> base64_decode(std::string_view text) {
   static constexpr auto values = base64_values();
   std::string bytes;

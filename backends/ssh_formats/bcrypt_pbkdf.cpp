@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/ssh/bcrypt_pbkdf.hpp"
+#include "backends/ssh_formats/bcrypt_pbkdf.hpp"
 
 #include <openssl/bn.h>
 #include <openssl/crypto.h>

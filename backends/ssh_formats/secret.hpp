@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string.h>
+
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -8,7 +10,7 @@
 namespace train {
 
 /// Overwrites what nobody may find in memory any more.
-void wipe(char* bytes, std::size_t size);
+inline void wipe(char* bytes, std::size_t size) { ::explicit_bzero(bytes, size); }
 
 /// A few bytes that leave no copy of themselves behind: a passphrase. Longer ones than fit are cut
 /// off, and no copies can be made.

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/ssh/secret.hpp"
+#include "backends/ssh_formats/secret.hpp"
 
 namespace train {
 

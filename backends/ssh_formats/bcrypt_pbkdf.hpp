@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "backends/ssh/secret.hpp"
+#include "backends/ssh_formats/secret.hpp"
 
 namespace train {
 

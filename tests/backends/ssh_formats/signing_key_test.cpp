@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/ssh/signing_key.hpp"
+#include "backends/ssh_formats/private_key_file.hpp"
 
-#include "backends/ssh/wire_encoding.hpp"
-#include "tests/backends/ssh/temporary_keys.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
+#include "tests/backends/ssh_formats/temporary_keys.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
