@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "backends/context/context_limits.hpp"
+#include "backends/context/context_files.hpp"
 
 namespace train {
 

@@ -37,7 +37,7 @@ backends/event_loop: posix
 backends/process: posix event_loop
 backends/accelerator: posix
 backends/store: posix
-backends/link: event_loop
+backends/link: posix event_loop
 backends/local: posix event_loop process
 backends/context: posix event_loop process
 backends/log: posix event_loop process

@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-#include "backends/context/context_limits.hpp"
+#include "backends/context/context_files.hpp"
 #include "backends/context/sha256_digest.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/own_folder.hpp"

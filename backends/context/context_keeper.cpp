@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backends/context/cache_tidying.hpp"
-#include "backends/context/context_limits.hpp"
+#include "backends/context/context_files.hpp"
 #include "backends/posix/own_folder.hpp"
 
 namespace train {

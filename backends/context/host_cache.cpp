@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -13,10 +12,11 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/context/context_limits.hpp"
+#include "backends/context/context_files.hpp"
 #include "backends/context/context_unpacker.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/own_folder.hpp"
+#include "backends/posix/random.hpp"
 
 namespace train {
 
@@ -54,9 +54,7 @@ void make_parents(const std::string& path) {
 }
 
 std::string temporary_name(const std::string& name) {
-  std::uint64_t bits = 0;
-  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) continue;
-  return fmt::format(".{}.{:016x}", name, bits);
+  return fmt::format(".{}.{:016x}", name, random_bits());
 }
 
 std::string file_name(const Context& context) { return context.sha256 + ".tar.gz"; }

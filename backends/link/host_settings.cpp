@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/link/ssh_environment.hpp"
+#include "backends/link/host_settings.hpp"
 
 #include <algorithm>
 #include <array>

@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/link/hexadecimal.hpp"
 #include "backends/link/link_handle.hpp"
 #include "backends/openssh/openssh_command.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/random.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
 #include "launcher/bootstrap/host_words.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
@@ -56,8 +56,8 @@ OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, Agent
       host_(std::move(host)),
       call_(std::move(call)),
       events_(std::move(events)),
-      settings_{.way = endpoint(host_.address.empty() ? host_.name : host_.address,
-                                host_.port.value_or(default_ssh_port))} {}
+      settings_{.server = endpoint(host_.address.empty() ? host_.name : host_.address,
+                                   host_.port.value_or(default_ssh_port))} {}
 
 OpensshLink::~OpensshLink() { close(); }
 
@@ -83,7 +83,7 @@ void OpensshLink::on_settings(const Result<HostSettings>& settings) {
   if (is_closed()) return;
   if (!settings) return fail_with(settings.error());
   settings_ = *settings;
-  start_in(*shared_->window, settings_.way, shared_from_this());
+  start_in(*shared_->window, settings_.server, shared_from_this());
 }
 
 void OpensshLink::start() {
@@ -182,7 +182,7 @@ void OpensshLink::follow_log() {
 
 void OpensshLink::tell_accepted_keys() {
   for (const AcceptedKey& accepted : log_.take_accepted_keys()) {
-    if (settings_.new_host_key == NewHostKey::accepted_for_no) shared_->say_what_no_is();
+    if (settings_.new_host_key == NewHostKey::accepted_for_no) shared_->warn_of_strict_no();
     const bool is_own = !accepted.is_jump_host;
     const std::string file = is_own && !settings_.known_hosts_file.empty()
                                  ? settings_.known_hosts_file

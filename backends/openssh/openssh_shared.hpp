@@ -24,7 +24,7 @@ struct OpensshShared {
   void find_program(OnProgram on_program);
   void say(const std::string& line) const;
   /// That `StrictHostKeyChecking no` is taken as accept-new, once.
-  void say_what_no_is();
+  void warn_of_strict_no();
 
   Loop& loop;
   OpensshOptions options;
@@ -33,7 +33,7 @@ struct OpensshShared {
   std::array<char, 65536> read_buffer{};
 
  private:
-  bool has_said_what_no_is_ = false;
+  bool has_warned_of_strict_no_ = false;
   bool is_looked_for_ = false;
   std::optional<Result<std::string>> program_;
   std::vector<OnProgram> waiting_;  ///< for the program

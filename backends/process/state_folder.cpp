@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 
 #include "backends/posix/files.hpp"
 #include "backends/posix/own_folder.hpp"
+#include "backends/posix/random.hpp"
 
 namespace train {
 
@@ -40,15 +40,9 @@ struct Place {
   Descriptor descriptor;
 };
 
-std::uint32_t random_bits() {
-  std::uint32_t bits = 0;
-  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) continue;
-  return bits;
-}
-
 std::string random_ending() {
   std::string ending;
-  for (std::uint32_t bits = random_bits(); ending.size() < random_length; bits >>= 5)
+  for (std::uint64_t bits = random_bits(); ending.size() < random_length; bits >>= 5)
     ending += random_letters[bits % random_letters.size()];
   return ending;
 }

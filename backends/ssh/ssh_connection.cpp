@@ -32,7 +32,7 @@ SshConnection::SshConnection(std::shared_ptr<SshShared> shared, SshTarget target
 
 SshConnection::~SshConnection() { close(); }
 
-void SshConnection::find_way() {
+void SshConnection::find_server() {
   if (!settings_.proxy_jump.empty()) return find_jump_host();
   auto numeric = Resolver::numeric(endpoint_.address, endpoint_.port);
   if (!numeric.empty()) return on_resolved(std::move(numeric));
@@ -51,7 +51,7 @@ void SshConnection::on_resolved(Result<Resolver::Addresses> addresses) {
     return !is_of_family(address, settings_.address_family);
   });
   if (addresses_.empty()) return fail_with(family_error(endpoint_.address));
-  way_ = at();
+  server_ = at();
   await_room(SetupWindow::Turn::last);
 }
 
@@ -64,7 +64,7 @@ void SshConnection::find_jump_host() {
         ErrorClass::host, "ProxyJump goes round in a circle: it leads back to this host",
         "write 'ProxyJump none' in ssh's configuration for the jump host that is reached first"));
   jump_host_ = std::move(jump_host);
-  way_ = way_through(route->last);
+  server_ = jump_server(route->last);
   jump_host_->when_ready([weak = weak_from_this()](std::optional<JumpFailure> failure) {
     const auto self = weak.lock();
     if (!self || self->phase_ == Phase::closed) return;
@@ -76,7 +76,7 @@ void SshConnection::find_jump_host() {
 
 void SshConnection::await_room(SetupWindow::Turn turn) {
   shared_->window->enqueue(
-      way_,
+      server_,
       [weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self || self->phase_ == Phase::closed) return false;
@@ -155,7 +155,7 @@ void SshConnection::retry_or_fail(int max_tries, Cause cause, const Error& error
   address_ = 0;
   if (++tries_ >= max_tries) return fail_with(error);
   // Of a jump host it says nothing that a server behind it refuses more.
-  if (cause == Cause::overrun && !jump_host_) shared_->window->overrun(way_);
+  if (cause == Cause::overrun && !jump_host_) shared_->window->overrun(server_);
   leave_setup();
   deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->await_room(SetupWindow::Turn::first);
@@ -238,7 +238,7 @@ void SshConnection::drop_connection() {
 }
 
 void SshConnection::leave_setup() {
-  if (in_setup_) shared_->window->release(way_);
+  if (in_setup_) shared_->window->release(server_);
   in_setup_ = false;
 }
 

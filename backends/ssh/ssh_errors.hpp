@@ -22,8 +22,8 @@ struct Endpoint {
   std::string known_hosts_file;  ///< where an accepted key belongs
 };
 
-/// What went wrong on the way to a host, of class `host`, each with the next step. `at` is
-/// "10.77.1.3:22".
+/// What went wrong before a host was logged in to, of class `host`, each with the next step. `at`
+/// is "10.77.1.3:22".
 
 /// The errno of a failed connect.
 Error connect_error(int error, const std::string& at);

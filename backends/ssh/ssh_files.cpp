@@ -150,7 +150,7 @@ HostSettings SshFiles::host_settings(const SshSettings& settings, const std::str
   if (!settings.user_known_hosts.empty())
     result.known_hosts_file = settings.user_known_hosts.front();
   if (const auto jumps = jumps_of(settings, name); jumps && !jumps->empty())
-    if (const auto route = parse_jump_route(*jumps)) result.way = way_through(route->last);
+    if (const auto route = parse_jump_route(*jumps)) result.server = jump_server(route->last);
   const bool is_no = settings.strict_host_keys == StrictHostKeys::no;
   const bool accepts_new = is_no || settings.strict_host_keys == StrictHostKeys::accept_new;
   if (accepts_new && known_keys_of(settings).empty())

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/link/hexadecimal.hpp"
+#include "backends/posix/random.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
 #include "launcher/bootstrap/host_words.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <utility>
 
+#include "backends/link/host_settings.hpp"
 #include "backends/link/link_handle.hpp"
-#include "backends/link/ssh_environment.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/ssh/ssh_link.hpp"
 #include "backends/ssh/ssh_shared.hpp"
@@ -60,8 +60,9 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
   const auto tell = [this](const std::string& line) {
     if (options.say) options.say(line);
   };
-  if (settings.strict_host_keys == StrictHostKeys::no && !std::exchange(said_no_is_not_no_, true))
-    tell(no_is_accept_new);
+  if (settings.strict_host_keys == StrictHostKeys::no &&
+      !std::exchange(has_warned_of_strict_no_, true))
+    tell(strict_no_warning);
   const std::string line = known_hosts_line(host.known_name, blob);
   const std::string key = key_type(blob) + " " + key_fingerprint(blob);
   if (settings.user_known_hosts.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/process/network_interface.hpp"
+#include "backends/process/host_check.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/skip.hpp"
