@@ -17,8 +17,8 @@ class Children {
  public:
   /// What becomes of children that are still there when this object goes.
   enum class Rest {
-    goes_on,  ///< they, and what they have started, are left alone
-    ends,     ///< they are ended, with what they have started; so is what others have started
+    goes_on,  ///< they are left alone, as is what any child has started
+    ends,     ///< they are ended; and with every child that ends, what it has started
   };
   /// How it ended; neither by a code nor by a signal when somebody else has collected it.
   using OnEnd = std::function<void(const ExitStatus&)>;
