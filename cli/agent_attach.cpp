@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -11,9 +10,10 @@
 
 #include "backends/accelerator/gpu_count.hpp"
 #include "backends/context/host_contexts.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/files.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
-#include "backends/process/open_files.hpp"
 #include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
 #include "launcher/wire/sweep_report.hpp"
@@ -55,12 +55,8 @@ ExitCode agent_sweep_command(const std::string& key) {
   for (const Survivor& survivor : sweep->survivors)
     report.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
   const std::string text = encode_sweep_report(report);
-  for (std::size_t written = 0; written < text.size();) {
-    const ssize_t count = ::write(STDOUT_FILENO, text.data() + written, text.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return exit_code_of(ErrorClass::host);  // nobody is left to be told
-    written += static_cast<std::size_t>(count);
-  }
+  if (write_whole(STDOUT_FILENO, text) != 0)
+    return exit_code_of(ErrorClass::host);  // nobody is left to be told
   return ExitCode();
 }
 

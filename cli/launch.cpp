@@ -6,12 +6,12 @@
 #include <csignal>
 #include <filesystem>
 
-#include "backends/context/context_limits.hpp"
+#include "backends/context/context_files.hpp"
 #include "backends/context/context_packer.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "backends/log/log_files.hpp"
 #include "backends/log/log_writer.hpp"
-#include "backends/process/open_files.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "cli/commands.hpp"
 #include "cli/host_sweep.hpp"
 #include "cli/launch_output.hpp"

@@ -14,6 +14,8 @@
 
 #include "backends/accelerator/accelerator.hpp"
 #include "backends/accelerator/machine.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/files.hpp"
 #include "config_schema/allocation/scheduler_allocation.hpp"
 #include "config_schema/hosts/accelerators.hpp"
 #include "config_schema/hosts/host_filter.hpp"
@@ -27,30 +29,14 @@ namespace {
 
 constexpr std::size_t largest_input = 4u << 20;
 
-class OpenFile {
- public:
-  explicit OpenFile(int fd) : fd_(fd) {}
-  ~OpenFile() {
-    if (fd_ > STDERR_FILENO) ::close(fd_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // What could be meant by a path that does not exist: a file beside it, or a command.
 std::string hint_for_missing(const std::string& path, std::string_view what) {
   constexpr std::size_t most_looked_at = 1'000;
   const std::filesystem::path wanted(path);
   const auto folder = wanted.has_parent_path() ? wanted.parent_path() : ".";
-  std::vector<std::string> names;
-  std::error_code trouble;
-  for (std::filesystem::directory_iterator entry(folder, trouble), end;
-       !trouble && entry != end && names.size() < most_looked_at; entry.increment(trouble))
-    names.push_back(entry->path().filename().string());
+  FolderReader reader(folder.string());
+  const bool is_folder_there = static_cast<bool>(reader);
+  const std::vector<std::string> names = names_in(std::move(reader), most_looked_at);
   if (const auto meant = nearest(wanted.filename().string(), names))
     return fmt::format("did you mean '{}'?", (wanted.parent_path() / *meant).string());
   if (what == "hosts" && path.find('/') == path.npos && wanted.extension().empty())
@@ -59,27 +45,27 @@ std::string hint_for_missing(const std::string& path, std::string_view what) {
   const bool has_yaml_name = wanted.extension() == ".yaml" || wanted.extension() == ".yml";
   if (is_experiment && !has_yaml_name)
     return fmt::format("to run a command without a file: train launch -n 1 -- {} ...", path);
-  return trouble ? fmt::format("there is no directory '{}' either", folder.string())
-                 : "give its path from the current directory, or an absolute one";
+  return is_folder_there ? "give its path from the current directory, or an absolute one"
+                         : fmt::format("there is no directory '{}' either", folder.string());
 }
 
 }  // namespace
 
 Result<std::string> read_input(const std::string& path, std::string_view what) {
-  const OpenFile file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.fd() < 0)
+  const Descriptor file(path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const int fd = path == "-" ? STDIN_FILENO : file.get();
+  if (fd < 0)
     return fail(ErrorClass::no_input,
                 fmt::format("cannot read the {} file '{}': {}", what, path, std::strerror(errno)),
                 errno == ENOENT ? hint_for_missing(path, what) : "");
   struct stat status {};
-  if (::fstat(file.fd(), &status) == 0 && S_ISDIR(status.st_mode))
+  if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
     return fail(ErrorClass::no_input, fmt::format("the {} file '{}' is a directory", what, path),
                 "give the path of a file");
   std::string text;
   char buffer[64 << 10];
   while (true) {
-    const ssize_t count = ::read(file.fd(), buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_some(fd, buffer, sizeof buffer);
     if (count < 0)
       return fail(ErrorClass::no_input, fmt::format("cannot read the {} file '{}': {}", what, path,
                                                     std::strerror(errno)));
@@ -91,17 +77,6 @@ Result<std::string> read_input(const std::string& path, std::string_view what) {
           fmt::format("the {} file '{}' is larger than {} MiB", what, path, largest_input >> 20),
           "is this the right file?");
   }
-}
-
-LauncherEnvironment launcher_environment() {
-  LauncherEnvironment environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos)
-      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return environment;
 }
 
 ExperimentOverrides overrides_of(const RequestFlags& flags) {
@@ -272,7 +247,7 @@ std::string directory_in_context(const std::string& working_directory) {
 
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
-  const LauncherEnvironment environment = launcher_environment();
+  const LauncherEnvironment environment = session_environment();
   auto experiment = load_experiment(flags, request.experiment_text, purpose);
   auto inventory = load_inventory(flags, environment, request.hosts_note);
   if (inventory && (flags.include || flags.exclude)) {

@@ -54,7 +54,4 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
 /// class `no_input` when it cannot be read, `config` or `hosts` when it is larger.
 Result<std::string> read_input(const std::string& path, std::string_view what);
 
-/// The environment of this process.
-LauncherEnvironment launcher_environment();
-
 }  // namespace train

@@ -2,30 +2,15 @@
 #include "cli/talk.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "backends/posix/files.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
-
-int write_whole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      pollfd ready{fd, POLLOUT, 0};
-      ::poll(&ready, 1, -1);
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
 
 std::string talk_text(const TerminalText& said) {
   std::string text;

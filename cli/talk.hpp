@@ -29,8 +29,4 @@ Result<bool> pass_on(std::string_view text);
 /// reads it.
 ExitCode answer(std::string_view text);
 
-/// Writes all of it, waiting where the descriptor is non-blocking and full (another program may
-/// have made a shared terminal so). 0 or errno.
-int write_whole(int fd, std::string_view text);
-
 }  // namespace train

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -11,6 +8,8 @@
 #include <cstring>
 
 #include "backends/log/task_watch.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 #include "backends/store/launcher_lock.hpp"
 #include "cli/commands.hpp"
 #include "cli/state_directory.hpp"
@@ -23,27 +22,20 @@ namespace train {
 namespace {
 
 // A descriptor of the process that holds the task's lock, so that a signal can never reach another
-// process that has got its number since; -1 when this is not that process.
-int open_launcher(const TaskRecord& task, const std::string& lock_file) {
+// process that has got its number since; none when this is not that process.
+Descriptor open_launcher(const TaskRecord& task, const std::string& lock_file) {
   const auto pid = static_cast<pid_t>(task.launcher_pid);
   struct stat lock {};
-  if (pid <= 0 || ::stat(lock_file.c_str(), &lock) != 0) return -1;
-  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (pidfd < 0) return -1;
-  const std::string directory = fmt::format("/proc/{}/fd", pid);
-  bool holds_lock = false;
-  if (DIR* descriptors = ::opendir(directory.c_str())) {
-    while (const dirent* entry = ::readdir(descriptors)) {
-      struct stat status {};
-      const std::string path = directory + "/" + entry->d_name;
-      holds_lock = holds_lock || (::stat(path.c_str(), &status) == 0 &&
-                                  status.st_dev == lock.st_dev && status.st_ino == lock.st_ino);
-    }
-    ::closedir(descriptors);
+  if (pid <= 0 || ::stat(lock_file.c_str(), &lock) != 0) return {};
+  Descriptor launcher = open_process(pid);
+  FolderReader descriptors(fmt::format("/proc/{}/fd", pid));
+  while (const char* name = launcher && descriptors ? descriptors.next() : nullptr) {
+    struct stat status {};
+    if (::fstatat(descriptors.descriptor(), name, &status, 0) == 0 &&
+        status.st_dev == lock.st_dev && status.st_ino == lock.st_ino)
+      return launcher;
   }
-  if (holds_lock) return pidfd;
-  ::close(pidfd);
-  return -1;
+  return {};
 }
 
 // The end is recorded when the launcher lets go of its lock. Its process may live on for as long as
@@ -74,23 +66,20 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
     return ExitCode();
   }
   const std::string lock_file = (*store)->lock_file(task->id);
-  const int launcher = open_launcher(*task, lock_file);
-  if (launcher < 0)
+  const Descriptor launcher = open_launcher(*task, lock_file);
+  if (!launcher)
     return report(make_error(ErrorClass::no_input,
                              fmt::format("the launcher of task {} is not a process that can be "
                                          "reached from here",
                                          task->id),
                              "run this on the machine, and in the container, of its launcher"));
-  if (::syscall(SYS_pidfd_send_signal, launcher, SIGTERM, nullptr, 0) != 0) {
-    const Error error = make_error(ErrorClass::no_input,
-                                   fmt::format("the launcher of task {} cannot be signalled: {}",
-                                               task->id, std::strerror(errno)));
-    ::close(launcher);
-    return report(error);
-  }
+  if (const int error = send_signal(launcher, SIGTERM); error != 0)
+    return report(make_error(ErrorClass::no_input,
+                             fmt::format("the launcher of task {} cannot be signalled: {}",
+                                         task->id, std::strerror(error))));
   const auto plan_grace = std::chrono::milliseconds(task->stop_grace_ms);
-  const bool ended = wait_for_end(launcher, lock_file, plan_grace + Run::Timing().stop_slack * 2);
-  ::close(launcher);
+  const bool ended =
+      wait_for_end(launcher.get(), lock_file, plan_grace + Run::Timing().stop_slack * 2);
   if (!ended)
     return report(make_error(
         ErrorClass::busy, fmt::format("task {} was told to stop and has not ended yet", task->id),

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "backends/posix/files.hpp"
 #include "cli/talk.hpp"
 
 namespace train {

@@ -8,7 +8,7 @@
 #include <array>
 #include <utility>
 
-#include "cli/talk.hpp"
+#include "backends/posix/files.hpp"
 
 namespace train {
 
@@ -20,7 +20,7 @@ void TerminalQuestion::ask(const std::string& question, OnAnswer on_answer) {
   on_answer_ = std::move(on_answer);
   typed_ = std::make_unique<Secret>();
   if (open(question)) {
-    readable_ = loop_.when_readable(fd_, [this] { read_some(); });
+    readable_ = loop_.when_readable(terminal_.get(), [this] { read_some(); });
     return;
   }
   // The answer never comes from inside this call. Nothing is ever read here before it has.
@@ -30,19 +30,21 @@ void TerminalQuestion::ask(const std::string& question, OnAnswer on_answer) {
 // The terminal itself, as ssh does: the standard streams may go elsewhere. A process in the
 // background would be stopped for touching it.
 bool TerminalQuestion::open(const std::string& question) {
-  fd_ = ::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-  if (fd_ < 0 || ::tcgetpgrp(fd_) != ::getpgrp() || ::tcgetattr(fd_, &before_) != 0) return false;
+  terminal_ = Descriptor(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+  if (!terminal_ || ::tcgetpgrp(terminal_.get()) != ::getpgrp() ||
+      ::tcgetattr(terminal_.get(), &before_) != 0)
+    return false;
   termios silent = before_;
   silent.c_lflag &= ~static_cast<tcflag_t>(ECHO | ECHOE | ECHOK | ECHONL);
   silent.c_lflag |= ICANON | ISIG;
   // What was typed before the question is no answer to it.
-  is_changed_ = ::tcsetattr(fd_, TCSAFLUSH, &silent) == 0;
-  return is_changed_ && write_whole(fd_, "train: " + question) == 0;
+  is_changed_ = ::tcsetattr(terminal_.get(), TCSAFLUSH, &silent) == 0;
+  return is_changed_ && write_whole(terminal_.get(), "train: " + question) == 0;
 }
 
 void TerminalQuestion::read_some() {
   std::array<char, 256> piece{};
-  const ssize_t count = ::read(fd_, piece.data(), piece.size());
+  const ssize_t count = ::read(terminal_.get(), piece.data(), piece.size());
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (count <= 0) return answer(nullptr);
   const std::string_view text(piece.data(), static_cast<std::size_t>(count));
@@ -62,12 +64,11 @@ void TerminalQuestion::close() {
   readable_.reset();
   typed_.reset();
   if (is_changed_) {
-    (void)write_whole(fd_, "\n");  // the one that was typed was not shown
-    (void)::tcsetattr(fd_, TCSANOW, &before_);
+    (void)write_whole(terminal_.get(), "\n");  // the one that was typed was not shown
+    (void)::tcsetattr(terminal_.get(), TCSANOW, &before_);
   }
   is_changed_ = false;
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
+  terminal_.reset();
 }
 
 }  // namespace train

@@ -8,7 +8,8 @@
 #include <string>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/ssh/secret.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/ssh_formats/secret.hpp"
 
 namespace train {
 
@@ -37,7 +38,7 @@ class TerminalQuestion {
   void close();
 
   Loop& loop_;
-  int fd_ = -1;
+  Descriptor terminal_;
   bool is_changed_ = false;
   termios before_{};
   std::unique_ptr<Secret> typed_;

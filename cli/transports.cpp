@@ -37,7 +37,7 @@ OpensshOptions openssh_options(const SshOptions& options, std::shared_ptr<SshFil
   result.settings_of = [files = std::move(files)](const Host& host, const auto& on_settings) {
     files->host_settings_of(host, on_settings);
   };
-  for (const auto& [name, value] : launcher_environment()) {
+  for (const auto& [name, value] : session_environment()) {
     if (name == "PATH") result.search_path = value;
     result.environment.push_back(fmt::format("{}={}", name, value));
   }

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "cli/talk.hpp"
+#include "backends/posix/files.hpp"
 
 namespace train {
 
@@ -23,11 +23,11 @@ tl::unexpected<Error> cannot_write(const std::string& path, int error) {
               error == ENOENT ? "give the path of a file in a directory that exists" : "");
 }
 
-// 0 or errno; the descriptor is closed in any case.
-int write_and_close(int fd, std::string_view text) {
-  int error = write_whole(fd, text);
-  if (error == 0 && ::fsync(fd) != 0 && errno != EINVAL && errno != EROFS) error = errno;
-  if (::close(fd) != 0 && error == 0) error = errno;
+// 0 or errno; closing may be what fails.
+int write_and_close(Descriptor file, std::string_view text) {
+  int error = write_whole(file.get(), text);
+  if (error == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
+  if (::close(file.release()) != 0 && error == 0) error = errno;
   return error;
 }
 
@@ -45,17 +45,17 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && !S_ISREG(status.st_mode)) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    const int error = fd < 0 ? errno : write_and_close(fd, text);
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    const int error = file ? write_and_close(std::move(file), text) : errno;
     if (error != 0) return cannot_write(path, error);
     return {};
   }
   const std::string target = target_of(path);
   const std::string beside = fmt::format("{}.{}.part", target, ::getpid());
-  const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) return cannot_write(path, errno);
-  if (exists) ::fchmod(fd, status.st_mode & 07777);
-  int error = write_and_close(fd, text);
+  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file) return cannot_write(path, errno);
+  if (exists) ::fchmod(file.get(), status.st_mode & 07777);
+  int error = write_and_close(std::move(file), text);
   if (error == 0 && std::rename(beside.c_str(), target.c_str()) != 0) error = errno;
   if (error == 0) return {};
   ::unlink(beside.c_str());

@@ -33,16 +33,18 @@ launcher/output: ports wire
 launcher/agent: states ports rendezvous wire
 launcher/run: states plan context task ports rendezvous wire output
 
-backends/event_loop:
-backends/process: event_loop
-backends/accelerator:
-backends/store:
-backends/link: event_loop
-backends/local: event_loop process
-backends/context: event_loop process
-backends/log: event_loop process
-backends/openssh: event_loop process link
-backends/ssh: event_loop process link
+backends/posix:
+backends/event_loop: posix
+backends/process: posix event_loop
+backends/accelerator: posix
+backends/store: posix
+backends/link: posix event_loop
+backends/local: posix event_loop process
+backends/context: posix event_loop process
+backends/log: posix event_loop process
+backends/openssh: posix event_loop process link
+backends/ssh_formats: posix
+backends/ssh: posix event_loop process link ssh_formats
 '
 
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}

@@ -5,17 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <fstream>
 #include <tuple>
 
 #include "backends/accelerator/nvml.hpp"
+#include "backends/posix/files.hpp"
 #include "config_schema/hosts/accelerators.hpp"
 
 namespace train {
 namespace {
-
-namespace fs = std::filesystem;
 
 // More than any machine has; a library that says more is not believed.
 constexpr unsigned int max_devices = 1024;
@@ -55,7 +53,7 @@ tl::unexpected<Error> nvml_failure(const nvml::Library& library, std::string_vie
               next_step(status));
 }
 
-std::string first_line(const fs::path& file) {
+std::string first_line(const std::string& file) {
   std::ifstream stream(file);
   std::string line;
   std::getline(stream, line);
@@ -64,14 +62,12 @@ std::string first_line(const fs::path& file) {
 
 /// There is an NVIDIA display or 3D controller on the PCI bus.
 bool has_nvidia_gpu(const std::string& pci_devices) {
-  std::error_code error;
-  for (auto entry = fs::directory_iterator(pci_devices, error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (first_line(entry->path() / "vendor") == "0x10de" &&
-        first_line(entry->path() / "class").starts_with("0x03"))
-      return true;
-  }
-  return false;
+  const std::vector<std::string> devices = names_in(FolderReader(pci_devices));
+  return std::any_of(devices.begin(), devices.end(), [&](const std::string& device) {
+    const std::string folder = fmt::format("{}/{}/", pci_devices, device);
+    return first_line(folder + "vendor") == "0x10de" &&
+           first_line(folder + "class").starts_with("0x03");
+  });
 }
 
 /// A device with its place on the PCI bus.

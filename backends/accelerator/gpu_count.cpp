@@ -47,7 +47,7 @@ bool has_setuid(const std::string& program) {
 // Whoever has an instance of MIG has it in a folder of its own.
 bool is_in_mig_mode(const GpuFiles& files, const std::string& minor) {
   const auto instances =
-      names_in(fmt::format("{}/driver/nvidia/capabilities/gpu{}/mig", files.proc, minor));
+      visible_names_in(fmt::format("{}/driver/nvidia/capabilities/gpu{}/mig", files.proc, minor));
   return std::any_of(instances.begin(), instances.end(),
                      [](const std::string& name) { return name.starts_with("gi"); });
 }
@@ -56,7 +56,7 @@ bool is_in_mig_mode(const GpuFiles& files, const std::string& minor) {
 std::vector<Gpu> nvidia_gpus(const GpuFiles& files) {
   const std::string folder = files.proc + "/driver/nvidia/gpus";
   std::vector<std::pair<BusPlace, std::string>> places;
-  for (const std::string& name : names_in(folder))
+  for (const std::string& name : visible_names_in(folder))
     if (const auto place = bus_place(name)) places.emplace_back(*place, name);
   std::sort(places.begin(), places.end());
   // Without any such file CUDA makes them, where it may; a container without GPUs lacks them too.
@@ -86,7 +86,7 @@ bool has_unknown_driver(const GpuFiles& files) {
 
 std::uint64_t own_memory(const std::string& node) {
   std::uint64_t bytes = 0;
-  for (const std::string& bank : names_in(node + "/mem_banks")) {
+  for (const std::string& bank : visible_names_in(node + "/mem_banks")) {
     const std::string text = small_text(fmt::format("{}/mem_banks/{}/properties", node, bank));
     if (value_of(text, "heap_type", ' ') == "0") continue;  // the machine's memory
     bytes += number_of(value_of(text, "size_in_bytes", ' ')).value_or(0);
@@ -98,7 +98,7 @@ std::vector<Gpu> amd_gpus(const GpuFiles& files) {
   constexpr std::uint64_t least_memory = std::uint64_t{4} << 30;
   const std::string folder = files.sys + "/class/kfd/kfd/topology/nodes";
   std::vector<unsigned long long> nodes;
-  for (const std::string& name : names_in(folder))
+  for (const std::string& name : visible_names_in(folder))
     if (const auto number = number_of(name)) nodes.push_back(*number);
   std::sort(nodes.begin(), nodes.end());
   const bool may_use_driver = may_use(files.dev + "/kfd");

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/accelerator/gpu_files.hpp"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <charconv>
-#include <memory>
+
+#include "backends/posix/files.hpp"
 
 namespace train {
 
@@ -26,31 +23,15 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-std::vector<std::string> names_in(const std::string& folder) {
+std::vector<std::string> visible_names_in(const std::string& folder) {
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
-  if (!directory) return names;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    if (names.size() == most_names) break;
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  }
+  FolderReader reader(folder);
+  while (const char* name = reader && names.size() < most_names ? reader.next() : nullptr)
+    if (name[0] != '.') names.emplace_back(name);
   return names;
 }
 
-std::string small_text(const std::string& file) {
-  std::string text;
-  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return text;
-  std::array<char, 4096> buffer;
-  while (text.size() < longest_text) {
-    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  ::close(fd);
-  return text;
-}
+std::string small_text(const std::string& file) { return read_small_file(file, longest_text); }
 
 bool may_use(const std::string& device) { return ::access(device.c_str(), R_OK | W_OK) == 0; }
 

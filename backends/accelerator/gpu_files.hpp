@@ -11,7 +11,7 @@ namespace train {
 /// Small files and folders of the kernel. What cannot be read is empty.
 
 /// The names in a folder, without those that begin with a dot; at most some thousands.
-std::vector<std::string> names_in(const std::string& folder);
+std::vector<std::string> visible_names_in(const std::string& folder);
 /// At most 16 KiB of a file.
 std::string small_text(const std::string& file);
 /// Whether it is there, and this user may read and write it.

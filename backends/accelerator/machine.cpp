@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "config_schema/hosts/host_address.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 namespace {
@@ -35,13 +36,6 @@ bool is_loopback(const Address& address) {
   static constexpr Address v4_loopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
   return address == v6_loopback ||
          std::equal(address.begin(), address.begin() + 13, v4_loopback.begin());
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
 }
 
 std::string kernel_host_name() {
@@ -133,18 +127,18 @@ void OwnNames::read_hosts_file() {
     std::string address;
     words >> address;
     const auto parsed = parse_address(address);
-    for (std::string word; words >> word;) addresses_->try_emplace(lower(word), parsed);
+    for (std::string word; words >> word;) addresses_->try_emplace(to_lower(word), parsed);
   }
 }
 
 bool OwnNames::contains(std::string_view name_or_address) {
-  std::string name = lower(name_or_address);
+  std::string name = to_lower(name_or_address);
   if (name.ends_with('.')) name.pop_back();
   if (name.empty()) return false;
   if (is_localhost(name)) return true;
   if (const auto address = parse_address(name)) return is_own_address(*address);
   if (host_name_.empty())
-    host_name_ = lower(source_.host_name.empty() ? kernel_host_name() : source_.host_name);
+    host_name_ = to_lower(source_.host_name.empty() ? kernel_host_name() : source_.host_name);
   if (name == host_name_ || name == host_name_.substr(0, host_name_.find('.'))) return true;
   if (!addresses_) read_hosts_file();
   const auto found = addresses_->find(name);

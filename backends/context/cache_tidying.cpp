@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context/cache_tidying.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>
@@ -13,7 +12,8 @@
 #include <memory>
 
 #include "backends/context/host_cache.hpp"
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/own_folder.hpp"
 
 namespace train {
 
@@ -22,24 +22,8 @@ namespace {
 constexpr std::size_t most_names = 10'000;
 constexpr std::string_view old_ending = "old";
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
 // Names may go while the folder is read; none is looked at twice.
-std::vector<std::string> names_in(int folder) {
-  std::vector<std::string> names;
-  Descriptor again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseFolder> stream(again ? ::fdopendir(again.get()) : nullptr);
-  if (!stream) return names;
-  (void)again.release();  // the stream's
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-    if (names.size() == most_names) break;
-  }
-  return names;
-}
+std::vector<std::string> names_of(int folder) { return names_in(FolderReader(folder), most_names); }
 
 // The status of something of ours that has not been touched for so long.
 bool is_old(int folder, const std::string& name, std::chrono::hours age, struct stat& status) {
@@ -100,7 +84,7 @@ bool is_digest(std::string_view text) { return is_hexadecimal(text, 64); }
 
 void tidy_contexts(int folder, const CacheAges& ages, const std::atomic<bool>& cancelled) {
   struct stat status {};
-  for (const std::string& name : names_in(folder)) {
+  for (const std::string& name : names_of(folder)) {
     if (cancelled) return;
     const bool is_coming = is_incomplete(name, is_digest);
     if (!is_coming && !is_packed_context(name)) continue;
@@ -112,7 +96,7 @@ void tidy_contexts(int folder, const CacheAges& ages, const std::atomic<bool>& c
 
 void tidy_runs(int folder, const CacheAges& ages, const std::atomic<bool>& cancelled) {
   struct stat status {};
-  for (const std::string& name : names_in(folder)) {
+  for (const std::string& name : names_of(folder)) {
     if (cancelled) return;
     const bool is_part = is_incomplete(name, is_key);
     if (!is_part && !is_key(name)) continue;
@@ -129,7 +113,7 @@ void tidy_binaries(int folder, const CacheAges& ages, const std::atomic<bool>& c
   struct stat own {};
   (void)::stat("/proc/self/exe", &own);
   struct stat status {};
-  for (const std::string& name : names_in(folder)) {
+  for (const std::string& name : names_of(folder)) {
     if (cancelled) return;
     if (!is_binary(name) || !is_old(folder, name, ages.binaries, status)) continue;
     const bool is_own = status.st_dev == own.st_dev && status.st_ino == own.st_ino;

@@ -11,9 +11,10 @@
 #include <new>
 #include <utility>
 
-#include "backends/context/context_limits.hpp"
+#include "backends/context/context_files.hpp"
 #include "backends/context/sha256_digest.hpp"
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/own_folder.hpp"
 #include "launcher/context/archive.hpp"
 
 namespace train {
@@ -29,18 +30,6 @@ bool is_same_state(const struct stat& a, const struct stat& b) {
     return x.tv_sec == y.tv_sec && x.tv_nsec == y.tv_nsec;
   };
   return a.st_size == b.st_size && same(a.st_mtim, b.st_mtim) && same(a.st_ctim, b.st_ctim);
-}
-
-// Reads to the end of the file, or that many bytes; 0 or errno.
-int read_up_to(int file, char* buffer, std::size_t size, std::size_t& done) {
-  for (done = 0; done < size;) {
-    const ssize_t count = ::read(file, buffer + done, size - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno;
-    if (count == 0) return 0;
-    done += static_cast<std::size_t>(count);
-  }
-  return 0;
 }
 
 // Appends the content of a file, which must be as long as it was when it was found and stay as it
@@ -61,11 +50,10 @@ Result<void> append_content(const ContextFiles& files, const ContextEntry& entry
   const std::size_t begin = archive.size();
   const auto size = static_cast<std::size_t>(entry.size);
   archive.resize(begin + size + 1);  // one more, to see that it ends there
-  std::size_t done = 0;
-  if (const int error = read_up_to(file.get(), archive.data() + begin, size + 1, done))
-    return unreadable(error);
+  const ssize_t done = read_whole(file.get(), archive.data() + begin, size + 1);
+  if (done < 0) return unreadable(errno);
   archive.resize(begin + size);
-  const bool is_whole = done == size && S_ISREG(before.st_mode) &&
+  const bool is_whole = static_cast<std::size_t>(done) == size && S_ISREG(before.st_mode) &&
                         ::fstat(file.get(), &after) == 0 && is_same_state(before, after);
   if (is_whole) return {};
   return fail(ErrorClass::config,

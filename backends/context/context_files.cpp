@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context/context_files.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,10 +10,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
-#include "backends/context/context_limits.hpp"
+#include "backends/posix/files.hpp"
 #include "launcher/context/ignore_rules.hpp"
 #include "launcher/context/private_files.hpp"
 
@@ -24,10 +24,7 @@ namespace {
 
 constexpr std::size_t largest_ignore_file = 1u << 20;
 constexpr std::size_t most_problems = 100;
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
+constexpr std::size_t most_named = 5;
 
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> found(::realpath(path.c_str(), nullptr), ::free);
@@ -114,14 +111,10 @@ std::optional<std::string> Walk::read_rules(int folder, const std::string& path,
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   std::string text(largest_ignore_file + 1, '\0');
-  std::size_t size = 0;
-  for (ssize_t count = 1; count > 0 && size < text.size();) {
-    count = ::read(file.get(), text.data() + size, text.size() - size);
-    if (count < 0) unreadable(path, errno);
-    if (count > 0) size += static_cast<std::size_t>(count);
-  }
-  text.resize(size);
-  if (size <= largest_ignore_file) return text;
+  const ssize_t size = read_whole(file.get(), text.data(), text.size());
+  if (size < 0) unreadable(path, errno);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  if (text.size() <= largest_ignore_file) return text;
   too_many_rules(path);
   return "";
 }
@@ -150,20 +143,11 @@ void Walk::read_git_rules(int opened, const std::string& folder) {
 
 std::vector<std::string> Walk::names_in(int opened, const std::string& folder) {
   std::vector<std::string> names;
-  Descriptor again(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseFolder> stream(again ? ::fdopendir(again.get()) : nullptr);
-  if (!stream) {
-    unreadable(folder.empty() ? "." : folder, errno);
-    return names;
-  }
-  (void)again.release();  // the stream's
-  errno = 0;
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-    // More than a context may have can all be ignored, but not without a bound.
-    if (names.size() > 10 * most_context_entries) break;
-  }
+  FolderReader reader(opened);
+  // More than a context may have can all be ignored, but not without a bound.
+  while (const char* name =
+             reader && names.size() <= 10 * most_context_entries ? reader.next() : nullptr)
+    names.emplace_back(name);
   if (errno != 0) unreadable(folder.empty() ? "." : folder, errno);
   std::sort(names.begin(), names.end());
   return names;
@@ -254,7 +238,57 @@ void Walk::take_link(int parent, const std::string& name, ContextEntry entry) {
             : "make it relative: ln -srf");
 }
 
+std::string biggest_files(const std::vector<ContextEntry>& entries) {
+  std::vector<const ContextEntry*> files;
+  for (const ContextEntry& entry : entries)
+    if (entry.kind == ContextEntry::Kind::file) files.push_back(&entry);
+  const std::size_t count = std::min(most_named, files.size());
+  std::partial_sort(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(count), files.end(),
+                    [](const ContextEntry* a, const ContextEntry* b) { return a->size > b->size; });
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i)
+    text +=
+        fmt::format("{}'{}' has {}", i == 0 ? "" : ", ", files[i]->path, size_text(files[i]->size));
+  return text;
+}
+
+// The folder, or file, of the context's own folder with most in it.
+std::string fullest_folder(const std::vector<ContextEntry>& entries) {
+  std::map<std::string, std::size_t, std::less<>> counts;
+  for (const ContextEntry& entry : entries) ++counts[entry.path.substr(0, entry.path.find('/'))];
+  const auto fullest =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return fmt::format("{} of the first {} are in '{}'", fullest->second, entries.size(),
+                     fullest->first);
+}
+
 }  // namespace
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
+  if (bytes < (1u << 20)) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string ignore_file_of(const std::string& directory) { return directory + "/.trainignore"; }
+
+Result<void> check_context_limits(const ContextFiles& files) {
+  const std::string hint =
+      "leave out what the ranks do not need: name it in " + ignore_file_of(files.directory);
+  if (files.entries.size() > most_context_entries)
+    return fail(ErrorClass::config,
+                fmt::format("the context '{}' has more than {} files and folders; {}",
+                            files.directory, most_context_entries, fullest_folder(files.entries)),
+                hint);
+  if (files.bytes > largest_context)
+    return fail(ErrorClass::config,
+                fmt::format("the context '{}' has {}, more than the {} that may travel; {}",
+                            files.directory, size_text(files.bytes), size_text(largest_context),
+                            biggest_files(files.entries)),
+                hint);
+  return {};
+}
 
 Result<ContextFiles> find_context_files(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,

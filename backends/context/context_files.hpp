@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 
@@ -41,5 +41,15 @@ struct ContextFiles {
 Result<ContextFiles> find_context_files(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,
                                         const std::atomic<bool>& cancelled);
+
+/// That a context is neither too large nor of too many entries; else an error of class `config`
+/// which names what takes most.
+Result<void> check_context_limits(const ContextFiles& files);
+
+/// The file of a directory in which a user names what is to stay at home, whatever else counts.
+std::string ignore_file_of(const std::string& directory);
+
+/// "3.4 MiB", "512 bytes".
+std::string size_text(std::uint64_t bytes);
 
 }  // namespace train

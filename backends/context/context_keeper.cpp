@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "backends/context/cache_tidying.hpp"
-#include "backends/context/context_limits.hpp"
-#include "backends/process/own_folder.hpp"
+#include "backends/context/context_files.hpp"
+#include "backends/posix/own_folder.hpp"
 
 namespace train {
 

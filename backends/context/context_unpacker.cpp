@@ -14,6 +14,7 @@
 #include <new>
 
 #include "backends/context/sha256_digest.hpp"
+#include "backends/posix/files.hpp"
 
 namespace train {
 
@@ -21,18 +22,6 @@ namespace {
 
 constexpr std::uint64_t hole_size = 4'096;
 constexpr int gzip_window = 15 + 16;
-
-// 0 or errno.
-int write_at(int file, std::string_view bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-    offset += static_cast<std::uint64_t>(count);
-  }
-  return 0;
-}
 
 // Where a run of blocks that are all zeros, or all not, ends. Blocks lie at multiples of their size
 // in the file; of those at both ends only a part may be here.
@@ -109,7 +98,7 @@ Result<void> ContextUnpacker::content(std::string_view bytes) {
   while (!bytes.empty()) {
     bool is_hole = false;
     const std::size_t size = end_of_run(bytes, offset_, is_hole);
-    const int error = is_hole ? 0 : write_at(file_.get(), bytes.substr(0, size), offset_);
+    const int error = is_hole ? 0 : write_whole_at(file_.get(), bytes.substr(0, size), offset_);
     if (error != 0) return trouble("write", error);
     bytes.remove_prefix(size);
     offset_ += size;
@@ -213,8 +202,7 @@ Result<bool> unpack_context(int packed_file, const Context& context, int folder,
   std::array<char, 64u << 10> buffer;
   while (true) {
     if (cancelled) return fail(ErrorClass::host, "the context is not needed any more");
-    const ssize_t count = ::read(packed_file, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_some(packed_file, buffer.data(), buffer.size());
     if (count < 0)
       return fail(ErrorClass::host, fmt::format("cannot read the packed context for '{}': {}",
                                                 folder_name, system_reason(errno)));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/context/archive.hpp"
 #include "launcher/context/context.hpp"

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -13,9 +12,11 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/context/context_limits.hpp"
+#include "backends/context/context_files.hpp"
 #include "backends/context/context_unpacker.hpp"
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/own_folder.hpp"
+#include "backends/posix/random.hpp"
 
 namespace train {
 
@@ -53,9 +54,7 @@ void make_parents(const std::string& path) {
 }
 
 std::string temporary_name(const std::string& name) {
-  std::uint64_t bits = 0;
-  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) continue;
-  return fmt::format(".{}.{:016x}", name, bits);
+  return fmt::format(".{}.{:016x}", name, random_bits());
 }
 
 std::string file_name(const Context& context) { return context.sha256 + ".tar.gz"; }
@@ -112,12 +111,8 @@ Result<HostCache::Incoming> HostCache::begin(const Context& context) const {
 }
 
 Result<void> HostCache::write(const Incoming& incoming, std::string_view bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(incoming.file.get(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return refuse(path_, system_reason(errno));
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
+  if (const int error = write_whole(incoming.file.get(), bytes); error != 0)
+    return refuse(path_, system_reason(error));
   return {};
 }
 
@@ -126,9 +121,8 @@ Result<void> HostCache::fill(const Incoming& incoming, int from, std::uint64_t b
   std::array<char, 64u << 10> buffer;
   for (std::uint64_t done = 0; done < bytes;) {
     if (cancelled) return refuse(path_, "the context is not needed any more");
-    const ssize_t count = ::pread(from, buffer.data(), std::min(buffer.size(), bytes - done),
-                                  static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count =
+        read_whole_at(from, buffer.data(), std::min(buffer.size(), bytes - done), done);
     // Nobody else knows this file, so it cannot be shorter than what was written to it.
     if (count <= 0) return refuse(path_, count < 0 ? system_reason(errno) : "it was cut off");
     if (auto written = write(incoming, {buffer.data(), static_cast<std::size_t>(count)}); !written)

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/context/host_cache.hpp"
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 

@@ -22,9 +22,7 @@ void Sha256Digest::add(std::string_view bytes) {
 std::string Sha256Digest::finish() {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256_Final(digest.data(), state_.get());
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
+  return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 
 std::string sha256_of(std::string_view bytes) {

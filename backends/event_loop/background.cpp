@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/event_loop/background.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -11,6 +9,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "backends/posix/child.hpp"
 
 namespace train {
 
@@ -82,18 +82,13 @@ Background::~Background() {
 Result<void> Background::run(std::function<void()> work, std::function<void()> done) {
   const std::lock_guard lock(state_->mutex);
   if (!state_->has_thread) {
-    // Signals are the loop's, and the loop's thread's.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
     std::error_code error;
     try {
+      const WithoutSignals blocked;  // they are the loop's, and the loop's thread's
       std::thread([state = state_] { state->work(); }).detach();
     } catch (const std::system_error& failure) {
       error = failure.code();
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (error)
       return fail(ErrorClass::host, "cannot start a thread: " + error.message(),
                   "the user's limit of processes may be reached (ulimit -u)");

@@ -32,7 +32,7 @@ class LinkHandle final : public HostLink {
 
 /// Starts the link when the window has room for it, unless it is closed or gone by then.
 template <class Link>
-void start_in(SetupWindow& window, const std::string& way, const std::shared_ptr<Link>& link,
+void start_in(SetupWindow& window, const std::string& server, const std::shared_ptr<Link>& link,
               SetupWindow::Turn turn = SetupWindow::Turn::last) {
   const auto start = [weak = std::weak_ptr(link)] {
     const auto waiting = weak.lock();
@@ -40,7 +40,7 @@ void start_in(SetupWindow& window, const std::string& way, const std::shared_ptr
     waiting->start();
     return true;
   };
-  window.enqueue(way, start, turn);
+  window.enqueue(server, start, turn);
 }
 
 }  // namespace train

@@ -1,56 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/link/setup_window.hpp"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "backends/posix/random.hpp"
+
 namespace train {
 
-namespace {
-
-// std::random_device would ask for glibc 2.36 on every host.
-std::uint64_t random_seed() {
-  std::uint64_t seed = 0;
-  while (::getrandom(&seed, sizeof seed, 0) != sizeof seed) continue;  // interrupted by a signal
-  return seed;
-}
-
-}  // namespace
-
-SetupWindow::SetupWindow(Loop& loop, int most, int most_on_a_way)
+SetupWindow::SetupWindow(Loop& loop, int most, int most_at_a_server)
     : loop_(loop),
       most_(std::max(most, 1)),
-      most_on_a_way_(std::max(most_on_a_way, 1)),
-      random_(random_seed()) {}
+      most_at_a_server_(std::max(most_at_a_server, 1)),
+      random_(random_bits()) {}
 
-void SetupWindow::enqueue(const std::string& way, std::function<bool()> start, Turn turn) {
-  Way& found = ways_.try_emplace(way, Way{most_on_a_way_}).first->second;
-  if (!found.waiting.empty()) ready_.erase({found.waiting.begin()->first, way});
+void SetupWindow::enqueue(const std::string& server, std::function<bool()> start, Turn turn) {
+  Server& found = servers_.try_emplace(server, Server{most_at_a_server_}).first->second;
+  if (!found.waiting.empty()) ready_.erase({found.waiting.begin()->first, server});
   found.waiting.emplace(turn == Turn::first ? 0 : ++last_turn_, std::move(start));
-  note_readiness(way, found);
+  note_readiness(server, found);
   post_start_next();
 }
 
-void SetupWindow::release(const std::string& way) {
-  --under_way_;
-  Way& found = ways_.at(way);
-  --found.under_way;
-  note_readiness(way, found);
+void SetupWindow::release(const std::string& server) {
+  --running_;
+  Server& found = servers_.at(server);
+  --found.running;
+  note_readiness(server, found);
   if (!ready_.empty()) post_start_next();
 }
 
-void SetupWindow::overrun(const std::string& way) {
-  Way& found = ways_.try_emplace(way, Way{most_on_a_way_}).first->second;
+void SetupWindow::overrun(const std::string& server) {
+  Server& found = servers_.try_emplace(server, Server{most_at_a_server_}).first->second;
   found.most = std::max(found.most / 2, 1);
-  if (found.under_way >= found.most && !found.waiting.empty())
-    ready_.erase({found.waiting.begin()->first, way});
+  if (found.running >= found.most && !found.waiting.empty())
+    ready_.erase({found.waiting.begin()->first, server});
 }
 
-void SetupWindow::note_readiness(const std::string& name, const Way& way) {
-  if (way.under_way < way.most && !way.waiting.empty())
-    ready_.emplace(way.waiting.begin()->first, name);
+void SetupWindow::note_readiness(const std::string& name, const Server& server) {
+  if (server.running < server.most && !server.waiting.empty())
+    ready_.emplace(server.waiting.begin()->first, name);
 }
 
 void SetupWindow::post_start_next() {
@@ -62,15 +51,15 @@ void SetupWindow::post_start_next() {
 
 void SetupWindow::start_next() {
   is_posted_ = false;
-  while (under_way_ < most_ && !ready_.empty()) {
+  while (running_ < most_ && !ready_.empty()) {
     const std::string name = ready_.begin()->second;
     ready_.erase(ready_.begin());
-    Way& way = ways_.at(name);
-    const auto start = std::move(way.waiting.extract(way.waiting.begin()).mapped());
+    Server& server = servers_.at(name);
+    const auto start = std::move(server.waiting.extract(server.waiting.begin()).mapped());
     // Counted before it starts: it may be over, and released, when it returns.
-    ++under_way_;
-    ++way.under_way;
-    note_readiness(name, way);
+    ++running_;
+    ++server.running;
+    note_readiness(name, server);
     if (!start()) release(name);
   }
 }

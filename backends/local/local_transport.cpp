@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -13,9 +11,10 @@
 #include <optional>
 #include <utility>
 
-#include "backends/local/child_reaper.hpp"
 #include "backends/local/own_addresses.hpp"
-#include "backends/process/connected_process.hpp"
+#include "backends/posix/connected_process.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/process/children.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
@@ -33,14 +32,14 @@ constexpr auto end_limit = 2s;
 // The agent hears what was sent last also after this process has ended.
 ProgramCall call_of(const std::vector<std::string>& command) {
   ProgramCall call{command.front(), command, {}, OnParentEnd::go_on};
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    call.environment.emplace_back(*variable);
+  call.environment = environment_texts();
   return call;
 }
 
-// "exit status 3", "signal 9"
-std::string describe_end(const ChildEnd& end) {
-  return fmt::format("{} {}", end.code == CLD_EXITED ? "exit status" : "signal", end.status);
+// "exit status 3", "signal 9"; -1 is the status of one that somebody else has collected.
+std::string describe_end(const ExitStatus& end) {
+  return end.signal ? fmt::format("signal {}", *end.signal)
+                    : fmt::format("exit status {}", end.code.value_or(-1));
 }
 
 // It is asked for at once: the link is open before anything else could be learnt.
@@ -56,9 +55,9 @@ LinkInfo info_of(const Host& host) {
 // ask after each call outside whether the link was destroyed meanwhile.
 class LinkState : public std::enable_shared_from_this<LinkState> {
  public:
-  LinkState(Loop& loop, std::shared_ptr<ChildReaper> reaper, LinkInfo info, LinkEvents events)
+  LinkState(Loop& loop, std::shared_ptr<Children> children, LinkInfo info, LinkEvents events)
       : loop_(loop),
-        reaper_(std::move(reaper)),
+        children_(std::move(children)),
         info_(std::move(info)),
         events_(std::move(events)) {}
   ~LinkState() { end(); }
@@ -72,10 +71,10 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
       return;
     }
     process_ = std::move(*started);
-    pidfd_ = process_.pidfd.release();
-    reaper_->watch(pidfd_, [weak = weak_from_this()](const ChildEnd& child_end) {
-      if (const auto link = weak.lock()) link->on_child_end(child_end);
-    });
+    children_->add(process_.pid, std::move(process_.pidfd),
+                   [weak = weak_from_this()](const ExitStatus& child_end) {
+                     if (const auto link = weak.lock()) link->on_child_end(child_end);
+                   });
     post([](LinkState& link) { link.begin(); });
   }
 
@@ -97,7 +96,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     stderr_readable_.reset();
     timer_.reset();
     process_.errors.reset();
-    if (pidfd_ >= 0) reaper_->forget(std::exchange(pidfd_, -1));
+    if (process_.pid >= 0) children_->forget(std::exchange(process_.pid, -1));
   }
 
  private:
@@ -129,8 +128,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   void read() {
     std::array<char, read_size> buffer;
     for (int i = 0; i < reads_per_wake_up && !ended_; ++i) {
-      const ssize_t count = ::recv(process_.stream.get(), buffer.data(), buffer.size(), 0);
-      if (count < 0 && errno == EINTR) continue;
+      const ssize_t count = read_some(process_.stream.get(), buffer.data(), buffer.size());
       if (count < 0 && errno == EAGAIN) return;
       if (count <= 0) return on_stream_end();
       const auto on_bytes = events_.on_bytes;
@@ -141,8 +139,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   void read_errors() {
     std::array<char, 4096> buffer;
     for (int i = 0; i < reads_per_wake_up && process_.errors; ++i) {
-      const ssize_t count = ::read(process_.errors.get(), buffer.data(), buffer.size());
-      if (count < 0 && errno == EINTR) continue;
+      const ssize_t count = read_some(process_.errors.get(), buffer.data(), buffer.size());
       if (count < 0 && errno == EAGAIN) return;
       if (count <= 0) {
         stderr_readable_.reset();
@@ -156,9 +153,10 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
 
   void flush() {
     while (sent_ < unsent_.size()) {
-      const ssize_t count = ::send(process_.stream.get(), unsent_.data() + sent_,
-                                   unsent_.size() - sent_, MSG_NOSIGNAL);
-      if (count < 0 && errno == EINTR) continue;
+      const ssize_t count = uninterrupted([this] {
+        return ::send(process_.stream.get(), unsent_.data() + sent_, unsent_.size() - sent_,
+                      MSG_NOSIGNAL);
+      });
       if (count < 0 && errno == EAGAIN) return await_room();
       if (count < 0) return stop_sending();  // the end of the stream tells the owner
       sent_ += static_cast<size_t>(count);
@@ -195,8 +193,8 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     close_or_wait();
   }
 
-  void on_child_end(const ChildEnd& child_end) {
-    pidfd_ = -1;  // the reaper has closed it
+  void on_child_end(const ExitStatus& child_end) {
+    process_.pid = -1;
     child_end_ = child_end;
     if (!ended_) close_or_wait();
   }
@@ -215,7 +213,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     std::string what = "the agent ended the connection";
     if (!child_end_)
       what = "the agent's connection broke, but its process goes on";
-    else if (child_end_->code != CLD_EXITED || child_end_->status != 0)
+    else if (child_end_->code != 0)
       what = fmt::format("the connection to the agent failed ({})", describe_end(*child_end_));
     // Its first line says what, the others what to do.
     std::vector<std::string> lines;
@@ -234,11 +232,10 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   }
 
   Loop& loop_;
-  std::shared_ptr<ChildReaper> reaper_;
+  std::shared_ptr<Children> children_;
   LinkInfo info_;
   LinkEvents events_;
   ConnectedProcess process_;
-  int pidfd_ = -1;  ///< the reaper's
   std::unique_ptr<Subscription> readable_;
   std::unique_ptr<Subscription> writable_;  ///< only while something is queued
   std::unique_ptr<Subscription> stderr_readable_;
@@ -246,7 +243,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   std::string unsent_;
   size_t sent_ = 0;  ///< bytes of `unsent_` that are gone
   std::string error_text_;
-  std::optional<ChildEnd> child_end_;
+  std::optional<ExitStatus> child_end_;
   bool is_open_ = false;
   bool can_send_ = true;
   bool has_stream_ended_ = false;
@@ -274,7 +271,7 @@ LocalTransport::LocalTransport(Loop& loop, std::vector<std::string> command,
     : loop_(loop),
       command_(std::move(command)),
       attach_options_(std::move(attach_options)),
-      reaper_(std::make_shared<ChildReaper>(loop)) {}
+      children_(std::make_shared<Children>(loop, Children::Rest::goes_on)) {}
 
 LocalTransport::~LocalTransport() = default;
 
@@ -284,7 +281,7 @@ std::unique_ptr<HostLink> LocalTransport::open(const Host& host, const AgentCall
   command.insert(command.end(), {to_string(call.verb), call.key});
   if (call.verb == AgentCall::Verb::attach)
     command.insert(command.end(), attach_options_.begin(), attach_options_.end());
-  auto state = std::make_shared<LinkState>(loop_, reaper_, info_of(host), std::move(events));
+  auto state = std::make_shared<LinkState>(loop_, children_, info_of(host), std::move(events));
   state->start(command);
   return std::make_unique<LocalLink>(std::move(state));
 }

@@ -10,7 +10,7 @@
 
 namespace train {
 
-class ChildReaper;
+class Children;
 
 /// Reaches the agent of this machine: starts `PROGRAM agent attach KEY` (or `sweep`) with one end
 /// of a socket pair as its standard input and output, in a session of its own (a Ctrl-C of the
@@ -32,7 +32,7 @@ class LocalTransport final : public Transport {
   Loop& loop_;
   std::vector<std::string> command_;
   std::vector<std::string> attach_options_;
-  std::shared_ptr<ChildReaper> reaper_;
+  std::shared_ptr<Children> children_;
 };
 
 }  // namespace train

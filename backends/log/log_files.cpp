@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/posix/files.hpp"
 #include "launcher/output/log_index.hpp"
 
 namespace train {
@@ -23,18 +24,6 @@ std::uint64_t longest_file() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   return limit.rlim_cur;
-}
-
-// 0 or errno. What was there at `at` before is written over.
-int write_at(int fd, std::string_view bytes, std::uint64_t at) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-    at += static_cast<std::uint64_t>(written);
-  }
-  return 0;
 }
 
 std::string cannot(std::string_view doing, const std::string& path, int error) {
@@ -95,10 +84,10 @@ std::string LogFiles::write(int rank, const LogPiece& piece, std::string_view by
   const bool is_first = log.index_size == 0;
   const std::string entry =
       (is_first ? encode_log_header() : std::string()) + encode_log_record(record);
-  int error = write_at(files->bytes.get(), bytes, log.bytes);
+  int error = write_whole_at(files->bytes.get(), bytes, log.bytes);
   if (error != 0) trouble = cannot("write", log_segment(log.file, log.begin), error);
   if (error == 0) {
-    error = write_at(files->index.get(), entry, log.index_size);
+    error = write_whole_at(files->index.get(), entry, log.index_size);
     if (error != 0) trouble = cannot("write", log_index(log.file, log.begin), error);
   }
   if (error != 0) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/log/log_sink.hpp"
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/output/log_budget.hpp"
 

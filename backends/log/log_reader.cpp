@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/log/log_reader.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -11,7 +10,8 @@
 #include <cerrno>
 #include <memory>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
 
 namespace train {
 
@@ -30,16 +30,9 @@ Descriptor open_to_read(const std::string& path) {
 // read.
 std::optional<std::string> read_at(int fd, std::uint64_t at, std::size_t most) {
   std::string bytes(most, '\0');
-  std::size_t size = 0;
-  while (size < most) {
-    const ssize_t count =
-        ::pread(fd, bytes.data() + size, most - size, static_cast<off_t>(at + size));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return std::nullopt;
-    if (count == 0) break;
-    size += static_cast<std::size_t>(count);
-  }
-  bytes.resize(size);
+  const ssize_t size = read_whole_at(fd, bytes.data(), most, at);
+  if (size < 0) return std::nullopt;
+  bytes.resize(static_cast<std::size_t>(size));
   return bytes;
 }
 
@@ -47,8 +40,8 @@ std::optional<std::string> read_at(int fd, std::uint64_t at, std::size_t most) {
 
 Result<void> LogDirectory::refresh() {
   struct stat status {};
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(path_.c_str()), ::closedir);
-  if (!entries || ::fstat(::dirfd(entries.get()), &status) != 0)
+  FolderReader folder(path_);
+  if (!folder || ::fstat(folder.descriptor(), &status) != 0)
     return fail(ErrorClass::no_input,
                 fmt::format("cannot read the logs in '{}': {}", path_, system_reason(errno)));
   const bool is_known = changed_ && changed_->tv_sec == status.st_mtim.tv_sec &&
@@ -60,8 +53,7 @@ Result<void> LogDirectory::refresh() {
   const bool may_change_unseen = now.tv_sec - status.st_mtim.tv_sec < 3;
   if (is_known && !may_change_unseen) return {};
   changed_ = status.st_mtim;
-  names_.clear();
-  while (const dirent* entry = ::readdir(entries.get())) names_.emplace_back(entry->d_name);
+  names_ = names_in(std::move(folder));
   std::sort(names_.begin(), names_.end());
   return {};
 }

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 
 namespace train {
 

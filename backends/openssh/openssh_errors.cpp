@@ -60,12 +60,12 @@ OpensshFailure failure(std::string message, std::string hint, Tries tries = Trie
   return {make_error(ErrorClass::host, std::move(message), std::move(hint)), tries};
 }
 
-std::string exit_text(const OpensshEnd& end) {
-  if (!end.is_known) return "does not end";
-  if (!end.is_signal) return fmt::format("exited with status {}", end.number);
-  const char* name = ::sigabbrev_np(end.number);
+std::string exit_text(const ExitStatus& end) {
+  if (end.code) return fmt::format("exited with status {}", *end.code);
+  if (!end.signal) return "does not end";
+  const char* name = ::sigabbrev_np(*end.signal);
   return name ? fmt::format("was killed by signal {}", name)
-              : fmt::format("was killed by signal {}", end.number);
+              : fmt::format("was killed by signal {}", *end.signal);
 }
 
 std::string_view doing(OpensshStage stage) {
@@ -211,7 +211,7 @@ OpensshFailure cut_off(const OpensshLog& log, const std::string& at) {
                  Tries::many);
 }
 
-OpensshFailure other_trouble(const OpensshLog& log, const Host& host, const OpensshEnd& end,
+OpensshFailure other_trouble(const OpensshLog& log, const Host& host, const ExitStatus& end,
                              const std::string& at) {
   std::string text = fmt::format("ssh to {} {} before the login", at, exit_text(end));
   const std::string said = printable(log.text(), max_said);
@@ -236,10 +236,10 @@ std::string openssh_endpoint(const OpensshLog& log, const Host& host) {
   return printable(fmt::format(fmt::runtime(form), address, port), 300);
 }
 
-OpensshFailure login_failure(const OpensshLog& log, const Host& host, const OpensshEnd& end) {
+OpensshFailure login_failure(const OpensshLog& log, const Host& host, const ExitStatus& end) {
   const std::string at = openssh_endpoint(log, host);
   const std::string& text = log.text();
-  if (end.is_known && end.is_signal) return other_trouble(log, host, end, at);
+  if (end.signal) return other_trouble(log, host, end, at);
   if (log.is_proxied() && log.stage() < OpensshStage::logging_in && was_cut_off(log))
     return broken_proxy(log, host, at);
   if (has_any(text, {"HOST IDENTIFICATION HAS CHANGED"})) return changed_key(log, at);
@@ -273,10 +273,10 @@ Error silence_error(const OpensshLog& log, const Host& host, double seconds) {
                     "check the load of the host and the network");
 }
 
-Error start_error(const OpensshLog& log, const Host& host, const OpensshEnd& end,
+Error start_error(const OpensshLog& log, const Host& host, const ExitStatus& end,
                   const std::string& noise) {
   const std::string at = openssh_endpoint(log, host);
-  if (end.is_known && (end.is_signal || end.number == own_trouble))
+  if (end.signal || end.code == own_trouble)
     return with_context(lost_agent_error(log, host, end), "while the agent was being started");
   std::string text =
       fmt::format("the login shell of {} at {} {} before the agent was ready",
@@ -292,15 +292,15 @@ Error start_error(const OpensshLog& log, const Host& host, const OpensshEnd& end
       fmt::format("check that this works: {} /bin/sh -c true", openssh_for_people(host)));
 }
 
-Error lost_agent_error(const OpensshLog& log, const Host& host, const OpensshEnd& end) {
+Error lost_agent_error(const OpensshLog& log, const Host& host, const ExitStatus& end) {
   const std::string at = openssh_endpoint(log, host);
   const std::string said = printable(log.text(), max_said);
   std::string text;
   std::string hint = "check the network and the host's sshd log";
-  if (end.is_known && end.is_signal) {
+  if (end.signal) {
     text = fmt::format("the ssh process to {} {}", at, exit_text(end));
     hint = "find out who ended it: on this machine, not on the host";
-  } else if (end.is_known && end.number != own_trouble) {
+  } else if (end.code && end.code != own_trouble) {
     text = "the agent " + exit_text(end);
     hint = {};
   } else {

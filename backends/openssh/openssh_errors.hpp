@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "backends/openssh/openssh_children.hpp"
 #include "backends/openssh/openssh_log.hpp"
+#include "backends/posix/child.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/error.hpp"
 
@@ -19,17 +19,17 @@ struct OpensshFailure {
 };
 
 /// Reads the cause from ssh's own words.
-OpensshFailure login_failure(const OpensshLog& log, const Host& host, const OpensshEnd& end);
+OpensshFailure login_failure(const OpensshLog& log, const Host& host, const ExitStatus& end);
 
 /// Nothing happened for `seconds` at the stage that the log tells.
 Error silence_error(const OpensshLog& log, const Host& host, double seconds);
 
 /// ssh ended before the agent was ready; `noise` is what the host printed instead of answers.
-Error start_error(const OpensshLog& log, const Host& host, const OpensshEnd& end,
+Error start_error(const OpensshLog& log, const Host& host, const ExitStatus& end,
                   const std::string& noise);
 
 /// ssh ended after that.
-Error lost_agent_error(const OpensshLog& log, const Host& host, const OpensshEnd& end);
+Error lost_agent_error(const OpensshLog& log, const Host& host, const ExitStatus& end);
 
 /// Where ssh goes: "10.77.1.3:22", or, while it has not said so, the host as it was declared.
 std::string openssh_endpoint(const OpensshLog& log, const Host& host);

@@ -11,9 +11,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/link/hexadecimal.hpp"
 #include "backends/link/link_handle.hpp"
 #include "backends/openssh/openssh_command.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/random.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
@@ -55,8 +56,8 @@ OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, Agent
       host_(std::move(host)),
       call_(std::move(call)),
       events_(std::move(events)),
-      settings_{.way = endpoint(host_.address.empty() ? host_.name : host_.address,
-                                host_.port.value_or(default_ssh_port))} {}
+      settings_{.server = endpoint(host_.address.empty() ? host_.name : host_.address,
+                                   host_.port.value_or(default_ssh_port))} {}
 
 OpensshLink::~OpensshLink() { close(); }
 
@@ -82,7 +83,7 @@ void OpensshLink::on_settings(const Result<HostSettings>& settings) {
   if (is_closed()) return;
   if (!settings) return fail_with(settings.error());
   settings_ = *settings;
-  start_in(*shared_->window, settings_.way, shared_from_this());
+  start_in(*shared_->window, settings_.server, shared_from_this());
 }
 
 void OpensshLink::start() {
@@ -119,7 +120,7 @@ void OpensshLink::launch() {
 
 void OpensshLink::watch_process() {
   const auto weak = weak_from_this();
-  shared_->children.add(process_.pid, std::move(process_.pidfd), [weak](const OpensshEnd& end) {
+  shared_->children.add(process_.pid, std::move(process_.pidfd), [weak](const ExitStatus& end) {
     if (const auto self = weak.lock()) self->on_process_end(end);
   });
   errors_readable_ = shared_->loop.when_readable(process_.errors.get(),
@@ -137,8 +138,7 @@ void OpensshLink::keep_alive(void (OpensshLink::*action)()) {
 void OpensshLink::read_errors() {
   auto& buffer = shared_->read_buffer;
   for (int i = 0; i < max_reads && process_.errors; ++i) {
-    const ssize_t count = ::read(process_.errors.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_some(process_.errors.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EAGAIN) break;
     if (count <= 0) {
       log_.finish();
@@ -182,7 +182,7 @@ void OpensshLink::follow_log() {
 
 void OpensshLink::tell_accepted_keys() {
   for (const AcceptedKey& accepted : log_.take_accepted_keys()) {
-    if (settings_.new_host_key == NewHostKey::accepted_for_no) shared_->say_what_no_is();
+    if (settings_.new_host_key == NewHostKey::accepted_for_no) shared_->warn_of_strict_no();
     const bool is_own = !accepted.is_jump_host;
     const std::string file = is_own && !settings_.known_hosts_file.empty()
                                  ? settings_.known_hosts_file
@@ -202,8 +202,7 @@ void OpensshLink::read_output() {
   // ever.
   const int most = has_process_ended_ ? max_last_reads : max_reads;
   for (int i = 0; process_.stream && i < most; ++i) {
-    const ssize_t count = ::recv(process_.stream.get(), buffer.data(), buffer.size(), 0);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_some(process_.stream.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EAGAIN && !has_process_ended_) return;
     if (count <= 0) return on_stream_end();
     on_output({buffer.data(), static_cast<std::size_t>(count)});
@@ -269,8 +268,8 @@ void OpensshLink::flush() {
   SendQueue& bytes = phase_ == Phase::streaming ? queue_ : upload_;
   while (!bytes.empty() && process_.stream) {
     const std::string_view front = bytes.front();
-    const ssize_t count = ::send(process_.stream.get(), front.data(), front.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = uninterrupted(
+        [&] { return ::send(process_.stream.get(), front.data(), front.size(), MSG_NOSIGNAL); });
     if (count < 0 && errno == EAGAIN) break;
     if (count < 0) bytes.clear();  // the end of the stream tells the owner
     if (count > 0) bytes.consume(static_cast<std::size_t>(count));

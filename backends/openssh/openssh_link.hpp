@@ -9,7 +9,7 @@
 #include "backends/link/send_queue.hpp"
 #include "backends/openssh/openssh_log.hpp"
 #include "backends/openssh/openssh_shared.hpp"
-#include "backends/process/connected_process.hpp"
+#include "backends/posix/connected_process.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/bootstrap/bootstrap_talk.hpp"
 #include "launcher/ports/transport.hpp"
@@ -59,7 +59,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   LinkInfo link_info() const;
   void flush();
 
-  void on_process_end(const OpensshEnd& end);
+  void on_process_end(const ExitStatus& end);
   void on_stream_end();
   void end_if_over();
   void conclude();
@@ -83,7 +83,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
 
   // The subscriptions watch the descriptors of the process: they go first.
   ConnectedProcess process_;
-  OpensshEnd end_;
+  ExitStatus end_;
   bool has_process_ended_ = false;
   bool has_stream_ended_ = false;
   std::unique_ptr<Subscription> readable_;

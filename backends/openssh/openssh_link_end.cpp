@@ -16,7 +16,7 @@ constexpr nanoseconds last_words = std::chrono::seconds(1);
 
 }  // namespace
 
-void OpensshLink::on_process_end(const OpensshEnd& end) {
+void OpensshLink::on_process_end(const ExitStatus& end) {
   const auto self = shared_from_this();
   has_process_ended_ = true;
   process_.pid = -1;
@@ -61,10 +61,11 @@ void OpensshLink::retry_or_fail() {
   drop_process(nanoseconds(0));
   phase_ = Phase::waiting;
   leave_setup();
-  if (failure.tries == OpensshFailure::Tries::many) shared_->window->overrun(settings_.way);
+  if (failure.tries == OpensshFailure::Tries::many) shared_->window->overrun(settings_.server);
   deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (self) start_in(*self->shared_->window, self->settings_.way, self, SetupWindow::Turn::first);
+    if (self)
+      start_in(*self->shared_->window, self->settings_.server, self, SetupWindow::Turn::first);
   });
 }
 
@@ -117,7 +118,7 @@ void OpensshLink::fail_with(Error error) {
 }
 
 void OpensshLink::leave_setup() {
-  if (in_setup_) shared_->window->release(settings_.way);
+  if (in_setup_) shared_->window->release(settings_.server);
   in_setup_ = false;
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backends/event_loop/background.hpp"
-#include "backends/openssh/openssh_children.hpp"
 #include "backends/openssh/openssh_transport.hpp"
+#include "backends/process/children.hpp"
 
 namespace train {
 
@@ -24,16 +24,16 @@ struct OpensshShared {
   void find_program(OnProgram on_program);
   void say(const std::string& line) const;
   /// That `StrictHostKeyChecking no` is taken as accept-new, once.
-  void say_what_no_is();
+  void warn_of_strict_no();
 
   Loop& loop;
   OpensshOptions options;
   std::shared_ptr<SetupWindow> window;
-  OpensshChildren children;
+  Children children;  ///< ssh processes; none is left when this object goes
   std::array<char, 65536> read_buffer{};
 
  private:
-  bool has_said_what_no_is_ = false;
+  bool has_warned_of_strict_no_ = false;
   bool is_looked_for_ = false;
   std::optional<Result<std::string>> program_;
   std::vector<OnProgram> waiting_;  ///< for the program

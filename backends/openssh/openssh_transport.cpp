@@ -5,8 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "backends/link/host_settings.hpp"
 #include "backends/link/link_handle.hpp"
-#include "backends/link/ssh_environment.hpp"
 #include "backends/openssh/openssh_command.hpp"
 #include "backends/openssh/openssh_link.hpp"
 #include "backends/openssh/openssh_shared.hpp"
@@ -33,7 +33,7 @@ OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
     : loop(event_loop),
       options(std::move(openssh_options)),
       window(std::move(setup_window)),
-      children(loop),
+      children(loop, Children::Rest::ends),
       disk_(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
   options.environment = ssh_environment(options.environment);
@@ -61,8 +61,8 @@ void OpensshShared::say(const std::string& line) const {
   if (options.say) options.say(line);
 }
 
-void OpensshShared::say_what_no_is() {
-  if (!std::exchange(has_said_what_no_is_, true)) say(no_is_accept_new);
+void OpensshShared::warn_of_strict_no() {
+  if (!std::exchange(has_warned_of_strict_no_, true)) say(strict_no_warning);
 }
 
 OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options,

@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <csignal>
 
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 #include "backends/process/last_words.hpp"
-#include "backends/process/open_files.hpp"
-#include "backends/process/proc.hpp"
 #include "backends/process/process_tree.hpp"
 
 namespace train {

@@ -8,6 +8,8 @@
 #include "backends/process/agent_driver.hpp"
 #include "backends/process/process_tree.hpp"
 
+#include "backends/posix/child.hpp"
+
 namespace train {
 
 namespace {

@@ -12,7 +12,8 @@
 #include <optional>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/process/proc.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 
@@ -125,15 +126,8 @@ AgentRecord read_agent_record(int file) {
       (status.st_mode & 022) != 0)
     return {};
   std::string text(std::min(static_cast<size_t>(status.st_size), record_limit), '\0');
-  size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t count =
-        ::pread(file, text.data() + size, text.size() - size, static_cast<off_t>(size));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    size += static_cast<size_t>(count);
-  }
-  return parse_agent_record({text.data(), size});
+  const ssize_t size = read_whole_at(file, text.data(), text.size(), 0);
+  return parse_agent_record({text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))});
 }
 
 Result<void> AgentRecorder::begin(const HostDirectory& directory, const std::string& key,

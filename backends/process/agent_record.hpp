@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/posix/descriptor.hpp"
 #include "backends/process/cgroup.hpp"
-#include "backends/process/descriptor.hpp"
 #include "backends/process/host_directory.hpp"
 #include "launcher/ports/process_spawner.hpp"
 

@@ -9,6 +9,8 @@
 
 #include <array>
 
+#include "backends/posix/descriptor.hpp"
+
 namespace train {
 
 namespace {
@@ -34,10 +36,10 @@ class NonBlocking {
 
 bool is_passing(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
-// One way of the bridge.
-class Way {
+// One direction of the bridge.
+class Direction {
  public:
-  Way(int from, int to) : from_(from), to_(to) {}
+  Direction(int from, int to) : from_(from), to_(to) {}
 
   bool is_empty() const { return begin_ == end_; }
   bool has_ended() const { return ended_; }
@@ -62,8 +64,8 @@ class Way {
 
   void drain() {
     while (!is_empty()) {
-      const ssize_t count = ::write(to_, buffer_.data() + begin_, end_ - begin_);
-      if (count < 0 && errno == EINTR) continue;
+      const ssize_t count =
+          uninterrupted([&] { return ::write(to_, buffer_.data() + begin_, end_ - begin_); });
       if (count < 0 && is_passing(errno)) return;
       if (count < 0) return set_broken();
       begin_ += static_cast<size_t>(count);
@@ -99,8 +101,8 @@ void bridge(int input, int output, int peer) {
   const NonBlocking input_mode(input);
   const NonBlocking output_mode(output);
   const NonBlocking peer_mode(peer);
-  Way forth(input, peer);
-  Way back(peer, output);
+  Direction forth(input, peer);
+  Direction back(peer, output);
   bool told_end = false;
   while (true) {
     forth.fill();

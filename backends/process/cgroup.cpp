@@ -16,17 +16,15 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <filesystem>
 #include <string_view>
 
-#include "backends/process/descriptor.hpp"
-#include "backends/process/proc.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // Of version 2 alone, or beside version 1.
 constexpr const char* mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -110,11 +108,12 @@ bool may_move(const std::string& mount, const std::string& from, const std::stri
 std::vector<std::string> with_all_below(const std::string& path) {
   std::vector<std::string> paths = {path};
   for (size_t i = 0; i < paths.size() && paths.size() < most_entries; ++i) {
-    std::error_code error;
-    for (auto entry = fs::directory_iterator(paths[i], error);
-         !error && entry != fs::directory_iterator(); entry.increment(error))
-      if (entry->is_directory(error) && !entry->is_symlink(error))
-        paths.push_back(entry->path().string());
+    FolderReader folder(paths[i]);
+    struct stat status {};
+    while (const char* name = folder ? folder.next() : nullptr)
+      if (::fstatat(folder.descriptor(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+          S_ISDIR(status.st_mode))
+        paths.push_back(joined(paths[i], name));
   }
   return paths;
 }
@@ -127,19 +126,17 @@ bool write_word(const std::string& path, std::string_view word) {
 // One that holds processes refuses to go; of those without, one whose agent lives is about to be
 // used.
 void remove_empty_ones(const std::string& parent) {
-  std::error_code error;
+  FolderReader folder(parent);
   int looked_at = 0;
-  for (auto entry = fs::directory_iterator(parent, error);
-       !error && entry != fs::directory_iterator() && ++looked_at < most_entries;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  while (const char* entry = folder && ++looked_at < most_entries ? folder.next() : nullptr) {
+    const std::string name = entry;
     const size_t dash = name.rfind('-');
     int agent = 0;
     if (!name.starts_with(name_start)) continue;
     const auto read = std::from_chars(name.data() + dash + 1, name.data() + name.size(), agent);
     if (read.ec != std::errc{} || read.ptr != name.data() + name.size()) continue;
-    if (agent > 0 && !status_of(agent) && is_cgroup_of(entry->path().string(), name))
-      (void)::rmdir(entry->path().c_str());
+    const std::string path = joined(parent, name);
+    if (agent > 0 && !status_of(agent) && is_cgroup_of(path, name)) (void)::rmdir(path.c_str());
   }
 }
 

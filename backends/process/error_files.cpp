@@ -4,7 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 

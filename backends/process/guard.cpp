@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "backends/posix/child.hpp"
 #include "backends/process/agent_record.hpp"
 #include "backends/process/cgroup.hpp"
 #include "backends/process/process_tree.hpp"
@@ -78,15 +78,11 @@ void clean_up(const GuardSetup& setup) {
   ::_exit(code);
 }
 
-// Collects every child that has ended; true once the agent was among them.
+// Collects every child that has ended; true once the agent was among them, or none is left.
 bool collect(pid_t agent) {
   bool has_agent_ended = false;
-  while (true) {
-    siginfo_t info{};
-    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) != 0 && errno != EINTR) return true;
-    if (info.si_pid == 0) return has_agent_ended;
-    if (info.si_pid == agent) has_agent_ended = true;
-  }
+  while (const int child = reap_any()) has_agent_ended = has_agent_ended || child == agent;
+  return has_agent_ended || !has_child();
 }
 
 // All signals are blocked, so none is lost between a look and the next wait.

@@ -10,6 +10,7 @@
 #include "backends/process/file_calls.hpp"
 #include "backends/process/host_directory.hpp"
 #include "backends/process/port_hold.hpp"
+#include "config_schema/text/error.hpp"
 #include "launcher/agent/agent.hpp"
 
 namespace train {
@@ -28,5 +29,9 @@ struct CheckedHost {
 /// systems may take their time, which is noted in `calls`: not for a loop.
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, const AgentMeans& means, FileCalls& calls);
+
+/// That this host has a network interface of exactly this name, up and with an address: the
+/// libraries that ranks talk with take no other. Class `host`, with the interfaces that are there.
+Result<void> check_interface(const std::string& name);
 
 }  // namespace train

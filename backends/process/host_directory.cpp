@@ -11,7 +11,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/own_folder.hpp"
 #include "backends/process/state_folder.hpp"
 
 namespace train {
@@ -87,14 +88,7 @@ Result<void> HostDirectory::write_file(const std::string& key, const std::string
   if (!folder) return tl::make_unexpected(folder.error());
   const Descriptor file(::openat(folder->get(), name.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, own_file));
-  int error = file ? 0 : errno;
-  for (size_t written = 0; error == 0 && written < text.size();) {
-    const ssize_t count = ::write(file.get(), text.data() + written, text.size() - written);
-    if (count >= 0)
-      written += static_cast<size_t>(count);
-    else if (errno != EINTR)
-      error = errno;
-  }
+  const int error = file ? write_whole(file.get(), text) : errno;
   if (error == 0) return {};
   return fail(ErrorClass::host, fmt::format("cannot write '{}': {}", path, system_reason(error)),
               error == ENOSPC ? "make room on this file system" : "");

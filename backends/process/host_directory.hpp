@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 
 namespace train {

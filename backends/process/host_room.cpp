@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/host_room.hpp"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -13,7 +12,8 @@
 #include <memory>
 #include <optional>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 
@@ -29,6 +29,8 @@ constexpr int passing_descriptors = 8;
 constexpr int more_than_agents_have = 1'000;
 // Threads of the agent that come later.
 constexpr int passing_threads = 2;
+// Descriptors that it opens for a moment only.
+constexpr int passing_files = 2;
 
 std::optional<std::int64_t> number_in(const std::string& text) {
   std::int64_t value = 0;
@@ -37,11 +39,9 @@ std::optional<std::int64_t> number_in(const std::string& text) {
   return value;
 }
 
-std::int64_t count_entries(const char* path) {
-  std::int64_t count = 0;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path), ::closedir);
-  while (directory && ::readdir(directory.get()) != nullptr) ++count;
-  return count;
+std::int64_t count_open_files() {
+  const auto names = names_in(FolderReader("/proc/self/fd"));
+  return static_cast<std::int64_t>(names.size()) + passing_files;
 }
 
 // All threads of the machine, the last part of "0.10 0.20 0.30 2/345 6789".
@@ -100,7 +100,7 @@ std::optional<RoomLimit> descriptor_limit(int ranks, int ports) {
   room.most = static_cast<std::int64_t>(limit.rlim_cur);
   // Far from the limit nobody needs to be counted.
   if (room.needed + more_than_agents_have <= room.most) return std::nullopt;
-  room.used = count_entries("/proc/self/fd");
+  room.used = count_open_files();
   room.hint = "raise this user's hard limit of open files there, or place fewer ranks on it";
   return room;
 }

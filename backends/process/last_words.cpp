@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <exception>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "launcher/wire/message.hpp"
 
 namespace train {
@@ -24,12 +24,12 @@ std::atomic<int> told_connection{-1};
 // As much as goes within some seconds: there is nothing left to come back to.
 void send_whole(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t count = ::send(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t count = uninterrupted(
+        [&] { return ::send(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL); });
     if (count >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(count));
       continue;
     }
-    if (errno == EINTR) continue;
     pollfd writable{socket, POLLOUT, 0};
     if ((errno != EAGAIN && errno != EWOULDBLOCK) ||
         ::poll(&writable, 1, patience_milliseconds) <= 0)

@@ -35,9 +35,9 @@ void LauncherConnection::send(std::string bytes) {
 void LauncherConnection::write() {
   while (!unsent_.empty()) {
     const std::string_view rest = std::string_view(unsent_.front()).substr(front_offset_);
-    const ssize_t count =
-        ::send(socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = uninterrupted([&] {
+      return ::send(socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    });
     if (count < 0) {
       // A broken stream is noticed by the reader as well, outside of `send`.
       const bool must_wait = errno == EAGAIN || errno == EWOULDBLOCK;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "launcher/wire/frame.hpp"
 
 namespace train {

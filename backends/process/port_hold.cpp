@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 

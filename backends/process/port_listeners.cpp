@@ -10,8 +10,9 @@
 #include <set>
 #include <string>
 
-#include "backends/process/descriptor.hpp"
-#include "backends/process/proc.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 
@@ -65,8 +66,7 @@ std::string listening_part(const char* path) {
   const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
   while (file && text.size() < table_limit) {
     char buffer[16 << 10];
-    const ssize_t count = ::read(file.get(), buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_some(file.get(), buffer, sizeof buffer);
     if (count <= 0) break;
     const std::string_view piece(buffer, static_cast<std::size_t>(count));
     text += piece;

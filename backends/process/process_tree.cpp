@@ -5,13 +5,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/process/proc.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 
@@ -30,20 +30,6 @@ int signal_child(int pid, int signal, const std::set<int>& parents) {
   const auto parent = parent_of(pid);
   if (!parent || !parents.contains(*parent)) return ESRCH;
   return send_signal(process, signal);
-}
-
-bool reap_one(idtype_t which, int pid) {
-  siginfo_t info{};
-  int result = 0;
-  do {
-    result = ::waitid(which, static_cast<id_t>(pid), &info, WEXITED | WNOHANG);
-  } while (result != 0 && errno == EINTR);
-  return result == 0 && info.si_pid != 0;
-}
-
-bool has_child() {
-  siginfo_t info{};
-  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 // Returns as soon as a child has ended, or after one round.
@@ -100,22 +86,11 @@ std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal) {
   return survivors;
 }
 
-int ended_child() {
-  siginfo_t info{};
-  int result = 0;
-  do {
-    result = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
-  } while (result != 0 && errno == EINTR);
-  return result == 0 ? info.si_pid : 0;
-}
-
-bool reap_orphan(int pid) { return reap_one(P_PID, pid); }
-
 std::vector<Survivor> kill_all_descendants(nanoseconds limit) {
   const Instant deadline = boot_time() + limit;
   while (true) {
     kill_descendants({}, SIGKILL);
-    while (reap_one(P_ALL, 0)) continue;
+    while (reap_any() != 0) continue;
     if (!has_child()) return {};
     if (boot_time() >= deadline) return list_descendants();
     await_a_child(round_milliseconds);

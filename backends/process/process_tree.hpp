@@ -35,13 +35,6 @@ bool signal_group(int leader, int signal);
 /// One pass: what is forked meanwhile may be missed. Names those that may not be signalled.
 std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal);
 
-/// The number of a child that has ended and was not collected yet, which is left as it is; 0 when
-/// there is none.
-int ended_child();
-
-/// Collects a child that has ended; false when it has not.
-bool reap_orphan(int pid);
-
 /// Kills and collects all descendants of this process, which is a subreaper, again and again until
 /// no child is left, new ones included: afterwards nothing of the tree exists. The statuses of all
 /// children are lost. Gives up after `limit` and names what is left: processes of other users, or

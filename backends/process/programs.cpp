@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 
 namespace train {
 

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "backends/posix/child.hpp"
 #include "backends/process/programs.hpp"
 #include "launcher/rendezvous/environment.hpp"
 
@@ -33,17 +34,6 @@ Result<std::string> look_for(const std::tuple<std::string, std::string, std::str
 }
 
 }  // namespace
-
-std::map<std::string, std::string> session_environment() {
-  std::map<std::string, std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos)
-      environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  return environment;
-}
 
 RankProcesses::RankProcesses() : session_(session_environment()) {
   std::erase_if(session_, [](const auto& entry) { return is_scrubbed(entry.first); });

@@ -12,9 +12,6 @@
 
 namespace train {
 
-/// The environment of this process, by name.
-std::map<std::string, std::string> session_environment();
-
 /// What ranks execute on this host. What was found for one rank serves all that ask for the same.
 /// Should it be gone by the time of theirs, executing it says so.
 class RankProcesses {

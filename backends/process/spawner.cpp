@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
-#include "backends/process/child.hpp"
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "backends/process/programs.hpp"
 
 namespace train {
@@ -103,18 +101,13 @@ tl::unexpected<Error> explain(const ProcessSpec& spec, const StartedChild& child
                               FileCalls* calls) {
   if (child.failed == ChildStep::chdir) return explain_chdir(spec, child.error, calls);
   if (child.failed == ChildStep::exec) return explain_exec(spec, child.error, calls);
+  if (child.failed == ChildStep::pidfd)
+    return fail(ErrorClass::host, "the kernel of this host has no process descriptors",
+                "Linux 5.3 or later is needed, or a free descriptor (ulimit -n)");
   return fail(ErrorClass::host,
               fmt::format("cannot start '{}' ({}): {}", spec.program, to_string(child.failed),
                           system_reason(child.error)),
               hint_of(child.error));
-}
-
-// A process that nobody could wait for is not let loose.
-tl::unexpected<Error> refuse_without_pidfd(pid_t pid) {
-  ::kill(pid, SIGKILL);
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
-  return fail(ErrorClass::host, "the kernel of this host has no process descriptors",
-              "Linux 5.3 or later is needed, or a free descriptor (ulimit -n)");
 }
 
 }  // namespace
@@ -145,11 +138,9 @@ Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   if (open_files_) setup.open_files = &*open_files_;
   setup.cgroup = cgroup_;
   setup.joins_cgroup = joins_cgroup_;
-  const StartedChild child =
-      noted(calls_, "start", spec.program, [&] { return start_child(setup); });
+  StartedChild child = noted(calls_, "start", spec.program, [&] { return start_child(setup); });
   if (child.failed != ChildStep::none) return explain(spec, child, calls_);
-  if (child.pidfd < 0) return refuse_without_pidfd(child.pid);
-  return SpawnedProcess{child.pid, child.pidfd, output->read_end.release(),
+  return SpawnedProcess{child.pid, child.pidfd.release(), output->read_end.release(),
                         errors->read_end.release()};
 }
 

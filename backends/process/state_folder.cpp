@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/state_folder.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +17,9 @@
 #include <optional>
 #include <string_view>
 
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/own_folder.hpp"
+#include "backends/posix/random.hpp"
 
 namespace train {
 
@@ -40,19 +40,9 @@ struct Place {
   Descriptor descriptor;
 };
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
-std::uint32_t random_bits() {
-  std::uint32_t bits = 0;
-  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) continue;
-  return bits;
-}
-
 std::string random_ending() {
   std::string ending;
-  for (std::uint32_t bits = random_bits(); ending.size() < random_length; bits >>= 5)
+  for (std::uint64_t bits = random_bits(); ending.size() < random_length; bits >>= 5)
     ending += random_letters[bits % random_letters.size()];
   return ending;
 }
@@ -160,15 +150,11 @@ class Search {
 
   std::vector<std::string> random_names(const Place& place) const {
     std::vector<std::string> names;
-    Descriptor readable(::openat(place.descriptor.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::unique_ptr<DIR, CloseFolder> stream(readable ? ::fdopendir(readable.get())
-                                                            : nullptr);
-    if (!stream) return names;
-    (void)readable.release();  // the stream's
     const std::string beginning = usual_name_ + "-";
+    FolderReader folder(place.descriptor.get());
     std::size_t count = 0;
-    while (const dirent* entry = count++ < most_names ? ::readdir(stream.get()) : nullptr) {
-      const std::string_view name = entry->d_name;
+    while (const char* entry = folder && count++ < most_names ? folder.next() : nullptr) {
+      const std::string_view name = entry;
       if (name.starts_with(beginning) && is_random_ending(name.substr(beginning.size())))
         names.emplace_back(name);
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/sweep.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,7 +17,8 @@
 #include <memory>
 #include <optional>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 
@@ -240,14 +240,10 @@ Descriptor lock_of_dead(const HostDirectory& directory, const std::string& key) 
 
 std::vector<std::string> keys_in(const HostDirectory& directory) {
   constexpr std::string_view ending = ".lock";
-  const auto close = [](DIR* open) { ::closedir(open); };
   std::vector<std::string> keys;
-  Descriptor opened(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, decltype(close)> files(opened ? ::fdopendir(opened.get()) : nullptr,
-                                                    close);
-  if (files) (void)opened.release();  // closed with the directory
-  while (const dirent* entry = files ? ::readdir(files.get()) : nullptr) {
-    const std::string_view name = entry->d_name;
+  FolderReader files(directory.descriptor());
+  while (const char* entry = files ? files.next() : nullptr) {
+    const std::string_view name = entry;
     if (!name.ends_with(ending)) continue;
     std::string key(name.substr(0, name.size() - ending.size()));
     if (HostDirectory::check_key(key) && keys.size() < most_agents) keys.push_back(std::move(key));

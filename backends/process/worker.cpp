@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "backends/posix/files.hpp"
+
 namespace train {
 
 namespace {
@@ -39,8 +41,7 @@ bool Worker::read(Source& source, std::size_t limit) {
   char buffer[read_size];
   std::size_t total = 0;
   while (source.fd && total < limit) {
-    const ssize_t count = ::read(source.fd.get(), buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_some(source.fd.get(), buffer, sizeof buffer);
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
     if (count <= 0) {
       source.readable.reset();

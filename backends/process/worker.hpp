@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/process/descriptor.hpp"
-#include "backends/process/exit_status.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "launcher/ports/process_spawner.hpp"
 #include "launcher/wire/output_chunk.hpp"
 

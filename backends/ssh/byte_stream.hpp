@@ -41,7 +41,8 @@ class ByteStream {
   void use(std::size_t count) { limits_.use(count); }
   /// Appends to the buffer. Always takes everything, unless the peer reads nothing of it.
   void queue(const char* bytes, std::size_t size);
-  /// Writes as much as the way takes. After an error the buffer is dropped: reading tells.
+  /// Writes as much as what carries the stream takes. After an error the buffer is dropped: reading
+  /// tells.
   void flush();
   std::size_t pending() const { return output_.size() - flushed_; }
 
@@ -52,7 +53,7 @@ class ByteStream {
   int error() const { return error_; }
   /// Whether it ended because the peer sent too much.
   Excess excess() const { return excess_; }
-  /// What ended the way itself; null when it was the peer.
+  /// What ended the stream here; null when it was the peer.
   virtual const Error* cause() const { return nullptr; }
   /// How many bytes the peer has sent.
   std::size_t received() const { return received_; }

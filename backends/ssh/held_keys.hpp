@@ -8,7 +8,7 @@
 #include <string>
 
 #include "backends/event_loop/background.hpp"
-#include "backends/ssh/signing_key.hpp"
+#include "backends/ssh_formats/signing_key.hpp"
 
 namespace train {
 

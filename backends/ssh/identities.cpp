@@ -7,7 +7,8 @@
 #include <algorithm>
 
 #include "backends/ssh/passphrases.hpp"
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/ssh_formats/private_key_file.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/ssh/key_agent.hpp"
-#include "backends/ssh/signing_key.hpp"
+#include "backends/ssh_formats/signing_key.hpp"
 
 namespace train {
 

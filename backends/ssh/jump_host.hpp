@@ -24,10 +24,10 @@ class JumpHost : public std::enable_shared_from_this<JumpHost> {
 
   /// "me@bastion:2200", as it was written.
   const std::string& name() const { return name_; }
-  /// Whether the way to it leads through that one, or it is that one.
+  /// Whether that one is a jump host before it, or it is that one.
   bool leads_through(const JumpHost& other) const;
 
-  /// This machine's end of the connection to it, or to the first jump host on the way to it; empty
+  /// This machine's end of the connection to it, or to its first jump host; empty
   /// when there is none.
   std::string own_address() const;
 

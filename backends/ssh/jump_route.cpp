@@ -43,7 +43,7 @@ std::string jump_host_name(const SshDestination& jump_host) {
   return user + (jump_host.port ? endpoint(jump_host.host, *jump_host.port) : jump_host.host);
 }
 
-std::string way_through(const SshDestination& jump_host) {
+std::string jump_server(const SshDestination& jump_host) {
   return "through " + jump_host_name(jump_host);
 }
 

@@ -19,8 +19,8 @@ struct JumpRoute {
 
 /// A jump host as it was written: "me@bastion:2200".
 std::string jump_host_name(const SshDestination& jump_host);
-/// What the window of set-ups calls the way through it.
-std::string way_through(const SshDestination& jump_host);
+/// What the window of set-ups calls it.
+std::string jump_server(const SshDestination& jump_host);
 
 /// Reads a ProxyJump as ssh does: `[user@]host[:port]` or `ssh://[user@]host[:port]`, IPv6
 /// addresses in brackets, one after the other. Errors, of class `host`: it makes no sense.

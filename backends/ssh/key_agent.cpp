@@ -11,7 +11,8 @@
 #include <cstring>
 #include <optional>
 
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
 
@@ -32,14 +33,12 @@ using SteadyClock = std::chrono::steady_clock;
 
 class AgentConnection {
  public:
-  AgentConnection(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-  ~AgentConnection() { close(); }
-  AgentConnection(const AgentConnection&) = delete;
-  AgentConnection& operator=(const AgentConnection&) = delete;
+  AgentConnection(Descriptor socket, std::string path)
+      : socket_(std::move(socket)), path_(std::move(path)) {}
 
   // The payload of the answer; after any failure the connection is closed for good.
   Result<std::string> ask(const std::string& request, std::chrono::milliseconds deadline) {
-    if (fd_ < 0) return trouble("is no longer asked, because it failed before");
+    if (!socket_) return trouble("is no longer asked, because it failed before");
     const auto until = SteadyClock::now() + deadline;
     std::string answer(4, '\0');
     if (!transmit(wire_string(request), until) || !receive(answer, until)) return give_up(deadline);
@@ -58,13 +57,8 @@ class AgentConnection {
   }
 
  private:
-  void close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
   tl::unexpected<Error> give_up(std::chrono::milliseconds deadline) {
-    close();
+    socket_.reset();
     return trouble(fmt::format("gave no valid answer within {:g} s",
                                static_cast<double>(deadline.count()) / 1000));
   }
@@ -73,7 +67,7 @@ class AgentConnection {
     while (true) {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(until - SteadyClock::now());
-      pollfd poll_fd{fd_, events, 0};
+      pollfd poll_fd{socket_.get(), events, 0};
       if (left.count() <= 0) return false;
       const int ready = ::poll(&poll_fd, 1, static_cast<int>(left.count()));
       if (ready > 0) return true;
@@ -84,7 +78,8 @@ class AgentConnection {
   bool transmit(std::string_view bytes, SteadyClock::time_point until) const {
     while (!bytes.empty()) {
       if (!wait(POLLOUT, until)) return false;
-      const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t count =
+          ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (count <= 0) return false;
       bytes.remove_prefix(static_cast<std::size_t>(count));
@@ -96,7 +91,8 @@ class AgentConnection {
     std::size_t have = 0;
     while (have < bytes.size()) {
       if (!wait(POLLIN, until)) return false;
-      const ssize_t count = ::recv(fd_, bytes.data() + have, bytes.size() - have, MSG_DONTWAIT);
+      const ssize_t count =
+          ::recv(socket_.get(), bytes.data() + have, bytes.size() - have, MSG_DONTWAIT);
       if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (count <= 0) return false;
       have += static_cast<std::size_t>(count);
@@ -104,7 +100,7 @@ class AgentConnection {
     return true;
   }
 
-  int fd_;
+  Descriptor socket_;
   std::string path_;
 };
 
@@ -156,12 +152,11 @@ Result<std::shared_ptr<AgentConnection>> connect_agent(const std::string& path) 
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return trouble(ENAMETOOLONG);
   path.copy(address.sun_path, path.size());
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return trouble(errno);
-  auto agent = std::make_shared<AgentConnection>(fd, path);
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket ||
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return trouble(errno);
-  return agent;
+  return std::make_shared<AgentConnection>(std::move(socket), path);
 }
 
 std::string foreign_key(std::string_view type, std::string_view comment) {

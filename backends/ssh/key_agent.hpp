@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/ssh/signing_key.hpp"
+#include "backends/ssh_formats/signing_key.hpp"
 
 namespace train {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/ssh_settings.hpp"
+#include "backends/ssh_formats/known_hosts.hpp"
 #include "config_schema/text/error.hpp"
 
 namespace train {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backends/ssh_formats/private_key_file.hpp"
 #include "config_schema/text/terminal_text.hpp"
 
 namespace train {

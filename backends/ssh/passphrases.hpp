@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backends/event_loop/background.hpp"
-#include "backends/ssh/secret.hpp"
-#include "backends/ssh/signing_key.hpp"
+#include "backends/ssh_formats/secret.hpp"
+#include "backends/ssh_formats/signing_key.hpp"
 
 namespace train {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "backends/ssh/name_patterns.hpp"
 #include "backends/ssh/ssh_config_files.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -113,7 +113,7 @@ void SshConfig::on_answer(const std::string& name, const SshDestination& asked,
   Group& group = groups_[name];
   Result<SshSettings> settings =
       output ? parse_ssh_settings(*output) : tl::make_unexpected(output.error());
-  if (settings && settings->hostname == lower_case(asked.host)) settings->hostname.clear();
+  if (settings && settings->hostname == to_lower(asked.host)) settings->hostname.clear();
   group.settings = std::move(settings);
   for (Waiter& waiter : std::exchange(group.waiting, {}))
     answer(std::move(waiter.on_settings), settings_for(group, waiter.destination));

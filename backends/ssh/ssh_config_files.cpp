@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <vector>
+
+#include "backends/posix/files.hpp"
 
 namespace train {
 
@@ -21,23 +24,14 @@ enum class Read { done, missing, failed };
 
 Read read_file(const std::string& path, std::string& text) {
   // Non-blocking, so that opening a FIFO does not wait.
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return errno == ENOENT || errno == ENOTDIR ? Read::missing : Read::failed;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return errno == ENOENT || errno == ENOTDIR ? Read::missing : Read::failed;
   struct stat status {};
-  const bool is_file = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-  text.resize(is_file ? max_file + 1 : 0);
-  std::size_t size = 0;
-  ssize_t count = is_file ? 1 : -1;
-  while (count > 0 && size < text.size()) {
-    count = ::read(fd, text.data() + size, text.size() - size);
-    if (count < 0 && errno == EINTR)
-      count = 1;
-    else if (count > 0)
-      size += static_cast<std::size_t>(count);
-  }
-  ::close(fd);
-  text.resize(size);
-  return count < 0 || size > max_file ? Read::failed : Read::done;
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return Read::failed;
+  text.resize(max_file + 1);
+  const ssize_t size = read_whole(file.get(), text.data(), text.size());
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return size < 0 || text.size() > max_file ? Read::failed : Read::done;
 }
 
 class Reader {

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/ssh/name_patterns.hpp"
+#include "backends/ssh_formats/known_hosts.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -79,7 +80,7 @@ std::string_view take_word(std::string_view& rest, bool& is_plain) {
 Line read_line(std::string_view rest) {
   Line line;
   const std::size_t end = std::min(rest.find_first_of(" \t\r\f="), rest.size());
-  line.keyword = lower_case(rest.substr(0, end));
+  line.keyword = to_lower(rest.substr(0, end));
   line.is_plain = line.keyword.find('"') == std::string::npos;
   rest.remove_prefix(end);
   rest.remove_prefix(std::min(rest.find_first_not_of(blanks), rest.size()));
@@ -102,7 +103,7 @@ bool holds(const std::vector<std::string>& patterns, const std::string& host) {
   return found;
 }
 
-bool is_lower_case(const std::string& text) { return text == lower_case(text); }
+bool is_lower_case(const std::string& text) { return text == to_lower(text); }
 
 }  // namespace
 
@@ -129,14 +130,14 @@ void SshConfigOutline::add_line(std::string_view text, std::vector<std::string>&
   } else if (line.keyword == "match") {
     // "all" holds for every host, and the two others for all or none.
     for (const std::string& word : line.words)
-      if (const std::string lower = lower_case(word);
+      if (const std::string lower = to_lower(word);
           lower != "all" && lower != "canonical" && lower != "final")
         is_per_host_ = true;
   } else if (!contains(without_effect, line.keyword)) {
     matters_ = true;
     if (line.keyword == "canonicalizehostname") is_per_host_ = true;
     for (const std::string& word : line.words) {
-      if (line.keyword == "hostname") host_names_.insert(lower_case(word));
+      if (line.keyword == "hostname") host_names_.insert(to_lower(word));
       if (word.find('%') != std::string::npos && !contains(tokens_do_no_harm, line.keyword))
         is_per_host_ = true;
     }

@@ -26,7 +26,7 @@ struct SshTarget {
   std::string name;  ///< for messages
   SshDestination destination;
   std::string identity_file = {};  ///< of the hosts file; empty: none
-  /// The jump hosts on the way there; nothing: those of the configuration.
+  /// The jump hosts before it; nothing: those of the configuration.
   std::optional<std::string> jumps = {};
   const JumpHost* jump_host = nullptr;  ///< the one that it is, if it is one
 };
@@ -46,11 +46,10 @@ class SshSessionUser {
   virtual void on_failure(Error why) = 0;
 };
 
-/// The way to one host, from its name to a session that is logged in, and on from there the pump
-/// that moves its bytes: a state machine that is stepped whenever its socket, or the channel of a
-/// jump host that carries it, is ready. What the settings of the host decide is in
-/// ssh_connection_settings.cpp, the way there in ssh_connection_way.cpp, the login in
-/// ssh_connection_login.cpp.
+/// The connection to one host, from its name to a session that is logged in, and on from there the
+/// pump that moves its bytes: a state machine that is stepped whenever its socket, or the channel
+/// of a jump host that carries it, is ready. What the settings of the host decide is in
+/// ssh_connection_settings.cpp, the login in ssh_connection_login.cpp.
 class SshConnection : public std::enable_shared_from_this<SshConnection> {
  public:
   /// `user` must outlive the connection, or close it.
@@ -73,7 +72,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
 
   SshSession& session() { return *session_; }
   ByteStream& stream() { return *stream_; }
-  /// The jump host on the way; null: none.
+  /// The jump host before it; null: none.
   const JumpHost* jump_host() const { return jump_host_.get(); }
   const std::string& user_name() const { return settings_.user; }
   const Endpoint& endpoint() const { return endpoint_; }
@@ -81,7 +80,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::string address() const;
   /// This machine's end of the connection; empty when it is a jump host's.
   std::string own_address() const { return tcp_ ? tcp_->own_address() : ""; }
-  /// This machine's end of the connection to the first jump host on the way; empty without one.
+  /// This machine's end of the connection to its first jump host; empty without one.
   std::string own_address_towards_jump_host() const;
   /// "10.77.1.3:22", for messages.
   std::string at() const;
@@ -107,8 +106,8 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   void accept_host_key(const std::string& shown);
   IdentityChoice identity_choice() const;
 
-  // The way.
-  void find_way();
+  // From the name to a connection.
+  void find_server();
   void on_resolved(Result<Resolver::Addresses> addresses);
   void find_jump_host();
   void await_room(SetupWindow::Turn turn);
@@ -149,7 +148,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   SshSettings settings_;
   Endpoint endpoint_;
   Phase phase_ = Phase::waiting;
-  std::string way_;  ///< in the window
+  std::string server_;  ///< what the window of set-ups calls it
   bool in_setup_ = false;
   bool pump_posted_ = false;
 

@@ -76,7 +76,7 @@ void SshConnection::on_known_hosts(const Result<void>& read) {
   look_up_known_keys();
   auto obstacle = why_not_libssh2(settings_, known_keys_, shared_->algorithms);
   if (obstacle) return report_obstacle(std::move(*obstacle));
-  find_way();
+  find_server();
 }
 
 void SshConnection::look_up_known_keys() { known_keys_ = shared_->files->known_keys_of(settings_); }

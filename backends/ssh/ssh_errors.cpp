@@ -7,7 +7,8 @@
 #include <cstring>
 
 #include "backends/ssh/resolver.hpp"
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
+#include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/terminal_text.hpp"
 

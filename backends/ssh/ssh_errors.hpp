@@ -8,8 +8,8 @@
 
 #include "backends/ssh/arrival_limits.hpp"
 #include "backends/ssh/identities.hpp"
-#include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/ssh_channel.hpp"
+#include "backends/ssh_formats/known_hosts.hpp"
 #include "config_schema/text/error.hpp"
 
 namespace train {
@@ -22,8 +22,8 @@ struct Endpoint {
   std::string known_hosts_file;  ///< where an accepted key belongs
 };
 
-/// What went wrong on the way to a host, of class `host`, each with the next step. `at` is
-/// "10.77.1.3:22".
+/// What went wrong before a host was logged in to, of class `host`, each with the next step. `at`
+/// is "10.77.1.3:22".
 
 /// The errno of a failed connect.
 Error connect_error(int error, const std::string& at);

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "backends/ssh/jump_route.hpp"
-#include "backends/ssh/known_host_file.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
@@ -101,7 +100,7 @@ void SshFiles::on_known_hosts(const std::vector<std::string>& files, KnownHosts 
 
 void SshFiles::append_known_host(const std::string& file, const std::string& line,
                                  OnRead on_written) {
-  const auto written = std::make_shared<Result<bool>>();
+  const auto written = std::make_shared<Result<void>>();
   work_.run(
       "writing " + file, [written, file, line] { *written = train::append_known_host(file, line); },
       [this, written, on_written = std::move(on_written)](Result<void> done) {
@@ -151,7 +150,7 @@ HostSettings SshFiles::host_settings(const SshSettings& settings, const std::str
   if (!settings.user_known_hosts.empty())
     result.known_hosts_file = settings.user_known_hosts.front();
   if (const auto jumps = jumps_of(settings, name); jumps && !jumps->empty())
-    if (const auto route = parse_jump_route(*jumps)) result.way = way_through(route->last);
+    if (const auto route = parse_jump_route(*jumps)) result.server = jump_server(route->last);
   const bool is_no = settings.strict_host_keys == StrictHostKeys::no;
   const bool accepts_new = is_no || settings.strict_host_keys == StrictHostKeys::accept_new;
   if (accepts_new && known_keys_of(settings).empty())

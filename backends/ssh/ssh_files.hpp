@@ -9,10 +9,10 @@
 
 #include "backends/link/host_settings.hpp"
 #include "backends/ssh/file_work.hpp"
-#include "backends/ssh/known_hosts.hpp"
 #include "backends/ssh/ssh_config.hpp"
 #include "backends/ssh/ssh_tokens.hpp"
 #include "backends/ssh/ssh_transport.hpp"
+#include "backends/ssh_formats/known_hosts.hpp"
 
 namespace train {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/link/hexadecimal.hpp"
+#include "backends/posix/random.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
 

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ssh/ssh_query.hpp"
 
-#include <errno.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
+#include "backends/posix/files.hpp"
+#include "backends/process/process_tree.hpp"
 #include "backends/process/programs.hpp"
 #include "config_schema/text/terminal_text.hpp"
 
@@ -43,15 +41,11 @@ Result<ConnectedProcess> start(const std::vector<std::string>& command,
 
 // After SIGKILL its end is a matter of microseconds, unless the kernel waits for a disk in its
 // name.
-void collect_killed(Background& reaper, pid_t pid, int pidfd) {
-  constexpr int patience_ms = 20;
-  pollfd ended{pidfd, POLLIN, 0};
-  const auto collect = [pid] {
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
-  };
-  if (::poll(&ended, 1, patience_ms) > 0) return collect();
+void collect_killed(Background& reaper, pid_t pid, const Descriptor& pidfd) {
+  constexpr int patience_milliseconds = 20;
+  if (has_ended(pidfd, patience_milliseconds)) return (void)wait_for_child(pid);
   // Without a thread for it, it stays a zombie as long as this process lives.
-  (void)reaper.run(collect, {});
+  (void)reaper.run([pid] { (void)wait_for_child(pid); }, {});
 }
 
 }  // namespace
@@ -89,7 +83,7 @@ SshQuery::~SshQuery() { end_process(); }
 void SshQuery::drain(Source& source) {
   std::array<char, 16384> piece;
   ssize_t count = 0;
-  while ((count = ::read(source.fd->get(), piece.data(), piece.size())) > 0)
+  while ((count = read_some(source.fd->get(), piece.data(), piece.size())) > 0)
     source.text.append(piece.data(),
                        std::min(static_cast<std::size_t>(count),
                                 max_output - std::min(max_output, source.text.size())));
@@ -97,18 +91,17 @@ void SshQuery::drain(Source& source) {
 }
 
 void SshQuery::on_exit() {
-  siginfo_t info{};
-  while (::waitid(P_PIDFD, static_cast<id_t>(process_.pidfd.get()), &info, WEXITED | WNOHANG) != 0)
-    if (errno != EINTR) break;
-  if (info.si_pid == 0) return;
+  const auto status = reap(process_.pidfd.get(), loop_.now());
+  if (!status || !*status) return;
   process_.pid = -1;
   drain(output_);
   drain(errors_);
-  if (info.si_code == CLD_EXITED && info.si_status == 0) return answer(std::move(output_.text));
+  if ((*status)->code == 0) return answer(std::move(output_.text));
+  const int number = (*status)->code.value_or((*status)->signal.value_or(0));
   const std::string said = printable(errors_.text, 500);
   give_up(make_error(ErrorClass::host,
                      fmt::format("'{}' failed: {}", shown_command(),
-                                 said.empty() ? fmt::format("status {}", info.si_status) : said),
+                                 said.empty() ? fmt::format("status {}", number) : said),
                      "correct ssh's configuration"));
 }
 
@@ -126,9 +119,8 @@ void SshQuery::end_process() {
   output_.readable.reset();
   errors_.readable.reset();
   if (process_.pid > 0) {
-    // Its session is its process group.
-    ::kill(-process_.pid, SIGKILL);
-    collect_killed(reaper_, process_.pid, process_.pidfd.get());
+    (void)signal_group(process_.pid, SIGKILL);
+    collect_killed(reaper_, process_.pid, process_.pidfd);
   }
   process_ = {};
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/event_loop/background.hpp"
-#include "backends/process/connected_process.hpp"
+#include "backends/posix/connected_process.hpp"
 #include "config_schema/text/error.hpp"
 
 namespace train {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
 

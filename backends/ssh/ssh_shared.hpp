@@ -41,7 +41,7 @@ struct SshShared : std::enable_shared_from_this<SshShared> {
   std::array<char, 32768> read_buffer{};
 
  private:
-  bool said_no_is_not_no_ = false;
+  bool has_warned_of_strict_no_ = false;
 };
 
 }  // namespace train

@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 #include <libssh2.h>
 #include <openssl/rand.h>
-#include <unistd.h>
 
 #include <utility>
 
+#include "backends/link/host_settings.hpp"
 #include "backends/link/link_handle.hpp"
-#include "backends/link/ssh_environment.hpp"
+#include "backends/posix/child.hpp"
 #include "backends/ssh/ssh_link.hpp"
 #include "backends/ssh/ssh_shared.hpp"
-#include "backends/ssh/wire_encoding.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
 
@@ -20,10 +20,7 @@ SshOptions default_ssh_options(std::string home, std::string user, std::string a
   SshOptions options;
   options.user_config = home + "/.ssh/config";
   options.system_config = "/etc/ssh/ssh_config";
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    variables.emplace_back(*variable);
-  options.ssh_environment = ssh_environment(variables);
+  options.ssh_environment = ssh_environment(environment_texts());
   options.known_hosts_files = {home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2"};
   options.global_known_hosts_files = {"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
   options.home = std::move(home);
@@ -63,8 +60,9 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
   const auto tell = [this](const std::string& line) {
     if (options.say) options.say(line);
   };
-  if (settings.strict_host_keys == StrictHostKeys::no && !std::exchange(said_no_is_not_no_, true))
-    tell(no_is_accept_new);
+  if (settings.strict_host_keys == StrictHostKeys::no &&
+      !std::exchange(has_warned_of_strict_no_, true))
+    tell(strict_no_warning);
   const std::string line = known_hosts_line(host.known_name, blob);
   const std::string key = key_type(blob) + " " + key_fingerprint(blob);
   if (settings.user_known_hosts.empty()) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "backends/posix/descriptor.hpp"
 #include "backends/ssh/byte_stream.hpp"
 #include "backends/ssh/resolver.hpp"
 
@@ -13,13 +14,12 @@ namespace train {
 class TcpStream final : public ByteStream {
  public:
   TcpStream() = default;
-  ~TcpStream() override;
 
   /// Starts to connect; 0, or the errno that says why not. It is done when `fd` is writable.
   int connect(const SocketAddress& address);
   /// 0 once connected, or the errno of the failed attempt.
   int connect_result() const;
-  int fd() const override { return fd_; }
+  int fd() const override { return socket_.get(); }
   /// This machine's address on the connection, numeric; empty when there is none.
   std::string own_address() const;
 
@@ -27,7 +27,7 @@ class TcpStream final : public ByteStream {
   ssize_t read_some(char* buffer, std::size_t size) override;
   ssize_t write_some(const char* bytes, std::size_t size) override;
 
-  int fd_ = -1;
+  Descriptor socket_;
 };
 
 }  // namespace train

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 
 namespace train {
@@ -15,19 +16,12 @@ class LauncherLock {
   /// inherit the lock.
   static Result<LauncherLock> create(const std::string& path);
 
-  LauncherLock(LauncherLock&& other) noexcept;
-  LauncherLock& operator=(LauncherLock&& other) noexcept;
-  LauncherLock(const LauncherLock&) = delete;
-  LauncherLock& operator=(const LauncherLock&) = delete;
   /// The file's time of change becomes now.
   void touch();
 
-  /// Releases the lock; the file stays.
-  ~LauncherLock();
-
  private:
-  explicit LauncherLock(int fd) : fd_(fd) {}
-  int fd_ = -1;
+  explicit LauncherLock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;  ///< closing it releases the lock; the file stays
 };
 
 enum class LauncherSign {

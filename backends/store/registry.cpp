@@ -17,6 +17,7 @@
 #include <cstring>
 #include <thread>
 
+#include "backends/posix/descriptor.hpp"
 #include "backends/store/private_directory.hpp"
 
 namespace train {
@@ -81,14 +82,11 @@ Result<void> create_file(const std::string& path) {
                 fmt::format("the task registry '{}' is not a regular file", path),
                 "move it out of the way");
   }
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0 && errno == EEXIST) return {};
-  if (fd < 0)
-    return fail(ErrorClass::no_input,
-                fmt::format("cannot create the task registry '{}': {}", path, strerror(errno)),
-                elsewhere_hint());
-  close(fd);
-  return {};
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file || errno == EEXIST) return {};
+  return fail(ErrorClass::no_input,
+              fmt::format("cannot create the task registry '{}': {}", path, strerror(errno)),
+              elsewhere_hint());
 }
 
 /// A write-ahead log needs memory that all its users share: all must be on one machine, which a

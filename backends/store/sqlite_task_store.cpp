@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <map>
 
+#include "backends/posix/files.hpp"
 #include "backends/store/launcher_lock.hpp"
 #include "backends/store/private_directory.hpp"
 #include "backends/store/registry.hpp"
@@ -21,8 +21,6 @@
 
 namespace train {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A task that this process launches.
 struct OwnTask {
@@ -109,10 +107,8 @@ void SqliteTaskStore::Impl::remove_directories(const std::string& id) const {
 UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
   UnixMillis latest =
       std::max({task.created, last_update(*database, task.id), modified(lock_file(task.id))});
-  std::error_code error;
-  for (auto log = fs::directory_iterator(task.log_directory, error);
-       !error && log != fs::directory_iterator(); log.increment(error))
-    latest = std::max(latest, modified(log->path().string()));
+  for (const std::string& name : names_in(FolderReader(task.log_directory)))
+    latest = std::max(latest, modified(fmt::format("{}/{}", task.log_directory, name)));
   return latest;
 }
 

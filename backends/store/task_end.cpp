@@ -11,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "backends/posix/files.hpp"
 #include "backends/store/private_directory.hpp"
 
 namespace train {
@@ -77,31 +78,21 @@ std::optional<TaskRecord> with_end(TaskRecord task, const json& end) {
 }  // namespace
 
 Result<void> reserve_task_end(const std::string& path, std::size_t ranks) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return failed("create", path, errno);
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) return failed("create", path, errno);
   const auto room = static_cast<off_t>(room_of_task + ranks * room_of_rank);
-  const int error = posix_fallocate(fd, 0, room);
-  close(fd);
+  const int error = ::posix_fallocate(file.get(), 0, room);
   if (error != 0) return failed("reserve room for", path, error);
   return {};
 }
 
 Result<void> write_task_end(const std::string& path, const TaskRecord& task) {
   const std::string text = text_of(task);
-  const int fd = open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return failed("open", path, errno);
-  std::size_t done = 0;
-  int error = 0;
-  while (done < text.size() && error == 0) {
-    const ssize_t written =
-        pwrite(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
-    if (written >= 0)
-      done += static_cast<std::size_t>(written);
-    else if (errno != EINTR)
-      error = errno;
-  }
-  if (error == 0 && fdatasync(fd) != 0) error = errno;
-  close(fd);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) return failed("open", path, errno);
+  int error = write_whole_at(file.get(), text, 0);
+  if (error == 0 && ::fdatasync(file.get()) != 0) error = errno;
   if (error != 0) return failed("write", path, error);
   return {};
 }

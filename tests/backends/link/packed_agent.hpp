@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
 #include <openssl/sha.h>
 #include <zlib.h>
 
@@ -8,7 +9,6 @@
 #include <stdexcept>
 
 #include "backends/link/agent_binary.hpp"
-#include "backends/link/hexadecimal.hpp"
 
 namespace train::testing {
 
@@ -18,7 +18,7 @@ inline AgentBinary packed_agent(const std::string& program) {
   agent.size = program.size();
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(program.data()), program.size(), digest.data());
-  agent.sha256 = hexadecimal({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  agent.sha256 = fmt::format("{:02x}", fmt::join(digest, ""));
   z_stream stream{};
   constexpr int gzip_window = 15 + 16;
   if (deflateInit2(&stream, 6, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) != Z_OK)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/link/send_queue.hpp"
 
-#include "backends/link/hexadecimal.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -35,10 +34,4 @@ TEST_CASE("an upload is a line with sizes and checksum, then the packed bytes, w
   queue.clear();
   CHECK(queue.empty());
   CHECK(packed.use_count() == 1);
-}
-
-TEST_CASE("no two nonces are the same") {
-  CHECK(new_nonce().size() == 32);
-  CHECK(new_nonce() != new_nonce());
-  CHECK(hexadecimal(std::string_view("\x00\xff\x1a", 3)) == "00ff1a");
 }

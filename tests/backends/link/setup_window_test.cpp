@@ -19,8 +19,8 @@ void run_all(Loop& loop) {
 }
 
 struct Fixture {
-  explicit Fixture(int most, int most_on_a_way = SetupWindow::default_most_on_a_way)
-      : window(std::make_shared<SetupWindow>(loop, most, most_on_a_way)) {}
+  explicit Fixture(int most, int most_at_a_server = SetupWindow::default_most_at_a_server)
+      : window(std::make_shared<SetupWindow>(loop, most, most_at_a_server)) {}
 
   void enqueue(const std::string& way, const std::string& name,
                SetupWindow::Turn turn = SetupWindow::Turn::last) {

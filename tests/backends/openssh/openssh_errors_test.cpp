@@ -28,7 +28,7 @@ Host host_a() {
   return host;
 }
 
-constexpr OpensshEnd exit_255{true, false, 255};
+constexpr ExitStatus exit_255{.code = 255};
 
 struct Case {
   std::string log;
@@ -156,18 +156,18 @@ TEST_CASE("a stage that lasts too long is called by its name") {
 TEST_CASE("what ends after the login is said to be the shell, the agent, ssh or the connection") {
   const auto log = log_of(key_shown + "debug1: Entering interactive session.\r\nwords\r\n");
   const auto message = [](const Error& error) { return error.diagnostics[0].message; };
-  CHECK(message(start_error(log, host_a(), {true, false, 127}, "noise")) ==
+  CHECK(message(start_error(log, host_a(), {.code = 127}, "noise")) ==
         "the login shell of user me at 10.77.1.3:22 exited with status 127 before the agent was "
         "ready; it said 'words'");
-  CHECK(message(start_error(log_of(connected), host_a(), {true, false, 1}, "noise")) ==
+  CHECK(message(start_error(log_of(connected), host_a(), {.code = 1}, "noise")) ==
         "the login shell of the user at 10.77.1.3:22 exited with status 1 before the agent was "
         "ready; it printed 'noise'");
   CHECK(message(start_error(log, host_a(), exit_255, "")) ==
         "while the agent was being started: the connection to 10.77.1.3:22 was lost; ssh said "
         "'words'");
-  CHECK(message(lost_agent_error(log, host_a(), {true, false, 3})) ==
+  CHECK(message(lost_agent_error(log, host_a(), {.code = 3})) ==
         "the agent exited with status 3; it said 'words'");
-  CHECK(message(lost_agent_error(log_of(connected), host_a(), {true, true, 9})) ==
+  CHECK(message(lost_agent_error(log_of(connected), host_a(), {.signal = 9})) ==
         "the ssh process to 10.77.1.3:22 was killed by signal KILL");
   CHECK(message(lost_agent_error(log_of(connected), host_a(), {})) ==
         "the connection to 10.77.1.3:22 was lost");

@@ -111,7 +111,7 @@ TEST_CASE("a new host key is added to known_hosts where the settings accept new 
   fixture.options.say = [&](const std::string& line) { said.push_back(line); };
   fixture.options.settings_of = [&](const Host&, const auto& on_settings) {
     on_settings(HostSettings{
-        .way = "a way", .new_host_key = NewHostKey::accepted, .known_hosts_file = file});
+        .server = "a server", .new_host_key = NewHostKey::accepted, .known_hosts_file = file});
   };
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);

@@ -195,7 +195,7 @@ TEST_CASE("a ConnectTimeout that is longer than a stage of ours is waited for") 
   OpensshFixture fixture;
   fixture.options.connect_timeout = fixture.options.login_timeout = 50ms;
   fixture.options.settings_of = [](const Host&, const auto& on_settings) {
-    on_settings(HostSettings{.way = "a way", .connect_timeout = 1s});
+    on_settings(HostSettings{.server = "a server", .connect_timeout = 1s});
   };
   std::string expected;
   SECTION("connect") {
@@ -233,7 +233,7 @@ TEST_CASE("a new key that ssh was allowed to accept is said, in the words of the
   std::vector<std::string> said;
   fixture.options.say = [&](const std::string& line) { said.push_back(line); };
   fixture.options.settings_of = [](const Host&, const auto& on_settings) {
-    on_settings(HostSettings{.way = "a way",
+    on_settings(HostSettings{.server = "a server",
                              .new_host_key = NewHostKey::accepted,
                              .known_hosts_file = "/home/me/.ssh/known_hosts"});
   };
@@ -257,7 +257,7 @@ TEST_CASE("a new key that is accepted for 'StrictHostKeyChecking no' is warned o
   std::vector<std::string> said;
   fixture.options.say = [&](const std::string& line) { said.push_back(line); };
   fixture.options.settings_of = [](const Host&, const auto& on_settings) {
-    on_settings(HostSettings{.way = "a way", .new_host_key = NewHostKey::accepted_for_no});
+    on_settings(HostSettings{.server = "a server", .new_host_key = NewHostKey::accepted_for_no});
   };
   bool is_new = false;
   SECTION("new key") { is_new = true; }
@@ -274,7 +274,7 @@ TEST_CASE("a new key that is accepted for 'StrictHostKeyChecking no' is warned o
     REQUIRE(run_until(fixture.loop, [&] { return probe.opened || probe.closed; }));
     CHECK(probe.opened == 1);
   }
-  CHECK(std::count(said.begin(), said.end(), no_is_accept_new) == (is_new ? 1 : 0));
+  CHECK(std::count(said.begin(), said.end(), strict_no_warning) == (is_new ? 1 : 0));
   CHECK(said.size() == (is_new ? 3u : 0u));
 }
 
@@ -385,7 +385,7 @@ TEST_CASE("hosts on one way, behind one jump host, have their turns also at the 
   OpensshFixture fixture;
   fixture.fake_ssh(logged_in + run_command);
   fixture.options.settings_of = [](const Host& host, const auto& on_settings) {
-    on_settings(HostSettings{.way = host.name == "gpu-z" ? "gpu-z:22" : "through gate"});
+    on_settings(HostSettings{.server = host.name == "gpu-z" ? "gpu-z:22" : "through gate"});
   };
   const auto window = std::make_shared<SetupWindow>(fixture.loop, 128, 1);
   OpensshTransport transport(fixture.loop, fixture.options, window);

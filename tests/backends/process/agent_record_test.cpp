@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "backends/event_loop/loop.hpp"
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
 

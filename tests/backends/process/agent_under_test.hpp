@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "backends/posix/descriptor.hpp"
 #include "backends/process/agent_process.hpp"
-#include "backends/process/descriptor.hpp"
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/message.hpp"
 #include "launcher/wire/output_chunk.hpp"

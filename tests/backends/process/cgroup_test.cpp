@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "backends/process/spawner.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"

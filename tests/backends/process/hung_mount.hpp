@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 
 namespace train::testing {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "backends/process/descriptor.hpp"
+#include "backends/posix/descriptor.hpp"
 
 namespace train::testing {
 

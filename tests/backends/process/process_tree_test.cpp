@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 #include "backends/process/spawner.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"

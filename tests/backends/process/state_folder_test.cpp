@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <set>
 
-#include "backends/process/own_folder.hpp"
+#include "backends/posix/own_folder.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
 #include "tests/skip.hpp"

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/proc.hpp"
 #include "backends/process/spawner.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"

@@ -14,7 +14,8 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "backends/process/proc.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train::testing {
 

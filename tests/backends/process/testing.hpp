@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/process/descriptor.hpp"
-#include "backends/process/exit_status.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "launcher/ports/process_spawner.hpp"
 
 namespace train::testing {

@@ -4,7 +4,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "tests/backends/ssh/temporary_keys.hpp"
+#include "backends/ssh_formats/private_key_file.hpp"
+#include "tests/backends/ssh_formats/temporary_keys.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tests/backends/link/link_probe.hpp"
-#include "tests/backends/ssh/temporary_keys.hpp"
+#include "tests/backends/ssh_formats/temporary_keys.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"
 #include "tests/skip.hpp"
 
@@ -62,7 +62,7 @@ TEST_CASE("a host without configuration has strict host keys, and its own addres
   fixture.host.port = 2222;
   const auto settings = fixture.settings();
   REQUIRE(settings);
-  CHECK(settings->way == "gpu-x:2222");
+  CHECK(settings->server == "gpu-x:2222");
   CHECK(settings->new_host_key == NewHostKey::refused);
   CHECK(settings->known_hosts_file == fixture.known_hosts());
   CHECK_FALSE(settings->connect_timeout);
@@ -91,7 +91,7 @@ TEST_CASE("the way is the address that is connected to, or the last jump host") 
   }
   const auto settings = fixture.settings();
   REQUIRE(settings);
-  CHECK(settings->way == expected);
+  CHECK(settings->server == expected);
 }
 
 TEST_CASE("new keys are accepted by accept-new alone, and only of hosts without any known key") {

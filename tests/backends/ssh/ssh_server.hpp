@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "tests/backends/ssh/temporary_keys.hpp"
+#include "tests/backends/ssh_formats/temporary_keys.hpp"
 
 namespace train::testing {
 

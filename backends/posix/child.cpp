@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/posix/child.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "backends/posix/proc.hpp"
+
+// glibc's own name for clone. ThreadSanitizer intercepts `clone` as if it were a fork, which is
+// wrong for a child that shares the memory.
+// NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" int __clone(int (*function)(void*), void* stack, int flags, void* argument,
+                       ...) noexcept;
+
+// The child runs in the parent's memory on a stack that no sanitizer knows.
+#define TRAIN_UNINSTRUMENTED __attribute__((no_sanitize("address", "thread", "undefined")))
+
+namespace train {
+
+namespace {
+
+constexpr size_t stack_size = size_t{64} << 10;
+
+struct Shared {
+  const ChildSetup* setup;
+  pid_t parent;
+  volatile ChildStep failed;
+  volatile int error;
+};
+
+[[noreturn]] TRAIN_UNINSTRUMENTED void give_up(Shared* shared, ChildStep step) {
+  shared->error = errno;
+  shared->failed = step;
+  ::syscall(SYS_exit_group, 127);
+  __builtin_unreachable();
+}
+
+// By system call, since a sanitizer's sigaction would change its table for the parent as well.
+// Handlers go first and the mask last, so that no handler of the parent ever runs in the child.
+TRAIN_UNINSTRUMENTED void reset_handlers() {
+  constexpr long kernel_set_size = 8;
+  const long all_default[8] = {};  // SIG_DFL, no flags, empty mask, in every kernel's layout
+  for (int number = 1; number < NSIG; ++number)
+    ::syscall(SYS_rt_sigaction, number, all_default, nullptr, kernel_set_size);
+}
+
+TRAIN_UNINSTRUMENTED void unblock_signals() {
+  constexpr long kernel_set_size = 8;
+  const long none = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kernel_set_size);
+}
+
+TRAIN_UNINSTRUMENTED void join_cgroup(int cgroup) {
+  const long list = ::syscall(SYS_openat, cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+  if (list >= 0) ::syscall(SYS_write, list, "0", 1);
+}
+
+// Everything between clone and exec: async-signal-safe calls only. The parent is suspended.
+TRAIN_UNINSTRUMENTED int child_main(void* argument) {
+  auto* shared = static_cast<Shared*>(argument);
+  const ChildSetup* setup = shared->setup;
+  reset_handlers();
+  if (::setsid() < 0) give_up(shared, ChildStep::session);
+  if (setup->on_parent_end == OnParentEnd::die) {
+    if (::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+      give_up(shared, ChildStep::death_signal);
+    // The parent may have died before prctl; then nobody would ever tell.
+    if (::getppid() != shared->parent) give_up(shared, ChildStep::parent);
+  }
+  if (setup->joins_cgroup) join_cgroup(setup->cgroup);
+  for (int number = 0; number < 3; ++number)
+    if (::syscall(SYS_dup3, setup->standard[number], number, 0) < 0)
+      give_up(shared, ChildStep::descriptors);
+  if (::chdir(setup->working_directory) != 0) give_up(shared, ChildStep::chdir);
+  close_others({});
+  // Only ever lowered again to what it was: cannot fail.
+  if (setup->open_files != nullptr)
+    ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, setup->open_files, nullptr);
+  unblock_signals();
+  ::execve(setup->program, setup->argv, setup->environment);
+  give_up(shared, ChildStep::exec);
+}
+
+// One for each thread that starts children: others may start some at the same time.
+char* child_stack() {
+  static thread_local void* const stack = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  return stack == MAP_FAILED ? nullptr : static_cast<char*>(stack);
+}
+
+constexpr std::uint64_t child_flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+
+#ifdef __x86_64__
+// clone3, for which glibc has no name of its own: the child starts inside of its cgroup, runs
+// `function` on its stack and never returns from there. The process id, or minus errno.
+TRAIN_UNINSTRUMENTED long clone_into_cgroup(int cgroup, int (*function)(void*), void* argument,
+                                            char* stack, int& pidfd) {
+  clone_args arguments{};
+  arguments.flags = child_flags | CLONE_INTO_CGROUP;
+  arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  arguments.exit_signal = SIGCHLD;
+  arguments.stack = reinterpret_cast<std::uint64_t>(stack);
+  arguments.stack_size = stack_size;
+  arguments.cgroup = static_cast<std::uint64_t>(cgroup);
+  long result = SYS_clone3;
+  asm volatile(
+      "syscall\n\t"
+      "testq %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "movq %[argument], %%rdi\n\t"
+      "callq *%[function]\n\t"
+      "ud2\n"
+      "1:"
+      : "+a"(result)
+      : "D"(&arguments), "S"(sizeof arguments), [function] "r"(function), [argument] "r"(argument)
+      : "rcx", "r11", "memory", "cc");
+  return result;
+}
+#else
+long clone_into_cgroup(int, int (*)(void*), void*, char*, int&) { return -ENOSYS; }
+#endif
+
+TRAIN_UNINSTRUMENTED int end_at_once(void*) {
+  ::syscall(SYS_exit_group, 0);
+  __builtin_unreachable();
+}
+
+pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
+  const WithoutSignals blocked;  // a handler would run in the child, in the parent's memory
+  const ChildSetup& setup = *shared.setup;
+  if (setup.cgroup >= 0 && !setup.joins_cgroup) {
+    const long pid = clone_into_cgroup(setup.cgroup, child_main, &shared, stack, pidfd);
+    if (pid > 0) return static_cast<pid_t>(pid);
+  }
+  constexpr int flags = static_cast<int>(child_flags) | SIGCHLD;
+  const pid_t pid = __clone(child_main, stack + stack_size, flags, &shared, &pidfd);
+  error = errno;
+  return pid;
+}
+
+}  // namespace
+
+std::vector<std::string> environment_texts() {
+  std::vector<std::string> texts;
+  for (char** entry = environ; *entry != nullptr; ++entry) texts.emplace_back(*entry);
+  return texts;
+}
+
+std::map<std::string, std::string> session_environment() {
+  std::map<std::string, std::string> environment;
+  for (const std::string& text : environment_texts())
+    if (const std::size_t equals = text.find('='); equals != text.npos)
+      environment[text.substr(0, equals)] = text.substr(equals + 1);
+  return environment;
+}
+
+WithoutSignals::WithoutSignals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+WithoutSignals::~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+std::vector<char*> exec_pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+const char* to_string(ChildStep step) {
+  switch (step) {
+    case ChildStep::none:
+      return "none";
+    case ChildStep::clone:
+      return "clone";
+    case ChildStep::session:
+      return "setsid";
+    case ChildStep::death_signal:
+      return "parent-death signal";
+    case ChildStep::parent:
+      return "parent check";
+    case ChildStep::descriptors:
+      return "standard descriptors";
+    case ChildStep::chdir:
+      return "chdir";
+    case ChildStep::exec:
+      return "exec";
+    case ChildStep::pidfd:
+      return "process descriptor";
+  }
+  return "unknown";
+}
+
+bool can_start_in(int cgroup) {
+  char* stack = child_stack();
+  int pidfd = -1;
+  long pid = -1;
+  if (stack != nullptr) {
+    const WithoutSignals blocked;
+    pid = clone_into_cgroup(cgroup, end_at_once, nullptr, stack, pidfd);
+  }
+  if (pid <= 0) return false;
+  const Descriptor unused(pidfd);
+  return wait_for_child(static_cast<pid_t>(pid)).code == 0;
+}
+
+StartedChild start_child(const ChildSetup& setup) {
+  char* stack = child_stack();
+  StartedChild child;
+  child.failed = ChildStep::clone;
+  child.error = ENOMEM;
+  if (stack == nullptr) return child;
+  Shared shared{&setup, ::getpid(), ChildStep::none, 0};
+  int pidfd = -1;
+  child.pid = clone_blocked(shared, stack, pidfd, child.error);
+  if (child.pid < 0) return child;
+  // Kernels before 5.2 ignore CLONE_PIDFD. The child is not reaped yet, so its pid is still its
+  // own.
+  child.pidfd = pidfd >= 0 ? Descriptor(pidfd) : open_process(child.pid);
+  child.error = shared.error;
+  child.failed = shared.failed;
+  if (child.failed == ChildStep::none && !child.pidfd) {
+    child.error = errno;
+    child.failed = ChildStep::pidfd;
+    ::kill(child.pid, SIGKILL);
+  }
+  if (child.failed == ChildStep::none) return child;
+  (void)wait_for_child(std::exchange(child.pid, -1));
+  child.pidfd.reset();
+  return child;
+}
+
+namespace {
+
+// waitid(2), made again when a signal interrupts it; false when there is no such child.
+bool wait_for(idtype_t which, int number, int options, siginfo_t& info) {
+  return uninterrupted([&] {
+           return ::waitid(which, static_cast<id_t>(number), &info, WEXITED | options);
+         }) == 0;
+}
+
+ExitStatus exit_status_of(const siginfo_t& info, Instant now) {
+  ExitStatus status;
+  status.at = now;
+  status.dumped_core = info.si_code == CLD_DUMPED;
+  (info.si_code == CLD_EXITED ? status.code : status.signal) = info.si_status;
+  return status;
+}
+
+}  // namespace
+
+Result<std::optional<ExitStatus>> reap(int pidfd, Instant now) {
+  siginfo_t info{};
+  if (!wait_for(P_PIDFD, pidfd, WNOHANG, info))
+    return fail(ErrorClass::bug, "cannot collect a process: " + system_reason(errno));
+  if (info.si_pid == 0) return std::nullopt;
+  return exit_status_of(info, now);
+}
+
+ExitStatus wait_for_child(pid_t pid) {
+  siginfo_t info{};
+  return wait_for(P_PID, pid, 0, info) ? exit_status_of(info, {}) : ExitStatus{};
+}
+
+bool has_ended(const Descriptor& pidfd, int patience_milliseconds) {
+  pollfd ended{pidfd.get(), POLLIN, 0};
+  return ::poll(&ended, 1, patience_milliseconds) > 0;
+}
+
+bool has_child() {
+  siginfo_t info{};
+  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT, info);
+}
+
+int ended_child() {
+  siginfo_t info{};
+  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT, info) ? info.si_pid : 0;
+}
+
+bool reap_orphan(int pid) {
+  siginfo_t info{};
+  return wait_for(P_PID, pid, WNOHANG, info) && info.si_pid != 0;
+}
+
+int reap_any() {
+  siginfo_t info{};
+  return wait_for(P_ALL, 0, WNOHANG, info) ? info.si_pid : 0;
+}
+
+}  // namespace train

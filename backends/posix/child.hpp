@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <signal.h>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/posix/descriptor.hpp"
+#include "launcher/ports/clock.hpp"
+
+namespace train {
+
+/// The environment of this process: as a child gets it ("NAME=value"), and by name.
+std::vector<std::string> environment_texts();
+std::map<std::string, std::string> session_environment();
+
+/// While it lives, this thread takes no signals; nor do the threads that it starts, ever.
+class WithoutSignals {
+ public:
+  WithoutSignals();
+  ~WithoutSignals();
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+/// What becomes of a child when the *thread* that started it ends.
+enum class OnParentEnd {
+  die,    ///< it is killed: call from a thread that lives as long as the child may
+  go_on,  ///< it finds out by itself
+};
+
+/// Everything that a child needs between clone and exec, made ready by the parent: the child
+/// shares the parent's memory and may neither allocate nor take a lock.
+struct ChildSetup {
+  const char* program = nullptr;
+  char* const* argv = nullptr;         ///< ends with a null pointer
+  char* const* environment = nullptr;  ///< ends with a null pointer
+  const char* working_directory = nullptr;
+  int standard[3] = {-1, -1, -1};      ///< become descriptors 0, 1 and 2; all above 2
+  const rlimit* open_files = nullptr;  ///< limit of descriptors; null: as the parent's
+  /// The open directory of the cgroup that it executes its program in; -1: the parent's. A child
+  /// that is not let in starts all the same, in the parent's.
+  int cgroup = -1;
+  /// Whether it enters the cgroup by itself, which takes the kernel some 10 ms: where
+  /// `can_start_in` says no.
+  bool joins_cgroup = false;
+  OnParentEnd on_parent_end = OnParentEnd::die;
+};
+
+/// The texts as exec takes them, a null pointer at the end; they must outlive it.
+std::vector<char*> exec_pointers(const std::vector<std::string>& texts);
+
+/// What the child was doing when it failed.
+enum class ChildStep {
+  none,
+  clone,
+  session,
+  death_signal,
+  parent,
+  descriptors,
+  chdir,
+  exec,
+  pidfd,  ///< it runs no more: one that nobody could wait for is not let loose
+};
+
+/// The name of a step as error texts show it: "chdir", "exec", ...
+const char* to_string(ChildStep step);
+
+/// What came of `start_child`.
+struct StartedChild {
+  pid_t pid = -1;
+  Descriptor pidfd;
+  ChildStep failed = ChildStep::none;
+  int error = 0;  ///< errno of the step that failed
+};
+
+/// Tries whether children can start inside of this cgroup, which costs nothing: by a child that
+/// ends at once. Linux can since 5.7; but 6.14 and later kill every child that a process starts in
+/// another cgroup when its own was ever emptied by `cgroup.kill`.
+bool can_start_in(int cgroup);
+
+/// Starts a child in a session of its own. All signals are at their defaults and none is blocked;
+/// only descriptors 0 to 2 are open. Returns once the child has executed its program or failed; a
+/// child that failed is gone, as is any on kernels without process descriptors (before 5.3).
+/// Meanwhile this thread is suspended, others go on: a working directory or a program on a dead
+/// network file system holds up this call alone.
+StartedChild start_child(const ChildSetup& setup);
+
+/// How a process ended: either by itself, with a code, or by a signal; neither when that is not
+/// known, because somebody else has collected it.
+struct ExitStatus {
+  std::optional<int> code = {};    ///< 0 .. 255
+  std::optional<int> signal = {};  ///< number
+  bool dumped_core = false;
+  Instant at{};  ///< when the end was noticed
+
+  bool operator==(const ExitStatus&) const = default;
+};
+
+/// Collects the child behind `pidfd`, as of `now`: nothing while it still runs; an error of class
+/// `bug` when it is no child of this process or somebody else has collected it. Never blocks. The
+/// descriptor stays open. A descriptor, unlike a number, never means another process.
+Result<std::optional<ExitStatus>> reap(int pidfd, Instant now);
+
+/// Waits for the end of a child and collects it.
+ExitStatus wait_for_child(pid_t pid);
+
+/// Whether a child has ended, waiting so long for it. It is not collected.
+bool has_ended(const Descriptor& pidfd, int patience_milliseconds = 0);
+
+// For a process that adopts orphans: children whose numbers nobody has told it.
+
+/// Whether this process has any child, one that has ended included.
+bool has_child();
+/// The number of a child that has ended and was not collected yet, which is left as it is; 0 when
+/// there is none.
+int ended_child();
+/// Collects a child that has ended; false when it has not.
+bool reap_orphan(int pid);
+/// Collects some child that has ended: its number, 0 when none has.
+int reap_any();
+
+}  // namespace train

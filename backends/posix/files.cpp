@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/posix/files.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace train {
+
+namespace {
+
+// Calls `read(done)` for what comes after the `done` bytes that were read already.
+template <class Read>
+ssize_t read_up_to(std::size_t size, Read read) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t count = uninterrupted([&] { return read(done); });
+    if (count < 0) return count;
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+}  // namespace
+
+ssize_t read_some(int fd, char* buffer, std::size_t size) {
+  return uninterrupted([&] { return ::read(fd, buffer, size); });
+}
+
+ssize_t read_whole(int fd, char* buffer, std::size_t size) {
+  return read_up_to(size, [&](std::size_t done) { return ::read(fd, buffer + done, size - done); });
+}
+
+ssize_t read_whole_at(int fd, char* buffer, std::size_t size, std::uint64_t at) {
+  return read_up_to(size, [&](std::size_t done) {
+    return ::pread(fd, buffer + done, size - done, static_cast<off_t>(at + done));
+  });
+}
+
+int write_whole(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
+    if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return errno;
+    if (count < 0) {
+      pollfd ready{fd, POLLOUT, 0};
+      (void)::poll(&ready, 1, -1);
+    } else {
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+  return 0;
+}
+
+int write_whole_at(int fd, std::string_view bytes, std::uint64_t at) {
+  while (!bytes.empty()) {
+    const ssize_t count = uninterrupted(
+        [&] { return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at)); });
+    if (count < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+    at += static_cast<std::uint64_t>(count);
+  }
+  return 0;
+}
+
+std::string read_small_file(const std::string& path, std::size_t limit) {
+  constexpr std::size_t step = 4096;
+  std::string text;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  while (file && text.size() < limit) {
+    const std::size_t old_size = text.size();
+    const std::size_t wanted = std::min(std::max(step, old_size), limit - old_size);
+    text.resize(old_size + wanted);
+    const ssize_t count = read_some(file.get(), text.data() + old_size, wanted);
+    text.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (count <= 0) break;
+  }
+  return text;
+}
+
+FolderReader::FolderReader(const std::string& path) : stream_(::opendir(path.c_str())) {}
+
+FolderReader::FolderReader(int folder)
+    : FolderReader(Descriptor(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))) {}
+
+FolderReader::FolderReader(Descriptor folder)
+    : stream_(folder ? ::fdopendir(folder.get()) : nullptr) {
+  if (stream_) (void)folder.release();  // closed with the stream
+}
+
+const char* FolderReader::next() {
+  errno = 0;
+  while (const dirent* entry = ::readdir(stream_.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") return entry->d_name;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> names_in(FolderReader folder, std::size_t most) {
+  std::vector<std::string> names;
+  if (!folder) return names;
+  for (const char* name = nullptr; names.size() < most && (name = folder.next()) != nullptr;)
+    names.emplace_back(name);
+  return names;
+}
+
+}  // namespace train

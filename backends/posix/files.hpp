@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dirent.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/posix/descriptor.hpp"
+
+namespace train {
+
+/// read(2), made again when a signal interrupts it.
+ssize_t read_some(int fd, char* buffer, std::size_t size);
+
+/// Reads until the buffer is full or the file has ended: the bytes read; -1 and errno when they
+/// cannot be read. The second form reads from byte `at` and leaves the file's position alone.
+ssize_t read_whole(int fd, char* buffer, std::size_t size);
+ssize_t read_whole_at(int fd, char* buffer, std::size_t size, std::uint64_t at);
+
+/// Writes everything: 0 or errno. Waits where a non-blocking descriptor takes no more for now.
+int write_whole(int fd, std::string_view bytes);
+/// Writes everything over what the file has from byte `at` on: 0 or errno.
+int write_whole_at(int fd, std::string_view bytes, std::uint64_t at);
+
+/// All of a file, at most `limit` bytes; empty when it cannot be read. Waits for nobody: a rank may
+/// have put a pipe or a terminal there.
+std::string read_small_file(const std::string& path, std::size_t limit = std::size_t{64} << 10);
+
+/// The names in a folder, in no order, without "." and "..". Names may come and go meanwhile.
+class FolderReader {
+ public:
+  explicit FolderReader(const std::string& path);
+  /// Reads a folder that the caller has open, O_PATH will do, from its first name on.
+  explicit FolderReader(int folder);
+  explicit FolderReader(Descriptor folder);
+
+  /// Whether the folder could be opened; errno says why not, right after the constructor.
+  explicit operator bool() const { return stream_ != nullptr; }
+  /// Of the open folder.
+  int descriptor() const { return ::dirfd(stream_.get()); }
+  /// The next name, valid until the next call; null after the last one, with errno 0, or when the
+  /// folder cannot be read, with another errno.
+  const char* next();
+
+ private:
+  struct Close {
+    void operator()(DIR* stream) const { ::closedir(stream); }
+  };
+  std::unique_ptr<DIR, Close> stream_;
+};
+
+/// The first `most` names of a folder; none when it cannot be read.
+std::vector<std::string> names_in(FolderReader folder, std::size_t most = SIZE_MAX);
+
+}  // namespace train

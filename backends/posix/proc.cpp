@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/posix/proc.hpp"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "backends/posix/files.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr size_t environment_limit = size_t{4} << 20;
+constexpr size_t command_limit = 200;
+constexpr size_t children_limit = size_t{8} << 20;
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value <= 0) return std::nullopt;
+  return value;
+}
+
+std::vector<int> numbered_entries(const std::string& path) {
+  std::vector<int> result;
+  for (const std::string& entry : names_in(FolderReader(path)))
+    if (const auto value = number(entry)) result.push_back(*value);
+  return result;
+}
+
+std::string path_of(int pid, const char* file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+void append_numbers(std::string_view text, std::vector<int>& numbers) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (const auto value = number(text.substr(0, end))) numbers.push_back(*value);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+// Kernels may be built without CONFIG_PROC_CHILDREN.
+bool lists_children() {
+  static const bool does = ::access("/proc/thread-self/children", F_OK) == 0;
+  return does;
+}
+
+}  // namespace
+
+std::vector<int> children_of(int pid) {
+  std::vector<int> children;
+  if (!lists_children()) {
+    for (const int process : all_processes())
+      if (parent_of(process) == pid) children.push_back(process);
+    return children;
+  }
+  for (const int thread : numbered_entries(path_of(pid, "task"))) {
+    const std::string file = "task/" + std::to_string(thread) + "/children";
+    append_numbers(read_small_file(path_of(pid, file.c_str()), children_limit), children);
+  }
+  return children;
+}
+
+std::vector<int> all_processes() { return numbered_entries("/proc"); }
+
+std::optional<ProcessStatus> status_of(int pid) {
+  // "PID (NAME) STATE PPID PGRP SESSION ...": the name may hold anything, so the fields count from
+  // its end. The start is the 22nd, that is the 20th after the name.
+  constexpr int session_field = 3;
+  constexpr int start_field = 19;
+  const std::string text = read_small_file(path_of(pid, "stat"));
+  const size_t name_end = text.rfind(')');
+  if (name_end == text.npos || name_end + 4 >= text.size()) return std::nullopt;
+  ProcessStatus status;
+  status.state = text[name_end + 2];
+  std::string_view rest = std::string_view(text).substr(name_end + 2);
+  for (int field = 0; field <= start_field; ++field) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    const char* const last = rest.data() + end;
+    std::from_chars_result read{last, std::errc{}};
+    if (field == 1) read = std::from_chars(rest.data(), last, status.parent);
+    if (field == session_field) read = std::from_chars(rest.data(), last, status.session);
+    if (field == start_field) read = std::from_chars(rest.data(), last, status.start);
+    if (end == 0 || read.ec != std::errc{}) return std::nullopt;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return status;
+}
+
+std::uint64_t clock_ticks(Instant instant) {
+  static const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  constexpr std::uint64_t second = nanoseconds(std::chrono::seconds(1)).count();
+  return static_cast<std::uint64_t>(instant.count()) / (second / ticks_per_second);
+}
+
+std::optional<int> parent_of(int pid) {
+  const auto status = status_of(pid);
+  if (!status) return std::nullopt;
+  return status->parent;
+}
+
+std::optional<unsigned> owner_of(int pid) {
+  struct stat status {};
+  if (::stat(path_of(pid, "").c_str(), &status) != 0) return std::nullopt;
+  return status.st_uid;
+}
+
+std::string command_of(int pid) {
+  std::string command = read_small_file(path_of(pid, "cmdline"), command_limit);
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  for (char& byte : command)
+    if (static_cast<unsigned char>(byte) < ' ' || byte == '\x7f') byte = ' ';
+  if (!command.empty()) return command;
+  std::string name = read_small_file(path_of(pid, "comm"));
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  return name.empty() ? name : "[" + name + "]";
+}
+
+std::string environment_of(int pid) {
+  return read_small_file(path_of(pid, "environ"), environment_limit);
+}
+
+std::set<std::uint64_t> pipes_of(int pid) {
+  constexpr std::string_view pipe = "pipe:[";
+  std::set<std::uint64_t> pipes;
+  const std::string directory = path_of(pid, "fd/");
+  for (const std::string& name : names_in(FolderReader(directory))) {
+    char target[64];
+    const ssize_t size = ::readlink((directory + name).c_str(), target, sizeof target);
+    const std::string_view text(target, size > 0 ? static_cast<size_t>(size) : 0);
+    std::uint64_t inode = 0;
+    if (text.starts_with(pipe) &&
+        std::from_chars(text.data() + pipe.size(), text.data() + text.size(), inode).ec ==
+            std::errc{})
+      pipes.insert(inode);
+  }
+  return pipes;
+}
+
+Descriptor open_process(int pid) {
+  return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+int send_signal(const Descriptor& process, int signal) {
+  if (::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0) return 0;
+  return errno;
+}
+
+}  // namespace train

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/posix/descriptor.hpp"
+#include "launcher/ports/clock.hpp"
+
+namespace train {
+
+/// What /proc says of processes. A process may end at any moment: every answer about one that is
+/// gone is empty.
+
+/// The processes whose parent is `pid` (whichever of its threads made them).
+std::vector<int> children_of(int pid);
+
+/// The numbers of all processes that can be seen.
+std::vector<int> all_processes();
+
+/// What /proc/PID/stat says.
+struct ProcessStatus {
+  char state = 0;  ///< 'Z' and 'X': it has ended
+  int parent = 0;  ///< 0 for a process without one in this namespace
+  int session = 0;
+  std::uint64_t start = 0;  ///< clock ticks since boot: with its number, what tells it from others
+
+  bool has_ended() const { return state == 'Z' || state == 'X'; }
+};
+std::optional<ProcessStatus> status_of(int pid);
+
+/// An instant of CLOCK_BOOTTIME as /proc/PID/stat has it.
+std::uint64_t clock_ticks(Instant instant);
+
+/// The parent's number; 0 for a process without one in this namespace.
+std::optional<int> parent_of(int pid);
+
+/// The user that owns the process, as the kernel judges signals (root's for setuid programs).
+std::optional<unsigned> owner_of(int pid);
+
+/// The command line with spaces between its arguments, cut at 200 bytes; the kernel's short name in
+/// brackets when it has none.
+std::string command_of(int pid);
+
+/// The environment that the process started with, NUL-terminated entries, at most 4 MiB; empty when
+/// this user may not see it.
+std::string environment_of(int pid);
+
+/// The pipes that the process has open, by inode; none when this user may not see them.
+std::set<std::uint64_t> pipes_of(int pid);
+
+/// A descriptor that means this one process for ever; none when it is gone.
+Descriptor open_process(int pid);
+
+/// Sends a signal through a descriptor of `open_process`; 0 or errno.
+int send_signal(const Descriptor& process, int signal);
+
+}  // namespace train

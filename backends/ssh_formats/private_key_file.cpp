@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ssh_formats/private_key_file.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "backends/posix/files.hpp"
+#include "backends/ssh_formats/evp_key.hpp"
+#include "backends/ssh_formats/wire_encoding.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t max_key_file = 64u << 10;
+constexpr std::string_view openssh_begin = "-----BEGIN OPENSSH PRIVATE KEY-----";
+constexpr std::string_view openssh_end = "-----END OPENSSH PRIVATE KEY-----";
+constexpr std::string_view openssh_magic{"openssh-key-v1\0", 15};
+
+class FileKey final : public SigningKey {
+ public:
+  FileKey(EvpKey key, std::string public_blob, std::string origin)
+      : SigningKey(std::move(public_blob), std::move(origin)), key_(std::move(key)) {}
+
+  Result<std::string> sign(std::string_view data, std::string_view algorithm) override {
+    std::string signature = sign_with(key_.get(), data, algorithm);
+    if (signature.empty())
+      return fail(ErrorClass::host, fmt::format("{} could not sign with {}", origin(), algorithm),
+                  "try another key");
+    return signature;
+  }
+
+ private:
+  EvpKey key_;
+};
+
+struct Trouble {
+  std::string origin;
+  auto encrypted() const {
+    return fail(ErrorClass::host, origin + " is encrypted",
+                "load it into ssh-agent: eval $(ssh-agent); ssh-add " + origin);
+  }
+  auto broken() const {
+    return fail(ErrorClass::host, origin + " is not a private key that can be read",
+                "check it: ssh-keygen -y -f " + origin);
+  }
+  auto unsupported(std::string_view type) const {
+    return fail(ErrorClass::host,
+                fmt::format("{} is of type {}, which is not supported", origin, type),
+                "use an ed25519, ecdsa or rsa key");
+  }
+};
+
+// The private section of one key: PROTOCOL.key of OpenSSH.
+EvpKey read_private_section(WireReader& section, std::string_view type) {
+  if (type == "ssh-ed25519") {
+    const auto public_key = section.string(), secret = section.string();
+    if (!public_key || !secret || secret->size() != 64) return nullptr;
+    return make_ed25519_key(secret->substr(0, 32));
+  }
+  if (type.starts_with("ecdsa-sha2-")) {
+    const auto curve = section.string(), point = section.string(), scalar = section.string();
+    return scalar ? make_ecdsa_key(*curve, *point, *scalar) : nullptr;
+  }
+  if (type == "ssh-rsa") {
+    const auto n = section.string(), e = section.string(), d = section.string();
+    const auto q_inverse = section.string(), p = section.string(), q = section.string();
+    return q ? make_rsa_key({*n, *e, *d, *p, *q, *q_inverse}) : nullptr;
+  }
+  return nullptr;
+}
+
+using Loaded = Result<std::shared_ptr<SigningKey>>;
+
+Loaded parse_section(std::string_view bytes, std::string_view blob, bool was_encrypted,
+                     const Trouble& trouble) {
+  WireReader section(bytes);
+  const auto check = section.number(), check_again = section.number();
+  const bool is_opened = check && check == check_again;
+  if (was_encrypted && !is_opened) return nullptr;  // a wrong passphrase
+  const auto type = section.string();
+  if (!is_opened || !type) return trouble.broken();
+  if (signature_algorithms(*type).empty()) return trouble.unsupported(*type);
+  EvpKey key = read_private_section(section, *type);
+  if (!key || public_blob_of(key.get()) != blob) return trouble.broken();
+  return std::make_shared<FileKey>(std::move(key), std::string(blob), trouble.origin);
+}
+
+// The parts of OpenSSH's format (PROTOCOL.key), views into the decoded text.
+struct OpensshKey {
+  std::string_view cipher, kdf, kdf_options, blob, secrets;
+};
+
+std::optional<OpensshKey> read_openssh(std::string_view bytes) {
+  if (!bytes.starts_with(openssh_magic)) return std::nullopt;
+  WireReader reader(bytes.substr(openssh_magic.size()));
+  const auto cipher = reader.string(), kdf = reader.string(), kdf_options = reader.string();
+  const auto count = reader.number();
+  const auto blob = reader.string(), secrets = reader.string();
+  if (!secrets || *count != 1) return std::nullopt;
+  return OpensshKey{*cipher, *kdf, *kdf_options, *blob, *secrets};
+}
+
+Loaded parse_openssh(std::string_view bytes, const Trouble& trouble, const KeyOpening* opening) {
+  const auto key = read_openssh(bytes);
+  if (!key) return trouble.broken();
+  if (key->cipher == "none") return parse_section(key->secrets, key->blob, false, trouble);
+  if (!opening || !is_known_cipher(key->cipher)) return trouble.encrypted();
+  auto secrets = decrypt_section(key->cipher, key->kdf, key->kdf_options, key->secrets, *opening);
+  if (!secrets) return trouble.broken();
+  auto loaded = parse_section(*secrets, key->blob, true, trouble);
+  OPENSSL_cleanse(secrets->data(), secrets->size());
+  return loaded;
+}
+
+// Between the lines that mark it, decoded; nothing when the text is in another format.
+std::optional<std::string> openssh_bytes(std::string_view text) {
+  const std::size_t start = text.find(openssh_begin);
+  if (start == text.npos) return std::nullopt;
+  const std::size_t body = start + openssh_begin.size();
+  const std::size_t end = text.find(openssh_end, body);
+  return end == text.npos ? std::string()
+                          : base64_decode(text.substr(body, end - body)).value_or("");
+}
+
+struct PemPassphrase {
+  const KeyOpening* opening;
+  bool is_asked = false;
+};
+
+int give_passphrase(char* buffer, int size, int, void* data) {
+  auto& asked = *static_cast<PemPassphrase*>(data);
+  asked.is_asked = true;
+  if (!asked.opening) return -1;
+  const std::string_view text = asked.opening->passphrase.text();
+  if (text.size() > static_cast<std::size_t>(size)) return -1;
+  return static_cast<int>(text.copy(buffer, text.size()));
+}
+
+Loaded parse_pem(std::string_view text, const Trouble& trouble, const KeyOpening* opening) {
+  BIO* bio = BIO_new_mem_buf(text.data(), static_cast<int>(text.size()));
+  PemPassphrase passphrase{opening};
+  EvpKey key(PEM_read_bio_PrivateKey(bio, nullptr, give_passphrase, &passphrase));
+  BIO_free(bio);
+  ERR_clear_error();
+  if (passphrase.is_asked && !opening) return trouble.encrypted();
+  if (passphrase.is_asked && !key) return nullptr;
+  if (!key) return trouble.broken();
+  std::string blob = public_blob_of(key.get());
+  if (blob.empty()) {
+    const char* name = EVP_PKEY_get0_type_name(key.get());
+    return trouble.unsupported(name ? name : "unknown");
+  }
+  return std::make_shared<FileKey>(std::move(key), std::move(blob), trouble.origin);
+}
+
+struct Wiped {
+  std::string text;
+  ~Wiped() { OPENSSL_cleanse(text.data(), text.size()); }
+};
+
+Descriptor open_to_read(const std::string& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
+// Reads into memory that was reserved before, so that no copy of it stays behind in freed memory.
+bool read_bounded(const Descriptor& file, std::string& text, std::size_t limit) {
+  text.resize(limit + 1);
+  const ssize_t size = read_whole(file.get(), text.data(), text.size());
+  if (size < 0) return false;
+  text.resize(static_cast<std::size_t>(size));
+  return text.size() <= limit;
+}
+
+}  // namespace
+
+Loaded parse_private_key(std::string_view text, std::string origin, const KeyOpening* opening) {
+  const Trouble trouble{std::move(origin)};
+  auto bytes = openssh_bytes(text);
+  if (!bytes) return parse_pem(text, trouble, opening);
+  auto key = parse_openssh(*bytes, trouble, opening);
+  OPENSSL_cleanse(bytes->data(), bytes->size());
+  return key;
+}
+
+std::optional<std::string> blob_of_encrypted_key(std::string_view text) {
+  const auto bytes = openssh_bytes(text);
+  if (!bytes) {
+    if (text.find("ENCRYPTED") == text.npos) return std::nullopt;
+    return std::string();
+  }
+  const auto key = read_openssh(*bytes);
+  if (!key || !is_known_cipher(key->cipher)) return std::nullopt;
+  return std::string(key->blob);
+}
+
+Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, std::string origin,
+                                                     const KeyOpening* opening) {
+  const auto trouble = [&origin](std::string_view what, std::string hint) {
+    return fail(ErrorClass::host, fmt::format("{} {}", origin, what), std::move(hint));
+  };
+  const Descriptor file = open_to_read(path);
+  if (!file)
+    return trouble(fmt::format("cannot be read: {}", std::strerror(errno)),
+                   "name a private key that this user can read");
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return trouble("is not a file", "name a private key file");
+  if (status.st_uid == ::getuid() && (status.st_mode & 077) != 0)
+    return trouble("can be read by other users", "protect it: chmod 600 " + path);
+  Wiped bytes;
+  if (!read_bounded(file, bytes.text, max_key_file))
+    return trouble("is not a private key", "name a private key file");
+  return parse_private_key(bytes.text, std::move(origin), opening);
+}
+
+std::optional<std::string> load_blob_of_encrypted_key(const std::string& path) {
+  const Descriptor file = open_to_read(path);
+  if (!file) return std::nullopt;
+  Wiped bytes;
+  if (!read_bounded(file, bytes.text, max_key_file)) return std::nullopt;
+  return blob_of_encrypted_key(bytes.text);
+}
+
+std::string load_public_blob(const std::string& path) {
+  const Descriptor file = open_to_read(path);
+  if (!file) return {};
+  Wiped bytes;  // it may be the private half after all
+  if (!read_bounded(file, bytes.text, max_key_file)) return {};
+  const std::string& text = bytes.text;
+  const std::size_t start = text.find(' ');
+  if (start == std::string::npos) return {};
+  const std::size_t end = text.find_first_of(" \r\n", start + 1);
+  auto blob = base64_decode(std::string_view(text).substr(start + 1, end - start - 1));
+  return blob && key_type(*blob) == std::string_view(text).substr(0, start) ? *blob : "";
+}
+
+}  // namespace train

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config_schema/text/error.hpp"
+
+namespace train {
+
+/// A key that proves who we are: read from a file, or held by ssh-agent. Parsed once, used for all
+/// hosts.
+class SigningKey {
+ public:
+  virtual ~SigningKey() = default;
+  /// The public half, as RFC 4253 encodes it.
+  const std::string& public_blob() const { return public_blob_; }
+  /// Where it comes from, for messages: "~/.ssh/id_rsa", "ssh-agent's key 'me@there'".
+  const std::string& origin() const { return origin_; }
+  /// The bare signature of `data` under a signature algorithm of `signature_algorithms`.
+  virtual Result<std::string> sign(std::string_view data, std::string_view algorithm) = 0;
+  /// Who is asked for signatures, and may take minutes to answer: then `sign` blocks. Empty:
+  /// nobody.
+  virtual std::string holder() const { return {}; }
+  /// Whether it cannot sign before somebody gives its passphrase.
+  virtual bool is_locked() const { return false; }
+
+ protected:
+  SigningKey(std::string public_blob, std::string origin)
+      : public_blob_(std::move(public_blob)), origin_(std::move(origin)) {}
+
+ private:
+  std::string public_blob_;
+  std::string origin_;
+};
+
+/// The signature algorithms to try with a key of this type, best first; none when the type is one
+/// that is not used here (certificates, security keys, DSA). RSA keys never sign with SHA-1.
+std::vector<std::string> signature_algorithms(std::string_view key_type);
+
+/// The public blob as a request under `algorithm` names it: libssh2 takes the algorithm's name
+/// from the blob, and before 1.11 would sign with SHA-1 for "ssh-rsa".
+std::string blob_for_algorithm(std::string_view public_blob, std::string_view algorithm);
+
+}  // namespace train

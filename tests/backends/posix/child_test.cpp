@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/posix/child.hpp"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "backends/posix/proc.hpp"
+#include "tests/catch.hpp"
+
+using namespace train;
+
+namespace {
+
+StartedChild shell(const std::string& script) {
+  const auto null = open_null();
+  REQUIRE(null);
+  const std::vector<std::string> arguments = {"sh", "-c", script};
+  const std::vector<char*> argv = exec_pointers(arguments);
+  const std::vector<char*> environment = exec_pointers({});
+  ChildSetup setup;
+  setup.program = "/bin/sh";
+  setup.argv = argv.data();
+  setup.environment = environment.data();
+  setup.working_directory = "/";
+  for (int& standard : setup.standard) standard = null->get();
+  return start_child(setup);
+}
+
+}  // namespace
+
+TEST_CASE("a child is collected once, with what it ended with") {
+  const StartedChild child = shell("exit 7");
+  REQUIRE(child.failed == ChildStep::none);
+  REQUIRE(has_ended(child.pidfd, 10'000));
+  const auto status = reap(child.pidfd.get(), Instant(5));
+  REQUIRE(status);
+  CHECK(*status == ExitStatus{.code = 7, .at = Instant(5)});
+  CHECK_FALSE(reap(child.pidfd.get(), {}));
+  CHECK_FALSE(has_child());
+}
+
+TEST_CASE("a child that runs is not waited for, unless that is asked for") {
+  const StartedChild child = shell("exec sleep 60");
+  REQUIRE(child.failed == ChildStep::none);
+  CHECK_FALSE(has_ended(child.pidfd));
+  const auto status = reap(child.pidfd.get(), {});
+  REQUIRE(status);
+  CHECK_FALSE(*status);
+  CHECK(send_signal(child.pidfd, SIGKILL) == 0);
+  CHECK(wait_for_child(child.pid).signal == SIGKILL);
+  CHECK(wait_for_child(child.pid) == ExitStatus{});  // nobody's child any more
+}
+
+TEST_CASE("children are collected without knowing them") {
+  CHECK_FALSE(has_child());
+  CHECK(ended_child() == 0);
+  CHECK(reap_any() == 0);
+  const StartedChild first = shell("exit 0");
+  const StartedChild second = shell("exit 0");
+  REQUIRE(has_ended(first.pidfd, 10'000));
+  REQUIRE(has_ended(second.pidfd, 10'000));
+  const int ended = ended_child();
+  CHECK((ended == first.pid || ended == second.pid));
+  CHECK(reap_orphan(ended));
+  CHECK_FALSE(reap_orphan(ended));
+  CHECK(has_child());
+  CHECK(reap_any() == (ended == first.pid ? second.pid : first.pid));
+  CHECK_FALSE(has_child());
+}
+
+TEST_CASE("a thread takes no signal for a while, and then takes it") {
+  static volatile sig_atomic_t taken = 0;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = [](int) { taken = 1; };
+  REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
+  {
+    const WithoutSignals blocked;
+    REQUIRE(::raise(SIGUSR1) == 0);
+    CHECK(taken == 0);
+  }
+  CHECK(taken == 1);
+  REQUIRE(::sigaction(SIGUSR1, &before, nullptr) == 0);
+}
+
+TEST_CASE("the environment is told as a list and by name") {
+  REQUIRE(::setenv("TRAIN_TEST_WORD", "a=b", 1) == 0);
+  CHECK(session_environment()["TRAIN_TEST_WORD"] == "a=b");
+  bool is_listed = false;
+  for (const std::string& text : environment_texts())
+    is_listed = is_listed || text == "TRAIN_TEST_WORD=a=b";
+  CHECK(is_listed);
+  REQUIRE(::unsetenv("TRAIN_TEST_WORD") == 0);
+}
