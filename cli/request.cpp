@@ -54,10 +54,11 @@ std::string hint_for_missing(const std::string& path, std::string_view what) {
 Result<std::string> read_input(const std::string& path, std::string_view what) {
   const Descriptor file(path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const int fd = path == "-" ? STDIN_FILENO : file.get();
+  const int error = errno;
   if (fd < 0)
     return fail(ErrorClass::no_input,
-                fmt::format("cannot read the {} file '{}': {}", what, path, std::strerror(errno)),
-                errno == ENOENT ? hint_for_missing(path, what) : "");
+                fmt::format("cannot read the {} file '{}': {}", what, path, std::strerror(error)),
+                error == ENOENT ? hint_for_missing(path, what) : "");
   struct stat status {};
   if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
     return fail(ErrorClass::no_input, fmt::format("the {} file '{}' is a directory", what, path),
