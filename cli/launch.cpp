@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,6 +11,7 @@
 #include "backends/log/log_files.hpp"
 #include "backends/log/log_writer.hpp"
 #include "backends/posix/descriptor.hpp"
+#include "backends/posix/random.hpp"
 #include "cli/commands.hpp"
 #include "cli/host_sweep.hpp"
 #include "cli/launch_output.hpp"
@@ -40,12 +40,6 @@ namespace {
 // For hosts whose agents were killed to end what these have left.
 constexpr std::chrono::seconds sweep_limit{10};
 
-std::string new_task_id() {
-  std::uint64_t bits = 0;
-  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) continue;  // interrupted by a signal
-  return make_task_id(bits);
-}
-
 // A pipe that its reader closed must not end a run, and a stopped launcher (Ctrl-Z) would starve
 // the hosts of heartbeats.
 void ignore_signals() {
@@ -73,7 +67,7 @@ std::vector<Host> hosts_of(const Trial& trial) {
 
 TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskStore& store) {
   TaskRecord task;
-  task.id = new_task_id();
+  task.id = make_task_id(random_bits());
   task.name = plan.experiment.name;
   task.slots = to_string(plan.trial.slots);
   task.world_size = plan.trial.world_size;

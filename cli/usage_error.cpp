@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
@@ -86,10 +87,7 @@ std::string quoted(const std::string& word) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("-_./:=,+@%").find(c) != std::string_view::npos;
   });
-  if (is_plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
+  return is_plain ? word : single_quoted(word);
 }
 
 // A command was given where an experiment is expected: shows where it goes.

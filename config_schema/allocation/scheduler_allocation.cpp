@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <climits>
 
 #include "config_schema/allocation/slurm_allocation.hpp"
 #include "config_schema/hosts/host_lines.hpp"
@@ -129,9 +129,8 @@ void HostCounts::add_gpu(const Line& line) {
   constexpr std::string_view mark = "-gpu";
   const std::size_t at = word.text.rfind(mark);
   const std::string_view digits = at == word.text.npos ? "" : word.text.substr(at + mark.size());
-  int index = -1;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || index < 0)
+  const auto index = whole_number(digits, 0, INT_MAX);
+  if (!index)
     return report(
         line, word.offset,
         {0, fmt::format("'{}' is no GPU of a host", word.text), "they are written as node01-gpu0"});
@@ -143,12 +142,12 @@ void HostCounts::add_gpu(const Line& line) {
         {0, fmt::format("'{}' is not among the hosts of the job", name), "see $PBS_NODEFILE"});
   Host& host = hosts_[known->second];
   std::vector<int>& devices = host.device_indices;
-  if (std::find(devices.begin(), devices.end(), index) != devices.end()) return;
+  if (std::find(devices.begin(), devices.end(), *index) != devices.end()) return;
   constexpr std::size_t most_gpus = 1'024;
   if (devices.size() == most_gpus)
     return report(line, word.offset,
                   {0, fmt::format("more than {} GPUs on one host", most_gpus), {}});
-  devices.push_back(index);
+  devices.push_back(*index);
   host.accelerators = static_cast<int>(devices.size());
   host.slots.reset();  // they are the GPUs
 }

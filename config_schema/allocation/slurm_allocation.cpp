@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "config_schema/hosts/accelerators.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
@@ -22,11 +21,7 @@ using Expected = tl::expected<T, HostSetError>;
 constexpr int most_of_a_host = 65'536;
 
 Expected<int> read_count(std::string_view digits, std::size_t offset, int least, const char* form) {
-  int count = 0;
-  const char* end = digits.data() + digits.size();
-  const auto read = std::from_chars(digits.data(), end, count);
-  if (read.ec == std::errc() && read.ptr == end && count >= least && count <= most_of_a_host)
-    return count;
+  if (const auto count = whole_number(digits, least, most_of_a_host)) return *count;
   return tl::make_unexpected(HostSetError{
       offset, fmt::format("'{}' is no number from {} to {}", digits, least, most_of_a_host), form});
 }

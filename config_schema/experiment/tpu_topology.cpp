@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "config_schema/fields/field_table.hpp"
 #include "config_schema/text/text.hpp"
@@ -45,11 +44,9 @@ std::vector<int> sides_of(std::string_view topology) {
   constexpr int longest = 1024;
   std::vector<int> sides;
   for (const std::string_view word : split(topology, 'x')) {
-    int side = 0;
-    const char* end = word.data() + word.size();
-    const auto read = std::from_chars(word.data(), end, side);
-    if (read.ec != std::errc() || read.ptr != end || side < 1 || side > longest) return {};
-    sides.push_back(side);
+    const auto side = whole_number(word, 1, longest);
+    if (!side) return {};
+    sides.push_back(*side);
   }
   return sides.size() <= 3 ? sides : std::vector<int>();
 }

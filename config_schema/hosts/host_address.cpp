@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
 
 #include "config_schema/text/text.hpp"
 
@@ -21,10 +19,8 @@ bool is_ipv4_loopback(std::string_view text) {
   if (parts.size() < 2 || parts.size() > 4 || parts[0] != "127") return false;
   return std::all_of(parts.begin() + 1, parts.end(), [&](const auto& part) {
     const bool is_last = &part == &parts.back();
-    const std::uint64_t most = is_last ? (1u << (8 * (5 - parts.size()))) - 1 : 255;
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    return error == std::errc() && end == part.data() + part.size() && number <= most;
+    const int most = is_last ? (1 << (8 * (5 - parts.size()))) - 1 : 255;
+    return whole_number(part, 0, most).has_value();
   });
 }
 
@@ -116,10 +112,7 @@ tl::expected<std::string, HostSetError> read_interface(std::string_view text, st
 
 tl::expected<int, HostSetError> read_port(std::string_view text, std::size_t offset) {
   constexpr int most = 65'535;
-  int port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (is_number && port >= 1 && port <= most) return port;
+  if (const auto port = whole_number(text, 1, most)) return *port;
   return refuse(offset, fmt::format("a port is a whole number from 1 to {}, not '{}'", most, text));
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 #include <vector>
 
@@ -160,10 +159,7 @@ class FilterReader {
   // -1 when it is none.
   static int read_slot(std::string_view digits) {
     constexpr int most = 65'535;
-    int slot = -1;
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), slot);
-    const bool is_whole = read.ec == std::errc() && read.ptr == digits.data() + digits.size();
-    return is_whole && slot <= most ? slot : -1;
+    return whole_number(digits, 0, most).value_or(-1);
   }
 
   void choose(std::size_t index, const std::vector<SlotRange>& slots, const Part& part) {

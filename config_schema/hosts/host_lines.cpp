@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <span>
 #include <utility>
@@ -68,13 +67,11 @@ std::vector<HostWord> host_words(std::string_view line) {
 
 tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t offset) {
   constexpr int most = 65'536;
-  int slots = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slots);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (is_number && slots >= 1 && slots <= most) return slots;
+  const auto slots = whole_number(text, 0, most);
+  if (slots && *slots > 0) return *slots;
   return refuse(offset,
                 fmt::format("slots must be a whole number from 1 to {}, not '{}'", most, text),
-                is_number && slots == 0               ? "leave a host without slots out"
+                slots                                 ? "leave a host without slots out"
                 : text.find(':') != std::string::npos ? no_port
                                                       : "as in node01:8, or 'node01 slots=8'");
 }

@@ -87,18 +87,22 @@ class Splitter {
 
 }  // namespace
 
-std::string shell_quoted(std::string_view word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%^-";
-  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return std::string(word);
+std::string single_quoted(std::string_view text) {
   std::string quoted = "'";
-  for (const char c : word) {
+  for (const char c : text) {
     if (c == '\'')
       quoted += "'\\''";
     else
       quoted += c;
   }
   return quoted += "'";
+}
+
+std::string shell_quoted(std::string_view word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%^-";
+  const bool is_plain = !word.empty() && word.find_first_not_of(plain) == word.npos;
+  return is_plain ? std::string(word) : single_quoted(word);
 }
 
 std::vector<std::vector<ShellWord>> shell_commands(std::string_view line) {

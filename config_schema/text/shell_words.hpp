@@ -8,6 +8,10 @@
 
 namespace train {
 
+/// A text between single quotes, where a shell changes nothing; a single quote of its own stands
+/// outside of them.
+std::string single_quoted(std::string_view text);
+
 /// A word quoted for /bin/sh, unless it needs no quotes.
 std::string shell_quoted(std::string_view word);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace train {
 std::string normalize_text(std::string_view text) {
@@ -96,6 +97,14 @@ std::string to_upper(std::string_view text) {
   for (char& c : upper)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   return upper;
+}
+
+std::optional<int> whole_number(std::string_view text, int least, int most) {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  const bool is_number = read.ec == std::errc() && read.ptr == end;
+  return is_number && number >= least && number <= most ? std::optional(number) : std::nullopt;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -47,6 +47,9 @@ std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
 std::string to_upper(std::string_view text);
 
+/// The number that the whole text is, in decimal digits, if it is one from `least` to `most`.
+std::optional<int> whole_number(std::string_view text, int least, int most);
+
 /// The parts between separators; always at least one.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -6,24 +6,13 @@
 #include <algorithm>
 #include <array>
 
+#include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/rendezvous/environment.hpp"
 
 namespace train {
 
 namespace {
-
-// Between single quotes a shell changes nothing; a single quote itself is written outside of them.
-std::string quoted(const std::string& value) {
-  std::string text = "'";
-  for (const char c : value) {
-    if (c == '\'')
-      text += "'\\''";
-    else
-      text += c;
-  }
-  return text + "'";
-}
 
 // POSIX, Base Definitions, section 3.235 ("Name").
 bool is_shell_name(std::string_view name) {
@@ -48,7 +37,7 @@ std::string line_of(const EnvironmentEntry& entry) {
   if (entry.secret) return fmt::format("# {} is set, and not shown\n", entry.name);
   if (entry.at_launch != AtLaunch::no)
     return fmt::format("# {} is known at launch: {}\n", entry.name, to_string(entry.at_launch));
-  return fmt::format("export {}={}\n", entry.name, quoted(entry.text));
+  return fmt::format("export {}={}\n", entry.name, single_quoted(entry.text));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/yaml/yaml_document.hpp"
 #include "tests/catch.hpp"
 
 namespace train::testing {
@@ -28,6 +29,14 @@ inline std::string refusal(std::string text, const ExperimentOverrides& override
     for (const Diagnostic& diagnostic : config.error().diagnostics)
       messages += diagnostic.message + "\n";
   return messages;
+}
+
+/// The tree of a YAML text. Fails the test when it is refused.
+inline YamlNodePtr read_tree(const std::string& text) {
+  const auto root = read_yaml({"x.yaml", text}, ErrorClass::config);
+  INFO(text);
+  if (!root) FAIL(render(root.error()));
+  return *root;
 }
 
 /// The hosts of a file. Fails the test when it is refused.

@@ -59,3 +59,13 @@ TEST_CASE("the nearest word is found, or none") {
   CHECK_FALSE(nearest(std::string(10'000, 'x'), keys));
   CHECK(did_you_mean("nmae", keys) == "did you mean 'name'?");
 }
+
+TEST_CASE("a whole number is all of a text, and within its bounds") {
+  CHECK(whole_number("0", 0, 5) == 0);
+  CHECK(whole_number("5", 0, 5) == 5);
+  for (const char* text : {"", "6", "-1", "+1", " 1", "1 ", "1x", "0x1", "99999999999"}) {
+    INFO(text);
+    CHECK_FALSE(whole_number(text, 0, 5));
+  }
+  CHECK_FALSE(whole_number("1", 2, 5));
+}

@@ -4,17 +4,12 @@
 #include <cmath>
 
 #include "tests/catch.hpp"
+#include "tests/config_schema/reading.hpp"
 
 using namespace train;
+using namespace train::testing;
 
 namespace {
-
-YamlNodePtr read(const std::string& text) {
-  const auto root = read_yaml({"x.yaml", text}, ErrorClass::config);
-  INFO(text);
-  if (!root) FAIL(render(root.error()));
-  return *root;
-}
 
 std::string trouble(const std::string& text) {
   const auto root = read_yaml({"x.yaml", text}, ErrorClass::config);
@@ -61,12 +56,12 @@ TEST_CASE("numbers have the value that they show") {
 }
 
 TEST_CASE("quoted scalars are strings") {
-  const auto root = read("{a: '1', b: \"true\", c: !!str 5, d: ''}");
+  const auto root = read_tree("{a: '1', b: \"true\", c: !!str 5, d: ''}");
   for (const YamlEntry& entry : root->entries) CHECK(entry.value->kind == YamlKind::string);
 }
 
 TEST_CASE("keys and values know their line and column") {
-  const auto root = read("# first\na: 1\nb:\n  - x\n  - caf\xc3\xa9: [7]\n");
+  const auto root = read_tree("# first\na: 1\nb:\n  - x\n  - caf\xc3\xa9: [7]\n");
   const YamlEntry& b = root->entries[1];
   CHECK(b.mark.line == 3);
   CHECK(b.mark.column == 1);
@@ -78,7 +73,7 @@ TEST_CASE("keys and values know their line and column") {
 }
 
 TEST_CASE("files from other systems keep their lines") {
-  const auto root = read(
+  const auto root = read_tree(
       "\xef\xbb\xbf"
       "a: 1\r\nb: x\r\n");
   CHECK(root->find("a")->mark.column == 1);
@@ -87,7 +82,7 @@ TEST_CASE("files from other systems keep their lines") {
 }
 
 TEST_CASE("merge keys fill in what a mapping does not say") {
-  const auto root = read(
+  const auto root = read_tree(
       "base: &base {a: 1, b: 2}\nmore: &more {b: 3, c: 4}\n"
       "both: {<<: [*base, *more], a: 9}\nquoted: {'<<': 1}\n");
   const YamlNode& both = *root->find("both")->value;
@@ -99,20 +94,20 @@ TEST_CASE("merge keys fill in what a mapping does not say") {
 }
 
 TEST_CASE("an empty text is null") {
-  CHECK(read("")->is_null());
-  CHECK(read("# only a comment\n")->is_null());
+  CHECK(read_tree("")->is_null());
+  CHECK(read_tree("# only a comment\n")->is_null());
 }
 
 TEST_CASE("an alias stands for its value, places included") {
-  const auto root = read("a: &x {k: 1}\nb: *x\n");
+  const auto root = read_tree("a: &x {k: 1}\nb: *x\n");
   CHECK(root->find("b")->value == root->find("a")->value);
   CHECK(root->size == 5);
 }
 
 TEST_CASE("long text counts as several values, so that aliases of it stay bounded") {
   const std::string text(1600, 'x');
-  CHECK(read("a: " + text)->size == 102);
-  CHECK(read(text.substr(0, 800) + ": 1")->size == 52);
+  CHECK(read_tree("a: " + text)->size == 102);
+  CHECK(read_tree(text.substr(0, 800) + ": 1")->size == 52);
   std::string bomb = "[&a " + text;
   for (int i = 0; i < 10'000; ++i) bomb += ", *a";
   CHECK(trouble(bomb + "]").find("expands to more than") != std::string::npos);
@@ -169,7 +164,7 @@ TEST_CASE("depth, size and expansion are bounded") {
 TEST_CASE("a file of one long line is read in linear time and keeps its columns") {
   std::string text = "[";
   for (int i = 0; i < 200'000; ++i) text += "\xc3\xa9,";
-  const auto root = read(text + "x]");
+  const auto root = read_tree(text + "x]");
   CHECK(root->items.size() == 200'001);
   CHECK(root->items.back()->mark.column == 400'002);
   CHECK(place_of(root->items.back()->mark).text.empty());

@@ -5,20 +5,15 @@
 
 #include "config_schema/yaml/yaml_document.hpp"
 #include "tests/catch.hpp"
+#include "tests/config_schema/reading.hpp"
 
 using namespace train;
+using namespace train::testing;
 
 namespace {
 
-YamlNodePtr read(const std::string& text) {
-  const auto root = read_yaml({"x.yaml", text}, ErrorClass::config);
-  INFO(text);
-  if (!root) FAIL(render(root.error()));
-  return *root;
-}
-
 std::string rewritten(const std::string& text) {
-  return yaml_text(*read(text), YamlComments::none);
+  return yaml_text(*read_tree(text), YamlComments::none);
 }
 
 YamlNodePtr random_node(std::mt19937& random, int depth) {
@@ -49,11 +44,7 @@ YamlNodePtr random_node(std::mt19937& random, int depth) {
   return node;
 }
 
-std::string json_of(const std::string& yaml) {
-  const auto node = read_yaml({"x", yaml}, ErrorClass::config);
-  REQUIRE(node);
-  return json_text(**node);
-}
+std::string json_of(const std::string& yaml) { return json_text(*read_tree(yaml)); }
 
 }  // namespace
 
@@ -72,7 +63,7 @@ TEST_CASE("any tree reads back to the same values") {
     const YamlNodePtr node = random_node(random, 4);
     const std::string text = yaml_text(*node, YamlComments::none);
     INFO(text);
-    CHECK(json_text(*read(text)) == json_text(*node));
+    CHECK(json_text(*read_tree(text)) == json_text(*node));
   }
 }
 
