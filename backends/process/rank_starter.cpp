@@ -42,7 +42,7 @@ struct RankStarter::Piece {
   std::shared_ptr<Spawning> spawning;
   std::vector<RankCommand> commands;
   std::atomic<bool> is_forgotten = false;  ///< what has not begun does not begin any more
-  std::size_t told = 0;                    ///< of the results; the loop's
+  std::size_t told = 0;                    ///< of the commands; the loop's
 
   void run() {
     for (const RankCommand& command : commands) {
@@ -53,13 +53,14 @@ struct RankStarter::Piece {
     }
   }
 
-  std::vector<Result<SpawnedProcess>> so_far() {
+  /// What came of those that were tried since the last call.
+  std::vector<Result<SpawnedProcess>> take() {
     const std::lock_guard lock(mutex);
-    return results;
+    return std::exchange(results, {});
   }
 
   std::mutex mutex;
-  std::vector<Result<SpawnedProcess>> results;  ///< of the first commands
+  std::vector<Result<SpawnedProcess>> results;  ///< of the commands after those told
 };
 
 RankStarter::RankStarter(Loop& loop, Background& background, std::optional<rlimit> open_files,
@@ -109,10 +110,9 @@ void RankStarter::next() {
 
 void RankStarter::tell() {
   if (!piece_) return;
-  const auto results = piece_->so_far();
-  for (std::size_t& told = piece_->told; told < results.size(); ++told) {
-    const int rank = piece_->commands[told].rank;
-    if (const auto& process = results[told])
+  for (const auto& process : piece_->take()) {
+    const int rank = piece_->commands[piece_->told++].rank;
+    if (process)
       events_.on_started(rank, *process);
     else
       events_.on_failed(rank, process.error());

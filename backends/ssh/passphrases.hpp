@@ -47,7 +47,6 @@ class Passphrases {
   Passphrases(const Passphrases&) = delete;
   Passphrases& operator=(const Passphrases&) = delete;
 
-  bool can_ask() const { return static_cast<bool>(ask_); }
   /// The opened key, or why it stays closed; from the loop, as long as this object lives.
   using OnOpened = std::function<void(const Result<std::shared_ptr<SigningKey>>&)>;
   void open(const std::shared_ptr<SigningKey>& locked_key, OnOpened on_opened);

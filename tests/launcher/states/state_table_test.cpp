@@ -36,6 +36,19 @@ void check_table(const StateTable<State>& table) {
   CHECK(table.rows().back().next.empty());
 }
 
+// A line for each state, its meaning and what may come next.
+template <class State>
+std::string to_markdown(const StateTable<State>& table) {
+  std::string text = "| state | meaning | next |\n| --- | --- | --- |\n";
+  for (const StateRow<State>& row : table.rows()) {
+    text.append("| `").append(row.name).append("` | ").append(row.meaning).append(" | ");
+    for (const State next : row.next)
+      text.append(next == row.next.front() ? "`" : ", `").append(table.row(next).name).append("`");
+    text += row.next.empty() ? "the end |\n" : " |\n";
+  }
+  return text;
+}
+
 template <class State>
 std::string section(const StateTable<State>& table) {
   return "\n## The states of " + std::string(table.machine()) + "\n\n" + to_markdown(table);
