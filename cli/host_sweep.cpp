@@ -4,25 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <memory>
-#include <utility>
 
 namespace train {
 
 namespace {
-
-// One question to one host.
-struct Question {
-  std::unique_ptr<HostLink> link;
-  std::string text;
-  bool is_answered = false;
-};
-
-Result<SweepReport> unanswered(nanoseconds limit) {
-  return fail(ErrorClass::host,
-              fmt::format("no answer within {} s", limit / std::chrono::seconds(1)));
-}
 
 // Lines that are alike but for the host: the first few, and the number of the rest.
 constexpr std::size_t most_lines = 8;
@@ -45,32 +30,11 @@ TerminalText describe(const SweepReport& report) {
 std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport,
                                              const std::vector<AbandonedHost>& hosts,
                                              nanoseconds limit) {
-  std::vector<Result<SweepReport>> answers(hosts.size(), unanswered(limit));
-  std::vector<Question> questions(hosts.size());
-  std::size_t open = hosts.size();
-  const auto answer = [&](std::size_t i, Result<SweepReport> what) {
-    if (std::exchange(questions[i].is_answered, true)) return;
-    answers[i] = std::move(what);
-    if (--open == 0) loop.stop();
-  };
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    LinkEvents events;
-    events.on_open = [](const LinkInfo&) {};
-    events.on_bytes = [&, i](std::string_view bytes) {
-      std::string& text = questions[i].text;
-      text +=
-          bytes.substr(0, longest_sweep_report + 1 - std::min(text.size(), longest_sweep_report));
-      const std::size_t end = text.find('\n');
-      if (end != text.npos || text.size() > longest_sweep_report)
-        answer(i, decode_sweep_report(std::string_view(text).substr(0, end)));
-    };
-    events.on_closed = [&, i](const Error& why) { answer(i, tl::make_unexpected(why)); };
-    questions[i].link =
-        transport.open(hosts[i].host, {hosts[i].key, AgentCall::Verb::sweep}, std::move(events));
-  }
-  const auto deadline = loop.after(limit, [&] { loop.stop(); });
-  if (open > 0) loop.run();
-  return answers;
+  if (hosts.empty()) return {};
+  SweepDriver sweep({loop, transport}, hosts, limit, [&] { loop.stop(); });
+  sweep.start();
+  loop.run();
+  return sweep.answers();
 }
 
 TerminalText describe_sweep(const std::vector<AbandonedHost>& hosts,

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -69,19 +68,18 @@ ExitCode sweep_lost_task(const SqliteTaskStore& store, const TaskRecord& task) {
   HostTransports transports(loop, trial, std::nullopt,
                             [](const std::string& said) { talk(TerminalText(said)); });
   const auto answers = sweep_hosts(loop, transports, hosts, sweep_limit);
-  const bool is_unclear = std::any_of(answers.begin(), answers.end(), [](const auto& answer) {
-    return !answer || !answer->survivors.empty();
-  });
-  const bool is_busy = std::any_of(answers.begin(), answers.end(),
-                                   [](const auto& answer) { return answer && answer->is_running; });
   if (const TerminalText found = describe_sweep(hosts, answers); !found.empty()) talk(found);
   const std::string name =
       fmt::format("task {} has ended already: {}", task.id, to_string(task.state));
-  if (is_unclear)
-    return report(make_error(ErrorClass::host, name + "; its hosts are not all clean"));
-  if (is_busy)
-    return report(make_error(ErrorClass::busy, name + "; its hosts are not all clean yet",
-                             fmt::format("train task kill {} in a minute looks again", task.id)));
+  switch (verdict_of(answers)) {
+    case SweepVerdict::unclear:
+      return report(make_error(ErrorClass::host, name + "; its hosts are not all clean"));
+    case SweepVerdict::busy:
+      return report(make_error(ErrorClass::busy, name + "; its hosts are not all clean yet",
+                               fmt::format("train task kill {} in a minute looks again", task.id)));
+    case SweepVerdict::clean:
+      break;
+  }
   talk(terminal_text("{}; nothing of it is left on its hosts", name));
   return ExitCode();
 }

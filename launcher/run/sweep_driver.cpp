@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/run/sweep_driver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace train {
+
+namespace {
+
+Result<SweepReport> unanswered(nanoseconds limit) {
+  return fail(ErrorClass::host,
+              fmt::format("no answer within {} s", limit / std::chrono::seconds(1)));
+}
+
+}  // namespace
+
+SweepVerdict verdict_of(const std::vector<Result<SweepReport>>& answers) {
+  SweepVerdict verdict = SweepVerdict::clean;
+  for (const auto& answer : answers) {
+    if (!answer || !answer->survivors.empty()) return SweepVerdict::unclear;
+    if (answer->is_running) verdict = SweepVerdict::busy;
+  }
+  return verdict;
+}
+
+SweepDriver::SweepDriver(Ports ports, std::vector<AbandonedHost> hosts, nanoseconds limit,
+                         std::function<void()> on_over)
+    : ports_(ports),
+      hosts_(std::move(hosts)),
+      limit_(limit),
+      on_over_(std::move(on_over)),
+      answers_(hosts_.size(), unanswered(limit)),
+      questions_(hosts_.size()),
+      open_(hosts_.size()) {}
+
+void SweepDriver::start() {
+  // Without hosts there is nothing to wait for, but the end never comes from inside of this.
+  const nanoseconds wait = hosts_.empty() ? nanoseconds(0) : limit_;
+  deadline_ = ports_.timers.after(wait, [this] { end(); });
+  for (std::size_t host = 0; host < hosts_.size(); ++host) ask(host);
+}
+
+void SweepDriver::ask(std::size_t host) {
+  LinkEvents events;
+  events.on_open = [](const LinkInfo&) {};
+  events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
+  events.on_closed = [this, host](const Error& why) { answer(host, tl::make_unexpected(why)); };
+  questions_[host].link = ports_.transport.open(
+      hosts_[host].host, {hosts_[host].key, AgentCall::Verb::sweep}, std::move(events));
+}
+
+// A report is one line; what is longer than any report is none.
+void SweepDriver::received(std::size_t host, std::string_view bytes) {
+  std::string& text = questions_[host].text;
+  text += bytes.substr(0, longest_sweep_report + 1 - std::min(text.size(), longest_sweep_report));
+  const std::size_t end = text.find('\n');
+  if (end != text.npos || text.size() > longest_sweep_report)
+    answer(host, decode_sweep_report(std::string_view(text).substr(0, end)));
+}
+
+void SweepDriver::answer(std::size_t host, Result<SweepReport> what) {
+  if (is_over_ || std::exchange(questions_[host].is_answered, true)) return;
+  answers_[host] = std::move(what);
+  if (--open_ == 0) end();
+}
+
+void SweepDriver::end() {
+  is_over_ = true;
+  deadline_.reset();
+  on_over_();
+}
+
+}  // namespace train

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/text/error.hpp"
+#include "launcher/ports/timers.hpp"
+#include "launcher/ports/transport.hpp"
+#include "launcher/wire/sweep_report.hpp"
+
+namespace train {
+
+/// A host where the agent `key` may have been killed.
+struct AbandonedHost {
+  Host host;
+  std::string key;
+};
+
+/// What the answers of all hosts come to.
+enum class SweepVerdict {
+  clean,    ///< nothing is left
+  busy,     ///< an agent is still there, and ends its ranks by itself
+  unclear,  ///< a host did not answer, or a process could not be killed
+};
+SweepVerdict verdict_of(const std::vector<Result<SweepReport>>& answers);
+
+/// Asks hosts, all at the same time and over new connections, to end what a dead agent has left
+/// there (`AgentCall::Verb::sweep`), and collects what they answer.
+class SweepDriver {
+ public:
+  /// How the world is reached.
+  struct Ports {
+    Timers& timers;
+    Transport& transport;
+  };
+
+  /// A host that has not answered `limit` after `start` is not waited for. `on_over` comes once,
+  /// from the ports and never from inside of `start`: when all have answered, or at the limit.
+  /// What the ports refer to must outlive the driver.
+  SweepDriver(Ports ports, std::vector<AbandonedHost> hosts, nanoseconds limit,
+              std::function<void()> on_over);
+  SweepDriver(const SweepDriver&) = delete;
+  SweepDriver& operator=(const SweepDriver&) = delete;
+
+  /// Begins to reach the hosts. Once.
+  void start();
+
+  /// In the order of the hosts; nothing that comes after the end changes them. An error is of class
+  /// `host` or `missing`: the host cannot be reached, or does not answer in time.
+  const std::vector<Result<SweepReport>>& answers() const { return answers_; }
+
+ private:
+  struct Question {
+    std::unique_ptr<HostLink> link;
+    std::string text;  ///< what came so far
+    bool is_answered = false;
+  };
+
+  void ask(std::size_t host);
+  void received(std::size_t host, std::string_view bytes);
+  void answer(std::size_t host, Result<SweepReport> what);
+  void end();
+
+  Ports ports_;
+  std::vector<AbandonedHost> hosts_;
+  nanoseconds limit_;
+  std::function<void()> on_over_;
+  std::vector<Result<SweepReport>> answers_;
+  std::vector<Question> questions_;
+  std::size_t open_;  ///< hosts that have not answered
+  bool is_over_ = false;
+  std::unique_ptr<Subscription> deadline_;
+};
+
+}  // namespace train

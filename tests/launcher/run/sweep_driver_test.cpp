@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/run/sweep_driver.hpp"
+
+#include <map>
+#include <optional>
+
+#include "tests/catch.hpp"
+#include "tests/launcher/simulation/virtual_time.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+
+namespace {
+
+// What a host does when it is asked, in this order; nothing: it is silent for ever.
+struct Script {
+  nanoseconds delay{0};  // before it does anything
+  std::string text = {};
+  std::optional<std::string> closes = {};  // why, right after the text
+};
+
+// Hosts that do what their script says, byte for byte.
+class ScriptedTransport final : public Transport {
+ public:
+  explicit ScriptedTransport(simulation::VirtualTime& time) : time_(time) {}
+
+  std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
+                                 LinkEvents events) override {
+    asked.push_back(host.name + " " + to_string(call.verb) + " " + call.key);
+    auto link = std::make_unique<Link>();
+    const auto script = scripts.find(host.name);
+    if (script == scripts.end()) return link;
+    time_.at(time_.now() + script->second.delay,
+             [wanted = std::weak_ptr<bool>(link->wanted), said = script->second,
+              events = std::move(events)] {
+               if (!wanted.expired() && !said.text.empty()) events.on_open({});
+               for (const char byte : said.text)
+                 if (!wanted.expired()) events.on_bytes(std::string_view(&byte, 1));
+               if (!wanted.expired() && said.closes)
+                 events.on_closed(make_error(ErrorClass::host, *said.closes));
+             });
+    return link;
+  }
+
+  std::map<std::string, Script> scripts;
+  std::vector<std::string> asked;
+
+ private:
+  struct Link final : HostLink {
+    void send(std::string) override {}
+    std::size_t unsent_bytes() const override { return 0; }
+    std::shared_ptr<bool> wanted = std::make_shared<bool>(true);
+  };
+  simulation::VirtualTime& time_;
+};
+
+struct Bench {
+  simulation::VirtualTime time;
+  simulation::FakeTimers timers{time};
+  ScriptedTransport transport{time};
+  std::optional<SweepDriver> driver;
+  std::vector<Instant> ends;  // when the sweep was over
+
+  // Until nothing happens any more, also after the end.
+  void sweep(const std::vector<std::string>& names, nanoseconds limit = 10s) {
+    std::vector<AbandonedHost> hosts;
+    for (const std::string& name : names) {
+      AbandonedHost& host = hosts.emplace_back();
+      host.host.name = name;
+      host.key = "task-" + std::to_string(hosts.size() - 1);
+    }
+    driver.emplace(SweepDriver::Ports{timers, transport}, hosts, limit,
+                   [this] { ends.push_back(time.now()); });
+    driver->start();
+    CHECK(ends.empty());
+    while (time.step()) continue;
+  }
+  std::string why(std::size_t host) const {
+    const auto& answer = driver->answers().at(host);
+    return answer ? "" : answer.error().diagnostics.front().message;
+  }
+};
+
+const SweepReport clean;
+const SweepReport swept{false, true, 7, {{9, 0, "sleep"}}};
+const SweepReport alive{true, true, 0, {}};
+
+}  // namespace
+
+TEST_CASE("every host is asked at once, and the answers are in the order of the hosts") {
+  Bench bench;
+  bench.transport.scripts["slow"] = {5s, encode_sweep_report(swept)};
+  bench.transport.scripts["fast"] = {1s, encode_sweep_report(alive)};
+  bench.sweep({"slow", "fast"});
+  CHECK(bench.transport.asked ==
+        std::vector<std::string>{"slow sweep task-0", "fast sweep task-1"});
+  REQUIRE(bench.driver->answers().size() == 2);
+  CHECK(bench.driver->answers()[0] == swept);
+  CHECK(bench.driver->answers()[1] == alive);
+  CHECK(bench.ends == std::vector<Instant>{5s});
+}
+
+TEST_CASE("a host that never answers a sweep is waited for until the limit, the others are heard") {
+  Bench bench;
+  bench.transport.scripts["good"] = {1s, encode_sweep_report(clean)};
+  bench.transport.scripts["half"] = {1s, "{\"is"};
+  bench.sweep({"silent", "good", "half"}, 30s);
+  CHECK(bench.why(0) == "no answer within 30 s");
+  CHECK(bench.driver->answers()[0].error().error_class == ErrorClass::host);
+  CHECK(bench.driver->answers()[1] == clean);
+  CHECK(bench.why(2) == "no answer within 30 s");
+  CHECK(bench.ends == std::vector<Instant>{30s});
+}
+
+TEST_CASE("a host that refuses a sweep is not waited for") {
+  Bench bench;
+  bench.transport.scripts["refusing"] = {2s, "", "connection refused"};
+  bench.sweep({"refusing"});
+  CHECK(bench.why(0) == "connection refused");
+  CHECK(bench.ends == std::vector<Instant>{2s});
+}
+
+TEST_CASE("an answer after the limit changes nothing") {
+  Bench bench;
+  bench.transport.scripts["late"] = {11s, encode_sweep_report(swept), "the agent exited"};
+  bench.transport.scripts["at last"] = {10s, encode_sweep_report(clean)};
+  bench.sweep({"late", "at last"});
+  CHECK(bench.why(0) == "no answer within 10 s");
+  CHECK(bench.why(1) == "no answer within 10 s");
+  CHECK(bench.ends == std::vector<Instant>{10s});
+}
+
+TEST_CASE("a stream that closes before the report is whole is no answer") {
+  Bench bench;
+  bench.transport.scripts["dying"] = {1s, "{\"is", "the connection was reset"};
+  bench.sweep({"dying"});
+  CHECK(bench.why(0) == "the connection was reset");
+  CHECK(bench.ends == std::vector<Instant>{1s});
+}
+
+TEST_CASE("a stream that closes after the report leaves it as it was") {
+  Bench bench;
+  bench.transport.scripts["done"] = {1s, encode_sweep_report(swept), "the agent exited"};
+  bench.transport.scripts["slow"] = {2s, encode_sweep_report(clean)};
+  bench.sweep({"done", "slow"});
+  CHECK(bench.driver->answers()[0] == swept);
+  CHECK(bench.ends == std::vector<Instant>{2s});
+}
+
+TEST_CASE("what a host says after its report is not read") {
+  Bench bench;
+  bench.transport.scripts["talking"] = {1s,
+                                        encode_sweep_report(swept) + encode_sweep_report(clean)};
+  bench.sweep({"talking"});
+  CHECK(bench.driver->answers()[0] == swept);
+  CHECK(bench.ends.size() == 1);
+}
+
+TEST_CASE("what is no report of a sweep, or too long for one, is refused") {
+  Bench bench;
+  bench.transport.scripts["wrong"] = {1s, "hello\n"};
+  bench.transport.scripts["endless"] = {1s, std::string(longest_sweep_report + 100, 'x')};
+  bench.sweep({"wrong", "endless"});
+  CHECK_FALSE(bench.driver->answers()[0]);
+  CHECK_FALSE(bench.driver->answers()[1]);
+  CHECK(bench.ends == std::vector<Instant>{1s});
+}
+
+TEST_CASE("a sweep of no host is over without waiting") {
+  Bench bench;
+  bench.sweep({});
+  CHECK(bench.ends == std::vector<Instant>{0s});
+}
+
+TEST_CASE("a sweep that is given up says nothing any more") {
+  Bench bench;
+  bench.transport.scripts[""] = {5s, encode_sweep_report(swept)};
+  bool is_over = false;
+  bench.driver.emplace(SweepDriver::Ports{bench.timers, bench.transport},
+                       std::vector<AbandonedHost>(1), 10s, [&] { is_over = true; });
+  bench.driver->start();
+  bench.driver.reset();
+  while (bench.time.step()) continue;
+  CHECK_FALSE(is_over);
+}
+
+TEST_CASE("the worst answer of a sweep decides what all come to") {
+  const Result<SweepReport> gone = fail(ErrorClass::host, "connection refused");
+  const SweepReport ended{false, true, 7, {}};
+  CHECK(verdict_of({}) == SweepVerdict::clean);
+  CHECK(verdict_of({clean, ended}) == SweepVerdict::clean);
+  CHECK(verdict_of({clean, alive, ended}) == SweepVerdict::busy);
+  CHECK(verdict_of({alive, swept}) == SweepVerdict::unclear);
+  CHECK(verdict_of({gone, alive}) == SweepVerdict::unclear);
+}
