@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <numeric>
 
@@ -57,7 +56,7 @@ Result<std::string> read_input(const std::string& path, std::string_view what) {
   const int error = errno;
   if (fd < 0)
     return fail(ErrorClass::no_input,
-                fmt::format("cannot read the {} file '{}': {}", what, path, std::strerror(error)),
+                fmt::format("cannot read the {} file '{}': {}", what, path, system_reason(error)),
                 error == ENOENT ? hint_for_missing(path, what) : "");
   struct stat status {};
   if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
@@ -69,7 +68,7 @@ Result<std::string> read_input(const std::string& path, std::string_view what) {
     const ssize_t count = read_some(fd, buffer, sizeof buffer);
     if (count < 0)
       return fail(ErrorClass::no_input, fmt::format("cannot read the {} file '{}': {}", what, path,
-                                                    std::strerror(errno)));
+                                                    system_reason(errno)));
     if (count == 0) return text;
     text.append(buffer, static_cast<std::size_t>(count));
     if (text.size() > largest_input)
@@ -226,7 +225,7 @@ Result<void> check_context(const std::string& source, const std::string& directo
   if (directory.empty() || ::stat(directory.c_str(), &status) != 0)
     return fail(ErrorClass::no_input,
                 fmt::format("{}: there is no directory '{}': {}", source, directory,
-                            std::strerror(directory.empty() ? ENOENT : errno)),
+                            system_reason(directory.empty() ? ENOENT : errno)),
                 "give the directory that the ranks' code is in; . is the current one");
   if (!S_ISDIR(status.st_mode))
     return fail(ErrorClass::no_input, fmt::format("{}: '{}' is not a directory", source, directory),

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "backends/posix/files.hpp"
 #include "config_schema/text/text.hpp"
@@ -35,7 +34,7 @@ Result<bool> pass_on(std::string_view text) {
   if (error == 0) return true;
   if (error == EPIPE) return false;
   return fail(ErrorClass::no_input,
-              fmt::format("cannot write to standard output: {}", std::strerror(error)));
+              fmt::format("cannot write to standard output: {}", system_reason(error)));
 }
 
 ExitCode answer(std::string_view text) {

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 
 #include "backends/log/task_watch.hpp"
 #include "backends/posix/files.hpp"
@@ -76,7 +75,7 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
   if (const int error = send_signal(launcher, SIGTERM); error != 0)
     return report(make_error(ErrorClass::no_input,
                              fmt::format("the launcher of task {} cannot be signalled: {}",
-                                         task->id, std::strerror(error))));
+                                         task->id, system_reason(error))));
   const auto plan_grace = std::chrono::milliseconds(task->stop_grace_ms);
   const bool ended =
       wait_for_end(launcher.get(), lock_file, plan_grace + Run::Timing().stop_slack * 2);

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "backends/posix/files.hpp"
@@ -19,7 +18,7 @@ namespace {
 
 tl::unexpected<Error> cannot_write(const std::string& path, int error) {
   return fail(ErrorClass::no_input,
-              fmt::format("cannot write the file '{}': {}", path, std::strerror(error)),
+              fmt::format("cannot write the file '{}': {}", path, system_reason(error)),
               error == ENOENT ? "give the path of a file in a directory that exists" : "");
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/posix/child.hpp"
+#include "backends/posix/descriptor.hpp"
 
 namespace train {
 
@@ -90,7 +91,7 @@ Result<void> Background::run(std::function<void()> work, std::function<void()> d
       error = failure.code();
     }
     if (error)
-      return fail(ErrorClass::host, "cannot start a thread: " + error.message(),
+      return fail(ErrorClass::host, "cannot start a thread: " + system_reason(error.value()),
                   "the user's limit of processes may be reached (ulimit -u)");
     state_->has_thread = true;
   }

@@ -8,7 +8,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <optional>
 
 #include "backends/posix/descriptor.hpp"
@@ -145,7 +144,7 @@ class AgentKey final : public SigningKey {
 Result<std::shared_ptr<AgentConnection>> connect_agent(const std::string& path) {
   const auto trouble = [&path](int error) {
     return fail(ErrorClass::host,
-                fmt::format("ssh-agent at {} does not answer: {}", path, std::strerror(error)),
+                fmt::format("ssh-agent at {} does not answer: {}", path, system_reason(error)),
                 "start one: eval $(ssh-agent); ssh-add");
   };
   sockaddr_un address{};

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/posix/descriptor.hpp"
 #include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
@@ -57,7 +58,7 @@ Result<Resolver::Addresses> Resolver::look_up(const std::string& host, int port)
   if (error != 0)
     return fail(ErrorClass::host,
                 fmt::format("name '{}' does not resolve: {}", host,
-                            error == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(error)),
+                            error == EAI_SYSTEM ? system_reason(errno) : ::gai_strerror(error)),
                 fmt::format("check it with: getent hosts {}; or give the host an address: in the "
                             "hosts file",
                             host));

@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 
-#include <cstring>
-
+#include "backends/posix/descriptor.hpp"
 #include "backends/ssh/resolver.hpp"
 #include "backends/ssh_formats/wire_encoding.hpp"
 #include "config_schema/experiment/entrypoint.hpp"
@@ -76,7 +75,7 @@ Error connect_error(int error, const std::string& at) {
                         "raise the limit: ulimit -n 4096");
     default:
       return make_error(ErrorClass::host,
-                        fmt::format("cannot connect to {}: {}", at, std::strerror(error)),
+                        fmt::format("cannot connect to {}: {}", at, system_reason(error)),
                         "check the address and the port");
   }
 }
@@ -94,7 +93,7 @@ Error greeting_error(const std::string& at, std::string_view greeting, int error
   if (!greeting.empty() && !greeting.starts_with("SSH-"))
     text += fmt::format(": it said '{}'", printable(greeting, 200));
   else if (error != 0)
-    text += fmt::format(": {}", std::strerror(error));
+    text += fmt::format(": {}", system_reason(error));
   return make_error(ErrorClass::host, text + fmt::format(" (tried {} times)", tries),
                     "it may limit simultaneous logins (MaxStartups in sshd_config), or ban this "
                     "machine; its log says which");
@@ -146,7 +145,7 @@ Error login_error(const std::string& user, const std::vector<std::string>& tried
 Error lost_error(const std::string& at, int error, std::string_view doing) {
   return make_error(ErrorClass::host,
                     fmt::format("the connection to {} was lost {}: {}", at, doing,
-                                error ? std::strerror(error) : "closed by the host"),
+                                error ? system_reason(error) : "closed by the host"),
                     "check the network and the host's sshd log");
 }
 

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <fstream>
 #include <memory>
 
@@ -224,7 +223,7 @@ Result<void> append_known_host(const std::string& path, const std::string& line)
   if (file && ::close(file.release()) != 0 && error == 0) error = errno;
   if (error == 0) return {};
   return fail(ErrorClass::host,
-              fmt::format("the host key cannot be added to {}: {}", path, std::strerror(error)),
+              fmt::format("the host key cannot be added to {}: {}", path, system_reason(error)),
               "make the file writable, or add the key yourself");
 }
 

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstring>
-
 #include "backends/posix/files.hpp"
 #include "backends/ssh_formats/evp_key.hpp"
 #include "backends/ssh_formats/wire_encoding.hpp"
@@ -210,7 +208,7 @@ Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, st
   };
   const Descriptor file = open_to_read(path);
   if (!file)
-    return trouble(fmt::format("cannot be read: {}", std::strerror(errno)),
+    return trouble(fmt::format("cannot be read: {}", system_reason(errno)),
                    "name a private key that this user can read");
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))

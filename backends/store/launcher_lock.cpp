@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "backends/posix/descriptor.hpp"
 #include "backends/store/private_directory.hpp"
 
 namespace train {
@@ -18,12 +18,13 @@ namespace train {
 Result<LauncherLock> LauncherLock::create(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file)
-    return fail(ErrorClass::no_input, fmt::format("cannot create '{}': {}", path, strerror(errno)),
+    return fail(ErrorClass::no_input,
+                fmt::format("cannot create '{}': {}", path, system_reason(errno)),
                 elsewhere_hint());
   // Nobody knows the file yet: only a file system without locks fails here.
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
-    return fail(ErrorClass::no_input, fmt::format("cannot lock '{}': {}", path, strerror(errno)),
-                elsewhere_hint());
+    return fail(ErrorClass::no_input,
+                fmt::format("cannot lock '{}': {}", path, system_reason(errno)), elsewhere_hint());
   return LauncherLock(std::move(file));
 }
 

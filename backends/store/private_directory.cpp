@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "backends/posix/descriptor.hpp"
 
 namespace train {
 namespace {
@@ -19,7 +20,8 @@ tl::unexpected<Error> refused(const std::string& path, std::string_view why) {
 }
 
 tl::unexpected<Error> failed(const std::string& doing, const std::string& path, int error) {
-  return fail(ErrorClass::no_input, fmt::format("cannot {} '{}': {}", doing, path, strerror(error)),
+  return fail(ErrorClass::no_input,
+              fmt::format("cannot {} '{}': {}", doing, path, system_reason(error)),
               elsewhere_hint());
 }
 

@@ -14,7 +14,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 #include "backends/posix/descriptor.hpp"
@@ -85,7 +84,7 @@ Result<void> create_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file || errno == EEXIST) return {};
   return fail(ErrorClass::no_input,
-              fmt::format("cannot create the task registry '{}': {}", path, strerror(errno)),
+              fmt::format("cannot create the task registry '{}': {}", path, system_reason(errno)),
               elsewhere_hint());
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -26,7 +25,8 @@ constexpr std::size_t room_of_task = 16u << 10;
 constexpr std::size_t room_of_rank = 32;
 
 tl::unexpected<Error> failed(std::string_view doing, const std::string& path, int error) {
-  return fail(ErrorClass::no_input, fmt::format("cannot {} '{}': {}", doing, path, strerror(error)),
+  return fail(ErrorClass::no_input,
+              fmt::format("cannot {} '{}': {}", doing, path, system_reason(error)),
               elsewhere_hint());
 }
 

@@ -98,7 +98,7 @@ missing_files() {
     write_bad
     run config check good.yaml nowhere.yaml
     expect_status 66
-    expect_err "^train: cannot read the configuration file 'nowhere.yaml': No such file"
+    expect_err "^train: cannot read the configuration file 'nowhere.yaml': no such file"
     expect_last_err 'failed: no_input (exit 66)'
     run config check goood.yaml
     expect_err "did you mean 'good.yaml'\?"

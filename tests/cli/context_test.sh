@@ -141,7 +141,7 @@ too_many() {
 no_directory() {
     run launch -n 1 --context gone -- true
     expect_status 66
-    expect_err "^train: --context: there is no directory 'gone': No such file"
+    expect_err "^train: --context: there is no directory 'gone': no such file"
     touch file
     run launch -n 1 --context file -- true
     expect_status 66
@@ -173,7 +173,7 @@ YAML
     expect_out '^\[0\] hello from other$'
     run launch experiment.yaml --set runtime_env.working_dir=gone
     expect_status 66
-    expect_err "^train: runtime_env.working_dir: there is no directory 'gone': No such file"
+    expect_err "^train: runtime_env.working_dir: there is no directory 'gone': no such file"
     run launch experiment.yaml --set runtime_env.working_dir=s3://bucket/code
     expect_last_err 'failed: config (exit 78)'
 }

@@ -80,7 +80,7 @@ schedulers() {
 
 scheduler_faults() {
     environment=("PBS_NODEFILE=$work/here/gone")
-    refused 66 "^train: \\\$PBS_NODEFILE: cannot read the hosts file '.*/gone': No such file" -- -n 1
+    refused 66 "^train: \\\$PBS_NODEFILE: cannot read the hosts file '.*/gone': no such file" -- -n 1
     : >empty
     environment=(PE_HOSTFILE=empty)
     refused 78 '^train: empty: \$PE_HOSTFILE: no hosts in it$' '-H or --hostfile' -- -n 1
@@ -156,7 +156,7 @@ files_and_names() {
     plan -n 1 -H hosts.txt
     expect_hosts 'hosts.txt 0'
     expect_err "^train: warning: -H takes 'hosts\.txt' for a host, and there is a file of that name$"
-    refused 66 "^train: cannot read the hosts file 'w0,w1': No such file" \
+    refused 66 "^train: cannot read the hosts file 'w0,w1': no such file" \
         '^  a file is read; hosts themselves are given as -H w0,w1$' -- -n 1 --hostfile w0,w1
     refused 66 "did you mean 'hosts\.txt'" -- -n 1 --hostfile host.txt
 }

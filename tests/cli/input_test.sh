@@ -24,13 +24,13 @@ refused() {
 experiment() { printf '%s\n' "$@" >experiment.yaml; }
 
 files() {
-    refused 66 no_input "^train: cannot read the experiment file 'missing.yaml': No such file" \
+    refused 66 no_input "^train: cannot read the experiment file 'missing.yaml': no such file" \
         'current directory' -- launch missing.yaml
     touch experiment.yaml
     refused 66 no_input "did you mean 'experiment.yaml'\?" -- launch experimnet.yaml
     refused 66 no_input "there is no directory 'nowhere' either" -- plan nowhere/experiment.yaml
     refused 66 no_input "the experiment file '.' is a directory" 'path of a file' -- launch .
-    refused 66 no_input "cannot read the hosts file 'nope': No such file" -- launch --hostfile nope -- true
+    refused 66 no_input "cannot read the hosts file 'nope': no such file" -- launch --hostfile nope -- true
     : >empty
     refused 78 hosts '^train: empty: no hosts in it' 'node01 slots=8' -- launch --hostfile empty -- true
     environment=(TRAIN_HOSTFILE=nope)

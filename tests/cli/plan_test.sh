@@ -362,7 +362,7 @@ svg_is_written_whole() {
 svg_that_cannot_be_written() {
     run plan -H n1:2 -n 2 --svg nowhere/plan.svg -- true
     expect_status 66
-    expect_err "^train: cannot write the file 'nowhere/plan.svg': No such file or directory$"
+    expect_err "^train: cannot write the file 'nowhere/plan.svg': no such file or directory$"
     expect_last_err 'failed: no_input (exit 66)'
     run plan -H n1:2 -n 2 --svg . -- true
     expect_status 66

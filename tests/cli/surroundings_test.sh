@@ -29,7 +29,7 @@ full_output() {
         # shellcheck disable=SC2086 # several words
         output=/dev/full run $command
         expect_status 66
-        expect_err '^train: cannot write to standard output: No space left on device$'
+        expect_err '^train: cannot write to standard output: no space left on device$'
         expect_last_err 'failed: no_input (exit 66)'
     done
 }

@@ -42,7 +42,7 @@ std::string told_of_allocation(const fs::path& folder, const EnvironmentMap& env
       read_allocation(environment, [&](const std::string& name) -> Result<std::string> {
         if (fs::exists(folder / name)) return slurp(folder / name);
         return fail(ErrorClass::no_input,
-                    "cannot read the hosts file '" + name + "': No such file");
+                    "cannot read the hosts file '" + name + "': no such file");
       });
   return allocation ? "accepted\n" : told(allocation.error());
 }

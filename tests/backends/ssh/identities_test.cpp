@@ -100,7 +100,7 @@ TEST_CASE("files that do not exist are news only when somebody named them") {
   choice.named = 1;
   REQUIRE(fixture.identities.plan(choice).unusable.size() == 1);
   CHECK(fixture.identities.plan(choice).unusable[0].message ==
-        "none cannot be read: No such file or directory");
+        "none cannot be read: no such file or directory");
   choice.files = {{"/k/%C", {}, "'/k/%C' of ssh's configuration has the token %C"}};
   CHECK(fixture.identities.plan(choice).unusable[0].message ==
         "'/k/%C' of ssh's configuration has the token %C");
@@ -174,7 +174,7 @@ TEST_CASE("an agent that is not there is named, and one that is silent is not wa
   IdentityChoice choice;
   choice.agent_socket = (folder.path() / "none").string();
   REQUIRE(identities.plan(choice).unusable.size() == 1);
-  CHECK(identities.plan(choice).unusable[0].message.find("No such file") != std::string::npos);
+  CHECK(identities.plan(choice).unusable[0].message.find("no such file") != std::string::npos);
 
   choice.agent_socket = (folder.path() / "silent").string();
   sockaddr_un address{};

@@ -69,7 +69,7 @@ TEST_CASE("a key that cannot be used says why and what to do") {
     return key.error().diagnostics[0].message;
   };
   CHECK(message((folder.path() / "none").string()) ==
-        "the key cannot be read: No such file or directory");
+        "the key cannot be read: no such file or directory");
   CHECK(message(folder.path().string()) == "the key is not a file");
   CHECK(message(make_key(folder.path() / "e", "-t ed25519", "secret")) == "the key is encrypted");
   CHECK(message(make_key(folder.path() / "p", "-t rsa -b 2048 -m PEM", "secret")) ==

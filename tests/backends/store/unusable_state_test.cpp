@@ -70,7 +70,7 @@ TEST_CASE("a state directory that is no directory, or no absolute path, is refus
   const TemporaryDirectory directory;
   std::ofstream(directory.path() + "/train") << "a file";
   CHECK(has(refusal(directory.path() + "/train").message, "it is not a directory"));
-  CHECK(has(refusal(directory.path() + "/train/below").message, "Not a directory"));
+  CHECK(has(refusal(directory.path() + "/train/below").message, "not a directory"));
   CHECK(has(refusal("relative/train").message, "not an absolute path"));
   CHECK(has(refusal("").message, "not an absolute path"));
 }
@@ -104,7 +104,7 @@ TEST_CASE("a state directory that cannot be written is refused with the system's
   CHECK(in_child([&] {
     if (is_root && setuid(nobody) != 0) return false;
     const auto store = SqliteTaskStore::open(root);
-    return !store && says(store.error(), ErrorClass::no_input, "Permission denied");
+    return !store && says(store.error(), ErrorClass::no_input, "permission denied");
   }));
 }
 
