@@ -89,7 +89,7 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   if (setup->open_files != nullptr)
     ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, setup->open_files, nullptr);
   unblock_signals();
-  ::execve(setup->program, setup->argv, setup->environment);
+  ::execve(setup->program, setup->argv.data(), setup->environment.data());
   give_up(shared, ChildStep::exec);
 }
 
@@ -150,6 +150,15 @@ pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
   return pid;
 }
 
+// The texts as exec takes them: a null pointer at the end.
+std::vector<char*> exec_pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
 }  // namespace
 
 std::vector<std::string> environment_texts() {
@@ -174,13 +183,13 @@ WithoutSignals::WithoutSignals() {
 
 WithoutSignals::~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-std::vector<char*> exec_pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  result.reserve(texts.size() + 1);
-  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
+ChildSetup::ChildSetup(const std::string& program_path,
+                       const std::vector<std::string>& argument_texts,
+                       const std::vector<std::string>& variable_texts, const std::string& directory)
+    : program(program_path.c_str()),
+      argv(exec_pointers(argument_texts)),
+      environment(exec_pointers(variable_texts)),
+      working_directory(directory.c_str()) {}
 
 const char* to_string(ChildStep step) {
   switch (step) {

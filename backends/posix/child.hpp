@@ -40,10 +40,14 @@ enum class OnParentEnd {
 /// Everything that a child needs between clone and exec, made ready by the parent: the child
 /// shares the parent's memory and may neither allocate nor take a lock.
 struct ChildSetup {
-  const char* program = nullptr;
-  char* const* argv = nullptr;         ///< ends with a null pointer
-  char* const* environment = nullptr;  ///< ends with a null pointer
-  const char* working_directory = nullptr;
+  /// The texts must outlive it; those of the environment are "NAME=value", all that there is.
+  ChildSetup(const std::string& program_path, const std::vector<std::string>& argument_texts,
+             const std::vector<std::string>& variable_texts, const std::string& directory);
+
+  const char* program;
+  std::vector<char*> argv;         ///< ends with a null pointer
+  std::vector<char*> environment;  ///< ends with a null pointer
+  const char* working_directory;
   int standard[3] = {-1, -1, -1};      ///< become descriptors 0, 1 and 2; all above 2
   const rlimit* open_files = nullptr;  ///< limit of descriptors; null: as the parent's
   /// The open directory of the cgroup that it executes its program in; -1: the parent's. A child
@@ -54,9 +58,6 @@ struct ChildSetup {
   bool joins_cgroup = false;
   OnParentEnd on_parent_end = OnParentEnd::die;
 };
-
-/// The texts as exec takes them, a null pointer at the end; they must outlive it.
-std::vector<char*> exec_pointers(const std::vector<std::string>& texts);
 
 /// What the child was doing when it failed.
 enum class ChildStep {

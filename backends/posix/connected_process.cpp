@@ -60,13 +60,8 @@ Result<ConnectedProcess> start_connected(const ProgramCall& call) {
   for (const Descriptor* own : {&stream->ours, &errors->read_end})
     if (auto made = make_non_blocking(*own); !made) return tl::make_unexpected(made.error());
 
-  const std::vector<char*> argv = exec_pointers(call.arguments);
-  const std::vector<char*> variables = exec_pointers(call.environment);
-  ChildSetup setup;
-  setup.program = call.program.c_str();
-  setup.argv = argv.data();
-  setup.environment = variables.data();
-  setup.working_directory = ".";
+  const std::string here = ".";
+  ChildSetup setup(call.program, call.arguments, call.environment, here);
   setup.standard[0] = setup.standard[1] = stream->childs.get();
   setup.standard[2] = errors->write_end.get();
   setup.on_parent_end = call.on_parent_end;

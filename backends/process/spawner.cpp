@@ -125,13 +125,7 @@ Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   auto errors = make_output_pipe();
   if (!errors) return tl::make_unexpected(errors.error());
 
-  const std::vector<char*> argv = exec_pointers(spec.argv);
-  const std::vector<char*> environment = exec_pointers(spec.environment);
-  ChildSetup setup;
-  setup.program = spec.program.c_str();
-  setup.argv = argv.data();
-  setup.environment = environment.data();
-  setup.working_directory = spec.working_directory.c_str();
+  ChildSetup setup(spec.program, spec.argv, spec.environment, spec.working_directory);
   setup.standard[0] = null->get();
   setup.standard[1] = output->write_end.get();
   setup.standard[2] = errors->write_end.get();

@@ -15,14 +15,10 @@ namespace {
 StartedChild shell(const std::string& script) {
   const auto null = open_null();
   REQUIRE(null);
+  const std::string program = "/bin/sh";
+  const std::string directory = "/";
   const std::vector<std::string> arguments = {"sh", "-c", script};
-  const std::vector<char*> argv = exec_pointers(arguments);
-  const std::vector<char*> environment = exec_pointers({});
-  ChildSetup setup;
-  setup.program = "/bin/sh";
-  setup.argv = argv.data();
-  setup.environment = environment.data();
-  setup.working_directory = "/";
+  ChildSetup setup(program, arguments, {}, directory);
   for (int& standard : setup.standard) standard = null->get();
   return start_child(setup);
 }
