@@ -67,7 +67,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   void drop_process(nanoseconds patience);
   void set_deadline(nanoseconds delay);
   void on_deadline(nanoseconds delay);
-  void fail_with(Error error);
+  void fail_with(const Error& error);
   void leave_setup();
   void keep_alive(void (OpensshLink::*action)());
 

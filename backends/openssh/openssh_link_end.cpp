@@ -109,7 +109,7 @@ void OpensshLink::close() {
   leave_setup();
 }
 
-void OpensshLink::fail_with(Error error) {
+void OpensshLink::fail_with(const Error& error) {
   if (is_closed()) return;
   const auto self = shared_from_this();
   close();

@@ -302,7 +302,7 @@ void SshLink::set_deadline(nanoseconds delay, std::string_view doing) {
 
 void SshLink::fail_broken(std::string_view doing) { fail_with(connection_->broken_error(doing)); }
 
-void SshLink::fail_with(Error error) {
+void SshLink::fail_with(const Error& error) {
   if (is_closed()) return;
   const auto self = shared_from_this();
   close();

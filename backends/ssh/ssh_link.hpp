@@ -44,7 +44,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   void on_login() override;
   bool step() override;
   void on_obstacle(Libssh2Obstacle obstacle) override;
-  void on_failure(Error why) override { fail_with(std::move(why)); }
+  void on_failure(Error why) override { fail_with(why); }
 
   bool step_channel();
   bool step_exec();
@@ -60,7 +60,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   void finish();
 
   void set_deadline(nanoseconds delay, std::string_view doing);
-  void fail_with(Error error);
+  void fail_with(const Error& error);
   void fail_broken(std::string_view doing);
 
   std::shared_ptr<SshShared> shared_;
