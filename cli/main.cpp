@@ -181,14 +181,19 @@ void add_plan(CLI::App& app, Chosen& chosen, PlanFlags& flags) {
   command->callback([&] { chosen = [&] { return plan_command(flags); }; });
 }
 
-constexpr const char* task_names = "its id in 'train task list', or the beginning of it";
-
 struct TaskFlags {
   TaskListFlags list;
   TaskShowFlags show;
   TaskLogsFlags logs;
   TaskKillFlags kill;
 };
+
+void add_task_name(CLI::App& command, std::string& task) {
+  command.add_option("TASK", task, "its id in 'train task list', or the beginning of it")
+      ->type_name("")
+      ->required()
+      ->check(names("task"));
+}
 
 void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   CLI::App* task = app.add_subcommand("task", "See and stop tasks");
@@ -206,19 +211,13 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   list->callback([&] { chosen = [&] { return task_list_command(flags.list); }; });
 
   CLI::App* show = task->add_subcommand("show", "Show one task")->group("Commands");
-  show->add_option("TASK", flags.show.task, task_names)
-      ->type_name("")
-      ->required()
-      ->check(names("task"));
+  add_task_name(*show, flags.show.task);
   show->add_flag("--json", flags.show.json, "Print JSON, with plan and configuration");
   show->callback([&] { chosen = [&] { return task_show_command(flags.show); }; });
 
   CLI::App* logs =
       task->add_subcommand("logs", "Print what the ranks of a task wrote")->group("Commands");
-  logs->add_option("TASK", flags.logs.task, task_names)
-      ->type_name("")
-      ->required()
-      ->check(names("task"));
+  add_task_name(*logs, flags.logs.task);
   logs->add_option("--rank", flags.logs.rank, "Only this rank, byte for byte")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
@@ -227,10 +226,7 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
 
   CLI::App* kill =
       task->add_subcommand("kill", "Stop a task and wait for its end")->group("Commands");
-  kill->add_option("TASK", flags.kill.task, task_names)
-      ->type_name("")
-      ->required()
-      ->check(names("task"));
+  add_task_name(*kill, flags.kill.task);
   kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
 }
 
