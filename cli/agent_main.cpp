@@ -7,8 +7,8 @@
 #include <exception>
 #include <string_view>
 
+#include "backends/posix/descriptor.hpp"
 #include "cli/agent_attach.hpp"
-#include "cli/standard_streams.hpp"
 
 namespace train {
 

@@ -4,12 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/talk.hpp"
+#include "cli/transports.hpp"
+#include "launcher/task/task_hosts.hpp"
 
 namespace train {
 
 namespace {
 
-// Lines that are alike but for the host: the first few, and the number of the rest.
+// How many lines are shown; the others differ in the host only and are counted.
 constexpr std::size_t most_lines = 8;
 
 TerminalText processes(int count) {
@@ -60,6 +67,71 @@ TerminalText describe_sweep(const std::vector<AbandonedHost>& hosts,
   if (lines.size() > most_lines)
     text += terminal_text("\n... and {} more", lines.size() - most_lines);
   return text;
+}
+
+namespace {
+
+// Longer than at the end of a launch: nothing else is waited for, and hosts may be slow to log in
+// to.
+constexpr std::chrono::seconds sweep_limit{30};
+constexpr std::size_t largest_hosts_file = 64u << 20;
+
+Result<HostInventory> read_task_hosts(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file || size > largest_hosts_file)
+    return fail(
+        ErrorClass::no_input,
+        fmt::format("'{}' cannot be read, so that nobody knows how its hosts are reached", path),
+        "look there for what its ranks may have left");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_hosts({path, text.str()});
+}
+
+}  // namespace
+
+Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& task,
+                             const std::vector<Host>& hosts) {
+  const std::string path = store.hosts_file(task.id);
+  // Not synced to the disk, which a launch would have to wait for: the file is read only when this
+  // process has died, and then the system still writes it.
+  std::ofstream file(path, std::ios::binary);
+  file << task_hosts_file(hosts, task.working_directory) << std::flush;
+  if (file) return {};
+  return fail(ErrorClass::no_input, fmt::format("cannot write '{}'", path),
+              "make room on this file system");
+}
+
+ExitCode sweep_lost_task(const SqliteTaskStore& store, const TaskRecord& task) {
+  const auto inventory = read_task_hosts(store.hosts_file(task.id));
+  if (!inventory) return report(inventory.error());
+  Trial trial;
+  std::vector<AbandonedHost> hosts;
+  for (const Host& host : inventory->hosts) {
+    PlannedHost& planned = trial.hosts.emplace_back();
+    planned.host = host;
+    hosts.push_back({host, agent_key(task.id, static_cast<int>(hosts.size()))});
+  }
+  Loop loop;
+  HostTransports transports(loop, trial, std::nullopt,
+                            [](const std::string& said) { talk(TerminalText(said)); });
+  const auto answers = sweep_hosts(loop, transports, hosts, sweep_limit);
+  if (const TerminalText found = describe_sweep(hosts, answers); !found.empty()) talk(found);
+  const std::string name =
+      fmt::format("task {} has ended already: {}", task.id, to_string(task.state));
+  switch (verdict_of(answers)) {
+    case SweepVerdict::unclear:
+      return report(make_error(ErrorClass::host, name + "; its hosts are not all clean"));
+    case SweepVerdict::busy:
+      return report(make_error(ErrorClass::busy, name + "; its hosts are not all clean yet",
+                               fmt::format("train task kill {} in a minute looks again", task.id)));
+    case SweepVerdict::clean:
+      break;
+  }
+  talk(terminal_text("{}; nothing of it is left on its hosts", name));
+  return ExitCode();
 }
 
 }  // namespace train

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/store/sqlite_task_store.hpp"
+#include "cli/exit_code.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/run/sweep_driver.hpp"
 
@@ -14,8 +16,17 @@ std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport,
                                              const std::vector<AbandonedHost>& hosts,
                                              nanoseconds limit);
 
-/// The answers as lines for the user, what needs no word left out.
+/// The answers as lines for the user; hosts where nothing was found are left out.
 TerminalText describe_sweep(const std::vector<AbandonedHost>& hosts,
                             const std::vector<Result<SweepReport>>& answers);
+
+/// Writes, beside the record of a task, how its hosts are reached, for `sweep_lost_task`.
+Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& task,
+                             const std::vector<Host>& hosts);
+
+/// `train task kill` of a task whose launcher died: goes to its hosts, ends what a dead agent has
+/// left there, and says what was found. Code 75 where agents still do that themselves, 76 where a
+/// host does not answer or a process cannot be killed.
+ExitCode sweep_lost_task(const SqliteTaskStore& store, const TaskRecord& task);
 
 }  // namespace train

@@ -20,7 +20,6 @@
 #include "cli/stop_signals.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_recorder.hpp"
-#include "cli/task_sweep.hpp"
 #include "cli/task_table.hpp"
 #include "cli/transports.hpp"
 #include "cli/user_account.hpp"

@@ -8,9 +8,9 @@
 #include <exception>
 #include <system_error>
 
+#include "backends/posix/descriptor.hpp"
 #include "cli/agent_attach.hpp"
 #include "cli/commands.hpp"
-#include "cli/standard_streams.hpp"
 #include "cli/usage_error.hpp"
 #include "config_schema/fields/field_table.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t highest_rank = most_workers - 1;
 
-// What follows `--` is the command of the ranks and none of our business.
+// Takes what follows `--`, the command of the ranks, off the arguments.
 std::vector<std::string> take_command(std::vector<std::string>& arguments) {
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
   if (separator == arguments.end()) return {};
@@ -29,7 +29,7 @@ std::vector<std::string> take_command(std::vector<std::string>& arguments) {
   return command;
 }
 
-// CLI11's own checks speak of types; these speak of what to write.
+// Checks with messages that say what to write; those of CLI11 name types.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   return {[=](const std::string& text) {
             std::uint64_t number = 0;
@@ -44,7 +44,8 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
           ""};
 }
 
-// Most empty values are variables of the shell that are not set: nobody meant the default.
+// Refuses empty values: most come from a shell variable that is not set, and nobody means the
+// default by them.
 CLI::Validator names(const std::string& what) {
   return {[=](const std::string& text) {
             return text.find_first_not_of(" \t\n") != text.npos
@@ -307,7 +308,7 @@ ExitCode run(std::vector<std::string> arguments) {
 
   launch.request.command = plan.request.command = take_command(arguments);
   try {
-    // The order that this parse() takes.
+    // This parse() takes the arguments in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success& help_or_version) {
     return ExitCode(app.exit(help_or_version));
@@ -326,8 +327,8 @@ ExitCode run(std::vector<std::string> arguments) {
 
 namespace {
 
-// What no code below made a value of: the user's limit of open files, of which an event loop needs
-// a handful before it can do anything, or else a bug.
+// The error for an exception that no code below has turned into one: the limit of open files, of
+// which an event loop needs a handful before it can do anything, or else a bug.
 train::Error surprise(const std::exception& surprising) {
   const auto* system = dynamic_cast<const std::system_error*>(&surprising);
   const int number = system == nullptr ? 0 : system->code().value();

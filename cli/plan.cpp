@@ -8,9 +8,9 @@
 
 #include "backends/context/context_archive.hpp"
 #include "backends/context/context_packer.hpp"
+#include "backends/posix/files.hpp"
 #include "cli/commands.hpp"
 #include "cli/talk.hpp"
-#include "cli/whole_file.hpp"
 #include "launcher/formats/formats.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/placement/refusal.hpp"

@@ -11,17 +11,17 @@
 #include "backends/posix/proc.hpp"
 #include "backends/store/launcher_lock.hpp"
 #include "cli/commands.hpp"
+#include "cli/host_sweep.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
-#include "cli/task_sweep.hpp"
 #include "launcher/run/run.hpp"
 
 namespace train {
 
 namespace {
 
-// A descriptor of the process that holds the task's lock, so that a signal can never reach another
-// process that has got its number since; none when this is not that process.
+// A descriptor of the launcher of a task, so that a signal never reaches another process with its
+// old number; none when the process of that number does not hold the lock of the task.
 Descriptor open_launcher(const TaskRecord& task, const std::string& lock_file) {
   const auto pid = static_cast<pid_t>(task.launcher_pid);
   struct stat lock {};
@@ -37,8 +37,8 @@ Descriptor open_launcher(const TaskRecord& task, const std::string& lock_file) {
   return {};
 }
 
-// The end is recorded when the launcher lets go of its lock. Its process may live on for as long as
-// a terminal does not take what it has to say.
+// Waits until the launcher lets go of its lock: the end is recorded then. Its process may live
+// longer, when a terminal does not take its output.
 bool wait_for_end(int pidfd, const std::string& lock_file, std::chrono::milliseconds limit) {
   using std::chrono::milliseconds;
   const auto deadline = std::chrono::steady_clock::now() + limit;

@@ -2,7 +2,9 @@
 #include "cli/transports.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <climits>
 #include <cstdlib>
 
 #include "backends/local/local_transport.hpp"
@@ -10,13 +12,22 @@
 #include "backends/ssh/ssh_files.hpp"
 #include "backends/ssh/ssh_transport.hpp"
 #include "cli/embedded_agent.hpp"
-#include "cli/own_binary.hpp"
 #include "cli/request.hpp"
 #include "cli/user_account.hpp"
 
 namespace train {
 
 namespace {
+
+// The absolute path of the running program's own file; /proc/self/exe when it has been replaced or
+// removed meanwhile, which still executes it.
+std::string own_binary() {
+  char path[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+  const bool is_there =
+      length > 0 && length < PATH_MAX && ::access(std::string(path, length).c_str(), X_OK) == 0;
+  return is_there ? std::string(path, length) : "/proc/self/exe";
+}
 
 std::vector<std::string> attach_options(std::optional<rlim_t> open_files) {
   if (!open_files) return {};
@@ -64,8 +75,8 @@ void HostTransports::make_for(const Host& host, const Parts& parts) {
     make_over_ssh(parts);
 }
 
-// Both ways, since libssh2 hands over what it cannot do. They share what costs: the window, and
-// what ssh's files say.
+// Makes both ways over SSH, since libssh2 hands hosts that it cannot serve to OpenSSH. They share
+// the window and what was read of ssh's files.
 void HostTransports::make_over_ssh(const Parts& parts) {
   SshOptions options = ssh_options();
   const auto window = std::make_shared<SetupWindow>(parts.loop, SetupWindow::default_most);

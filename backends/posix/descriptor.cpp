@@ -81,6 +81,19 @@ Result<Descriptor> open_null() {
   return above_standard(std::move(null));
 }
 
+void open_closed_standard_streams() {
+  while (true) {
+    const int lowest = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (lowest < 0) return;
+    if (lowest > STDERR_FILENO) {
+      ::close(lowest);
+      return;
+    }
+    // The standard streams are inherited, unlike all other descriptors.
+    ::fcntl(lowest, F_SETFD, 0);
+  }
+}
+
 void close_others(std::initializer_list<int> keep) {
   int from = first_above_standard;
   while (true) {

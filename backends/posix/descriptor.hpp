@@ -63,6 +63,11 @@ Result<Pipe> make_pipe();
 /// /dev/null for reading and writing, close-on-exec and above standard error.
 Result<Descriptor> open_null();
 
+/// Opens /dev/null for each of stdin, stdout and stderr that the caller closed. Without it the
+/// next file to be opened, such as the task registry, would get that number, and with it all that
+/// is written to the terminal.
+void open_closed_standard_streams();
+
 /// Closes every descriptor above standard error but those in `keep`. Async-signal-safe.
 void close_others(std::initializer_list<int> keep);
 

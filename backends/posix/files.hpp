@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/posix/descriptor.hpp"
+#include "config_schema/text/error.hpp"
 
 namespace train {
 
@@ -31,11 +32,16 @@ int write_whole_at(int fd, std::string_view bytes, std::uint64_t at);
 /// have put a pipe or a terminal there.
 std::string read_small_file(const std::string& path, std::size_t limit = std::size_t{64} << 10);
 
+/// Writes a file so that others see either what was there before or all of `text`: beside it under
+/// another name, then renamed over it. A symbolic link is followed; what is no regular file (a
+/// device, a pipe) is written as it stands. Errors are of class `no_input` and name the path.
+Result<void> write_file(const std::string& path, std::string_view text);
+
 /// The names in a folder, in no order, without "." and "..". Names may come and go meanwhile.
 class FolderReader {
  public:
   explicit FolderReader(const std::string& path);
-  /// Reads a folder that the caller has open, O_PATH will do, from its first name on.
+  /// Reads a folder that the caller has open (O_PATH is enough), from its first name on.
   explicit FolderReader(int folder);
   explicit FolderReader(Descriptor folder);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "backends/ssh/ssh_config_files.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {

@@ -62,7 +62,7 @@ struct SqliteTaskStore::Impl {
   std::string end_file(const std::string& id) const { return directory(id) + "/end.json"; }
   std::string log_directory(const std::string& id) const { return directory(id) + "/logs"; }
 
-  /// The one place where exceptions of SQLite end.
+  /// Turns exceptions of SQLite into errors; nothing else here catches them.
   template <class Work>
   auto guarded(Work&& work) -> decltype(work()) {
     try {
@@ -95,7 +95,7 @@ Result<LauncherLock> SqliteTaskStore::Impl::make_directories(const std::string& 
   return lock;
 }
 
-/// Undoes `make_directories`; anything else that is there stays.
+/// Undoes `make_directories`; anything else in the folders stays.
 void SqliteTaskStore::Impl::remove_directories(const std::string& id) const {
   unlink(lock_file(id).c_str());
   unlink(end_file(id).c_str());
@@ -103,7 +103,8 @@ void SqliteTaskStore::Impl::remove_directories(const std::string& id) const {
   rmdir(directory(id).c_str());
 }
 
-/// The latest of what the launcher recorded, noted, and wrote into logs.
+/// The latest moment at which the launcher is known to have lived: it recorded, noted or wrote into
+/// logs.
 UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
   UnixMillis latest =
       std::max({task.created, last_update(*database, task.id), modified(lock_file(task.id))});
@@ -112,8 +113,8 @@ UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
   return latest;
 }
 
-/// A record as it was read; when it is not final and its launcher is gone, with the end that the
-/// launcher left, or `lost`.
+/// The record that was read. When it is not final and its launcher is gone, it gets the end that
+/// the launcher has left in its file, or the state `lost`.
 TaskRecord SqliteTaskStore::Impl::with_truth(TaskRecord task) {
   if (is_final(task.state) || own_tasks.contains(task.id)) return task;
   if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
@@ -127,11 +128,11 @@ TaskRecord SqliteTaskStore::Impl::with_truth(TaskRecord task) {
         task.launcher_pid);
   }
   try {
-    // Between the first read and the look at the lock the launcher may have finished in order.
+    // The launcher may have recorded its end after the first read and before the look at the lock.
     if (!record_end(*database, task, now()))
       if (auto finished = read_task(*database, task.id)) return *finished;
   } catch (const SQLite::Exception&) {
-    // It has ended so whether or not this can be written down (a full disk, a lock held for long):
+    // The end is the same whether or not it can be recorded (a full disk, a lock held for long):
     // the next reader finds it out again.
     return task;
   }
@@ -139,13 +140,13 @@ TaskRecord SqliteTaskStore::Impl::with_truth(TaskRecord task) {
   return task;
 }
 
-/// The end of a task is in the registry for good: its file is not needed any longer. Where the
+/// Removes the file with the end of a task once the registry has the end for good. Where the
 /// registry cannot be settled, the file stays.
 void SqliteTaskStore::Impl::settle(const std::string& id) {
   try {
     if (settle_registry(*database)) unlink(end_file(id).c_str());
   } catch (const SQLite::Exception&) {
-    // It is recorded, and the file says the same should the record be damaged.
+    // The end is recorded all the same, and the file keeps it should the record be damaged.
   }
 }
 
@@ -180,7 +181,7 @@ Result<std::unique_ptr<SqliteTaskStore>> SqliteTaskStore::open(const std::string
 Result<void> SqliteTaskStore::create(const TaskRecord& task) {
   if (!is_task_id(task.id))
     return fail(ErrorClass::bug, fmt::format("'{}' is not a task id", task.id));
-  // The lock comes first: nobody can find a record whose launcher is not known to live.
+  // The lock is taken first, so that nobody can find a record whose launcher does not seem to live.
   auto lock = impl_->make_directories(task.id, task.ranks.size());
   if (!lock) return tl::make_unexpected(std::move(lock.error()));
   auto created = impl_->guarded([&]() -> Result<void> {
@@ -267,6 +268,10 @@ Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
 }
 
 std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
+
+std::string SqliteTaskStore::hosts_file(const std::string& id) const {
+  return impl_->directory(id) + "/hosts.yaml";
+}
 
 std::string SqliteTaskStore::log_directory(const std::string& id) const {
   return impl_->log_directory(id);

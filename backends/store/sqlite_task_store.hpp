@@ -13,6 +13,7 @@ namespace train {
 ///
 ///     <root>/tasks.db                     all records (0600)
 ///     <root>/tasks/<id>/launcher.lock     held by the launcher of the task as long as it lives
+///     <root>/tasks/<id>/hosts.yaml        how its hosts are reached; the launcher writes it
 ///     <root>/tasks/<id>/end.json          how it ended, until tasks.db has it for good
 ///     <root>/tasks/<id>/logs/             what its ranks wrote
 ///
@@ -40,6 +41,8 @@ class SqliteTaskStore final : public TaskStore {
   std::string log_directory(const std::string& id) const;
   /// The file that the launcher of a task keeps open and locked as long as it lives.
   std::string lock_file(const std::string& id) const;
+  /// Where it is kept how the hosts of a task are reached. Its folder is open to nobody else.
+  std::string hosts_file(const std::string& id) const;
 
  private:
   struct Impl;

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include "backends/store/rank_json.hpp"
+#include <nlohmann/json.hpp>
 
 namespace train {
 namespace {
+
+using nlohmann::json;
 
 // Must be written as in the partial index of the schema, or SQLite does not use the index.
 constexpr std::string_view not_final = "state IN ('starting', 'running', 'stopping')";
@@ -66,6 +68,76 @@ class Reader {
   SQLite::Statement& statement_;
   int index_ = 0;
 };
+
+json rank_to_json(const RankRecord& rank) {
+  json object = {{"rank", rank.rank}, {"host", rank.host}};
+  if (!rank.slots.empty()) object["slots"] = rank.slots;
+  if (rank.exit_code) object["exit_code"] = *rank.exit_code;
+  if (rank.signal) object["signal"] = *rank.signal;
+  if (rank.stopped) object["stopped"] = true;
+  if (!rank.log_file.empty()) object["log_file"] = rank.log_file;
+  return object;
+}
+
+/// The member `key`, or nothing; sets `bad` when it is of another type.
+template <class T>
+std::optional<T> member(const json& object, const char* key, bool& bad) {
+  const auto found = object.find(key);
+  if (found == object.end()) return std::nullopt;
+  const T* value = nullptr;
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    if (found->is_number_integer()) return found->template get<std::int64_t>();
+  } else {
+    value = found->template get_ptr<const T*>();
+  }
+  if (value != nullptr) return *value;
+  bad = true;
+  return std::nullopt;
+}
+
+std::optional<RankRecord> rank_from_json(const json& object) {
+  if (!object.is_object()) return std::nullopt;
+  bool bad = false;
+  const auto number = [&](const char* key) -> std::optional<int> {
+    const auto value = member<std::int64_t>(object, key, bad);
+    return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+  };
+  const auto text = [&](const char* key) {
+    return member<std::string>(object, key, bad).value_or("");
+  };
+  const auto rank = number("rank");
+  if (!rank) return std::nullopt;
+  RankRecord record{.rank = *rank,
+                    .host = text("host"),
+                    .slots = text("slots"),
+                    .exit_code = number("exit_code"),
+                    .signal = number("signal"),
+                    .stopped = member<bool>(object, "stopped", bad).value_or(false),
+                    .log_file = text("log_file")};
+  if (bad) return std::nullopt;
+  return record;
+}
+
+// One line of JSON. Bytes that are no UTF-8 are replaced.
+std::string ranks_to_json(const std::vector<RankRecord>& ranks) {
+  json array = json::array();
+  for (const RankRecord& rank : ranks) array.push_back(rank_to_json(rank));
+  return array.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// Nothing when the text is not what `ranks_to_json` writes.
+std::optional<std::vector<RankRecord>> ranks_from_json(const std::string& text) {
+  const json array = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!array.is_array()) return std::nullopt;
+  std::vector<RankRecord> ranks;
+  ranks.reserve(array.size());
+  for (const json& object : array) {
+    auto rank = rank_from_json(object);
+    if (!rank) return std::nullopt;
+    ranks.push_back(std::move(*rank));
+  }
+  return ranks;
+}
 
 TaskState state_of(const std::string& id, const std::string& name) {
   const auto state = task_state_from_string(name);
