@@ -22,10 +22,10 @@ namespace train {
 
 namespace {
 
-// A guard that cleans up after its agent is left to do so; the launcher waits for 10 s.
+// A guard that cleans up after its agent gets this long to do so; the launcher waits for 10 s.
 constexpr std::chrono::seconds guard_patience{3};
 
-// The launcher says it, as its own: without our name and verdict.
+// Writes the bare error, without our name and verdict: the launcher says it as its own.
 ExitCode tell_launcher(const Error& error) {
   const std::string text = render(error) + "\n";
   (void)!::write(STDERR_FILENO, text.data(), text.size());
@@ -76,7 +76,7 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
     return run_agent_process(listening_socket, *directory, flags.key, means);
   });
   if (!ended) return tell_launcher(ended.error());
-  // Nothing of this process is worth a slow ending: the agent runs on by itself.
+  // Ends at once: the agent is another process, and nothing here needs to be destroyed in order.
   ::_exit(*ended);
 }
 

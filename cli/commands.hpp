@@ -11,8 +11,8 @@
 
 namespace train {
 
-// One function per command, each in a file of its own. They say what went wrong by themselves and
-// return what the process returns.
+// One function per command, each in a file of its own. Each says its own errors and returns the
+// exit code of the process.
 
 struct LaunchFlags {
   RequestFlags request;

@@ -13,13 +13,14 @@ namespace train {
 
 namespace {
 
-// What a check found in all its files.
+// The result of a check of all files.
 struct Checked {
   std::vector<Finding> findings;
   std::optional<ErrorClass> worst;  ///< nothing: every file is legal
 };
 
-// The message names the file; only data says it apart.
+// Adds a file that cannot be read. As text, the message has its name already; as data, the name is
+// a field.
 void add_unreadable(Checked& checked, const std::string& file, bool as_data, const Error& error) {
   for (Diagnostic diagnostic : error.diagnostics) {
     if (as_data) diagnostic.place.source = file;
@@ -28,7 +29,7 @@ void add_unreadable(Checked& checked, const std::string& file, bool as_data, con
   if (!checked.worst) checked.worst = error.error_class;
 }
 
-// A hosts file in lines is one scalar to YAML.
+// To YAML, a hosts file in lines is one scalar.
 bool is_not_a_mapping(const Finding& finding) {
   return finding.diagnostic.message.starts_with("an experiment is a mapping");
 }
@@ -54,7 +55,7 @@ Checked check_files(const ConfigCheckFlags& flags) {
   return checked;
 }
 
-// The first findings of each file that are worth a screen; the others are counted.
+// Says the first findings of each file, up to a screen; the others are counted.
 void say_findings(const std::vector<Finding>& findings, bool with_warnings) {
   constexpr int most = 20;
   std::string file;

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-// GCC's unwinder, which this binary carries, asks for _dl_find_object, which glibc has since 2.35.
-// This definition over dl_iterate_phdr takes its place, so that hosts with glibc 2.34 can run the
-// binary too. It is only called when an exception is thrown.
+// GCC's unwinder, which is part of this binary, calls _dl_find_object, which glibc has since 2.35.
+// This definition, made of dl_iterate_phdr, replaces it, so that the binary also runs on hosts with
+// glibc 2.34. It is called only when an exception is thrown.
 
 namespace {
 

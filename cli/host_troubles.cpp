@@ -104,7 +104,8 @@ Error HostTrouble::named(const Trial& trial) const { return with_context(error, 
 
 std::vector<HostTrouble> host_troubles(const RunOutcome& outcome, const Trial& trial) {
   Kinds kinds(trial);
-  // Before the ranks run, which host failed first says nothing: what is alike is said together.
+  // Before the ranks run, it means nothing which host failed first: equal troubles are said
+  // together.
   const std::set<int> simultaneous(outcome.simultaneous.begin(), outcome.simultaneous.end());
   if (outcome.cause) kinds.add(*outcome.cause, false);
   for (int i = 0; i < static_cast<int>(outcome.others.size()); ++i)

@@ -49,7 +49,7 @@ std::string meaning_of_signal(int signal) {
   }
 }
 
-// All but what the last line says.
+// Everything that is known of the cause, without what the last line says.
 TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome, const Trial& trial,
                             const RankOutput& output, const TaskRecord& task) {
   const Host& host = trial.hosts[trial.ranks[*cause.rank].host].host;
@@ -89,7 +89,7 @@ class FewLines {
     if (left_out_ == 0) return text_;
     return text_ + terminal_text("\n... and {} more", left_out_);
   }
-  /// Those of which nothing but the number is known.
+  /// Counts lines of which only the number is known.
   void add_unknown(std::size_t count) { left_out_ += count; }
 
  private:
@@ -99,7 +99,7 @@ class FewLines {
   TerminalText text_;
 };
 
-// Of the troubles of one host, where others are told as well.
+// How many troubles of one host are shown when other hosts have some too.
 constexpr std::size_t most_of_one = 5;
 
 // The cause, if it is a host's, is the first of the troubles, and said last.
@@ -133,8 +133,8 @@ TerminalText describe_others(const RunOutcome& outcome, const Trial& trial,
   return text;
 }
 
-// What is missing is named as its message does, up to the end of the last name: "cannot execute
-// '/opt/train'". Empty when it names nothing, or more than fits a line.
+// The beginning of the message up to its last quoted name: "cannot execute '/opt/train'". Empty
+// when it has no such name, or is longer than a line.
 std::string what_is_missing(const Error& error) {
   constexpr std::size_t longest = 160;
   const std::string& message = error.diagnostics.front().message;
@@ -145,7 +145,7 @@ std::string what_is_missing(const Error& error) {
   return named.size() <= longest && is_one_line ? named : std::string();
 }
 
-// Those that were not waited for any longer when others had failed.
+// The hosts that nobody waited for any more after others had failed.
 TerminalText describe_undecided(const RunOutcome& outcome, const Trial& trial) {
   if (outcome.undecided.empty()) return {};
   const HostTrouble undecided{make_error(ErrorClass::host, "no answer by then"), outcome.undecided};
@@ -219,7 +219,7 @@ TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const Ran
   if (outcome.succeeded) return describe_leftovers(outcome, trial);
   const ExitCode code = exit_code_of(outcome);
   const ErrorClass error_class = class_of(outcome);
-  // The cause comes last, where a tired reader looks first: nothing scrolls it away.
+  // The cause comes last, where it is read first and does not scroll away.
   const auto troubles = host_troubles(outcome, trial);
   TerminalText text = describe_others(outcome, trial, troubles);
   add_line(text, describe_undecided(outcome, trial));
@@ -235,8 +235,7 @@ TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const Ran
       const std::string hosts = troubles.front().names(trial);
       const TerminalText described = terminal_text(troubles.front().named(trial));
       const bool is_one_line = described.text().find('\n') == std::string::npos;
-      // What is said above is not said again in the last line; which host it was, and what it
-      // lacks, is.
+      // The last line does not repeat what is said above; it has only the host and what it lacks.
       if (!is_one_line) add_line(text, described);
       const std::string missing = what_is_missing(troubles.front().error);
       summary =

@@ -13,13 +13,13 @@
 
 namespace train {
 
-/// Which ranks' output reaches the terminal; all of it reaches the log files.
+/// Which ranks' output is shown on the terminal; the log files get all of it.
 struct Tee {
   enum class Mode { all, none, ranks };
   Mode mode = Mode::all;
   std::set<int> ranks;
   bool all_to_stderr = false;  ///< stdout belongs to one JSON document
-  bool raw = false;            ///< bytes that steer the terminal reach it
+  bool raw = false;            ///< control characters are not escaped
 
   bool shows(int rank) const {
     return mode == Mode::all || (mode == Mode::ranks && ranks.contains(rank));

@@ -97,7 +97,7 @@ Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string&
   return parse_experiment({flags.config, text}, overrides_of(flags), purpose);
 }
 
-// A plan says what will keep it from being launched.
+// A plan is shown all the same, with a warning for each thing that keeps it from being launched.
 void warn_of_obstacles(ExperimentConfig& experiment) {
   for (const Obstacle& obstacle : experiment.obstacles) {
     Diagnostic warning = obstacle.diagnostic;
@@ -112,10 +112,10 @@ Result<HostInventory> load_host_file(const std::string& path) {
   return parse_hosts({path, *contents});
 }
 
-// -H takes names, and its long form is so near to --hostfile that a file is given soon.
+// -H takes names; people also give it a file, since its long form resembles --hostfile.
 Result<HostInventory> load_host_list(const std::string& list) {
   const std::string hint = "a file of hosts is given as --hostfile " + list;
-  // Between brackets it stands before a step: n[0-8/2].
+  // Inside of brackets a slash is no path: n[0-8/2] has a step.
   if (list.substr(0, list.find('[')).find('/') != list.npos)
     return fail(ErrorClass::usage, fmt::format("-H takes names of hosts, not the path '{}'", list),
                 hint);
@@ -146,7 +146,7 @@ std::vector<ThisMachine::Gpu> visible_gpus(const Machine& machine,
   return gpus;
 }
 
-// No driver is asked where this machine is none of the hosts.
+// What is known of this machine. The drivers are asked only when it is one of the hosts.
 Result<ThisMachine> probe_this_machine(const std::vector<Host>& hosts,
                                        const LauncherEnvironment& environment) {
   ThisMachine found;
@@ -173,8 +173,8 @@ std::vector<std::string> names_of(const HostInventory& inventory) {
   return names;
 }
 
-// From the first of: flags, $TRAIN_HOSTFILE, a scheduler's allocation (which `note` then says),
-// this machine.
+// The hosts from the first of these that there is: flags, $TRAIN_HOSTFILE, a scheduler's allocation
+// (which `note` then names), this machine.
 Result<HostInventory> declared_hosts(const RequestFlags& flags,
                                      const LauncherEnvironment& environment, std::string& note) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
@@ -212,13 +212,14 @@ Result<HostInventory> load_inventory(const RequestFlags& flags,
   return complete_inventory(std::move(*declared), *machine, flags.transport);
 }
 
-// Those that --include or --exclude leaves.
+// The hosts that are left after --include or --exclude.
 Result<HostInventory> usable_hosts(const HostInventory& all, const RequestFlags& flags) {
   return flags.include ? filter_hosts(all, FilterKind::include, *flags.include)
                        : filter_hosts(all, FilterKind::exclude, *flags.exclude);
 }
 
-// What can be known of a context before it is read. `source` is the option or key that names it.
+// Checks what can be known of a context before it is read. `source` is the option or key that names
+// it.
 Result<void> check_context(const std::string& source, const std::string& directory,
                            const std::string& working_directory) {
   struct stat status {};

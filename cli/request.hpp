@@ -11,7 +11,7 @@
 
 namespace train {
 
-/// What `launch` and `plan` are asked, as flags.
+/// The flags that `launch` and `plan` have in common.
 struct RequestFlags {
   std::string config;                         ///< path; empty: the command alone
   std::string host_list;                      ///< -H

@@ -10,21 +10,17 @@
 
 namespace train {
 
-/// The signals that ask a launch to end: SIGTERM, and of SIGINT and SIGHUP those that were not
-/// ignored when the program began (nohup, a background job of a script).
-///
-/// They are held back from the beginning, so that none ends the program where a task was recorded
-/// and nobody would record its end. For the main thread, before others are started.
+/// They are blocked from the beginning on, so that none ends the program between recording a task
+/// and being able to record its end. Make it in the main thread, before others are started.
 class StopSignals {
  public:
   StopSignals();
-  /// What was held back has its default effect now.
+  /// The signals that came meanwhile have their default effect now.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// Calls back from the loop with the number of each that came since the beginning, and of each
-  /// that comes.
+  /// Calls back from the loop with the number of each signal, also of those that came before.
   void deliver(Loop& loop, const std::function<void(int)>& callback);
   /// They have their default effect from now on.
   void end();

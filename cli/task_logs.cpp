@@ -18,7 +18,7 @@ namespace train {
 
 namespace {
 
-// How long a followed task may go unlooked at when nothing is heard of it.
+// How long to wait at most, without any event, before the state of a followed task is read again.
 constexpr std::chrono::milliseconds longest_silence{2'000};
 constexpr std::size_t much_text = 256u << 10;
 

@@ -44,7 +44,8 @@ void TaskRecorder::ended(const Result<void>& written) {
     trouble_ = terminal_text(written.error());
     is_wanted_ = true;
     if (!is_finishing_) say_trouble(*trouble_);
-    // A lock goes; of the rest, little mends itself while somebody waits for the end.
+    // A locked registry is free again soon; other troubles hardly pass while somebody waits for the
+    // end.
     const bool may_pass = written.error().error_class == ErrorClass::busy;
     if (is_finishing_ && !may_pass && ++failures_ == most_failures_at_end) return loop_.stop();
     retry_ = loop_.after(timing_.retry, [this] { begin(); });
@@ -55,7 +56,7 @@ void TaskRecorder::ended(const Result<void>& written) {
   }
 }
 
-// While the store is busy with a record there will be a sign of life in that.
+// Not while the store writes a record, which is a sign of life as well.
 void TaskRecorder::note_alive() {
   alive_ = loop_.after(timing_.alive, [this] { note_alive(); });
   if (is_busy_) return;

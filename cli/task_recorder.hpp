@@ -11,9 +11,9 @@
 
 namespace train {
 
-/// Keeps the record of a running task up to date, from a thread beside the loop: the disk or
-/// another user of the registry may make it wait. A record that cannot be written is said once, and
-/// tried again; it does not stop the run.
+/// Keeps the record of a running task up to date, from a thread beside the loop, since the disk or
+/// another user of the registry may make it wait. When a record cannot be written, the user is told
+/// once and it is tried again; the run goes on.
 class TaskRecorder {
  public:
   struct Timing {
@@ -31,13 +31,13 @@ class TaskRecorder {
   TaskRecorder(const TaskRecorder&) = delete;
   TaskRecorder& operator=(const TaskRecorder&) = delete;
 
-  /// The task is in this state from now on, if the state can follow.
+  /// Changes the state of the task, if this state may follow the present one.
   void change(TaskState state);
   /// Records the task as it is now, soon.
   void write();
-  /// Records the task as it is now and runs the loop until that is done, for `limit` at most.
-  /// False, and said, when it could not be done: the store must not be used then, its thread still
-  /// may.
+  /// Records the task as it is now and runs the loop until that is done, for `limit` at most. False
+  /// when it could not be done, which the user was told: the store must not be used after that,
+  /// since the thread may still use it.
   bool finish(milliseconds limit);
 
  private:

@@ -44,7 +44,7 @@ UnixMillis elapsed(const TaskRecord& task, UnixMillis now) {
   return std::max<UnixMillis>(0, task.ended.value_or(now) - task.started.value_or(task.created));
 }
 
-// Of a task that is lost, nobody saw the end.
+// Nobody saw the end of a lost task, so its time is only known to be at least this.
 std::string elapsed_text(const TaskRecord& task, UnixMillis now) {
   const std::string text = format_duration(elapsed(task, now));
   return task.state == TaskState::lost ? ">=" + text : text;

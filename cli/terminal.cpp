@@ -33,7 +33,7 @@ void Terminal::write(Stream stream, std::string text) {
     const std::lock_guard lock(mutex_);
     queued_bytes_ += text.size();
     was_full_ = was_full_ || queued_bytes_ >= capacity;
-    // Much text is not copied once more; little is not written in ever so many pieces.
+    // Short texts are joined, so that there are fewer writes; long ones are not copied.
     const bool extends_last = !queue_.empty() && queue_.back().stream == stream &&
                               queue_.back().text.size() + text.size() <= longest_joined;
     if (extends_last)

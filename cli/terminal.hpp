@@ -11,8 +11,8 @@
 namespace train {
 
 /// Writes to stdout and stderr from a thread of its own, in order, so that a terminal that does not
-/// read (Ctrl-S, a slow pager) never stops the event loop. What is queued is bounded by its owner,
-/// who stops acknowledging output while it is `full`.
+/// read (Ctrl-S, a slow pager) never stops the event loop. The owner bounds what is queued: it
+/// stops acknowledging output while this is `full`.
 class Terminal {
  public:
   enum class Stream { out, err };
@@ -29,7 +29,8 @@ class Terminal {
   bool full() const;
   /// Waits until everything queued so far has been written.
   void flush();
-  /// stdout or stderr was closed by its reader; what was meant for it has been dropped since.
+  /// Whether the reader of stdout or stderr has closed it; what was written to it since was
+  /// dropped.
   bool closed(Stream stream) const;
 
  private:

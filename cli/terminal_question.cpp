@@ -23,7 +23,7 @@ void TerminalQuestion::ask(const std::string& question, OnAnswer on_answer) {
     readable_ = loop_.when_readable(terminal_.get(), [this] { read_some(); });
     return;
   }
-  // The answer never comes from inside this call. Nothing is ever read here before it has.
+  // Posted, so that the answer does not come from inside this call.
   readable_ = loop_.after(nanoseconds(0), [this] { answer(nullptr); });
 }
 
@@ -37,7 +37,7 @@ bool TerminalQuestion::open(const std::string& question) {
   termios silent = before_;
   silent.c_lflag &= ~static_cast<tcflag_t>(ECHO | ECHOE | ECHOK | ECHONL);
   silent.c_lflag |= ICANON | ISIG;
-  // What was typed before the question is no answer to it.
+  // Drops what was typed before the question.
   is_changed_ = ::tcsetattr(terminal_.get(), TCSAFLUSH, &silent) == 0;
   return is_changed_ && write_whole(terminal_.get(), "train: " + question) == 0;
 }

@@ -20,10 +20,9 @@ namespace train {
 /// libssh2 cannot serve.
 class HostTransports final : public Transport {
  public:
-  /// For the hosts of this trial; what none of them needs is not made, both ways over SSH together.
-  /// Ranks of this machine get the soft limit of descriptors that is given, this process's if none
-  /// is. `say` tells the user something in one line, from the loop. At a terminal, passphrases are
-  /// asked for there.
+  /// Makes the transports that the hosts of this trial need. Ranks of this machine get `open_files`
+  /// as their soft limit of descriptors, or that of this process. `say` tells the user something in
+  /// one line, from the loop. At a terminal, passphrases are asked for there.
   HostTransports(Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
                  std::function<void(const std::string&)> say);
 

@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
-// The command that the words lead to, and its name as it is typed: "train task logs".
+// The command that was chosen, and its name as it was typed: "train task logs".
 struct Chosen {
   const CLI::App* command;
   std::string typed;
@@ -36,7 +36,7 @@ Chosen chosen_command(const CLI::App& app, const Words& arguments) {
   return chosen;
 }
 
-// Those that people use; an empty group hides a command.
+// The names of the commands that people use; those in an empty group are hidden.
 Words command_names(const CLI::App& app) {
   Words names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -100,7 +100,7 @@ Error too_many_words(const CLI::App& app, const Chosen& chosen) {
     return unknown_option(chosen, extra.empty() ? "" : extra.front());
   const CLI::Option* config = chosen.command->get_option_no_throw("CONFIG");
   const bool has_config = config != nullptr && config->count() > 0;
-  // Where an experiment is needed, no command can stand in for it.
+  // A command cannot stand in for an experiment that is required.
   if (has_config && !config->get_required()) return command_without_dashes(chosen, *config, extra);
   const std::string taken =
       has_config ? fmt::format(": '{}' takes one experiment file", chosen.typed) : "";

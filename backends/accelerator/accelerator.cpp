@@ -104,7 +104,7 @@ std::vector<Accelerator> in_bus_order(std::vector<Located> devices) {
   const bool all_located = std::all_of(devices.begin(), devices.end(), [](const Located& device) {
     return !device.accelerator.pci_bus_id.empty();
   });
-  // NVML's own order is the bus order; sorting holds it to that promise.
+  // NVML promises bus order; sorting makes sure of it.
   if (all_located)
     std::stable_sort(devices.begin(), devices.end(),
                      [](const Located& a, const Located& b) { return a.place < b.place; });
@@ -127,7 +127,8 @@ Result<std::vector<Accelerator>> read_devices(const nvml::Library& library) {
   for (unsigned int index = 0; index < count; ++index) {
     nvml::Device device = nullptr;
     const auto status = library.device_get_handle_by_index(index, &device);
-    // Counted, but kept from this user (a container, a scheduler): CUDA does not see it either.
+    // NVML counts it, but this user may not use it (a container, a scheduler), and CUDA does not
+    // show it either.
     if (status == nvml::no_permission) continue;
     if (status != nvml::success)
       return nvml_failure(library, fmt::format("reach GPU {}", index), status);
@@ -156,7 +157,7 @@ Result<std::vector<Accelerator>> list_accelerators(const AcceleratorSource& sour
                 "install the library that belongs to the driver, or name what to use with -H or a "
                 "hosts file");
   const NvmlSession session(loaded.library);
-  // The library alone, as in many containers and on login nodes, means nothing.
+  // The library without driver and GPU is found in many containers and on login nodes: no error.
   if (session.status() == nvml::driver_not_loaded && !has_nvidia_gpu(source.pci_devices)) return {};
   if (session.status() != nvml::success)
     return nvml_failure(loaded.library, "use the NVIDIA driver", session.status());

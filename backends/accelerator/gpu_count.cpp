@@ -44,7 +44,7 @@ bool has_setuid(const std::string& program) {
   return ::stat(program.c_str(), &status) == 0 && (status.st_mode & S_ISUID) != 0;
 }
 
-// Whoever has an instance of MIG has it in a folder of its own.
+// A GPU in MIG mode has a folder with one folder for each instance.
 bool is_in_mig_mode(const GpuFiles& files, const std::string& minor) {
   const auto instances =
       visible_names_in(fmt::format("{}/driver/nvidia/capabilities/gpu{}/mig", files.proc, minor));
@@ -59,7 +59,8 @@ std::vector<Gpu> nvidia_gpus(const GpuFiles& files) {
   for (const std::string& name : visible_names_in(folder))
     if (const auto place = bus_place(name)) places.emplace_back(*place, name);
   std::sort(places.begin(), places.end());
-  // Without any such file CUDA makes them, where it may; a container without GPUs lacks them too.
+  // When a host has none of these files, CUDA makes them if it may; a container without GPUs has
+  // none either.
   const bool are_made = is_there(files.dev + "/nvidiactl");
   const bool may_be_made = !are_made && has_setuid(files.nvidia_modprobe);
   std::vector<Gpu> gpus;
@@ -136,7 +137,7 @@ std::string_view first_entry(std::string_view list) {
   return list.substr(begin, list.find(',', begin) - begin);
 }
 
-// What of the session's list the kernel's files cannot tell.
+// What the files of the kernel do not tell about the list of the session.
 HostGpus::Obstacle obstacle_of(std::string_view list, const std::vector<std::string>& uuids) {
   const std::string_view first = first_entry(list);
   if (first.starts_with("MIG-")) return HostGpus::Obstacle::mig_in_session;

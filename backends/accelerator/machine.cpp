@@ -45,7 +45,7 @@ std::string kernel_host_name() {
 }
 
 int usable_cpus() {
-  // The kernel refuses a set smaller than its own, which can be larger than cpu_set_t.
+  // The kernel refuses a set that is smaller than its own, which can be larger than cpu_set_t.
   for (int bits = CPU_SETSIZE; bits <= (1 << 20); bits *= 2) {
     const std::size_t size = CPU_ALLOC_SIZE(bits);
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(

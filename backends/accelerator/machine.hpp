@@ -33,11 +33,11 @@ struct NameSource {
   std::string hosts_file = "/etc/hosts";
 };
 
-/// What this machine is called: "localhost", a loopback address, the address of one of its
+/// The names of this machine: "localhost", a loopback address, the address of one of its
 /// interfaces, its host name (whole, or up to the first dot), or a name to which /etc/hosts gives
-/// one of these addresses. Letter case and a final dot do not matter. No resolver is asked, so that
-/// no network is. What is looked up is read once, when it is needed first: thousands of hosts may
-/// be asked for, and /etc/hosts may list them all.
+/// one of these addresses. Letter case and a final dot do not matter. No resolver is asked, since
+/// it might use the network. Everything is read once, when first needed: thousands of hosts may be
+/// asked for, and /etc/hosts may list them all.
 class OwnNames {
  public:
   explicit OwnNames(NameSource source = {}) : source_(std::move(source)) {}

@@ -37,7 +37,8 @@ bool means_no_such_library(const std::string& dl_error, const std::string& name)
 
 Loaded load(const std::string& name) {
   Loaded loaded;
-  // Never closed: the driver's libraries keep state of their own, and nothing is gained.
+  // The library is never closed: the driver's libraries keep state of their own, and closing gains
+  // nothing.
   void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* words = dlerror();

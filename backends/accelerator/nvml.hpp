@@ -53,7 +53,7 @@ struct Library {
   Return (*device_get_pci_info)(Device, PciInfo* pci) = nullptr;
 };
 
-/// What came of loading: the library, or nothing at all, or an error in words.
+/// The result of loading: the library, nothing at all, or an error in words.
 struct Loaded {
   bool found = false;  ///< there is such a library
   std::string error;   ///< why it cannot be used; empty when it can

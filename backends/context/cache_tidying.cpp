@@ -22,10 +22,10 @@ namespace {
 constexpr std::size_t most_names = 10'000;
 constexpr std::string_view old_ending = "old";
 
-// Names may go while the folder is read; none is looked at twice.
+// Read in one go, since names are removed later; none is looked at twice.
 std::vector<std::string> names_of(int folder) { return names_in(FolderReader(folder), most_names); }
 
-// The status of something of ours that has not been touched for so long.
+// Whether this is ours and has not been touched for so long; `status` is its status then.
 bool is_old(int folder, const std::string& name, std::chrono::hours age, struct stat& status) {
   if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
   const auto now = std::chrono::seconds(::time(nullptr));
@@ -69,7 +69,8 @@ bool is_packed_context(std::string_view name) {
   return name.ends_with(ending) && is_hexadecimal(name.substr(0, name.size() - ending.size()), 64);
 }
 
-// What has no final name yet (HostCache), or none any more: ".NAME.ENDING".
+// A name of something that is not complete yet (HostCache), or that is being removed:
+// ".NAME.ENDING".
 bool is_incomplete(std::string_view name, bool (*is_name)(std::string_view)) {
   const std::size_t dot = name.rfind('.');
   if (!name.starts_with('.') || dot == 0) return false;
@@ -102,7 +103,7 @@ void tidy_runs(int folder, const CacheAges& ages, const std::atomic<bool>& cance
     if (!is_part && !is_key(name)) continue;
     if (!is_old(folder, name, is_part ? ages.incomplete : ages.runs, status)) continue;
     if (!S_ISDIR(status.st_mode) || is_locked(folder, name)) continue;
-    // What is removed in part only has no name that anybody would look for.
+    // Renamed first: what is removed only in part has no name that anybody would look for.
     const std::string going = is_part ? name : fmt::format(".{}.{}", name, old_ending);
     if (going != name && ::renameat(folder, name.c_str(), folder, going.c_str()) != 0) continue;
     (void)remove_tree(folder, going, cancelled);
@@ -142,7 +143,7 @@ void mark_own_binary_used() {
   if (length <= 0 || length == PATH_MAX) return;
   const std::string_view own(path, static_cast<std::size_t>(length));
   if (!is_binary(own.substr(own.rfind('/') + 1))) return;
-  // The file that runs, whatever has its name by now.
+  // The file of the running program, even when its name belongs to another file by now.
   const Descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   if (file) (void)::futimens(file.get(), nullptr);
 }

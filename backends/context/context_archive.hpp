@@ -39,8 +39,8 @@ class ContextCompressor {
   ContextCompressor(const ContextCompressor&) = delete;
   ContextCompressor& operator=(const ContextCompressor&) = delete;
 
-  /// The next piece, of `context_piece_size` bytes; but for the last, which is smaller and may be
-  /// empty. Not after that.
+  /// The next piece, of `context_piece_size` bytes; the last one is smaller, and may be empty. Not
+  /// to be called after that.
   std::string next();
 
  private:

@@ -128,7 +128,7 @@ void Walk::add_rules(const std::string& text, const std::string& path, const std
   if (!rules_.add(text, folder)) too_many_rules(path);
 }
 
-// As git, which does not follow a link of this name either.
+// git does not follow a link of this name either.
 void Walk::read_git_rules(int opened, const std::string& folder) {
   const std::string path = folder.empty() ? ".gitignore" : folder + "/.gitignore";
   struct stat status {};
@@ -144,7 +144,8 @@ void Walk::read_git_rules(int opened, const std::string& folder) {
 std::vector<std::string> Walk::names_in(int opened, const std::string& folder) {
   std::vector<std::string> names;
   FolderReader reader(opened);
-  // More than a context may have can all be ignored, but not without a bound.
+  // There may be more names than a context may have, since all can be ignored; but there is a
+  // limit.
   while (const char* name =
              reader && names.size() <= 10 * most_context_entries ? reader.next() : nullptr)
     names.emplace_back(name);
@@ -166,8 +167,8 @@ void Walk::visit(int opened, const std::string& folder) {
   rules_.shrink(rules_before);
 }
 
-// From folder to folder, each opened in the one above it: what is exchanged for a link while the
-// context is read leads nowhere.
+// Every folder is opened in the open folder above it: when one is exchanged for a link while the
+// context is read, the link is not followed.
 void Walk::enter(int parent, const std::string& name, const std::string& path) {
   const Descriptor folder(
       ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -206,7 +207,7 @@ void Walk::take_file(int parent, const std::string& name, const struct stat& sta
   const FileIdentity identity{status.st_dev, status.st_ino};
   if (std::find(own_output_.begin(), own_output_.end(), identity) != own_output_.end())
     return leave_out("what train writes to");
-  // All that cannot be read is named at once, before megabytes are.
+  // Everything that cannot be read is named in one error, before any file is read.
   if (::faccessat(parent, name.c_str(), R_OK, AT_EACCESS) != 0)
     return unreadable(entry.path, errno);
   entry.size = static_cast<std::uint64_t>(status.st_size);
@@ -217,7 +218,8 @@ void Walk::take_file(int parent, const std::string& name, const struct stat& sta
 
 void Walk::take(ContextEntry entry) { files_.entries.push_back(std::move(entry)); }
 
-// As it is written, and as it is followed here: through other links it may lead elsewhere.
+// The link must stay inside of the context both as it is written and as the system follows it,
+// which differ when other links are on its way.
 void Walk::take_link(int parent, const std::string& name, ContextEntry entry) {
   char target[PATH_MAX];
   const ssize_t length = ::readlinkat(parent, name.c_str(), target, sizeof target);
@@ -252,7 +254,7 @@ std::string biggest_files(const std::vector<ContextEntry>& entries) {
   return text;
 }
 
-// The folder, or file, of the context's own folder with most in it.
+// The folder or file directly in the context that has most entries in it.
 std::string fullest_folder(const std::vector<ContextEntry>& entries) {
   std::map<std::string, std::size_t, std::less<>> counts;
   for (const ContextEntry& entry : entries) ++counts[entry.path.substr(0, entry.path.find('/'))];

@@ -20,7 +20,7 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
-/// What of a directory travels.
+/// The files of a directory that are sent to the hosts.
 struct ContextFiles {
   std::string directory;  ///< as the user named it
   Descriptor root;
@@ -42,11 +42,11 @@ Result<ContextFiles> find_context_files(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,
                                         const std::atomic<bool>& cancelled);
 
-/// That a context is neither too large nor of too many entries; else an error of class `config`
-/// which names what takes most.
+/// Checks that a context is not too large and has not too many entries; else an error of class
+/// `config` that names what takes most.
 Result<void> check_context_limits(const ContextFiles& files);
 
-/// The file of a directory in which a user names what is to stay at home, whatever else counts.
+/// The file of a directory in which a user names what is not sent, whatever other ignore files say.
 std::string ignore_file_of(const std::string& directory);
 
 /// "3.4 MiB", "512 bytes".

@@ -15,7 +15,7 @@ namespace train {
 
 namespace {
 
-// Packing makes nothing larger but by a little.
+// Packing makes nothing larger by more than this.
 constexpr std::uint64_t packing_slack = 1u << 20;
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<void> ContextKeeper::take_piece(const std::string& piece) {
   while (true) {
     const auto written = held_->cache.write(*held_->incoming, piece);
     if (written) break;
-    // What was received is copied over, so that nothing has to be sent again.
+    // What was received so far is copied to the next place, so that nothing is sent again.
     if (auto moved = move({held_->incoming->file.get(), taken_, false}, written.error()); !moved)
       return moved;
   }

@@ -13,16 +13,16 @@
 
 namespace train {
 
-/// What is done with the files of a host for one task: its context is looked for, received,
-/// unpacked and, in the end, kept or removed. Every call may take as long as a disk or a network
-/// file system likes; they come one after the other, from any thread that is not the loop's.
+/// The files of one task on a host: its context is looked for, received, unpacked and, in the end,
+/// kept or removed. Every call may block on a disk or a network file system. Calls come one after
+/// the other, from any thread but the loop's.
 class ContextKeeper {
  public:
   /// `places` as `cache_places` gives them; `key` is the agent's.
   ContextKeeper(std::vector<std::string> places, std::string key)
       : places_(std::move(places)), key_(std::move(key)) {}
 
-  /// How far it is: what was taken of the packed context, or the copy of it, absolute.
+  /// How far it is: how many bytes of the packed context came, or the absolute path of the copy.
   struct Progress {
     std::uint64_t taken = 0;
     std::optional<std::string> copy = {};
@@ -30,16 +30,16 @@ class ContextKeeper {
   /// Makes the copy where the packed context is there; else a file for it. An error of class `host`
   /// names every place. Once.
   Result<Progress> find(const Context& context);
-  /// The next pieces of the packed context; after the last one (context_piece_size) there is a
-  /// copy. A place that runs full hands over to the next one. An error is of class `host`, and the
-  /// end.
+  /// Takes the next pieces of the packed context; after the last one (context_piece_size) there is
+  /// a copy. When a place runs full, the next one takes over. After an error, of class `host`,
+  /// nothing more can be taken.
   Result<Progress> take(const std::vector<std::string>& pieces);
 
-  /// Copy and program are in use: they are not old, whatever tidies there, on whatever host.
+  /// Marks copy and program as in use, so that no host that shares the place finds them old.
   void touch() const;
   /// Removes what is old from all places.
   void tidy() const;
-  /// Nothing more comes. Without `keep_copy` nothing of the task's stays.
+  /// The last call. Without `keep_copy`, everything of the task is removed.
   void end(bool keep_copy);
 
   /// From any thread: whatever runs ends early, and its result is of no use.

@@ -15,13 +15,13 @@ namespace train {
 
 namespace {
 
-// Packed at a time, before the loop hears of it: 256 KiB, some milliseconds.
+// How many pieces are packed before the loop hears of them: 256 KiB, some milliseconds.
 constexpr std::size_t pieces_at_once = 16;
 
 }  // namespace
 
-// What is touched beside the loop, by one piece of work at a time, and by the loop between them. It
-// outlives the packer where a file system does not answer.
+// What the thread touches, one piece of work at a time, and the loop in between. It outlives the
+// packer when a file system does not answer.
 struct ContextPacker::Work {
   std::atomic<bool> cancelled{false};
   std::optional<Result<ArchivedContext>> archived;
@@ -65,7 +65,7 @@ void ContextPacker::pack() {
 }
 
 void ContextPacker::pack_more() {
-  // The thread is there: it has read the directory.
+  // The thread runs already: it has read the directory.
   (void)background_.run([work = work_] { work->pack(); },
                         [this] {
                           for (const std::string& piece : std::exchange(work_->packed, {}))

@@ -39,7 +39,7 @@ class ContextPacker final : public ContextSource {
   std::vector<ContextPiece> pieces_;
   bool is_packing_ = false;
   std::shared_ptr<Work> work_;
-  Background background_;  ///< last: what it delivers uses the others
+  Background background_;  ///< destroyed first, because its results use the other members
 };
 
 /// The standard output and error of this process, where they are files.

@@ -23,8 +23,8 @@ namespace {
 constexpr std::uint64_t hole_size = 4'096;
 constexpr int gzip_window = 15 + 16;
 
-// Where a run of blocks that are all zeros, or all not, ends. Blocks lie at multiples of their size
-// in the file; of those at both ends only a part may be here.
+// The end of a run of blocks that are all zeros, or all not. Blocks begin at multiples of their
+// size in the file; of the first and the last one, only a part may be in `bytes`.
 std::size_t end_of_run(std::string_view bytes, std::uint64_t offset, bool& is_hole) {
   std::size_t end = 0;
   while (end < bytes.size()) {
@@ -108,18 +108,19 @@ Result<void> ContextUnpacker::content(std::string_view bytes) {
 
 Result<void> ContextUnpacker::end() {
   if (!file_) return {};
-  // A hole at the end is only there once the file is as long as it should be.
+  // A hole at the end exists only once the file has its full size.
   if (::ftruncate(file_.get(), static_cast<off_t>(entry_.size)) != 0 ||
       ::fchmod(file_.get(), entry_.mode) != 0)
     return trouble("write", errno);
-  // A full disk of the network is found out here.
+  // On a network file system, a full disk is noticed here.
   if (::close(file_.release()) != 0 && errno != EINTR) return trouble("write", errno);
   return {};
 }
 
 namespace {
 
-// From the bytes of a file to those of the archive, to their checksum and to what is in them.
+// Turns the bytes of a packed file into those of the archive, their checksum and the entries in
+// them.
 class PackedReader {
  public:
   PackedReader(const Context& context, ArchiveSink& sink) : context_(context), reader_(sink) {
@@ -174,7 +175,7 @@ class PackedReader {
   std::optional<Error> error_;
 };
 
-// Tells an archive that is none of ours from a disk that takes nothing.
+// Notes errors of the sink, to tell a disk that takes nothing from an archive that is none of ours.
 class WatchedSink final : public ArchiveSink {
  public:
   explicit WatchedSink(ArchiveSink& sink) : sink_(sink) {}

@@ -28,7 +28,8 @@ tl::unexpected<Error> refuse(const std::string& path, const std::string& why) {
   return fail(ErrorClass::host, fmt::format("'{}': {}", path, why));
 }
 
-// Nobody else's, and not by a link: in /tmp anybody may have been first.
+// Opens or makes a folder that must be this user's alone and no link: in /tmp anybody may have made
+// it first.
 Result<Descriptor> open_own(int parent, const std::string& name, const std::string& path,
                             HostCache::Make make) {
   if (make == HostCache::Make::missing && ::mkdirat(parent, name.c_str(), own_only) != 0 &&
@@ -47,7 +48,7 @@ Result<Descriptor> open_own(int parent, const std::string& name, const std::stri
   return folder;
 }
 
-// The folders above the place are whatever the user made them; only missing ones are made.
+// Makes the folders above the place that are missing; the others stay as the user has made them.
 void make_parents(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
     (void)::mkdir(path.substr(0, slash).c_str(), own_only);
@@ -97,7 +98,7 @@ Descriptor HostCache::find(const Context& context) const {
 
 Result<HostCache::Incoming> HostCache::begin(const Context& context) const {
   struct statvfs space {};
-  // The packed file, which is hardly larger than the archive, and the copy.
+  // Room for the packed file, which is hardly larger than the archive, and for the copy.
   const std::uint64_t needed = 2 * context.size + (1u << 20);
   if (::fstatvfs(contexts(), &space) == 0 && space.f_blocks > 0 &&
       static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize < needed)
@@ -123,7 +124,8 @@ Result<void> HostCache::fill(const Incoming& incoming, int from, std::uint64_t b
     if (cancelled) return refuse(path_, "the context is not needed any more");
     const ssize_t count =
         read_whole_at(from, buffer.data(), std::min(buffer.size(), bytes - done), done);
-    // Nobody else knows this file, so it cannot be shorter than what was written to it.
+    // Only this process has this file, so a file that is shorter than what was written to it is an
+    // error.
     if (count <= 0) return refuse(path_, count < 0 ? system_reason(errno) : "it was cut off");
     if (auto written = write(incoming, {buffer.data(), static_cast<std::size_t>(count)}); !written)
       return written;
@@ -164,7 +166,7 @@ Result<std::optional<HostCache::Copy>> HostCache::copy(int packed_file, const Co
   if (!unpacked || !*unpacked) (void)remove_tree(runs(), name, to_the_end);
   if (!unpacked) return tl::make_unexpected(unpacked.error());
   if (!*unpacked) return std::nullopt;
-  // Where there are no locks, age alone decides when a copy goes.
+  // On a file system without locks, only its age protects a copy from being removed.
   (void)::flock(folder.get(), LOCK_SH | LOCK_NB);
   return Copy{path, std::move(folder)};
 }

@@ -31,20 +31,23 @@ class HostCache {
   int contexts() const { return contexts_.get(); }
   int runs() const { return runs_.get(); }
 
-  /// A packed context that is there, for reading, and now used last; none if it is not.
+  /// A packed context of this place, open for reading and marked as used now; none when it is not
+  /// there.
   Descriptor find(const Context& context) const;
-  /// A new file for one that is coming. Class `host`, also when there is no room for it and a copy.
+  /// Makes a new file for a packed context that is to come. Class `host`, also when there is no
+  /// room for it and a copy.
   struct Incoming {
     Descriptor file;  ///< for reading and writing
     std::string name;
   };
   Result<Incoming> begin(const Context& context) const;
-  /// Appends to it. Class `host`: the rest is not written then.
+  /// Appends bytes to the file. After an error, of class `host`, the file is not whole.
   Result<void> write(const Incoming& incoming, std::string_view bytes) const;
   /// Appends the first bytes of another file to it. Class `host`, also when `cancelled`.
   Result<void> fill(const Incoming& incoming, int from, std::uint64_t bytes,
                     const std::atomic<bool>& cancelled) const;
-  /// It has come and is what its name says. Another task may have been first.
+  /// Gives the file its final name, once it is complete and was compared with that name. Another
+  /// task may have done so first.
   void commit(const Incoming& incoming, const Context& context) const;
   void forget(const Incoming& incoming) const;
   void remove(const Context& context) const;

@@ -12,9 +12,9 @@ namespace train {
 namespace {
 
 constexpr std::chrono::hours touch_interval{24};
-// How long the end of an agent may take for removing what is not to stay.
+// How long an agent may take at its end to remove what is not to stay.
 constexpr std::chrono::seconds end_limit{3};
-// The launcher hears how much was taken after so long, or after so many bytes.
+// The launcher is told how much was taken after this time, or after this many bytes.
 constexpr std::chrono::milliseconds told_pause{50};
 constexpr std::uint64_t told_at_once = 256u << 10;
 
@@ -31,7 +31,7 @@ HostContexts::~HostContexts() {
   if (!has_worked_) return;
   const auto ended = std::make_shared<std::promise<void>>();
   auto is_over = ended->get_future();
-  // There is a thread already, which has worked.
+  // The thread runs already.
   if (background_.run(
           [keeper = keeper_, keep_copy = is_kept_, ended] {
             keeper->end(keep_copy);
@@ -78,7 +78,8 @@ void HostContexts::progressed(const Result<Progress>& progress) {
 }
 
 void HostContexts::take(std::string_view piece) {
-  // Anything else was on the way when it turned out not to be needed, or nobody announced it.
+  // A piece that comes in any other state was sent before it turned out not to be needed, or was
+  // never asked for.
   if (state_ != State::receiving) return;
   pending_ += piece.size();
   if (pending_ > context_window + context_piece_size)
@@ -95,8 +96,9 @@ void HostContexts::take_waiting() {
   });
 }
 
-// Often enough to show that the context moves at all, and for a window that is small or large; not
-// once for every piece, of which there may be thousands in a second. Never from inside this call.
+// Tells the launcher how much was taken: often enough to show progress and to keep a window of any
+// size open, and less often than once per piece, of which thousands may come in a second. Never
+// from inside this call.
 void HostContexts::tell_taken() {
   const bool is_much = taken_ - told_ >= told_at_once;
   if (telling_ && !is_much) return;

@@ -14,15 +14,15 @@
 
 namespace train {
 
-/// The contexts of a host in its `HostCache`s, for the agent `key`. A place that runs full while a
-/// context comes, or while it is unpacked, hands over to the next one. Files are touched beside the
-/// loop only, and what cannot be tidied, because there can be no thread for it, stays as it is.
+/// The contexts of a host in its `HostCache`s, for the agent `key`. When a place runs full while a
+/// context comes or is unpacked, the next one takes over. Files are touched on a thread beside the
+/// loop only; without a thread nothing is tidied.
 class HostContexts final : public ContextStore {
  public:
   /// `places` as `cache_places` gives them.
   HostContexts(Loop& loop, std::vector<std::string> places, std::string key);
-  /// Ends what is done beside the loop, in the middle of it, and has what is not to stay removed.
-  /// Waits for that for a few seconds at most: a file system may never answer.
+  /// Stops the thread in the middle of its work, and has what is not to stay removed. Waits for
+  /// that for a few seconds at most: a file system may never answer.
   ~HostContexts() override;
   HostContexts(const HostContexts&) = delete;
   HostContexts& operator=(const HostContexts&) = delete;
@@ -58,7 +58,7 @@ class HostContexts final : public ContextStore {
   std::shared_ptr<HostContexts*> self_ = std::make_shared<HostContexts*>(this);
   std::shared_ptr<ContextKeeper> keeper_;
   bool has_worked_ = false;  ///< the keeper may hold something
-  Background background_;    ///< last: what it delivers uses the others
+  Background background_;    ///< destroyed first, because its results use the other members
 };
 
 }  // namespace train

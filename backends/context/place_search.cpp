@@ -26,7 +26,7 @@ std::optional<PlaceHeld> PlaceSearch::search(const Received& received,
   return std::nullopt;
 }
 
-// It may lie in a place that comes later: in one that served while a better one was full.
+// Looks in all places: one that comes later may have it, from when a better one was full.
 void PlaceSearch::find_packed() {
   for (const std::string& place : places_) {
     auto cache = HostCache::open(place, HostCache::Make::nothing);
@@ -37,7 +37,7 @@ void PlaceSearch::find_packed() {
   }
 }
 
-// A packed context that is damaged is removed: none then, and it is asked for again.
+// Nothing when the packed context is damaged: it is removed then, and asked for again.
 Result<std::optional<HostCache::Copy>> PlaceSearch::copy_packed(
     const HostCache& cache, const std::atomic<bool>& cancelled) {
   if (!packed_) return std::nullopt;

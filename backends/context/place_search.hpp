@@ -22,30 +22,30 @@ struct PlaceHeld {
   std::optional<HostCache::Copy> copy = {};
 };
 
-/// Looks for a place of the host that serves a task, best first whatever is in the others: users
-/// know where to look for results. Each place is tried once at most.
+/// Looks for a place of the host that can be used, in the fixed order of places, so that users know
+/// where to look for results. Each place is tried once at most.
 class PlaceSearch {
  public:
   PlaceSearch(std::vector<std::string> places, Context context, std::string key)
       : places_(std::move(places)), context_(std::move(context)), key_(std::move(key)) {}
 
-  /// The first place that serves: with a copy where any place has the packed context, else with an
-  /// empty file for it. None when no place does; `reasons` says why.
+  /// The first place that can be used: with a copy when any place has the packed context, else with
+  /// an empty file for it. None when no place can be used; `reasons` says why.
   std::optional<PlaceHeld> first(const std::atomic<bool>& cancelled);
 
-  /// Of the packed context, what has come so far.
+  /// What has come of the packed context so far.
   struct Received {
     int file = -1;
     std::uint64_t bytes = 0;
     bool is_whole = false;
   };
-  /// The next place that serves, after the last one could not go on because of `why`: with what was
-  /// received in its file, and with a copy when that is the whole context. What the last place held
-  /// is the caller's to forget.
+  /// The next place that can be used, after the last one failed because of `why`: with what was
+  /// received in its file, and with a copy when that is the whole context. The caller drops what it
+  /// held in the last place.
   std::optional<PlaceHeld> next(const Received& received, const Error& why,
                                 const std::atomic<bool>& cancelled);
 
-  /// What every place said that was tried and does not serve.
+  /// Why each place that was tried cannot be used.
   const std::string& reasons() const { return reasons_; }
 
  private:

@@ -18,7 +18,7 @@ class Sha256Digest {
   Sha256Digest& operator=(const Sha256Digest&) = delete;
 
   void add(std::string_view bytes);
-  /// Of all that was added, 64 hexadecimal digits. The last call.
+  /// The digest of all that was added, 64 hexadecimal digits. The last call.
   std::string finish();
 
  private:

@@ -25,7 +25,7 @@ struct Piece {
 }  // namespace
 
 // Shared with the thread, which may outlive the owner. `loop` is null once the owner is gone; it is
-// posted to under the mutex only, so that it is never used after that.
+// used only while the mutex is held, so never after that.
 struct Background::State : std::enable_shared_from_this<State> {
   explicit State(Loop& of_owner) : loop(&of_owner) {}
 
@@ -59,7 +59,7 @@ void Background::State::work() {
     busy_since.reset();
     if (loop == nullptr) return;
     loop->post([weak = weak_from_this(), done = std::move(piece.done), thrown] {
-      // The owner lives in the loop's thread, which is this one.
+      // The owner is used on the loop's thread only, which is this one.
       const auto state = weak.lock();
       if (!state || state->loop == nullptr) return;
       if (thrown) std::rethrow_exception(thrown);

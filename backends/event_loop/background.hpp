@@ -10,13 +10,13 @@
 
 namespace train {
 
-/// One thread beside the loop, for calls that may block for as long as a disk, a network file
-/// system or a name server likes. Pieces of work run one after the other, in the order in which
-/// they were given; what comes of them is delivered through the loop. The thread starts with the
-/// first piece and takes no signals.
+/// One thread beside the loop, for calls that may block for long on a disk, a network file system
+/// or a name server. Pieces of work run one after the other, in the order in which they were given;
+/// their results are delivered through the loop. The thread starts with the first piece and takes
+/// no signals.
 ///
-/// Destroying it never waits: work that has not begun is forgotten, and work that hangs is left to
-/// end with its thread. So work must own all that it touches (capture by value, or by shared_ptr).
+/// Destroying it never waits: work that has not begun is dropped, and work that hangs ends with its
+/// thread. So work must own all that it touches (capture by value, or by shared_ptr).
 class Background {
  public:
   explicit Background(Loop& loop);
@@ -24,9 +24,9 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  /// Runs `work` on the thread, then `done` from the loop, unless this object is gone by then.
-  /// What `work` throws is thrown from the loop instead of calling `done`. An error (class `host`,
-  /// nothing will run) when there can be no thread: the user's limit of processes.
+  /// Runs `work` on the thread, then `done` from the loop, unless this object is gone by then. What
+  /// `work` throws is thrown from the loop instead of calling `done`. An error, of class `host`,
+  /// when no thread can be started (the user's limit of processes): then nothing runs.
   Result<void> run(std::function<void()> work, std::function<void()> done);
 
   /// For how long the piece that runs now has run, as of the loop's time; nothing when none does.

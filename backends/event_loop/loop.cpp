@@ -121,7 +121,7 @@ class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor>
     }
   }
 
-  // What a callback throws goes through `run`, and takes no subscription with it.
+  // An exception of the callback leaves through `run`, and the subscription stays.
   void call_and_arm(Wait wait) {
     try {
       call(wait);
@@ -174,7 +174,7 @@ struct SignalState {
   SignalState(asio::io_context& context, std::function<void(int)> on_signal)
       : signals(context), callback(std::move(on_signal)) {}
 
-  // The signals get their default effect back now, not when the handler's last turn has come.
+  // Gives the signals their default effect back now, not when the last handler has run.
   void end() {
     ended = true;
     std::error_code ignored;
@@ -193,7 +193,8 @@ struct Loop::Impl {
   asio::io_context context{1};
   Instant now = boot_time();
   std::shared_ptr<WatchedDescriptor::All> watched = std::make_shared<WatchedDescriptor::All>();
-  // Asio opens what it needs for signals with the first set: now, or there may be nothing left.
+  // Made here because Asio opens its descriptors for signals with the first set: later there may be
+  // none left.
   asio::signal_set signals{context};
 
   template <class State, class Callback, class... Arguments>

@@ -17,9 +17,10 @@ namespace train {
 /// CLOCK_BOOTTIME at this moment, which `Loop::now` is not. Any thread may ask.
 Instant boot_time();
 
-/// One thread's event loop: callbacks on descriptors, timers, signals and posted work. Time is read
-/// once per wake-up. Not thread-safe but for `post`. All descriptors that it needs itself it opens
-/// when it is made: then it may throw (std::system_error), later calls do not for want of them.
+/// The event loop of one thread: callbacks on descriptors, timers, signals and posted work. Time is
+/// read once per wake-up. Not thread-safe but for `post`. It opens all descriptors that it needs
+/// for itself when it is made, which may throw std::system_error; later calls do not fail for want
+/// of descriptors.
 class Loop final : public Timers {
  public:
   Loop();
@@ -27,8 +28,8 @@ class Loop final : public Timers {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Runs callbacks until `stop`. What a callback throws comes out of here; subscriptions live on,
-  /// and `run` may be called again.
+  /// Runs callbacks until `stop`. An exception of a callback leaves through here; the subscriptions
+  /// stay, and `run` may be called again.
   void run();
   /// Makes `run` return after the current callback.
   void stop();

@@ -19,7 +19,7 @@ enum class NewHostKey {
   accepted_for_no,  ///< the same where the configuration has `StrictHostKeyChecking no`
 };
 
-/// Said once where a key was accepted for that.
+/// Said once when a key was accepted for that reason.
 constexpr const char* strict_no_warning =
     "warning: 'StrictHostKeyChecking no' is taken as accept-new: changed host keys are refused";
 

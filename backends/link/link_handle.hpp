@@ -10,8 +10,9 @@
 
 namespace train {
 
-/// The owner's handle of a link; the link itself may still be in the middle of a callback when it
-/// goes. `Link` has `send` for bytes that may be shared, `unsent_bytes` and `close`.
+/// The owner's handle of a link; when it is destroyed, the link itself may live on until a callback
+/// of its own has returned. `Link` has `send` for bytes that may be shared, `unsent_bytes` and
+/// `close`.
 template <class Link>
 class LinkHandle final : public HostLink {
  public:

@@ -15,15 +15,15 @@ class SendQueue {
  public:
   void push(std::string bytes);
   void push(std::shared_ptr<const std::string> bytes);
-  /// What a host reads that asked for the agent: `upload_header`, then the packed bytes, of which
-  /// no copy is made.
+  /// Pushes what a host is sent that asked for the agent: `upload_header`, then the packed bytes,
+  /// which are not copied.
   void push_upload(const AgentBinary& agent);
 
   bool empty() const { return pieces_.empty(); }
   std::size_t size() const { return size_; }  ///< in bytes
   /// The next bytes; never empty unless the queue is.
   std::string_view front() const;
-  /// Takes that many bytes off `front`.
+  /// Removes so many bytes from the beginning of `front`.
   void consume(std::size_t count);
   void clear();
 

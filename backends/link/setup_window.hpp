@@ -14,8 +14,8 @@
 
 namespace train {
 
-/// How many hosts are being logged in to at the same time: in all, and at one server:
-/// the host itself or its jump host, which may refuse more. Transports may share one.
+/// Limits how many hosts are logged in to at the same time: in all, and at one server, which is the
+/// host itself or its jump host and may refuse more. Transports may share one.
 class SetupWindow : public std::enable_shared_from_this<SetupWindow> {
  public:
   static constexpr int default_most = 128;
@@ -24,18 +24,18 @@ class SetupWindow : public std::enable_shared_from_this<SetupWindow> {
   SetupWindow(Loop& loop, int most, int most_at_a_server = default_most_at_a_server);
 
   enum class Turn {
-    first,  ///< before all others: it had its turn already
+    first,  ///< before all others: for another try
     last,
   };
-  /// Calls `start` once there is room for another set-up, in all and at its server, from the loop
-  /// and never from inside this call: in order of arrival, but for those whose server has no room.
-  /// It returns whether a set-up has begun, which a `release` then ends; false when nobody wants it
-  /// any more.
+  /// Calls `start` from the loop, and never from inside this call, once there is room for another
+  /// set-up in all and at its server; in order of arrival, except that a server without room holds
+  /// up nobody else. `start` returns true when a set-up has begun, which `release` ends; false when
+  /// nobody wants it any more.
   void enqueue(const std::string& server, std::function<bool()> start, Turn turn = Turn::last);
   /// A set-up that was started is over.
   void release(const std::string& server);
-  /// The server refuses connections because there are too many: from now on
-  /// it gets half as many at a time.
+  /// The server refuses connections because there are too many: from now on it gets half as many at
+  /// a time.
   void overrun(const std::string& server);
   /// The pause before another try: longer each time, and never the same for two hosts.
   nanoseconds pause(int tries);

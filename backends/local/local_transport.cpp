@@ -26,10 +26,10 @@ using namespace std::chrono_literals;
 constexpr size_t read_size = size_t{64} << 10;
 constexpr int reads_per_wake_up = 16;  // then others have their turn
 constexpr size_t longest_errors = size_t{4} << 10;
-// Stream and process end within a moment of each other, unless something is wrong.
+// How long after the end of the stream the process may still run, unless something is wrong.
 constexpr auto end_limit = 2s;
 
-// The agent hears what was sent last also after this process has ended.
+// The process outlives this one, so that the agent still gets what was sent last.
 ProgramCall call_of(const std::vector<std::string>& command) {
   ProgramCall call{command.front(), command, {}, OnParentEnd::go_on};
   call.environment = environment_texts();
@@ -42,7 +42,7 @@ std::string describe_end(const ExitStatus& end) {
                     : fmt::format("exit status {}", end.code.value_or(-1));
 }
 
-// It is asked for at once: the link is open before anything else could be learnt.
+// Known at once, because the link is open before the agent says anything.
 LinkInfo info_of(const Host& host) {
   const std::vector<InterfaceAddress> addresses = interface_addresses();
   return {.address = "127.0.0.1",
@@ -51,8 +51,8 @@ LinkInfo info_of(const Host& host) {
           .likely_own_address = only_address(addresses)};
 }
 
-// What a link consists of. The loop's callbacks hold it weakly or only as long as they run, and
-// ask after each call outside whether the link was destroyed meanwhile.
+// The state of a link. The callbacks of the loop hold it weakly, or only while they run, and check
+// after each call to the owner whether the link was destroyed.
 class LinkState : public std::enable_shared_from_this<LinkState> {
  public:
   LinkState(Loop& loop, std::shared_ptr<Children> children, LinkInfo info, LinkEvents events)
@@ -89,7 +89,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
 
   size_t unsent_bytes() const { return unsent_.size() - sent_; }
 
-  // Ends everything, without a word.
+  // Ends everything; no event comes any more.
   void end() {
     ended_ = true;
     close_stream();
@@ -215,7 +215,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
       what = "the agent's connection broke, but its process goes on";
     else if (child_end_->code != 0)
       what = fmt::format("the connection to the agent failed ({})", describe_end(*child_end_));
-    // Its first line says what, the others what to do.
+    // The first line says what is wrong, the others what to do.
     std::vector<std::string> lines;
     for (const std::string_view line : split(error_text_, '\n'))
       if (const std::string_view words = trim(line); !words.empty()) lines.emplace_back(words);

@@ -18,12 +18,13 @@ struct InterfaceAddress {
 /// All of them, IPv4 first.
 std::vector<InterfaceAddress> interface_addresses();
 
-/// What the hosts file says that others reach this machine by: its `address`, if that is numeric
-/// and no loopback address, else the first address of its `interface`; empty where it says neither.
+/// The address at which others reach this machine, according to the hosts file: its `address`, if
+/// that is numeric and no loopback address, else the first address of its `interface`; empty when
+/// the file has neither.
 std::string declared_address(const Host& host, const std::vector<InterfaceAddress>& addresses);
 
-/// The address that others must mean, since this machine has no other one: its only IPv4 address,
-/// or without any its only IPv6 address; empty when it has several.
+/// The only address of this machine: its only IPv4 address, or without any its only IPv6 address;
+/// empty when it has several.
 std::string only_address(const std::vector<InterfaceAddress>& addresses);
 
 }  // namespace train

@@ -58,7 +58,7 @@ LogSink::Outcome LogFiles::append(const LogPiece& piece) {
   Outcome outcome;
   Log& log = logs_[static_cast<std::size_t>(piece.rank)];
   for (std::string_view rest = piece.bytes; !rest.empty();) {
-    // The index counts: of a rank that prints byte by byte, it is nearly all.
+    // The index counts too: for a rank that prints byte by byte, it is nearly all.
     const std::uint64_t size = log.bytes + log.index_size + log_record_size + rest.size();
     if (log.lost > 0 || (log.bytes > 0 && size > segment_size_)) begin_segment(piece.rank);
     const std::string_view bytes = rest.substr(0, segment_size_);
@@ -73,7 +73,7 @@ LogSink::Outcome LogFiles::append(const LogPiece& piece) {
   return outcome;
 }
 
-// The bytes come first: a record says that its piece is there.
+// The bytes are written before their record, since a record says that they are there.
 std::string LogFiles::write(int rank, const LogPiece& piece, std::string_view bytes) {
   std::string trouble;
   OpenLog* const files = open(rank, trouble);
@@ -91,7 +91,7 @@ std::string LogFiles::write(int rank, const LogPiece& piece, std::string_view by
     if (error != 0) trouble = cannot("write", log_index(log.file, log.begin), error);
   }
   if (error != 0) {
-    // What was written in part goes; where it stays, no record speaks of it.
+    // Removes what was written in part; where that fails, no record speaks of it.
     (void)::ftruncate(files->bytes.get(), static_cast<off_t>(log.bytes));
     (void)::ftruncate(files->index.get(), static_cast<off_t>(log.index_size));
     return trouble;
@@ -114,7 +114,7 @@ LogFiles::OpenLog* LogFiles::open(int rank, std::string& trouble) {
   for (auto [path, file] : {std::pair(log_segment(log.file, log.begin), &files.bytes),
                             std::pair(log_index(log.file, log.begin), &files.index)}) {
     file->reset(::open(path.c_str(), flags_of_log, mode_of_log));
-    // Others of this process may need descriptors more than logs that nobody writes into.
+    // When descriptors run out, logs that are not written to now are closed.
     while (!*file && errno == EMFILE && !open_.empty()) {
       close(open_.back().rank);
       file->reset(::open(path.c_str(), flags_of_log, mode_of_log));
@@ -145,8 +145,8 @@ void LogFiles::begin_segment(int rank) {
 void LogFiles::remove_surplus() {
   while (const auto surplus = budget_.take_surplus()) {
     const std::string& file = logs_[static_cast<std::size_t>(surplus->rank)].file;
-    // The index goes first: without it nobody takes the bytes for a log of its own. What cannot be
-    // removed stays, and is read as the oldest.
+    // The index is removed first: without it nobody takes the bytes for a log of its own. A segment
+    // that cannot be removed is read as the oldest one.
     (void)::unlink(log_index(file, surplus->begin).c_str());
     (void)::unlink(log_segment(file, surplus->begin).c_str());
   }

@@ -13,9 +13,9 @@
 
 namespace train {
 
-/// The logs of all ranks of an attempt, as `launcher/output/log_index.hpp` describes them. Keeps to
-/// the limits by removing the oldest segments, and a bounded number of files open, whatever the
-/// number of ranks. Used from one thread at a time.
+/// The logs of all ranks of an attempt, as `launcher/output/log_index.hpp` describes them. Removes
+/// the oldest segments to keep to the limits, and keeps a bounded number of files open, whatever
+/// the number of ranks. Used from one thread at a time.
 class LogFiles final : public LogSink {
  public:
   /// `log_files` are the paths of the first segments, by rank. No file becomes longer than this
@@ -25,13 +25,13 @@ class LogFiles final : public LogSink {
   /// Makes the first segment of every rank, empty. Fails with class `no_input` when one cannot be
   /// made.
   Result<void> create();
-  /// What cannot be written is lost; the log goes on behind it, in a segment of its own.
+  /// What cannot be written is lost; what comes after it goes to a new segment.
   Outcome append(const LogPiece& piece) override;
 
  private:
   struct Log {
     std::string file;
-    std::uint64_t begin = 0;       ///< of the segment that is written
+    std::uint64_t begin = 0;       ///< where the segment that is written begins in the log
     std::uint64_t bytes = 0;       ///< in it
     std::uint64_t index_size = 0;  ///< of its index
     std::uint64_t lost = 0;        ///< bytes that should have followed
@@ -56,7 +56,7 @@ class LogFiles final : public LogSink {
   std::map<int, std::list<OpenLog>::iterator> by_rank_;
 };
 
-/// Bytes that this user may still write where `directory` is; 0 when that cannot be told.
+/// How many bytes this user may still write where `directory` is; 0 when not known.
 std::uint64_t free_bytes(const std::string& directory);
 
 }  // namespace train

@@ -26,8 +26,7 @@ Descriptor open_to_read(const std::string& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
-// As many bytes as there are from `at`, `most` at most; nothing, and errno, when they cannot be
-// read.
+// The bytes from `at` on, at most `most`; nothing, and errno, when they cannot be read.
 std::optional<std::string> read_at(int fd, std::uint64_t at, std::size_t most) {
   std::string bytes(most, '\0');
   const ssize_t size = read_whole_at(fd, bytes.data(), most, at);
@@ -46,8 +45,8 @@ Result<void> LogDirectory::refresh() {
                 fmt::format("cannot read the logs in '{}': {}", path_, system_reason(errno)));
   const bool is_known = changed_ && changed_->tv_sec == status.st_mtim.tv_sec &&
                         changed_->tv_nsec == status.st_mtim.tv_nsec;
-  // A change that is younger than the clock of the file system is fine may be followed by another
-  // in the same moment.
+  // The clock of a file system moves in steps: a change in the present step may be followed by
+  // another with the same time.
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   const bool may_change_unseen = now.tv_sec - status.st_mtim.tv_sec < 3;
@@ -77,7 +76,7 @@ LogReader::LogReader(const LogDirectory& directory, std::string log_file)
 Result<std::optional<LogReader::Next>> LogReader::peek() {
   while (records_.empty()) {
     auto found = is_plain_ ? read_plain() : read_index();
-    // What is there as of the refresh is read to its end before the next segment is looked at.
+    // The segment is read to its end, as of the last refresh, before the next one is looked for.
     if (found && !*found && !is_plain_) found = next_segment();
     if (!found) return tl::make_unexpected(std::move(found.error()));
     if (!*found) return std::optional<Next>();

@@ -28,16 +28,13 @@ class LogDirectory {
   std::vector<std::string> names_;  ///< sorted
 };
 
-/// Reads one rank's log, also while it is written and its oldest segments go. Files are open only
-/// while they are read: a task may have more ranks than this process may have descriptors.
-///
-/// A log without attempts in its name, `rank-3.log`, has no index (an earlier train wrote such): it
-/// is read as one stream without times.
+/// A log whose name has no attempt, `rank-3.log`, is one that an earlier train wrote, without an
+/// index: it is read as one stream without times.
 class LogReader {
  public:
   struct Next {
     LogRecord record;
-    std::uint64_t gap = 0;  ///< bytes before it that are not kept
+    std::uint64_t gap = 0;  ///< how many bytes before it are missing
   };
 
   /// `directory` outlives the reader.
@@ -46,10 +43,11 @@ class LogReader {
   /// The next piece that is there as of the last refresh of the directory; nothing when there is
   /// none yet. Fails with class `no_input` when the log cannot be read.
   Result<std::optional<Next>> peek();
-  /// Takes the piece that `peek` showed: its bytes, until the next call. Nothing when it has gone
-  /// since; it is part of the next gap then.
+  /// Takes the piece that `peek` showed: its bytes, which are valid until the next call. Nothing
+  /// when it was removed since; it then counts to the next gap.
   Result<std::optional<std::string_view>> take();
-  /// Bytes at the end of the log that no whole record speaks of: being written, or left by a crash.
+  /// How many bytes at the end of the log have no record: they are being written, or a crash has
+  /// left them.
   std::uint64_t bytes_without_record() const;
 
  private:
@@ -68,7 +66,7 @@ class LogReader {
   std::uint64_t position_ = 0;  ///< what was read ends here
   std::uint64_t gap_ = 0;
   std::uint64_t index_size_ = 0;    ///< what was read of the index
-  std::vector<LogRecord> records_;  ///< read, and not taken, the next one last
+  std::vector<LogRecord> records_;  ///< read and not yet taken; the next one is the last
   std::string ahead_;               ///< bytes of the segment from `ahead_begin_`
   std::uint64_t ahead_begin_ = 0;
 };

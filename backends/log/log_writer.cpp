@@ -100,7 +100,7 @@ void LogWriter::give_up() {
   current_.reset();
   written_ = taken_;
   if (is_finishing_) loop_.stop();
-  // Its owner may be in the middle of giving a piece.
+  // Posted, because the owner may be inside of `write` now.
   loop_.post([this] { hooks_.on_written(); });
 }
 

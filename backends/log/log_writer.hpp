@@ -16,14 +16,14 @@
 namespace train {
 
 /// Writes down what ranks print, from a thread beside the loop: a disk that does not answer stops
-/// neither heartbeats nor signals. What waits to be written is bounded by its owner, who lets hosts
-/// send more only when pieces have been written.
+/// neither heartbeats nor signals. The owner bounds what waits to be written: it lets hosts send
+/// more only when pieces have been written.
 class LogWriter {
  public:
   struct Timing {
-    milliseconds look{1'000};        ///< how often a write that takes its time is looked at
-    milliseconds stall{10'000};      ///< one that takes longer is said
-    milliseconds last_stall{5'000};  ///< of the end: one that takes longer is given up
+    milliseconds look{1'000};        ///< how often to look at a write that has not ended
+    milliseconds stall{10'000};      ///< the user is told of one that takes longer
+    milliseconds last_stall{5'000};  ///< at the end, one that takes longer is given up
   };
   struct Hooks {
     std::function<void()> on_written;                   ///< `written` has grown
@@ -56,7 +56,7 @@ class LogWriter {
     std::uint64_t lost = 0;
     std::string trouble;
   };
-  // A small part of what a host may send unacknowledged, so that it goes on sending.
+  // A small part of what a host may send without acknowledgement, so that it goes on sending.
   static constexpr std::uint64_t longest_batch = 128u << 10;
 
   void begin();

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds first_pause{50};
 constexpr milliseconds longest_pause{2'000};
-// So that a rank that prints without end is looked at so often and no more.
+// A rank that prints without end makes the caller look this often at most.
 constexpr milliseconds least_between_looks{50};
 
 }  // namespace
@@ -25,7 +25,7 @@ TaskWatch::TaskWatch(const std::string& lock_file, const std::string& log_direct
   const auto watch = [this](const std::string& path, unsigned events) {
     return events_ && ::inotify_add_watch(events_.get(), path.c_str(), events) >= 0;
   };
-  // The lock is held by an open descriptor, which is one to write with.
+  // The launcher holds the lock by a descriptor that is open for writing: closing it is an event.
   is_told_ = watch(lock_file, IN_CLOSE_WRITE);
   if (!log_directory.empty()) is_told_ = watch(log_directory, IN_MODIFY | IN_CREATE) && is_told_;
 }

@@ -8,13 +8,13 @@
 
 namespace train {
 
-/// Waits for what the launcher of a task, another process, does: that it writes into logs, or lets
-/// go of its lock when it has recorded the end of the task (or dies). The kernel tells (inotify);
-/// where it cannot (no watches left, files that another machine writes), time passes, a little more
-/// with each wait.
+/// Waits for what the launcher of a task, another process, does: it writes into logs, or lets go of
+/// its lock when it has recorded the end of the task (or dies). The kernel tells of these
+/// (inotify). Where it cannot (no watches left, files that another machine writes), the wait ends
+/// after a while by itself, a little later each time.
 class TaskWatch {
  public:
-  /// A descriptor that is looked at as well.
+  /// A descriptor that the wait also looks at.
   struct Other {
     int fd = -1;
     bool to_read = true;  ///< else only whether it has nobody at its other end

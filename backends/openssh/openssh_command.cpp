@@ -16,8 +16,8 @@ constexpr std::array fixed_options = {
     "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "Tunnel=no",
     "PermitLocalCommand=no",
     "RemoteCommand=none",  // beside a command of ours it is an error
-    // A master that serves already is used. One that we made would live on after us, or take
-    // other people's sessions along.
+    // A ControlMaster that runs already is used. A new one of ours would live on after us, or carry
+    // sessions of other programs.
     "ControlMaster=no",
     "LogLevel=DEBUG1",  // tells how far it has come, and the fingerprint of an unknown key
 };

@@ -40,7 +40,7 @@ std::string_view after(std::string_view line, std::string_view words) {
   return at == line.npos ? std::string_view() : line.substr(at + words.size());
 }
 
-// The text without the lines that hold `words`: what is not said in words of ours already.
+// The text without the lines that hold `words`, which our own message says already.
 std::string besides(std::string_view text, std::string_view words) {
   std::string rest;
   while (!text.empty()) {
@@ -99,7 +99,7 @@ OpensshFailure unknown_key(const OpensshLog& log, const Host& host, const std::s
   std::string ssh = openssh_for_people(host);
   ssh.insert(3, " -o StrictHostKeyChecking=ask");
   const std::string& key = log.host_key();
-  // ssh's question takes the fingerprint for an answer, and then accepts no other key.
+  // When ssh asks, one can answer with the fingerprint: it then accepts no other key.
   return failure(fmt::format("the host key of {} is not known: {}", at, key),
                  fmt::format("compare the fingerprint with the host's own (on it: ssh-keygen -lf, "
                              "for /etc/ssh/ssh_host_*_key.pub); only if it is the same, run '{} "
@@ -161,8 +161,8 @@ OpensshFailure no_connection(std::string_view reason, const std::string& at) {
                  reason.starts_with("Connection reset") ? Tries::few : Tries::one);
 }
 
-// The ssh to the jump host and the one through it both lost their server before it greeted them:
-// the jump host's may be overrun.
+// True when both the ssh to the jump host and the one through it lost their server before it
+// greeted them: the jump host may have too many logins.
 bool is_jump_host_overrun(std::string_view text) {
   constexpr std::string_view no_greeting = "kex_exchange_identification: ";
   return has_any(after(text, no_greeting), {no_greeting});
@@ -183,14 +183,14 @@ OpensshFailure broken_proxy(const OpensshLog& log, const Host& host, const std::
                  stays ? Tries::one : Tries::few);
 }
 
-// The words with which the connection to a server ends that is overrun.
+// Whether the connection ended with the words that come from a server with too many logins.
 bool was_cut_off(const OpensshLog& log) {
   return has_any(log.text(), {"kex_exchange_identification: ", "ssh_exchange_identification: ",
                               "banner exchange: ", "Connection closed by ", "Connection reset by ",
                               "Broken pipe"});
 }
 
-// It said too much, or something else, in place of a greeting: that does not pass.
+// What answered sent too much, or no greeting of SSH: trying again does not help.
 OpensshFailure no_ssh_server(const OpensshLog& log, const std::string& at) {
   return failure(
       fmt::format("what listens at {} does not greet as an SSH server does; ssh said '{}'", at,
@@ -228,7 +228,7 @@ std::string openssh_endpoint(const OpensshLog& log, const Host& host) {
   std::string port = log.port();
   if (address.empty()) {
     address = host.address.empty() ? host.name : host.address;
-    // A port that was not declared is ssh_config's to choose.
+    // A port that the hosts file does not name is in ssh_config.
     port = host.port ? std::to_string(*host.port) : "";
   }
   if (port.empty()) return printable(address, 300);

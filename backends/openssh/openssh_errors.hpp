@@ -12,7 +12,7 @@ namespace train {
 
 /// Why an ssh process did not come as far as the login.
 struct OpensshFailure {
-  /// Trouble that may pass is worth this many tries in all; 1 for what stays as it is.
+  /// How many times in all to try: more than once where the trouble may pass.
   enum class Tries { one = 1, few = 3, many = 8 };
   Error error;  ///< of class `host`, with the cause and the next step
   Tries tries = Tries::one;

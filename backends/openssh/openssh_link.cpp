@@ -29,8 +29,8 @@ constexpr nanoseconds own_end_margin = std::chrono::seconds(1);
 constexpr int max_reads = 16;  // of read_buffer's size in a row; then others have their turn
 constexpr int max_last_reads = 256;
 
-// Whether the kernel would take it as a source address: behind a proxy the host sees another
-// machine's.
+// Whether this machine has the address. Behind a proxy, the host sees the address of another
+// machine.
 bool is_own_address(const std::string& address) {
   sockaddr_storage any{};
   auto* v4 = reinterpret_cast<sockaddr_in*>(&any);
@@ -70,7 +70,7 @@ void OpensshLink::begin() {
 
 void OpensshLink::on_program(const Result<std::string>& program) {
   const OpensshOptions& options = shared_->options;
-  // Without ssh nobody can tell the settings either.
+  // Without ssh the settings of the host cannot be had either.
   if (!program) return fail_with(program.error());
   program_ = *program;
   if (!options.settings_of) return on_settings(settings_);
@@ -114,7 +114,7 @@ void OpensshLink::launch() {
   phase_ = Phase::bootstrap;
   ++tries_;
   watch_process();
-  // Until ssh tells how far it is, all of it counts.
+  // Until ssh says how far it is, one deadline covers all stages.
   set_deadline(connect_limit() + login_limit() + shared_->options.start_timeout);
 }
 
@@ -151,7 +151,8 @@ void OpensshLink::read_errors() {
   follow_log();
 }
 
-// ssh itself keeps to the ConnectTimeout, and goes on to the next address: it has its turn first.
+// Longer than the ConnectTimeout, since ssh keeps to that by itself and then goes on to the next
+// address.
 nanoseconds OpensshLink::connect_limit() const {
   const nanoseconds ours = shared_->options.connect_timeout;
   if (!settings_.connect_timeout) return ours;
@@ -198,8 +199,8 @@ void OpensshLink::tell_accepted_keys() {
 
 void OpensshLink::read_output() {
   auto& buffer = shared_->read_buffer;
-  // What it has left behind fits into a socket's buffer; who holds the other end may write for
-  // ever.
+  // After its end only what is in the socket's buffer is read: a program that it has started may
+  // hold the other end and write for ever.
   const int most = has_process_ended_ ? max_last_reads : max_reads;
   for (int i = 0; process_.stream && i < most; ++i) {
     const ssize_t count = read_some(process_.stream.get(), buffer.data(), buffer.size());

@@ -31,13 +31,13 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   void start();
   void send(std::shared_ptr<const std::string> bytes);
   std::size_t unsent_bytes() const { return queue_.size(); }
-  /// Ends without a word to the owner.
+  /// Closes the link; no event comes any more.
   void close();
   bool is_closed() const { return phase_ == Phase::closed; }
 
  private:
   enum class Phase {
-    waiting,    ///< for its settings, room or the next try
+    waiting,    ///< for its settings, for room in the window or for the next try
     bootstrap,  ///< ssh runs; the agent does not yet
     streaming,
     closed,
@@ -81,7 +81,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   bool in_setup_ = false;
   int tries_ = 0;
 
-  // The subscriptions watch the descriptors of the process: they go first.
+  // Declared before the subscriptions, which watch its descriptors and must be destroyed first.
   ConnectedProcess process_;
   ExitStatus end_;
   bool has_process_ended_ = false;

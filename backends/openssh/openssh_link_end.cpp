@@ -9,9 +9,9 @@ namespace train {
 
 namespace {
 
-// Stream and process end within a moment of each other, unless something is wrong.
+// How long after the end of the stream the process may still run, unless something is wrong.
 constexpr nanoseconds exit_timeout = std::chrono::seconds(5);
-// For what was sent last to get through before ssh has to go.
+// How long ssh may run on so that what was sent last reaches the host.
 constexpr nanoseconds last_words = std::chrono::seconds(1);
 
 }  // namespace
@@ -22,7 +22,7 @@ void OpensshLink::on_process_end(const ExitStatus& end) {
   process_.pid = -1;
   end_ = end;
   if (is_closed()) return;
-  // Whatever it has written lies ready.
+  // Everything that it has written can be read now.
   read_errors();
   log_.finish();
   read_output();

@@ -22,7 +22,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
 
 std::string fact(std::string_view text) { return std::string(text.substr(0, max_fact)); }
 
-// What stands between the last `before` and the first `after` that follows it.
+// The text between the last `before` and the first `after` that follows it.
 std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
   const std::size_t start = text.rfind(before);
   if (start == text.npos) return {};
@@ -82,7 +82,7 @@ void OpensshLog::read_debug(std::string_view line) {
   } else if (line == "Connection established.") {
     reach(OpensshStage::exchanging);
   } else if (take_prefix(line, "Setting implicit ProxyCommand from ProxyJump: ")) {
-    // "ssh -l me -J a -W '[%h]:%p' b"; jump hosts say the same of theirs, later.
+    // The line is "ssh -l me -J a -W '[%h]:%p' b". Jump hosts print the same later, about theirs.
     if (jump_host_.empty()) jump_host_ = fact(line.substr(line.rfind(' ') + 1));
   } else if (line.starts_with("Executing proxy command: ")) {
     is_proxied_ = true;
@@ -102,7 +102,7 @@ void OpensshLog::read_debug(std::string_view line) {
   }
 }
 
-// Before the host has shown its key, it is a jump host's.
+// A key that was accepted before the host has shown its own is one of a jump host.
 void OpensshLog::add_accepted_key(std::string_view host, std::string_view type, bool is_written) {
   if (accepted_keys_.size() >= max_accepted) return;
   const bool is_jump_host = host_key_.empty();

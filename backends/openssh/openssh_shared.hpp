@@ -23,7 +23,7 @@ struct OpensshShared {
   using OnProgram = std::function<void(Result<std::string>)>;
   void find_program(OnProgram on_program);
   void say(const std::string& line) const;
-  /// That `StrictHostKeyChecking no` is taken as accept-new, once.
+  /// Says, once, that `StrictHostKeyChecking no` is treated as accept-new.
   void warn_of_strict_no();
 
   Loop& loop;

@@ -76,7 +76,7 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   if (setup->on_parent_end == OnParentEnd::die) {
     if (::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
       give_up(shared, ChildStep::death_signal);
-    // The parent may have died before prctl; then nobody would ever tell.
+    // When the parent died before prctl, the signal would never come.
     if (::getppid() != shared->parent) give_up(shared, ChildStep::parent);
   }
   if (setup->joins_cgroup) join_cgroup(setup->cgroup);

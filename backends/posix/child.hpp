@@ -40,7 +40,7 @@ enum class OnParentEnd {
 /// Everything that a child needs between clone and exec, made ready by the parent: the child
 /// shares the parent's memory and may neither allocate nor take a lock.
 struct ChildSetup {
-  /// The texts must outlive it; those of the environment are "NAME=value", all that there is.
+  /// The texts must outlive it. `variable_texts` ("NAME=value") are the whole environment.
   ChildSetup(const std::string& program_path, const std::vector<std::string>& argument_texts,
              const std::vector<std::string>& variable_texts, const std::string& directory);
 
@@ -69,7 +69,7 @@ enum class ChildStep {
   descriptors,
   chdir,
   exec,
-  pidfd,  ///< it runs no more: one that nobody could wait for is not let loose
+  pidfd,  ///< no descriptor of it could be had: nobody could wait for it, so it was killed
 };
 
 /// The name of a step as error texts show it: "chdir", "exec", ...
@@ -83,9 +83,9 @@ struct StartedChild {
   int error = 0;  ///< errno of the step that failed
 };
 
-/// Tries whether children can start inside of this cgroup, which costs nothing: by a child that
-/// ends at once. Linux can since 5.7; but 6.14 and later kill every child that a process starts in
-/// another cgroup when its own was ever emptied by `cgroup.kill`.
+/// Tries whether children can start inside of this cgroup, with one that ends at once; it costs
+/// next to nothing. Linux can since 5.7; but 6.14 and later kill every child that a process starts
+/// in another cgroup when its own was ever emptied by `cgroup.kill`.
 bool can_start_in(int cgroup);
 
 /// Starts a child in a session of its own. All signals are at their defaults and none is blocked;
@@ -117,12 +117,11 @@ ExitStatus wait_for_child(pid_t pid);
 /// Whether a child has ended, waiting so long for it. It is not collected.
 bool has_ended(const Descriptor& pidfd, int patience_milliseconds = 0);
 
-// For a process that adopts orphans: children whose numbers nobody has told it.
+// For a process that adopts orphans: it does not know the numbers of all its children.
 
 /// Whether this process has any child, one that has ended included.
 bool has_child();
-/// The number of a child that has ended and was not collected yet, which is left as it is; 0 when
-/// there is none.
+/// The number of a child that has ended; 0 when there is none. The child is not collected.
 int ended_child();
 /// Collects a child that has ended; false when it has not.
 bool reap_orphan(int pid);

@@ -41,15 +41,15 @@ tl::unexpected<Error> explain(int parent, const std::string& name, const std::st
               fmt::format("cannot open directory '{}': {}", path, system_reason(error)));
 }
 
-// Opens a folder that is to be removed. A rank may have closed a folder of its own to itself.
+// Opens a folder that is to be removed. A rank may have taken away its own right to enter it.
 Descriptor open_doomed(int parent, const std::string& name) {
   Descriptor folder(::openat(parent, name.c_str(), folder_flags));
   if (folder || errno != EACCES) return folder;
   const Descriptor closed(
       ::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!closed) return {};
-  // There is no fchmod of a descriptor that opens nothing; this name means exactly what it stands
-  // for.
+  // fchmod does not work on an O_PATH descriptor; this name means exactly the folder that it has
+  // open.
   if (::chmod(fmt::format("/proc/self/fd/{}", closed.get()).c_str(), own_only) != 0) return {};
   return Descriptor(::openat(closed.get(), ".", folder_flags));
 }
@@ -71,7 +71,7 @@ int remove_tree(int parent, const std::string& name, const std::atomic<bool>& ca
                 int depth) {
   if (cancelled) return ECANCELED;
   if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return 0;
-  // Of a folder Linux says the first, POSIX the second.
+  // For a folder unlink says EISDIR on Linux, EPERM in POSIX.
   if (errno != EISDIR && errno != EPERM) return errno;
   if (depth == deepest_folder) return ELOOP;
   FolderReader folder(open_doomed(parent, name));

@@ -10,9 +10,9 @@
 namespace train {
 
 /// Opens the folder `name` of the open folder `parent`, which must be this user's alone: a
-/// directory that belongs to this user and has mode 0700, and no symbolic link. What is looked at
-/// is what was opened: nobody can exchange it in between. The error, of class `host`, says what is
-/// wrong with `path`, as users know it.
+/// directory that belongs to this user and has mode 0700, and no symbolic link. The check is done
+/// on the folder that was opened, so nobody can exchange it in between. The error, of class `host`,
+/// says what is wrong with `path`, the name that users know it by.
 Result<Descriptor> open_own_folder(int parent, const std::string& name, const std::string& path);
 
 /// The same; makes the folder if nothing has its name.

@@ -52,7 +52,7 @@ std::string environment_of(int pid);
 /// The pipes that the process has open, by inode; none when this user may not see them.
 std::set<std::uint64_t> pipes_of(int pid);
 
-/// A descriptor that means this one process for ever; none when it is gone.
+/// A descriptor of this process, which never means another one; none when it is gone.
 Descriptor open_process(int pid);
 
 /// Sends a signal through a descriptor of `open_process`; 0 or errno.

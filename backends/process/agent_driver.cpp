@@ -62,9 +62,9 @@ int AgentDriver::run() {
   return run_to_the_end();
 }
 
-// What is thrown where nothing may be thrown ends the task, not the process: the launcher is told
-// why, and the ranks are stopped as by a Stop. A second time there is nothing left to rely on, and
-// the guard does the rest.
+// An exception that nobody caught ends the task and not the process: the launcher is told why, and
+// the ranks are stopped as if a Stop had come. After a second one this process cannot be relied on
+// any more; it ends, and the guard cleans up.
 int AgentDriver::run_to_the_end() {
   try {
     loop_.run();
@@ -90,7 +90,8 @@ void AgentDriver::await_connections() {
 void AgentDriver::accept() {
   Descriptor socket(::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-    // The connection stays in the queue, and would wake this process up without end.
+    // Without a descriptor for it the connection stays in the queue, and would wake this process up
+    // again and again: nobody looks at the queue for a while.
     accepting_.reset();
     accept_pause_ = loop_.after(accept_pause, [this] { await_connections(); });
   }
@@ -106,7 +107,8 @@ void AgentDriver::accept() {
   feed(agent_event::LinkUp{});
 }
 
-// What no launcher of ours would send ends the connection: nothing of it can be trusted.
+// Ends the connection when our launcher would never send such a frame: nothing that came over it
+// can be trusted.
 bool AgentDriver::received(const Frame& frame) {
   if (frame.kind == FrameKind::context) {
     feed(agent_event::ContextReceived{std::string(frame.payload)});
@@ -167,7 +169,7 @@ void AgentDriver::perform(const agent_action::TakeContext& action) {
   contexts_->take(action.bytes);
 }
 
-// Every call may take as long as a file system likes: none is made on the loop.
+// Any of these calls may hang on a file system, so none is made on the loop.
 void AgentDriver::perform(const agent_action::CheckHost& action) {
   const auto host = std::make_shared<CheckedHost>();
   const auto prepare = std::make_shared<message::Prepare>(action.prepare);
@@ -189,7 +191,7 @@ void AgentDriver::checked(CheckedHost& host) {
   feed(host.told);
 }
 
-// While there are checks or starts, and for as long as they take.
+// Called again and again as long as the host is checked or ranks are started.
 void AgentDriver::tell_blocked() {
   if (blocked_timer_) return;
   blocked_timer_ = loop_.after(blocked_interval, [this] {
@@ -203,9 +205,9 @@ void AgentDriver::tell_blocked() {
   });
 }
 
-// The ports stay held until the end where nothing is lost by it: rendezvous servers set
-// SO_REUSEADDR and can listen beside the hold, and nobody gets the ports by chance. Who wants to
-// can listen there as well from now on, whoever it is; that is looked for.
+// The ports stay held until the end where that does no harm: rendezvous servers set SO_REUSEADDR
+// and can listen beside the hold, and nobody else gets the ports by chance. But from now on any
+// program that sets the option can listen there, so it is watched who does.
 void AgentDriver::perform(const agent_action::ReleasePorts&) {
   std::set<std::uint16_t> numbers;
   for (PortHold& port : ports_) {

@@ -20,8 +20,8 @@
 
 namespace train {
 
-/// Carries out what `Agent` decides, and tells it what happens. Nothing here waits: what may take
-/// long is done beside the loop, and comes back as an event.
+/// Carries out what `Agent` decides, and tells it what happens. Never blocks: what may take long is
+/// done on a thread beside the loop, and comes back as an event.
 class AgentDriver {
  public:
   AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
@@ -94,7 +94,7 @@ class AgentDriver {
   bool is_checking_ = false;
   bool are_orphans_due_ = false;  ///< children have ended while a rank was being started
   bool is_reading_paused_ = false;
-  int ends_pending_ = 0;  ///< of ranks that have ended and are not told yet
+  int ends_pending_ = 0;  ///< how many ranks have ended and the launcher does not know yet
   bool killing_ = false;
   bool is_tree_gone_ = false;
 };

@@ -34,7 +34,7 @@ void AgentDriver::perform(const agent_action::StartRank& action) {
 }
 
 void AgentDriver::rank_started(int rank, const SpawnedProcess& process) {
-  // It was on its way when everything else was killed.
+  // It was being started when everything else was killed.
   if (killing_ || is_tree_gone_) signal_group(process.pid, SIGKILL);
   Worker::Events events;
   events.on_output = [this, rank](OutputStream stream, std::string_view bytes) {
@@ -53,11 +53,12 @@ void AgentDriver::rank_not_started(int rank, const Error& why) {
   finish_kill_soon();
 }
 
-// What another user's server on a port did to a rank is known before the end of the rank is told.
+// For a rank that failed, its error file is read first, and it is looked whether another user has
+// taken a port of the task: the launcher hears of that before it hears of the end.
 void AgentDriver::rank_ended(int rank, const ExitStatus& status) {
   agent_event::RankEnded end{rank, status.code, status.signal, status.dumped_core, status.at, {}};
   ++ends_pending_;
-  // The announcement of the start may still be posted; this comes after it.
+  // Posted, because the message that the rank was started may be posted too, and must come first.
   if (status.code == 0 || is_tree_gone_) return loop_.post([this, end] { tell_end(end); });
   const std::string path = fmt::format("{}/error-{}.json", run_directory_, rank);
   error_files_.read(path, [this, end](std::string text) mutable {
@@ -73,11 +74,13 @@ void AgentDriver::tell_end(const agent_event::RankEnded& end) {
   finish_kill_soon();
 }
 
-// A process that is being started is not known by its number yet: it must not be taken for one.
+// While a rank is being started, its process is not known by its number yet and must not be
+// collected as an orphan.
 void AgentDriver::collect_orphans() {
   if (!orphans_ || !are_orphans_due_ || starter_.is_starting()) return;
   are_orphans_due_ = false;
-  // Ranks that have ended are collected as ranks: they may hide others behind them.
+  // A rank that has ended is collected as a rank, which lets `ended_child` show the next child
+  // behind it.
   for (int last = 0, pid = ended_child(); pid != 0 && pid != last; pid = ended_child()) {
     last = pid;
     const auto rank = std::find_if(workers_.begin(), workers_.end(), [pid](const auto& entry) {
@@ -101,8 +104,8 @@ bool AgentDriver::any_worker_alive() const {
                      [](const auto& entry) { return !entry.second->ended(); });
 }
 
-// First everything gets the signal, then the workers' ends are collected as usual, then what their
-// deaths left to this subreaper is hunted down.
+// First everything gets the signal, then the ends of the ranks are collected as usual, and last
+// whatever their deaths have left to this subreaper is killed.
 void AgentDriver::perform(const agent_action::KillTree&) {
   starter_.tell();
   killing_ = true;

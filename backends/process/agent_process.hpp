@@ -19,17 +19,17 @@ using MakeContextStore = std::function<std::unique_ptr<ContextStore>(Loop&)>;
 /// Counts the GPUs that the ranks of this session may use.
 using CountGpus = std::function<HostGpus()>;
 
-/// What an agent is given by those who know more than processes.
+/// What an agent cannot do by itself, since this room knows of processes only.
 struct AgentMeans {
   MakeContextStore make_contexts = {};  ///< without it, contexts are refused
   RankCgroups cgroups = RankCgroups::none;
   CountGpus count_gpus = {};  ///< without it, there are no GPUs; any thread may call it
 };
 
-/// Carries out what `Agent` decides, until it leaves: accepts the launcher's connection on
+/// Carries out what `Agent` decides until it leaves: accepts the launcher's connection on
 /// `listening_socket`, runs the ranks, passes on what they print. Returns the exit code of the
-/// process; nothing is thrown. To be called as the `agent_main` of `attach`, and `directory` must
-/// be there until the process ends: calls on dead file systems do not come back before.
+/// process and throws nothing. Call it as the `agent_main` of `attach`. `directory` must exist
+/// until the process ends, because a thread that hangs on a dead file system may still use it.
 int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
                       const AgentMeans& means = {});
 

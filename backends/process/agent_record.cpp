@@ -33,8 +33,8 @@ std::string link_target(const char* path) {
   return {text, size > 0 ? static_cast<size_t>(size) : 0};
 }
 
-// Every login over SSH has a number (where audit is on) and a cgroup (where systemd runs) of its
-// own; elsewhere all logins look alike.
+// Every login over SSH has a number of its own where audit is on, and a cgroup of its own where
+// systemd runs; elsewhere all logins look alike.
 std::string login_of(const std::string& process) {
   const std::string cgroups = "\n" + read_small_file("/proc/" + process + "/cgroup");
   const size_t systemd = cgroups.find(":name=systemd:");
@@ -141,7 +141,7 @@ Result<void> AgentRecorder::begin(const HostDirectory& directory, const std::str
   AgentRecord record = record_of_this_process();
   if (cgroups == RankCgroups::where_possible)
     record.cgroup = path_for_cgroup(cgroup_name(key, record.agent)).value_or("");
-  // Written down before it is made, so that it is found whatever happens in between.
+  // The cgroup is written down before it is made, so that it is found whatever happens in between.
   if (!*moved || !append(moved->get(), to_text(record)))
     return fail(ErrorClass::host, fmt::format("cannot write '{}': {}", path, system_reason(errno)),
                 errno == ENOSPC ? "make room on this file system" : "");
@@ -150,9 +150,9 @@ Result<void> AgentRecorder::begin(const HostDirectory& directory, const std::str
   return {};
 }
 
-// A line that is lost (the disk is full) is no reason to end the rank: its mark finds it as well.
-// Nothing is looked up in /proc/PID: the kernel then tidies up there when the rank ends, which
-// takes longer than all of this.
+// A line that cannot be written (the disk is full) is no reason to end the rank: the mark in its
+// environment finds it as well. Nothing is read in /proc/PID here, because the kernel would then
+// have to clean up there when the rank ends, which takes longer than all of this.
 void AgentRecorder::add(const SpawnedProcess& process) {
   if (!file_) return;
   AgentRecord::Rank rank{process.pid, clock_ticks(boot_time()), {}};

@@ -87,7 +87,7 @@ Result<Descriptor> take_lock(const HostDirectory& directory, const std::string& 
   return moved;
 }
 
-// Under the lock, so what has the name is a leftover.
+// The caller holds the lock, so a file of this name is a leftover.
 Result<Descriptor> listen_on(const HostDirectory& directory, const std::string& key) {
   auto made = make_socket();
   if (!made) return made;
@@ -108,7 +108,7 @@ Result<Descriptor> listen_on(const HostDirectory& directory, const std::string& 
   return made;
 }
 
-// Connects before the agent exists: whatever becomes of it, this connection tells.
+// Connects before the agent exists: the end of this connection tells when the start has failed.
 Result<Descriptor> start_agent(const GuardSetup& without_socket) {
   const HostDirectory& directory = without_socket.directory;
   const std::string& key = without_socket.key;

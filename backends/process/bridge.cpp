@@ -46,7 +46,7 @@ class Direction {
   bool is_broken() const { return broken_; }
   bool wants_read() const { return is_empty() && !ended_ && !broken_; }
 
-  // Nobody takes what comes: it is dropped, and no more is read.
+  // Nobody reads the target any more: what came is dropped, and no more is read.
   void set_broken() {
     broken_ = true;
     begin_ = end_ = 0;
@@ -82,8 +82,8 @@ class Direction {
   bool broken_ = false;
 };
 
-// Without an event to wait for the descriptor is left out: an end that was seen already would
-// otherwise be reported again and again.
+// A descriptor without an event to wait for is left out: poll would otherwise report an end that
+// was seen already again and again.
 pollfd wait_for(int fd, short events) { return {events != 0 ? fd : -1, events, 0}; }
 
 short events(bool read, bool write) {

@@ -26,7 +26,7 @@ namespace train {
 
 namespace {
 
-// Of version 2 alone, or beside version 1.
+// Where version 2 is mounted: alone, or beside version 1.
 constexpr const char* mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 constexpr std::string_view name_start = "train-";
 constexpr size_t list_limit = size_t{8} << 20;
@@ -69,8 +69,9 @@ bool has_attribute(const std::string& path, const char* name) {
   return ::getxattr(path.c_str(), name, &value, 1) == 1 && value == '1';
 }
 
-// The agent is a static program without the services behind getpwuid: a user's name is the
-// session's own word for it, and is good for nothing else than this.
+// Whether the manager of this user goes on after the last logout. The agent is a static program and
+// cannot call getpwuid: the name is that of the variable USER, which is good enough for this
+// question only.
 bool lingers() {
   const char* name = ::getenv("USER");
   if (name == nullptr || *name == 0 || std::string_view(name).find('/') != std::string_view::npos)
@@ -91,14 +92,15 @@ std::vector<int> listed_in(const std::string& directory) {
   return pids;
 }
 
-// Where the kernel says that this process is, as seen through this mount: in a container either may
-// be of another world.
+// Whether this process is in the cgroup that the kernel names, as seen through this mount: in a
+// container the mount may show other cgroups.
 bool holds_us(const std::string& directory) {
   const std::vector<int> pids = listed_in(directory);
   return std::find(pids.begin(), pids.end(), ::getpid()) != pids.end();
 }
 
-// To move a process takes leave to write to the list of whatever holds both cgroups.
+// Moving a process needs the right to write to the list of processes of the innermost cgroup that
+// holds both.
 bool may_move(const std::string& mount, const std::string& from, const std::string& to) {
   std::string common = from;
   while (!is_within(to, common)) common = parent_of_path(common);
@@ -123,8 +125,8 @@ bool write_word(const std::string& path, std::string_view word) {
   return file && ::write(file.get(), word.data(), word.size()) == static_cast<ssize_t>(word.size());
 }
 
-// One that holds processes refuses to go; of those without, one whose agent lives is about to be
-// used.
+// Removes cgroups that dead agents have left. One with processes in it cannot be removed; an empty
+// one is kept when its agent lives, which is about to use it.
 void remove_empty_ones(const std::string& parent) {
   FolderReader folder(parent);
   int looked_at = 0;
@@ -204,8 +206,8 @@ std::vector<int> processes_in_cgroup(const std::string& path) {
 
 void kill_cgroup(const std::string& path) {
   if (write_word(path + "/cgroup.kill", "1")) return;
-  // Before Linux 5.14: frozen, none of them forks while the others are killed. SIGKILL ends frozen
-  // processes as well.
+  // For kernels before 5.14, which have no cgroup.kill: while the cgroup is frozen, none of its
+  // processes forks and they can be killed one by one. SIGKILL ends frozen processes as well.
   (void)write_word(path + "/cgroup.freeze", "1");
   for (const int pid : processes_in_cgroup(path)) {
     const Descriptor process = open_process(pid);

@@ -34,7 +34,8 @@ Children::~Children() {
   const bool may_wait = std::any_of(children_.begin(), children_.end(),
                                     [](const auto& item) { return item.second.may_end_itself; });
   if (may_wait && wait_for_all(own_end_limit)) return;
-  // Each leads its group, which has this number for sure until the child is collected.
+  // Each leads a process group of its own number, which nobody else can have until the child is
+  // collected.
   for (const auto& [pid, child] : children_) signal_group(pid, SIGTERM);
   if (wait_for_all(term_limit)) return;
   for (const auto& [pid, child] : children_) signal_group(pid, SIGKILL);
@@ -73,7 +74,7 @@ void Children::signal_after(pid_t pid, nanoseconds patience, int signal) {
 void Children::collect(pid_t pid) {
   const auto found = children_.find(pid);
   if (found == children_.end() || !has_ended(found->second.pidfd)) return;
-  // For what it has started and what does not notice that it is gone: ssh's ProxyCommand.
+  // Also ends what the child has started and left behind, such as a ProxyCommand of ssh.
   if (rest_ == Rest::ends) signal_group(pid, found->second.on_end ? SIGTERM : SIGKILL);
   const auto status = reap(found->second.pidfd.get(), loop_.now());
   if (status && !*status) return;

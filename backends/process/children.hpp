@@ -18,23 +18,24 @@ class Children {
   /// What becomes of children that are still there when this object goes.
   enum class Rest {
     goes_on,  ///< they are left alone, as is what any child has started
-    ends,     ///< they are ended; and with every child that ends, what it has started
+    ends,     ///< they are ended; whenever a child ends, so does what it has started
   };
-  /// How it ended; neither by a code nor by a signal when somebody else has collected it.
+  /// How the child ended; without code and signal when somebody else has collected it.
   using OnEnd = std::function<void(const ExitStatus&)>;
 
   Children(Loop& loop, Rest rest) : loop_(loop), rest_(rest) {}
-  /// Where the rest is to end, waits for it, for about two seconds at most.
+  /// With `Rest::ends`, ends the children that are left and waits for them, for about two seconds
+  /// at most.
   ~Children();
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
   /// Owns a child from now on; `on_end` is called from the loop, once.
   void add(pid_t pid, Descriptor pidfd, OnEnd on_end);
-  /// Nobody asks for this child any more. No effect on one that has ended.
+  /// The owner does not want to hear of this child any more. No effect on one that has ended.
   void forget(pid_t pid);
-  /// Nobody asks for this child any more. It has `patience` to end by itself, is then asked to, and
-  /// killed if it does not; with it what it has started. No effect on one that has ended.
+  /// The same; the child has `patience` to end by itself, then it is asked to end, and killed if it
+  /// does not, together with what it has started. No effect on one that has ended.
   void dismiss(pid_t pid, nanoseconds patience);
 
  private:

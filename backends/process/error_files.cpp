@@ -24,7 +24,7 @@ void ErrorFiles::read(const std::string& path, std::function<void(std::string te
   const auto begun =
       background_.run([path, text] { *text = read_small_file(path, longest_error_file); },
                       [this, number, text] { answer(number, *text); });
-  // Without a thread there is no text, at once.
+  // Without a thread nobody reads the file: then the answer is no text, at once.
   reading.limit = loop_.after(begun ? nanoseconds(patience) : nanoseconds(0),
                               [this, number] { answer(number, {}); });
 }

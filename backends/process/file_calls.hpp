@@ -11,8 +11,8 @@
 
 namespace train {
 
-/// Notes what is asked of file systems, call by call: a dead server lets a call hang for ever, and
-/// only who has noted it can say on which path. One thread asks, others may look meanwhile.
+/// Notes each call to a file system while it lasts: a dead server lets a call hang for ever, and
+/// only this note says on which path. One thread makes calls, others may look meanwhile.
 class FileCalls {
  public:
   /// A call that has not come back yet.
@@ -21,7 +21,7 @@ class FileCalls {
     Instant since{0};  ///< CLOCK_BOOTTIME
   };
 
-  /// What is being asked at this moment, if anything is.
+  /// The call that has not come back yet, if there is one.
   std::optional<Call> current() const;
 
   /// Makes a call, noted as "NAME of 'PATH'", and returns what it does; errno is the call's.
@@ -43,7 +43,7 @@ class FileCalls {
   std::optional<Call> current_;
 };
 
-/// A call that is noted where there is somebody to note it.
+/// Makes a call; it is noted unless `calls` is null.
 template <class Ask>
 auto noted(FileCalls* calls, std::string_view name, const std::string& path, Ask ask) {
   return calls != nullptr ? (*calls)(name, path, ask) : ask();

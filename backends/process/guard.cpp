@@ -42,7 +42,7 @@ sigset_t all_signals() {
   ::_exit(1);
 }
 
-// The connection that started us waits until all its descriptors are closed.
+// Whoever started us waits until every copy of its descriptors is closed, so ours are closed.
 void let_go(int null, std::initializer_list<int> keep) {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     (void)::dup2(null, standard);
@@ -51,7 +51,7 @@ void let_go(int null, std::initializer_list<int> keep) {
 }
 
 void clean_up(const GuardSetup& setup) {
-  // Nobody is left to be told what could not be killed or removed; an agent that ends by itself
+  // Nobody is left who could be told what was not killed or removed; an agent that ends by itself
   // has named its survivors before.
   (void)kill_all_descendants(kill_limit);
   const AgentRecord record = read_agent_record(setup.lock);
@@ -110,7 +110,8 @@ void watch(pid_t agent) {
     give_up(setup, make_error(ErrorClass::host, "cannot start the agent: " + system_reason(errno),
                               "the user's limit of processes may be reached (ulimit -u)"));
   if (agent == 0) be_agent(setup, guard, null->get());
-  // Without the socket: once the agent is gone nobody can connect to what nobody will accept.
+  // The guard does not keep the socket: once the agent is gone nobody accepts, so nobody shall
+  // connect.
   let_go(null->get(), {setup.lock, setup.directory.descriptor()});
   watch(agent);
   clean_up(setup);

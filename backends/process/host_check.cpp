@@ -20,7 +20,8 @@ namespace train {
 
 namespace {
 
-// Problems of one check. What users can mend themselves counts for more than the host's trouble.
+// The problems that one check has found. Where users can mend one themselves, its class wins over
+// the class of a trouble of the host.
 class Problems {
  public:
   explicit Problems(agent_event::HostChecked& told) : told_(told) {}

@@ -30,8 +30,9 @@ struct CheckedHost {
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, const AgentMeans& means, FileCalls& calls);
 
-/// That this host has a network interface of exactly this name, up and with an address: the
-/// libraries that ranks talk with take no other. Class `host`, with the interfaces that are there.
+/// Checks that this host has a network interface of exactly this name that is up and has an
+/// address: the libraries that ranks use for the network accept no other. Class `host`, with the
+/// interfaces that there are.
 Result<void> check_interface(const std::string& name);
 
 }  // namespace train

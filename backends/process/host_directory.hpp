@@ -31,7 +31,7 @@ class HostDirectory {
   /// The open directory; it carries the lock.
   int descriptor() const { return directory_.get(); }
 
-  /// That a key is short, and of letters, digits, '-' and '_' only; class `usage`.
+  /// Checks that a key is short and has only letters, digits, '-' and '_'; class `usage`.
   static Result<void> check_key(const std::string& key);
 
   /// The agent's socket and lock, in the open directory, and as users know them.
@@ -39,8 +39,9 @@ class HostDirectory {
   static std::string lock_name(const std::string& key) { return key + ".lock"; }
   std::string socket_path(const std::string& key) const;
   std::string lock_path(const std::string& key) const;
-  /// What this process connects or binds the socket by: the open directory, whatever its path leads
-  /// to, and short enough for an address (107 bytes), however long that path is.
+  /// The address that this process connects or binds the socket to. It goes through the open
+  /// directory, whatever its path means by now, and is short enough for an address (107 bytes)
+  /// however long that path is.
   std::string socket_address(const std::string& key) const;
   std::string run_directory(const std::string& key) const;
 

@@ -23,13 +23,14 @@ namespace {
 constexpr int descriptors_of_rank = 3;
 // A port is held for IPv4 and IPv6.
 constexpr int descriptors_of_port = 2;
-// For a moment each: the other ends while a rank starts, files that it left, /proc.
+// Descriptors that are open for a moment only: the other ends of pipes while a rank starts, files
+// of ranks, /proc.
 constexpr int passing_descriptors = 8;
 // An agent has some 20 open before it starts ranks.
 constexpr int more_than_agents_have = 1'000;
-// Threads of the agent that come later.
+// Threads that the agent starts later.
 constexpr int passing_threads = 2;
-// Descriptors that it opens for a moment only.
+// Files that it opens for a moment only.
 constexpr int passing_files = 2;
 
 std::optional<std::int64_t> number_in(const std::string& text) {
@@ -51,7 +52,8 @@ std::optional<std::int64_t> threads_of_machine() {
   return slash == text.npos ? std::nullopt : number_in(text.substr(slash + 1));
 }
 
-// The kernel counts threads, by the real user; who runs as this user effectively is close to that.
+// How many threads this user has. The kernel counts them by real user; what is read here is the
+// effective one, which is the same but for setuid programs.
 std::int64_t threads_of_user() {
   std::int64_t count = 0;
   for (const int pid : all_processes()) {
@@ -62,8 +64,8 @@ std::int64_t threads_of_user() {
   return count;
 }
 
-// Whom the limit of processes does not concern: root, and who may administer the machine. Nothing
-// can be said in a user namespace, where this user's processes outside are not seen.
+// True for root and for whoever may administer the machine. Also in a user namespace, where the
+// processes of this user outside of it are not seen and nothing can be said.
 bool may_have_any_number_of_processes() {
   constexpr unsigned long long may_administer = 1ull << 21 | 1ull << 24;  // SYS_ADMIN, SYS_RESOURCE
   unsigned inside = 0;
@@ -98,7 +100,7 @@ std::optional<RoomLimit> descriptor_limit(int ranks, int ports) {
   room.used_by = "the agent";
   room.name = "open files, ulimit -Hn";
   room.most = static_cast<std::int64_t>(limit.rlim_cur);
-  // Far from the limit nobody needs to be counted.
+  // Far from the limit, the descriptors that are open need not be counted.
   if (room.needed + more_than_agents_have <= room.most) return std::nullopt;
   room.used = count_open_files();
   room.hint = "raise this user's hard limit of open files there, or place fewer ranks on it";
@@ -119,7 +121,7 @@ std::optional<RoomLimit> user_limit(int ranks, std::optional<std::int64_t> of_ma
     return std::nullopt;
   RoomLimit room = process_limit(ranks);
   room.most = static_cast<std::int64_t>(limit.rlim_cur);
-  // Where the whole machine has fewer, nobody needs to be counted.
+  // When even all threads of the machine are fewer, those of the user need not be counted.
   if (of_machine && *of_machine + room.needed <= room.most) return std::nullopt;
   if (may_have_any_number_of_processes()) return std::nullopt;
   room.used_by = fmt::format("user {}", ::getuid());

@@ -9,7 +9,7 @@
 
 namespace train {
 
-/// One limit of a host that ranks count towards: what they take of it, and what is taken already.
+/// A limit of a host that ranks count towards: how much they need, and how much is used already.
 struct RoomLimit {
   std::string needs;    ///< of the ranks, as a sentence's begin: "its 16 ranks take 56 descriptors"
   std::string used_by;  ///< whose use counts: "the agent", "user 1000", "control group '/job'"
@@ -20,16 +20,18 @@ struct RoomLimit {
   std::string hint;
 };
 
-/// What is wrong where a limit leaves too little: the numbers, and the limit's name.
+/// An error for each limit that leaves too little room, with the numbers and its name.
 std::vector<Diagnostic> lacking(const std::vector<RoomLimit>& limits);
 
-/// The limits of this host for so many ranks and held ports that can be known: descriptors of this
-/// process, processes of this user (what other containers run for it is not seen), of its control
-/// groups, and of the machine. What ranks open and start themselves is not known and not counted.
+/// The limits of this host that can be known, for so many ranks and held ports: descriptors of this
+/// process, processes of this user (without those that other containers run for it, which are not
+/// seen), of its control groups, and of the machine. What ranks open and start themselves is not
+/// known and not counted.
 std::vector<RoomLimit> room_limits(int ranks, int ports);
 
-/// What pids control groups allow, from the text of /proc/self/cgroup and the folder that the
-/// groups are mounted in: those that have a limit, the innermost first, with nothing needed yet.
+/// The limits of the pids control groups, from the text of /proc/self/cgroup and the folder that
+/// the groups are mounted in: of those that have a limit, the innermost first. `needed` is left at
+/// 0.
 std::vector<RoomLimit> cgroup_limits(const std::string& groups, const std::string& mounted_in);
 
 }  // namespace train

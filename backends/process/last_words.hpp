@@ -12,7 +12,7 @@ std::string reason_of_current_exception();
 /// other end of this descriptor (AgentFailed) before the process ends with code 70. -1 for none.
 void tell_uncaught_exceptions(int connection);
 
-/// Tells it the same at once, and nothing after that.
+/// Tells the launcher of that connection at once, and lets nothing be sent after it.
 void say_last_words(const std::string& reason);
 
 /// Waits some seconds for a launcher to connect to the listening socket, and tells it that the

@@ -17,7 +17,7 @@ namespace train {
 
 namespace {
 
-// Well-known and registered services crowd below this.
+// Most well-known and registered services have ports below this.
 constexpr unsigned lowest_port = 20000;
 constexpr unsigned highest_port = 65535;
 constexpr int attempts = 64;
@@ -38,7 +38,8 @@ EphemeralRange ephemeral_range() {
 
 unsigned random_number() {
   unsigned number = 0;
-  // Without entropy every host starts at the same place, and goes on when that is taken.
+  // Where the kernel has no randomness yet, every host begins at the same port, and takes the next
+  // one when that is in use.
   if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = 0;
   return number;
 }
@@ -81,7 +82,8 @@ int bind_wildcard(int socket, int family, std::uint16_t port) {
   return ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
-// Without SO_REUSEADDR, which is refused if anybody at all has the port, another hold included.
+// Binds without SO_REUSEADDR: the kernel then refuses the port if anybody at all has it, another
+// hold included.
 std::optional<BoundSocket> bind_alone(int family, std::uint16_t port, int& error) {
   constexpr int on = 1;
   BoundSocket bound{Descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)), 0};
@@ -142,7 +144,8 @@ Result<std::vector<PortHold>> PortHold::take(int count) {
   return holds;
 }
 
-// The option of a bound socket counts when the next one comes to bind.
+// Set after the bind: the kernel looks at the option of a bound socket when another one wants to
+// bind.
 void PortHold::share() {
   constexpr int on = 1;
   for (Descriptor& socket : sockets_)

@@ -24,11 +24,11 @@ class PortHold {
   /// Takes a free port, outside of the range of ephemeral ports where there is one free, so that no
   /// outgoing connection takes it after the release either. Class `host` when there is none.
   static Result<PortHold> take();
-  /// Takes so many, all different, or none.
+  /// Takes `count` different ports, or none.
   static Result<std::vector<PortHold>> take(int count);
 
-  /// Lets servers that set SO_REUSEADDR listen on the port: when those of the task are about to
-  /// start, and not earlier.
+  /// Lets servers that set SO_REUSEADDR listen on the port. Not to be called before those of the
+  /// task are about to start.
   void share();
 
   std::uint16_t port() const { return port_; }

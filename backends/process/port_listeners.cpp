@@ -60,7 +60,8 @@ bool has_other_than_listeners(std::string_view text) {
   return has;
 }
 
-// The kernel writes the listeners first, and may have a million connections to write after them.
+// The part of the table that lists listeners: the kernel writes them first, and may have a million
+// connections to write after them.
 std::string listening_part(const char* path) {
   std::string text;
   const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));

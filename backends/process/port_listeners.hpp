@@ -25,7 +25,7 @@ std::vector<PortListener> listeners();
 
 /// Whose a listener is.
 enum class ListenerOwner {
-  ours,     ///< this user's, or of a user that a descendant of this process runs as
+  ours,     ///< this user's, or that of a user as whom a descendant of this process runs
   other,    ///< another user's
   unknown,  ///< root's, who can take any port and runs containers for others, or that of a user
             ///< without a number in this user namespace

@@ -9,8 +9,8 @@ namespace train {
 
 namespace {
 
-// A rank takes a second to import its framework, or minutes to get to its rendezvous. Before that a
-// look only costs, at the very moment when everything starts.
+// Ranks need a second or more before they listen anywhere. A look before that finds nothing, and
+// costs time at the very moment when everything starts.
 constexpr std::chrono::milliseconds first_pause{500};
 constexpr std::chrono::seconds longest_pause{30};
 
@@ -48,7 +48,7 @@ PortWatch::Found PortWatch::look_at(const std::set<std::uint16_t>& ports) {
   return found;
 }
 
-// A look that has begun may be too early for those who ask now: they wait for the next one.
+// Whoever asks while a look is under way waits for the next one: this one may have begun too early.
 void PortWatch::begin() {
   if (std::exchange(is_looking_, true)) return;
   timer_.reset();
@@ -57,7 +57,7 @@ void PortWatch::begin() {
   const auto begun = background_.run([found, ports = open_] { *found = look_at(ports); },
                                      [this, found, waiting] { looked(*found, waiting); });
   if (begun) return;
-  // Without a thread nobody looks; what is asked is answered all the same.
+  // Without a thread nobody can look, but those who asked must be answered.
   is_looking_ = false;
   for (auto& done : waiting) loop_.post(std::move(done));
   look_later();

@@ -21,8 +21,8 @@ class PortWatch {
   /// `on_taken` comes from the loop, once for each port that another user has.
   PortWatch(Loop& loop, std::set<std::uint16_t> ports, OnTaken on_taken);
 
-  /// Looks now as well, and calls `done` afterwards, from the loop, where no look is needed any
-  /// more or possible, too.
+  /// Also looks now, and then calls `done` from the loop; `done` comes too where no look is needed
+  /// any more, or none is possible.
   void look(std::function<void()> done);
 
  private:
@@ -37,7 +37,7 @@ class PortWatch {
   void look_later();
 
   Loop& loop_;
-  std::set<std::uint16_t> open_;  ///< ports of which it is not known whose they are
+  std::set<std::uint16_t> open_;  ///< ports on which no listener was seen yet, ours or another's
   OnTaken on_taken_;
   nanoseconds pause_;
   bool is_looking_ = false;

@@ -19,7 +19,7 @@ namespace {
 
 // How long to wait for a killed process before looking for new ones.
 constexpr int round_milliseconds = 20;
-// A tree that is wider than this is worked off in several rounds.
+// A process with more children than this is dealt with in several rounds.
 constexpr size_t polled_children = 256;
 
 // Signals one process found in /proc, if its number still means a child of `parents`: the number
@@ -71,9 +71,11 @@ bool signal_group(int leader, int signal) {
 }
 
 std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal) {
-  // Looking at /proc is dear: the kernel tidies away what was looked at when the process goes.
+  // Only when there are children: what was looked at in /proc, the kernel has to clean up when that
+  // process ends.
   if (!has_child()) return {};
-  // Listed before the first signal: the children of a parent that is gone have moved elsewhere.
+  // The whole tree is listed before the first signal: when a process ends, its children get another
+  // parent and are not found below it any more.
   std::vector<int> queue = {::getpid()};
   std::set<int> tree = {::getpid()};
   for (size_t i = 0; i < queue.size(); ++i)

@@ -10,11 +10,11 @@
 
 namespace train {
 
-// What takes a `FileCalls` notes there what it asks of file systems.
+// Functions with a `calls` argument note there each call that they make to a file system.
 
-/// Of which class the trouble is that the system answered with this errno when it was given a path:
-/// `missing` when it speaks of what was named (it is not there, or this user cannot use it), `host`
-/// when it speaks of the host (no descriptor is left, a disk or a mount is broken).
+/// The class of a trouble, from the errno that the system answered with for a path: `missing` when
+/// something is wrong with what was named (it is not there, or this user cannot use it), `host`
+/// when something is wrong with the host (no descriptor is left, a disk or a mount is broken).
 ErrorClass class_of_file_error(int error);
 
 /// The absolute path of the program that a shell with this PATH would run from this (absolute)
@@ -24,14 +24,14 @@ ErrorClass class_of_file_error(int error);
 Result<std::string> find_program(std::string_view name, std::string_view path_variable,
                                  std::string_view working_directory, FileCalls* calls = nullptr);
 
-/// That this absolute path can be executed here: it exists, is a file, is executable, and so is the
-/// interpreter that its first line names if it is a script. Class `missing` or `host`.
+/// Checks that this absolute path can be executed here: it exists, is a file and executable, and so
+/// is the interpreter that its first line names if it is a script. Class `missing` or `host`.
 Result<void> check_program(const std::string& program, FileCalls* calls = nullptr);
 
 /// The interpreter that the first line of a script names; nothing for any other file.
 std::optional<std::string> interpreter_of(const std::string& program, FileCalls* calls = nullptr);
 
-/// That this absolute path is a directory that can be entered. Class `missing` or `host`.
+/// Checks that this absolute path is a directory that can be entered. Class `missing` or `host`.
 Result<void> check_working_directory(const std::string& directory, FileCalls* calls = nullptr);
 
 }  // namespace train

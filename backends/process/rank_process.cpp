@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
 
-// Every system has one; that it is there is not asked.
+// Every system has one, so it is not looked for.
 constexpr const char* shell = "/bin/sh";
 
 // The program that can be executed, from a working directory that can be entered.
@@ -62,8 +62,8 @@ Result<ProcessSpec> RankProcesses::process_of(const RankCommand& command, FileCa
   return spec;
 }
 
-// The variables of the rank over those of the session, but for those that are for sessions without
-// one.
+// The variables of the session, without those that a variable of the rank rules out, and with those
+// of the rank over them; a default of the rank counts only where the session has no such variable.
 RankProcesses::Environment RankProcesses::environment_of(const RankCommand& command) const {
   Environment environment = session_;
   for (const EnvironmentEntry& entry : command.environment)

@@ -12,8 +12,8 @@
 
 namespace train {
 
-/// What ranks execute on this host. What was found for one rank serves all that ask for the same.
-/// Should it be gone by the time of theirs, executing it says so.
+/// What ranks execute on this host. What was found for one rank is taken for all others that need
+/// the same; if it is gone by the time that such a rank starts, executing it fails.
 class RankProcesses {
  public:
   RankProcesses();
@@ -23,8 +23,9 @@ class RankProcesses {
   /// cannot tell.
   Result<std::string> program_of(const RankCommand& command, FileCalls* calls = nullptr);
 
-  /// Its program, in the session environment of this process, without what other launchers left in
-  /// it, with the rank's variables over it. Errors are those of `program_of`.
+  /// The program with its arguments and environment: that of this process, without what other
+  /// launchers have left in it, and with the variables of the rank over it. Errors are those of
+  /// `program_of`.
   Result<ProcessSpec> process_of(const RankCommand& command, FileCalls* calls = nullptr);
 
  private:

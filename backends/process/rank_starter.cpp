@@ -11,13 +11,13 @@ namespace train {
 
 namespace {
 
-// How long the first of them waits to be told of is how long the others take to start.
+// A larger piece makes the first rank in it wait longer until it is told of.
 constexpr std::size_t most_in_a_piece = 16;
 
 }  // namespace
 
-// What the thread works with, and nobody else while it does: it may outlive the starter when a file
-// system never answers.
+// What only the thread touches while it works. It may outlive the starter when a file system never
+// answers.
 struct RankStarter::Spawning {
   Spawning(std::optional<rlimit> open_files, std::shared_ptr<FileCalls> of_agent)
       : calls(std::move(of_agent)), spawner(open_files, calls.get()) {}
@@ -36,8 +36,8 @@ struct RankStarter::Spawning {
   RankProcesses processes;
 };
 
-// A few ranks that are started in one go, and told of together: to wake the loop, and through it
-// the launcher, for each of them costs as much as to start it.
+// A few ranks that are started one after the other and told of together: to wake the loop, and the
+// launcher, for each one costs as much as to start it.
 struct RankStarter::Piece {
   std::shared_ptr<Spawning> spawning;
   std::vector<RankCommand> commands;
@@ -53,7 +53,7 @@ struct RankStarter::Piece {
     }
   }
 
-  /// What came of those that were tried since the last call.
+  /// What became of the ranks that were tried since the last call.
   std::vector<Result<SpawnedProcess>> take() {
     const std::lock_guard lock(mutex);
     return std::exchange(results, {});

@@ -14,9 +14,9 @@
 
 namespace train {
 
-/// Starts ranks beside the loop, one after the other, a few at a time, since a working directory or
-/// a program may be on a file system that does not answer. Ranks die with the thread that started
-/// them, that of `background`.
+/// Starts ranks on a thread beside the loop, one after the other and a few at a time, because a
+/// working directory or a program may be on a file system that does not answer. Ranks die with the
+/// thread that started them, that of `background`.
 class RankStarter {
  public:
   struct Events {
@@ -26,20 +26,20 @@ class RankStarter {
     std::function<void()> on_idle;  ///< nothing is being started any more, for now
   };
 
-  /// The ranks get `open_files` as their limit of descriptors. What is asked of file systems is
-  /// noted in `calls`. Events come from the loop. `background` goes after this.
+  /// The ranks get `open_files` as their limit of descriptors. Calls to file systems are noted in
+  /// `calls`. Events come from the loop. `background` must outlive this.
   RankStarter(Loop& loop, Background& background, std::optional<rlimit> open_files,
               std::shared_ptr<FileCalls> calls, Events events);
 
-  /// Adds the ranks that are started from now on to this record, and starts them in its cgroup.
+  /// From now on ranks are added to this record when they start, and start in its cgroup.
   void record_with(std::shared_ptr<AgentRecorder> recorder);
   void start(int rank);
-  /// Those that wait for their turn are not started, and not heard of, any more.
+  /// The ranks that wait for their turn are not started any more, and no event comes for them.
   void forget_waiting();
-  /// Ranks are being started: processes of theirs may be there already, and are nobody else's to
-  /// collect. So it is while the cgroup is tried out.
+  /// Whether ranks are being started, or their cgroup is being tried out: this process may then
+  /// have children whose numbers nobody knows yet, and which nobody else may collect.
   bool is_starting() const { return is_working_; }
-  /// Tells of the ranks that were started so far, while another one hangs.
+  /// Brings the events of the ranks that were started so far, although another one hangs.
   void tell();
 
  private:

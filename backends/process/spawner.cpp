@@ -29,7 +29,7 @@ Result<Pipe> make_output_pipe() {
   return pipe;
 }
 
-// What to do about an errno that says the same at every step.
+// The next step for an errno that means the same whichever step has failed.
 std::string hint_of(int error) {
   switch (error) {
     case EAGAIN:
@@ -65,7 +65,7 @@ tl::unexpected<Error> explain_chdir(const ProcessSpec& spec, int error, FileCall
               hint_of(error));
 }
 
-// Of a program that was found to be executable.
+// Why exec refuses a program that is there and may be executed.
 tl::unexpected<Error> explain_format(const ProcessSpec& spec, int error, FileCalls* calls) {
   const auto cannot = [&](const std::string& why, const std::string& hint) {
     return fail(ErrorClass::missing,

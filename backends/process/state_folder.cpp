@@ -30,8 +30,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t most_names = 100'000;
 constexpr std::size_t random_length = 6;
 constexpr std::string_view random_letters = "abcdefghijklmnopqrstuvwxyz234567";
-// Others make their folder in a millisecond. One that is stopped while it does is waited for so
-// long; then agreement is given up, not the task.
+// Another process makes its folder in a millisecond. One that is stopped meanwhile is waited for
+// this long; then the two may end up with different folders, but the task goes on.
 constexpr auto agreement_limit = 5s;
 constexpr int longest_pause_milliseconds = 8;
 
@@ -115,7 +115,8 @@ class Search {
     return ::faccessat(folder.descriptor.get(), lock_name_.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   }
 
-  // Locks it, unless it is being made; counts it in, unless it went meanwhile.
+  // Takes a shared lock on the folder and adds it to `seen`; not while it is being made, and not
+  // when it is gone meanwhile.
   void consider(Seen& seen, const Place& place, const std::string& name, Descriptor folder) const {
     if (::flock(folder.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       seen.is_making = true;
@@ -128,8 +129,9 @@ class Search {
     if (!seen.best || (has_key(found) && !has_key(*seen.best))) seen.best = std::move(found);
   }
 
-  // All that there is but `own`. `train-UID` is opened first, and counts last: one that a maker of
-  // a random name has not seen is younger than that maker's folder, which is then seen here.
+  // All folders that there are, without `own`. `train-UID` is opened first although it counts last:
+  // when it was made by somebody who has not seen a folder with a random name, it is younger than
+  // that folder, so this look sees that one too.
   Seen look(const StateFolder* own) const {
     const Place& first = places_.front();
     auto usual =
@@ -162,7 +164,8 @@ class Search {
     return names;
   }
 
-  // Nothing when somebody else is to be looked for again; an error when no place takes a folder.
+  // Nothing when another process was faster and the search begins again; an error when no place
+  // takes a folder.
   Result<std::optional<StateFolder>> make() {
     for (std::size_t i = 0; i <= places_.size(); ++i) {
       const Place& place = places_[i == 0 ? 0 : i - 1];
@@ -183,7 +186,8 @@ class Search {
     return ::faccessat(place.descriptor.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   }
 
-  // A folder that is exclusively locked from the moment that it has its name; or an errno value.
+  // Makes a folder that is exclusively locked from the moment that it has its name; or an errno
+  // value.
   static tl::expected<StateFolder, int> make_in(const Place& place, const std::string& name) {
     const int parent = place.descriptor.get();
     const std::string hidden = "." + name + "." + random_ending();
@@ -200,7 +204,8 @@ class Search {
   static bool give_name(int parent, const std::string& hidden, const std::string& name) {
     if (::renameat2(parent, hidden.c_str(), parent, name.c_str(), RENAME_NOREPLACE) == 0)
       return true;
-    // File systems that cannot do it: only an empty folder that is ours could be replaced.
+    // On file systems that cannot rename without replacing: a plain rename, which replaces at most
+    // an empty folder of ours.
     return errno == EINVAL && ::renameat(parent, hidden.c_str(), parent, name.c_str()) == 0;
   }
 

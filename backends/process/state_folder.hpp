@@ -15,15 +15,15 @@ struct StateFolder {
   Descriptor descriptor;
 };
 
-/// Finds the folder, or makes it: `train-UID` in the first place. Anybody may have taken that name;
-/// then it is `train-UID-XXXXXX`, six random letters and digits, in the first place that takes it.
-/// Whose a folder is decides, not its name: this user's alone (own_folder.hpp). At most 100,000
-/// names of a place are looked at.
+/// Finds the folder, or makes it. It is `train-UID` in the first place; where somebody else has
+/// taken that name, it is `train-UID-XXXXXX` (six random letters and digits) in the first place
+/// that takes it. A folder counts when it belongs to this user alone (own_folder.hpp), whatever its
+/// name. At most 100,000 names of a place are looked at.
 ///
-/// All callers find the same one, also when several make it at the same moment, when whoever took
-/// the name lets go of it, and when makers are killed: a folder with a random name comes before
-/// `train-UID` from then on; of several (what a killed maker left) the one that has `KEY.lock`,
-/// then the first by name. Error, of class `host`: what is wrong with each place.
+/// All callers find the same folder, also when several make it at the same moment, when the name
+/// `train-UID` becomes free later, and when a maker is killed: a folder with a random name comes
+/// before `train-UID`; of several of these, the one that has `KEY.lock` comes first, then the first
+/// by name. Error, of class `host`: what is wrong with each place.
 Result<StateFolder> find_state_folder(const std::vector<std::string>& places,
                                       const std::string& key);
 

@@ -27,21 +27,22 @@ namespace {
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock;
 
-// A look at /proc misses what is forked meanwhile, and what is just executing a program and has no
-// environment for a moment: all are gone when two looks in a row find none.
+// One look at /proc can miss a process that is being forked, or that is executing a program and has
+// no environment for a moment. When two looks in a row find nothing, nothing is left.
 constexpr int needed_quiet_looks = 2;
-// For killed processes to end before the next look.
+// How long killed processes have to end before the next look.
 constexpr int round_milliseconds = 20;
 constexpr nanoseconds kill_limit = 5s;
 constexpr nanoseconds cgroup_limit = 1s;
 constexpr int retry_milliseconds = 5;
-// All dead agents together, when somebody waits for a new one.
+// For all dead agents together, while somebody waits for a new one to start.
 constexpr nanoseconds all_limit = 5s;
 constexpr int most_agents = 256;
 // A lock file without a record is that of an agent which is just being started, or of one that was
 // killed before it had started anything.
 constexpr std::chrono::seconds start_limit = 60s;
-// Of a container that shares the directory with us: it may come back to sweep by itself.
+// For agents of a container that shares the directory with us: the container may come back and
+// sweep by itself.
 constexpr std::chrono::seconds foreign_limit = 24h;
 
 bool has_entry(std::string_view environment, std::string_view entry) {
@@ -122,8 +123,8 @@ class Hunt {
     return is_any_dying;
   }
 
-  // What descends from a process is listed before the first signal: the children of a parent that
-  // is gone have moved elsewhere.
+  // The whole tree is listed before the first signal: when a process ends, its children get another
+  // parent and are not found below it any more.
   std::set<int> find(const std::map<int, ProcessStatus>& all) {
     std::set<int> found;
     if (!cgroup_.empty())
@@ -147,9 +148,9 @@ class Hunt {
     return owner && (user_ == 0 || *owner == user_);
   }
 
-  // A number that a session has is given to nobody else. Once the session has ended it may mean
-  // another one: its leader then began later, or has ended as well, and what is left of it is
-  // known as ours by the login.
+  // No other process gets the number of a session that still has processes. Once the session of a
+  // rank is over, the number may name another one, whose leader began later; where that leader has
+  // ended too, the login tells whose it is.
   bool is_in_session(int pid, const ProcessStatus& status,
                      const std::map<int, ProcessStatus>& all) const {
     const auto rank = ranks_.find(status.session);
@@ -214,7 +215,8 @@ bool is_named(int lock, const HostDirectory& directory, const std::string& key) 
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Its processes have other numbers here, or none.
+// Whether the record is of another process namespace: its numbers mean other processes here, or
+// none.
 bool is_foreign(const AgentRecord& record) {
   const AgentRecord ours = record_of_this_process();
   return record.boot_id == ours.boot_id && record.pid_namespace != ours.pid_namespace;
@@ -226,7 +228,7 @@ bool lives(const AgentRecord& record) {
          !is_foreign(record);
 }
 
-// Locks it, if it is that of a dead agent.
+// Takes the lock of this agent if that is dead; none if it lives.
 Descriptor lock_of_dead(const HostDirectory& directory, const std::string& key) {
   Descriptor lock = open_lock(directory, key);
   struct stat file {};

@@ -19,14 +19,14 @@ struct Sweep {
   std::vector<Survivor> survivors = {};
 };
 
-/// Ends whatever the ranks of an agent have left that was killed together with its guard: what is
-/// in their cgroup, what was started with `mark` ("NAME=value") in its environment, what is in a
-/// session that a rank led, what holds a rank's output, and what descends from any of these; again
-/// and again until two looks in a row find nothing, or `limit` has passed.
+/// Ends whatever the ranks of an agent have left that was killed together with its guard: every
+/// process that is in their cgroup, has `mark` ("NAME=value") in its environment, is in the session
+/// of a rank, has the pipe of a rank's output open, or descends from any of these. Looks again and
+/// again until two looks in a row find nothing, or `limit` has passed.
 ///
-/// Only processes of this user (as root, of all) are touched that started after the agent did,
-/// never this process and its ancestors; a number that means another process by now does no harm. A
-/// record of an earlier boot, or of another process namespace, is about nobody here.
+/// Touches only processes of this user (as root, of all users) that started after the agent, never
+/// this process and its ancestors. A number that has been given to another process since does no
+/// harm. A record of an earlier boot, or of another process namespace, names nobody here.
 Sweep end_processes_of(const AgentRecord& record, const std::string& key, const std::string& mark,
                        nanoseconds limit);
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t read_size = 64u << 10;
 
-// More than a rank's pipe holds. Something that it left behind may print for ever, so reading "what
-// is there now" is bounded.
+// More than a rank's pipe holds. A process that the rank has left behind may print for ever, so
+// even "all that is there now" has a limit.
 constexpr std::size_t drain_limit = 1u << 20;
 
 }  // namespace
@@ -76,7 +76,7 @@ void Worker::collect() {
   ended_ = true;
   end_.reset();
   drain();
-  // A child that somebody else has collected ended without a word: as good as killed.
+  // When somebody else has collected the child, nobody knows how it ended: it counts as killed.
   events_.on_end(status ? **status : ExitStatus{.code = {}, .signal = 9, .at = loop_.now()});
 }
 

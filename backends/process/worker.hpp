@@ -18,7 +18,7 @@ class Worker {
  public:
   struct Events {
     std::function<void(OutputStream, std::string_view)> on_output;
-    std::function<void(const ExitStatus&)> on_end;  ///< after what it had printed; comes once
+    std::function<void(const ExitStatus&)> on_end;  ///< once, after all that it had printed
   };
 
   Worker(Loop& loop, const SpawnedProcess& process, Events events);
@@ -30,7 +30,7 @@ class Worker {
   void resume_reading();
   /// Reads what is in the pipes now, paused or not.
   void drain();
-  /// Notices its end if it has ended, which otherwise the loop does.
+  /// Looks whether the rank has ended, without waiting for the loop to notice.
   void collect();
 
  private:

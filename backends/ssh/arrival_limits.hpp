@@ -9,22 +9,22 @@ namespace train {
 /// How a peer sent too much.
 enum class Excess {
   none,
-  greeting,      ///< before its greeting, which a line that begins with "SSH-" is
+  greeting,      ///< before its greeting, the line that begins with "SSH-"
   before_login,  ///< from there to the login
   idle,          ///< after that: packets that carry nothing
-  unread,        ///< it asks for answers, and does not read them
+  unread,        ///< it makes us answer, and does not read the answers
 };
 
-/// What a peer may send: an SSH server that floods must neither keep a loop from its other work nor
-/// fill the memory. How much comes in one turn of its connection is bounded, and how much comes in
-/// all, but for what is of use.
+/// Limits how much a peer may send, so that an SSH server that floods neither keeps the loop from
+/// its other work nor fills the memory: how much in one turn of its connection, and how much in
+/// all, without what is of use.
 class ArrivalLimits {
  public:
   static constexpr std::size_t most_in_a_turn = 1u << 20;
   static constexpr std::size_t most_greeting = 64u << 10;
   static constexpr std::size_t most_before_login = 1u << 20;
   static constexpr std::size_t most_idle = 16u << 20;
-  /// A packet is up to that much larger than the bytes in it that are of use.
+  /// By how much a packet is larger than its useful bytes, at most.
   static constexpr std::size_t most_overhead = 64;
 
   /// The connection has its turn again.
@@ -32,9 +32,9 @@ class ArrivalLimits {
   /// How much may still be taken in this turn.
   std::size_t left_in_turn() const { return left_in_turn_; }
 
-  /// Bytes were taken; whether they were too many.
+  /// Counts bytes that were taken; says whether they were too many.
   Excess take(std::string_view bytes);
-  /// The peer has let us in: from now on only what is of no use is counted.
+  /// The login was accepted: from now on only what is of no use is counted.
   void log_in();
   /// So many bytes were of use, in either direction.
   void use(std::size_t count);

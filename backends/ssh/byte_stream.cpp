@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t max_greeting = 200;
 constexpr std::size_t read_ahead = 4096;
 constexpr std::size_t max_ahead = 64u << 10;
-// Many times what is queued while the peer reads what it is sent.
+// Many times as much as waits while a peer reads what it is sent.
 constexpr std::size_t max_unread = 8u << 20;
 
 }  // namespace
@@ -93,7 +93,7 @@ void ByteStream::flush() {
     if (count == -EAGAIN) break;
     flushed_ = count < 0 ? output_.size() : flushed_ + static_cast<std::size_t>(count);
   }
-  // The part already sent goes when it is all of it, or most: moving bytes is then rare.
+  // What was sent is removed only when it is all or more than half, so that bytes are seldom moved.
   if (flushed_ == output_.size() || flushed_ > output_.size() / 2) {
     output_.erase(0, flushed_);
     flushed_ = 0;

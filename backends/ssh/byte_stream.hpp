@@ -11,10 +11,10 @@
 
 namespace train {
 
-/// Bytes to and from an SSH server that never refuses bytes to send: they wait in a buffer, so that
+/// Bytes to and from an SSH server. Sending always takes all bytes: they wait in a buffer, so that
 /// libssh2 never stops in the middle of a packet (it could then neither read nor write anything
-/// else), and all packets of one step leave in one write. Whoever fills it watches `pending`. A
-/// peer that sends too much (ArrivalLimits) ends the stream.
+/// else), and all packets of one step leave in one write. Whoever sends watches `pending`. A peer
+/// that sends too much (ArrivalLimits) ends the stream.
 class ByteStream {
  public:
   ByteStream() = default;
@@ -22,12 +22,13 @@ class ByteStream {
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
-  /// An open descriptor that does not block: libssh2 wants to see one.
+  /// An open non-blocking descriptor, because libssh2 wants to have one.
   virtual int fd() const = 0;
 
   /// The connection has its turn: `receive` gives at most 1 MiB until the next one.
   void begin_turn() { limits_.begin_turn(); }
-  /// Whether it has given that much: there may be more, which no descriptor will tell of.
+  /// Whether `receive` has given that much in this turn: there may be more, and the descriptor will
+  /// not become readable for it.
   bool is_turn_over() const { return limits_.left_in_turn() == 0; }
   /// Reads what is there: a count of bytes, 0 at the end, or -errno (-EAGAIN: nothing yet, or not
   /// in this turn).
@@ -35,14 +36,14 @@ class ByteStream {
   /// Takes what is there before anybody asks for it, so that the end is seen; false when that is
   /// more than 64 KiB.
   bool receive_ahead();
-  /// From now on the peer may send more: it has let us in.
+  /// The login was accepted: from now on the peer may send more.
   void log_in() { limits_.log_in(); }
   /// So many bytes that came, or were sent, were of use.
   void use(std::size_t count) { limits_.use(count); }
   /// Appends to the buffer. Always takes everything, unless the peer reads nothing of it.
   void queue(const char* bytes, std::size_t size);
-  /// Writes as much as what carries the stream takes. After an error the buffer is dropped: reading
-  /// tells.
+  /// Writes as much as the connection takes. After an error the buffer is dropped, and reading
+  /// reports the error.
   void flush();
   std::size_t pending() const { return output_.size() - flushed_; }
 
@@ -53,7 +54,7 @@ class ByteStream {
   int error() const { return error_; }
   /// Whether it ended because the peer sent too much.
   Excess excess() const { return excess_; }
-  /// What ended the stream here; null when it was the peer.
+  /// Why this side ended the stream; null when the peer did.
   virtual const Error* cause() const { return nullptr; }
   /// How many bytes the peer has sent.
   std::size_t received() const { return received_; }

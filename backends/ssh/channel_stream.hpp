@@ -12,7 +12,7 @@ namespace train {
 
 class JumpSession;
 
-/// A connection that a jump host made: a channel of the session with it.
+/// A connection that a jump host has made: a channel of the session with that jump host.
 class ChannelStream final : public ByteStream {
  public:
   ChannelStream(std::shared_ptr<JumpSession> session, std::unique_ptr<SshChannel> channel);

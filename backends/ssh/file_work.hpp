@@ -20,15 +20,16 @@ class FileWork {
   FileWork(const FileWork&) = delete;
   FileWork& operator=(const FileWork&) = delete;
 
-  /// Runs `work`, which must own what it touches; then `on_done` from the loop, once, unless this
-  /// object is gone by then. The error, of class `host`, names the piece that is so late that this
-  /// one is not waited for any longer; `what` is what it is called: "reading ~/.ssh/config".
+  /// Runs `work`, which must own what it touches, and then `on_done` from the loop, once, unless
+  /// this object is gone by then. `what` is the name of the piece, "reading ~/.ssh/config". The
+  /// error, of class `host`, names the piece that takes longer than the limit, this one or one
+  /// before it.
   void run(std::string what, std::function<void()> work, std::function<void(Result<void>)> on_done);
 
  private:
   struct Piece {
     std::string what;
-    std::function<void(Result<void>)> on_done;  ///< empty: told that it is late
+    std::function<void(Result<void>)> on_done;  ///< empty once the owner heard that it is late
     std::unique_ptr<Subscription> deadline;
   };
   void on_late(Piece& piece);

@@ -23,15 +23,15 @@ class HeldKeys {
   HeldKeys(const HeldKeys&) = delete;
   HeldKeys& operator=(const HeldKeys&) = delete;
 
-  /// What is to be signed, and for which host, which is named when it takes long.
+  /// What is to be signed, and the host it is for, which the user is told when it takes long.
   struct Request {
     std::shared_ptr<SigningKey> key;
     std::string data;
     std::string algorithm;
     std::string host;
   };
-  /// A request that was made: who lets go of it is not answered, and one that has not begun is
-  /// forgotten. The answer comes from the loop.
+  /// A request that was made. Once its ticket is destroyed no answer comes, and a request that has
+  /// not begun is forgotten. Answers come from the loop.
   using Ticket = std::shared_ptr<const void>;
   using OnSigned = std::function<void(Result<std::string>)>;
   [[nodiscard]] Ticket sign(Request request, OnSigned on_signed);
@@ -43,7 +43,7 @@ class HeldKeys {
   Loop& loop_;
   std::function<void(const std::string&)> say_;
   std::map<std::string, std::unique_ptr<Background>> holders_;
-  std::set<std::string> told_;  ///< keys of which the user knows that they are waited for
+  std::set<std::string> told_;  ///< keys that the user was told we wait for
 };
 
 }  // namespace train

@@ -65,7 +65,7 @@ LoginPlan Identities::make_plan(const IdentityChoice& choice) {
 void Identities::add_file(LoginPlan& plan, const IdentityChoice& choice, std::size_t index) {
   const IdentityFile& identity = choice.files[index];
   const File& file = load(identity);
-  // ssh looks for it there, whatever is configured.
+  // ssh always looks for a certificate there, whatever is configured.
   constexpr std::string_view of_certificate = "-cert.pub";
   const std::string certificate = identity.path + std::string(of_certificate);
   if (!file.is_missing && ::access(certificate.c_str(), R_OK) == 0)

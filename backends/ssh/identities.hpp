@@ -17,8 +17,8 @@ namespace train {
 /// A file with a private key, or with the public half of one that ssh-agent holds.
 struct IdentityFile {
   std::string shown;    ///< as the user wrote it, for messages
-  std::string path;     ///< where it is; empty: it cannot be told, because of
-  std::string trouble;  ///< this
+  std::string path;     ///< absolute; empty: not known, for the reason in `trouble`
+  std::string trouble;  ///< why the path is not known
 
   auto operator<=>(const IdentityFile&) const = default;
 };
@@ -28,7 +28,7 @@ struct IdentityChoice {
   /// Files in order. The `named` first ones are those that the hosts file names.
   std::vector<IdentityFile> files;
   std::size_t named = 0;
-  bool missing_is_news = false;         ///< files that do not exist are told of
+  bool missing_is_news = false;         ///< the user is told of files that do not exist
   bool only_files = false;              ///< the agent's other keys are not used
   std::string agent_socket;             ///< empty: no agent
   std::vector<std::string> algorithms;  ///< of signatures, that may be used; empty: all
@@ -65,7 +65,7 @@ class Identities {
   const LoginPlan& plan(const IdentityChoice& choice);
 
   using Loaded = Result<std::shared_ptr<SigningKey>>;
-  /// What became of a key that was locked, for all plans from now on.
+  /// For all later plans: what opening a locked key has given, the open key or an error.
   void replace(const SigningKey& locked, const Loaded& opened);
 
  private:

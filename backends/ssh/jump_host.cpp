@@ -9,12 +9,12 @@ namespace train {
 
 namespace {
 
-// Each is kept from its work by a host that does not answer.
+// A session waits for a host that does not answer, and another one carries on: so many at most.
 constexpr std::size_t max_sessions = 16;
-// As long as hosts of one launch may come one after the other.
+// Long enough for all hosts of one launch to ask.
 constexpr nanoseconds failures_last = std::chrono::seconds(10);
 
-// No name has a blank.
+// Joined by a blank, which no name has.
 std::string key_of(const JumpRoute& route) {
   return jump_host_name(route.last) + " " + route.before.value_or("");
 }
@@ -60,7 +60,7 @@ void JumpHost::when_ready(OnReady on_ready) {
   if (sessions_.empty()) add_session();
 }
 
-// What is told is a copy: who hears it may let go of the jump host.
+// The callback gets copies: it may destroy the jump host.
 void JumpHost::tell(OnReady on_ready) const {
   shared_->loop.post(
       [on_ready = std::move(on_ready),
@@ -105,8 +105,8 @@ void JumpHost::on_login() {
   tell_all();
 }
 
-// The first session's failure is that of the jump host. A later one leaves those to the first that
-// waited for it.
+// When the first session fails, so has the jump host. When a later one fails, the requests that
+// waited for it are refused.
 void JumpHost::on_failure(const JumpSession* session, JumpFailure failure) {
   const auto self = shared_from_this();
   failure.error = jump_host_error(target_.name, failure.error);

@@ -24,20 +24,20 @@ class JumpHost : public std::enable_shared_from_this<JumpHost> {
 
   /// "me@bastion:2200", as it was written.
   const std::string& name() const { return name_; }
-  /// Whether that one is a jump host before it, or it is that one.
+  /// Whether the way to this jump host goes through `other`, or it is `other` itself.
   bool leads_through(const JumpHost& other) const;
 
-  /// This machine's end of the connection to it, or to its first jump host; empty
-  /// when there is none.
+  /// The address of this machine on the connection to it, or to its first jump host; empty when
+  /// there is none.
   std::string own_address() const;
 
   using OnReady = std::function<void(std::optional<JumpFailure>)>;
   /// Calls back when connections can be asked for, or with the reason why they cannot: once, from
   /// the loop and never from inside a call, also when this object is gone by then.
   void when_ready(OnReady on_ready);
-  /// Once it is ready.
+  /// To be called once it is ready.
   void connect(ForwardRequest request);
-  /// A session with it is at work, or will be: others may share it.
+  /// Whether a session with it works or will work: others may share it.
   bool is_usable() const { return !is_lost_; }
 
  private:

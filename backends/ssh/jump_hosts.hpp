@@ -24,9 +24,9 @@ struct JumpFailure {
 /// The jump hosts that are in use, by what they are called and how they are reached.
 class JumpHosts {
  public:
-  /// The one that this route ends with: one that is in use already, or a new one.
+  /// The jump host at the end of this route: one that is in use already, or a new one.
   std::shared_ptr<JumpHost> find(const std::shared_ptr<SshShared>& shared, const JumpRoute& route);
-  /// One could not be logged in to: for those that come late, it is not tried again for a while.
+  /// Notes that the login to a jump host failed, so that it is not tried again for a while.
   void remember(const JumpRoute& route, const JumpFailure& failure, Instant now);
 
  private:

@@ -19,7 +19,7 @@ struct JumpRoute {
 
 /// A jump host as it was written: "me@bastion:2200".
 std::string jump_host_name(const SshDestination& jump_host);
-/// What the window of set-ups calls it.
+/// Its name in the window of set-ups (SetupWindow).
 std::string jump_server(const SshDestination& jump_host);
 
 /// Reads a ProxyJump as ssh does: `[user@]host[:port]` or `ssh://[user@]host[:port]`, IPv6

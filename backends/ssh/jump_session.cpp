@@ -41,7 +41,7 @@ void JumpSession::on_obstacle(Libssh2Obstacle obstacle) {
   on_failure({std::move(why), std::move(obstacle)});
 }
 
-// Also of a session that was logged in: too many open files.
+// Comes also after the login, for want of descriptors.
 void JumpSession::on_failure(Error why) {
   if (is_ready_) return lose(std::move(why));
   const auto on_failure = events_.on_failure;
@@ -81,7 +81,7 @@ bool JumpSession::step() {
   is_stepping_ = true;
   const std::uint64_t moves = moves_;
   if (!take_arrivals()) lose();
-  // Each of these may take in packets for any other: all have their turn until nothing moves.
+  // Each of these steps may receive packets for any other, so all are repeated until nothing moves.
   bool advanced = is_ready_ && step_opening();
   if (is_ready_) advanced = step_closing() || advanced;
   if (is_ready_) wake_streams();
@@ -145,8 +145,8 @@ void JumpSession::on_refused() {
   answer({nullptr, forwarding_error(name_, at(*opening_), is_forbidden), !is_forbidden});
 }
 
-// What libssh2 has begun it must end: until then this session opens nothing else, and is of use
-// only to those that it carries.
+// libssh2 cannot give up a channel that it has begun to open: until that is answered, this session
+// opens no other, and only serves the connections that it carries.
 void JumpSession::on_late() {
   const auto self = shared_from_this();
   is_stuck_ = true;
@@ -172,7 +172,7 @@ bool JumpSession::take_arrivals() {
   return is_whole && !stream.ended();
 }
 
-// A stream that is woken may end itself and others, and make new ones.
+// A stream that is woken may end itself and others, and open new ones.
 void JumpSession::wake_streams() {
   for (auto entry = streams_.begin(); entry != streams_.end() && is_ready_;) {
     const std::uint64_t number = entry->first;

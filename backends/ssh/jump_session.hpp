@@ -18,9 +18,9 @@ namespace train {
 
 /// What became of a connection that a jump host was asked for.
 struct ForwardAnswer {
-  std::unique_ptr<ChannelStream> stream;  ///< null: there is none, because of
-  Error error = {};                       ///< this,
-  bool may_pass = false;                  ///< which may be over soon
+  std::unique_ptr<ChannelStream> stream;  ///< null when there is none
+  Error error = {};                       ///< why there is none
+  bool may_pass = false;                  ///< the error may be over soon
 };
 
 /// A connection that a jump host is to make.

@@ -30,7 +30,7 @@ Obstacle option_is_set(std::string_view option, std::string_view value) {
 
 Obstacle way_to_host(const SshSettings& settings) {
   if (auto command = option_is_set("ProxyCommand", settings.proxy_command)) return command;
-  // These know no "none".
+  // These options have no value "none".
   const bool is_address = !settings.bind_address.empty();
   const std::string& bound = is_address ? settings.bind_address : settings.bind_interface;
   if (bound.empty()) return std::nullopt;

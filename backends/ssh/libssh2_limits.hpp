@@ -11,7 +11,7 @@
 
 namespace train {
 
-/// The algorithms that the libssh2 at hand knows.
+/// The algorithms that the libssh2 in use knows.
 struct Libssh2Algorithms {
   std::vector<std::string> key_exchanges;
   std::vector<std::string> ciphers;
@@ -25,8 +25,8 @@ struct Libssh2Obstacle {
   std::string next_step;  ///< besides using OpenSSH
 };
 
-/// What the settings of a host, and the lines of known_hosts about it, ask for that libssh2 (or
-/// what is built on it here) cannot do. Nothing when it can be tried.
+/// Why libssh2, or what is built on it here, cannot do what the settings of a host or its lines in
+/// known_hosts ask for. Nothing when it can be tried.
 std::optional<Libssh2Obstacle> why_not_libssh2(const SshSettings& settings,
                                                const std::vector<KnownKey>& known,
                                                const Libssh2Algorithms& algorithms);

@@ -25,14 +25,14 @@ Result<std::string> LockedKey::sign(std::string_view, std::string_view) {
 
 Passphrases::~Passphrases() { *is_cancelled_ = true; }
 
-// All keys that come here are locked ones.
+// Every key here is a LockedKey.
 const LockedKey& Passphrases::current() const {
   return static_cast<const LockedKey&>(*waiting_.front().key);
 }
 
 void Passphrases::open(const std::shared_ptr<SigningKey>& locked_key, OnOpened on_opened) {
   const auto& path = static_cast<const LockedKey&>(*locked_key).path();
-  // A host that was on its way meanwhile.
+  // The key was opened, or given up, while this host was being logged in to.
   if (const auto done = done_.find(path); done != done_.end()) {
     loop_.post([on_opened = std::move(on_opened), result = done->second,
                 alive = std::weak_ptr(is_alive_)] {

@@ -28,8 +28,8 @@ std::string numeric_text(const sockaddr* address, socklen_t size);
 /// "10.77.1.3:22", "[::1]:22".
 std::string endpoint_text(const std::string& host, int port);
 
-/// Turns names into addresses without ever blocking the loop: each on a thread of its own, up to a
-/// number of them, since a name server that is down takes its time for every name.
+/// Turns names into addresses without blocking the loop: several at a time, each on a thread of its
+/// own, since a name server that is down takes long for every name.
 class Resolver {
  public:
   using Addresses = std::vector<SocketAddress>;

@@ -35,7 +35,7 @@ class SshChannel {
   long read(Stream stream, char* buffer, std::size_t size);
   /// Takes what came for all channels of the session; false when the session is broken.
   bool take_arrivals();
-  /// Of that: whether `read` has something to give, or `at_end` became true.
+  /// Whether, after `take_arrivals`, `read` has something to give or `at_end` became true.
   bool has_news() const;
   /// Bytes taken, 0 while the peer's window is full, -1 when the session is broken. After 0 the
   /// next call must offer the same bytes.
@@ -44,11 +44,10 @@ class SshChannel {
   bool has_room() const;
   /// Whether the remote command has closed its output, all of which was read.
   bool at_end() const;
-  /// After `at_end`: done when the exit is known.
+  /// After `at_end`: done when it is known how the command ended.
   Progress wait_closed();
   RemoteExit exit() const;
-  /// Ends it before the session does; nothing else may be called afterwards but this, until it is
-  /// done.
+  /// Closes the channel before the session ends. Until it is done only this may be called.
   Progress close();
 
  private:

@@ -154,7 +154,8 @@ void SshConnection::retry_or_fail(int max_tries, Cause cause, const Error& error
   phase_ = Phase::waiting;
   address_ = 0;
   if (++tries_ >= max_tries) return fail_with(error);
-  // Of a jump host it says nothing that a server behind it refuses more.
+  // Behind a jump host, a server that refuses logins says nothing about the jump host, whose room
+  // in the window this is.
   if (cause == Cause::overrun && !jump_host_) shared_->window->overrun(server_);
   leave_setup();
   deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
@@ -162,7 +163,7 @@ void SshConnection::retry_or_fail(int max_tries, Cause cause, const Error& error
   });
 }
 
-// Steps as far as there is something to do, with one write for all packets of a round.
+// Steps as long as there is something to do; all packets of a round leave in one write.
 void SshConnection::pump() {
   const auto self = shared_from_this();
   if (stream_) stream_->begin_turn();
@@ -191,7 +192,8 @@ void SshConnection::post_pump() {
   });
 }
 
-// Room is waited for only while something has to leave. Jump hosts watch for those behind them.
+// The socket is watched for room only while something has to leave. A jump host watches its socket
+// for the connections behind it.
 void SshConnection::watch() {
   if (!session_ || !tcp_ || (stream_->pending() > 0) == (writable_ != nullptr)) return;
   if (writable_) {

@@ -31,7 +31,7 @@ struct SshTarget {
   const JumpHost* jump_host = nullptr;  ///< the one that it is, if it is one
 };
 
-/// Who uses a session. All calls come from the loop; inside one the connection may be closed.
+/// Who uses a session. All calls come from the loop; inside of a call the connection may be closed.
 class SshSessionUser {
  public:
   virtual ~SshSessionUser() = default;
@@ -60,10 +60,10 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
 
   /// Begins; called once, from the loop.
   void start();
-  /// Ends without a word to the user.
+  /// Closes the connection; the user is not called any more.
   void close();
-  /// The set-up of the host is over, the login and what the user had to do after it: another host
-  /// may have its turn.
+  /// The set-up of the host is over: the login, and what the user had to do right after it. Another
+  /// host may begin its own.
   void leave_setup();
   /// Steps soon.
   void post_pump();
@@ -78,9 +78,9 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   const Endpoint& endpoint() const { return endpoint_; }
   /// The address that is connected to, numeric; empty when a jump host connects to it.
   std::string address() const;
-  /// This machine's end of the connection; empty when it is a jump host's.
+  /// The address of this machine on the connection; empty behind a jump host.
   std::string own_address() const { return tcp_ ? tcp_->own_address() : ""; }
-  /// This machine's end of the connection to its first jump host; empty without one.
+  /// The address of this machine on the connection to the first jump host; empty without one.
   std::string own_address_towards_jump_host() const;
   /// "10.77.1.3:22", for messages.
   std::string at() const;
@@ -164,8 +164,8 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::optional<Result<std::string>> signed_;
   int connection_ = 0;  ///< counts them: what comes for an earlier one is too late
 
-  // The session uses the stream, which uses the jump host, and the subscriptions watch its
-  // descriptor: they go before it.
+  // The order matters: the session uses the stream, the stream uses the jump host, and the
+  // subscriptions watch the descriptor of the stream. Whoever uses is destroyed first.
   std::shared_ptr<JumpHost> jump_host_;
   std::unique_ptr<ByteStream> stream_;
   TcpStream* tcp_ = nullptr;  ///< `stream_`, unless a jump host carries it

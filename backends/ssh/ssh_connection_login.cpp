@@ -7,8 +7,8 @@ namespace train {
 
 void SshConnection::begin_session() {
   session_ = std::make_unique<SshSession>(*stream_);
-  // A list that libssh2 does not like would leave its defaults, and another key than the known one
-  // might be shown.
+  // If libssh2 refuses a list, it keeps its defaults, and the server might then show another key
+  // than the known one.
   if (!prefer_algorithms())
     return fail_with(
         make_error(ErrorClass::bug, "cannot choose the algorithms: " + session_->trouble()));
@@ -57,7 +57,7 @@ bool SshConnection::step_handshake() {
 void SshConnection::fail_handshake() {
   if (stream_->cause() || stream_->excess() != Excess::none)
     return fail_with(broken_error("during the key exchange"));
-  // A server that is overrun closes the connection at any moment up to here.
+  // A server with too many logins may close the connection at any moment up to here.
   if (stream_->ended())
     return retry_or_fail(shared_->options.max_tries, Cause::overrun,
                          greeting_error(at(), stream_->greeting(), stream_->error(), tries_ + 1));
@@ -92,8 +92,8 @@ void SshConnection::on_keys(Result<LoginPlan> plan) {
   pump();
 }
 
-// While files or ssh-agent are waited for, the server has nothing to say but that it goes. What it
-// says is kept: otherwise the loop would call for ever.
+// While this side waits for files or ssh-agent, the server can only end the connection. Whatever
+// else it sends is received and kept, since the loop would call for it again and again.
 bool SshConnection::listen_only() {
   const bool is_too_much = !stream_->receive_ahead();
   if (!is_too_much && !stream_->ended()) return false;
@@ -106,7 +106,7 @@ bool SshConnection::listen_only() {
   return false;
 }
 
-// No key is left to try, but for those that OpenSSH might have more luck with.
+// No key is left to try, except those that OpenSSH might log in with.
 void SshConnection::fail_login() {
   if (login_.foreign.empty())
     return fail_with(login_error(settings_.user, refused_, login_.unusable));
@@ -134,7 +134,7 @@ bool SshConnection::step_login() {
     case Progress::failed:
       break;
   }
-  // Only of a key that the server takes it wants a signature.
+  // The server wants a signature only for a key that it accepts.
   const std::string& trouble = session_->sign_trouble();
   if (login.key->is_locked() && !trouble.empty()) {
     open_key(login.key);
@@ -155,7 +155,7 @@ bool SshConnection::step_login() {
   return false;
 }
 
-// Who holds the key has all the time that a person takes; the server's own patience is what counts.
+// Whoever holds the key may ask a person, which takes long; the server's own limit ends the wait.
 std::optional<Result<std::string>> SshConnection::sign(const LoginKey& login,
                                                        const std::string& data,
                                                        const std::string& algorithm) {
@@ -177,7 +177,7 @@ void SshConnection::on_signed(Result<std::string> made) {
   pump();
 }
 
-// A server does not wait for ever, nor should it have to: the connection is made anew afterwards.
+// The server is not kept waiting for a passphrase: the connection is made anew afterwards.
 void SshConnection::open_key(std::shared_ptr<SigningKey> key) {
   drop_connection();
   phase_ = Phase::waiting;

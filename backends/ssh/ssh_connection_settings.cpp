@@ -25,7 +25,8 @@ std::string agent_socket(const SshSettings& settings, const SshOptions& options,
     const char* value = environment_variable(agent.c_str() + 1);
     return value == nullptr ? "" : value;
   }
-  // An agent that cannot be asked is named as it is written when it does not answer.
+  // When the path cannot be expanded it is taken as written, so that the error of the agent names
+  // it.
   return expand_ssh_path(agent, tokens, environment_variable).value_or(agent);
 }
 
@@ -58,7 +59,7 @@ void SshConnection::on_settings(const Result<SshSettings>& settings) {
   }
   endpoint_.address = settings_.hostname;
   endpoint_.port = settings_.port;
-  // An alias stands in known_hosts without a port.
+  // In known_hosts, an alias has no port.
   endpoint_.known_name = settings_.host_key_alias.empty()
                              ? known_hosts_name(endpoint_.address, endpoint_.port)
                              : settings_.host_key_alias;
@@ -95,7 +96,8 @@ bool SshConnection::prefer_algorithms() {
                               : common_algorithms(host_keys, settings_.host_key_algorithms));
 }
 
-// Whether it is known; if not, the connection goes on by itself, or is over.
+// Whether the host key is known. If not, it is being accepted and the connection goes on by itself,
+// or the connection has ended.
 bool SshConnection::check_host_key() {
   const std::string shown = session_->host_key();
   HostKeyDecision decision = judge_host_key(known_keys_, shown);
@@ -133,7 +135,7 @@ IdentityChoice SshConnection::identity_choice() const {
     choice.files.push_back(identity_file(target_.identity_file, tokens));
     choice.named = 1;
   }
-  // Like ssh, which has no default files when some are given.
+  // As in ssh, default files do not count when some are given.
   if (choice.named == 0 || !are_defaults)
     for (const std::string& file : settings_.identity_files)
       choice.files.push_back(identity_file(file, tokens));

@@ -15,7 +15,7 @@ namespace train {
 
 namespace {
 
-// As in the names of sshd's own files.
+// The type as the names of sshd's key files have it.
 std::string short_type(std::string_view type) {
   if (type == "ssh-rsa") return "rsa";
   return type.starts_with("ecdsa") ? "ecdsa" : "ed25519";
@@ -34,7 +34,7 @@ Error unknown_key_error(const Endpoint& host, const std::string& blob,
   for (const KnownKey& key : known)
     others += fmt::format("{}{} at {}:{}", others.empty() ? "" : ", ",
                           key.authority ? "a certificate authority" : key.type, key.file, key.line);
-  // The very key that was shown: another fetch of it might meet somebody else.
+  // The key is given as it was shown: fetching it again might fetch the key of another machine.
   const std::string accept =
       fmt::format("echo {} >> {}", shell_quoted(known_hosts_line(host.known_name, blob)),
                   shell_quoted(host.known_hosts_file));

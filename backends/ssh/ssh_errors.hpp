@@ -37,24 +37,25 @@ Error host_key_error(const Endpoint& host, const std::string& shown_blob,
 /// `tried` are the keys that the server refused, each with the reason.
 Error login_error(const std::string& user, const std::vector<std::string>& tried,
                   const std::vector<Diagnostic>& unusable);
-/// The connection broke, in the words of `doing`: "during the key exchange".
+/// The connection broke; `doing` says when: "during the key exchange".
 Error lost_error(const std::string& at, int error, std::string_view doing);
-/// Nothing was heard for `delay`, in the words of `doing`.
+/// Nothing came for `delay`; `doing` says when.
 Error silence_error(const std::string& at, std::chrono::nanoseconds delay, std::string_view doing);
-/// It sent bytes, but was not done after `delay`, in the words of `doing`.
+/// Bytes came, but it was not done after `delay`; `doing` says when.
 Error slow_error(const std::string& at, std::chrono::nanoseconds delay, std::string_view doing);
 /// It sent more than an SSH server has to; `greeting` is how that began.
 Error excess_error(const std::string& at, Excess excess, std::string_view greeting);
-/// It ended the connection while `key` was waited for to sign.
+/// The server ended the connection while we waited for a signature of `key`.
 Error signature_too_late_error(const std::string& at, const std::string& key);
 /// Libssh2 negotiated with the server in vain.
 Error negotiation_error(const std::string& at, const std::string& trouble);
-/// The jump host `jump_host` does not connect to `at`: its own rules forbid it, or it tried.
+/// The jump host `jump_host` does not connect to `at`: its own rules forbid that, or its attempt
+/// failed.
 Error forwarding_error(const std::string& jump_host, const std::string& at, bool is_forbidden);
-/// It did not say within `delay` whether it could.
+/// The jump host did not say within `delay` whether it reached the host.
 Error forwarding_timeout_error(const std::string& jump_host, const std::string& at,
                                std::chrono::nanoseconds delay);
-/// What is wrong with a jump host, for those behind it.
+/// What is wrong with a jump host, as the error of the hosts behind it.
 Error jump_host_error(const std::string& jump_host, const Error& why);
 /// How the remote command ended: "exited with status 3", "was killed by signal KILL".
 std::string exit_text(const RemoteExit& exit);

@@ -84,7 +84,7 @@ void SshFiles::read_known_hosts(const SshSettings& settings, OnRead on_read) {
       [known, files] {
         for (const std::string& file : files) known->add_file(file);
       },
-      // What is late may still be at work on it.
+      // Shared, because work that is late may still use it.
       [this, known, files](const Result<void>& done) {
         on_known_hosts(files, done ? std::move(*known) : KnownHosts(), done);
       });
@@ -109,7 +109,7 @@ void SshFiles::append_known_host(const std::string& file, const std::string& lin
       });
 }
 
-// Whoever is called back may destroy the owner of this object, and then no other is called.
+// A callback may destroy the owner of this object; then no other callback is called.
 void SshFiles::answer(OnRead on_read, Result<void> done) {
   loop_.post(
       [alive = std::weak_ptr(is_alive_), on_read = std::move(on_read), done = std::move(done)] {
@@ -121,7 +121,7 @@ KnownHosts& SshFiles::known_hosts_of(const SshSettings& settings) {
   return known_hosts_[known_hosts_files(settings)].known;
 }
 
-// An alias stands in known_hosts without a port.
+// In known_hosts, an alias has no port.
 std::vector<KnownKey> SshFiles::known_keys_of(const SshSettings& settings) {
   const KnownHosts& known = known_hosts_of(settings);
   return settings.host_key_alias.empty() ? known.keys_of(settings.hostname, settings.port)
@@ -143,7 +143,7 @@ void SshFiles::host_settings_of(const Host& host,
       });
 }
 
-// What makes no sense in a ProxyJump is ssh's to say.
+// A ProxyJump that makes no sense is left to ssh, which says so.
 HostSettings SshFiles::host_settings(const SshSettings& settings, const std::string& name) {
   HostSettings result{endpoint(settings.hostname, settings.port)};
   result.connect_timeout = settings.connect_timeout;

@@ -23,11 +23,11 @@ SshDestination destination_of(const Host& host);
 /// once. Transports may share one.
 class SshFiles {
  public:
-  /// Of the options it keeps which files there are, and whose.
+  /// Keeps, of the options, the names of the files and the user.
   SshFiles(Loop& loop, const SshOptions& options);
 
   SshConfig& config() { return config_; }
-  /// What %-tokens stand for with these settings; `name` is the host's own.
+  /// What %-tokens stand for with these settings; `name` is the name of the host.
   SshTokens tokens_of(const SshSettings& settings, const std::string& name) const;
   /// The ProxyJump of these settings, of which `ssh -G` leaves the tokens (%h) as they are.
   Result<std::string> jumps_of(const SshSettings& settings, const std::string& name) const;
@@ -38,7 +38,7 @@ class SshFiles {
   void read_known_hosts(const SshSettings& settings, OnRead on_read);
   /// The keys in these files, which must have been read.
   KnownHosts& known_hosts_of(const SshSettings& settings);
-  /// Those of the host itself.
+  /// The keys in these files that are known for the host itself.
   std::vector<KnownKey> known_keys_of(const SshSettings& settings);
   /// Adds a line to a known_hosts file, and calls back like `read_known_hosts`, with an error also
   /// when it cannot be written.

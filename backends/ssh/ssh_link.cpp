@@ -122,8 +122,8 @@ bool SshLink::step_exec() {
 }
 
 bool SshLink::transfer() {
-  // Writing may read: libssh2 then keeps what came for the next read, about which the socket will
-  // not tell. So reading comes after writing.
+  // Reading comes after writing: when libssh2 writes it may also receive bytes, which it keeps for
+  // the next read and for which the socket will not become readable.
   bool advanced = write_some();
   if (is_closed()) return false;
   advanced = read_errors() || advanced;
@@ -247,7 +247,7 @@ bool SshLink::step_ending() {
   return false;
 }
 
-// The command is over; before the agent was ready, what it printed says why.
+// The command has ended. When that was before the agent was ready, what it printed says why.
 void SshLink::finish() {
   const RemoteExit exit = channel_->exit();
   const std::string said = printable(errors_, 1000);

@@ -25,7 +25,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   void start() { connection_->start(); }
   void send(std::shared_ptr<const std::string> bytes);
   std::size_t unsent_bytes() const;
-  /// Ends without a word to the owner.
+  /// Closes the link; no event comes any more.
   void close();
   bool is_closed() const { return phase_ == Phase::closed; }
 
@@ -36,8 +36,8 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
     exec,
     bootstrap,
     streaming,
-    ending,       ///< the command's output is over, its exit not yet known
-    handed_over,  ///< to the transport that `other_` is of
+    ending,       ///< the command prints no more; how it ended is not known yet
+    handed_over,  ///< `other_`, a link of another transport, serves the host
     closed,
   };
 

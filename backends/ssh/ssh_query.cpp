@@ -34,13 +34,13 @@ Result<ConnectedProcess> start(const std::vector<std::string>& command,
                 fmt::format("there is no '{}' to read ssh's configuration with", command.front()),
                 next_step);
   auto process = start_connected({*program, command, environment, OnParentEnd::die, next_step});
-  // It has nothing to read.
+  // The program gets no input.
   if (process) ::shutdown(process->stream.get(), SHUT_WR);
   return process;
 }
 
-// After SIGKILL its end is a matter of microseconds, unless the kernel waits for a disk in its
-// name.
+// Collects a program that was killed. It ends within microseconds, unless the kernel waits for a
+// disk on its behalf.
 void collect_killed(Background& reaper, pid_t pid, const Descriptor& pidfd) {
   constexpr int patience_milliseconds = 20;
   if (has_ended(pidfd, patience_milliseconds)) return (void)wait_for_child(pid);

@@ -25,8 +25,8 @@ ssize_t send_bytes(libssh2_socket_t, const void* bytes, std::size_t size, int, v
   return static_cast<ssize_t>(size);
 }
 
-// The server says that it leaves: nothing that comes after is of use, and the connection itself may
-// end a moment later only.
+// The server says that it ends the connection: nothing that comes after that is of use, though the
+// connection itself may live for another moment.
 void note_disconnect(LIBSSH2_SESSION*, int, const char*, int, const char*, int, void** abstract) {
   static_cast<ByteStream*>(*abstract)->shut();
 }
@@ -67,7 +67,7 @@ int sign_request(LIBSSH2_SESSION*, unsigned char** signature, std::size_t* signa
   return 0;
 }
 
-// libssh2 asks for each direction.
+// libssh2 has a list for each direction.
 std::vector<int> kinds_of(SshSession::Method method) {
   switch (method) {
     case SshSession::Method::key_exchange:
@@ -98,12 +98,13 @@ SshSession::SshSession(ByteStream& stream)
 
 SshSession::~SshSession() {
   if (!session_) return;
-  // A farewell keeps the server's log clean; nobody waits for an answer.
+  // Saying goodbye keeps the server's log free of errors; nobody waits for an answer.
   libssh2_session_disconnect(session_, "done");
   stream_.flush();
   stream_.shut();
-  // Freeing closes the channel and may want to read the peer's answer: with the stream shut it
-  // finds the end at once. The bound is for bugs: better a leak than a loop without end.
+  // Freeing the session closes its channel and may try to read the answer of the peer; the stream
+  // was shut, so it finds the end at once. The bound is there for bugs: a leak is better than a
+  // loop without end.
   for (int i = 0; i < 16 && libssh2_session_free(session_) == LIBSSH2_ERROR_EAGAIN; ++i) {
   }
 }
@@ -121,8 +122,8 @@ std::vector<std::string> SshSession::supported(Method method) {
 
 bool SshSession::prefer(Method method, const std::vector<std::string>& algorithms) {
   if (!session_) return false;
-  // Names that it does not know libssh2 1.10 takes out of the list with an overlapping memcpy,
-  // which may garble the list: it is given only those that it knows.
+  // libssh2 1.10 removes names that it does not know with an overlapping memcpy, which may garble
+  // the list: so it is given only those that it knows.
   static const std::array<std::vector<std::string>, 4> known = {
       supported(Method::key_exchange), supported(Method::host_key), supported(Method::cipher),
       supported(Method::mac)};
@@ -173,7 +174,7 @@ Progress SshSession::open_channel() {
 }
 
 Progress SshSession::open_forward(const std::string& host, int port) {
-  // The server's log shows the last two, who asks; ssh gives the same.
+  // The last two arguments say who asks, for the server's log; ssh sends the same.
   channel_ = libssh2_channel_direct_tcpip_ex(session_, host.c_str(), port, "127.0.0.1", 65535);
   return opened();
 }

@@ -13,8 +13,8 @@
 
 namespace train {
 
-/// One libssh2 session over a stream, never blocking. Its bytes go into the stream's buffer; the
-/// caller flushes. Steps are to be called in order of declaration.
+/// One libssh2 session over a stream. It never blocks. Its bytes go into the buffer of the stream,
+/// which the caller flushes. The steps are to be called in the order of their declaration.
 class SshSession {
  public:
   /// `stream` must outlive the session.
@@ -44,7 +44,8 @@ class SshSession {
   /// Has the server connect to an address that it knows, and opens a channel to there. Repeat it
   /// with the same arguments until it is `done` or has `failed`.
   Progress open_forward(const std::string& host, int port);
-  /// The channel that was opened last, once; it is not to be used when the session is gone.
+  /// The channel that was opened last; it can be taken once, and must not be used after the session
+  /// is gone.
   std::unique_ptr<SshChannel> take_channel();
 
   /// What libssh2 says of the last failure.

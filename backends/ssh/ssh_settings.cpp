@@ -39,8 +39,8 @@ std::vector<std::string> split_at(std::string_view text, char separator) {
   return words;
 }
 
-// ssh prints paths of several files without quotes. Its paths are absolute by then, so that a word
-// which is not goes on where the one before it had a blank.
+// Splits paths at blanks. ssh prints several paths without quotes, but all of them absolute: so a
+// word that does not begin with a slash belongs to the path before it, which has a blank.
 std::vector<std::string> split_paths(std::string_view text) {
   std::vector<std::string> paths;
   for (std::string& word : split_at(text, ' ')) {
@@ -82,7 +82,7 @@ bool one_more_path(SshSettings& settings, std::string_view value) {
   return true;
 }
 
-// Which of the two words ssh prints depends on the option and its version.
+// Depending on the option and its version, ssh prints "yes" or "true", "no" or "false".
 template <auto member>
 bool flag(SshSettings& settings, std::string_view value) {
   settings.*member = value == "yes" || value == "true";
@@ -118,13 +118,13 @@ bool strict_host_keys(SshSettings& settings, std::string_view value) {
   return is_off || value == "accept-new" || value == "ask" || value == "yes" || value == "true";
 }
 
-// "host-bound" and "unbound" are yes, with and without an extension.
+// "host-bound" and "unbound" mean yes, with and without an extension of the protocol.
 bool public_key_authentication(SshSettings& settings, std::string_view value) {
   settings.public_key_authentication = value != "no" && value != "false";
   return true;
 }
 
-// Here "none" and nothing differ: without the option the agent is asked.
+// Here "none" differs from no value: without the option the agent is asked.
 bool identity_agent(SshSettings& settings, std::string_view value) {
   settings.identity_agent = value;
   return true;

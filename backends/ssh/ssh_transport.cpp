@@ -104,7 +104,7 @@ SshTransport::~SshTransport() = default;
 std::unique_ptr<HostLink> SshTransport::open(const Host& host, const AgentCall& call,
                                              LinkEvents events) {
   auto link = std::make_shared<SshLink>(shared_, host, call, std::move(events));
-  // What it says never comes from inside this call.
+  // Posted, so that no event comes from inside this call.
   shared_->loop.post([weak = std::weak_ptr(link)] {
     const auto waiting = weak.lock();
     if (waiting && !waiting->is_closed()) waiting->start();

@@ -81,7 +81,7 @@ class Blowfish {
   Blowfish(const Blowfish&) = delete;
   Blowfish& operator=(const Blowfish&) = delete;
 
-  // The key schedule, stirred with `salt` (all zeros in the original).
+  // The key schedule of Blowfish, mixed with `salt` (all zeros in the original).
   void expand(const Hash& key, const Hash& salt) { expand_with(key, &salt); }
   void expand(const Hash& key) { expand_with(key, nullptr); }
 
@@ -104,7 +104,7 @@ class Blowfish {
            boxes[3 * box_size + (x & 255)];
   }
 
-  // The hash's words in turn: 64 bytes are 16 of them.
+  // The words of the hash one after the other, beginning again after the 16th (64 bytes).
   static std::uint32_t word_of(const Hash& hash, std::size_t index) {
     const unsigned char* b = hash.data() + index % (hash_bytes / 4) * 4;
     return std::uint32_t(b[0]) << 24 | std::uint32_t(b[1]) << 16 | std::uint32_t(b[2]) << 8 | b[3];

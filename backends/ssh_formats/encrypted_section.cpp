@@ -14,7 +14,7 @@ namespace train {
 
 namespace {
 
-// An hour or so; ssh-keygen makes 16 rounds.
+// About an hour of work; ssh-keygen makes 16 rounds.
 constexpr std::uint32_t max_rounds = 100'000;
 constexpr std::size_t iv_bytes = 16;
 

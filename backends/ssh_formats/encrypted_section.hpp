@@ -13,7 +13,8 @@ namespace train {
 /// What opens an encrypted key.
 struct KeyOpening {
   const Secret& passphrase;
-  const std::atomic<bool>& is_cancelled;  ///< from another thread: it is not wanted any more
+  const std::atomic<bool>&
+      is_cancelled;  ///< another thread sets it when the key is not wanted any more
 };
 
 /// Whether the private section of OpenSSH's key files can be read under this cipher.

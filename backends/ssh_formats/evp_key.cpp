@@ -144,7 +144,7 @@ EvpKey make_rsa_key(const RsaNumbers& numbers) {
   const ParamBuilder builder(OSSL_PARAM_BLD_new());
   if (!n || !e || !d || !p || !q || !q_inverse || !d_p || !d_q || !minus || !context || !builder)
     return nullptr;
-  // OpenSSH leaves these two out; without them signing is several times slower.
+  // OpenSSH's format lacks these two numbers; without them signing is several times slower.
   if (BN_sub(minus.get(), p.get(), BN_value_one()) != 1 ||
       BN_mod(d_p.get(), d.get(), minus.get(), context.get()) != 1 ||
       BN_sub(minus.get(), q.get(), BN_value_one()) != 1 ||

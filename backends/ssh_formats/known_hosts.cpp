@@ -87,14 +87,15 @@ bool matches_patterns(std::string_view names, std::string_view name) {
   return found;
 }
 
-// Whether the last line of the file is not ended: ours would become a part of it.
+// Whether the last line of the file has no line end: a line that is added would become a part of
+// it.
 bool lacks_line_end(int fd) {
   char last = '\n';
   const off_t size = ::lseek(fd, 0, SEEK_END);
   return size > 0 && ::pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-// One write, so that the line of another process does not come in between. 0 or errno.
+// Appends in one write, so that no line of another process comes in between. 0 or errno.
 int append(int fd, const std::string& text) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return errno;
@@ -107,7 +108,8 @@ int append(int fd, const std::string& text) {
 
 }  // namespace
 
-// On a mismatch only the last star takes one character more.
+// On a mismatch, only the last star is made to match one character more, which keeps the time
+// linear.
 bool matches_name_pattern(std::string_view pattern, std::string_view name) {
   std::size_t p = 0, n = 0, star = std::string_view::npos, star_n = 0;
   while (n < name.size()) {

@@ -66,7 +66,7 @@ enum class HostKeyVerdict {
   revoked,
 };
 
-/// What the known keys of a host say of the key that it showed, and the line that decided (null
+/// Whether the known keys of a host allow the key that it showed, and the line that decided (null
 /// for `unknown`).
 struct HostKeyDecision {
   HostKeyVerdict verdict = HostKeyVerdict::unknown;

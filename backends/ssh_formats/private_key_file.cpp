@@ -120,7 +120,7 @@ Loaded parse_openssh(std::string_view bytes, const Trouble& trouble, const KeyOp
   return loaded;
 }
 
-// Between the lines that mark it, decoded; nothing when the text is in another format.
+// The decoded text between the lines that mark it; nothing when the text is in another format.
 std::optional<std::string> openssh_bytes(std::string_view text) {
   const std::size_t start = text.find(openssh_begin);
   if (start == text.npos) return std::nullopt;

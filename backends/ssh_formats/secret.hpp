@@ -9,11 +9,11 @@
 
 namespace train {
 
-/// Overwrites what nobody may find in memory any more.
+/// Overwrites bytes that must not stay in memory.
 inline void wipe(char* bytes, std::size_t size) { ::explicit_bzero(bytes, size); }
 
-/// A few bytes that leave no copy of themselves behind: a passphrase. Longer ones than fit are cut
-/// off, and no copies can be made.
+/// A few secret bytes, such as a passphrase, that leave no copy of themselves in memory. What does
+/// not fit is cut off, and the object cannot be copied.
 class Secret {
  public:
   static constexpr std::size_t capacity = 1024;

@@ -20,8 +20,8 @@ class SigningKey {
   const std::string& origin() const { return origin_; }
   /// The bare signature of `data` under a signature algorithm of `signature_algorithms`.
   virtual Result<std::string> sign(std::string_view data, std::string_view algorithm) = 0;
-  /// Who is asked for signatures, and may take minutes to answer: then `sign` blocks. Empty:
-  /// nobody.
+  /// Who makes the signatures when it is somebody else, who may take minutes: `sign` blocks as
+  /// long. Empty: nobody else.
   virtual std::string holder() const { return {}; }
   /// Whether it cannot sign before somebody gives its passphrase.
   virtual bool is_locked() const { return false; }

@@ -8,14 +8,14 @@
 
 namespace train {
 
-/// Reads values in SSH's encoding (RFC 4251, section 5). After the first value that is not whole
-/// every read gives nothing.
+/// Reads values in SSH's encoding (RFC 4251, section 5). After a value that is cut off, every read
+/// gives nothing.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
   std::optional<std::uint8_t> byte();
   std::optional<std::uint32_t> number();
-  /// A string (or mpint, as its bytes); views the bytes that were handed in.
+  /// A string, or the bytes of an mpint: a view into what was handed in.
   std::optional<std::string_view> string();
   std::string_view rest() const { return rest_; }
 

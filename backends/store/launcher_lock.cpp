@@ -21,15 +21,14 @@ Result<LauncherLock> LauncherLock::create(const std::string& path) {
     return fail(ErrorClass::no_input,
                 fmt::format("cannot create '{}': {}", path, system_reason(errno)),
                 elsewhere_hint());
-  // Nobody knows the file yet: only a file system without locks fails here.
+  // Nobody else knows the file yet: this fails only on a file system without locks.
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(ErrorClass::no_input,
                 fmt::format("cannot lock '{}': {}", path, system_reason(errno)), elsewhere_hint());
   return LauncherLock(std::move(file));
 }
 
-// Where the file system does not want it, the last record and the logs tell when the launcher
-// lived.
+// Where the file system refuses, the last record and the logs still tell when the launcher lived.
 void LauncherLock::touch() { (void)futimens(file_.get(), nullptr); }
 
 LauncherSign probe_launcher(const std::string& path) {

@@ -16,7 +16,7 @@ class LauncherLock {
   /// inherit the lock.
   static Result<LauncherLock> create(const std::string& path);
 
-  /// The file's time of change becomes now.
+  /// Sets the time of the last change of the file to now.
   void touch();
 
  private:

@@ -25,7 +25,7 @@ tl::unexpected<Error> failed(const std::string& doing, const std::string& path, 
               elsewhere_hint());
 }
 
-/// mkdir -p, without a word about what is there already: the caller looks at that.
+/// Like mkdir -p. What is there already is no error: the caller looks at that.
 Result<void> make_with_parents(const std::string& path) {
   if (mkdir(path.c_str(), private_mode) == 0 || errno == EEXIST) return {};
   if (errno != ENOENT) return failed("make directory", path, errno);

@@ -70,9 +70,9 @@ int schema_of(SQLite::Database& database) {
   return database.execAndGet("PRAGMA user_version").getInt();
 }
 
-/// Creates the file before SQLite does, so that its mode does not hang on the umask and the
-/// system's own reason is known when it cannot be made. An existing one is not opened: closing any
-/// descriptor of a file drops all locks that SQLite has on it in this process.
+/// Creates the file before SQLite does: its mode then does not depend on the umask, and the
+/// system's own reason is known when it cannot be made. An existing file is not opened, since
+/// closing any descriptor of it would drop all locks that SQLite has on it in this process.
 Result<void> create_file(const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) == 0) {
@@ -88,8 +88,8 @@ Result<void> create_file(const std::string& path) {
               elsewhere_hint());
 }
 
-/// A write-ahead log needs memory that all its users share: all must be on one machine, which a
-/// file system of the network does not promise.
+/// Whether the file is on a network file system. A write-ahead log needs memory that all users of
+/// the database share, so all must be on one machine.
 bool is_on_network(const std::string& path) {
   static constexpr std::array<unsigned long, 7> network_file_systems = {NFS_SUPER_MAGIC,
                                                                         SMB_SUPER_MAGIC,
@@ -111,8 +111,9 @@ void configure(SQLite::Database& database, const std::string& path) {
   database.exec("PRAGMA synchronous = NORMAL");
   if (database.execAndGet("PRAGMA journal_mode").getString() != "wal")
     database.exec("PRAGMA journal_mode = WAL");
-  // The last to close would write the log back and wait for the disk, at every command. The log is
-  // written back when a task has ended, or when it has grown to 1,000 pages.
+  // Otherwise the last process to close the database would write the log back and wait for the
+  // disk, at every command. The log is written back when a task has ended, or when it has grown to
+  // 1,000 pages.
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
@@ -127,15 +128,15 @@ void migrate(SQLite::Database& database) {
   transaction.commit();
 }
 
-/// Without the extended part, which tells apart what is handled alike here.
+/// The code without its extended part: what that tells apart is treated alike here.
 int primary_code(const SQLite::Exception& exception) { return exception.getErrorCode() & 0xff; }
 
 bool is_locked(const SQLite::Exception& exception) {
   return primary_code(exception) == SQLITE_BUSY || primary_code(exception) == SQLITE_LOCKED;
 }
 
-/// Several processes may find an empty file at once. SQLite does not wait when it turns a file to a
-/// write-ahead log, so this does.
+/// Several processes may find an empty file at once. SQLite does not wait for the lock when it
+/// switches a file to a write-ahead log, so this function does.
 void set_up(SQLite::Database& database, const std::string& path) {
   const auto deadline = steady_clock::now() + std::chrono::milliseconds(registry_wait_ms);
   for (;;) {

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t longest_cause = 2'000;
-// What JSON makes of that at worst, and everything else but the ranks.
+// Room for the longest texts as JSON, and for everything else but the ranks.
 constexpr std::size_t room_of_task = 16u << 10;
 // "[-2147483648,64,false]," and some.
 constexpr std::size_t room_of_rank = 32;
@@ -102,7 +102,8 @@ bool read_task_end(const std::string& path, TaskRecord& task) {
   std::ifstream file(path);
   if (!std::getline(file, line)) return false;
   try {
-    // What was only reserved is zeros, and what was written in part ends in them.
+    // A file that was only reserved holds zeros, and one that was written in part ends in zeros:
+    // neither is JSON.
     auto ended = with_end(task, json::parse(line));
     if (ended) task = std::move(*ended);
     return ended.has_value();

@@ -13,8 +13,8 @@ class Database;
 
 namespace train {
 
-// The SQL of the task table. These throw SQLite::Exception; a row that no train can have written is
-// reported as one of SQLITE_CORRUPT.
+// The SQL of the task table. Functions throw SQLite::Exception; a row that no train can have
+// written is reported as one of SQLITE_CORRUPT.
 
 /// False when the id is taken.
 bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
