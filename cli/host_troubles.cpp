@@ -63,19 +63,19 @@ std::string text_without_addresses(Error& error, const Host& host) {
   return fmt::format("{}\n{}", static_cast<int>(error.error_class), render(error));
 }
 
-class Kinds {
+class TroubleKinds {
  public:
-  explicit Kinds(const Trial& trial) : trial_(trial) {}
+  explicit TroubleKinds(const Trial& trial) : trial_(trial) {}
 
-  void add(const Failure& failure, bool is_at_once) {
+  void add(const Failure& failure, bool may_be_first) {
     if (failure.rank || failure.host < 0) return;
     const Error own = without_host(failure, trial_);
     Error common = own;
     const std::string text = text_without_addresses(common, trial_.hosts[failure.host].host);
     if (troubles_.empty()) first_ = text;
-    is_at_once = is_at_once && text != first_;
-    const auto [found, is_new] = known_.try_emplace({text, is_at_once}, troubles_.size());
-    if (is_new) troubles_.push_back({own, {}, is_at_once});
+    may_be_first = may_be_first && text != first_;
+    const auto [found, is_new] = known_.try_emplace({text, may_be_first}, troubles_.size());
+    if (is_new) troubles_.push_back({own, {}, may_be_first});
     HostTrouble& trouble = troubles_[found->second];
     if (trouble.error != own) trouble.error = common;
     trouble.hosts.push_back(failure.host);
@@ -103,7 +103,7 @@ std::string HostTrouble::names(const Trial& trial) const {
 Error HostTrouble::named(const Trial& trial) const { return with_context(error, names(trial)); }
 
 std::vector<HostTrouble> host_troubles(const RunOutcome& outcome, const Trial& trial) {
-  Kinds kinds(trial);
+  TroubleKinds kinds(trial);
   // Before the ranks run, it means nothing which host failed first: equal troubles are said
   // together.
   const std::set<int> simultaneous(outcome.simultaneous.begin(), outcome.simultaneous.end());

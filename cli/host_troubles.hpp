@@ -11,9 +11,9 @@ namespace train {
 
 /// The same trouble of one or more hosts.
 struct HostTrouble {
-  Error error;              ///< without the hosts' names
-  std::vector<int> hosts;   ///< node ranks, in the order of the failures
-  bool is_at_once = false;  ///< may be as early as the cause, as far as the clocks tell
+  Error error;                ///< without the hosts' names
+  std::vector<int> hosts;     ///< node ranks, in the order of the failures
+  bool may_be_first = false;  ///< may be as early as the cause, as far as the clocks tell
 
   /// "host 'node01': connection refused at 10.77.1.1:22", or, with all that differs between the
   /// hosts left out, "hosts node[01,03]: connection refused at port 22".

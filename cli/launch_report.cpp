@@ -115,7 +115,7 @@ TerminalText describe_others(const RunOutcome& outcome, const Trial& trial,
   FewLines later;
   for (std::size_t i = is_of_host(outcome) ? 1 : 0; i < troubles.size(); ++i) {
     const TerminalText text = terminal_text(troubles[i].named(trial), most_of_one);
-    if (troubles[i].is_at_once)
+    if (troubles[i].may_be_first)
       at_once.add(same_moment + text);
     else
       later.add("also: " + text);

@@ -329,15 +329,15 @@ namespace {
 
 // The error for an exception that no code below has turned into one: the limit of open files, of
 // which an event loop needs a handful before it can do anything, or else a bug.
-train::Error surprise(const std::exception& surprising) {
-  const auto* system = dynamic_cast<const std::system_error*>(&surprising);
+train::Error unexpected_error(const std::exception& exception) {
+  const auto* system = dynamic_cast<const std::system_error*>(&exception);
   const int number = system == nullptr ? 0 : system->code().value();
   if (number == EMFILE || number == ENFILE)
     return train::make_error(train::ErrorClass::host,
-                             std::string("too many open files: ") + surprising.what(),
+                             std::string("too many open files: ") + exception.what(),
                              "raise the limit: ulimit -n 4096");
   return train::make_error(train::ErrorClass::bug,
-                           std::string("this is a bug in train: ") + surprising.what(),
+                           std::string("this is a bug in train: ") + exception.what(),
                            "please report it with the command that you ran");
 }
 
@@ -350,6 +350,6 @@ int main(int argc, char* argv[]) {
   try {
     return train::run({argv + 1, argv + argc}).value();
   } catch (const std::exception& error) {
-    return train::report(surprise(error)).value();
+    return train::report(unexpected_error(error)).value();
   }
 }

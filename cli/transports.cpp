@@ -65,7 +65,7 @@ HostTransports::HostTransports(Loop& loop, const Trial& trial, std::optional<rli
 }
 
 void HostTransports::make_for(const Host& host, const Parts& parts) {
-  auto& transport = of(host);
+  auto& transport = transport_of(host);
   if (transport) return;
   if (host.transport == TransportKind::local)
     transport = std::make_unique<LocalTransport>(parts.loop,
@@ -93,7 +93,7 @@ void HostTransports::make_over_ssh(const Parts& parts) {
   ssh_ = std::make_unique<SshTransport>(parts.loop, std::move(options), window, files);
 }
 
-std::unique_ptr<Transport>& HostTransports::of(const Host& host) {
+std::unique_ptr<Transport>& HostTransports::transport_of(const Host& host) {
   switch (host.transport) {
     case TransportKind::local:
       return local_;
@@ -108,7 +108,7 @@ std::unique_ptr<Transport>& HostTransports::of(const Host& host) {
 
 std::unique_ptr<HostLink> HostTransports::open(const Host& host, const AgentCall& call,
                                                LinkEvents events) {
-  return of(host)->open(host, call, std::move(events));
+  return transport_of(host)->open(host, call, std::move(events));
 }
 
 }  // namespace train

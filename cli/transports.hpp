@@ -38,7 +38,7 @@ class HostTransports final : public Transport {
   };
   void make_for(const Host& host, const Parts& parts);
   void make_over_ssh(const Parts& parts);
-  std::unique_ptr<Transport>& of(const Host& host);
+  std::unique_ptr<Transport>& transport_of(const Host& host);
 
   TerminalQuestion question_;
   std::unique_ptr<Transport> openssh_;

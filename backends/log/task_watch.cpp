@@ -26,12 +26,13 @@ TaskWatch::TaskWatch(const std::string& lock_file, const std::string& log_direct
     return events_ && ::inotify_add_watch(events_.get(), path.c_str(), events) >= 0;
   };
   // The launcher holds the lock by a descriptor that is open for writing: closing it is an event.
-  is_told_ = watch(lock_file, IN_CLOSE_WRITE);
-  if (!log_directory.empty()) is_told_ = watch(log_directory, IN_MODIFY | IN_CREATE) && is_told_;
+  gets_events_ = watch(lock_file, IN_CLOSE_WRITE);
+  if (!log_directory.empty())
+    gets_events_ = watch(log_directory, IN_MODIFY | IN_CREATE) && gets_events_;
 }
 
 bool TaskWatch::wait(milliseconds limit, Other other) {
-  const milliseconds pause = std::min(is_told_ ? longest_pause : pause_, limit);
+  const milliseconds pause = std::min(gets_events_ ? longest_pause : pause_, limit);
   const short wanted = other.to_read ? POLLIN : 0;
   pollfd waited[2] = {{events_.get(), POLLIN, 0}, {other.fd, wanted, 0}};
   const int ready = ::poll(waited, 2, static_cast<int>(pause.count()));

@@ -31,7 +31,7 @@ class TaskWatch {
   void forget_events();
 
   Descriptor events_;
-  bool is_told_ = false;  ///< of everything that is waited for, if it happens on this machine
+  bool gets_events_ = false;  ///< inotify tells of all that is waited for, on this machine
   std::chrono::milliseconds pause_;
 };
 

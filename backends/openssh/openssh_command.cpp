@@ -50,7 +50,7 @@ std::vector<std::string> openssh_arguments(const Host& host, const std::string& 
   return arguments;
 }
 
-std::string openssh_for_people(const Host& host) {
+std::string openssh_command_to_type(const Host& host) {
   std::string line = "ssh";
   for (const std::string& argument : host_arguments(host)) line += " " + shell_quoted(argument);
   return line + " " + destination(host);

@@ -17,6 +17,6 @@ std::vector<std::string> openssh_arguments(const Host& host, const std::string& 
                                            NewHostKey new_host_key = NewHostKey::refused);
 
 /// What a user types to see the same trouble: "ssh -p 2222 -l me gpu-a".
-std::string openssh_for_people(const Host& host);
+std::string openssh_command_to_type(const Host& host);
 
 }  // namespace train

@@ -41,7 +41,7 @@ std::string_view after(std::string_view line, std::string_view words) {
 }
 
 // The text without the lines that hold `words`, which our own message says already.
-std::string besides(std::string_view text, std::string_view words) {
+std::string without_lines_with(std::string_view text, std::string_view words) {
   std::string rest;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
@@ -51,8 +51,8 @@ std::string besides(std::string_view text, std::string_view words) {
   return printable(rest, max_said);
 }
 
-std::string said_besides(const OpensshLog& log, std::string_view words) {
-  const std::string rest = besides(log.text(), words);
+std::string said_apart_from(const OpensshLog& log, std::string_view words) {
+  const std::string rest = without_lines_with(log.text(), words);
   return rest.empty() ? "" : fmt::format("; ssh said '{}'", rest);
 }
 
@@ -96,7 +96,7 @@ OpensshFailure changed_key(const OpensshLog& log, const std::string& at) {
 }
 
 OpensshFailure unknown_key(const OpensshLog& log, const Host& host, const std::string& at) {
-  std::string ssh = openssh_for_people(host);
+  std::string ssh = openssh_command_to_type(host);
   ssh.insert(3, " -o StrictHostKeyChecking=ask");
   const std::string& key = log.host_key();
   // When ssh asks, one can answer with the fingerprint: it then accepts no other key.
@@ -112,7 +112,7 @@ OpensshFailure untrusted_key(const OpensshLog& log, const std::string& at) {
     return failure(fmt::format("the host key of {}, {}, is revoked", at, log.host_key()),
                    "do not use this host until its administrator has given it a new key");
   return failure(fmt::format("the host key of {}, {}, is not trusted{}", at, log.host_key(),
-                             said_besides(log, "Host key verification failed.")),
+                             said_apart_from(log, "Host key verification failed.")),
                  "check the certificate and the known_hosts files that ssh names");
 }
 
@@ -130,7 +130,7 @@ OpensshFailure refused_login(const OpensshLog& log, const std::string& at) {
                   accepted.empty()
                       ? ""
                       : fmt::format(" (the host takes {})", accepted.substr(0, accepted.find(')'))),
-                  said_besides(log, "Permission denied (")),
+                  said_apart_from(log, "Permission denied (")),
       too_many ? "name the right key: 'identity_file' in the hosts file, or IdentityFile and "
                  "IdentitiesOnly in ~/.ssh/config"
                : "check that the host's ~/.ssh/authorized_keys, or its certificate authority, "
@@ -178,8 +178,8 @@ OpensshFailure broken_proxy(const OpensshLog& log, const Host& host, const std::
                    "machine; its log says which",
                    Tries::many);
   return failure(fmt::format("there is no way to {}: its ProxyCommand or ProxyJump failed{}", at,
-                             said_besides(log, "Connection closed by UNKNOWN")),
-                 fmt::format("check that this works: {} true", openssh_for_people(host)),
+                             said_apart_from(log, "Connection closed by UNKNOWN")),
+                 fmt::format("check that this works: {} true", openssh_command_to_type(host)),
                  stays ? Tries::one : Tries::few);
 }
 
@@ -218,7 +218,8 @@ OpensshFailure other_trouble(const OpensshLog& log, const Host& host, const Exit
   if (!said.empty()) text += fmt::format("; it said '{}'", said);
   if (has_any(said, {"configuration option", "Bad owner or permissions", "keyword "}))
     return failure(text, "mend the file that it names; ssh_config(5) describes it");
-  return failure(text, fmt::format("check that this works: {} true", openssh_for_people(host)));
+  return failure(text,
+                 fmt::format("check that this works: {} true", openssh_command_to_type(host)));
 }
 
 }  // namespace
@@ -289,7 +290,7 @@ Error start_error(const OpensshLog& log, const Host& host, const ExitStatus& end
     text += fmt::format("; it printed '{}'", printed);
   return make_error(
       ErrorClass::host, std::move(text),
-      fmt::format("check that this works: {} /bin/sh -c true", openssh_for_people(host)));
+      fmt::format("check that this works: {} /bin/sh -c true", openssh_command_to_type(host)));
 }
 
 Error lost_agent_error(const OpensshLog& log, const Host& host, const ExitStatus& end) {

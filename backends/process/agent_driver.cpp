@@ -128,7 +128,7 @@ void AgentDriver::feed(const AgentEvent& event) {
 }
 
 // Answers to actions come as events of their own: the agent is never entered twice.
-void AgentDriver::soon(AgentEvent event) {
+void AgentDriver::feed_soon(AgentEvent event) {
   loop_.post([this, event = std::move(event)] { feed(event); });
 }
 
@@ -154,7 +154,7 @@ void AgentDriver::perform(const agent_action::SendOutput& action) {
 
 void AgentDriver::perform(const agent_action::FindContext& action) {
   if (!contexts_)
-    return soon(
+    return feed_soon(
         agent_event::ContextFailed{make_error(ErrorClass::host, "this agent keeps no contexts")});
   ContextEvents events;
   events.on_taken = [this](std::uint64_t bytes) { feed(agent_event::ContextTaken{bytes}); };
@@ -178,7 +178,7 @@ void AgentDriver::perform(const agent_action::CheckHost& action) {
     *host = check_host(*prepare, *directory, key, means, *calls);
   };
   if (auto begun = work_.run(check, [this, host] { checked(*host); }); !begun)
-    return soon(agent_event::HostChecked{begun.error().diagnostics, {}, {}, ErrorClass::host});
+    return feed_soon(agent_event::HostChecked{begun.error().diagnostics, {}, {}, ErrorClass::host});
   is_checking_ = true;
   tell_blocked();
 }

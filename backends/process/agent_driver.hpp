@@ -50,7 +50,7 @@ class AgentDriver {
   void perform(const agent_action::ResumeReading& action);
   void perform(const agent_action::Leave& action);
 
-  void soon(AgentEvent event);
+  void feed_soon(AgentEvent event);
   void send(std::string bytes);
   void checked(CheckedHost& host);
   void tell_blocked();

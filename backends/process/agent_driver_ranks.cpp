@@ -43,12 +43,12 @@ void AgentDriver::rank_started(int rank, const SpawnedProcess& process) {
   events.on_end = [this, rank](const ExitStatus& status) { rank_ended(rank, status); };
   workers_[rank] = std::make_unique<Worker>(loop_, process, std::move(events));
   if (is_reading_paused_) workers_[rank]->pause_reading();
-  soon(agent_event::RankStarted{rank, process.pid});
+  feed_soon(agent_event::RankStarted{rank, process.pid});
   collect_orphans();
 }
 
 void AgentDriver::rank_not_started(int rank, const Error& why) {
-  soon(agent_event::RankNotStarted{rank, in_one_line(why), why.error_class});
+  feed_soon(agent_event::RankNotStarted{rank, in_one_line(why), why.error_class});
   collect_orphans();
   finish_kill_soon();
 }
@@ -133,7 +133,7 @@ void AgentDriver::finish_kill() {
     worker->collect();  // one that took longer than the limit may just have ended
     worker->drain();
   }
-  soon(std::move(killed));
+  feed_soon(std::move(killed));
 }
 
 void AgentDriver::perform(const agent_action::PauseReading&) {

@@ -94,7 +94,7 @@ std::vector<int> listed_in(const std::string& directory) {
 
 // Whether this process is in the cgroup that the kernel names, as seen through this mount: in a
 // container the mount may show other cgroups.
-bool holds_us(const std::string& directory) {
+bool contains_this_process(const std::string& directory) {
   const std::vector<int> pids = listed_in(directory);
   return std::find(pids.begin(), pids.end(), ::getpid()) != pids.end();
 }
@@ -163,7 +163,7 @@ std::string cgroup_name(const std::string& key, int agent) {
 std::optional<std::string> path_for_cgroup(const std::string& name) {
   const std::string own = own_cgroup();
   for (const std::string mount : mounts) {
-    if (own.empty() || !is_cgroup2(mount) || !holds_us(mount + own)) continue;
+    if (own.empty() || !is_cgroup2(mount) || !contains_this_process(mount + own)) continue;
     CgroupSurroundings surroundings{own, ::access("/run/systemd/system", F_OK) == 0, ::geteuid(),
                                     lingers()};
     surroundings.is_delegated = [&](const std::string& path) {

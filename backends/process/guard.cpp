@@ -43,7 +43,7 @@ sigset_t all_signals() {
 }
 
 // Whoever started us waits until every copy of its descriptors is closed, so ours are closed.
-void let_go(int null, std::initializer_list<int> keep) {
+void detach(int null, std::initializer_list<int> keep) {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     (void)::dup2(null, standard);
   close_others(keep);
@@ -68,7 +68,7 @@ void clean_up(const GuardSetup& setup) {
     clean_up(setup);
     ::_exit(1);
   }
-  let_go(null, {setup.listening_socket, setup.lock, setup.directory.descriptor()});
+  detach(null, {setup.listening_socket, setup.lock, setup.directory.descriptor()});
   (void)become_subreaper();  // worked for the guard
   (void)::signal(SIGPIPE, SIG_IGN);
   const sigset_t all = all_signals();
@@ -112,7 +112,7 @@ void watch(pid_t agent) {
   if (agent == 0) be_agent(setup, guard, null->get());
   // The guard does not keep the socket: once the agent is gone nobody accepts, so nobody shall
   // connect.
-  let_go(null->get(), {setup.lock, setup.directory.descriptor()});
+  detach(null->get(), {setup.lock, setup.directory.descriptor()});
   watch(agent);
   clean_up(setup);
   ::_exit(0);

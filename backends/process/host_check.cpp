@@ -124,7 +124,7 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
     problems.add(begun.error());
   // Before the ports, whose descriptors count as well.
   const int ranks = static_cast<int>(prepare.ranks.size());
-  if (auto lacks = lacking(room_limits(ranks, prepare.hold_ports)); !lacks.empty()) {
+  if (auto lacks = shortages(room_limits(ranks, prepare.hold_ports)); !lacks.empty()) {
     problems.add({ErrorClass::host, std::move(lacks)});
     return checked;
   }

@@ -163,7 +163,7 @@ std::string group_of(const std::string& groups, std::string& subfolder) {
 
 }  // namespace
 
-std::vector<Diagnostic> lacking(const std::vector<RoomLimit>& limits) {
+std::vector<Diagnostic> shortages(const std::vector<RoomLimit>& limits) {
   std::vector<Diagnostic> problems;
   for (const RoomLimit& limit : limits) {
     if (limit.used + limit.needed <= limit.most) continue;

@@ -21,7 +21,7 @@ struct RoomLimit {
 };
 
 /// An error for each limit that leaves too little room, with the numbers and its name.
-std::vector<Diagnostic> lacking(const std::vector<RoomLimit>& limits);
+std::vector<Diagnostic> shortages(const std::vector<RoomLimit>& limits);
 
 /// The limits of this host that can be known, for so many ranks and held ports: descriptors of this
 /// process, processes of this user (without those that other containers run for it, which are not

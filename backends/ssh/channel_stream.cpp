@@ -17,9 +17,9 @@ ChannelStream::~ChannelStream() { session_->remove(*this, std::move(channel_)); 
 
 int ChannelStream::fd() const { return session_->fd(); }
 
-bool ChannelStream::has_news() const {
+bool ChannelStream::is_ready() const {
   if (!channel_ || ended()) return false;
-  return channel_->has_news() || (pending() > 0 && session_->has_room() && channel_->has_room());
+  return channel_->can_read() || (pending() > 0 && session_->has_room() && channel_->has_room());
 }
 
 void ChannelStream::wake() {

@@ -27,7 +27,7 @@ class ChannelStream final : public ByteStream {
   // For the session.
   /// Takes what came for all channels of the session; false when that is broken.
   bool take_arrivals() { return channel_->take_arrivals(); }
-  bool has_news() const;
+  bool is_ready() const;
   void wake();
   /// The session is over: this ends it.
   void lose(const Error& why);

@@ -176,7 +176,7 @@ bool JumpSession::take_arrivals() {
 void JumpSession::wake_streams() {
   for (auto entry = streams_.begin(); entry != streams_.end() && is_ready_;) {
     const std::uint64_t number = entry->first;
-    if (entry->second->has_news()) entry->second->wake();
+    if (entry->second->is_ready()) entry->second->wake();
     entry = streams_.upper_bound(number);
   }
 }

@@ -30,7 +30,7 @@ bool SshChannel::take_arrivals() {
   return count_of(libssh2_channel_read_ex(channel_, output_stream, &nothing, 0)) >= 0;
 }
 
-bool SshChannel::has_news() const {
+bool SshChannel::can_read() const {
   unsigned long queued = 0;
   libssh2_channel_window_read_ex(channel_, &queued, nullptr);
   return queued > 0 || at_end();

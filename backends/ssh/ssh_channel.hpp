@@ -36,7 +36,7 @@ class SshChannel {
   /// Takes what came for all channels of the session; false when the session is broken.
   bool take_arrivals();
   /// Whether, after `take_arrivals`, `read` has something to give or `at_end` became true.
-  bool has_news() const;
+  bool can_read() const;
   /// Bytes taken, 0 while the peer's window is full, -1 when the session is broken. After 0 the
   /// next call must offer the same bytes.
   long write(std::string_view bytes);

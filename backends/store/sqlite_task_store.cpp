@@ -75,7 +75,7 @@ struct SqliteTaskStore::Impl {
   Result<LauncherLock> make_directories(const std::string& id, std::size_t ranks);
   void remove_directories(const std::string& id) const;
   UnixMillis last_sign_of_life(const TaskRecord& task);
-  TaskRecord with_truth(TaskRecord task);
+  TaskRecord with_actual_state(TaskRecord task);
   Result<void> write(const TaskRecord& task);
   void settle(const std::string& id);
   Error none_or_several(const std::string& prefix, const std::vector<std::string>& ids);
@@ -115,7 +115,7 @@ UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
 
 /// The record that was read. When it is not final and its launcher is gone, it gets the end that
 /// the launcher has left in its file, or the state `lost`.
-TaskRecord SqliteTaskStore::Impl::with_truth(TaskRecord task) {
+TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
   if (is_final(task.state) || own_tasks.contains(task.id)) return task;
   if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
   if (!read_task_end(end_file(task.id), task)) {
@@ -252,7 +252,7 @@ Result<TaskRecord> SqliteTaskStore::find(const std::string& prefix) {
       return tl::make_unexpected(impl_->none_or_several(prefix, ids));
     auto task = read_task(*impl_->database, ids.front());
     if (!task) return tl::make_unexpected(impl_->none_or_several(prefix, {}));
-    return impl_->with_truth(std::move(*task));
+    return impl_->with_actual_state(std::move(*task));
   });
 }
 
@@ -260,7 +260,7 @@ Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
   return impl_->guarded([&]() -> Result<std::vector<TaskRecord>> {
     std::vector<TaskRecord> tasks;
     for (TaskRecord& task : read_tasks(*impl_->database, all)) {
-      task = impl_->with_truth(std::move(task));
+      task = impl_->with_actual_state(std::move(task));
       if (all || !is_final(task.state)) tasks.push_back(std::move(task));
     }
     return tasks;

@@ -94,8 +94,8 @@ TEST_CASE("while ranks run, what may have happened first stays apart from what c
   const auto troubles = host_troubles(failed.outcome, failed.trial);
   REQUIRE(troubles.size() == 3);
   CHECK(troubles[0].hosts == std::vector{0, 3});
-  CHECK(troubles[1].is_at_once);
-  CHECK_FALSE(troubles[2].is_at_once);
+  CHECK(troubles[1].may_be_first);
+  CHECK_FALSE(troubles[2].may_be_first);
 }
 
 TEST_CASE("all that is wrong with hosts is told with what to do, the cause last") {

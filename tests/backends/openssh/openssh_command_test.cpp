@@ -53,12 +53,12 @@ TEST_CASE("of a host only what was declared is passed on, and nothing is taken f
   Host host;
   host.name = "gpu-a";
   CHECK(of_host(host) == Words{"--", "gpu-a", "exec /bin/sh"});
-  CHECK(openssh_for_people(host) == "ssh gpu-a");
+  CHECK(openssh_command_to_type(host) == "ssh gpu-a");
   host.address = "fe80::1%eth0";
   host.port = 2222;
   host.user = "me";
   host.identity_file = "~/.ssh/my key";
   CHECK(of_host(host) == Words{"-p", "2222", "-i", "~/.ssh/my key", "-l", "me", "--",
                                "fe80::1%eth0", "exec /bin/sh"});
-  CHECK(openssh_for_people(host) == "ssh -p 2222 -i '~/.ssh/my key' -l me fe80::1%eth0");
+  CHECK(openssh_command_to_type(host) == "ssh -p 2222 -i '~/.ssh/my key' -l me fe80::1%eth0");
 }

@@ -23,9 +23,9 @@ void write_group(const TemporaryDirectory& mounted, const std::string& group,
 TEST_CASE("a limit that leaves enough is no problem, one that leaves less is told with numbers") {
   RoomLimit limit{
       "its 2 ranks take 2 processes", "user 7", "processes, ulimit -u", 2, 8, 10, "end"};
-  CHECK(lacking({limit}).empty());
+  CHECK(shortages({limit}).empty());
   limit.used = 9;
-  const auto problems = lacking({limit});
+  const auto problems = shortages({limit});
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].message ==
         "its 2 ranks take 2 processes, but user 7 has 9 of at most 10 (processes, ulimit -u)");
@@ -62,6 +62,6 @@ TEST_CASE("text that names no group gives no limit") {
 }
 
 TEST_CASE("this machine has room for a few ranks, and not for a million") {
-  CHECK(lacking(room_limits(2, 1)).empty());
-  CHECK_FALSE(lacking(room_limits(1'000'000'000, 1)).empty());
+  CHECK(shortages(room_limits(2, 1)).empty());
+  CHECK_FALSE(shortages(room_limits(1'000'000'000, 1)).empty());
 }
