@@ -122,9 +122,7 @@ void HostContexts::fail_with(const Error& why) {
   });
 }
 
-void HostContexts::keep() {
-  if (!std::exchange(is_kept_, true)) touch_daily();
-}
+void HostContexts::keep() { is_kept_ = true; }
 
 void HostContexts::touch_daily() {
   (void)background_.run([keeper = keeper_] { keeper->touch(); }, nullptr);
@@ -132,6 +130,7 @@ void HostContexts::touch_daily() {
 }
 
 void HostContexts::tidy() {
+  if (!touching_) touch_daily();
   (void)background_.run([keeper = keeper_] { keeper->tidy(); }, nullptr);
 }
 

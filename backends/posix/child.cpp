@@ -36,6 +36,8 @@ constexpr size_t stack_size = size_t{64} << 10;
 struct Shared {
   const ChildSetup* setup;
   pid_t parent;
+  bool joins_cgroup;
+  volatile bool has_begun;
   volatile ChildStep failed;
   volatile int error;
 };
@@ -71,6 +73,7 @@ TRAIN_UNINSTRUMENTED void join_cgroup(int cgroup) {
 TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   auto* shared = static_cast<Shared*>(argument);
   const ChildSetup* setup = shared->setup;
+  shared->has_begun = true;
   reset_handlers();
   if (::setsid() < 0) give_up(shared, ChildStep::session);
   if (setup->on_parent_end == OnParentEnd::die) {
@@ -79,7 +82,7 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
     // When the parent died before prctl, the signal would never come.
     if (::getppid() != shared->parent) give_up(shared, ChildStep::parent);
   }
-  if (setup->joins_cgroup) join_cgroup(setup->cgroup);
+  if (shared->joins_cgroup) join_cgroup(setup->cgroup);
   for (int number = 0; number < 3; ++number)
     if (::syscall(SYS_dup3, setup->standard[number], number, 0) < 0)
       give_up(shared, ChildStep::descriptors);
@@ -132,17 +135,16 @@ TRAIN_UNINSTRUMENTED long clone_into_cgroup(int cgroup, int (*function)(void*), 
 long clone_into_cgroup(int, int (*)(void*), void*, char*, int&) { return -ENOSYS; }
 #endif
 
-TRAIN_UNINSTRUMENTED int end_at_once(void*) {
-  ::syscall(SYS_exit_group, 0);
-  __builtin_unreachable();
-}
-
 pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
   const WithoutSignals blocked;  // a handler would run in the child, in the parent's memory
-  const ChildSetup& setup = *shared.setup;
-  if (setup.cgroup >= 0 && !setup.joins_cgroup) {
-    const long pid = clone_into_cgroup(setup.cgroup, child_main, &shared, stack, pidfd);
-    if (pid > 0) return static_cast<pid_t>(pid);
+  if (shared.setup->cgroup >= 0 && !shared.joins_cgroup) {
+    const long pid = clone_into_cgroup(shared.setup->cgroup, child_main, &shared, stack, pidfd);
+    if (pid > 0 && shared.has_begun) return static_cast<pid_t>(pid);
+    if (pid > 0) {
+      (void)wait_for_child(static_cast<pid_t>(pid));
+      (void)::close(std::exchange(pidfd, -1));
+    }
+    shared.joins_cgroup = true;
   }
   constexpr int flags = static_cast<int>(child_flags) | SIGCHLD;
   const pid_t pid = __clone(child_main, stack + stack_size, flags, &shared, &pidfd);
@@ -215,26 +217,13 @@ const char* to_string(ChildStep step) {
   return "unknown";
 }
 
-bool can_start_in(int cgroup) {
-  char* stack = child_stack();
-  int pidfd = -1;
-  long pid = -1;
-  if (stack != nullptr) {
-    const WithoutSignals blocked;
-    pid = clone_into_cgroup(cgroup, end_at_once, nullptr, stack, pidfd);
-  }
-  if (pid <= 0) return false;
-  const Descriptor unused(pidfd);
-  return wait_for_child(static_cast<pid_t>(pid)).code == 0;
-}
-
 StartedChild start_child(const ChildSetup& setup) {
   char* stack = child_stack();
   StartedChild child;
   child.failed = ChildStep::clone;
   child.error = ENOMEM;
   if (stack == nullptr) return child;
-  Shared shared{&setup, ::getpid(), ChildStep::none, 0};
+  Shared shared{&setup, ::getpid(), setup.joins_cgroup, false, ChildStep::none, 0};
   int pidfd = -1;
   child.pid = clone_blocked(shared, stack, pidfd, child.error);
   if (child.pid < 0) return child;
@@ -243,6 +232,7 @@ StartedChild start_child(const ChildSetup& setup) {
   child.pidfd = pidfd >= 0 ? Descriptor(pidfd) : open_process(child.pid);
   child.error = shared.error;
   child.failed = shared.failed;
+  child.has_joined_cgroup = shared.joins_cgroup;
   if (child.failed == ChildStep::none && !child.pidfd) {
     child.error = errno;
     child.failed = ChildStep::pidfd;

@@ -53,8 +53,8 @@ struct ChildSetup {
   /// The open directory of the cgroup that it executes its program in; -1: the parent's. A child
   /// that is not let in starts all the same, in the parent's.
   int cgroup = -1;
-  /// Whether it enters the cgroup by itself, which takes the kernel some 10 ms: where
-  /// `can_start_in` says no.
+  /// Whether it enters the cgroup by itself, which takes the kernel some 10 ms, and is not started
+  /// inside of it: where that was found not to work.
   bool joins_cgroup = false;
   OnParentEnd on_parent_end = OnParentEnd::die;
 };
@@ -81,16 +81,16 @@ struct StartedChild {
   Descriptor pidfd;
   ChildStep failed = ChildStep::none;
   int error = 0;  ///< errno of the step that failed
+  /// It could not be started inside of its cgroup, and entered it by itself.
+  bool has_joined_cgroup = false;
 };
-
-/// Tries whether children can start inside of this cgroup, with one that ends at once; it costs
-/// next to nothing. Linux can since 5.7; but 6.14 and later kill every child that a process starts
-/// in another cgroup when its own was ever emptied by `cgroup.kill`.
-bool can_start_in(int cgroup);
 
 /// Starts a child in a session of its own. All signals are at their defaults and none is blocked;
 /// only descriptors 0 to 2 are open. Returns once the child has executed its program or failed; a
 /// child that failed is gone, as is any on kernels without process descriptors (before 5.3).
+/// Inside of a cgroup Linux can start children since 5.7; but 6.14 and later kill every child that
+/// a process starts in another cgroup when its own was ever emptied by `cgroup.kill`: such a child
+/// is started once more, and enters its cgroup by itself.
 /// Meanwhile this thread is suspended, others go on: a working directory or a program on a dead
 /// network file system holds up this call alone.
 StartedChild start_child(const ChildSetup& setup);

@@ -21,6 +21,8 @@ constexpr int exit_code_of_a_bug = 70;
 constexpr std::chrono::seconds first_connection_limit{30};
 // How often to say what a file system has not answered yet.
 constexpr std::chrono::seconds blocked_interval{2};
+// What tidies up leaves the processors to the ranks for so long, and to short tasks altogether.
+constexpr std::chrono::seconds start_time{1};
 // How long to leave waiting connections alone when there is no descriptor for them.
 constexpr std::chrono::seconds accept_pause{1};
 
@@ -220,7 +222,7 @@ void AgentDriver::perform(const agent_action::ReleasePorts&) {
     });
   if (!contexts_) return;
   contexts_->keep();
-  loop_.post([this] { contexts_->tidy(); });  // when the ranks run
+  housekeeping_ = loop_.after(start_time, [this] { contexts_->tidy(); });
 }
 
 void AgentDriver::perform(const agent_action::Leave&) { loop_.stop(); }

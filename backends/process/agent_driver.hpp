@@ -89,6 +89,7 @@ class AgentDriver {
   std::unique_ptr<Subscription> timer_;
   std::unique_ptr<Subscription> kill_timer_;
   std::unique_ptr<Subscription> blocked_timer_;
+  std::unique_ptr<Subscription> housekeeping_;
   /// Given back when memory runs out, so that there is some to say so.
   std::unique_ptr<char[]> memory_reserve_ = std::make_unique_for_overwrite<char[]>(256u << 10);
   bool is_checking_ = false;

@@ -112,11 +112,6 @@ tl::unexpected<Error> explain(const ProcessSpec& spec, const StartedChild& child
 
 }  // namespace
 
-void LinuxSpawner::start_in(int cgroup) {
-  cgroup_ = cgroup;
-  joins_cgroup_ = cgroup >= 0 && !can_start_in(cgroup);
-}
-
 Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   auto null = open_null();
   if (!null) return tl::make_unexpected(null.error());
@@ -133,6 +128,7 @@ Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   setup.cgroup = cgroup_;
   setup.joins_cgroup = joins_cgroup_;
   StartedChild child = noted(calls_, "start", spec.program, [&] { return start_child(setup); });
+  joins_cgroup_ = child.has_joined_cgroup;
   if (child.failed != ChildStep::none) return explain(spec, child, calls_);
   return SpawnedProcess{child.pid, child.pidfd.release(), output->read_end.release(),
                         errors->read_end.release()};

@@ -24,13 +24,13 @@ class LinuxSpawner final : public ProcessSpawner {
 
   Result<SpawnedProcess> spawn(const ProcessSpec& spec) override;
   /// Children start in this cgroup from now on: an open directory that must stay so; -1: in ours.
-  void start_in(int cgroup);
+  void start_in(int cgroup) { cgroup_ = cgroup; }
 
  private:
   std::optional<rlimit> open_files_;
   FileCalls* calls_;
   int cgroup_ = -1;
-  bool joins_cgroup_ = false;
+  bool joins_cgroup_ = false;  ///< children could not start inside of it
 };
 
 }  // namespace train

@@ -33,7 +33,8 @@ class ContextStore {
   virtual void take(std::string_view piece) = 0;
   /// The task uses its copy, which stays when this object goes; else it goes too.
   virtual void keep() = 0;
-  /// The start is over: there is time to remove what nobody has used for long.
+  /// The start is over: there is time to mark what is in use, from now on every day, and to remove
+  /// what nobody has used for long.
   virtual void tidy() = 0;
 };
 
