@@ -8,8 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "launcher/rendezvous/endpoint.hpp"
-
 namespace train {
 
 namespace {
@@ -30,8 +28,6 @@ std::string numeric_text(const sockaddr* address, socklen_t size) {
       ::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0;
   return is_shown ? text : "";
 }
-
-std::string endpoint_text(const std::string& host, int port) { return endpoint(host, port); }
 
 Resolver::Resolver(Loop& loop, LookUp look_up_name)
     : loop_(loop), look_up_(std::move(look_up_name)) {}
