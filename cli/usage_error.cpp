@@ -81,22 +81,14 @@ Error no_such_command(const Chosen& chosen, const Words& arguments) {
                meant.empty() ? all : meant, chosen);
 }
 
-// Words that a shell takes as they are stay so.
-std::string quoted(const std::string& word) {
-  const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_./:=,+@%").find(c) != std::string_view::npos;
-  });
-  return is_plain ? word : single_quoted(word);
-}
-
 // A command was given where an experiment is expected: shows where it goes.
 Error command_without_dashes(const Chosen& chosen, const CLI::Option& config, const Words& extra) {
   constexpr std::size_t longest = 200;
   const std::string first = config.as<std::string>();
   const bool is_experiment = first.ends_with(".yaml") || first.ends_with(".yml");
-  std::string command = is_experiment ? first + " --" : "-n 1 -- " + quoted(first);
-  for (const std::string& word : extra) command += " " + quoted(word);
+  Words words = is_experiment ? Words{first, "--"} : Words{"-n", "1", "--", first};
+  words.insert(words.end(), extra.begin(), extra.end());
+  std::string command = shell_line(words);
   if (command.size() > longest) command = command.substr(0, longest) + " ...";
   return usage(fmt::format("'{}' is one word too many: '{}' takes one experiment file",
                            extra.front(), chosen.typed),

@@ -192,11 +192,11 @@ class SlurmScript {
 
   void add_command() {
     const Entrypoint& entrypoint = plan_.experiment.entrypoint;
-    std::string words;
-    for (const std::string& word : entrypoint.argv) words += " " + shell_quoted(word);
-    if (!entrypoint.shell.empty()) words = " /bin/sh -c " + shell_quoted(entrypoint.shell);
-    if (words.empty()) return;
-    text_ += fmt::format("[ $# -gt 0 ] || set --{}\n", words);
+    if (entrypoint.empty()) return;
+    const std::string command = entrypoint.shell.empty()
+                                    ? shell_line(entrypoint.argv)
+                                    : shell_line({"/bin/sh", "-c", entrypoint.shell});
+    text_ += fmt::format("[ $# -gt 0 ] || set -- {}\n", command);
   }
 
   // One process on each host is torchrun, which makes the ranks itself.
