@@ -32,21 +32,22 @@ TextOptions text_options() {
   return options;
 }
 
-std::string show(const PictureSubject& subject, const PlanFlags& flags) {
+std::string show(const PictureSubject& subject, const std::optional<PlannedContext>& context,
+                 const PlanFlags& flags) {
   const Plan& plan = subject.plan;
   switch (flags.format) {
     case PlanFlags::Format::json:
-      return plan_to_json(plan);
+      return plan_to_json(plan, context);
     case PlanFlags::Format::env:
       return plan_to_env(plan, flags.rank);
     case PlanFlags::Format::hostfile:
-      return plan_to_hostfile(plan);
+      return plan_to_hostfile(plan, context);
     case PlanFlags::Format::slurm:
-      return plan_to_slurm(plan);
+      return plan_to_slurm(plan, context);
     case PlanFlags::Format::table:
       break;
   }
-  return plan_to_text(subject, text_options());
+  return plan_to_text(subject, text_options(), context);
 }
 
 // What is wrong with the flags by themselves.
@@ -66,21 +67,20 @@ Result<void> check_rank(const PlanFlags& flags, const Plan& plan) {
               fmt::format("ranks are 0 to {}", plan.trial.world_size - 1));
 }
 
-// What would travel, and what would not.
-Result<void> add_context(Plan& plan, const std::string& directory) {
-  if (directory.empty()) return {};
+// What would travel; nothing without a directory.
+Result<std::optional<PlannedContext>> read_context(const std::string& directory) {
+  if (directory.empty()) return std::nullopt;
   const std::atomic<bool> cancelled{false};
   auto archived = archive_context(directory, own_output_files(), cancelled);
   if (!archived) return tl::make_unexpected(archived.error());
-  plan.context =
-      PlannedContext{directory, archived->context.sha256, archived->files, archived->bytes};
-  for (std::string& warning : archived->warnings)
-    plan.warnings.push_back({{}, {}, std::move(warning), {}});
-  return {};
+  return PlannedContext{directory, archived->context.sha256, archived->files, archived->bytes,
+                        std::move(archived->warnings)};
 }
 
-// What is written for others than `train launch` leaves the context at home.
+// The context's own warnings, and that what is written for others than `train launch` leaves it at
+// home.
 void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
+  for (const std::string& warning : context.warnings) talk_warnings({{{}, {}, warning, {}}});
   std::string_view name;
   switch (format) {
     case PlanFlags::Format::table:
@@ -121,11 +121,12 @@ ExitCode plan_command(const PlanFlags& flags) {
     return report(to_error(plan.error()));
   }
   if (auto checked = check_rank(flags, *plan); !checked) return report(checked.error());
-  if (auto added = add_context(*plan, request->context_directory); !added)
-    return report(added.error());
-  // The table has them.
-  if (flags.format != PlanFlags::Format::table) talk_warnings(plan->warnings);
-  if (plan->context) warn_of_context(*plan->context, flags.format);
+  const auto context = read_context(request->context_directory);
+  if (!context) return report(context.error());
+  if (flags.format != PlanFlags::Format::table) {  // the table has them
+    talk_warnings(plan->warnings);
+    if (*context) warn_of_context(**context, flags.format);
+  }
   const PictureSubject subject{
       .plan = *plan,
       .usable = request->inventory,
@@ -134,7 +135,7 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (flags.svg)
     if (auto written = write_file(*flags.svg, plan_to_svg(subject)); !written)
       return report(written.error());
-  return answer(show(subject, flags));
+  return answer(show(subject, *context, flags));
 }
 
 }  // namespace train

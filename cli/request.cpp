@@ -132,7 +132,7 @@ Result<HostInventory> load_host_list(const std::string& list) {
 
 // The GPUs that an inherited CUDA_VISIBLE_DEVICES leaves to this process, in its order.
 std::vector<ThisMachine::Gpu> visible_gpus(const Machine& machine,
-                                           const LauncherEnvironment& environment) {
+                                           const EnvironmentMap& environment) {
   const auto setting = environment.find("CUDA_VISIBLE_DEVICES");
   std::vector<std::string> uuids;
   for (const Accelerator& gpu : machine.accelerators) uuids.push_back(gpu.uuid);
@@ -148,7 +148,7 @@ std::vector<ThisMachine::Gpu> visible_gpus(const Machine& machine,
 
 // What is known of this machine. The drivers are asked only when it is one of the hosts.
 Result<ThisMachine> probe_this_machine(const std::vector<Host>& hosts,
-                                       const LauncherEnvironment& environment) {
+                                       const EnvironmentMap& environment) {
   ThisMachine found;
   OwnNames own_names;
   bool is_host = false;
@@ -176,16 +176,15 @@ std::vector<std::string> names_of(const HostInventory& inventory) {
 // The hosts from the first of these that there is: flags, $TRAIN_HOSTFILE, a scheduler's allocation
 // (which `note` then names), this machine.
 Result<HostInventory> declared_hosts(const RequestFlags& flags,
-                                     const LauncherEnvironment& environment, std::string& note) {
+                                     const EnvironmentMap& environment, std::string& note) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
     return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
   if (flags.include && flags.exclude)
     return fail(ErrorClass::usage, "--include and --exclude were both given", "use one of them");
   if (!flags.host_list.empty()) return load_host_list(flags.host_list);
   if (!flags.host_file.empty()) return load_host_file(flags.host_file);
-  const auto from_environment = environment.find("TRAIN_HOSTFILE");
-  if (from_environment != environment.end() && !from_environment->second.empty()) {
-    auto inventory = load_host_file(from_environment->second);
+  if (const std::string* file = find_variable(environment, "TRAIN_HOSTFILE")) {
+    auto inventory = load_host_file(*file);
     if (!inventory) return tl::make_unexpected(with_context(inventory.error(), "$TRAIN_HOSTFILE"));
     return inventory;
   }
@@ -203,8 +202,8 @@ Result<HostInventory> declared_hosts(const RequestFlags& flags,
 }
 
 // All hosts, with what is known of this machine.
-Result<HostInventory> load_inventory(const RequestFlags& flags,
-                                     const LauncherEnvironment& environment, std::string& note) {
+Result<HostInventory> load_inventory(const RequestFlags& flags, const EnvironmentMap& environment,
+                                     std::string& note) {
   auto declared = declared_hosts(flags, environment, note);
   if (!declared) return declared;
   const auto machine = probe_this_machine(declared->hosts, environment);
@@ -248,7 +247,7 @@ std::string directory_in_context(const std::string& working_directory) {
 
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
-  const LauncherEnvironment environment = session_environment();
+  const EnvironmentMap environment = session_environment();
   auto experiment = load_experiment(flags, request.experiment_text, purpose);
   auto inventory = load_inventory(flags, environment, request.hosts_note);
   if (inventory && (flags.include || flags.exclude)) {

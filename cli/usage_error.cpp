@@ -85,8 +85,9 @@ Error command_without_dashes(const Chosen& chosen, const CLI::Option& config, co
   constexpr std::size_t longest = 200;
   const std::string first = config.as<std::string>();
   const bool is_experiment = first.ends_with(".yaml") || first.ends_with(".yml");
-  std::string command = is_experiment ? first + " --" : "-n 1 -- " + shell_quoted(first);
-  for (const std::string& word : extra) command += " " + shell_quoted(word);
+  Words words = is_experiment ? Words{first, "--"} : Words{"-n", "1", "--", first};
+  words.insert(words.end(), extra.begin(), extra.end());
+  std::string command = shell_line(words);
   if (command.size() > longest) command = command.substr(0, longest) + " ...";
   return usage(fmt::format("'{}' is one word too many: '{}' takes one experiment file",
                            extra.front(), chosen.typed),

@@ -51,9 +51,10 @@ std::vector<std::string> openssh_arguments(const Host& host, const std::string& 
 }
 
 std::string openssh_command_to_type(const Host& host) {
-  std::string line = "ssh";
-  for (const std::string& argument : host_arguments(host)) line += " " + shell_quoted(argument);
-  return line + " " + destination(host);
+  std::vector<std::string> words = host_arguments(host);
+  words.insert(words.begin(), "ssh");
+  words.push_back(destination(host));
+  return shell_line(words);
 }
 
 }  // namespace train

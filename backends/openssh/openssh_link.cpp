@@ -15,9 +15,9 @@
 #include "backends/openssh/openssh_command.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/random.hpp"
+#include "config_schema/hosts/host_address.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
-#include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
 
@@ -56,8 +56,8 @@ OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, Agent
       host_(std::move(host)),
       call_(std::move(call)),
       events_(std::move(events)),
-      settings_{.server = endpoint(host_.address.empty() ? host_.name : host_.address,
-                                   host_.port.value_or(default_ssh_port))} {}
+      settings_{.server = endpoint_text(host_.address.empty() ? host_.name : host_.address,
+                                        host_.port.value_or(default_ssh_port))} {}
 
 OpensshLink::~OpensshLink() { close(); }
 

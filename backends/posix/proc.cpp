@@ -10,6 +10,7 @@
 #include <charconv>
 
 #include "backends/posix/files.hpp"
+#include "config_schema/text/terminal_text.hpp"
 
 namespace train {
 
@@ -114,12 +115,11 @@ std::optional<unsigned> owner_of(int pid) {
 std::string command_of(int pid) {
   std::string command = read_small_file(path_of(pid, "cmdline"), command_limit);
   while (!command.empty() && command.back() == '\0') command.pop_back();
-  for (char& byte : command)
-    if (static_cast<unsigned char>(byte) < ' ' || byte == '\x7f') byte = ' ';
-  if (!command.empty()) return command;
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  if (!command.empty()) return escaped(command);
   std::string name = read_small_file(path_of(pid, "comm"));
   while (!name.empty() && name.back() == '\n') name.pop_back();
-  return name.empty() ? name : "[" + name + "]";
+  return name.empty() ? name : "[" + escaped(name) + "]";
 }
 
 std::string environment_of(int pid) {

@@ -41,8 +41,8 @@ std::optional<int> parent_of(int pid);
 /// The user that owns the process, as the kernel judges signals (root's for setuid programs).
 std::optional<unsigned> owner_of(int pid);
 
-/// The command line with spaces between its arguments, cut at 200 bytes; the kernel's short name in
-/// brackets when it has none.
+/// The command line with spaces between its arguments, cut at 200 bytes and then `escaped`: to be
+/// read, not pasted. The kernel's short name in brackets when it has none.
 std::string command_of(int pid);
 
 /// The environment that the process started with, NUL-terminated entries, at most 4 MiB; empty when

@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-#include "launcher/rendezvous/endpoint.hpp"
+#include "config_schema/hosts/host_address.hpp"
 
 namespace train {
 
@@ -40,7 +40,7 @@ bool read_host_and_port(std::string_view text, SshDestination& destination) {
 
 std::string jump_host_name(const SshDestination& jump_host) {
   const std::string user = jump_host.user.empty() ? "" : jump_host.user + "@";
-  return user + (jump_host.port ? endpoint(jump_host.host, *jump_host.port) : jump_host.host);
+  return user + (jump_host.port ? endpoint_text(jump_host.host, *jump_host.port) : jump_host.host);
 }
 
 std::string jump_server(const SshDestination& jump_host) {

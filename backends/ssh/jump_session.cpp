@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "config_schema/hosts/host_address.hpp"
+
 namespace train {
 
 namespace {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "backends/posix/descriptor.hpp"
-#include "launcher/rendezvous/endpoint.hpp"
 
 namespace train {
 
@@ -31,8 +30,6 @@ std::string numeric_text(const sockaddr* address, socklen_t size) {
       ::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0;
   return is_shown ? text : "";
 }
-
-std::string endpoint_text(const std::string& host, int port) { return endpoint(host, port); }
 
 Resolver::Resolver(Loop& loop, LookUp look_up_name)
     : loop_(loop), look_up_(std::move(look_up_name)) {}

@@ -25,9 +25,6 @@ struct SocketAddress {
 /// "10.77.1.3", "fe80::1%eth0"; empty when it is no address.
 std::string numeric_text(const sockaddr* address, socklen_t size);
 
-/// "10.77.1.3:22", "[::1]:22".
-std::string endpoint_text(const std::string& host, int port);
-
 /// Turns names into addresses without blocking the loop: several at a time, each on a thread of its
 /// own, since a name server that is down takes long for every name.
 class Resolver {

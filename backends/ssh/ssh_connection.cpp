@@ -3,6 +3,7 @@
 
 #include "backends/ssh/jump_host.hpp"
 #include "backends/ssh/ssh_connection.hpp"
+#include "config_schema/hosts/host_address.hpp"
 
 namespace train {
 

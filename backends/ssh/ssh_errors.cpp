@@ -8,6 +8,7 @@
 #include "backends/ssh/resolver.hpp"
 #include "backends/ssh_formats/wire_encoding.hpp"
 #include "config_schema/experiment/entrypoint.hpp"
+#include "config_schema/hosts/host_address.hpp"
 #include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/terminal_text.hpp"
 

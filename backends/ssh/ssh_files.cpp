@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backends/ssh/jump_route.hpp"
-#include "launcher/rendezvous/endpoint.hpp"
+#include "config_schema/hosts/host_address.hpp"
 
 namespace train {
 
@@ -145,7 +145,7 @@ void SshFiles::host_settings_of(const Host& host,
 
 // A ProxyJump that makes no sense is left to ssh, which says so.
 HostSettings SshFiles::host_settings(const SshSettings& settings, const std::string& name) {
-  HostSettings result{endpoint(settings.hostname, settings.port)};
+  HostSettings result{endpoint_text(settings.hostname, settings.port)};
   result.connect_timeout = settings.connect_timeout;
   if (!settings.user_known_hosts.empty())
     result.known_hosts_file = settings.user_known_hosts.front();

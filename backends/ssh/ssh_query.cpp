@@ -13,6 +13,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/process/process_tree.hpp"
 #include "backends/process/programs.hpp"
+#include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/terminal_text.hpp"
 
 namespace train {
@@ -125,10 +126,6 @@ void SshQuery::end_process() {
   process_ = {};
 }
 
-std::string SshQuery::shown_command() const {
-  std::string text;
-  for (const std::string& word : command_) text.append(text.empty() ? "" : " ").append(word);
-  return text;
-}
+std::string SshQuery::shown_command() const { return shell_line(command_); }
 
 }  // namespace train

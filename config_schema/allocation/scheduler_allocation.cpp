@@ -15,11 +15,6 @@
 namespace train {
 namespace {
 
-const std::string* find(const EnvironmentMap& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() || found->second.empty() ? nullptr : &found->second;
-}
-
 Place whole(const std::string& variable) { return {"$" + variable, 0, 0, {}}; }
 
 constexpr const char* form_of_counted = "lines are 'host slots queue processors'";
@@ -193,8 +188,9 @@ class AllocationReader {
       auto read = read_file("PBS_NODEFILE", &HostCounts::add_repeated);
       if (!read) return read;
       set_slots_of_pbs();
-      return find(environment_, "PBS_GPUFILE") ? read_file("PBS_GPUFILE", &HostCounts::add_gpu)
-                                               : read;
+      return find_variable(environment_, "PBS_GPUFILE")
+                 ? read_file("PBS_GPUFILE", &HostCounts::add_gpu)
+                 : read;
     });
   }
 
@@ -231,7 +227,7 @@ class AllocationReader {
                          "name the hosts with -H or --hostfile");
     if (diagnostics_.has_errors())
       return tl::make_unexpected(diagnostics_.take_error(ErrorClass::hosts, "$" + variable));
-    const std::string* number = find(environment_, id);
+    const std::string* number = find_variable(environment_, id);
     const std::string source =
         fmt::format("{}{} (${})", job, number ? " " + *number : std::string(), variable);
     return HostInventory{source, hosts_.take(), diagnostics_.take_warnings(source)};
@@ -268,7 +264,7 @@ class AllocationReader {
 
   // Some sites list every host once and say the rest in a number.
   void set_slots_of_pbs() {
-    const std::string* each = find(environment_, "PBS_NUM_PPN");
+    const std::string* each = find_variable(environment_, "PBS_NUM_PPN");
     if (each == nullptr || !hosts_.is_each_once()) return;
     const auto slots = read_slots(*each, 0);
     if (slots)
@@ -278,7 +274,7 @@ class AllocationReader {
   }
 
   void drop_host_of_script(const std::string& variable) {
-    if (find(environment_, "CSM_ALLOCATION_ID") == nullptr || hosts_.size() < 2) return;
+    if (find_variable(environment_, "CSM_ALLOCATION_ID") == nullptr || hosts_.size() < 2) return;
     if (const auto dropped = hosts_.drop_first_of_one_slot())
       diagnostics_.warn(whole(variable), variable,
                         fmt::format("'{}' runs the job script and no ranks: it is left out "
@@ -315,10 +311,10 @@ Result<HostInventory> read_by(const std::string& variable, const EnvironmentMap&
 
 Result<std::optional<HostInventory>> read_allocation(const EnvironmentMap& environment,
                                                      const FileText& text_of) {
-  if (find(environment, "TRAIN_TASK_ID") != nullptr) return std::nullopt;
+  if (find_variable(environment, "TRAIN_TASK_ID") != nullptr) return std::nullopt;
   std::vector<std::string> given;
   for (const char* name : host_variables)
-    if (find(environment, name) != nullptr &&
+    if (find_variable(environment, name) != nullptr &&
         (given.empty() || family_of(given.back()) != family_of(name)))
       given.emplace_back(name);
   if (given.empty()) return std::nullopt;

@@ -2,16 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/text/environment_map.hpp"
 
 namespace train {
-
-/// Variables of a process, by name.
-using EnvironmentMap = std::map<std::string, std::string>;
 
 /// Gives the text of the file at a path, or says why it cannot be read.
 using FileText = std::function<Result<std::string>(const std::string& path)>;

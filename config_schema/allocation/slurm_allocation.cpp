@@ -60,9 +60,8 @@ class SlurmReader {
     for (const std::string& full : {name + suffix_, name}) {
       // What only the first component has does not speak of the others.
       const bool is_of_another = full == name && !suffix_.empty() && !suffix_.ends_with("_0");
-      const auto found = environment_.find(full);
-      if (!is_of_another && found != environment_.end() && !found->second.empty())
-        return {full, found->second};
+      const std::string* value = is_of_another ? nullptr : find_variable(environment_, full);
+      if (value != nullptr) return {full, *value};
     }
     return {name, {}};
   }
@@ -212,14 +211,9 @@ class SlurmReader {
   std::size_t count_ = 0;
 };
 
-const std::string* find(const EnvironmentMap& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() || found->second.empty() ? nullptr : &found->second;
-}
-
 std::string source_of(const EnvironmentMap& environment, const std::string& variable) {
   for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"})
-    if (const std::string* id = find(environment, name))
+    if (const std::string* id = find_variable(environment, name))
       return fmt::format("Slurm job {} (${})", *id, variable);
   return fmt::format("Slurm job (${})", variable);
 }
@@ -227,7 +221,7 @@ std::string source_of(const EnvironmentMap& environment, const std::string& vari
 // Each task of a step would start the same ranks on the same hosts. The first one may: an
 // interactive shell (srun --pty) is the first task of a step of any size.
 Result<void> check_task(const EnvironmentMap& environment) {
-  const std::string* task = find(environment, "SLURM_PROCID");
+  const std::string* task = find_variable(environment, "SLURM_PROCID");
   if (task == nullptr || *task == "0") return {};
   return fail(
       ErrorClass::usage,
@@ -287,13 +281,13 @@ Expected<SlurmGpus> read_slurm_gpus(std::string_view text) {
 Result<HostInventory> read_slurm_allocation(const EnvironmentMap& environment) {
   if (auto checked = check_task(environment); !checked) return tl::make_unexpected(checked.error());
   const char* list =
-      find(environment, "SLURM_JOB_NODELIST") ? "SLURM_JOB_NODELIST" : "SLURM_NODELIST";
+      find_variable(environment, "SLURM_JOB_NODELIST") ? "SLURM_JOB_NODELIST" : "SLURM_NODELIST";
   Diagnostics diagnostics;
   SlurmReader reader(environment, diagnostics);
   const std::string first_component = "_HET_GROUP_0";
   std::string suffix = first_component;
-  if (find(environment, "SLURM_JOB_NODELIST" + suffix) == nullptr) reader.read("");
-  for (int component = 0; find(environment, "SLURM_JOB_NODELIST" + suffix) != nullptr;
+  if (find_variable(environment, "SLURM_JOB_NODELIST" + suffix) == nullptr) reader.read("");
+  for (int component = 0; find_variable(environment, "SLURM_JOB_NODELIST" + suffix) != nullptr;
        suffix = fmt::format("_HET_GROUP_{}", ++component))
     reader.read(suffix);
   const std::string source = source_of(environment, list);

@@ -140,7 +140,7 @@ Entrypoint with_words(Entrypoint entrypoint, const std::vector<std::string>& wor
   // A final line end (of a block scalar) would make the words a command of their own.
   while (!words.empty() && !entrypoint.shell.empty() && entrypoint.shell.back() == '\n')
     entrypoint.shell.pop_back();
-  for (const std::string& word : words) entrypoint.shell += " " + shell_quoted(word);
+  if (!words.empty()) entrypoint.shell += " " + shell_line(words);
   return entrypoint;
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "config_schema/experiment/experiment_rules.hpp"
+#include "config_schema/experiment/scaling_config.hpp"
 #include "config_schema/experiment/tpu_topology.hpp"
 #include "config_schema/fields/amounts.hpp"
 #include "config_schema/fields/field_table.hpp"

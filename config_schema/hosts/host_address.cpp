@@ -78,6 +78,14 @@ bool is_ipv6_address(std::string_view text) {
          std::all_of(interface.begin(), interface.end(), is_interface_char);
 }
 
+std::string in_brackets(const std::string& address) {
+  return address.find(':') == std::string::npos ? address : "[" + address + "]";
+}
+
+std::string endpoint_text(const std::string& address, int port) {
+  return in_brackets(address) + ":" + std::to_string(port);
+}
+
 tl::expected<std::string, HostSetError> read_user(std::string_view text, std::size_t offset) {
   constexpr std::size_t longest = 256;  // a user of many hosts is kept with each of them
   if (text.empty()) return refuse(offset, "the user's name is missing", "write user@host or host");

@@ -22,6 +22,12 @@ bool is_localhost(std::string_view name_or_address);
 /// `fe80::1%eth0`.
 bool is_ipv6_address(std::string_view text);
 
+/// A numeric address as it stands before ":port": "10.0.0.1", "[fd00::1]".
+std::string in_brackets(const std::string& address);
+
+/// "10.0.0.1:29500", "[fd00::1]:29500".
+std::string endpoint_text(const std::string& address, int port);
+
 // What reaches command lines is read by these, whichever file it is in. `offset` is where `text`
 // begins, for the error.
 

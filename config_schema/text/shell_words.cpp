@@ -105,6 +105,12 @@ std::string shell_quoted(std::string_view word) {
   return is_plain ? std::string(word) : single_quoted(word);
 }
 
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_quoted(word);
+  return line;
+}
+
 std::vector<std::vector<ShellWord>> shell_commands(std::string_view line) {
   return Splitter(line).split();
 }

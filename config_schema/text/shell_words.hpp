@@ -15,6 +15,12 @@ std::string single_quoted(std::string_view text);
 /// A word quoted for /bin/sh, unless it needs no quotes.
 std::string shell_quoted(std::string_view word);
 
+/// Words as a line that can be pasted into a shell: each quoted where it needs quotes. A command
+/// that is shown to people is written by this alone. Where it is part of a message, its control
+/// characters are escaped like those of all text from outside (terminal_text.hpp): such a word can
+/// be read, and no longer be pasted.
+std::string shell_line(const std::vector<std::string>& words);
+
 /// A word of a shell line, without its quotes, and where it stands.
 struct ShellWord {
   std::string text;

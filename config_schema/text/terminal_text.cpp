@@ -125,16 +125,19 @@ std::string escaped_and_shortened(std::string_view outside) {
 
 std::string printable(std::string_view text, std::size_t limit) {
   const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  if (text.size() > limit) text.remove_prefix(text.size() - limit);
+  text = trim(text);
+  if (text.size() > limit) {
+    text.remove_prefix(text.size() - limit);
+    while (!text.empty() && is_continuation(text.front())) text.remove_prefix(1);
+  }
   std::string line;
   for (const char c : text) {
     if (!is_space(c))
-      line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+      line += c;
     else if (!line.empty() && line.back() != ' ')
       line += ' ';
   }
-  return line;
+  return escaped(line);
 }
 
 std::string json_quoted(std::string_view text) {

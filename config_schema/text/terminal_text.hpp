@@ -10,6 +10,13 @@
 
 namespace train {
 
+// How text from outside is shown. There is one rule, that of `append_escaped`; all others go by it:
+// - lines and sentences of ours take it through `TerminalText`, which cannot be made without;
+// - what a host said is quoted by `printable`;
+// - JSON says the same characters in its own way: `shown_json`, `json_quoted`.
+// Escaping twice is the same as once. A command that people can paste is `shell_line` of
+// shell_words.hpp.
+
 /// Appends text that came from outside (a host, a file, a command line) as one line that cannot
 /// control a terminal: control characters, line ends among them, and bytes that are no UTF-8 are
 /// shown as `\x1b`; C1 control characters, the line and paragraph separators and what changes the
@@ -24,8 +31,8 @@ std::size_t plain_length(std::string_view outside);
 /// long value nor a hostile host fills a terminal.
 std::string escaped_and_shortened(std::string_view outside);
 
-/// What a host said, to be quoted in a sentence: the last `limit` bytes of `text` at most, on one
-/// line, with other control characters as '?'.
+/// What a host or a program said, to be quoted in a sentence: the last `limit` bytes of `text` at
+/// most, on one line with single blanks, and `escaped`.
 std::string printable(std::string_view text, std::size_t limit);
 
 /// What is shown as digits.

@@ -4,9 +4,9 @@
 
 #include <charconv>
 
+#include "config_schema/hosts/host_address.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/agent/agent.hpp"
-#include "launcher/rendezvous/endpoint.hpp"
 #include "launcher/rendezvous/frameworks.hpp"
 
 namespace train {
@@ -43,7 +43,7 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
     case AtLaunch::rendezvous_host:
       return in_brackets(go.rendezvous_address);
     case AtLaunch::rendezvous_endpoint:
-      return endpoint(go.rendezvous_address, go.rendezvous_port);
+      return endpoint_text(go.rendezvous_address, go.rendezvous_port);
     case AtLaunch::megascale_address:
       return go.megascale_address;
     case AtLaunch::megascale_port:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,19 +14,31 @@
 
 namespace train {
 
+/// The directory that a launch with `--context` would bring to the hosts, as it is now. No plan has
+/// it: a launch reads the directory while it connects. It is printed beside the plan.
+struct PlannedContext {
+  std::string directory;  ///< as the user named it
+  std::string sha256;     ///< of its archive
+  std::size_t files = 0;
+  std::uint64_t bytes = 0;                 ///< of all files
+  std::vector<std::string> warnings = {};  ///< a line each
+};
+
 /// The plan for people, one screen: a title, the cluster with every host as a row and its slots as
 /// cells, the rank table, the batch, warnings and advice. Hosts and ranks are folded until they fit
-/// the screen; warnings and advice are shown whole. `subject.most_rows` is not used. Ends with a
-/// newline.
-std::string plan_to_text(const PictureSubject& subject, const TextOptions& options = {});
+/// the screen; warnings (those of the context too) and advice are shown whole. `subject.most_rows`
+/// is not used. Ends with a newline.
+std::string plan_to_text(const PictureSubject& subject, const TextOptions& options = {},
+                         const std::optional<PlannedContext>& context = {});
 
 /// The plan as a picture that a browser shows: see `picture_to_svg`. Hosts are folded into at most
 /// 40 rows; `subject.most_rows` is not used.
 std::string plan_to_svg(const PictureSubject& subject);
 
 /// The plan as one JSON document that follows config_schema/fields/plan.schema.json, with the whole
-/// environment of every rank (secrets redacted). Ends with a newline.
-std::string plan_to_json(const Plan& plan);
+/// environment of every rank (secrets redacted). `warnings` has those of the context too. Ends with
+/// a newline.
+std::string plan_to_json(const Plan& plan, const std::optional<PlannedContext>& context = {});
 
 /// `{"refused": {"kind": "never", "reasons": [...], "nearest": [...]}}`, of the same schema.
 std::string refusal_to_json(const Refusal& refusal);
@@ -38,7 +52,7 @@ std::string plan_to_env(const Plan& plan, std::optional<int> rank = {});
 /// device N and the count covers the highest that is used (deepspeed/launcher/runner.py). On hosts
 /// whose slots are no devices it is the number of workers. What such a file cannot say is in
 /// comments: which slots (as `--include`), ranks that are not one per slot, addresses and ports.
-std::string plan_to_hostfile(const Plan& plan);
+std::string plan_to_hostfile(const Plan& plan, const std::optional<PlannedContext>& context = {});
 
 /// The plan as a batch script for Slurm's sbatch(1): directives that ask for the same hosts with
 /// the same ranks, GPUs, CPUs and memory on each, then an `srun` of the entrypoint, or of the words
@@ -47,7 +61,7 @@ std::string plan_to_hostfile(const Plan& plan);
 /// - Hosts in another order, or with other numbers of ranks where all have room for the most:
 ///   `--distribution=arbitrary` with a SLURM_HOSTFILE that the script makes.
 /// - Else a heterogeneous job, a component for each stretch of hosts that are alike.
-std::string plan_to_slurm(const Plan& plan);
+std::string plan_to_slurm(const Plan& plan, const std::optional<PlannedContext>& context = {});
 
 // Lines that several formats have.
 
@@ -65,10 +79,12 @@ std::string trials_line(const Plan& plan);
 std::string slices_line(const Plan& plan);
 
 /// The directory that travels: "code: 3 files, 812 bytes, sha256 0f3a..."; nothing without one.
-std::string context_line(const Plan& plan);
+std::string context_line(const std::optional<PlannedContext>& context);
 
-/// A warning on one line, with its place and what to do: "hosts:3: ...; name it once".
-std::string warning_line(const Diagnostic& warning);
+/// The warnings of the plan, then those of the context, each on one line with its place and what to
+/// do: "hosts:3: ...; name it once".
+std::vector<std::string> warning_lines(const Plan& plan,
+                                       const std::optional<PlannedContext>& context);
 
 // What Slurm makes of names.
 

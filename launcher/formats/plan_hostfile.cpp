@@ -66,14 +66,15 @@ std::string reach_comment(const Host& host) {
 
 }  // namespace
 
-std::string plan_to_hostfile(const Plan& plan) {
+std::string plan_to_hostfile(const Plan& plan, const std::optional<PlannedContext>& context) {
   const std::vector<PlannedHost>& hosts = plan.trial.hosts;
   std::string text = fmt::format("# {}\n", plan_title(plan, hosts.size()));
   if (const std::string filter = filter_of(hosts); !filter.empty())
     text += fmt::format("# not all slots are used: --include '{}'\n", filter);
   text += uneven_comment(hosts);
-  if (plan.context)
-    text += fmt::format("# the context does not travel with this file: {}\n", context_line(plan));
+  if (context)
+    text +=
+        fmt::format("# the context does not travel with this file: {}\n", context_line(context));
   for (const PlannedHost& host : hosts) {
     const std::string user = host.host.user.empty() ? "" : host.host.user + "@";
     text += reach_comment(host.host);

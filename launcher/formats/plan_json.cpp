@@ -130,19 +130,19 @@ void append_trial(const Plan& plan, std::string& text) {
 
 }  // namespace
 
-std::string plan_to_json(const Plan& plan) {
+std::string plan_to_json(const Plan& plan, const std::optional<PlannedContext>& context) {
   std::string text = "{\n  \"experiment\": " + at_depth(1, plan.experiment.name);
   text += ",\n  \"trials\": [\n    ";
   append_trial(plan, text);
   text += "\n  ]";
   if (plan.trials) text += ",\n  \"concurrency\": " + at_depth(1, json_of(*plan.trials));
-  if (plan.context)
-    text += ",\n  \"context\": " + at_depth(1, {{"directory", plan.context->directory},
-                                                {"sha256", plan.context->sha256},
-                                                {"files", plan.context->files},
-                                                {"bytes", plan.context->bytes}});
+  if (context)
+    text += ",\n  \"context\": " + at_depth(1, {{"directory", context->directory},
+                                                {"sha256", context->sha256},
+                                                {"files", context->files},
+                                                {"bytes", context->bytes}});
   Json warnings = Json::array();
-  for (const Diagnostic& warning : plan.warnings) warnings.push_back(warning_line(warning));
+  for (const std::string& warning : warning_lines(plan, context)) warnings.push_back(warning);
   text += ",\n  \"warnings\": " + at_depth(1, warnings);
   text += ",\n  \"advice\": " + at_depth(1, plan.advice);
   text += "\n}\n";

@@ -57,8 +57,9 @@ void add(Component& component, const PlannedHost& host) {
 
 class SlurmScript {
  public:
-  explicit SlurmScript(const Plan& plan)
+  SlurmScript(const Plan& plan, const std::optional<PlannedContext>& context)
       : plan_(plan),
+        context_(context),
         trial_(plan.trial),
         is_per_host_(plan.experiment.processes == Processes::per_host) {}
 
@@ -75,11 +76,11 @@ class SlurmScript {
         "# sbatch FILE [COMMAND...]: the entrypoint, or COMMAND, on every rank. What else "
         "train sets\n# for a rank is in: train plan --format env\n";
     add_open_question();
-    if (plan_.context)
+    if (context_)
       text_ += fmt::format(
           "# The context does not travel with this script: call sbatch in a copy that all hosts "
           "see.\n# {}\n",
-          context_line(plan_));
+          context_line(context_));
     add_command();
     add_environment();
     add_srun();
@@ -191,11 +192,11 @@ class SlurmScript {
 
   void add_command() {
     const Entrypoint& entrypoint = plan_.experiment.entrypoint;
-    std::string words;
-    for (const std::string& word : entrypoint.argv) words += " " + shell_quoted(word);
-    if (!entrypoint.shell.empty()) words = " /bin/sh -c " + shell_quoted(entrypoint.shell);
-    if (words.empty()) return;
-    text_ += fmt::format("[ $# -gt 0 ] || set --{}\n", words);
+    if (entrypoint.empty()) return;
+    const std::string command = entrypoint.shell.empty()
+                                    ? shell_line(entrypoint.argv)
+                                    : shell_line({"/bin/sh", "-c", entrypoint.shell});
+    text_ += fmt::format("[ $# -gt 0 ] || set -- {}\n", command);
   }
 
   // One process on each host is torchrun, which makes the ranks itself.
@@ -273,6 +274,7 @@ class SlurmScript {
   }
 
   const Plan& plan_;
+  const std::optional<PlannedContext>& context_;
   const Trial& trial_;
   bool is_per_host_;
   bool is_arbitrary_ = false;
@@ -328,6 +330,8 @@ std::string slurm_job_name(std::string_view name) {
   return job.empty() ? "train" : job;
 }
 
-std::string plan_to_slurm(const Plan& plan) { return SlurmScript(plan).write(); }
+std::string plan_to_slurm(const Plan& plan, const std::optional<PlannedContext>& context) {
+  return SlurmScript(plan, context).write();
+}
 
 }  // namespace train

@@ -50,10 +50,17 @@ std::string remarks(const char* kind, const std::vector<std::string>& said, std:
   return text;
 }
 
-std::vector<std::string> warning_lines(const Plan& plan) {
-  std::vector<std::string> lines;
-  for (const Diagnostic& warning : plan.warnings) lines.push_back(warning_line(warning));
-  return lines;
+// On one line, with its place and what to do: "hosts:3: ...; name it once".
+std::string warning_line(const Diagnostic& warning) {
+  std::string text;
+  if (!warning.place.source.empty()) text += warning.place.source + ":";
+  if (warning.place.line > 0) text += fmt::format("{}:", warning.place.line);
+  if (warning.place.line > 0 && warning.place.column > 0)
+    text += fmt::format("{}:", warning.place.column);
+  if (!text.empty()) text += ' ';
+  text += warning.message;
+  if (!warning.hint.empty()) text += "; " + warning.hint;
+  return text;
 }
 
 // "4 per slot", or "12 or 13 per worker" where workers take different shares.
@@ -130,26 +137,23 @@ std::string slices_line(const Plan& plan) {
   return slices.size() > most ? line + fmt::format(", and {} more", slices.size() - most) : line;
 }
 
-std::string context_line(const Plan& plan) {
-  if (!plan.context) return {};
-  return fmt::format("{}: {}, {} bytes, sha256 {:.12}", escaped(plan.context->directory),
-                     counted(fmt::format("{}", plan.context->files), "file"), plan.context->bytes,
-                     plan.context->sha256);
+std::string context_line(const std::optional<PlannedContext>& context) {
+  if (!context) return {};
+  return fmt::format("{}: {}, {} bytes, sha256 {:.12}", escaped(context->directory),
+                     counted(fmt::format("{}", context->files), "file"), context->bytes,
+                     context->sha256);
 }
 
-std::string warning_line(const Diagnostic& warning) {
-  std::string text;
-  if (!warning.place.source.empty()) text += warning.place.source + ":";
-  if (warning.place.line > 0) text += fmt::format("{}:", warning.place.line);
-  if (warning.place.line > 0 && warning.place.column > 0)
-    text += fmt::format("{}:", warning.place.column);
-  if (!text.empty()) text += ' ';
-  text += warning.message;
-  if (!warning.hint.empty()) text += "; " + warning.hint;
-  return text;
+std::vector<std::string> warning_lines(const Plan& plan,
+                                       const std::optional<PlannedContext>& context) {
+  std::vector<std::string> lines;
+  for (const Diagnostic& warning : plan.warnings) lines.push_back(warning_line(warning));
+  if (context) lines.insert(lines.end(), context->warnings.begin(), context->warnings.end());
+  return lines;
 }
 
-std::string plan_to_text(const PictureSubject& subject, const TextOptions& options) {
+std::string plan_to_text(const PictureSubject& subject, const TextOptions& options,
+                         const std::optional<PlannedContext>& context) {
   const Plan& plan = subject.plan;
   const auto width = static_cast<std::size_t>(std::max(40, options.width));
   const auto height = static_cast<std::size_t>(std::max(24, options.height));
@@ -164,11 +168,12 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
   add_below("batch", batch_line(plan));
   add_below("slices", slices_line(plan));
   add_below("trials", trials_line(plan));
-  add_below("context", context_line(plan));
+  add_below("context", context_line(context));
   std::string text =
       wrapped(plan_title(plan, subject.named.hosts.size()), width, Paint::title, options) + "\n";
-  const std::string said = remarks("warning", warning_lines(plan), width, Paint::warning, options) +
-                           remarks("advice", plan.advice, width, Paint::advice, options);
+  const std::string said =
+      remarks("warning", warning_lines(plan, context), width, Paint::warning, options) +
+      remarks("advice", plan.advice, width, Paint::advice, options);
   // Remarks take room from picture and table, but not all of it. The table gets what is left.
   constexpr std::size_t headings = 4;
   const std::size_t said_lines = std::min(lines_of(said), height / 3);

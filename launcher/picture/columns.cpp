@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "config_schema/text/text.hpp"
+
 namespace train {
 namespace {
 
@@ -52,16 +54,9 @@ struct Character {
 
 // The character at the front of a text that is not empty.
 Character first_character(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0xc2 || first > 0xf4) return {};
-  const std::size_t bytes = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (bytes > text.size()) return {};
-  std::uint32_t code = first & (0x7fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte & 0x3fu);
-  }
+  const std::size_t bytes = utf8_length(text);
+  if (bytes < 2) return {};  // ASCII, or a byte that is no UTF-8
+  const std::uint32_t code = code_point(text.substr(0, bytes));
   return {bytes, is_in(code, marks) ? 0u : is_in(code, wide) ? 2u : 1u};
 }
 

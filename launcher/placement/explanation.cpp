@@ -7,8 +7,8 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 
-#include "config_schema/hosts/accelerators.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/placement/search_words.hpp"
@@ -44,15 +44,6 @@ class Explanation : public SearchWords {
     if (excludes_itself) return strict_spread_reason();
     if (search_.is_shortage) return shortage_reason();
     return search_.selected.are_alike() ? policy_reason() : selectors_reason();
-  }
-
-  std::vector<std::string> reasons() const {
-    std::vector<std::string> lines{reason()};
-    add_type_hint(lines);
-    add_slice_hint(lines);
-    add_cpu_hint(lines);
-    add_undeclared_hint(lines);
-    return lines;
   }
 
  private:
@@ -218,33 +209,33 @@ class Explanation : public SearchWords {
   // The sum first: a host of rank 0 that has room for the trainer but not for a worker as well is
   // the rarer case.
   std::string trainer_reason() const {
-    const std::string workers = workers_text();
-    const TrainerNeeds& trainer = experiment_.trainer;
-    const Quantity each = cpus_of_a_worker();
-    const std::int64_t most_parts = std::numeric_limits<std::int64_t>::max() / 4;
-    const bool has_sum = each.parts() < most_parts / experiment_.workers;
-    if (!trainer.cpus.is_zero() && has_sum) {
-      const Quantity needed = each * experiment_.workers + trainer.cpus;
-      Quantity all;
-      bool is_known = true;
-      for (const int index : search_.eligible) {
-        is_known = is_known && host(index).cpus.has_value();
-        all = all + host(index).cpus.value_or(Quantity());
-      }
-      const bool is_short = is_known && all < needed;
-      if (is_short)
-        return fmt::format("{} of {} and a trainer of {}{} need {}, {} {}", workers,
-                           counted(to_string(each), "CPU"), counted(to_string(trainer.cpus), "CPU"),
-                           trainer.is_default ? " (Ray's default)" : "",
-                           counted(to_string(needed), "CPU"), subject("has", "have"),
-                           to_string(all));
-    }
+    if (auto sum = cpu_sum_reason()) return *sum;
     PlacementRule alone = rule_;
     alone.has_trainer = false;
     if (!choose_hosts(search_.failed_rooms, experiment_.workers, alone)) return policy_reason();
     return fmt::format(
         "{} fit, but not with the trainer ({}) on rank 0's host: room for workers beside it: {}",
-        workers, trainer_text(), room_beside_trainer());
+        workers_text(), trainer_text(), room_beside_trainer());
+  }
+
+  // All hosts together have too few CPUs for the workers and the trainer, as far as they say.
+  std::optional<std::string> cpu_sum_reason() const {
+    const TrainerNeeds& trainer = experiment_.trainer;
+    const Quantity each = cpus_of_a_worker();
+    const std::int64_t most_parts = std::numeric_limits<std::int64_t>::max() / 4;
+    const bool has_sum = each.parts() < most_parts / experiment_.workers;
+    if (trainer.cpus.is_zero() || !has_sum) return std::nullopt;
+    const Quantity needed = each * experiment_.workers + trainer.cpus;
+    Quantity all;
+    for (const int index : search_.eligible) {
+      if (!host(index).cpus) return std::nullopt;
+      all = all + *host(index).cpus;
+    }
+    if (all >= needed) return std::nullopt;
+    return fmt::format("{} of {} and a trainer of {}{} need {}, {} {}", workers_text(),
+                       counted(to_string(each), "CPU"), counted(to_string(trainer.cpus), "CPU"),
+                       trainer.is_default ? " (Ray's default)" : "",
+                       counted(to_string(needed), "CPU"), subject("has", "have"), to_string(all));
   }
 
   // CPUs that one worker takes of a host, whether these are its slots or not.
@@ -310,63 +301,6 @@ class Explanation : public SearchWords {
     return fmt::format("not {} chips on every host", needs.chips_per_host);
   }
 
-  // A similar name is another model (H100, H200), so only another spelling is suggested.
-  void add_type_hint(std::vector<std::string>& lines) const {
-    if (constraint_.kind != Constraint::Kind::accelerator_type) return;
-    const auto plain = [](std::string_view type) {
-      std::string text = to_lower(type);
-      std::replace_if(
-          text.begin(), text.end(), [](char c) { return c == '_' || c == ' '; }, '-');
-      return text;
-    };
-    const std::string& wanted = experiment_.needs.accelerator_type;
-    bool is_said = false;
-    for (const Host& each : inventory_.hosts) {
-      const std::string& type = each.accelerator_type;
-      if (type.empty()) continue;
-      is_said = true;
-      if (type == wanted) continue;
-      if (plain(type) == plain(wanted) || type == accelerator_type_of(wanted))
-        return lines.push_back(fmt::format("did you mean '{}'?", type));
-    }
-    if (!is_said)
-      lines.emplace_back("no host says its type: write 'accelerator_type:' in the hosts file");
-  }
-
-  // A host that names no slice is one by itself.
-  void add_slice_hint(std::vector<std::string>& lines) const {
-    if (constraint_.kind != Constraint::Kind::slices || experiment_.slices->hosts == 1) return;
-    std::vector<std::string> unsaid;
-    for (const int index : search_.eligible)
-      if (host(index).slice.empty()) unsaid.push_back(host(index).name);
-    if (unsaid.empty()) return;
-    lines.push_back(
-        fmt::format("{} {} no slice: write 'slice: NAME' for each host in the hosts file, the same "
-                    "for all hosts of a slice",
-                    summarize_hosts(unsaid), unsaid.size() == 1 ? "names" : "name"));
-  }
-
-  void add_cpu_hint(std::vector<std::string>& lines) const {
-    if (constraint_.kind != Constraint::Kind::slots || experiment_.needs.gpus_named) return;
-    if (search_.eligible.size() != 1 || supply(search_.eligible.front()).kind != SlotKind::cpus)
-      return;
-    const auto index = static_cast<std::size_t>(search_.eligible.front());
-    HostInventory declared = inventory_;
-    declared.hosts[index].slots = experiment_.workers;
-    if (!search_hosts(experiment_, declared).is_placed()) return;
-    lines.push_back(fmt::format(
-        "a host without accelerators has its CPUs as slots: declare more, as in -H {}:{}",
-        inventory_.hosts[index].name, experiment_.workers));
-  }
-
-  void add_undeclared_hint(std::vector<std::string>& lines) const {
-    if (constraint_.kind != Constraint::Kind::slots) return;
-    std::vector<std::string> unsaid;
-    for (const int index : search_.eligible)
-      if (supply(index).unsaid) unsaid.push_back(host(index).name);
-    if (!unsaid.empty()) lines.push_back(undeclared_slots_text(unsaid));
-  }
-
   PlacementRule rule_;
 };
 
@@ -375,11 +309,6 @@ class Explanation : public SearchWords {
 std::string reason_of(const ExperimentConfig& experiment, const HostInventory& inventory,
                       const HostSearch& search) {
   return Explanation(experiment, inventory, search).reason();
-}
-
-std::vector<std::string> reasons_of(const ExperimentConfig& experiment,
-                                    const HostInventory& inventory, const HostSearch& search) {
-  return Explanation(experiment, inventory, search).reasons();
 }
 
 }  // namespace train

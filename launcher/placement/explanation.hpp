@@ -2,10 +2,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "launcher/placement/host_search.hpp"
-#include "launcher/plan/summaries.hpp"
 
 namespace train {
 
@@ -13,9 +11,5 @@ namespace train {
 /// the first constraint that fails is about. The search must not be placed.
 std::string reason_of(const ExperimentConfig& experiment, const HostInventory& inventory,
                       const HostSearch& search);
-
-/// The same, and what might help where hosts say too little of themselves: a line each.
-std::vector<std::string> reasons_of(const ExperimentConfig& experiment,
-                                    const HostInventory& inventory, const HostSearch& search);
 
 }  // namespace train

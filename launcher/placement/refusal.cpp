@@ -13,6 +13,7 @@
 #include "launcher/placement/changes.hpp"
 #include "launcher/placement/explanation.hpp"
 #include "launcher/placement/fitting_counts.hpp"
+#include "launcher/placement/host_hints.hpp"
 #include "launcher/placement/host_search.hpp"
 
 namespace train {
@@ -79,7 +80,8 @@ std::vector<std::string> holder_lines(const std::vector<Holder>& holders) {
 Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory& inventory,
                         const HostSearch& search) {
   Refusal refusal;
-  refusal.reasons = reasons_of(experiment, inventory, search);
+  refusal.reasons = host_hints(experiment, inventory, search);
+  refusal.reasons.insert(refusal.reasons.begin(), reason_of(experiment, inventory, search));
   refusal.changes = changes_that_fit(experiment, inventory);
   refusal.nearest = nearest_counts(experiment, search);
   refusal.unit = unit_of(experiment);

@@ -53,7 +53,7 @@ AtLaunch at_launch_from_string(std::string_view name) {
 }
 
 Result<UserVariables> resolve_environment(const ExperimentConfig& experiment,
-                                          const LauncherEnvironment& launcher) {
+                                          const EnvironmentMap& launcher) {
   UserVariables users;
   for (const std::string& name : experiment.forward_environment)
     if (const auto found = launcher.find(name); found != launcher.end())

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/text/environment_map.hpp"
 
 namespace train {
 
@@ -47,9 +47,6 @@ struct EnvironmentEntry {
   bool operator==(const EnvironmentEntry&) const = default;
 };
 
-/// The launcher's environment, as a value.
-using LauncherEnvironment = std::map<std::string, std::string>;
-
 /// What users want in the environments of all ranks, with every value known; what they want on one
 /// host is in `Host::env`.
 struct UserVariables {
@@ -61,10 +58,10 @@ struct UserVariables {
   bool operator==(const UserVariables&) const = default;
 };
 
-/// What the experiment says of the ranks' environment, with the values that it leaves to the
-/// launcher's. Variables that have no value in either are an error of class `config` that names
+/// What the experiment says of the ranks' environment, with the values that it leaves to that of
+/// the launcher. Variables that have no value in either are an error of class `config` that names
 /// each.
 Result<UserVariables> resolve_environment(const ExperimentConfig& experiment,
-                                          const LauncherEnvironment& launcher);
+                                          const EnvironmentMap& launcher);
 
 }  // namespace train

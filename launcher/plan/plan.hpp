@@ -91,16 +91,6 @@ struct TrialCounts {
   bool operator==(const TrialCounts&) const = default;
 };
 
-/// The directory that would travel to the hosts, as it is now.
-struct PlannedContext {
-  std::string directory;  ///< as the user named it
-  std::string sha256;     ///< of its archive
-  std::size_t files = 0;
-  std::uint64_t bytes = 0;  ///< of all files
-
-  bool operator==(const PlannedContext&) const = default;
-};
-
 /// Every rank with its host, slots, batch and environment (`environment_of`): the same inputs give
 /// the same bytes. `train plan` prints what `train launch` runs, and neither needs more than this.
 struct Plan {
@@ -108,8 +98,6 @@ struct Plan {
   Trial trial;                        ///< one, the first; the others are like it
   std::optional<TrialCounts> trials;  ///< when the experiment has several
   UserVariables user_variables = {};
-  /// With --context, of a plan that is shown; a launch reads the directory while it connects.
-  std::optional<PlannedContext> context = {};
   /// All that there are: of the experiment and the hosts, with their places, then of the plan.
   std::vector<Diagnostic> warnings = {};
   std::vector<std::string> advice = {};  ///< a line each
@@ -143,9 +131,8 @@ struct Refusal {
   std::vector<int> nearest;          ///< counts that would fit, ascending, in the request's unit
   /// What the request counts, where a worker is not one slot: "slots" or "workers"; else empty.
   std::string unit = {};
-  std::vector<Change> changes = {};       ///< each alone is enough, and was tried
-  std::vector<Holder> holders = {};       ///< of a busy one: who holds what it would need
-  std::vector<Diagnostic> warnings = {};  ///< of the experiment and the hosts
+  std::vector<Change> changes = {};  ///< each alone is enough, and was tried
+  std::vector<Holder> holders = {};  ///< of a busy one: who holds what it would need
 
   bool operator==(const Refusal&) const = default;
 };

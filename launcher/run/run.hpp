@@ -13,7 +13,7 @@
 #include "config_schema/text/error.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/ports/clock.hpp"
-#include "launcher/rendezvous/endpoint.hpp"
+#include "launcher/rendezvous/port_needs.hpp"
 #include "launcher/run/heartbeat.hpp"
 #include "launcher/run/outcome.hpp"
 #include "launcher/states/state_table.hpp"

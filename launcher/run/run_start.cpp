@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "config_schema/hosts/host_address.hpp"
-#include "launcher/rendezvous/endpoint.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/frameworks.hpp"
 #include "launcher/run/run.hpp"
@@ -64,7 +63,7 @@ Result<message::Go> Run::start_message_of_hosts() const {
       start.megascale_port = *port++;
     }
     for (; port != hosts_[host].held_ports.end(); ++port)
-      start.workers.push_back(endpoint(*address, *port));
+      start.workers.push_back(endpoint_text(*address, *port));
   }
   return start;
 }

@@ -109,15 +109,14 @@ Environment environment_of(const json& value, const char* name) {
   return environment;
 }
 
-json json_of(const RankCommand& command, const RankCommand* before) {
+// `by_changes`: the environment is told by what differs from the one before. Both are sorted.
+json json_of(const RankCommand& command, const RankCommand* before, bool by_changes) {
   json value{{"rank", command.rank}};
   if (!before || command.working_directory != before->working_directory)
     value["working_directory"] = from_bytes(command.working_directory);
   if (!before || command.entrypoint != before->entrypoint)
     add_entrypoint(value, command.entrypoint);
-  const bool can_change =
-      before && is_sorted(before->environment) && is_sorted(command.environment);
-  if (!can_change) {
+  if (!by_changes) {
     add_environment(value, "environment", command.environment);
     return value;
   }
@@ -161,9 +160,12 @@ RankCommand command_of(const json& value, const RankCommand* before) {
 json json_of_ranks(const std::vector<RankCommand>& commands) {
   json ranks = json::array();
   const RankCommand* before = nullptr;
+  bool was_sorted = false;
   for (const RankCommand& command : commands) {
-    ranks.push_back(json_of(command, before));
+    const bool sorted = is_sorted(command.environment);
+    ranks.push_back(json_of(command, before, was_sorted && sorted));
     before = &command;
+    was_sorted = sorted;
   }
   return ranks;
 }

@@ -74,3 +74,10 @@ TEST_CASE("localhost is this machine in any case of letters, and is no address")
     CHECK_FALSE(is_loopback(name));
   }
 }
+
+TEST_CASE("before a port, an IPv6 address stands in brackets") {
+  CHECK(in_brackets("10.0.0.1") == "10.0.0.1");
+  CHECK(in_brackets("fd00::1") == "[fd00::1]");
+  CHECK(endpoint_text("10.0.0.1", 29500) == "10.0.0.1:29500");
+  CHECK(endpoint_text("fe80::1%eth0", 22) == "[fe80::1%eth0]:22");
+}

@@ -112,3 +112,12 @@ TEST_CASE("JSON on a terminal is the same data") {
   CHECK(shown_json("[\n1\n]") == "[\n1\n]");
   CHECK(shown_json("\xff") == "\xff");
 }
+
+TEST_CASE("what a host said is quoted as one line, escaped like all else, and as its end") {
+  CHECK(printable(" a\r\n\x1b[1m b \n", 100) == "a \\x1b[1m b");
+  CHECK(printable("a \xe2\x80\xae \xff", 100) == "a \\u202e \\xff");
+  CHECK(printable("0123456789", 4) == "6789");
+  CHECK(printable("ab\xc3\xa4z", 2) == "z");  // no half characters
+  CHECK(printable(" \n", 100).empty());
+  CHECK(printable(printable("a\x1b", 100), 100) == "a\\x1b");
+}

@@ -27,7 +27,7 @@ bool is_valid(const json& document) {
 }
 
 std::string planned_json(const ExperimentConfig& experiment, const HostInventory& hosts,
-                         const LauncherEnvironment& launcher = {}) {
+                         const EnvironmentMap& launcher = {}) {
   const auto users = resolve_environment(experiment, launcher);
   REQUIRE(users);
   const auto plan = make_plan(experiment, hosts, {}, *users);

@@ -15,7 +15,10 @@ TEST_CASE("columns are counted as terminals show them") {
   CHECK(count_columns("\U0001f680") == 2);  // a rocket
   CHECK(count_columns("a\xff"
                       "b") == 3);
-  CHECK(count_columns("\xe5\xae") == 2);  // half of a character
+  CHECK(count_columns("\xe5\xae") == 2);          // half of a character
+  CHECK(count_columns("\xe0\x80\x80") == 3);      // overlong
+  CHECK(count_columns("\xed\xa0\x80") == 3);      // a surrogate
+  CHECK(count_columns("\xf4\x90\x80\x80") == 4);  // beyond Unicode
 }
 
 TEST_CASE("a shortened text fits, keeps characters whole and says that something is left out") {

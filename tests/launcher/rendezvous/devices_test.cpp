@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/rendezvous/endpoint.hpp"
+#include "launcher/rendezvous/port_needs.hpp"
 #include "tests/launcher/rendezvous/values.hpp"
 
 using namespace train;

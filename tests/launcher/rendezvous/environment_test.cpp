@@ -437,7 +437,7 @@ TEST_CASE("a plan has all that its environments need, and outlives what it was m
     ExperimentConfig experiment = gpu_experiment(2, 1);
     experiment.environment = {variable("TOKEN", std::nullopt)};
     experiment.forward_environment = {"PATH"};
-    const LauncherEnvironment launcher = {{"TOKEN", "s3cret"}, {"PATH", "/bin"}, {"HOME", "/root"}};
+    const EnvironmentMap launcher = {{"TOKEN", "s3cret"}, {"PATH", "/bin"}, {"HOME", "/root"}};
     plan = planned(experiment, gpu_inventory({1, 1}), launcher);
   }
   const Plan copy = *plan;

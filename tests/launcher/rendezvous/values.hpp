@@ -30,7 +30,7 @@ inline Values values_of(const Plan& plan, int rank) {
 
 /// With what the experiment takes from this environment of a launcher.
 inline Plan planned(const ExperimentConfig& experiment, const HostInventory& hosts,
-                    const LauncherEnvironment& launcher = {}) {
+                    const EnvironmentMap& launcher = {}) {
   const auto users = resolve_environment(experiment, launcher);
   REQUIRE(users);
   auto plan = make_plan(experiment, hosts, {}, *users);

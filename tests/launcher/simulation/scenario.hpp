@@ -7,7 +7,7 @@
 #include "launcher/agent/output_queue.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/ports/clock.hpp"
-#include "launcher/rendezvous/endpoint.hpp"
+#include "launcher/rendezvous/port_needs.hpp"
 
 namespace train::simulation {
 

@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 #include "launcher/plan/plan.hpp"
 
 namespace train {
-
-/// The numeric address as it stands before ":port": "10.0.0.1", "[fd00::1]".
-inline std::string in_brackets(const std::string& address) {
-  return address.find(':') == std::string::npos ? address : "[" + address + "]";
-}
-
-/// "10.0.0.1:29500", "[fd00::1]:29500".
-inline std::string endpoint(const std::string& address, int port) {
-  return in_brackets(address) + ":" + std::to_string(port);
-}
 
 /// The TCP ports that the ranks of a run listen on. The agents hold them from the first phase on,
 /// so that nobody else takes them. A host's are told apart by their order: rendezvous, MEGASCALE,
