@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Hosts that flood once they are logged in to: the launcher ends soon, names them, stays small, and
+# takes a Ctrl-C. Each by both transports at once.
+#   flood_test.sh path/to/train
+. "$(dirname "$0")/lib.sh"
+
+use_cluster 4 --slots 1
+use_train "${1:-}"
+install -m 755 "$(dirname "$0")/hostile_host" "$(dirname "$0")/watched" "$shared/"
+# It speaks the version that the launcher under test speaks.
+sed -n 's/^constexpr int wire_version = \([0-9]*\);$/\1/p' \
+    "$(dirname "$0")/../../launcher/wire/message.hpp" >"$shared/wire_version"
+
+most_kib=150000 # of a launcher; a quiet one takes a tenth of it
+ways=(ssh openssh)
+declare -A good=([ssh]=node01 [openssh]=node03) bad=([ssh]=node02 [openssh]=node04)
+
+be_hostile() { # HOST MODE
+    on "$1" "sed -i 's|^|command=\"/srv/shared/hostile_host $2\" |' .ssh/authorized_keys"
+}
+
+# start_flood MODE [SECONDS]: a launcher for each transport, left running, on a host that floods and a
+# good one; nobody reads what it prints for so long.
+start_flood() {
+    local way
+    for way in "${ways[@]}"; do
+        rm -f "$shared/$way".*
+        be_hostile "${bad[$way]}" "$1"
+    done
+    # shellcheck disable=SC2016 # expanded on the head
+    start_on_head /bin/bash -c 'train=$0
+        watch() { /srv/shared/watched $1 /srv/shared/$2 $train launch --transport $2 -H $3:1,$4:1 -n 2 -- \
+            /bin/sh -c "echo rank \$RANK is here; exec sleep 4711"; }
+        watch $1 ssh node01 node02 & watch $1 openssh node03 node04 & wait' "$train" "${2:-0}"
+}
+
+# check_flood SECONDS STATUS REGEX: each has ended in that time, with that to be read about the host.
+check_flood() {
+    local way peak processor took
+    for way in "${ways[@]}"; do
+        cat "$shared/$way.err" >"$work/err"
+        cat "$shared/$way.out" >"$work/out"
+        read -r status peak processor took < <(cat "$shared/$way.used" || echo none 0 0 0)
+        expect_status "$2"
+        [ -z "$3" ] || expect_err "host '${bad[$way]}': .*($3)"
+        [ "$took" -le $(($1 * 1000)) ] || note_failure "$way: it took $took ms"
+        [ "$peak" -lt "$most_kib" ] || note_failure "$way: it grew to $peak KiB"
+        [ "$processor" -lt 10000 ] || note_failure "$way: it used $processor ms of processor time"
+        grep -vE '^(train: |  )' "$work/err" && note_failure "$way: lines that are not the launcher's"
+        [ "$case_failed" = no ] || show_launcher
+    done
+    expect_idle 5 head "${good[@]}"
+    restart "${bad[@]}"
+}
+
+floods() { # SECONDS REGEX MODE [SECONDS]
+    start_flood "$3" "${4:-0}"
+    await_launch 60
+    check_flood "$1" 76 "$2"
+    expect_last_err "${bad[openssh]}"
+}
+
+good_ranks_run() {
+    local way
+    for way in "${ways[@]}"; do [ "$(processes "${good[$way]}" '^sleep 4711')" -eq 1 ] || return 1; done
+}
+good_ranks_are_gone() {
+    local way
+    for way in "${ways[@]}"; do [ "$(processes "${good[$way]}" '^sleep 4711')" -eq 0 ] || return 1; done
+}
+hosts_flood() {
+    local way
+    for way in "${ways[@]}"; do [ "$(processes "${bad[$way]}" 'hostile_host')" -ge 1 ] || return 1; done
+}
+
+signal_launchers() {
+    local way
+    for way in "${ways[@]}"; do on head "kill -$1 $(cat "$shared/$way.pid")"; done
+}
+
+interrupted() { # MODE CONDITION
+    start_flood "$1"
+    within 20 "$2" "$2"
+    signal_launchers INT
+    local began=$SECONDS
+    await_launch 10
+    [ $((SECONDS - began)) -le 2 ] || note_failure "it took $((SECONDS - began)) s"
+    check_flood 25 130 ''
+}
+
+test_case "a line without end in place of an answer" floods 10 'printed more than 64 KiB' endless_line
+test_case "lines without end in place of an answer" floods 10 'printed more than 64 KiB' endless_lines
+test_case "garbage in place of frames while ranks run" floods 15 'unknown kind' garbage_later
+test_case "pongs that nobody asked for" floods 15 'floods' pongs
+test_case "hellos without end" floods 15 'floods' hellos
+test_case "hellos without end before it is ready" floods 15 'floods' hellos_before_ready
+test_case "an agent that always waits for something" floods 15 'floods' blocked
+test_case "an agent that has waited for ever" floods 15 'does not start its ranks' blocked_for_long
+test_case "an agent that fails without end" floods 15 'its agent failed' agent_failures
+test_case "output without regard to what was acknowledged" floods 15 'more output than' unasked_output 4
+test_case "a frame of 4 GiB that comes slowly" floods 15 '4294967295 bytes' huge_frame_slowly
+test_case "a frame that comes byte by byte" floods 30 'silent for 15 s' frame_slowly
+test_case "Ctrl-C while a host prints on stderr in place of an answer" interrupted noise hosts_flood
+test_case "Ctrl-C while an agent prints on stderr without end" interrupted noisy good_ranks_run
+finish
