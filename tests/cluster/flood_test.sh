@@ -46,7 +46,7 @@ check_flood() {
         [ -z "$3" ] || expect_err "host '${bad[$way]}': .*($3)"
         [ "$took" -le $(($1 * 1000)) ] || note_failure "$way: it took $took ms"
         [ "$peak" -lt "$most_kib" ] || note_failure "$way: it grew to $peak KiB"
-        [ "$processor" -lt 10000 ] || note_failure "$way: it used $processor ms of processor time"
+        [ "$processor" -lt 10000 ] || [ "$took" -gt 30000 ] || note_failure "$way: it used $processor ms of processor time"
         grep -vE '^(train: |  )' "$work/err" && note_failure "$way: lines that are not the launcher's"
         [ "$case_failed" = no ] || show_launcher
     done
@@ -89,6 +89,13 @@ interrupted() { # MODE CONDITION
     check_flood 25 130 ''
 }
 
+if [ "${2:-}" = --slow ]; then
+    test_case "noise on stderr in place of an answer" floods 40 '30 s while the agent' noise
+    test_case "a frame that comes byte by byte" floods 30 'silent for 15 s' frame_slowly
+    finish
+fi
+
+start_slow_cases "$1"
 test_case "a line without end in place of an answer" floods 10 'printed more than 64 KiB' endless_line
 test_case "lines without end in place of an answer" floods 10 'printed more than 64 KiB' endless_lines
 test_case "garbage in place of frames while ranks run" floods 15 'unknown kind' garbage_later
@@ -100,7 +107,7 @@ test_case "an agent that has waited for ever" floods 15 'does not start its rank
 test_case "an agent that fails without end" floods 15 'its agent failed' agent_failures
 test_case "output without regard to what was acknowledged" floods 15 'more output than' unasked_output 4
 test_case "a frame of 4 GiB that comes slowly" floods 15 '4294967295 bytes' huge_frame_slowly
-test_case "a frame that comes byte by byte" floods 30 'silent for 15 s' frame_slowly
 test_case "Ctrl-C while a host prints on stderr in place of an answer" interrupted noise hosts_flood
 test_case "Ctrl-C while an agent prints on stderr without end" interrupted noisy good_ranks_run
+count_slow_cases
 finish
