@@ -175,8 +175,8 @@ std::vector<std::string> names_of(const HostInventory& inventory) {
 
 // The hosts from the first of these that there is: flags, $TRAIN_HOSTFILE, a scheduler's allocation
 // (which `note` then names), this machine.
-Result<HostInventory> declared_hosts(const RequestFlags& flags,
-                                     const EnvironmentMap& environment, std::string& note) {
+Result<HostInventory> declared_hosts(const RequestFlags& flags, const EnvironmentMap& environment,
+                                     std::string& note) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
     return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
   if (flags.include && flags.exclude)

@@ -68,6 +68,18 @@ std::string exit_text(const ExitStatus& end) {
               : fmt::format("was killed by signal {}", *end.signal);
 }
 
+// What a login shell has printed; empty, or with a "; " before it.
+std::string printed(const OpensshLog& log, const std::string& noise) {
+  const std::string said = printable(log.text(), max_said);
+  if (!said.empty()) return fmt::format("; it said '{}'", said);
+  const std::string shown = printable(noise, 300);
+  return shown.empty() ? "" : fmt::format("; it printed '{}'", shown);
+}
+
+std::string works_hint(const Host& host) {
+  return fmt::format("check that this works: {} /bin/sh -c true", openssh_command_to_type(host));
+}
+
 std::string_view doing(OpensshStage stage) {
   switch (stage) {
     case OpensshStage::starting:
@@ -263,12 +275,19 @@ OpensshFailure login_failure(const OpensshLog& log, const Host& host, const Exit
   return other_trouble(log, host, end, at);
 }
 
-Error silence_error(const OpensshLog& log, const Host& host, double seconds) {
+Error silence_error(const OpensshLog& log, const Host& host, double seconds,
+                    const std::string& noise) {
   const std::string at = openssh_endpoint(log, host);
   if (log.stage() == OpensshStage::connecting)
     return make_error(
         ErrorClass::host, fmt::format("no answer from {} within {:g} s", at, seconds),
         "check the address, that the host is up, and that no firewall drops the port");
+  if (const auto what = printed(log, noise);
+      log.stage() == OpensshStage::logged_in && !what.empty())
+    return make_error(
+        ErrorClass::host,
+        fmt::format("{} was not done after {:g} s {}{}", at, seconds, doing(log.stage()), what),
+        works_hint(host));
   return make_error(ErrorClass::host,
                     fmt::format("{} was silent for {:g} s {}", at, seconds, doing(log.stage())),
                     "check the load of the host and the network");
@@ -282,15 +301,7 @@ Error start_error(const OpensshLog& log, const Host& host, const ExitStatus& end
   std::string text =
       fmt::format("the login shell of {} at {} {} before the agent was ready",
                   log.user().empty() ? "the user" : "user " + log.user(), at, exit_text(end));
-  const std::string said = printable(log.text(), max_said);
-  const std::string printed = printable(noise, 300);
-  if (!said.empty())
-    text += fmt::format("; it said '{}'", said);
-  else if (!printed.empty())
-    text += fmt::format("; it printed '{}'", printed);
-  return make_error(
-      ErrorClass::host, std::move(text),
-      fmt::format("check that this works: {} /bin/sh -c true", openssh_command_to_type(host)));
+  return make_error(ErrorClass::host, text + printed(log, noise), works_hint(host));
 }
 
 Error lost_agent_error(const OpensshLog& log, const Host& host, const ExitStatus& end) {

@@ -21,8 +21,10 @@ struct OpensshFailure {
 /// Reads the cause from ssh's own words.
 OpensshFailure login_failure(const OpensshLog& log, const Host& host, const ExitStatus& end);
 
-/// Nothing happened for `seconds` at the stage that the log tells.
-Error silence_error(const OpensshLog& log, const Host& host, double seconds);
+/// Nothing happened for `seconds` at the stage that the log tells, but that the host may have
+/// printed `noise`.
+Error silence_error(const OpensshLog& log, const Host& host, double seconds,
+                    const std::string& noise = {});
 
 /// ssh ended before the agent was ready; `noise` is what the host printed instead of answers.
 Error start_error(const OpensshLog& log, const Host& host, const ExitStatus& end,

@@ -86,7 +86,8 @@ void OpensshLink::on_deadline(nanoseconds delay) {
                    fmt::format("{} was silent for {:g} s while the binary was being copied there",
                                openssh_endpoint(log_, host_), seconds),
                    "check the load of the host and the network"));
-  fail_with(silence_error(log_, host_, seconds));
+  log_.finish();
+  fail_with(silence_error(log_, host_, seconds, bootstrap_->noise()));
 }
 
 void OpensshLink::drop_process(nanoseconds patience) {

@@ -256,9 +256,7 @@ void SshLink::finish() {
   if (bootstrap_) {
     text = fmt::format("the login shell of user {} {} before the agent was ready",
                        connection_->user_name(), exit_text(exit));
-    const Endpoint& endpoint = connection_->endpoint();
-    hint = fmt::format("check that this works: ssh -p {} {}@{} /bin/sh -c true", endpoint.port,
-                       connection_->user_name(), endpoint.address);
+    hint = works_hint();
     const std::string noise = printable(bootstrap_->noise(), 300);
     if (said.empty() && !noise.empty()) text += fmt::format("; it printed '{}'", noise);
   } else {
@@ -296,8 +294,24 @@ void SshLink::set_deadline(nanoseconds delay, std::string_view doing) {
     const auto self = weak.lock();
     if (!self) return;
     if (self->phase_ == Phase::ending) return self->finish();
-    self->fail_with(silence_error(self->connection_->at(), delay, doing));
+    self->fail_with(self->late_error(delay, doing));
   });
+}
+
+Error SshLink::late_error(nanoseconds delay, std::string_view doing) const {
+  std::string said = printable(errors_, 300);
+  if (said.empty() && bootstrap_) said = printable(bootstrap_->noise(), 300);
+  if (said.empty() || doing != starting) return silence_error(connection_->at(), delay, doing);
+  Error error = slow_error(connection_->at(), delay, doing);
+  error.diagnostics.back().message += fmt::format("; it said '{}'", said);
+  error.diagnostics.back().hint = works_hint();
+  return error;
+}
+
+std::string SshLink::works_hint() const {
+  const Endpoint& endpoint = connection_->endpoint();
+  return fmt::format("check that this works: ssh -p {} {}@{} /bin/sh -c true", endpoint.port,
+                     connection_->user_name(), endpoint.address);
 }
 
 void SshLink::fail_broken(std::string_view doing) { fail_with(connection_->broken_error(doing)); }

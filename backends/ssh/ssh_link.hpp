@@ -60,6 +60,8 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   void finish();
 
   void set_deadline(nanoseconds delay, std::string_view doing);
+  Error late_error(nanoseconds delay, std::string_view doing) const;
+  std::string works_hint() const;
   void fail_with(const Error& error);
   void fail_broken(std::string_view doing);
 

@@ -11,11 +11,12 @@ void Heartbeat::asked(Instant now) {
   if (unanswered_.size() > most_unanswered) unanswered_.pop_front();
 }
 
-void Heartbeat::answered(const message::Pong& pong, Instant now) {
+bool Heartbeat::answered(const message::Pong& pong, Instant now) {
   const auto question = std::find(unanswered_.begin(), unanswered_.end(), pong.sent);
-  if (question == unanswered_.end()) return;
+  if (question == unanswered_.end()) return false;
   unanswered_.erase(unanswered_.begin(), question + 1);
   clock_.add(pong.sent, pong.answered, now);
+  return true;
 }
 
 }  // namespace train

@@ -17,8 +17,8 @@ class Heartbeat {
   /// A ping was sent.
   void asked(Instant now);
   /// An answer came. One to a question that was not asked, or was answered before, is ignored, so
-  /// that no host can make up round trips.
-  void answered(const message::Pong& pong, Instant now);
+  /// that no host can make up round trips; then false.
+  bool answered(const message::Pong& pong, Instant now);
 
   Instant last_heard() const { return last_heard_; }
   Instant last_asked() const { return last_asked_; }

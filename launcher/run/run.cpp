@@ -137,6 +137,7 @@ void Run::handle(const run_event::HostPrinted& event) {
 }
 
 void Run::receive(int host, const message::Hello& m) {
+  if (std::exchange(hosts_[host].has_said_hello, true)) return said_again(host);
   if (m.version == wire_version) return;
   host_failed(host, make_error(ErrorClass::host,
                                fmt::format("its agent speaks version {} of the protocol, this "
@@ -144,7 +145,9 @@ void Run::receive(int host, const message::Hello& m) {
                                            m.version, wire_version)));
 }
 
-void Run::receive(int host, const message::Pong& m) { hosts_[host].heartbeat.answered(m, now_); }
+void Run::receive(int host, const message::Pong& m) {
+  if (!hosts_[host].heartbeat.answered(m, now_)) said_again(host);
+}
 
 void Run::receive(int host, const message::Ready& m) {
   HostRun& h = hosts_[host];
@@ -299,6 +302,16 @@ void Run::receive(int host, const message::Finished& m) {
 void Run::out_of_turn(int host, const char* what) {
   host_failed(
       host, make_error(ErrorClass::host, fmt::format("sent {} out of turn", what), not_our_agent));
+}
+
+// What changes nothing is still work: no host may keep the launcher busy with it.
+void Run::said_again(int host) {
+  if (++hosts_[host].said_again <= most_said_again) return;
+  host_failed(host,
+              make_error(ErrorClass::host,
+                         fmt::format("floods: more than {} messages in {} s that say nothing new",
+                                     most_said_again, timing_.heartbeat / std::chrono::seconds(1)),
+                         not_our_agent));
 }
 
 void Run::handle(const run_event::HostClosed& event) { host_failed(event.host, event.why); }

@@ -162,6 +162,8 @@ class Run {
 
  private:
   static constexpr std::size_t host_state_count = 6;
+  /// Many times what an agent sends from one ping to the next.
+  static constexpr int most_said_again = 100;
 
   struct HostRun {
     std::string name;
@@ -180,6 +182,9 @@ class Run {
     Instant blocked_at{0};                    ///< when it said so
     bool is_noted = false;                    ///< the user knows that it waits
     bool is_port_taken = false;
+    bool has_said_hello = false;
+    bool has_agent_failed = false;
+    int said_again = 0;  ///< messages since the last ping that changed nothing
     HostGpus gpus;
     int ranks_left = 0;  ///< whose end is not known
     std::optional<Instant> finish_by;
@@ -235,6 +240,7 @@ class Run {
   void silent(int host);
 
   void out_of_turn(int host, const char* what);
+  void said_again(int host);
   void host_failed(int host, Error why);
   void host_in_trouble(int host, const AlignedInstant& since, Error why);
   Error not_ready(const HostRun& host) const;

@@ -133,12 +133,18 @@ void RunDriver::feed(const RunEvent& event) {
   arm_timer();
 }
 
+// A timer that comes too early stays: made anew with every event, it would never come while a host
+// talks all the time.
 void RunDriver::arm_timer() {
   const auto deadline = run_.next_deadline();
-  timer_.reset();
-  if (!deadline) return;
+  if (!deadline) return timer_.reset();
+  if (timer_ && timer_at_ <= *deadline) return;
+  timer_at_ = *deadline;
   const auto delay = std::max(*deadline - ports_.timers.now(), nanoseconds(0));
-  timer_ = ports_.timers.after(delay, [this] { feed(run_event::Tick{}); });
+  timer_ = ports_.timers.after(delay, [this] {
+    timer_.reset();
+    feed(run_event::Tick{});
+  });
 }
 
 message::Prepare RunDriver::prepare_message(int host) const {

@@ -128,6 +128,7 @@ class RunDriver {
   std::unique_ptr<Subscription> closing_;
   std::optional<ContextDelivery> delivery_;  ///< until the ranks are told to start
   std::unique_ptr<Subscription> timer_;
+  Instant timer_at_{0};  ///< when it is due
 };
 
 }  // namespace train

@@ -11,6 +11,7 @@ namespace train {
 
 void Run::ping(int host) {
   hosts_[host].heartbeat.asked(now_);
+  hosts_[host].said_again = 0;
   act(run_action::Send{host, message::Ping{now_}});
 }
 

@@ -29,6 +29,8 @@ void Run::receive(int host, const message::Blocked& m) {
   HostRun& h = hosts_[host];
   if (h.state != HostState::preparing && h.state != HostState::running)
     return out_of_turn(host, "'blocked'");
+  said_again(host);
+  if (!h.open) return;
   h.blocked = m;
   h.blocked_at = now_;
   if (h.state == HostState::running && phase_ == RunPhase::running &&
@@ -63,7 +65,7 @@ void Run::receive(int host, const message::PortTaken& m) {
   const bool is_held =
       std::find(h.held_ports.begin(), h.held_ports.end(), m.port) != h.held_ports.end();
   if (h.state != HostState::running || !is_held) return out_of_turn(host, "'port_taken'");
-  if (std::exchange(h.is_port_taken, true)) return;
+  if (std::exchange(h.is_port_taken, true)) return said_again(host);
   const nanoseconds half = (now_ - go_at_) / 2;
   host_in_trouble(
       host, {go_at_ + half, half},
@@ -76,6 +78,7 @@ void Run::receive(int host, const message::PortTaken& m) {
 }
 
 void Run::receive(int host, const message::AgentFailed& m) {
+  if (std::exchange(hosts_[host].has_agent_failed, true)) return said_again(host);
   const Error why =
       make_error(ErrorClass::host, "its agent failed: " + m.reason, "its ranks are stopped");
   if (hosts_[host].state == HostState::running)

@@ -184,22 +184,7 @@ if [ "${2:-}" = --slow ]; then
     finish
 fi
 
-TRAIN_BED=$TRAIN_BED-slow "$0" "$1" --slow >"$work/slow" 2>&1 &
-slow=$!
-trap 'kill $slow 2>/dev/null; wait $slow; leave_cluster' EXIT
-
-# Its cases count like those of this bed.
-count_slow() {
-    wait $slow
-    sed -n '/^cluster: /d; $!p' "$work/slow"
-    if [[ $(tail -n 1 "$work/slow") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then
-        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
-    else
-        tail -n 1 "$work/slow"
-        failed=$((failed + 1))
-    fi
-}
-
+start_slow_cases "$1"
 test_case "garbage in place of frames" lies 10 'unknown kind' garbage
 test_case "a frame that claims 2 GiB" lies 10 '2147483647 bytes' oversized
 test_case "JSON that is nested without end" lies 10 'nested too deep' deep_json
@@ -218,5 +203,5 @@ test_case "a server that sends packets in place of a key exchange" server_floods
 test_case "a server that floods OpenSSH's client" server_floods lines openssh 'does not greet as an SSH server does'
 test_case "Ctrl-C while a server greets without end" interrupted_while_it_drops
 test_case "hosts beside one that takes no upload are told at once" others_are_told_at_once
-count_slow
+count_slow_cases
 finish

@@ -308,6 +308,33 @@ test_case() {
     reset_hosts
 }
 
+# --- Cases that wait long ---
+
+# A test file may call itself with --slow for them, on a bed of its own beside the other cases:
+#
+#     if [ "${2:-}" = --slow ]; then test_case ...; finish; fi
+#     start_slow_cases "$1"
+#     test_case ...
+#     count_slow_cases
+#     finish
+start_slow_cases() { # PROGRAM
+    TRAIN_BED=$TRAIN_BED-slow "$0" "$1" --slow >"$work/slow" 2>&1 &
+    slow=$!
+    trap 'kill $slow 2>/dev/null; wait $slow; leave_cluster' EXIT
+}
+
+# They count like those of this bed.
+count_slow_cases() {
+    wait "$slow"
+    sed -n '/^cluster: /d; $!p' "$work/slow"
+    if [[ $(tail -n 1 "$work/slow") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then
+        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+    else
+        tail -n 1 "$work/slow"
+        failed=$((failed + 1))
+    fi
+}
+
 finish() {
     echo "$passed passed, $failed failed, 0 skipped"
     [ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -142,8 +142,8 @@ TEST_CASE("a hostile host steers no terminal through ssh's words") {
 }
 
 TEST_CASE("a stage that lasts too long is called by its name") {
-  const auto message = [](const std::string& log, double seconds) {
-    return silence_error(log_of(log), host_a(), seconds).diagnostics[0].message;
+  const auto message = [](const std::string& log, double seconds, const std::string& noise = "") {
+    return silence_error(log_of(log), host_a(), seconds, noise).diagnostics[0].message;
   };
   CHECK(message("", 80) == "gpu-a was silent for 80 s before it was connected to");
   CHECK(message(connecting, 10) == "no answer from 10.77.1.3:22 within 10 s");
@@ -151,6 +151,11 @@ TEST_CASE("a stage that lasts too long is called by its name") {
   CHECK(message(key_shown, 40) == "10.77.1.3:22 was silent for 40 s during the login");
   CHECK(message(key_shown + "debug1: Entering interactive session.\r\n", 30) ==
         "10.77.1.3:22 was silent for 30 s while the agent was being started");
+  CHECK(message(key_shown + "debug1: Entering interactive session.\r\n", 30, "hello") ==
+        "10.77.1.3:22 was not done after 30 s while the agent was being started; it printed "
+        "'hello'");
+  CHECK(message(key_shown + "debug1: Entering interactive session.\r\nwait\n", 30) ==
+        "10.77.1.3:22 was not done after 30 s while the agent was being started; it said 'wait'");
 }
 
 TEST_CASE("what ends after the login is said to be the shell, the agent, ssh or the connection") {

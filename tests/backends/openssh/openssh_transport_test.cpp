@@ -174,6 +174,10 @@ TEST_CASE("every stage has its own deadline, and the ssh process goes with it") 
     log = logged_in;
     expected = "10.77.1.3:22 was silent for 0.2 s while the agent was being started";
   }
+  SECTION("shell that prints a line without end") {
+    log = logged_in + "printf 'wait for me' >&2\n";
+    expected = "was not done after 0.2 s while the agent was being started; it said 'wait for me'";
+  }
   // Also one that asking does not end, and what it has started.
   fixture.fake_ssh("trap '' TERM\nsleep 4712 &\necho $! >$here/grandchild\necho $$ >$here/child\n" +
                    log + "while :; do sleep 4712; done");

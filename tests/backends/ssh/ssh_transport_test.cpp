@@ -61,6 +61,22 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
   }
 }
 
+TEST_CASE("a login shell that does not come to an end is told, with what it said") {
+  REQUIRE_SSHD();
+  const auto [shell, told] = GENERATE(table<std::string, std::string>(
+      {{"exec sleep 60", "was silent for 1 s while the agent was being started"},
+       {"echo wait for me >&2; exec sleep 60",
+        "was not done after 1 s while the agent was being started; it said 'wait for me'"},
+       {"echo hello; exec sleep 60",
+        "was not done after 1 s while the agent was being started; it said 'hello'"}}));
+  Fixture fixture("ForceCommand " + shell + "\n");
+  fixture.options.start_timeout = 1s;
+  SshTransport transport(fixture.loop, fixture.options);
+  Probe probe(fixture.loop, transport, fixture.host);
+  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(contains(probe.error(), told));
+}
+
 TEST_CASE("how the agent ended is told, with its last words") {
   REQUIRE_SSHD();
   Fixture fixture;

@@ -161,6 +161,48 @@ TEST_CASE("an agent that fails is the cause, in its own words, and its ranks are
   }
 }
 
+TEST_CASE("an agent that says again and again that it fails has failed once") {
+  RunBench b({1, 1});
+  b.start();
+  for (int i = 0; i < 50; ++i) b.say(0, message::AgentFailed{"out of memory"});
+  b.ended(0, {}, true);
+  b.ended(1, {}, true);
+  b.finished(0);
+  b.finished(1);
+  CHECK(b.cause() == "host 'h0': its agent failed: out of memory");
+  CHECK(b.outcome().others.empty());
+}
+
+TEST_CASE("a host that says without end what changes nothing is cut off") {
+  const auto message =
+      GENERATE(as<Message>{}, message::Pong{1s, 1s}, message::Hello{}, message::Blocked{"x", 1s},
+               message::PortTaken{1'000, 1}, message::AgentFailed{"x"});
+  RunBench b({1, 1});
+  b.start();
+  for (int i = 0; i < 1'000 && b.closed().empty(); ++i) b.say(0, message);
+  CHECK(b.closed() == std::vector{0});
+  b.ended(1, {}, true);
+  b.finished(1);
+  const RunOutcome& outcome = b.outcome();
+  CHECK(outcome.cause->host == 0);
+  CHECK(outcome.others.size() <= 1);
+  CHECK(outcome.leftovers.front().why ==
+        "floods: more than 100 messages in 2 s that say nothing new");
+}
+
+TEST_CASE("a host may say the same again and again, if it takes its time") {
+  RunBench b({1, 1});
+  b.start();
+  for (int i = 0; i < 1'000; ++i) {
+    b.say(0, message::Blocked{"x", 1s});
+    b.wait(100ms);
+    b.tick();
+    for (int host = 0; host < b.hosts(); ++host) b.pong(host);
+  }
+  CHECK_FALSE(b.run.over());
+  CHECK(b.run.host_state(0) == HostState::running);
+}
+
 TEST_CASE("a rank that could not be started is of the class that its agent says") {
   RunBench b({1});
   b.open(0);
