@@ -50,7 +50,7 @@ void World::check_end(Lines& broken) const {
   if (transport_.has_links()) broken.push_back("the run is over and keeps a host");
   const Run::Timing timing;
   const Instant end = *over_at_;
-  nanoseconds start = 15s + timing.prepare_limit + timing.verdict_wait;
+  nanoseconds start = 15s + timing.prepare_limit + timing.answer_wait;
   if (scenario_.has_context) start += scenario_.context_packed.value_or(1s) + timing.unpack_limit;
   const nanoseconds stop = scenario_.grace + timing.stop_slack;
   const nanoseconds lost = timing.silence_limit + 2 * timing.heartbeat;
