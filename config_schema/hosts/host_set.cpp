@@ -109,7 +109,7 @@ bool is_name_char(char c) {
 // The character at byte `at`, all its bytes.
 std::string_view character_at(std::string_view text, std::size_t at) {
   std::size_t end = at + 1;
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+  while (end < text.size() && is_continuation(text[end])) ++end;
   return text.substr(at, end - at);
 }
 

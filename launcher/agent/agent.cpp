@@ -68,7 +68,7 @@ void Agent::handle(const agent_event::LinkUp&) {
 void Agent::handle(const agent_event::LinkDown&) { launcher_lost(); }
 
 void Agent::handle(const agent_event::Received& event) {
-  if (!link_up_) return;  // a launcher that was given up has no say any more
+  if (!link_up_) return;  // the launcher was given up: it is not listened to any more
   last_heard_ = now_;
   std::visit([this](const auto& m) { receive(m); }, event.message);
 }
@@ -123,7 +123,7 @@ void Agent::handle(const agent_event::ContextTaken& event) {
 void Agent::handle(const agent_event::ContextReceived& event) {
   if (!link_up_) return;
   last_heard_ = now_;
-  // What was on the way when the context turned out not to fit is of no use any more.
+  // Once the context has failed, pieces that were on their way are of no use.
   if (state_ == AgentState::fetching) act(agent_action::TakeContext{event.bytes});
 }
 
@@ -198,7 +198,7 @@ void Agent::handle(const agent_event::PortTaken& event) {
   if (has_started) say(message::PortTaken{event.port, event.uid});
 }
 
-// What was lost of the actions may have been any of them: whatever ends the task comes once more.
+// Any of the last actions may not have been carried out, so those that end the task are repeated.
 void Agent::handle(const agent_event::Failed& event) {
   say(message::AgentFailed{event.reason});
   switch (state_) {
@@ -215,7 +215,7 @@ void Agent::handle(const agent_event::Failed& event) {
       kill_tree();
       break;
     case AgentState::flushing:
-      pump_output();
+      send_output();
       break;
     case AgentState::finished:
     case AgentState::gone:
@@ -227,15 +227,15 @@ void Agent::handle(const agent_event::RankPrinted& event) {
   const bool is_expected = state_ == AgentState::running || state_ == AgentState::killing;
   if (!link_up_ || !is_expected) return;  // nobody will ever read it
   output_.push(event.rank, event.stream, event.bytes, now_);
-  pump_output();
+  send_output();
 }
 
 void Agent::handle(const agent_event::RankEnded& event) {
   RankState& rank = ranks_[event.rank];
   if (rank == RankState::ended) return;
   rank = RankState::ended;
-  // Its end may be told long after it happened: the pipes are read first. What ended before the
-  // stop ended by itself.
+  // Its end may be told long after it happened, since its pipes are read first. A rank that ended
+  // before the stop ended by itself.
   const bool after_stop = stopped_at_ && event.at >= *stopped_at_;
   say(message::RankEnded{event.rank, event.code, event.signal, event.dumped_core, after_stop,
                          event.at, event.error_file});
@@ -282,7 +282,7 @@ void Agent::stop_ranks(milliseconds grace) {
 void Agent::kill_tree() {
   kill_at_.reset();
   state_.become(AgentState::killing);
-  // What is still in the pipes must be read, or the tree never ends.
+  // Nobody counts as ended while there is something in the pipes: they must be read.
   resume_reading();
   act(agent_action::KillTree{});
 }
@@ -296,19 +296,20 @@ void Agent::handle(const agent_event::TreeKilled& event) {
   survivors_ = event.survivors;
   if (!link_up_) return leave();
   state_.become(AgentState::flushing);
-  pump_output();
+  send_output();
 }
 
 void Agent::receive(const message::Acknowledge& m) {
   if (!output_.acknowledge(m.chunk)) return launcher_lost();
-  pump_output();
+  send_output();
 }
 
-void Agent::pump_output() {
+void Agent::send_output() {
   while (auto chunk = output_.take())
     act(agent_action::SendOutput{std::move(*chunk), prepare_.output_packing});
   if (!output_.full()) resume_reading();
-  // Only ranks that run can be made to wait; the dead leave no more than their pipes hold.
+  // Only ranks that run can be made to wait; those that have ended leave no more than their pipes
+  // hold.
   if (output_.full() && state_ == AgentState::running && !std::exchange(reading_paused_, true))
     act(agent_action::PauseReading{});
   if (state_ == AgentState::flushing && output_.empty()) {

@@ -68,15 +68,15 @@ struct PortTaken {
   int port = 0;
   std::int64_t uid = 0;
 };
-/// Whoever drives the agent could not carry something out: an exception came where none may.
-/// Actions may have been lost.
+/// An exception came where none is expected, while actions were carried out: some of them may not
+/// have been.
 struct Failed {
   std::string reason;
 };
 struct RankPrinted {
   int rank = 0;
   OutputStream stream = OutputStream::out;
-  std::string_view bytes;  ///< of whoever tells
+  std::string_view bytes;  ///< valid during the call
 };
 /// The process of a rank has ended and what it had printed by then has been read.
 struct RankEnded {
@@ -103,7 +103,7 @@ using AgentEvent =
                  agent_event::Failed, agent_event::RankPrinted, agent_event::RankEnded,
                  agent_event::TreeKilled, agent_event::Tick>;
 
-/// What an agent wants done. Whoever drives it does so in order.
+/// What an agent wants done, in order.
 namespace agent_action {
 struct SendMessage {
   Message message;
@@ -160,9 +160,9 @@ struct AgentIdentity {
   std::int64_t pid = 0;
 };
 
-/// How far the agent is. `agent_states` says what may follow what. A launcher that says stop or is
-/// lost, and a failure of the agent itself, lead on from any state but the last three to `killing`
-/// or, before anything was started, to the end.
+/// How far the agent is. `agent_states` says what may follow what. When the launcher says stop or
+/// is lost, or the agent itself fails, it goes on to `killing`, or to the end where nothing was
+/// started.
 enum class AgentState {
   waiting,
   fetching,
@@ -190,8 +190,8 @@ class Agent {
   /// When a Tick is wanted, if at all.
   std::optional<Instant> next_deadline() const;
   bool gone() const { return state_ == AgentState::gone; }
-  /// What a rank that is to be started executes: its environment is complete but for the host's
-  /// session environment, with no at-launch value left. Made when it is asked for, since the
+  /// What a rank that is to be started executes: its environment lacks only the host's session
+  /// environment, and every at-launch value is filled in. Made when it is asked for, since the
   /// environments of many ranks can be long.
   RankCommand command_of(int rank) const;
   const TrackedState<AgentState>& state() const { return state_; }
@@ -238,7 +238,7 @@ class Agent {
   void kill_tree();
   void resume_reading();
   void after_rank_ended();
-  void pump_output();
+  void send_output();
   void leave();
 
   AgentIdentity identity_;

@@ -13,7 +13,8 @@ namespace train {
 
 namespace {
 
-// "0,1" of slots are "2,3" of devices. The launcher told to start knowing how many there are.
+// Slots "0,1" are devices "2,3". A slot without a device is left out: the launcher knew how many
+// devices there are when it said go.
 std::string devices_of_slots(std::string_view slots, const std::vector<int>& devices) {
   std::string text;
   for (const std::string_view each : split(slots, ',')) {

@@ -9,9 +9,9 @@
 
 namespace train {
 
-/// Output of the ranks of one host on its way to the launcher: numbered, counted until it is
-/// acknowledged, bounded. "Bounded", "never blocks" and "never loses" exclude each other: this one
-/// never loses, so its owner stops reading the ranks' pipes while it is full.
+/// Output of the ranks of one host on its way to the launcher, in numbered chunks that count until
+/// they are acknowledged. No queue is bounded, never blocks and never loses anything: this one is
+/// bounded and loses nothing, so its owner stops reading the ranks' pipes while it is full.
 class OutputQueue {
  public:
   struct Limits {
@@ -52,8 +52,8 @@ class OutputQueue {
   Limits limits_;
   std::deque<OutputChunk> waiting_;
   std::deque<SentChunk> sent_;  ///< and not acknowledged
-  std::size_t kept_ = 0;
-  std::size_t in_flight_ = 0;
+  std::size_t kept_ = 0;        ///< cost of all chunks, waiting and sent
+  std::size_t in_flight_ = 0;   ///< cost of those that were sent
   std::uint64_t last_number_ = 0;
 };
 

@@ -17,7 +17,7 @@ constexpr double gib = 1 << 30;
 int slots_of(const HostScene& scene, const SlotSupply& supply) {
   int slots = slot_count(scene.host).value_or(0);
   if (supply.kind == SlotKind::missing) slots = scene.host.slots.value_or(0);
-  if (supply.unsaid) slots = 1;
+  if (supply.undeclared) slots = 1;
   if (scene.planned && !scene.planned->slots.empty())
     slots = std::max(slots, scene.planned->slots.back() + 1);
   return slots;
@@ -163,7 +163,7 @@ std::vector<std::string> HostLooks::notes_of(const HostScene& scene, const SlotS
   } else if (std::string obstacle = obstacle_of(scene.host); !obstacle.empty()) {
     notes.push_back(std::move(obstacle));
   }
-  if (supply.unsaid) notes.emplace_back("slots not said");
+  if (supply.undeclared) notes.emplace_back("slots not said");
   if (!scene.uses) return notes;
   for (const HostUse* use : *scene.uses) {
     const std::string amounts = amounts_of(use->cpus, use->memory, use->custom);

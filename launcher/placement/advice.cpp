@@ -29,18 +29,18 @@ const char* verb(const std::vector<std::string>& names, const char* one, const c
 
 void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
                    std::vector<std::string>& lines) {
-  const auto unsaid = hosts_where(trial, [&](const PlannedHost& host) {
-    return slot_supply(host.host, experiment.needs).unsaid;
+  const auto undeclared = hosts_where(trial, [&](const PlannedHost& host) {
+    return slot_supply(host.host, experiment.needs).undeclared;
   });
-  if (!unsaid.empty()) lines.push_back(undeclared_slots_text(unsaid));
-  const auto relied = hosts_where(trial, [&](const PlannedHost& host) {
+  if (!undeclared.empty()) lines.push_back(undeclared_slots_text(undeclared));
+  const auto assumed = hosts_where(trial, [&](const PlannedHost& host) {
     const SlotSupply supply = slot_supply(host.host, experiment.needs);
-    return supply.relied && !supply.unsaid;
+    return supply.gpus_assumed && !supply.undeclared;
   });
-  if (!relied.empty())
+  if (!assumed.empty())
     lines.push_back(
         fmt::format("{} {} slots and nothing of GPUs: a launch asks whether there are as many",
-                    summarize_hosts(relied), verb(relied, "says", "say")));
+                    summarize_hosts(assumed), verb(assumed, "says", "say")));
 }
 
 // The option with which slots are GPUs, and nothing else is.

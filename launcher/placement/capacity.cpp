@@ -90,7 +90,7 @@ int share_count(Quantity supply, Quantity use) {
   return use.is_zero() ? unlimited_workers : clamp_workers(supply.parts() / use.parts());
 }
 
-// Fractions share a device, so a fraction that does not divide it leaves a rest on every one.
+// Workers with a fraction share a device; what a whole number of them leaves of it stays idle.
 int workers_by_slots(const SlotSupply& supply) {
   switch (supply.kind) {
     case SlotKind::missing:
@@ -109,12 +109,12 @@ int workers_by_slots(const SlotSupply& supply) {
 
 Quantity less(Quantity all, Quantity part) { return part < all ? all - part : Quantity(); }
 
-// The slot of the host behind a slot of its supply: a filter may have left out some.
+// The host's own number of a slot of its supply: a filter may have left out some.
 int slot_of(const Host& host, int index) {
   return host.slot_indices.empty() ? index : host.slot_indices[static_cast<std::size_t>(index)];
 }
 
-// Slots that are CPUs are handed out in sum.
+// Slots that are CPUs are given out as a number.
 Quantity held_cpus(const HeldOfHost& held) {
   Quantity sum;
   for (const auto& [slot, share] : held.slots) sum = sum + share;

@@ -39,7 +39,7 @@ class SlotRoom {
   std::set<std::pair<std::int64_t, int>> rooms_;  ///< (room left, slot), empty slots left out
 };
 
-/// As many workers as anybody may ask for; stands for "not limited".
+/// Stands for "not limited": no experiment asks for more workers.
 inline constexpr int unlimited_workers = 1 << 30;
 
 /// What one host can take now.
@@ -51,7 +51,7 @@ struct Room {
   int beside_trainer = 0;  ///< workers that fit beside the trainer; -1: the trainer does not
   int fill_beside_trainer = 0;  ///< workers that use every slot that the trainer leaves
 
-  /// The host is idle and can be used to its last slot.
+  /// The host is idle, and workers can use all its slots.
   bool is_whole() const { return fill > 0 && workers >= fill; }
 };
 
@@ -83,7 +83,7 @@ struct Constraint {
   Kind kind = Kind::slots;
   std::string name;  ///< of a custom resource
 
-  /// It picks hosts: a host has all of it, or is none for this experiment.
+  /// It picks hosts: one that does not meet it takes no worker, and one that does is not limited.
   bool picks_hosts() const {
     return kind == Kind::pool || kind == Kind::accelerator_type || kind == Kind::labels;
   }
@@ -106,10 +106,10 @@ int workers_allowed(const Constraint& constraint, const HostView& view,
 int workers_beside_trainer(const HostView& view, const ExperimentConfig& experiment,
                            const std::vector<Constraint>& constraints);
 
-/// Workers that leave no slot of an idle host without one; 0 when no number does.
+/// How many workers take all slots of an idle host; 0 when no number does.
 int workers_that_fill(const SlotSupply& supply);
 
-/// The same for the slots that the trainer leaves. Only slots are looked at.
+/// The same for the slots that the trainer leaves; other resources are not looked at.
 int workers_that_fill_beside_trainer(const Host& host, const ExperimentConfig& experiment);
 
 }  // namespace train

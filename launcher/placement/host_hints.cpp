@@ -62,14 +62,14 @@ class HostHints : public SearchWords {
   // A host that names no slice is one by itself.
   void add_slice_hint() {
     if (experiment_.slices->hosts == 1) return;
-    std::vector<std::string> unsaid;
+    std::vector<std::string> without;
     for (const int index : search_.eligible)
-      if (host(index).slice.empty()) unsaid.push_back(host(index).name);
-    if (unsaid.empty()) return;
+      if (host(index).slice.empty()) without.push_back(host(index).name);
+    if (without.empty()) return;
     lines_.push_back(
         fmt::format("{} {} no slice: write 'slice: NAME' for each host in the hosts file, the same "
                     "for all hosts of a slice",
-                    summarize_hosts(unsaid), unsaid.size() == 1 ? "names" : "name"));
+                    summarize_hosts(without), without.size() == 1 ? "names" : "name"));
   }
 
   void add_cpu_hint() {
@@ -86,10 +86,10 @@ class HostHints : public SearchWords {
   }
 
   void add_undeclared_hint() {
-    std::vector<std::string> unsaid;
+    std::vector<std::string> undeclared;
     for (const int index : search_.eligible)
-      if (supply(index).unsaid) unsaid.push_back(host(index).name);
-    if (!unsaid.empty()) lines_.push_back(undeclared_slots_text(unsaid));
+      if (supply(index).undeclared) undeclared.push_back(host(index).name);
+    if (!undeclared.empty()) lines_.push_back(undeclared_slots_text(undeclared));
   }
 
   std::vector<std::string> lines_;

@@ -10,7 +10,7 @@ namespace {
 Room empty_room(const HostView& view, const WorkerNeeds& needs) {
   const SlotSupply supply = slot_supply(view.host, needs);
   const Quantity free = free_slots(view.host, supply, view.held);
-  // A host that nothing limits is the last choice of a best fit.
+  // A host that nothing limits is chosen last by a best fit.
   const bool is_open = supply.kind == SlotKind::beside && supply.use.is_zero();
   const bool is_idle = free == supply.size;
   return {.workers = unlimited_workers,
@@ -53,7 +53,8 @@ class Search {
   HostSearch run() {
     for (std::size_t i = 0; i < found_.constraints.size(); ++i) {
       tighten(found_.constraints[i]);
-      // After a failure the rooms go on to be tightened: what else would fit must obey all of them.
+      // After a failure the rooms are still tightened: other counts that fit must obey every
+      // constraint.
       if (found_.failed < i) continue;
       const PlacementRule rule = rule_at(i);
       found_.is_shortage = is_too_little(found_.rooms, experiment_.workers, rule);
@@ -112,7 +113,7 @@ class Search {
     const bool is_automatic = rule.policy == PlacementPolicy::automatic;
     const bool is_before_trainer = !experiment_.trainer.empty() && !rule.has_trainer;
     if (is_automatic && is_before_trainer) rule.policy = PlacementPolicy::spread;
-    // What slices ask of the policy is looked at with them.
+    // With slices, the policy is applied to the slices themselves: the last constraint.
     if (experiment_.slices) rule.policy = PlacementPolicy::spread;
     if (experiment_.slices) rule.is_single_node = false;
     return rule;

@@ -15,7 +15,7 @@ namespace train {
 
 /// What one holder has of one host now. Placement gives none of it away.
 struct HostUse {
-  std::string host;               ///< its name in the inventory; others are passed over
+  std::string host;               ///< its name in the inventory; other hosts are ignored
   std::string holder;             ///< who and what, for people: "task 3f9c of alice"
   std::map<int, Quantity> slots;  ///< share of each slot, by its index; 1 and above: all of it
   Quantity cpus = {};

@@ -31,8 +31,8 @@ std::vector<int> touched_cpus(Quantity begin, Quantity end) {
   return cpus;
 }
 
-// CPUs are not handed out singly: a worker is shown on those that its share of the sum touches, and
-// so is the trainer, after them.
+// CPUs are given out as a number. They are shown as if each worker had the next ones of the host,
+// in part perhaps, and the trainer those after them.
 SlotsOfHost cpus_of_host(const HostView& view, const SlotSupply& supply, int workers,
                          Quantity of_trainer) {
   SlotsOfHost slots{.of_workers = std::vector<std::vector<int>>(workers), .of_trainer = {}};
@@ -59,7 +59,7 @@ SlotsOfHost slots_of_host(const HostView& view, const SlotSupply& supply, int wo
   return slots;
 }
 
-// The slots of the host behind those of its supply: a filter may have left out some.
+// From numbers within the supply to the host's own: a filter may have left out some slots.
 void rename_slots(SlotsOfHost& of_host, const std::vector<int>& left) {
   if (left.empty()) return;
   for (std::vector<int>& slots : of_host.of_workers)
@@ -82,7 +82,8 @@ void add_host(Trial& trial, const ExperimentConfig& experiment, const HostView& 
   rename_slots(of_host, host.slot_indices);
   if (trial.hosts.empty()) trial.trainer_slots = std::move(of_host.of_trainer);
   std::vector<std::vector<int>>& slots = of_host.of_workers;
-  // What others hold may have sent the first worker to a later slot: ranks go by slot.
+  // Ranks are in the order of their slots, also where held slots sent the first worker to a later
+  // one.
   std::sort(slots.begin(), slots.end());
   PlannedHost planned{.host = host,
                       .slots = united(slots),

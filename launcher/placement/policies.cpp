@@ -12,7 +12,7 @@
 namespace train {
 namespace {
 
-// A room may still be unlimited while the constraint that limits it is not looked at.
+// The product may overflow: a room is unlimited until the constraint that limits it is looked at.
 std::int64_t free_after(const Room& room, int workers) {
   std::int64_t taken = 0;
   if (__builtin_mul_overflow(room.use, static_cast<std::int64_t>(workers), &taken))
@@ -75,8 +75,7 @@ std::optional<WorkerCounts> spread_out(const std::vector<Room>& rooms, int worke
 class BesideTrainer {
  public:
   BesideTrainer(const std::vector<Room>& rooms, int workers) : rooms_(rooms), workers_(workers) {
-    // Of hosts that look alike the earliest leaves the most hosts after it: whatever a later one
-    // allows, it allows too.
+    // Of hosts that are alike only the earliest is tried: it leaves the most hosts after it.
     std::set<std::tuple<int, int, int, int>> seen;
     for (std::size_t i = 0; i < rooms.size(); ++i) {
       const Room& room = rooms[i];
@@ -171,7 +170,7 @@ class BesideTrainer {
     return counts;
   }
 
-  // Fewer hosts than the workers alone take is none: where as few are found, the search ends.
+  // No choice has fewer hosts than the workers take without a trainer: the search ends at so few.
   template <class Choose>
   std::optional<WorkerCounts> fewest(Choose choose) const {
     std::optional<WorkerCounts> best;

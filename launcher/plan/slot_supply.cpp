@@ -31,7 +31,7 @@ SlotSupply supply_of_accelerator_host(const Host& host, const WorkerNeeds& needs
 
 SlotSupply supply_of_all(const Host& host, const WorkerNeeds& needs) {
   if (is_accelerator_host(host)) return supply_of_accelerator_host(host, needs);
-  // TPU hosts are known by their chips: nobody relies on a word that was not said.
+  // TPU hosts declare their chips: slots of other hosts are never taken for chips.
   if (needs.tpus_named) return {.kind = SlotKind::missing, .use = needs.slots};
   const bool wants_gpus = needs.gpus_named && !needs.slots.is_zero();
   if (wants_gpus && (host.accelerators || (!host.slots && host.cpus)))
@@ -44,8 +44,8 @@ SlotSupply supply_of_all(const Host& host, const WorkerNeeds& needs) {
   return {.kind = are_devices ? SlotKind::devices : SlotKind::places,
           .size = Quantity::of(host.slots.value_or(1)),
           .use = needs.slots.is_zero() ? Quantity::of(1) : needs.slots,
-          .unsaid = !host.slots,
-          .relied = wants_gpus && is_unknown,
+          .undeclared = !host.slots,
+          .gpus_assumed = wants_gpus && is_unknown,
           .asked_at_launch = is_unknown && !needs.slots.is_zero()};
 }
 

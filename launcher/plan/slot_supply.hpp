@@ -8,7 +8,7 @@ namespace train {
 
 /// What a slot of a host is to a worker.
 enum class SlotKind {
-  devices,  ///< accelerators, known or relied on
+  devices,  ///< accelerators, declared or assumed
   places,   ///< a place for one worker
   cpus,     ///< the host's CPUs
   beside,   ///< none is taken: a CPU-only worker on a host with accelerators
@@ -18,13 +18,13 @@ enum class SlotKind {
 /// The slots of one host, for workers of one kind.
 struct SlotSupply {
   SlotKind kind = SlotKind::missing;
-  Quantity size = {};            ///< slots of the host
-  Quantity use = {};             ///< of them, one worker's share
-  bool unsaid = false;           ///< the host says nothing of its size: counted as one slot
-  bool relied = false;           ///< GPUs are asked for, the host says "slots" and no word of GPUs
-  bool asked_at_launch = false;  ///< it says no word of GPUs: only it can say what its slots are
+  Quantity size = {};         ///< slots of the host
+  Quantity use = {};          ///< how many of them one worker takes
+  bool undeclared = false;    ///< the host declares no number of slots: it counts as one slot
+  bool gpus_assumed = false;  ///< GPUs are asked for: its slots count as GPUs, undeclared as such
+  bool asked_at_launch = false;  ///< only the host itself can say whether its slots are GPUs
 
-  /// Each slot is given to somebody; CPUs are handed out in sum.
+  /// Each slot is given out by itself; CPUs are given out as a number.
   bool takes_singly() const { return kind == SlotKind::devices || kind == SlotKind::places; }
   bool has_slots() const { return kind != SlotKind::beside && kind != SlotKind::missing; }
 };

@@ -22,8 +22,8 @@ struct ContextProgress {
   std::optional<std::uint64_t> of = {};  ///< bytes of the packed context, once it is packed
 };
 
-/// Brings a directory to the hosts of a task that lack it: reads it while they are reached, packs
-/// it when the first asks, and sends to each as much as it has room for.
+/// Brings a directory to the hosts of a task that lack it: it is read while they are connected,
+/// packed when the first of them asks for it, and sent to each as far as its window allows.
 class ContextDelivery {
  public:
   /// Callbacks come from the loop, never from inside a call but for `send`.
@@ -31,7 +31,7 @@ class ContextDelivery {
     std::function<void(const ContextSummary&)> on_named;
     std::function<void(const Error&)> on_failed;
     std::function<void(int host, std::shared_ptr<const std::string> frame)> send;
-    /// How it goes, now and then, when it takes its time.
+    /// How far it has come, every now and then, when it takes long.
     std::function<void(const ContextProgress&)> on_progress;
   };
 
@@ -39,14 +39,15 @@ class ContextDelivery {
 
   /// Once `on_named` was called.
   const std::optional<Context>& context() const { return context_; }
-  /// A host has taken so many bytes of the packed context, first 0. False when it cannot have.
+  /// A host asks for more: it has taken so many bytes of the packed context, first 0. False when it
+  /// was not sent as many.
   bool wanted(int host, std::uint64_t taken);
   /// Nothing more goes to this host.
   void forget(int host) { streams_[static_cast<std::size_t>(host)].is_served = false; }
 
  private:
   struct Stream {
-    bool is_served = false;
+    bool is_served = false;   ///< the host has asked, and was not sent everything
     std::size_t next = 0;     ///< of the pieces
     std::uint64_t sent = 0;   ///< bytes of the packed context
     std::uint64_t taken = 0;  ///< of those

@@ -15,7 +15,7 @@ std::string first_line(std::string_view text) {
   text = text.substr(0, text.find('\n'));
   if (text.size() <= longest) return std::string(text);
   std::size_t end = longest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  while (end > 0 && is_continuation(text[end])) --end;
   return std::string(text.substr(0, end)) + "...";
 }
 

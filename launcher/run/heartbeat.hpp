@@ -16,7 +16,7 @@ class Heartbeat {
   void heard(Instant now) { last_heard_ = now; }
   /// A ping was sent.
   void asked(Instant now);
-  /// An answer came. One to a question that was not asked, or was answered before, is ignored, so
+  /// An answer came. It is ignored unless it answers a ping that was sent and not answered yet, so
   /// that no host can make up round trips; then false.
   bool answered(const message::Pong& pong, Instant now);
 
@@ -25,7 +25,7 @@ class Heartbeat {
   const ClockOffset& clock() const { return clock_; }
 
  private:
-  /// More than a host that is not lost can leave unanswered.
+  /// More pings than a host can leave unanswered before it counts as lost.
   static constexpr std::size_t most_unanswered = 32;
 
   Instant last_heard_{0};

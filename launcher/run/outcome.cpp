@@ -3,9 +3,40 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace train {
+
+namespace {
+
+Instant earliest(const Failure& failure) { return failure.at.at - failure.at.bound; }
+Instant latest(const Failure& failure) { return failure.at.at + failure.at.bound; }
+
+Instant counts_from(const Failure& failure) {
+  return failure.rank ? failure.at.at : earliest(failure);
+}
+
+}  // namespace
+
+void decide_cause(RunOutcome& outcome, std::vector<Failure> failures,
+                  std::optional<Instant> interrupted_at) {
+  std::stable_sort(failures.begin(), failures.end(), [](const Failure& a, const Failure& b) {
+    return counts_from(a) < counts_from(b);
+  });
+  const bool has_cause = std::any_of(failures.begin(), failures.end(), [&](const Failure& failure) {
+    return !interrupted_at || latest(failure) < *interrupted_at;
+  });
+  if (has_cause) {
+    outcome.stop_signal.reset();
+    outcome.cause = std::move(failures.front());
+    failures.erase(failures.begin());
+  }
+  outcome.others = std::move(failures);
+  if (!has_cause) return;
+  for (int i = 0; i < static_cast<int>(outcome.others.size()); ++i)
+    if (earliest(outcome.others[i]) <= latest(*outcome.cause)) outcome.simultaneous.push_back(i);
+}
 
 // Numbers of Linux on x86-64 and arm64, not those of the machine that this is compiled on: a signal
 // may have happened on another host.

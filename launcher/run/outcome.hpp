@@ -62,6 +62,14 @@ struct RunOutcome {
   bool all_started = false;
 };
 
+/// Puts the failures of a run in order of time and names the one that happened first as its cause,
+/// with those that may have been first as well. A rank's failure counts at its instant; a lost host
+/// from when it was last heard, since it may have died then and made ranks elsewhere fail. A user's
+/// interrupt is the end of the run unless a failure certainly came before it. Sets `cause`,
+/// `others`, `simultaneous` and `stop_signal`.
+void decide_cause(RunOutcome& outcome, std::vector<Failure> failures,
+                  std::optional<Instant> interrupted_at);
+
 /// "SIGKILL"; "signal 99" for one without a name.
 std::string signal_name(int signal);
 

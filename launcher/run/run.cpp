@@ -73,7 +73,7 @@ Run::Run(const Trial& trial, PortNeeds ports, milliseconds stop_grace, Timing ti
 
 std::vector<RunAction> Run::on(const RunEvent& event, Instant now) {
   // A launcher that slept through its deadlines (a suspended machine, Ctrl-Z) has not listened
-  // either: what its hosts sent meanwhile is still on the way.
+  // either: what its hosts sent meanwhile waits to be read.
   const auto due = next_deadline();
   if (due && now > *due + timing_.heartbeat) awake_since_ = now;
   now_ = now;
@@ -87,7 +87,7 @@ std::optional<Instant> Run::next_deadline() const {
   const auto consider = [&](Instant instant) {
     if (!earliest || instant < *earliest) earliest = instant;
   };
-  if (verdict_at_) consider(*verdict_at_);
+  if (answers_by_) consider(*answers_by_);
   if (stop_by_) consider(*stop_by_);
   if (!checks_.empty()) consider(checks_.top().first);
   return earliest;
@@ -114,7 +114,7 @@ void Run::handle(const run_event::HostOpened& event) {
   host.own_address = event.own_address;
   host.likely_own_address = event.likely_own_address;
   host.open = true;
-  host.progress = now_;
+  host.last_progress = now_;
   host.heartbeat.heard(now_);
   // The first round trip already tells how the clocks differ.
   ping(event.host);
@@ -173,15 +173,15 @@ void Run::receive(int host, const message::Refused& m) {
   host_failed(host, Error{m.error_class, m.problems});
 }
 
-// While starting, every host's verdict is waited for (for a bounded time), so that all that is
-// wrong is said at once.
+// When a host fails before the start, the answers of the others are waited for (for a bounded
+// time), so that all that is wrong is said at once.
 void Run::decide_start() {
   if (phase_ != RunPhase::connecting) return;
   if (count(HostState::ready) == static_cast<int>(hosts_.size())) return go();
   if (failures_.empty()) return;
   const bool undecided = count(HostState::connecting) + count(HostState::preparing) > 0;
-  if (undecided && (!verdict_at_ || now_ < *verdict_at_)) {
-    if (!verdict_at_) verdict_at_ = now_ + timing_.verdict_wait;
+  if (undecided && (!answers_by_ || now_ < *answers_by_)) {
+    if (!answers_by_) answers_by_ = now_ + timing_.answer_wait;
     return;
   }
   note_undecided();
@@ -203,7 +203,7 @@ RankOutcome* Run::outcome_of(int host, int rank, const char* what) {
   return nullptr;
 }
 
-void Run::rank_accounted(int host) {
+void Run::rank_is_over(int host) {
   HostRun& h = hosts_[host];
   if (--h.ranks_left == 0) h.finish_by = now_ + timing_.finish_limit;
 }
@@ -225,7 +225,7 @@ void Run::receive(int host, const message::RankNotStarted& m) {
   if (rank->state != RankOutcome::State::not_started || rank->never_started)
     return out_of_turn(host, "'not started'");
   rank->never_started = true;
-  rank_accounted(host);
+  rank_is_over(host);
   rank_failed({{now_, nanoseconds(0)},
                make_error(m.error_class, fmt::format("rank {} on '{}' could not be started: {}",
                                                      m.rank, hosts_[host].name, m.reason)),
@@ -239,8 +239,8 @@ Instant Run::time_of(int host, Instant at, Instant now) const {
   return aligned ? std::clamp(aligned->at, std::min(go_at_, now), now) : now;
 }
 
-// A rank cannot have ended before it was to start, nor after its end was told: whatever the clock
-// of its host says.
+// Whatever the clock of a host says, a rank cannot have ended before it was told to start, nor
+// after its end was told.
 AlignedInstant Run::align(int host, Instant at) const {
   const auto aligned = hosts_[host].heartbeat.clock().align(at);
   if (!aligned) return {now_, now_ - go_at_};
@@ -256,7 +256,7 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->dumped_core = m.dumped_core;
   rank->reported = message_of_error_file(m.error_file);
   rank->at = align(host, m.at);
-  rank_accounted(host);
+  rank_is_over(host);
   if (m.code == 0) {
     rank->state = RankOutcome::State::succeeded;
     if (!m.after_stop) ++ranks_done_;
@@ -316,7 +316,7 @@ void Run::said_again(int host) {
 
 void Run::handle(const run_event::HostClosed& event) { host_failed(event.host, event.why); }
 
-// It may have been dead since it was last heard, and is known to be only now.
+// It may have died at any moment since it was last heard.
 AlignedInstant Run::lost_since(const HostRun& host) const {
   const Instant since = host.heartbeat.last_heard();
   const nanoseconds half = (now_ - since) / 2;
@@ -329,7 +329,7 @@ void Run::host_failed(int host, Error why) {
   const bool was_running = h.state == HostState::running;
   settle(host, HostState::failed);
   if (was_running) outcome_.leftovers.push_back({host, {}, 0, why.diagnostics.front().message});
-  // With all its ranks ended, only the last of their output and the tidying up are lost.
+  // When all its ranks have ended, only the last of their output and the tidying up are lost.
   if (was_running && h.ranks_left == 0) return check_over();
   for (const int rank : h.ranks)
     if (outcome_.ranks[rank].state == RankOutcome::State::running)

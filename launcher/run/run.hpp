@@ -105,7 +105,7 @@ using RunAction = std::variant<run_action::SendPrepare, run_action::Send, run_ac
                                run_action::SendGo, run_action::CloseHost, run_action::AllStarted,
                                run_action::Note, run_action::Stopping, run_action::Over>;
 
-/// What a run is about. `run_phases` says what may follow what.
+/// How far a run is. `run_phases` says what may follow what.
 enum class RunPhase { connecting, running, stopping, over };
 const StateTable<RunPhase>& run_phases();
 
@@ -117,24 +117,24 @@ const StateTable<HostState>& host_states();
 ///
 /// Two phases: nothing is started before every host is ready. The first failure stops everything.
 /// Every phase of a host that was reached has a deadline, so that none can keep a run from ending;
-/// a host that is still being reached is the transport's to give up. No event costs more with more
-/// hosts, but for those that concern all of them.
+/// a host that is still being reached is the transport's to give up. An event of one host costs the
+/// same however many hosts there are.
 class Run {
  public:
   struct Timing {
     milliseconds heartbeat{2'000};       ///< between pings
     milliseconds silence_limit{15'000};  ///< a host that says nothing for so long is lost
-    milliseconds verdict_wait{1'000};    ///< for other hosts' verdicts after the first failure
-    milliseconds prepare_limit{60'000};  ///< from opened to ready
-    milliseconds unpack_limit{
-        300'000};                      ///< the same with a context, from what was last taken of it
-    milliseconds block_notice{5'000};  ///< a call that lasts so long is told the user
-    milliseconds start_limit{60'000};  ///< for one call while ranks are started
-    milliseconds stop_slack{15'000};   ///< beyond the grace, for a host to say Finished
-    milliseconds finish_limit{120'000};  ///< from the last end or output of a host's ranks to that
+    milliseconds answer_wait{1'000};     ///< for other hosts to be ready or fail, after one failed
+    milliseconds prepare_limit{60'000};  ///< from the opened stream to Ready
+    milliseconds unpack_limit{300'000};  ///< to Ready from the last piece taken of a context
+    milliseconds block_notice{5'000};    ///< the user is told of a call that lasts so long
+    milliseconds start_limit{60'000};    ///< for one call of the agent while it starts ranks
+    milliseconds stop_slack{15'000};     ///< after the grace, until a host says Finished
+    /// To Finished from the end of a host's last rank, or from its last output after that.
+    milliseconds finish_limit{120'000};
   };
 
-  /// Whether hosts are prepared when they are open, or wait for ContextPacked.
+  /// Whether hosts are told to prepare as soon as they are open, or once the context is packed.
   enum class Delivery { nothing, context };
 
   /// `trial` must outlive the run.
@@ -154,8 +154,8 @@ class Run {
   }
   /// What every host is told to start its ranks with. Only once all of them are ready.
   const message::Go& start_message() const { return start_; }
-  /// When something happened on a host, by its own clock: on the launcher's, as far as it is known,
-  /// and never before the ranks were told to start or after `now`.
+  /// An instant of a host's clock on the launcher's clock, as far as the difference is known; never
+  /// before the ranks were told to start, nor after `now`.
   Instant time_of(int host, Instant at, Instant now) const;
   /// How it ended. Only when over.
   const RunOutcome& outcome() const { return outcome_; }
@@ -173,21 +173,21 @@ class Run {
     std::vector<int> ranks;
     TrackedState<HostState> state{host_states()};
     bool open = false;
-    Instant progress{
-        0};  ///< while preparing: opened, told what to prepare, or took more of the context
+    /// While preparing: when it was opened, told what to prepare, or last took more of the context.
+    Instant last_progress{0};
     std::optional<std::uint64_t> context_taken;
     Heartbeat heartbeat;
     std::vector<int> held_ports;
-    std::optional<message::Blocked> blocked;  ///< what it said last that it waits for
+    std::optional<message::Blocked> blocked;  ///< the last that it said of what it waits for
     Instant blocked_at{0};                    ///< when it said so
-    bool is_noted = false;                    ///< the user knows that it waits
+    bool is_noted = false;                    ///< the user was told that it waits
     bool is_port_taken = false;
     bool has_said_hello = false;
     bool has_agent_failed = false;
     int said_again = 0;  ///< messages since the last ping that changed nothing
     HostGpus gpus;
-    int ranks_left = 0;  ///< whose end is not known
-    std::optional<Instant> finish_by;
+    int ranks_left = 0;                ///< whose end is not known
+    std::optional<Instant> finish_by;  ///< once all its ranks have ended
     std::vector<message::Survivor> survivors;
     int more_survivors = 0;
   };
@@ -227,7 +227,7 @@ class Run {
   void settle(int host, HostState state);
 
   RankOutcome* outcome_of(int host, int rank, const char* what);
-  void rank_accounted(int host);
+  void rank_is_over(int host);
   AlignedInstant align(int host, Instant at) const;
   AlignedInstant lost_since(const HostRun& host) const;
 
@@ -237,7 +237,7 @@ class Run {
   std::optional<Instant> prepare_deadline(const HostRun& host) const;
   Instant next_check(const HostRun& host) const;
   void check(int host);
-  void silent(int host);
+  void host_silent(int host);
 
   void out_of_turn(int host, const char* what);
   void said_again(int host);
@@ -271,16 +271,16 @@ class Run {
   std::vector<HostRun> hosts_;
   RunOutcome outcome_;
   std::vector<Failure> failures_;
-  std::optional<Instant> verdict_at_;  ///< when a failed start is reported
-  std::optional<Instant> stop_by_;     ///< when hosts that do not finish are given up
-  std::optional<milliseconds> grace_sent_;
+  std::optional<Instant> answers_by_;  ///< when a start that failed ends, whoever has not answered
+  std::optional<Instant> stop_by_;     ///< when hosts that have not finished are given up
+  std::optional<milliseconds> grace_sent_;  ///< with the last Stop
   std::optional<Instant> interrupted_at_;
   int stop_requests_ = 0;
-  int notes_ = 0;  ///< told the user so far
+  int notes_ = 0;  ///< how many the user was told
   int ranks_started_ = 0;
-  int ranks_done_ = 0;  ///< exited with code 0 before any stop
-  Instant go_at_{0};
-  Instant awake_since_{0};
+  int ranks_done_ = 0;                            ///< exited with code 0 before any stop
+  Instant go_at_{0};                              ///< when the ranks were told to start
+  Instant awake_since_{0};                        ///< when this process last woke from a long sleep
   std::array<int, host_state_count> hosts_in_{};  ///< how many hosts are in each state
   /// When each open host is looked at next, soonest first: once per heartbeat at least.
   std::priority_queue<std::pair<Instant, int>, std::vector<std::pair<Instant, int>>, std::greater<>>

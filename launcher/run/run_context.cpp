@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a context changes in the start of a run: hosts wait until it is packed, and may take long to
-// take it.
+// How a run with a context starts: hosts wait until it is packed, and may need long to receive it.
 #include <algorithm>
 
 #include "launcher/run/run.hpp"
@@ -12,7 +11,7 @@ void Run::handle(const run_event::ContextPacked&) {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     HostRun& h = hosts_[host];
     if (h.state != HostState::preparing) continue;
-    h.progress = now_;
+    h.last_progress = now_;
     checks_.emplace(next_check(h), host);
     act(run_action::SendPrepare{host});
   }
@@ -24,7 +23,8 @@ void Run::handle(const run_event::ContextFailed& event) {
   stop(milliseconds(0), {});
 }
 
-// Each says that more was taken than before: a host cannot keep a run waiting by repeating itself.
+// Each must say that more was taken than before, so that no host can keep a run waiting by
+// repeating itself.
 void Run::receive(int host, const message::WantContext& m) {
   HostRun& h = hosts_[host];
   const bool is_due = h.state == HostState::preparing && delivery_ == Delivery::context &&
@@ -32,7 +32,7 @@ void Run::receive(int host, const message::WantContext& m) {
                       (h.context_taken ? m.taken > *h.context_taken : m.taken == 0);
   if (!is_due) return out_of_turn(host, "'want_context'");
   h.context_taken = m.taken;
-  h.progress = now_;
+  h.last_progress = now_;
   act(run_action::SendContext{host, m.taken});
 }
 
@@ -40,10 +40,10 @@ milliseconds Run::prepare_limit() const {
   return delivery_ == Delivery::context ? timing_.unpack_limit : timing_.prepare_limit;
 }
 
-// Nothing before the host was told what to prepare.
+// None before the host was told what to prepare.
 std::optional<Instant> Run::prepare_deadline(const HostRun& host) const {
   if (host.state != HostState::preparing || context_awaited_) return std::nullopt;
-  return std::max(host.progress, awake_since_) + prepare_limit();
+  return std::max(host.last_progress, awake_since_) + prepare_limit();
 }
 
 }  // namespace train

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "launcher/run/run.hpp"
-#include "launcher/run/verdict.hpp"
 
 namespace train {
 
@@ -32,13 +31,13 @@ void Run::handle(const run_event::Tick&) {
     if (hosts_[host].open) check(host);
     if (hosts_[host].open) checks_.emplace(next_check(hosts_[host]), host);
   }
-  if (verdict_at_ && now_ >= *verdict_at_) decide_start();
+  if (answers_by_ && now_ >= *answers_by_) decide_start();
   if (stop_by_ && now_ >= *stop_by_) give_up_waiting();
 }
 
 void Run::check(int host) {
   HostRun& h = hosts_[host];
-  if (now_ >= silent_since(h) + timing_.silence_limit) return silent(host);
+  if (now_ >= silent_since(h) + timing_.silence_limit) return host_silent(host);
   if (const auto deadline = prepare_deadline(h); deadline && now_ >= *deadline)
     return host_failed(host, not_ready(h));
   if (h.finish_by && now_ >= *h.finish_by)
@@ -47,7 +46,7 @@ void Run::check(int host) {
   if (now_ >= h.heartbeat.last_asked() + timing_.heartbeat) ping(host);
 }
 
-void Run::silent(int host) {
+void Run::host_silent(int host) {
   const nanoseconds silence = now_ - hosts_[host].heartbeat.last_heard();
   host_failed(
       host,
@@ -61,7 +60,7 @@ void Run::silent(int host) {
 void Run::handle(const run_event::StopRequested& event) {
   if (++stop_requests_ > 2) return give_up_waiting();
   if (stop_requests_ == 2) return stop(milliseconds(0), {});
-  // A failure that is being handled already stays the cause.
+  // A failure that came before stays the cause.
   if (failures_.empty()) {
     outcome_.stop_signal = event.signal;
     interrupted_at_ = now_;
@@ -73,7 +72,7 @@ void Run::stop(milliseconds grace, const std::optional<std::string>& why) {
   if (phase_ == RunPhase::over) return;
   if (phase_ != RunPhase::stopping && why) act(run_action::Stopping{*why});
   phase_.become(RunPhase::stopping);
-  verdict_at_.reset();
+  answers_by_.reset();
   const Instant deadline = now_ + grace + timing_.stop_slack;
   stop_by_ = stop_by_ ? std::min(*stop_by_, deadline) : deadline;
   // A later request repeats the stop only when it leaves less grace.
@@ -107,13 +106,13 @@ void Run::check_over() {
   if (phase_ != RunPhase::over && settled == static_cast<int>(hosts_.size())) finish();
 }
 
-// Only hosts that were told to stop are waited for here. One that leaves pings unanswered is lost,
-// perhaps since before anything else failed; the others are merely slow.
+// All hosts that are still running were told to stop. One that leaves pings unanswered is lost, and
+// may have been lost before anything else failed; the others are merely slow.
 void Run::give_up_waiting() {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     if (hosts_[host].state != HostState::running) continue;
     if (now_ - silent_since(hosts_[host]) > 2 * timing_.heartbeat) {
-      silent(host);
+      host_silent(host);
       continue;
     }
     Leftover& leftover = outcome_.leftovers.emplace_back();
@@ -133,7 +132,7 @@ void Run::finish() {
     leftover.survivors = std::move(hosts_[host].survivors);
     leftover.more_survivors = hosts_[host].more_survivors;
   }
-  // An interrupt that came when everything was done changes nothing.
+  // An interrupt after the last rank has succeeded changes nothing.
   outcome_.succeeded = failures_.empty() && ranks_done_ == static_cast<int>(outcome_.ranks.size());
   if (outcome_.succeeded)
     outcome_.stop_signal.reset();

@@ -11,14 +11,14 @@
 
 namespace train {
 
-// What other hosts reach this machine by. Empty when nobody knows.
+// The address at which other hosts reach this machine; empty when none is known.
 std::string Run::address_of_this_machine() const {
   struct Source {
     std::string HostRun::*address;
-    bool is_local;  // of this machine as a host of the trial, or of the others
+    bool is_local;  // of hosts that are this machine, else of the others
   };
-  // What the hosts file says; the connections to the others; those to their jump hosts; the only
-  // address that there is.
+  // In this order: what the hosts file says of this machine; this end of the connections to other
+  // hosts, then to their jump hosts; the only address that this machine has.
   const Source sources[] = {{&HostRun::own_address, true},
                             {&HostRun::own_address, false},
                             {&HostRun::likely_own_address, false},
@@ -32,7 +32,8 @@ std::string Run::address_of_this_machine() const {
   return {};
 }
 
-// What the other hosts reach it by. Hosts that are all reached by loopback are one machine.
+// The address at which the other hosts reach this one. Hosts that are all reached by loopback are
+// one machine.
 Result<std::string> Run::address_of(int host) const {
   const std::string& reached = hosts_[host].address;
   const bool is_one_machine = std::all_of(

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Of however many hosts that wait: more would only scroll.
+// For all hosts together: more lines would only scroll by.
 constexpr int most_notes = 3;
 
 constexpr const char* mend_file_system =
@@ -46,7 +46,7 @@ void Run::receive(int host, const message::Blocked& m) {
   act(run_action::Note{std::move(text)});
 }
 
-// A host repeats what it waits for; what it has not repeated for long has come to an end.
+// An agent repeats what it waits for: what it has not repeated lately, it waits for no more.
 Error Run::not_ready(const HostRun& host) const {
   if (host.blocked && now_ - host.blocked_at <= 3 * timing_.heartbeat)
     return make_error(
@@ -59,7 +59,8 @@ Error Run::not_ready(const HostRun& host) const {
       "look for a hanging file system under the working directory or PATH, or a busy host");
 }
 
-// Whatever ranks make of it came later: the port was taken at some moment since they were started.
+// The port was taken at some moment since the ranks were told to start. With that instant the
+// failure counts before those of ranks that could not use the port.
 void Run::receive(int host, const message::PortTaken& m) {
   HostRun& h = hosts_[host];
   const bool is_held =

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config_schema/text/text.hpp"
 #include "launcher/wire/json_fields.hpp"
 
 namespace train {
@@ -12,8 +13,6 @@ namespace train {
 namespace {
 
 std::size_t json_size(std::string_view text) { return from_bytes(text).dump().size(); }
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 std::string begin_and_end(std::string_view text, std::size_t kept) {
   std::size_t begin = kept / 2;

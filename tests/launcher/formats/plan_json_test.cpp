@@ -101,6 +101,19 @@ TEST_CASE("a busy refusal names who holds what") {
         "  nearest count that fits: 7");
 }
 
+TEST_CASE("the context stands beside the plan, with its warnings after the plan's") {
+  auto plan = make_plan(slot_experiment(2), gpu_inventory({2}));
+  REQUIRE(plan);
+  plan->warnings = {{{"hosts.yaml", 3, 0, {}}, {}, "named twice", "name it once"}};
+  const PlannedContext context{"code", std::string(64, 'a'), 2, 30, {"it has a key"}};
+  const json document = json::parse(plan_to_json(*plan, context));
+  CHECK(is_valid(document));
+  CHECK(document["context"] ==
+        json{{"directory", "code"}, {"sha256", std::string(64, 'a')}, {"files", 2}, {"bytes", 30}});
+  CHECK(document["warnings"] == json{"hosts.yaml:3: named twice; name it once", "it has a key"});
+  CHECK_FALSE(json::parse(plan_to_json(*plan)).contains("context"));
+}
+
 TEST_CASE("how many trials run at once is in the document") {
   auto plan = make_plan(slot_experiment(2), gpu_inventory({2}));
   REQUIRE(plan);

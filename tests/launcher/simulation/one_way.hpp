@@ -13,7 +13,7 @@
 namespace train::simulation {
 
 /// One direction of a connection, as TCP is: bytes arrive late, in pieces of any size, in order;
-/// during a partition they wait; when it breaks they are gone.
+/// at the speed of the line; during a partition they wait; when it breaks they are gone.
 class OneWay {
  public:
   struct Receiver {
@@ -34,9 +34,13 @@ class OneWay {
 
  private:
   void push(std::optional<std::string> bytes) {
+    nanoseconds on_the_line{0};
+    if (script_.bytes_per_second > 0 && bytes)
+      on_the_line = nanoseconds(bytes->size() * 1'000'000'000 / script_.bytes_per_second);
     queue_.push_back(std::move(bytes));
     last_arrival_ =
-        std::max(last_arrival_, time_.now() + script_.latency + chance_.up_to(script_.jitter));
+        std::max(last_arrival_, time_.now() + script_.latency + chance_.up_to(script_.jitter)) +
+        on_the_line;
     time_.at(last_arrival_, [this, generation = generation_] { arrive(generation); });
   }
   void arrive(int generation) {

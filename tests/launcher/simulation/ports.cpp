@@ -104,7 +104,8 @@ std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
       break;
     }
   if (age < 0ns) complaints_.push_back("output of the future");
-  time_.at(time_.now() + scenario_.write_delay, [this] {
+  last_written_ = std::max(last_written_, time_.now()) + scenario_.write_time;
+  time_.at(last_written_ + scenario_.write_delay, [this] {
     ++kept_;
     on_kept_();
   });

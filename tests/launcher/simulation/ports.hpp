@@ -68,6 +68,7 @@ class CheckedOutput final : public OutputSink {
   std::uint64_t kept() const override { return kept_; }
   bool has_room() const override { return true; }
   void expect_end() override {}
+  std::uint64_t taken() const { return taken_; }
 
   /// Bytes that have arrived of a rank's stream: 0 is stdout, 1 stderr.
   std::uint64_t received(int rank, std::size_t stream) const {
@@ -82,6 +83,7 @@ class CheckedOutput final : public OutputSink {
   std::vector<std::array<std::uint64_t, 2>> received_;
   std::uint64_t taken_ = 0;
   std::uint64_t kept_ = 0;
+  Instant last_written_{0};
 };
 
 /// The context of a scenario.

@@ -50,11 +50,12 @@ void World::check_end(Lines& broken) const {
   if (transport_.has_links()) broken.push_back("the run is over and keeps a host");
   const Run::Timing timing;
   const Instant end = *over_at_;
-  nanoseconds start = 15s + timing.prepare_limit + timing.verdict_wait;
+  nanoseconds start = 15s + timing.prepare_limit + timing.answer_wait;
   if (scenario_.has_context) start += scenario_.context_packed.value_or(1s) + timing.unpack_limit;
   const nanoseconds stop = scenario_.grace + timing.stop_slack;
   const nanoseconds lost = timing.silence_limit + 2 * timing.heartbeat;
-  const nanoseconds blocked = 30s;  // ranks that print much to a launcher that writes slowly
+  // Ranks that print much to a launcher that writes slowly, or over a slow line.
+  const nanoseconds blocked = 30s + scenario_.write_time * output_.taken() + scenario_.line_time();
   if (end > start + scenario_.longest_lifetime() + blocked + lost + stop + timing.finish_limit)
     broken.push_back("the run has ended late");
   const auto& interrupts = scenario_.interrupts;
@@ -172,8 +173,13 @@ void World::check_leftovers(Lines& broken) const {
 // else does, is seen on arrival.
 void World::check_output(Lines& broken) const {
   std::vector<bool> lost(hosts_.size(), false);
-  for (const Leftover& leftover : outcome().leftovers)
-    if (leftover.survivors.empty()) lost[static_cast<std::size_t>(leftover.host)] = true;
+  const bool is_well = scenario_.is_undisturbed() && scenario_.failing_ranks().empty();
+  for (const Leftover& leftover : outcome().leftovers) {
+    const auto host = static_cast<std::size_t>(leftover.host);
+    if (leftover.survivors.empty()) lost[host] = true;
+    if (lost[host] && is_well && !scenario_.hosts[host].kill_hangs)
+      broken.push_back("a host was given up that nothing was done to" + of_host(leftover.host));
+  }
   for (int rank = 0; rank < trial_.world_size; ++rank) {
     const FakeProcess* p = process(rank);
     const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;

@@ -171,6 +171,18 @@ nanoseconds Scenario::longest_lifetime() const {
   return longest;
 }
 
+nanoseconds Scenario::line_time() const {
+  nanoseconds longest{0};
+  for (const HostScript& host : hosts) {
+    std::int64_t bytes = 0;
+    for (const RankScript& rank : host.ranks) bytes += std::int64_t{rank.prints} * rank.print_bytes;
+    if (host.bytes_per_second > 0)
+      longest = std::max(longest, nanoseconds(bytes * 2'000'000'000 /
+                                              static_cast<std::int64_t>(host.bytes_per_second)));
+  }
+  return longest;
+}
+
 Scenario scenario_of(std::uint64_t seed) {
   Chance chance(seed);
   Scenario scenario;
@@ -205,6 +217,7 @@ Scenario scenario_of(std::uint64_t seed) {
                     .megascale_host = chance.one_in(3) ? static_cast<int>(chance.below(hosts)) : -1,
                     .workers = chance.one_in(2)};
   if (chance.one_in(3)) give_context(scenario, mix.bad_start, chance);
+  if (chance.one_in(20)) scenario.write_time = chance.up_to(3s);
   return scenario;
 }
 

@@ -34,8 +34,9 @@ enum class HostFault { none, crash, freeze, partition, link_break, agent_failure
 /// What happens to a host. Instants are virtual time.
 struct HostScript {
   nanoseconds clock_ahead{0};
-  nanoseconds latency{0};  ///< one way, at least
-  nanoseconds jitter{0};   ///< on top, at most
+  nanoseconds latency{0};              ///< one way, at least
+  nanoseconds jitter{0};               ///< on top, at most
+  std::uint64_t bytes_per_second = 0;  ///< that its connection carries each way; 0: any number
   nanoseconds connect_delay{0};
   bool unreachable = false;
   nanoseconds check_delay{0};  ///< it answers pings meanwhile, and says what it waits for
@@ -66,6 +67,7 @@ struct Scenario {
   std::optional<Instant> launcher_dies;
   bool launcher_dies_silently = false;  ///< its machine, with all connections
   nanoseconds write_delay{0};           ///< from output received to output acknowledged
+  nanoseconds write_time{0};            ///< of each chunk; while one is written the next ones wait
   OutputQueue::Limits output_limits;
   PortNeeds ports;
   bool has_context = false;
@@ -77,6 +79,8 @@ struct Scenario {
   bool is_undisturbed() const;
   std::vector<int> failing_ranks() const;
   nanoseconds longest_lifetime() const;
+  /// How long the slowest line takes for all that the ranks print.
+  nanoseconds line_time() const;
 };
 
 /// The scenario of a seed: a few hosts, and faults of one kind, of several, or none.

@@ -106,6 +106,42 @@ TEST_CASE("every promise holds in thousands of troubled runs") {
   }
 }
 
+namespace {
+
+// A rank that prints three megabytes in a second, on a host to which nothing else happens.
+Scenario printing_much() {
+  Scenario scenario;
+  scenario.seed = 1;
+  scenario.grace = 1s;
+  HostScript& host = scenario.hosts.emplace_back();
+  host.latency = 1ms;
+  RankScript& rank = host.ranks.emplace_back();
+  rank.lifetime = 1s;
+  rank.prints = 100;
+  rank.print_bytes = 30'000;
+  return scenario;
+}
+
+}  // namespace
+
+TEST_CASE("a host whose output is written very slowly is waited for while some of it comes") {
+  Scenario scenario = printing_much();
+  scenario.write_time = 5s;  // of a chunk: all of them take longer than `finish_limit`
+  World world(std::move(scenario));
+  world.play();
+  CHECK(world.broken_promises() == std::vector<std::string>());
+  CHECK(world.outcome().succeeded);
+}
+
+TEST_CASE("a host is alive while its output comes, although its pongs are stuck behind it") {
+  Scenario scenario = printing_much();
+  scenario.hosts[0].bytes_per_second = 1'000;  // packed, a window of output takes most of a minute
+  World world(std::move(scenario));
+  world.play();
+  CHECK(world.broken_promises() == std::vector<std::string>());
+  CHECK(world.outcome().succeeded);
+}
+
 TEST_CASE("two thousand hosts of eight ranks start, run and end") {
   Scenario scenario;
   scenario.seed = 1;

@@ -24,20 +24,27 @@ bool arrives(const Message& message) {
 }  // namespace
 
 TEST_CASE("whatever an agent has to say arrives") {
-  for (const std::string& text : growing_texts(1 << 20)) {
+  for (const std::string& text : growing_texts(max_agent_control_payload + 1)) {
+    // One list too long by one, of long texts, and one of very many short ones.
     message::Refused refused;
-    refused.problems.assign(5'000, {{}, {}, text.substr(0, 100'000), text.substr(0, 100'000)});
+    refused.problems.assign(most_problems + 1,
+                            {{}, {}, text.substr(0, 100'000), text.substr(0, 100'000)});
+    message::Refused often_refused;
+    often_refused.problems.assign(5'000, {{}, {}, text.substr(0, 100), text.substr(0, 100)});
     message::Finished finished;
-    finished.survivors.assign(5'000, {INT64_MAX, INT64_MAX, text.substr(0, 10'000)});
+    finished.survivors.assign(most_survivors + 1, {INT64_MAX, INT64_MAX, text.substr(0, 10'000)});
+    message::Finished often_survived;
+    often_survived.survivors.assign(5'000, {INT64_MAX, INT64_MAX, text.substr(0, 10)});
     message::Ready ready{std::vector<int>(most_held_ports, 65'535), text.substr(0, 4'096)};
     for (int gpu = 0; gpu < static_cast<int>(most_gpus); ++gpu) {
       ready.gpus.cuda.push_back(gpu);
       ready.gpus.rocm.push_back(gpu);
     }
     for (const Message& message : std::vector<Message>{
-             message::Hello{wire_version, text, text, INT64_MAX}, ready, refused,
+             message::Hello{wire_version, text, text, INT64_MAX}, ready, refused, often_refused,
              message::RankNotStarted{0, text},
-             message::RankEnded{0, 1, std::nullopt, false, false, Instant(0), text}, finished}) {
+             message::RankEnded{0, 1, std::nullopt, false, false, Instant(0), text}, finished,
+             often_survived}) {
       const Message limited = within_limits(message);
       INFO(limited.index());
       CHECK(arrives(limited));
