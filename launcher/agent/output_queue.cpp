@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/output_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace train {
 
 void OutputQueue::push(int rank, OutputStream stream, std::string_view bytes, Instant now) {
-  bytes.remove_prefix(append_to_last(rank, stream, bytes));
+  std::uint64_t& end = ends_[rank];
+  const std::size_t appended = append_to_last(rank, stream, bytes);
+  end += appended;
+  bytes.remove_prefix(appended);
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, max_chunk_bytes);
-    waiting_.push_back({++last_number_, rank, stream, std::string(piece), now});
-    kept_ += cost_of(waiting_.back());
+    chunks_.push_back(
+        std::make_shared<OutputChunk>(OutputChunk{0, rank, stream, std::string(piece), now, end}));
+    kept_ += cost_of(*chunks_.back());
+    end += piece.size();
     bytes.remove_prefix(piece.size());
   }
 }
 
 std::size_t OutputQueue::append_to_last(int rank, OutputStream stream, std::string_view bytes) {
-  if (waiting_.empty()) return 0;
-  OutputChunk& last = waiting_.back();
+  if (chunks_.size() == sent_) return 0;
+  OutputChunk& last = *chunks_.back();
   if (last.rank != rank || last.stream != stream) return 0;
   const std::string_view piece = bytes.substr(0, max_chunk_bytes - last.bytes.size());
   last.bytes += piece;
@@ -25,30 +31,51 @@ std::size_t OutputQueue::append_to_last(int rank, OutputStream stream, std::stri
   return piece.size();
 }
 
-std::optional<OutputChunk> OutputQueue::take() {
-  if (waiting_.empty() || in_flight_ >= limits_.window) return std::nullopt;
-  OutputChunk chunk = std::move(waiting_.front());
-  waiting_.pop_front();
-  sent_.push_back({chunk.number, cost_of(chunk)});
-  in_flight_ += sent_.back().cost;
+std::shared_ptr<const OutputChunk> OutputQueue::take() {
+  if (chunks_.size() == sent_ || sent_cost_ >= credit_) return nullptr;
+  const std::shared_ptr<OutputChunk>& chunk = chunks_[sent_++];
+  chunk->number = ++last_number_;
+  sent_cost_ += cost_of(*chunk);
   return chunk;
 }
 
-void OutputQueue::clear() {
-  waiting_.clear();
-  sent_.clear();
-  kept_ = in_flight_ = 0;
-}
-
-bool OutputQueue::acknowledge(std::uint64_t number) {
-  const std::uint64_t last_sent = last_number_ - waiting_.size();
-  if (number > last_sent) return false;
-  while (!sent_.empty() && sent_.front().number <= number) {
-    kept_ -= sent_.front().cost;
-    in_flight_ -= sent_.front().cost;
-    sent_.pop_front();
+bool OutputQueue::acknowledge(std::uint64_t number, std::uint64_t credit) {
+  if (number > last_number_) return false;
+  credit_ = std::max(credit_, credit);
+  while (sent_ > 0 && chunks_.front()->number <= number) {
+    kept_ -= cost_of(*chunks_.front());
+    chunks_.pop_front();
+    --sent_;
   }
   return true;
+}
+
+void OutputQueue::resume(const std::vector<message::OutputPosition>& positions,
+                         std::uint64_t credit) {
+  std::map<int, std::uint64_t> begins;
+  for (const message::OutputPosition& at : positions) begins[at.rank] = at.position;
+  std::deque<std::shared_ptr<OutputChunk>> missing;
+  kept_ = 0;
+  for (const auto& chunk : chunks_) {
+    const auto begin = begins.find(chunk->rank);
+    const std::uint64_t known = begin == begins.end() ? 0 : begin->second;
+    if (known >= chunk->begin + chunk->bytes.size()) continue;
+    if (known > chunk->begin) {
+      chunk->bytes.erase(0, static_cast<std::size_t>(known - chunk->begin));
+      chunk->begin = known;
+    }
+    kept_ += cost_of(*chunk);
+    missing.push_back(chunk);
+  }
+  chunks_ = std::move(missing);
+  sent_ = 0;
+  last_number_ = sent_cost_ = 0;
+  credit_ = credit;
+}
+
+void OutputQueue::clear() {
+  chunks_.clear();
+  sent_ = kept_ = 0;
 }
 
 }  // namespace train

@@ -35,14 +35,51 @@ RunFile run_file(const json& value) {
   return file;
 }
 
+std::uint64_t count_field(const json& value, const char* name) {
+  return static_cast<std::uint64_t>(number_field(value, name));
+}
+
 // One pair of functions per message: what it looks like, and how it is read back.
 
 // Its name becomes the name of a file.
 Context context_of(const json& value) {
   Context context{text_field(value, "sha256"),
-                  static_cast<std::uint64_t>(number_field(value, "size"))};
+                  count_field(value, "size")};
   if (!is_well_formed(context)) throw Malformed{"a context that cannot be"};
   return context;
+}
+
+json body(const message::Attach& m) {
+  json positions = json::array();
+  for (const message::OutputPosition& at : m.positions)
+    positions.push_back({at.rank, at.position});
+  return {{"type", "attach"},
+          {"version", m.version},
+          {"epoch", m.epoch},
+          {"connection", m.connection},
+          {"positions", std::move(positions)},
+          {"credit", m.credit}};
+}
+message::OutputPosition position_of(const json& value) {
+  if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() ||
+      !value[1].is_number_unsigned() || value[0] > INT32_MAX)
+    throw Malformed{"a position that cannot be"};
+  return {value[0].get<int>(), value[1].get<std::uint64_t>()};
+}
+Message read_attach(const json& value) {
+  message::Attach m{int_field(value, "version"), count_field(value, "epoch"),
+                    count_field(value, "connection")};
+  for (const auto& position : array_field(value, "positions"))
+    m.positions.push_back(position_of(position));
+  m.credit = count_field(value, "credit");
+  return m;
+}
+
+json body(const message::NoAgent& m) {
+  return {{"type", "no_agent"}, {"boot_id", from_bytes(m.boot_id)}};
+}
+Message read_no_agent(const json& value) {
+  return message::NoAgent{text_field(value, "boot_id", longest_name)};
 }
 
 json body(const message::Prepare& m) {
@@ -55,7 +92,7 @@ json body(const message::Prepare& m) {
              {"hold_ports", m.hold_ports},
              {"files", std::move(files)},
              {"stop_grace_ms", m.stop_grace.count()},
-             {"output_window", m.output_window},
+             {"reconnect_window_ms", m.reconnect_window.count()},
              {"pack_output", m.output_packing == OutputPacking::lz4}};
   if (m.context) value["context"] = {{"sha256", m.context->sha256}, {"size", m.context->size}};
   if (!m.interface.empty()) value["interface"] = from_bytes(m.interface);
@@ -68,8 +105,8 @@ Message read_prepare(const json& value) {
   m.hold_ports = int_field(value, "hold_ports", 0, most_held_ports);
   for (const auto& file : array_field(value, "files")) m.files.push_back(run_file(file));
   m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));
-  m.output_window = static_cast<std::size_t>(
-      number_field(value, "output_window", least_output_window, most_output_window));
+  m.reconnect_window =
+      milliseconds(number_field(value, "reconnect_window_ms", 0, longest_grace_ms));
   if (bool_field(value, "pack_output")) m.output_packing = OutputPacking::lz4;
   if (value.contains("context")) m.context = context_of(value["context"]);
   if (value.contains("interface")) m.interface = text_field(value, "interface");
@@ -105,13 +142,19 @@ Message read_stop(const json& value) {
   return message::Stop{milliseconds(number_field(value, "grace_ms", 0, longest_grace_ms))};
 }
 
-json body(const message::Acknowledge& m) { return {{"type", "ack"}, {"chunk", m.chunk}}; }
+json body(const message::Acknowledge& m) {
+  return {{"type", "ack"}, {"chunk", m.chunk}, {"credit", m.credit}};
+}
 Message read_acknowledge(const json& value) {
-  return message::Acknowledge{static_cast<std::uint64_t>(number_field(value, "chunk"))};
+  return message::Acknowledge{count_field(value, "chunk"), count_field(value, "credit")};
 }
 
-json body(const message::Ping& m) { return {{"type", "ping"}, {"sent", m.sent.count()}}; }
-Message read_ping(const json& value) { return message::Ping{instant_field(value, "sent")}; }
+json body(const message::Ping& m) {
+  return {{"type", "ping"}, {"sent", m.sent.count()}, {"newest_pong", m.newest_pong.count()}};
+}
+Message read_ping(const json& value) {
+  return message::Ping{instant_field(value, "sent"), instant_field(value, "newest_pong")};
+}
 
 json body(const message::Bye&) { return {{"type", "bye"}}; }
 Message read_bye(const json&) { return message::Bye{}; }
@@ -121,11 +164,27 @@ json body(const message::Hello& m) {
           {"version", m.version},
           {"host_name", from_bytes(m.host_name)},
           {"boot_id", from_bytes(m.boot_id)},
-          {"pid", m.pid}};
+          {"pid", m.pid},
+          {"has_started", m.has_started},
+          {"stop", message::to_string(m.stop)}};
 }
+// An agent of another version may say no more than that.
 Message read_hello(const json& value) {
-  return message::Hello{int_field(value, "version"), text_field(value, "host_name", longest_name),
-                        text_field(value, "boot_id", longest_name), number_field(value, "pid")};
+  message::Hello m;
+  m.version = int_field(value, "version");
+  if (m.version != wire_version) return m;
+  m.host_name = text_field(value, "host_name", longest_name);
+  m.boot_id = text_field(value, "boot_id", longest_name);
+  m.pid = number_field(value, "pid");
+  m.has_started = bool_field(value, "has_started");
+  const std::string stop = text_field(value, "stop");
+  using message::OwnStop;
+  constexpr OwnStop all[] = {OwnStop::none, OwnStop::silence, OwnStop::launcher, OwnStop::failure};
+  const auto* found = std::find_if(std::begin(all), std::end(all),
+                                   [&](OwnStop one) { return stop == message::to_string(one); });
+  if (found == std::end(all)) throw Malformed{"a stop for an unknown reason"};
+  m.stop = *found;
+  return m;
 }
 
 json body(const message::Ready& m) {
@@ -142,7 +201,7 @@ Message read_ready(const json& value) {
 
 json body(const message::WantContext& m) { return {{"type", "want_context"}, {"taken", m.taken}}; }
 Message read_want_context(const json& value) {
-  return message::WantContext{static_cast<std::uint64_t>(number_field(value, "taken"))};
+  return message::WantContext{count_field(value, "taken")};
 }
 
 json body(const message::Refused& m) {
@@ -247,6 +306,8 @@ struct Reader {
 };
 
 constexpr Reader readers[] = {
+    {"attach", read_attach},
+    {"no_agent", read_no_agent},
     {"prepare", read_prepare},
     {"go", read_go},
     {"stop", read_stop},
@@ -303,6 +364,20 @@ tl::unexpected<Error> malformed(const std::string& what) {
 }
 
 }  // namespace
+
+const char* message::to_string(OwnStop stop) {
+  switch (stop) {
+    case OwnStop::silence:
+      return "silence";
+    case OwnStop::launcher:
+      return "launcher";
+    case OwnStop::failure:
+      return "failure";
+    case OwnStop::none:
+      break;
+  }
+  return "none";
+}
 
 std::string encode_message(const Message& message) {
   return std::visit([](const auto& m) { return body(m); }, message).dump();

@@ -20,7 +20,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 7;
+constexpr int wire_version = 8;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -40,6 +40,24 @@ namespace message {
 
 // From the launcher.
 
+/// How much of the output of a rank the launcher has: bytes of both streams together, from the
+/// beginning.
+struct OutputPosition {
+  int rank = 0;
+  std::uint64_t position = 0;
+  bool operator==(const OutputPosition&) const = default;
+};
+/// The first message on every connection; nothing else is heard before it. Of two connections the
+/// one with the higher epoch counts, within an epoch the one with the higher number: the agent
+/// closes the other.
+struct Attach {
+  int version = wire_version;
+  std::uint64_t epoch = 1;       ///< of the supervisor; a later one has a higher
+  std::uint64_t connection = 1;  ///< 1, 2, ... to this host
+  std::vector<OutputPosition> positions = {};  ///< where output goes on; ranks left out: from 0
+  std::uint64_t credit = 0;                    ///< as in Acknowledge
+  bool operator==(const Attach&) const = default;
+};
 /// First phase: check everything that the ranks need, hold ports, write files, start nothing.
 struct Prepare {
   std::string task_id;
@@ -47,8 +65,9 @@ struct Prepare {
   int hold_ports = 0;               ///< how many; at most `most_held_ports`
   std::vector<RunFile> files = {};  ///< for the run directory; readable for the user alone
   milliseconds stop_grace{10'000};  ///< used when the launcher is lost
-  /// Bytes of output that may be on their way (wire/output_chunk.hpp).
-  std::size_t output_window = most_output_window;
+  /// How long the ranks go on without a word from the launcher; 0: they are stopped when its
+  /// connection ends.
+  milliseconds reconnect_window{0};
   OutputPacking output_packing = OutputPacking::none;
   std::optional<Context> context = {};  ///< that the ranks start in a copy of
   std::string interface = {};           ///< that must be there, up and with an address; empty: none
@@ -69,13 +88,19 @@ struct Stop {
   milliseconds grace{0};
   bool operator==(const Stop&) const = default;
 };
-/// Output up to and including this chunk has been written down.
+/// Output that came on this connection, up to and including this chunk, has been written down.
 struct Acknowledge {
-  std::uint64_t chunk = 0;
+  std::uint64_t chunk = 0;  ///< 0: none yet
+  /// How much output may be sent on this connection in all, as `cost_of` counts it; never less than
+  /// before. The last chunk may begin within it and end after it.
+  std::uint64_t credit = 0;
   bool operator==(const Acknowledge&) const = default;
 };
 struct Ping {
   Instant sent{0};  ///< launcher's clock
+  /// `answered` of the newest Pong that the launcher has from this host, over all connections; 0:
+  /// none. What the agent hears so late that this is long past proves nothing.
+  Instant newest_pong{0};
   bool operator==(const Ping&) const = default;
 };
 /// Nothing more is wanted: the agent removes what it made and leaves.
@@ -85,11 +110,25 @@ struct Bye {
 
 // From the agent.
 
+/// Why an agent has stopped its ranks by itself.
+enum class OwnStop {
+  none,
+  silence,   ///< it has not heard from the launcher for the reconnect window
+  launcher,  ///< the launcher has gone
+  failure,   ///< something in the agent failed
+};
+/// "none", "silence", "launcher", "failure".
+const char* to_string(OwnStop stop);
+
+/// The answer to Attach. On a connection that is not the first, everything that the agent has said
+/// of its ranks and of their end follows once more.
 struct Hello {
   int version = wire_version;
   std::string host_name;  ///< what the host calls itself
   std::string boot_id;
   std::int64_t pid = 0;
+  bool has_started = false;  ///< Go has come
+  OwnStop stop = OwnStop::none;
   bool operator==(const Hello&) const = default;
 };
 struct Ready {
@@ -168,6 +207,12 @@ struct PortTaken {
   std::int64_t uid = 0;  ///< of the listener
   bool operator==(const PortTaken&) const = default;
 };
+/// In place of Hello, where only an agent that runs was asked for: there is none, and nothing of
+/// what it had started is left.
+struct NoAgent {
+  std::string boot_id;
+  bool operator==(const NoAgent&) const = default;
+};
 /// Something in the agent itself has failed. It stops its ranks as after a Stop.
 struct AgentFailed {
   std::string reason;  ///< at most `longest_trouble` bytes
@@ -177,7 +222,7 @@ struct AgentFailed {
 }  // namespace message
 
 using Message =
-    std::variant<message::Prepare, message::Go, message::Stop, message::Acknowledge, message::Ping,
+    std::variant<message::Attach, message::NoAgent, message::Prepare, message::Go, message::Stop, message::Acknowledge, message::Ping,
                  message::Bye, message::Hello, message::Ready, message::WantContext,
                  message::Refused, message::RankStarted, message::RankNotStarted,
                  message::RankEnded, message::Finished, message::Pong, message::Blocked,

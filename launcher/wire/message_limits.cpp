@@ -33,6 +33,8 @@ void limit(message::Hello& m) {
   cut(m.boot_id, longest_name);
 }
 
+void limit(message::NoAgent& m) { cut(m.boot_id, longest_name); }
+
 void limit(message::Ready& m) { cut(m.run_directory, longest_path); }
 
 void limit(message::Refused& m) {

@@ -12,9 +12,11 @@ namespace train {
 
 namespace {
 
-// Number, rank, stream, how many bytes the packed ones become (0 where they are not packed), and
-// the time.
-constexpr std::size_t output_header_size = 8 + 4 + 1 + 4 + 8;
+// Number, rank, where it begins, stream, how many bytes the packed ones become (0 where they are not
+// packed), and the time.
+constexpr std::size_t output_header_size = 8 + 4 + 8 + 1 + 4 + 8;
+// Of all that a rank prints: more than any disk holds, and far from where sums overflow.
+constexpr std::uint64_t most_output = std::uint64_t{1} << 62;
 // 146 years: a time that can be reckoned with.
 constexpr std::uint64_t latest_time = std::uint64_t{1} << 62;
 // Less is not worth the trouble.
@@ -59,6 +61,7 @@ std::string header_of(const OutputChunk& chunk, std::size_t unpacked_size) {
   header.reserve(output_header_size + chunk.bytes.size());
   append_big_endian(header, chunk.number, 8);
   append_big_endian(header, static_cast<std::uint32_t>(chunk.rank), 4);
+  append_big_endian(header, chunk.begin, 8);
   header += static_cast<char>(chunk.stream);
   append_big_endian(header, unpacked_size, 4);
   append_big_endian(header, static_cast<std::uint64_t>(chunk.at.count()), 8);
@@ -81,13 +84,15 @@ Result<OutputChunk> decode_output(std::string_view payload) {
   OutputChunk chunk;
   chunk.number = read_big_endian(payload.substr(0, 8));
   const std::uint64_t rank = read_big_endian(payload.substr(8, 4));
-  const auto stream = static_cast<std::uint8_t>(payload[12]);
-  const std::size_t unpacked_size = read_big_endian(payload.substr(13, 4));
-  const std::uint64_t at = read_big_endian(payload.substr(17, 8));
+  chunk.begin = read_big_endian(payload.substr(12, 8));
+  const auto stream = static_cast<std::uint8_t>(payload[20]);
+  const std::size_t unpacked_size = read_big_endian(payload.substr(21, 4));
+  const std::uint64_t at = read_big_endian(payload.substr(25, 8));
   const std::string_view bytes = payload.substr(output_header_size);
   if (chunk.number == 0) return malformed("output without a number");
   if (std::max(bytes.size(), unpacked_size) > max_chunk_bytes)
     return malformed("more output than a chunk may hold");
+  if (chunk.begin >= most_output) return malformed("output at an impossible position");
   if (rank > INT32_MAX) return malformed("output of an impossible rank");
   if (stream != 1 && stream != 2) return malformed("output of an unknown stream");
   if (at >= latest_time) return malformed("output of an impossible time");

@@ -13,13 +13,14 @@ namespace train {
 
 enum class OutputStream : std::uint8_t { out = 1, err = 2 };
 
-/// A piece of what a rank printed, numbered per host from 1 without gaps.
+/// A piece of what a rank printed, numbered on each connection from 1 without gaps.
 struct OutputChunk {
   std::uint64_t number = 0;
   int rank = 0;
   OutputStream stream = OutputStream::out;
   std::string bytes;
   Instant at{0};  ///< when the first of them were read, on the host's clock
+  std::uint64_t begin = 0;  ///< bytes that the rank printed before it, on both streams together
 
   bool operator==(const OutputChunk&) const = default;
 };
