@@ -23,8 +23,6 @@ constexpr std::chrono::seconds first_connection_limit{30};
 constexpr std::chrono::seconds blocked_interval{2};
 // What tidies up leaves the processors to the ranks for so long, and to short tasks altogether.
 constexpr std::chrono::seconds start_time{1};
-// How long to leave waiting connections alone when there is no descriptor for them.
-constexpr std::chrono::seconds accept_pause{1};
 
 std::string first_line_of(const std::string& path) {
   std::string text = read_small_file(path);
@@ -40,22 +38,23 @@ AgentIdentity identity() {
 
 AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
                          const AgentMeans& means)
-    : listening_(listening_socket),
-      directory_(directory),
+    : directory_(directory),
       key_(std::move(key)),
       means_(means),
       contexts_(means.make_contexts ? means.make_contexts(loop_) : nullptr),
       agent_(identity()),
       work_(loop_),
       error_files_(loop_),
-      starter_(loop_, work_, raise_open_files_limit(), calls_, starter_events()) {}
+      starter_(loop_, work_, raise_open_files_limit(), calls_, starter_events()),
+      links_(loop_, listening_socket,
+             {[this](LinkId link, const Frame& frame) { return received(link, frame); },
+              [this](LinkId link) { feed(agent_event::LinkDown{link}); }}) {}
 
 int AgentDriver::run() {
   (void)become_subreaper();  // where the kernel refuses, the guard is one
-  await_connections();
-  // The guard's death, or a shutdown of the machine, is the end of the launcher for the agent.
+  // The guard has died, or the machine shuts down.
   signals_ =
-      loop_.on_signals({SIGTERM, SIGINT, SIGHUP}, [this](int) { feed(agent_event::LinkDown{}); });
+      loop_.on_signals({SIGTERM, SIGINT, SIGHUP}, [this](int) { feed(agent_event::Dismissed{}); });
   orphans_ = loop_.on_signals({SIGCHLD}, [this](int) {
     are_orphans_due_ = true;
     collect_orphans();
@@ -85,41 +84,17 @@ int AgentDriver::run_to_the_end() {
   }
 }
 
-void AgentDriver::await_connections() {
-  accepting_ = loop_.when_readable(listening_, [this] { accept(); });
-}
-
-void AgentDriver::accept() {
-  Descriptor socket(::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-    // Without a descriptor for it the connection stays in the queue, and would wake this process up
-    // again and again: nobody looks at the queue for a while.
-    accepting_.reset();
-    accept_pause_ = loop_.after(accept_pause, [this] { await_connections(); });
-  }
-  if (!socket) return;
-  // One launcher at a time: a second connection is closed at once.
-  if (connection_) return;
-  nobody_came_.reset();
-  tell_uncaught_exceptions(socket.get());
-  connection_ = std::make_unique<LauncherConnection>(
-      loop_, std::move(socket),
-      LauncherConnection::Events{[this](const Frame& frame) { return received(frame); },
-                                 [this] { feed(agent_event::LinkDown{}); }});
-  feed(agent_event::LinkUp{});
-}
-
 // Ends the connection when our launcher would never send such a frame: nothing that came over it
 // can be trusted.
-bool AgentDriver::received(const Frame& frame) {
+bool AgentDriver::received(LinkId link, const Frame& frame) {
   if (frame.kind == FrameKind::context) {
-    feed(agent_event::ContextReceived{std::string(frame.payload)});
+    feed(agent_event::ContextReceived{link, std::string(frame.payload)});
     return true;
   }
   if (frame.kind != FrameKind::control) return false;
   auto message = decode_message(frame.payload);
   if (!message) return false;
-  feed(agent_event::Received{std::move(*message)});
+  feed(agent_event::Received{link, std::move(*message)});
   return true;
 }
 
@@ -142,16 +117,20 @@ void AgentDriver::arm_timer() {
                        [this] { feed(agent_event::Tick{}); });
 }
 
-void AgentDriver::send(std::string bytes) {
-  if (connection_) connection_->send(std::move(bytes));
+void AgentDriver::perform(const agent_action::UseLink& action) {
+  nobody_came_.reset();
+  links_.use(action.link);
+  if (const int socket = links_.used_socket(); socket >= 0) tell_uncaught_exceptions(socket);
 }
 
+void AgentDriver::perform(const agent_action::CloseLink& action) { links_.close(action.link); }
+
 void AgentDriver::perform(const agent_action::SendMessage& action) {
-  send(frame_of(action.message));
+  links_.send(frame_of(action.message));
 }
 
 void AgentDriver::perform(const agent_action::SendOutput& action) {
-  send(encode_frame(FrameKind::output, encode_output(action.chunk, action.packing)));
+  links_.send(encode_frame(FrameKind::output, encode_output(*action.chunk, action.packing)));
 }
 
 void AgentDriver::perform(const agent_action::FindContext& action) {

@@ -12,7 +12,7 @@
 #include "backends/process/agent_process.hpp"
 #include "backends/process/error_files.hpp"
 #include "backends/process/host_check.hpp"
-#include "backends/process/launcher_connection.hpp"
+#include "backends/process/launcher_links.hpp"
 #include "backends/process/port_watch.hpp"
 #include "backends/process/rank_starter.hpp"
 #include "backends/process/worker.hpp"
@@ -33,10 +33,11 @@ class AgentDriver {
  private:
   int run_to_the_end();
   RankStarter::Events starter_events();
-  void await_connections();
-  void accept();
-  bool received(const Frame& frame);
+  bool received(LinkId link, const Frame& frame);
   void feed(const AgentEvent& event);
+  void perform(const agent_action::UseLink& action);
+  void perform(const agent_action::CloseLink& action);
+  void perform(const agent_action::SetFence& action);
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);
   void perform(const agent_action::FindContext& action);
@@ -51,7 +52,6 @@ class AgentDriver {
   void perform(const agent_action::Leave& action);
 
   void feed_soon(AgentEvent event);
-  void send(std::string bytes);
   void checked(CheckedHost& host);
   void tell_blocked();
   void rank_started(int rank, const SpawnedProcess& process);
@@ -64,7 +64,6 @@ class AgentDriver {
   bool any_worker_alive() const;
   void arm_timer();
 
-  const int listening_;
   const HostDirectory& directory_;
   std::string key_;
   const AgentMeans means_;
@@ -80,9 +79,7 @@ class AgentDriver {
   std::string run_directory_;
   std::string failure_;                             ///< what was thrown, if anything was
   std::map<int, std::unique_ptr<Worker>> workers_;  ///< by rank
-  std::unique_ptr<LauncherConnection> connection_;
-  std::unique_ptr<Subscription> accepting_;
-  std::unique_ptr<Subscription> accept_pause_;
+  LauncherLinks links_;
   std::unique_ptr<Subscription> signals_;
   std::unique_ptr<Subscription> orphans_;
   std::unique_ptr<Subscription> nobody_came_;

@@ -39,67 +39,19 @@ const StateTable<AgentState>& agent_states() {
   return table;
 }
 
-Agent::Agent(AgentIdentity identity, OutputQueue::Limits limits)
-    : identity_(std::move(identity)), output_(limits) {}
+Agent::Agent(AgentIdentity identity, std::size_t output_capacity)
+    : identity_(std::move(identity)), output_(output_capacity) {}
 
 std::vector<AgentAction> Agent::on(const AgentEvent& event, Instant now) {
   now_ = now;
   if (state_ != AgentState::gone) std::visit([this](const auto& e) { handle(e); }, event);
+  tell_fence();
   return std::exchange(actions_, {});
-}
-
-std::optional<Instant> Agent::next_deadline() const {
-  std::optional<Instant> deadline;
-  if (link_up_ && state_ != AgentState::gone) deadline = last_heard_ + silence_limit;
-  if (kill_at_) deadline = deadline ? std::min(*deadline, *kill_at_) : *kill_at_;
-  return deadline;
-}
-
-void Agent::say(Message message) {
-  if (link_up_) act(agent_action::SendMessage{within_limits(std::move(message))});
-}
-
-void Agent::handle(const agent_event::LinkUp&) {
-  link_up_ = true;
-  last_heard_ = now_;
-  say(message::Hello{wire_version, identity_.host_name, identity_.boot_id, identity_.pid});
-}
-
-void Agent::handle(const agent_event::LinkDown&) { launcher_lost(); }
-
-void Agent::handle(const agent_event::Received& event) {
-  if (!link_up_) return;  // the launcher was given up: it is not listened to any more
-  last_heard_ = now_;
-  std::visit([this](const auto& m) { receive(m); }, event.message);
-}
-
-void Agent::launcher_lost() {
-  link_up_ = false;
-  // Nobody will read what the ranks print; a full pipe must not keep them from ending.
-  output_.clear();
-  resume_reading();
-  switch (state_) {
-    case AgentState::waiting:
-    case AgentState::fetching:
-    case AgentState::checking:
-    case AgentState::ready:
-    case AgentState::flushing:
-    case AgentState::finished:
-      leave();
-      break;
-    case AgentState::running:
-      stop_ranks(prepare_.stop_grace);
-      break;
-    case AgentState::killing:
-    case AgentState::gone:
-      break;
-  }
 }
 
 void Agent::receive(const message::Prepare& m) {
   if (state_ != AgentState::waiting) return;
   prepare_ = m;
-  output_.set_window(m.output_window);
   for (const auto& command : m.ranks) ranks_[command.rank] = RankState::planned;
   if (!m.context) return check_host();
   state_.become(AgentState::fetching);
@@ -121,7 +73,7 @@ void Agent::handle(const agent_event::ContextTaken& event) {
 }
 
 void Agent::handle(const agent_event::ContextReceived& event) {
-  if (!link_up_) return;
+  if (link_ != event.link) return;
   last_heard_ = now_;
   // Once the context has failed, pieces that were on their way are of no use.
   if (state_ == AgentState::fetching) act(agent_action::TakeContext{event.bytes});
@@ -148,12 +100,15 @@ void Agent::handle(const agent_event::HostChecked& event) {
   run_directory_ = event.run_directory;
   gpus_ = event.gpus;
   state_.become(AgentState::ready);
-  say(message::Ready{event.held_ports, run_directory_, gpus_});
+  // A launcher that says Go has heard this.
+  trusted_at_ = now_;
+  state_fact(message::Ready{event.held_ports, run_directory_, gpus_});
 }
 
 void Agent::receive(const message::Go& m) {
   if (state_ != AgentState::ready) return;
   state_.become(AgentState::running);
+  has_started_ = true;
   go_ = m;
   act(agent_action::ReleasePorts{});
   for (const auto& command : prepare_.ranks) {
@@ -175,14 +130,14 @@ RankCommand Agent::command_of(int rank) const {
 
 void Agent::handle(const agent_event::RankStarted& event) {
   ranks_[event.rank] = RankState::alive;
-  say(message::RankStarted{event.rank, event.pid});
+  state_fact(message::RankStarted{event.rank, event.pid});
   // A stop may have come between the request and the start.
   if (state_ == AgentState::running && stopped_at_) act(agent_action::TerminateRank{event.rank});
 }
 
 void Agent::handle(const agent_event::RankNotStarted& event) {
   ranks_[event.rank] = RankState::ended;
-  say(message::RankNotStarted{event.rank, event.reason, event.error_class});
+  state_fact(message::RankNotStarted{event.rank, event.reason, event.error_class});
   after_rank_ended();
 }
 
@@ -195,12 +150,13 @@ void Agent::handle(const agent_event::Blocked& event) {
 void Agent::handle(const agent_event::PortTaken& event) {
   const bool has_started = state_ == AgentState::running || state_ == AgentState::killing ||
                            state_ == AgentState::flushing;
-  if (has_started) say(message::PortTaken{event.port, event.uid});
+  if (has_started) state_fact(message::PortTaken{event.port, event.uid});
 }
 
 // Any of the last actions may not have been carried out, so those that end the task are repeated.
 void Agent::handle(const agent_event::Failed& event) {
-  say(message::AgentFailed{event.reason});
+  own_stop_ = message::OwnStop::failure;
+  state_fact(message::AgentFailed{event.reason});
   switch (state_) {
     case AgentState::waiting:
     case AgentState::fetching:
@@ -225,7 +181,7 @@ void Agent::handle(const agent_event::Failed& event) {
 
 void Agent::handle(const agent_event::RankPrinted& event) {
   const bool is_expected = state_ == AgentState::running || state_ == AgentState::killing;
-  if (!link_up_ || !is_expected) return;  // nobody will ever read it
+  if (has_given_up_ || !is_expected) return;  // nobody will ever read it
   output_.push(event.rank, event.stream, event.bytes, now_);
   send_output();
 }
@@ -237,8 +193,8 @@ void Agent::handle(const agent_event::RankEnded& event) {
   // Its end may be told long after it happened, since its pipes are read first. A rank that ended
   // before the stop ended by itself.
   const bool after_stop = stopped_at_ && event.at >= *stopped_at_;
-  say(message::RankEnded{event.rank, event.code, event.signal, event.dumped_core, after_stop,
-                         event.at, event.error_file});
+  state_fact(message::RankEnded{event.rank, event.code, event.signal, event.dumped_core, after_stop,
+                                event.at, event.error_file});
   after_rank_ended();
 }
 
@@ -261,7 +217,7 @@ void Agent::receive(const message::Stop& m) {
     case AgentState::ready:
     case AgentState::finished:  // it may have failed when it was told to start
       state_.become(AgentState::finished);
-      say(message::Finished{survivors_});
+      state_fact(message::Finished{survivors_});
       break;
     default:
       break;
@@ -294,19 +250,19 @@ void Agent::resume_reading() {
 void Agent::handle(const agent_event::TreeKilled& event) {
   if (state_ != AgentState::killing) return;
   survivors_ = event.survivors;
-  if (!link_up_) return leave();
+  if (!link_ && !is_awaited()) return leave();
   state_.become(AgentState::flushing);
   send_output();
 }
 
 void Agent::receive(const message::Acknowledge& m) {
-  if (!output_.acknowledge(m.chunk)) return launcher_lost();
+  if (!output_.acknowledge(m.chunk, m.credit)) return give_up_launcher();
   send_output();
 }
 
 void Agent::send_output() {
-  while (auto chunk = output_.take())
-    act(agent_action::SendOutput{std::move(*chunk), prepare_.output_packing});
+  while (auto chunk = link_ ? output_.take() : nullptr)
+    act(agent_action::SendOutput{std::move(chunk), prepare_.output_packing});
   if (!output_.full()) resume_reading();
   // Only ranks that run can be made to wait; those that have ended leave no more than their pipes
   // hold.
@@ -314,20 +270,18 @@ void Agent::send_output() {
     act(agent_action::PauseReading{});
   if (state_ == AgentState::flushing && output_.empty()) {
     state_.become(AgentState::finished);
-    say(message::Finished{survivors_});
+    state_fact(message::Finished{survivors_});
   }
 }
 
-void Agent::receive(const message::Ping& m) { say(message::Pong{m.sent, now_}); }
-
 void Agent::receive(const message::Bye&) {
-  if (state_ == AgentState::running || state_ == AgentState::killing) return launcher_lost();
+  if (state_ == AgentState::running || state_ == AgentState::killing) return give_up_launcher();
   leave();
 }
 
 void Agent::handle(const agent_event::Tick&) {
   if (kill_at_ && now_ >= *kill_at_ && state_ == AgentState::running) kill_tree();
-  if (link_up_ && now_ >= last_heard_ + silence_limit) launcher_lost();
+  watch_launcher();
 }
 
 void Agent::leave() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -16,21 +17,30 @@
 
 namespace train {
 
+/// A stream from a launcher: a number that no other one has had.
+using LinkId = int;
+
 /// What happens to an agent. Instants are its own clock.
 namespace agent_event {
-/// The launcher's stream is open.
-struct LinkUp {};
-/// The launcher's stream is over: it left, died, or its connection broke.
-struct LinkDown {};
+/// A stream to a launcher is over: it left, died, or its connection broke. Not told of one that the
+/// agent has closed.
+struct LinkDown {
+  LinkId link = 0;
+};
+/// The first message on a link is an Attach, or the link is closed.
 struct Received {
+  LinkId link = 0;
   Message message;
 };
+/// The guard is gone, or the machine shuts down: nothing is waited for any more.
+struct Dismissed {};
 /// The host lacks the context, and has taken so many bytes of it so far; first 0.
 struct ContextTaken {
   std::uint64_t bytes = 0;
 };
 /// A piece of the context has come.
 struct ContextReceived {
+  LinkId link = 0;
   std::string bytes;
 };
 /// A copy of the context is there, for this task alone.
@@ -96,7 +106,7 @@ struct Tick {};
 }  // namespace agent_event
 
 using AgentEvent =
-    std::variant<agent_event::LinkUp, agent_event::LinkDown, agent_event::Received,
+    std::variant<agent_event::LinkDown, agent_event::Received, agent_event::Dismissed,
                  agent_event::ContextTaken, agent_event::ContextReceived, agent_event::ContextReady,
                  agent_event::ContextFailed, agent_event::HostChecked, agent_event::RankStarted,
                  agent_event::RankNotStarted, agent_event::Blocked, agent_event::PortTaken,
@@ -105,11 +115,18 @@ using AgentEvent =
 
 /// What an agent wants done, in order.
 namespace agent_action {
+/// Send on this link, which stands for the launcher from now on.
+struct UseLink {
+  LinkId link = 0;
+};
+struct CloseLink {
+  LinkId link = 0;
+};
 struct SendMessage {
   Message message;
 };
 struct SendOutput {
-  OutputChunk chunk;
+  std::shared_ptr<const OutputChunk> chunk;
   OutputPacking packing = OutputPacking::none;
 };
 /// Make a copy of the context for this task. Answer with ContextReady or ContextFailed; or, when it
@@ -140,6 +157,11 @@ struct TerminateRank {
 /// KILL to everything that descends from this agent, until nothing is left. RankEnded follows for
 /// each rank that was alive, then TreeKilled.
 struct KillTree {};
+/// All ranks must be dead at this instant, even when the agent is not there to see to it; nothing:
+/// there are none.
+struct SetFence {
+  std::optional<Instant> at;
+};
 /// Stop reading the ranks' pipes, or go on.
 struct PauseReading {};
 struct ResumeReading {};
@@ -148,7 +170,8 @@ struct Leave {};
 }  // namespace agent_action
 
 using AgentAction =
-    std::variant<agent_action::SendMessage, agent_action::SendOutput, agent_action::CheckHost,
+    std::variant<agent_action::UseLink, agent_action::CloseLink, agent_action::SetFence,
+                 agent_action::SendMessage, agent_action::SendOutput, agent_action::CheckHost,
                  agent_action::FindContext, agent_action::TakeContext, agent_action::StartRank,
                  agent_action::ReleasePorts, agent_action::TerminateRank, agent_action::KillTree,
                  agent_action::PauseReading, agent_action::ResumeReading, agent_action::Leave>;
@@ -179,11 +202,16 @@ const StateTable<AgentState>& agent_states();
 /// The decisions of the agent of one task on one host, and nothing else: events in, actions out.
 class Agent {
  public:
-  /// A launcher that is silent for so long is lost: its heartbeats come every two seconds.
+  /// A launcher that is silent for so long is lost, where there is no reconnect window: its
+  /// heartbeats come every two seconds.
   static constexpr milliseconds silence_limit{40'000};
+  /// When a launcher's stream ends that was heard so recently, the launcher has died; else the
+  /// network has.
+  static constexpr milliseconds sign_of_life{4'000};
+  /// How long the ranks go on after the death of their launcher: it may only have been the network.
+  static constexpr milliseconds death_wait{5'000};
 
-  Agent(AgentIdentity identity, OutputQueue::Limits limits);
-  explicit Agent(AgentIdentity identity) : Agent(std::move(identity), OutputQueue::Limits()) {}
+  explicit Agent(AgentIdentity identity, std::size_t output_capacity = OutputQueue::usual_capacity);
 
   /// Takes one event; the actions are to be carried out in order.
   std::vector<AgentAction> on(const AgentEvent& event, Instant now);
@@ -199,7 +227,7 @@ class Agent {
  private:
   enum class RankState { planned, starting, alive, ended };
 
-  void handle(const agent_event::LinkUp& event);
+  void handle(const agent_event::Dismissed& event);
   void handle(const agent_event::LinkDown& event);
   void handle(const agent_event::Received& event);
   void handle(const agent_event::ContextTaken& event);
@@ -217,6 +245,7 @@ class Agent {
   void handle(const agent_event::TreeKilled& event);
   void handle(const agent_event::Tick& event);
 
+  void attach(LinkId link, const message::Attach& m);
   void receive(const message::Prepare& m);
   void receive(const message::Go& m);
   void receive(const message::Stop& m);
@@ -231,9 +260,17 @@ class Agent {
     actions_.emplace_back(std::move(action));
   }
   void say(Message message);
+  /// Says what is to be said again on a new connection.
+  void state_fact(Message message);
+  bool is_window_open() const;
+  Instant fence_at() const;
+  Instant last_call_at() const;
+  bool is_awaited() const;
+  void tell_fence();
+  void watch_launcher();
   void check_host();
   void refuse(message::Refused refusal);
-  void launcher_lost();
+  void give_up_launcher();
   void stop_ranks(milliseconds grace);
   void kill_tree();
   void resume_reading();
@@ -243,7 +280,16 @@ class Agent {
 
   AgentIdentity identity_;
   TrackedState<AgentState> state_{agent_states()};
-  bool link_up_ = false;
+  std::optional<LinkId> link_;  ///< to the launcher
+  std::uint64_t epoch_ = 0;     ///< of the last Attach
+  std::uint64_t connection_ = 0;
+  std::vector<Message> facts_;  ///< what was said that a launcher must know, in order
+  bool has_started_ = false;
+  bool has_given_up_ = false;  ///< the launcher, or it has us: nothing more is expected of it
+  message::OwnStop own_stop_ = message::OwnStop::none;
+  Instant trusted_at_{0};  ///< the launcher has heard from us since; the fence is reckoned from it
+  std::optional<Instant> told_fence_;
+  std::optional<Instant> launcher_died_at_;
   message::Prepare prepare_;
   message::Go go_;
   std::string run_directory_;

@@ -14,8 +14,8 @@ namespace train {
 
 /// Output of the ranks of one host on its way to the launcher: kept until it is acknowledged,
 /// whatever becomes of the connection, and bounded. "Bounded", "never blocks" and "never loses"
-/// exclude each other: this one never loses, so its owner stops reading the ranks' pipes while it is
-/// full.
+/// exclude each other: this one never loses, so its owner stops reading the ranks' pipes while it
+/// is full.
 class OutputQueue {
  public:
   /// Bytes of memory kept before the queue is full.
@@ -26,8 +26,8 @@ class OutputQueue {
   /// Appends what a rank printed, in chunks of at most `max_chunk_bytes`; small pieces are put
   /// together while they wait.
   void push(int rank, OutputStream stream, std::string_view bytes, Instant now);
-  /// The next chunk to send on this connection, numbered, while there is credit; else null. It is as
-  /// it stands until `resume`.
+  /// The next chunk to send on this connection, numbered, while there is credit; else null. It is
+  /// as it stands until `resume`.
   std::shared_ptr<const OutputChunk> take();
   /// What was sent on this connection up to `number` is written down, and so much may be sent on it
   /// in all. A number that was never sent is refused.

@@ -43,16 +43,14 @@ std::uint64_t count_field(const json& value, const char* name) {
 
 // Its name becomes the name of a file.
 Context context_of(const json& value) {
-  Context context{text_field(value, "sha256"),
-                  count_field(value, "size")};
+  Context context{text_field(value, "sha256"), count_field(value, "size")};
   if (!is_well_formed(context)) throw Malformed{"a context that cannot be"};
   return context;
 }
 
 json body(const message::Attach& m) {
   json positions = json::array();
-  for (const message::OutputPosition& at : m.positions)
-    positions.push_back({at.rank, at.position});
+  for (const message::OutputPosition& at : m.positions) positions.push_back({at.rank, at.position});
   return {{"type", "attach"},
           {"version", m.version},
           {"epoch", m.epoch},

@@ -52,8 +52,8 @@ struct OutputPosition {
 /// closes the other.
 struct Attach {
   int version = wire_version;
-  std::uint64_t epoch = 1;       ///< of the supervisor; a later one has a higher
-  std::uint64_t connection = 1;  ///< 1, 2, ... to this host
+  std::uint64_t epoch = 1;                     ///< of the supervisor; a later one has a higher
+  std::uint64_t connection = 1;                ///< 1, 2, ... to this host
   std::vector<OutputPosition> positions = {};  ///< where output goes on; ranks left out: from 0
   std::uint64_t credit = 0;                    ///< as in Acknowledge
   bool operator==(const Attach&) const = default;
@@ -222,11 +222,11 @@ struct AgentFailed {
 }  // namespace message
 
 using Message =
-    std::variant<message::Attach, message::NoAgent, message::Prepare, message::Go, message::Stop, message::Acknowledge, message::Ping,
-                 message::Bye, message::Hello, message::Ready, message::WantContext,
-                 message::Refused, message::RankStarted, message::RankNotStarted,
-                 message::RankEnded, message::Finished, message::Pong, message::Blocked,
-                 message::PortTaken, message::AgentFailed>;
+    std::variant<message::Attach, message::NoAgent, message::Prepare, message::Go, message::Stop,
+                 message::Acknowledge, message::Ping, message::Bye, message::Hello, message::Ready,
+                 message::WantContext, message::Refused, message::RankStarted,
+                 message::RankNotStarted, message::RankEnded, message::Finished, message::Pong,
+                 message::Blocked, message::PortTaken, message::AgentFailed>;
 
 /// The payload of a control frame: one line of JSON with a "type".
 std::string encode_message(const Message& message);

@@ -12,8 +12,8 @@ namespace train {
 
 namespace {
 
-// Number, rank, where it begins, stream, how many bytes the packed ones become (0 where they are not
-// packed), and the time.
+// Number, rank, where it begins, stream, how many bytes the packed ones become (0 where they are
+// not packed), and the time.
 constexpr std::size_t output_header_size = 8 + 4 + 8 + 1 + 4 + 8;
 // Of all that a rank prints: more than any disk holds, and far from where sums overflow.
 constexpr std::uint64_t most_output = std::uint64_t{1} << 62;

@@ -19,7 +19,7 @@ struct OutputChunk {
   int rank = 0;
   OutputStream stream = OutputStream::out;
   std::string bytes;
-  Instant at{0};  ///< when the first of them were read, on the host's clock
+  Instant at{0};            ///< when the first of them were read, on the host's clock
   std::uint64_t begin = 0;  ///< bytes that the rank printed before it, on both streams together
 
   bool operator==(const OutputChunk&) const = default;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/event_loop/loop.hpp"
+#include "backends/process/launcher_connection.hpp"
+#include "launcher/agent/agent.hpp"
+
+namespace train {
+
+/// The connections to an agent's socket: the one that stands for the launcher, and those that have
+/// not said yet whose they are. How many of these wait, and how long, is bounded.
+class LauncherLinks {
+ public:
+  struct Events {
+    /// False when no launcher sends such a frame: the link is closed, and `on_down` told.
+    std::function<bool(LinkId link, const Frame& frame)> on_frame;
+    /// A link has ended that nobody had closed. Comes once, last.
+    std::function<void(LinkId link)> on_down;
+  };
+
+  /// Accepts from `listening_socket`, which stays open as long as this.
+  LauncherLinks(Loop& loop, int listening_socket, Events events);
+  LauncherLinks(const LauncherLinks&) = delete;
+  LauncherLinks& operator=(const LauncherLinks&) = delete;
+
+  /// What is sent goes over this link from now on, if it still stands.
+  void use(LinkId link);
+  /// The link is told of no more. Its other side sees the end once it has read all that was sent.
+  void close(LinkId link);
+  /// Goes nowhere where there is no launcher.
+  void send(std::string bytes);
+  /// The socket of the link that is used; -1 where there is none.
+  int used_socket() const;
+
+ private:
+  struct Link {
+    std::unique_ptr<LauncherConnection> connection;
+    std::unique_ptr<Subscription> patience;  ///< until it is used
+  };
+
+  void await_connections();
+  void accept();
+  void drop(LinkId link);
+  void dropped_by_peer(LinkId link);
+
+  Loop& loop_;
+  const int listening_;
+  Events events_;
+  std::map<LinkId, Link> links_;
+  LinkId last_ = 0;
+  LinkId used_ = 0;  ///< 0: none
+  std::unique_ptr<Subscription> accepting_;
+  std::unique_ptr<Subscription> accept_pause_;
+  std::vector<Link> dropped_;  ///< destroyed outside of their callbacks
+  std::unique_ptr<Subscription> dropping_;
+};
+
+}  // namespace train

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent and its launcher: which connection counts, what a new one is told, and what becomes of
+// the ranks when there is none.
+#include <algorithm>
+
+#include "launcher/agent/agent.hpp"
+#include "launcher/wire/message_limits.hpp"
+
+namespace train {
+
+namespace {
+
+// The guard hears of a fence that has moved by so much of the window.
+constexpr int fence_step = 20;
+
+}  // namespace
+
+void Agent::say(Message message) {
+  if (link_) act(agent_action::SendMessage{within_limits(std::move(message))});
+}
+
+void Agent::state_fact(Message message) {
+  facts_.push_back(within_limits(std::move(message)));
+  say(facts_.back());
+}
+
+void Agent::handle(const agent_event::Received& event) {
+  if (const auto* attach_message = std::get_if<message::Attach>(&event.message))
+    return attach(event.link, *attach_message);
+  if (link_ != event.link) return act(agent_action::CloseLink{event.link});
+  last_heard_ = now_;
+  std::visit([this](const auto& m) { receive(m); }, event.message);
+}
+
+// A connection may be found dead by one side long before the other: the newer one counts.
+void Agent::attach(LinkId link, const message::Attach& m) {
+  const bool is_newer = m.epoch > epoch_ || (m.epoch == epoch_ && m.connection > connection_);
+  if (has_given_up_ || link_ == link || !is_newer) {
+    if (link_ == link) return give_up_launcher();
+    return act(agent_action::CloseLink{link});
+  }
+  if (link_) act(agent_action::CloseLink{*link_});
+  link_ = link;
+  epoch_ = m.epoch;
+  connection_ = m.connection;
+  last_heard_ = now_;
+  launcher_died_at_.reset();
+  act(agent_action::UseLink{link});
+  say(message::Hello{wire_version, identity_.host_name, identity_.boot_id, identity_.pid,
+                     has_started_, own_stop_});
+  for (const Message& fact : facts_) say(fact);
+  output_.resume(m.positions, m.credit);
+  send_output();
+}
+
+// With a window, ranks that were started outlive a connection.
+bool Agent::is_window_open() const {
+  return has_started_ && prepare_.reconnect_window.count() > 0 && !has_given_up_;
+}
+
+Instant Agent::fence_at() const { return trusted_at_ + prepare_.reconnect_window; }
+
+// The ranks are told to end before they have to be dead.
+Instant Agent::last_call_at() const {
+  return fence_at() - std::min(prepare_.stop_grace, prepare_.reconnect_window / 4);
+}
+
+bool Agent::is_awaited() const {
+  if (!is_window_open() || now_ >= fence_at()) return false;
+  return !launcher_died_at_ || now_ < *launcher_died_at_ + death_wait;
+}
+
+void Agent::receive(const message::Ping& m) {
+  // Only what we have said ourselves is believed.
+  trusted_at_ = std::max(trusted_at_, std::min(m.newest_pong, now_));
+  say(message::Pong{m.sent, now_});
+}
+
+void Agent::handle(const agent_event::LinkDown& event) {
+  if (link_ != event.link) return;
+  if (!is_window_open()) return give_up_launcher();
+  link_.reset();
+  if (now_ - last_heard_ <= sign_of_life) launcher_died_at_ = now_;
+}
+
+void Agent::handle(const agent_event::Dismissed&) { give_up_launcher(); }
+
+void Agent::give_up_launcher() {
+  link_.reset();
+  has_given_up_ = true;
+  // Nobody will read what the ranks print; a full pipe must not keep them from ending.
+  output_.clear();
+  resume_reading();
+  switch (state_) {
+    case AgentState::waiting:
+    case AgentState::fetching:
+    case AgentState::checking:
+    case AgentState::ready:
+    case AgentState::flushing:
+    case AgentState::finished:
+      leave();
+      break;
+    case AgentState::running:
+      stop_ranks(prepare_.stop_grace);
+      break;
+    case AgentState::killing:
+    case AgentState::gone:
+      break;
+  }
+}
+
+// Time has passed.
+void Agent::watch_launcher() {
+  if (!is_window_open()) {
+    if (link_ && now_ >= last_heard_ + silence_limit) give_up_launcher();
+    return;
+  }
+  const bool is_dead = launcher_died_at_ && now_ >= *launcher_died_at_ + death_wait;
+  if (state_ == AgentState::running) {
+    if (now_ >= fence_at()) {
+      if (own_stop_ == message::OwnStop::none) own_stop_ = message::OwnStop::silence;
+      stop_ranks(milliseconds(0));
+    } else if (!stopped_at_ && is_dead) {
+      own_stop_ = message::OwnStop::launcher;
+      stop_ranks(prepare_.stop_grace);
+    } else if (!stopped_at_ && now_ >= last_call_at()) {
+      own_stop_ = message::OwnStop::silence;
+      stop_ranks(std::chrono::ceil<milliseconds>(fence_at() - now_));
+    }
+    return;
+  }
+  const bool is_over = state_ == AgentState::flushing || state_ == AgentState::finished;
+  if (is_over && (now_ >= fence_at() || (!link_ && is_dead))) leave();
+}
+
+std::optional<Instant> Agent::next_deadline() const {
+  if (state_ == AgentState::gone) return std::nullopt;
+  std::optional<Instant> deadline;
+  const auto consider = [&](Instant instant) {
+    if (!deadline || instant < *deadline) deadline = instant;
+  };
+  if (kill_at_) consider(*kill_at_);
+  if (!is_window_open()) {
+    if (link_) consider(last_heard_ + silence_limit);
+    return deadline;
+  }
+  if (state_ == AgentState::killing) return deadline;  // it takes what it takes
+  consider(state_ == AgentState::running && !stopped_at_ ? last_call_at() : fence_at());
+  // Ranks that are being stopped for another reason end without that.
+  if (launcher_died_at_ && !(state_ == AgentState::running && stopped_at_))
+    consider(*launcher_died_at_ + death_wait);
+  return deadline;
+}
+
+void Agent::tell_fence() {
+  const bool is_wanted =
+      is_window_open() && (state_ == AgentState::running || state_ == AgentState::killing);
+  std::optional<Instant> fence;
+  if (is_wanted) fence = fence_at();
+  const bool is_close =
+      fence && told_fence_ && *fence - *told_fence_ < prepare_.reconnect_window / fence_step;
+  if (fence == told_fence_ || is_close) return;
+  told_fence_ = fence;
+  act(agent_action::SetFence{fence});
+}
+
+}  // namespace train
