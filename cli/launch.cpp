@@ -11,6 +11,7 @@
 #include "backends/log/log_files.hpp"
 #include "backends/log/log_writer.hpp"
 #include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
 #include "backends/posix/random.hpp"
 #include "cli/commands.hpp"
 #include "cli/host_sweep.hpp"
@@ -285,7 +286,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
   if (std::error_code gone; std::filesystem::current_path(gone).empty())
     return report(make_error(
         ErrorClass::missing,
-        fmt::format("the current directory cannot be used: {}", gone.message()),
+        fmt::format("the current directory cannot be used: {}", system_reason(gone.value())),
         "ranks run where train is started: cd to a directory that exists on every host"));
 
   auto opened = open_task_store();

@@ -45,7 +45,7 @@ void JumpSession::on_obstacle(Libssh2Obstacle obstacle) {
 
 // Comes also after the login, for want of descriptors.
 void JumpSession::on_failure(Error why) {
-  if (is_ready_) return lose(std::move(why));
+  if (is_ready_) return lose(why);
   const auto on_failure = events_.on_failure;
   on_failure({std::move(why)});
 }
@@ -185,7 +185,7 @@ void JumpSession::wake_streams() {
 
 void JumpSession::lose() { lose(connection_->broken_error(in_use)); }
 
-void JumpSession::lose(Error why) {
+void JumpSession::lose(const Error& why) {
   if (!std::exchange(is_ready_, false)) return;
   const auto self = shared_from_this();
   const Error error = jump_host_error(name_, why);

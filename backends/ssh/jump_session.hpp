@@ -84,7 +84,7 @@ class JumpSession final : public SshSessionUser, public std::enable_shared_from_
   bool take_arrivals();
   void wake_streams();
   void lose();
-  void lose(Error why);
+  void lose(const Error& why);
   std::string at(const ForwardRequest& request) const;
 
   std::shared_ptr<SshShared> shared_;

@@ -133,7 +133,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   void on_signed(Result<std::string> made);
   bool listen_only();
   void fail_login();
-  void open_key(std::shared_ptr<SigningKey> key);
+  void open_key(const std::shared_ptr<SigningKey>& key);
 
   // All.
   void watch();

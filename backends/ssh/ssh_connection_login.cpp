@@ -178,7 +178,7 @@ void SshConnection::on_signed(Result<std::string> made) {
 }
 
 // The server is not kept waiting for a passphrase: the connection is made anew afterwards.
-void SshConnection::open_key(std::shared_ptr<SigningKey> key) {
+void SshConnection::open_key(const std::shared_ptr<SigningKey>& key) {
   drop_connection();
   phase_ = Phase::waiting;
   leave_setup();
