@@ -60,17 +60,25 @@ ExitCode agent_sweep_command(const std::string& key) {
   return ExitCode();
 }
 
+ExitCode agent_reattach_command(const std::string& key) {
+  const auto directory = host_directory(key);
+  if (!directory) return tell_launcher(directory.error());
+  const auto ended = reattach(*directory, key);
+  return ended ? ExitCode() : tell_launcher(ended.error());
+}
+
 ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (flags.open_files) set_open_files_limit(*flags.open_files);
   const auto directory = host_directory(flags.key);
   if (!directory) return tell_launcher(directory.error());
   const char* home = std::getenv("HOME");
-  const auto ended = attach(*directory, flags.key, [&](int listening_socket) {
+  const auto ended = attach(*directory, flags.key, [&](int listening_socket, Fence& fence) {
     AgentMeans means;
     means.make_contexts = [&](Loop& loop) {
       return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
                                             flags.key);
     };
+    means.fence = &fence;
     means.cgroups = rank_cgroups();
     means.count_gpus = [] { return count_gpus(session_environment()); };
     return run_agent_process(listening_socket, *directory, flags.key, means);

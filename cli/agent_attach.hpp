@@ -18,6 +18,9 @@ struct AgentAttachFlags {
 /// for this machine, and a program of its own, which travels (agent_main.cpp).
 ExitCode agent_attach_command(const AgentAttachFlags& flags);
 
+/// `agent reattach KEY`: the same for an agent that runs.
+ExitCode agent_reattach_command(const std::string& key);
+
 /// `agent sweep KEY`: ends what the agent left, if it is dead, and says so on standard output
 /// (launcher/wire/sweep_report.hpp).
 ExitCode agent_sweep_command(const std::string& key);

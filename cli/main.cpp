@@ -280,6 +280,9 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   attach->add_option("KEY", flags.key)->required();
   attach->add_option("--open-files", flags.open_files);
   attach->callback([&] { chosen = [&] { return agent_attach_command(flags); }; });
+  CLI::App* reattach = agent->add_subcommand("reattach");
+  reattach->add_option("KEY", flags.key)->required();
+  reattach->callback([&] { chosen = [&] { return agent_reattach_command(flags.key); }; });
   CLI::App* sweep = agent->add_subcommand("sweep");
   sweep->add_option("KEY", flags.key)->required();
   sweep->callback([&] { chosen = [&] { return agent_sweep_command(flags.key); }; });

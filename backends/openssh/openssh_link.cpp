@@ -154,6 +154,7 @@ void OpensshLink::read_errors() {
 // Longer than the ConnectTimeout, since ssh keeps to that by itself and then goes on to the next
 // address.
 nanoseconds OpensshLink::connect_limit() const {
+  if (call_.connect_limit) return *call_.connect_limit + own_end_margin;
   const nanoseconds ours = shared_->options.connect_timeout;
   if (!settings_.connect_timeout) return ours;
   return std::max(ours, nanoseconds(*settings_.connect_timeout) + own_end_margin);

@@ -32,6 +32,9 @@ struct ProcessStatus {
 };
 std::optional<ProcessStatus> status_of(int pid);
 
+/// What this start of the machine is called, by the kernel.
+std::string boot_id();
+
 /// An instant of CLOCK_BOOTTIME as /proc/PID/stat has it.
 std::uint64_t clock_ticks(Instant instant);
 

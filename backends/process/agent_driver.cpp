@@ -30,8 +30,7 @@ std::string first_line_of(const std::string& path) {
 }
 
 AgentIdentity identity() {
-  return {first_line_of("/proc/sys/kernel/hostname"),
-          first_line_of("/proc/sys/kernel/random/boot_id"), ::getpid()};
+  return {first_line_of("/proc/sys/kernel/hostname"), boot_id(), ::getpid()};
 }
 
 }  // namespace
@@ -121,6 +120,10 @@ void AgentDriver::perform(const agent_action::UseLink& action) {
   nobody_came_.reset();
   links_.use(action.link);
   if (const int socket = links_.used_socket(); socket >= 0) tell_uncaught_exceptions(socket);
+}
+
+void AgentDriver::perform(const agent_action::SetFence& action) {
+  if (means_.fence != nullptr) means_.fence->set(action.at);
 }
 
 void AgentDriver::perform(const agent_action::CloseLink& action) { links_.close(action.link); }

@@ -7,6 +7,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/process/cgroup.hpp"
+#include "backends/process/fence.hpp"
 #include "backends/process/host_directory.hpp"
 #include "launcher/ports/context_store.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
@@ -23,6 +24,7 @@ using CountGpus = std::function<HostGpus()>;
 struct AgentMeans {
   MakeContextStore make_contexts = {};  ///< without it, contexts are refused
   RankCgroups cgroups = RankCgroups::none;
+  Fence* fence = nullptr;     ///< that its guard watches, if there is one
   CountGpus count_gpus = {};  ///< without it, there are no GPUs; any thread may call it
 };
 

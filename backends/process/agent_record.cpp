@@ -85,7 +85,7 @@ std::uint64_t pipe_of(int fd) {
 
 AgentRecord record_of_this_process() {
   AgentRecord record;
-  record.boot_id = first_line("/proc/sys/kernel/random/boot_id");
+  record.boot_id = boot_id();
   record.pid_namespace = link_target("/proc/self/ns/pid");
   record.agent = ::getpid();
   record.login = login_of("self");

@@ -16,9 +16,12 @@
 
 #include <chrono>
 
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 #include "backends/process/bridge.hpp"
 #include "backends/process/guard.hpp"
 #include "backends/process/sweep.hpp"
+#include "launcher/wire/message.hpp"
 
 namespace train {
 
@@ -128,8 +131,14 @@ Result<Descriptor> start_agent(const GuardSetup& without_socket) {
   return connection;
 }
 
+Error does_not_answer(const HostDirectory& directory, const std::string& key) {
+  return make_error(ErrorClass::host, fmt::format("agent '{}' runs but does not answer", key),
+                    fmt::format("the process that holds '{}' is its guard; end it and try again",
+                                directory.lock_path(key)));
+}
+
 Result<Descriptor> reach_agent(const HostDirectory& directory, const std::string& key,
-                               const std::function<int(int)>& agent_main) {
+                               const AgentMain& agent_main) {
   const auto deadline = std::chrono::steady_clock::now() + attach_limit;
   while (true) {
     auto connection = connect_to(directory, key);
@@ -141,18 +150,57 @@ Result<Descriptor> reach_agent(const HostDirectory& directory, const std::string
       return start_agent({directory, key, -1, lock->get(), agent_main});
     }
     if (std::chrono::steady_clock::now() >= deadline)
-      return fail(ErrorClass::host, fmt::format("agent '{}' runs but does not answer", key),
-                  fmt::format("the process that holds '{}' is its guard; end it and try again",
-                              directory.lock_path(key)));
+      return tl::make_unexpected(does_not_answer(directory, key));
     (void)::poll(nullptr, 0, retry_milliseconds);
   }
 }
 
 }  // namespace
 
-Result<int> attach(const HostDirectory& directory, const std::string& key,
-                   const std::function<int(int listening_socket)>& agent_main) {
+namespace {
+
+void ignore_signals() {
   for (const int number : {SIGPIPE, SIGHUP, SIGINT}) (void)::signal(number, SIG_IGN);
+}
+
+// There is no agent, nor anything that it has started: the proof goes to the launcher.
+Result<int> tell_no_agent(const Sweep& sweep) {
+  if (!sweep.survivors.empty())
+    return fail(ErrorClass::host,
+                fmt::format("the agent has ended, and process {} ({}), which it had started, could "
+                            "not be ended",
+                            sweep.survivors.front().pid, sweep.survivors.front().command));
+  if (write_whole(STDOUT_FILENO, frame_of(message::NoAgent{boot_id()})) != 0)
+    return fail(ErrorClass::host, "nobody is left to be told that there is no agent");
+  return 0;
+}
+
+}  // namespace
+
+Result<int> reattach(const HostDirectory& directory, const std::string& key) {
+  ignore_signals();
+  if (auto good = HostDirectory::check_key(key); !good) return tl::make_unexpected(good.error());
+  const auto deadline = std::chrono::steady_clock::now() + attach_limit;
+  while (true) {
+    auto connection = connect_to(directory, key);
+    if (!connection) return tl::make_unexpected(connection.error());
+    if (*connection) {
+      bridge(STDIN_FILENO, STDOUT_FILENO, connection->get());
+      return 0;
+    }
+    // Its guard may still be cleaning up.
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left <= 0s) return tl::make_unexpected(does_not_answer(directory, key));
+    const auto sweep = sweep_agent(directory, key, left);
+    if (!sweep) return tl::make_unexpected(sweep.error());
+    if (!sweep->is_running) return tell_no_agent(*sweep);
+    (void)::poll(nullptr, 0, retry_milliseconds);
+  }
+}
+
+Result<int> attach(const HostDirectory& directory, const std::string& key,
+                   const AgentMain& agent_main) {
+  ignore_signals();
   if (auto good = HostDirectory::check_key(key); !good) return tl::make_unexpected(good.error());
   auto connection = reach_agent(directory, key, agent_main);
   if (!connection) return tl::make_unexpected(connection.error());

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "backends/process/guard.hpp"
 #include "backends/process/host_directory.hpp"
 
 namespace train {
@@ -21,6 +22,10 @@ namespace train {
 /// before there are threads or Asio objects. `agent_main` runs in a process of its own, which ends
 /// with what it returns.
 Result<int> attach(const HostDirectory& directory, const std::string& key,
-                   const std::function<int(int listening_socket)>& agent_main);
+                   const AgentMain& agent_main);
+
+/// The same for an agent that runs; none is started. Where there is none, what a dead one has left
+/// is ended, and the stream is a NoAgent (`launcher/wire/message.hpp`).
+Result<int> reattach(const HostDirectory& directory, const std::string& key);
 
 }  // namespace train

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "backends/event_loop/loop.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/process/agent_record.hpp"
 #include "backends/process/cgroup.hpp"
@@ -21,6 +22,11 @@ using namespace std::chrono_literals;
 // How long a killed tree may take to go: a process that writes to a dying disk takes its time.
 constexpr auto kill_limit = 10s;
 constexpr auto cgroup_limit = 1s;
+// An agent sees to its fence by itself; after that it does not.
+constexpr auto fence_patience = 1s;
+// How often to look at the fence: signals are waited for on a clock that stands still while the
+// machine is suspended.
+constexpr timespec fence_interval{5, 0};
 
 void reset_signals() {
   struct sigaction all_default {};
@@ -62,7 +68,7 @@ void clean_up(const GuardSetup& setup) {
   (void)setup.directory.remove(setup.key);
 }
 
-[[noreturn]] void be_agent(const GuardSetup& setup, pid_t guard, int null) {
+[[noreturn]] void be_agent(const GuardSetup& setup, Fence& fence, pid_t guard, int null) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
   if (::getppid() != guard) {  // it died before prctl, and nothing was started yet
     clean_up(setup);
@@ -73,7 +79,7 @@ void clean_up(const GuardSetup& setup) {
   (void)::signal(SIGPIPE, SIG_IGN);
   const sigset_t all = all_signals();
   ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
-  const int code = setup.agent_main(setup.listening_socket);
+  const int code = setup.agent_main(setup.listening_socket, fence);
   if (::getppid() != guard) clean_up(setup);
   ::_exit(code);
 }
@@ -86,12 +92,14 @@ bool collect(pid_t agent) {
 }
 
 // All signals are blocked, so none is lost between a look and the next wait.
-void watch(pid_t agent) {
+void watch(pid_t agent, const Fence& fence) {
   const sigset_t all = all_signals();
   while (!collect(agent)) {
     siginfo_t info{};
-    const int number = ::sigwaitinfo(&all, &info);
+    const int number = ::sigtimedwait(&all, &info, &fence_interval);
     if (number == SIGTERM || number == SIGINT || number == SIGHUP) ::kill(agent, SIGTERM);
+    const auto passed = fence.at();
+    if (passed && boot_time() >= *passed + fence_patience) ::kill(agent, SIGKILL);
   }
 }
 
@@ -104,16 +112,17 @@ void watch(pid_t agent) {
   auto null = open_null();
   if (!null) give_up(setup, null.error());
   if (auto adopted = become_subreaper(); !adopted) give_up(setup, adopted.error());
+  Fence fence;
   const pid_t guard = ::getpid();
   const pid_t agent = ::fork();
   if (agent < 0)
     give_up(setup, make_error(ErrorClass::host, "cannot start the agent: " + system_reason(errno),
                               "the user's limit of processes may be reached (ulimit -u)"));
-  if (agent == 0) be_agent(setup, guard, null->get());
+  if (agent == 0) be_agent(setup, fence, guard, null->get());
   // The guard does not keep the socket: once the agent is gone nobody accepts, so nobody shall
   // connect.
   detach(null->get(), {setup.lock, setup.directory.descriptor()});
-  watch(agent);
+  watch(agent, fence);
   clean_up(setup);
   ::_exit(0);
 }

@@ -4,9 +4,14 @@
 #include <functional>
 #include <string>
 
+#include "backends/process/fence.hpp"
 #include "backends/process/host_directory.hpp"
 
 namespace train {
+
+/// What an agent does until its end, given the socket to accept from and the fence that its guard
+/// watches. Returns the exit code of the process.
+using AgentMain = std::function<int(int listening_socket, Fence& fence)>;
 
 /// What the guard of an agent is given.
 struct GuardSetup {
@@ -14,13 +19,14 @@ struct GuardSetup {
   const std::string& key;
   int listening_socket;  ///< for the agent; the guard does not keep it
   int lock;              ///< held by guard and agent until both are gone
-  const std::function<int(int listening_socket)>& agent_main;
+  const AgentMain& agent_main;
 };
 
 /// Forks the guard, which forks the agent. The guard is a subreaper in a session of its own; it
 /// collects orphans, passes SIGTERM, SIGINT and SIGHUP on to the agent as SIGTERM, and once the
 /// agent has ended in whatever way it kills all that is left of the tree and of the ranks' cgroup
-/// and removes the agent's things. Should the guard be killed, the agent receives SIGTERM and does
+/// and removes the agent's things. An agent that lets its fence pass (it is frozen, or hangs) is
+/// killed. Should the guard be killed, the agent receives SIGTERM and does
 /// the same when `agent_main` returns. In the agent, signals are at their defaults but SIGPIPE,
 /// which is ignored; orphans among the workers' descendants become the agent's children first. Both
 /// have 0 to 2 on /dev/null, `/` as working directory, and no other descriptor than those given and

@@ -97,8 +97,9 @@ void SshConnection::connect() {
 }
 
 nanoseconds SshConnection::connect_timeout() const {
-  return settings_.connect_timeout ? nanoseconds(*settings_.connect_timeout)
-                                   : shared_->options.connect_timeout;
+  const nanoseconds usual = settings_.connect_timeout ? nanoseconds(*settings_.connect_timeout)
+                                                      : shared_->options.connect_timeout;
+  return std::min(usual, target_.connect_limit.value_or(usual));
 }
 
 void SshConnection::connect_directly() {

@@ -28,7 +28,8 @@ struct SshTarget {
   std::string identity_file = {};  ///< of the hosts file; empty: none
   /// The jump hosts before it; nothing: those of the configuration.
   std::optional<std::string> jumps = {};
-  const JumpHost* jump_host = nullptr;  ///< the one that it is, if it is one
+  const JumpHost* jump_host = nullptr;            ///< the one that it is, if it is one
+  std::optional<nanoseconds> connect_limit = {};  ///< of an address, if less than is usual
 };
 
 /// Who uses a session. All calls come from the loop; inside of a call the connection may be closed.

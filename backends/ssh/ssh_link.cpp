@@ -17,8 +17,10 @@ constexpr int max_reads = 8;  // of read_buffer's size in a row
 constexpr nanoseconds exit_timeout = std::chrono::seconds(5);
 constexpr std::string_view starting = "while the agent was being started";
 
-SshTarget target_of(const Host& host) {
-  return {host.name, destination_of(host), host.identity_file};
+SshTarget target_of(const Host& host, const AgentCall& call) {
+  SshTarget target{host.name, destination_of(host), host.identity_file};
+  target.connect_limit = call.connect_limit;
+  return target;
 }
 
 }  // namespace
@@ -29,7 +31,7 @@ SshLink::SshLink(std::shared_ptr<SshShared> shared, const Host& host, AgentCall 
       host_(host),
       call_(std::move(call)),
       events_(std::move(events)),
-      connection_(std::make_shared<SshConnection>(shared_, target_of(host), *this)) {}
+      connection_(std::make_shared<SshConnection>(shared_, target_of(host, call_), *this)) {}
 
 SshLink::~SshLink() { close(); }
 
@@ -38,7 +40,7 @@ void SshLink::on_obstacle(Libssh2Obstacle obstacle) {
   // "ssh" in the hosts file, or as a flag, means libssh2 and nothing else.
   if (options.openssh == nullptr || host_.transport == TransportKind::ssh)
     return fail_with(obstacle_error(obstacle));
-  if (options.say)
+  if (options.say && call_.verb != AgentCall::Verb::reattach)
     options.say(
         fmt::format("{} is reached by OpenSSH's own client: {}", host_.name, obstacle.reason));
   phase_ = Phase::handed_over;

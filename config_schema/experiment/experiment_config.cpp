@@ -221,6 +221,7 @@ void ExperimentReader::read_values() {
   config_.average_training_metrics = fields_.boolean("optimizations.average_training_metrics");
   config_.auto_tune_tensor_fusion = fields_.boolean("optimizations.auto_tune_tensor_fusion");
   config_.stop_grace = fields_.duration("stop_grace");
+  config_.reconnect_window = fields_.duration("reconnect_window");
   if (const GivenValue* given = fields_.given("log_limit"))
     config_.log_limit = read_bytes(*given->node);
   config_.max_restarts = static_cast<int>(fields_.integer("max_restarts").value_or(0));

@@ -165,6 +165,7 @@ struct ExperimentConfig {
 
   int max_restarts = 0;
   std::chrono::milliseconds stop_grace{10'000};
+  std::chrono::milliseconds reconnect_window{60'000};  ///< 0: a host out of reach is lost
   std::optional<std::uint64_t> log_limit;  ///< bytes that are kept of what a rank prints
 
   WrittenKeys written;               ///< of what a worker and a trial take, and of where they run

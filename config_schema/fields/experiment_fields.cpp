@@ -206,8 +206,7 @@ constexpr Field how_it_ends[] = {
         .one_of("stop")
         .later_ones("continue"),
     Field{"reconnect_window", duration, train, "60s",
-          "how long hosts wait for their launcher to come back"}
-        .later(),
+          "how long a host may be out of reach while its ranks run; 0: not at all"},
     Field{"min_slots_per_trial", integer, train, "", "fewest slots that the trial may shrink to"}
         .from(0)
         .to(most_workers)

@@ -153,10 +153,8 @@ std::optional<Instant> Agent::next_deadline() const {
 }
 
 void Agent::tell_fence() {
-  const bool is_wanted =
-      is_window_open() && (state_ == AgentState::running || state_ == AgentState::killing);
   std::optional<Instant> fence;
-  if (is_wanted) fence = fence_at();
+  if (is_window_open() && state_ == AgentState::running) fence = fence_at();
   const bool is_close =
       fence && told_fence_ && *fence - *told_fence_ < prepare_.reconnect_window / fence_step;
   if (fence == told_fence_ || is_close) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "launcher/wire/output_chunk.hpp"
@@ -19,6 +20,8 @@ class OutputWindow {
 
   /// Takes a chunk that has arrived; false when the host was not allowed to send it.
   bool take(const OutputChunk& chunk);
+  /// How much of it is left.
+  std::size_t room() const { return size_ - std::min(size_, in_flight_); }
   /// Chunks that were taken and cost this much together were acknowledged: as much may be sent
   /// again.
   void acknowledge(std::size_t cost) { in_flight_ -= cost; }

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/ports/clock.hpp"
 
 namespace train {
 
@@ -39,15 +41,20 @@ struct LinkEvents {
 /// What is asked of a host.
 struct AgentCall {
   enum class Verb {
-    attach,  ///< to speak to an agent, which is started if it does not run
-    sweep,   ///< that what a dead agent has left is ended; the stream is a SweepReport
+    attach,    ///< to speak to an agent, which is started if it does not run
+    reattach,  ///< to speak to an agent that runs; where none does, the stream is a NoAgent
+    sweep,     ///< that what a dead agent has left is ended; the stream is a SweepReport
   };
   std::string key;  ///< "<task>-<node rank>"
   Verb verb = Verb::attach;
+  /// How long a TCP connection may take: a host that is not there yet is tried again rather than
+  /// waited for. Nothing: as long as is usual.
+  std::optional<milliseconds> connect_limit = {};
 };
 
-/// "attach", "sweep": as the agent's program knows it.
+/// "attach", "reattach", "sweep": as the agent's program knows it.
 constexpr const char* to_string(AgentCall::Verb verb) {
+  if (verb == AgentCall::Verb::reattach) return "reattach";
   return verb == AgentCall::Verb::sweep ? "sweep" : "attach";
 }
 

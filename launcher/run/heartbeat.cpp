@@ -7,6 +7,7 @@ namespace train {
 
 void Heartbeat::asked(Instant now) {
   last_asked_ = now;
+  trusted_at_ = std::max(trusted_at_, newest_pong_at_);
   unanswered_.push_back(now);
   if (unanswered_.size() > most_unanswered) unanswered_.pop_front();
 }
@@ -16,6 +17,10 @@ bool Heartbeat::answered(const message::Pong& pong, Instant now) {
   if (question == unanswered_.end()) return false;
   unanswered_.erase(unanswered_.begin(), question + 1);
   clock_.add(pong.sent, pong.answered, now);
+  if (pong.answered > newest_pong_) {
+    newest_pong_ = pong.answered;
+    newest_pong_at_ = now;
+  }
   return true;
 }
 

@@ -14,11 +14,22 @@ class Heartbeat {
  public:
   /// Anything at all came from the host.
   void heard(Instant now) { last_heard_ = now; }
-  /// A ping was sent.
+  /// A ping was sent, which tells the host of the newest answer.
   void asked(Instant now);
   /// An answer came. It is ignored unless it answers a ping that was sent and not answered yet, so
   /// that no host can make up round trips; then false.
   bool answered(const message::Pong& pong, Instant now);
+
+  /// What the host said that lets it be trusted for a reconnect window from now on, other than an
+  /// answer to a ping.
+  void trust(Instant now) { trusted_at_ = now; }
+  /// When the newest answer had come that the host was told of: before it, its ranks cannot have
+  /// been stopped for silence.
+  Instant trusted_at() const { return trusted_at_; }
+  /// `Pong::answered` of the newest answer, the host's clock; 0: none.
+  Instant newest_pong() const { return newest_pong_; }
+  /// There is a new connection: pings of the old one stay unanswered.
+  void forget_unanswered() { unanswered_.clear(); }
 
   Instant last_heard() const { return last_heard_; }
   Instant last_asked() const { return last_asked_; }
@@ -30,6 +41,9 @@ class Heartbeat {
 
   Instant last_heard_{0};
   Instant last_asked_{0};
+  Instant newest_pong_{0};
+  Instant newest_pong_at_{0};  ///< when it came
+  Instant trusted_at_{0};
   std::deque<Instant> unanswered_;
   ClockOffset clock_;
 };

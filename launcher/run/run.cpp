@@ -103,6 +103,7 @@ void Run::enter(HostRun& host, HostState state) {
 void Run::settle(int host, HostState state) {
   enter(hosts_[host], state);
   hosts_[host].open = false;
+  hosts_[host].outage.reset();
   act(run_action::CloseHost{host});
 }
 
@@ -118,27 +119,45 @@ void Run::handle(const run_event::HostOpened& event) {
   host.heartbeat.heard(now_);
   // The first round trip already tells how the clocks differ.
   ping(event.host);
-  checks_.emplace(next_check(host), event.host);
+  look_again(event.host);
   if (!context_awaited_) act(run_action::SendPrepare{event.host});
 }
 
 void Run::handle(const run_event::HostSaid& event) {
   HostRun& host = hosts_[event.host];
-  if (!host.open) return;
-  host.heartbeat.heard(now_);
+  const bool is_attaching = host.outage && host.outage->is_attaching;
+  if (!host.open && !is_attaching) return;
+  if (is_attaching && !std::holds_alternative<message::Hello>(event.message) &&
+      !std::holds_alternative<message::NoAgent>(event.message))
+    return out_of_turn(event.host, "something before 'hello'");
+  heard(event.host);
   std::visit([&](const auto& m) { receive(event.host, m); }, event.message);
+}
+
+// A host that was silent speaks again, on the stream that it had.
+void Run::heard(int host) {
+  HostRun& h = hosts_[host];
+  h.heartbeat.heard(now_);
+  if (!h.open || !h.outage) return;
+  if (h.outage->is_opening) act(run_action::KeepStream{host});
+  end_outage(host);
 }
 
 void Run::handle(const run_event::HostPrinted& event) {
   HostRun& host = hosts_[event.host];
   if (!host.open) return;
-  host.heartbeat.heard(now_);
+  heard(event.host);
   if (host.finish_by) host.finish_by = now_ + timing_.finish_limit;
 }
 
 void Run::receive(int host, const message::Hello& m) {
-  if (std::exchange(hosts_[host].has_said_hello, true)) return said_again(host);
-  if (m.version == wire_version) return;
+  HostRun& h = hosts_[host];
+  if (std::exchange(h.has_said_hello, true) && !h.outage) return said_again(host);
+  if (m.version == wire_version) {
+    if (h.outage) return resume(host, m);
+    h.boot_id = m.boot_id;
+    return;
+  }
   host_failed(host, make_error(ErrorClass::host,
                                fmt::format("its agent speaks version {} of the protocol, this "
                                            "launcher version {}",
@@ -163,6 +182,8 @@ void Run::receive(int host, const message::Ready& m) {
   if (auto why = gpu_obstacle(trial_.hosts[static_cast<std::size_t>(host)], trial_.backend, m.gpus))
     return host_failed(host, Error{ErrorClass::host, {std::move(*why)}});
   enter(h, HostState::ready);
+  // The agent reckons its fence from here until it knows of an answer to a ping.
+  h.heartbeat.trust(now_);
   h.held_ports = m.held_ports;
   h.gpus = m.gpus;
   decide_start();
@@ -314,7 +335,14 @@ void Run::said_again(int host) {
                          not_our_agent));
 }
 
-void Run::handle(const run_event::HostClosed& event) { host_failed(event.host, event.why); }
+void Run::handle(const run_event::HostBrokeProtocol& event) { host_failed(event.host, event.why); }
+
+void Run::handle(const run_event::HostClosed& event) {
+  HostRun& host = hosts_[event.host];
+  if (!may_be_away(host)) return host_failed(event.host, event.why);
+  host.open = false;
+  begin_outage(event.host, now_, event.why.diagnostics.front().message);
+}
 
 // It may have died at any moment since it was last heard.
 AlignedInstant Run::lost_since(const HostRun& host) const {

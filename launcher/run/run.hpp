@@ -45,6 +45,21 @@ struct HostClosed {
   int host = 0;
   Error why;
 };
+/// What came over the stream is not what an agent of ours sends.
+struct HostBrokeProtocol {
+  int host = 0;
+  Error why;
+};
+/// What Reopen asked for: there is a new stream, in place of the old one, and the agent was told of
+/// it. Its Hello follows, or HostClosed.
+struct HostReopened {
+  int host = 0;
+};
+/// There is none. The old stream, if there was one, still stands.
+struct HostNotReopened {
+  int host = 0;
+  Error why;
+};
 /// The context is packed, and its name is known.
 struct ContextPacked {};
 /// The context cannot be packed; nothing will be started.
@@ -59,9 +74,11 @@ struct StopRequested {
 struct Tick {};
 }  // namespace run_event
 
-using RunEvent = std::variant<run_event::HostOpened, run_event::HostSaid, run_event::HostPrinted,
-                              run_event::HostClosed, run_event::ContextPacked,
-                              run_event::ContextFailed, run_event::StopRequested, run_event::Tick>;
+using RunEvent =
+    std::variant<run_event::HostOpened, run_event::HostSaid, run_event::HostPrinted,
+                 run_event::HostClosed, run_event::HostBrokeProtocol, run_event::HostReopened,
+                 run_event::HostNotReopened, run_event::ContextPacked, run_event::ContextFailed,
+                 run_event::StopRequested, run_event::Tick>;
 
 /// What a run wants done, in order.
 namespace run_action {
@@ -86,6 +103,15 @@ struct SendGo {
 struct CloseHost {
   int host = 0;
 };
+/// Reach the agent of this host once more, which must run already. Answered by HostReopened or
+/// HostNotReopened.
+struct Reopen {
+  int host = 0;
+};
+/// The old stream works again: what Reopen asked for is not wanted any more.
+struct KeepStream {
+  int host = 0;
+};
 /// All ranks were started, and nothing has asked for their end yet.
 struct AllStarted {};
 /// A line for the user about what a host waits for. Few of them, whatever hosts send.
@@ -102,8 +128,9 @@ struct Over {};
 }  // namespace run_action
 
 using RunAction = std::variant<run_action::SendPrepare, run_action::Send, run_action::SendContext,
-                               run_action::SendGo, run_action::CloseHost, run_action::AllStarted,
-                               run_action::Note, run_action::Stopping, run_action::Over>;
+                               run_action::SendGo, run_action::CloseHost, run_action::Reopen,
+                               run_action::KeepStream, run_action::AllStarted, run_action::Note,
+                               run_action::Stopping, run_action::Over>;
 
 /// How far a run is. `run_phases` says what may follow what.
 enum class RunPhase { connecting, running, stopping, over };
@@ -132,6 +159,11 @@ class Run {
     milliseconds stop_slack{15'000};     ///< after the grace, until a host says Finished
     /// To Finished from the end of a host's last rank, or from its last output after that.
     milliseconds finish_limit{120'000};
+    /// How long a host may be out of reach once its ranks were told to start; 0: not at all.
+    milliseconds reconnect_window{0};
+    milliseconds reconnect_after{5'000};  ///< of silence on an open stream
+    milliseconds reconnect_pause{100};    ///< from a try that failed to the next
+    milliseconds broken_notice{5'000};    ///< the user is told of a stream that is away so long
   };
 
   /// Whether hosts are told to prepare as soon as they are open, or once the context is packed.
@@ -165,6 +197,16 @@ class Run {
   /// Many times what an agent sends from one ping to the next.
   static constexpr int most_said_again = 100;
 
+  /// A host whose ranks run, and that is out of reach.
+  struct Outage {
+    Instant since{0};           ///< last heard of, or the end of the stream
+    bool is_opening = false;    ///< Reopen is not answered yet
+    bool is_attaching = false;  ///< there is a new stream, and its Hello is waited for
+    Instant next_try{0};        ///< with `is_attaching`: when another stream is tried
+    std::string why;            ///< what is known, in words
+    bool is_noted = false;      ///< the user was told
+  };
+
   struct HostRun {
     std::string name;
     std::string address;
@@ -185,6 +227,9 @@ class Run {
     bool has_said_hello = false;
     bool has_agent_failed = false;
     int said_again = 0;  ///< messages since the last ping that changed nothing
+    std::string boot_id;
+    std::optional<Outage> outage;
+    std::optional<Instant> check_at;  ///< when it is looked at next
     HostGpus gpus;
     int ranks_left = 0;                ///< whose end is not known
     std::optional<Instant> finish_by;  ///< once all its ranks have ended
@@ -196,12 +241,16 @@ class Run {
   void handle(const run_event::HostSaid& event);
   void handle(const run_event::HostPrinted& event);
   void handle(const run_event::HostClosed& event);
+  void handle(const run_event::HostBrokeProtocol& event);
+  void handle(const run_event::HostReopened& event);
+  void handle(const run_event::HostNotReopened& event);
   void handle(const run_event::ContextPacked& event);
   void handle(const run_event::ContextFailed& event);
   void handle(const run_event::StopRequested& event);
   void handle(const run_event::Tick& event);
 
   void receive(int host, const message::Hello& m);
+  void receive(int host, const message::NoAgent& m);
   void receive(int host, const message::Ready& m);
   void receive(int host, const message::WantContext& m);
   void receive(int host, const message::Refused& m);
@@ -233,11 +282,27 @@ class Run {
 
   void ping(int host);
   Instant silent_since(const HostRun& host) const;
+  milliseconds silence_limit(const HostRun& host) const;
   milliseconds prepare_limit() const;
   std::optional<Instant> prepare_deadline(const HostRun& host) const;
   Instant next_check(const HostRun& host) const;
   void check(int host);
+  void look_again(int host);
   void host_silent(int host);
+
+  void heard(int host);
+  bool may_be_away(const HostRun& host) const;
+  bool is_watched(const HostRun& host) const { return host.open || host.outage; }
+  Instant lost_at(const HostRun& host) const;
+  Instant notice_at(const HostRun& host) const;
+  Instant next_outage_check(const HostRun& host) const;
+  void begin_outage(int host, Instant since, std::string why);
+  void end_outage(int host);
+  void check_outage(int host);
+  void note_outage(int host);
+  void reopen(int host);
+  void resume(int host, const message::Hello& m);
+  void out_of_reach(int host);
 
   void out_of_turn(int host, const char* what);
   void said_again(int host);
@@ -276,7 +341,8 @@ class Run {
   std::optional<milliseconds> grace_sent_;  ///< with the last Stop
   std::optional<Instant> interrupted_at_;
   int stop_requests_ = 0;
-  int notes_ = 0;  ///< how many the user was told
+  int notes_ = 0;          ///< how many the user was told
+  int outages_noted_ = 0;  ///< how many hosts the user knows to be out of reach
   int ranks_started_ = 0;
   int ranks_done_ = 0;                            ///< exited with code 0 before any stop
   Instant go_at_{0};                              ///< when the ranks were told to start

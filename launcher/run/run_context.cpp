@@ -12,7 +12,7 @@ void Run::handle(const run_event::ContextPacked&) {
     HostRun& h = hosts_[host];
     if (h.state != HostState::preparing) continue;
     h.last_progress = now_;
-    checks_.emplace(next_check(h), host);
+    look_again(host);
     act(run_action::SendPrepare{host});
   }
 }

@@ -14,15 +14,30 @@
 
 namespace train {
 
+namespace {
+
+// A host that is not there yet is tried again: when it is back, that is soon known.
+constexpr milliseconds reconnect_limit{800};
+
+Run::Timing timing_of(const ExperimentConfig& experiment) {
+  Run::Timing timing;
+  timing.reconnect_window = experiment.reconnect_window;
+  return timing;
+}
+
+}  // namespace
+
 RunDriver::RunDriver(Ports ports, Attempt attempt, Hooks hooks)
     : ports_(std::move(ports)),
       attempt_(std::move(attempt)),
       hooks_(std::move(hooks)),
       trial_(attempt_.plan.trial),
       output_window_(output_window(trial_.hosts.size())),
-      run_(trial_, attempt_.port_needs, attempt_.plan.experiment.stop_grace, {},
+      run_(trial_, attempt_.port_needs, attempt_.plan.experiment.stop_grace,
+           timing_of(attempt_.plan.experiment),
            ports_.open_context ? Run::Delivery::context : Run::Delivery::nothing) {
   for (std::size_t i = 0; i < trial_.hosts.size(); ++i) hosts_.emplace_back(output_window_);
+  positions_.resize(trial_.ranks.size());
 }
 
 void RunDriver::start() {
@@ -48,19 +63,87 @@ void RunDriver::deliver_context() {
 }
 
 void RunDriver::open_host(int host) {
-  LinkEvents events;
+  HostStream& stream = hosts_[host];
+  stream.link_number = ++stream.opened;
+  LinkEvents events = events_of(host, stream.opened);
   events.on_open = [this, host](const LinkInfo& info) {
     hosts_[host].is_remote = info.transport != "local";
     feed(run_event::HostOpened{host, info.address, info.own_address, info.likely_own_address});
   };
-  events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
-  events.on_closed = [this, host](const Error& why) {
-    // Not when we have closed it ourselves, and the agent was faster than we.
-    hosts_[host].is_broken = hosts_[host].was_told_to_start && hosts_[host].link;
-    feed(run_event::HostClosed{host, why});
+  stream.link = ports_.transport.open(trial_.hosts[host].host, {agent_key(attempt_.task_id, host)},
+                                      std::move(events));
+  attach(host);
+}
+
+// A link that was replaced or closed may still have something to tell.
+LinkEvents RunDriver::events_of(int host, std::uint64_t number) {
+  LinkEvents events;
+  events.on_bytes = [this, host, number](std::string_view bytes) {
+    if (hosts_[host].link_number == number) received(host, bytes);
   };
-  hosts_[host].link = ports_.transport.open(trial_.hosts[host].host,
-                                            {agent_key(attempt_.task_id, host)}, std::move(events));
+  events.on_closed = [this, host, number](const Error& why) { link_closed(host, number, why); };
+  return events;
+}
+
+void RunDriver::link_closed(int host, std::uint64_t number, const Error& why) {
+  HostStream& stream = hosts_[host];
+  if (stream.next_number == number) {
+    drop_next_link(stream);
+    return feed(run_event::HostNotReopened{host, why});
+  }
+  if (stream.link_number != number) return;
+  stream.is_broken = stream.was_told_to_start;
+  drop_link(stream);
+  feed(run_event::HostClosed{host, why});
+}
+
+// Nothing may go to the agent before this.
+void RunDriver::attach(int host) {
+  HostStream& stream = hosts_[host];
+  message::Attach attach;
+  attach.connection = ++stream.connection;
+  const PlannedHost& planned = trial_.hosts[host];
+  for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank)
+    if (positions_[rank] > 0) attach.positions.push_back({rank, positions_[rank]});
+  attach.credit = credit_of(stream);
+  stream.link->send(frame_of(attach));
+}
+
+// What was received and is not kept yet stays within the window, on whichever connection it came.
+std::uint64_t RunDriver::credit_of(const HostStream& stream) const {
+  return stream.received_cost + stream.window.room();
+}
+
+// The old stream stays until the new one is open: until then it may still come back to life.
+void RunDriver::perform(const run_action::Reopen& action) {
+  const int host = action.host;
+  HostStream& stream = hosts_[host];
+  stream.next_number = ++stream.opened;
+  LinkEvents events = events_of(host, stream.opened);
+  events.on_open = [this, host, number = stream.opened](const LinkInfo&) {
+    if (hosts_[host].next_number == number) reopened(host);
+  };
+  stream.next_link = ports_.transport.open(
+      trial_.hosts[host].host,
+      {agent_key(attempt_.task_id, host), AgentCall::Verb::reattach, reconnect_limit},
+      std::move(events));
+}
+
+// From here on nothing of the old stream counts: the agent is told what has come until now.
+void RunDriver::reopened(int host) {
+  HostStream& stream = hosts_[host];
+  drop_link(stream);
+  stream.link = std::move(stream.next_link);
+  stream.link_number = std::exchange(stream.next_number, 0);
+  stream.is_broken = false;
+  stream.decoder = FrameDecoder(FrameSender::agent);
+  stream.last_chunk = stream.last_kept = stream.received_cost = 0;
+  attach(host);
+  feed(run_event::HostReopened{host});
+}
+
+void RunDriver::perform(const run_action::KeepStream& action) {
+  drop_next_link(hosts_[action.host]);
 }
 
 void RunDriver::received(int host, std::string_view bytes) {
@@ -93,20 +176,22 @@ void RunDriver::received_output(int host, std::string_view payload) {
   HostStream& stream = hosts_[host];
   const bool is_own =
       chunk->rank < static_cast<int>(ranks.size()) && ranks[chunk->rank].host == host;
-  if (!is_own || chunk->number != stream.last_chunk + 1)
+  if (!is_own || chunk->number != stream.last_chunk + 1 || chunk->begin != positions_[chunk->rank])
     return host_broke_protocol(host, not_our_protocol("sent output out of turn"));
   if (!stream.window.take(*chunk))
     return host_broke_protocol(host, not_our_protocol("sent more output than it was asked for"));
   stream.last_chunk = chunk->number;
+  positions_[chunk->rank] += chunk->bytes.size();
   const std::size_t cost = cost_of(*chunk);
+  stream.received_cost += cost;
   const Instant now = ports_.timers.now();
   const nanoseconds age = now - run_.time_of(host, chunk->at, now);
   const std::uint64_t number = ports_.output.take(std::move(*chunk), age);
-  stream.received.push_back({number, stream.last_chunk, cost});
+  stream.received.push_back({number, stream.connection, stream.last_chunk, cost});
 }
 
 void RunDriver::host_broke_protocol(int host, const Error& error) {
-  feed(run_event::HostClosed{host, error});
+  feed(run_event::HostBrokeProtocol{host, error});
 }
 
 void RunDriver::acknowledge_output() {
@@ -115,16 +200,16 @@ void RunDriver::acknowledge_output() {
 }
 
 void RunDriver::acknowledge_kept(HostStream& host) {
-  std::uint64_t last = 0;
   std::size_t cost = 0;
   while (!host.received.empty() && host.received.front().output_number <= ports_.output.kept()) {
-    last = host.received.front().chunk_number;
-    cost += host.received.front().cost;
+    const Received& kept = host.received.front();
+    if (kept.connection == host.connection) host.last_kept = kept.chunk_number;
+    cost += kept.cost;
     host.received.pop_front();
   }
-  if (last == 0) return;
+  if (cost == 0) return;
   host.window.acknowledge(cost);
-  if (host.link) host.link->send(frame_of(message::Acknowledge{last}));
+  if (host.link) host.link->send(frame_of(message::Acknowledge{host.last_kept, credit_of(host)}));
 }
 
 void RunDriver::feed(const RunEvent& event) {
@@ -155,7 +240,7 @@ message::Prepare RunDriver::prepare_message(int host) const {
   prepare.hold_ports = held_ports(attempt_.port_needs, trial_, host);
   prepare.files = run_files(experiment);
   prepare.stop_grace = experiment.stop_grace;
-  prepare.output_window = output_window_;
+  prepare.reconnect_window = experiment.reconnect_window;
   if (hosts_[host].is_remote) prepare.output_packing = OutputPacking::lz4;
   if (delivery_) prepare.context = delivery_->context();
   if (hosts_.size() > 1) prepare.interface = planned.host.interface;
@@ -215,9 +300,25 @@ void RunDriver::perform(const run_action::SendGo& action) {
 
 void RunDriver::perform(const run_action::CloseHost& action) {
   if (delivery_) delivery_->forget(action.host);
-  // We may be inside a callback of this very link: it goes at the end of the wake-up. What was sent
-  // to it last (a Bye) is on its way by then.
-  closed_links_.push_back(std::exchange(hosts_[action.host].link, nullptr));
+  drop_next_link(hosts_[action.host]);
+  drop_link(hosts_[action.host]);
+}
+
+void RunDriver::drop_link(HostStream& stream) {
+  stream.link_number = 0;
+  close_later(std::exchange(stream.link, nullptr));
+}
+
+void RunDriver::drop_next_link(HostStream& stream) {
+  stream.next_number = 0;
+  close_later(std::exchange(stream.next_link, nullptr));
+}
+
+// We may be inside a callback of this very link: it goes at the end of the wake-up. What was sent
+// to it last (a Bye) is on its way by then.
+void RunDriver::close_later(std::unique_ptr<HostLink> link) {
+  if (!link) return;
+  closed_links_.push_back(std::move(link));
   if (closing_) return;
   closing_ = ports_.timers.after(nanoseconds(0), [this] {
     closed_links_.clear();

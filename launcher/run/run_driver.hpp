@@ -78,24 +78,39 @@ class RunDriver {
   /// A chunk that was received, and not acknowledged yet.
   struct Received {
     std::uint64_t output_number = 0;  ///< the sink's
-    std::uint64_t chunk_number = 0;   ///< the host's
+    std::uint64_t connection = 0;     ///< that it came on
+    std::uint64_t chunk_number = 0;   ///< the host's, on that connection
     std::size_t cost = 0;
   };
   struct HostStream {
     explicit HostStream(std::size_t output_window) : window(output_window) {}
 
     std::unique_ptr<HostLink> link;
+    std::unique_ptr<HostLink> next_link;  ///< to take its place once it is open
+    // Links are numbered in the order in which they were opened; 0: none.
+    std::uint64_t opened = 0;
+    std::uint64_t link_number = 0;
+    std::uint64_t next_number = 0;
     bool is_remote = true;
-    FrameDecoder decoder{FrameSender::agent};
     OutputWindow window;
-    std::uint64_t last_chunk = 0;  ///< received
     std::deque<Received> received;
+    // Of the connection:
+    std::uint64_t connection = 0;  ///< 1, 2, ...
+    FrameDecoder decoder{FrameSender::agent};
+    std::uint64_t last_chunk = 0;     ///< received
+    std::uint64_t last_kept = 0;      ///< acknowledged
+    std::uint64_t received_cost = 0;  ///< of all chunks
     bool was_told_to_start = false;
     bool is_broken = false;  ///< its stream ended by itself after that
   };
 
   void deliver_context();
   void open_host(int host);
+  LinkEvents events_of(int host, std::uint64_t number);
+  void link_closed(int host, std::uint64_t number, const Error& why);
+  void attach(int host);
+  void reopened(int host);
+  std::uint64_t credit_of(const HostStream& stream) const;
   void received(int host, std::string_view bytes);
   void received(int host, const Frame& frame);
   void received_output(int host, std::string_view payload);
@@ -109,6 +124,11 @@ class RunDriver {
   void perform(const run_action::SendContext& action);
   void perform(const run_action::SendGo& action);
   void perform(const run_action::CloseHost& action);
+  void perform(const run_action::Reopen& action);
+  void perform(const run_action::KeepStream& action);
+  void drop_link(HostStream& stream);
+  void drop_next_link(HostStream& stream);
+  void close_later(std::unique_ptr<HostLink> link);
   void perform(const run_action::AllStarted& action);
   void perform(const run_action::Note& action);
   void perform(const run_action::Stopping& action);
@@ -124,6 +144,7 @@ class RunDriver {
   Run run_;
   std::string start_frame_;  ///< Go, encoded once for all hosts
   std::vector<HostStream> hosts_;
+  std::vector<std::uint64_t> positions_;  ///< bytes received of what each rank has printed
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
   std::unique_ptr<Subscription> closing_;
   std::optional<ContextDelivery> delivery_;  ///< until the ranks are told to start

@@ -11,7 +11,7 @@ namespace train {
 void Run::ping(int host) {
   hosts_[host].heartbeat.asked(now_);
   hosts_[host].said_again = 0;
-  act(run_action::Send{host, message::Ping{now_}});
+  act(run_action::Send{host, message::Ping{now_, hosts_[host].heartbeat.newest_pong()}});
 }
 
 Instant Run::silent_since(const HostRun& host) const {
@@ -19,17 +19,33 @@ Instant Run::silent_since(const HostRun& host) const {
 }
 
 Instant Run::next_check(const HostRun& host) const {
+  if (host.outage) return next_outage_check(host);
   Instant next = std::min(host.heartbeat.last_asked() + timing_.heartbeat,
-                          silent_since(host) + timing_.silence_limit);
+                          silent_since(host) + silence_limit(host));
   return std::min(next, prepare_deadline(host).value_or(next));
+}
+
+milliseconds Run::silence_limit(const HostRun& host) const {
+  return may_be_away(host) ? timing_.reconnect_after : timing_.silence_limit;
+}
+
+// At the next moment when something may be due for this host.
+void Run::look_again(int host) {
+  HostRun& h = hosts_[host];
+  const Instant due = next_check(h);
+  if (h.check_at && *h.check_at <= due) return;
+  h.check_at = due;
+  checks_.emplace(due, host);
 }
 
 void Run::handle(const run_event::Tick&) {
   while (!checks_.empty() && checks_.top().first <= now_) {
-    const int host = checks_.top().second;
+    const auto [due, host] = checks_.top();
     checks_.pop();
-    if (hosts_[host].open) check(host);
-    if (hosts_[host].open) checks_.emplace(next_check(hosts_[host]), host);
+    if (hosts_[host].check_at != due) continue;  // an earlier one has come since
+    hosts_[host].check_at.reset();
+    if (is_watched(hosts_[host])) check(host);
+    if (is_watched(hosts_[host])) look_again(host);
   }
   if (answers_by_ && now_ >= *answers_by_) decide_start();
   if (stop_by_ && now_ >= *stop_by_) give_up_waiting();
@@ -37,7 +53,12 @@ void Run::handle(const run_event::Tick&) {
 
 void Run::check(int host) {
   HostRun& h = hosts_[host];
-  if (now_ >= silent_since(h) + timing_.silence_limit) return host_silent(host);
+  if (h.outage) return check_outage(host);
+  if (now_ >= silent_since(h) + silence_limit(h)) {
+    if (!may_be_away(h)) return host_silent(host);
+    return begin_outage(host, h.heartbeat.last_heard(),
+                        "silent: its network, the machine or its agent is gone or frozen");
+  }
   if (const auto deadline = prepare_deadline(h); deadline && now_ >= *deadline)
     return host_failed(host, not_ready(h));
   if (h.finish_by && now_ >= *h.finish_by)
@@ -54,7 +75,10 @@ void Run::host_silent(int host) {
           ErrorClass::host,
           fmt::format("silent for {} s: its network, the machine or its agent is gone or frozen",
                       silence / std::chrono::seconds(1)),
-          "its agent stops its ranks by itself once it has missed the launcher for 40 s"));
+          fmt::format(
+              "its agent stops its ranks by itself once it has missed the launcher for {} s",
+              may_be_away(hosts_[host]) ? timing_.reconnect_window / std::chrono::seconds(1)
+                                        : 40)));
 }
 
 void Run::handle(const run_event::StopRequested& event) {
@@ -115,6 +139,8 @@ void Run::give_up_waiting() {
       host_silent(host);
       continue;
     }
+    // It need not wait for this launcher to come back.
+    act(run_action::Send{host, message::Bye{}});
     Leftover& leftover = outcome_.leftovers.emplace_back();
     leftover.host = host;
     leftover.why = "it was not waited for any longer";

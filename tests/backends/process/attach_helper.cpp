@@ -81,7 +81,7 @@ void start_workers(int connection, const std::string& mark) {
   say(connection, "started\n");
 }
 
-int agent_main(int listening_socket) {
+int agent_main(int listening_socket, Fence&) {
   sigset_t term;
   ::sigemptyset(&term);
   ::sigaddset(&term, SIGTERM);
