@@ -170,6 +170,7 @@ void Run::receive(int host, const message::Pong& m) {
 
 void Run::receive(int host, const message::Ready& m) {
   HostRun& h = hosts_[host];
+  if (h.state == HostState::running) return said_again(host);
   if (h.state != HostState::preparing || context_awaited_) return out_of_turn(host, "'ready'");
   const auto wanted = static_cast<std::size_t>(held_ports(ports_, trial_, host));
   if (m.held_ports.size() != wanted ||
@@ -232,8 +233,8 @@ void Run::rank_is_over(int host) {
 void Run::receive(int host, const message::RankStarted& m) {
   RankOutcome* const rank = outcome_of(host, m.rank, "'started'");
   if (rank == nullptr) return;
-  if (rank->state != RankOutcome::State::not_started || rank->never_started)
-    return out_of_turn(host, "'started'");
+  if (rank->never_started) return out_of_turn(host, "'started'");
+  if (rank->state != RankOutcome::State::not_started) return said_again(host);
   rank->state = RankOutcome::State::running;
   if (++ranks_started_ < static_cast<int>(outcome_.ranks.size())) return;
   outcome_.all_started = true;
@@ -243,8 +244,8 @@ void Run::receive(int host, const message::RankStarted& m) {
 void Run::receive(int host, const message::RankNotStarted& m) {
   RankOutcome* const rank = outcome_of(host, m.rank, "'not started'");
   if (rank == nullptr) return;
-  if (rank->state != RankOutcome::State::not_started || rank->never_started)
-    return out_of_turn(host, "'not started'");
+  if (rank->never_started) return said_again(host);
+  if (rank->state != RankOutcome::State::not_started) return out_of_turn(host, "'not started'");
   rank->never_started = true;
   rank_is_over(host);
   rank_failed({{now_, nanoseconds(0)},
@@ -271,7 +272,8 @@ AlignedInstant Run::align(int host, Instant at) const {
 void Run::receive(int host, const message::RankEnded& m) {
   RankOutcome* const rank = outcome_of(host, m.rank, "'ended'");
   if (rank == nullptr) return;
-  if (rank->state != RankOutcome::State::running) return out_of_turn(host, "'ended'");
+  if (rank->state == RankOutcome::State::not_started) return out_of_turn(host, "'ended'");
+  if (rank->state != RankOutcome::State::running) return said_again(host);
   rank->code = m.code;
   rank->signal = m.signal;
   rank->dumped_core = m.dumped_core;
