@@ -106,7 +106,7 @@ check_exit_codes() {
 }
 
 check_environment() {
-    grep -rhoE '(getenv|variable|find)\("[A-Z_]+"' cli | cut -d '"' -f 2 | sort -u >"$work/a"
+    grep -rhoE '(getenv|variable|find)\(([a-z_]+, )?"[A-Z_]+"' cli | cut -d '"' -f 2 | sort -u >"$work/a"
     sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' man/train.1 | sort -u >"$work/b"
     expect_same "environment variables read in cli/ (<) and in man/train.1 (>)"
 }

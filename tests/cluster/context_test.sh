@@ -290,7 +290,7 @@ old_things_go() {
         touch -d '-40 days' $binary contexts/* train-notes runs/mine runs/.git &&
         touch -h -d '-8 days' runs/aaaaaaaa-0 && touch -d '-2 days' $incomplete $half"
     make_code 'echo two >file'
-    launch_code "${on_one[@]}" -- /bin/sh -c 'sleep 1; echo done'
+    launch_code "${on_one[@]}" -- /bin/sh -c 'sleep 3; echo done'
     expect_status 0
     local gone kept
     for gone in $binary $incomplete contexts/$digest.tar.gz runs/aaaaaaaa-0 $half 'runs/.aaaaaaaa*'; do
