@@ -53,6 +53,12 @@ struct TaskLogsFlags {
 };
 ExitCode task_logs_command(const TaskLogsFlags& flags);
 
+struct TaskWaitFlags {
+  std::string task;
+};
+/// Waits for the end of a task, and returns its exit code.
+ExitCode task_wait_command(const TaskWaitFlags& flags);
+
 struct TaskKillFlags {
   std::string task;
 };

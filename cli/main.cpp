@@ -186,6 +186,7 @@ struct TaskFlags {
   TaskListFlags list;
   TaskShowFlags show;
   TaskLogsFlags logs;
+  TaskWaitFlags wait;
   TaskKillFlags kill;
 };
 
@@ -224,6 +225,11 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
       ->check(whole_number(0, highest_rank));
   logs->add_flag("-f,--follow", flags.logs.follow, "Go on until the task has ended");
   logs->callback([&] { chosen = [&] { return task_logs_command(flags.logs); }; });
+
+  CLI::App* wait = task->add_subcommand("wait", "Wait for the end of a task, and exit as it did")
+                       ->group("Commands");
+  add_task_name(*wait, flags.wait.task);
+  wait->callback([&] { chosen = [&] { return task_wait_command(flags.wait); }; });
 
   CLI::App* kill =
       task->add_subcommand("kill", "Stop a task and wait for its end")->group("Commands");
