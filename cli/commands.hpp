@@ -19,6 +19,7 @@ struct LaunchFlags {
   Tee tee;
   bool raw = false;
   bool json = false;
+  bool detach = false;  ///< returns once the ranks have started
 };
 /// Runs the experiment and waits for its end.
 ExitCode launch_command(const LaunchFlags& flags);

@@ -133,11 +133,18 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
   CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
   command->group("Commands");
   add_request_options(*command, flags.request);
-  command->add_option("--tee", tee, "Ranks whose output is shown: all, none, rank:0,4-7")
-      ->type_name("RANKS")
-      ->check(names("ranks"));
+  auto* shown =
+      command->add_option("--tee", tee, "Ranks whose output is shown: all, none, rank:0,4-7")
+          ->type_name("RANKS")
+          ->check(names("ranks"));
   command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");
-  command->add_flag("--json", flags.json, "Print the finished task as JSON; output goes to stderr");
+  auto* json = command->add_flag("--json", flags.json,
+                                 "Print the finished task as JSON; output goes to stderr");
+  command
+      ->add_flag("-d,--detach", flags.detach,
+                 "Return once the ranks have started; print the task's id")
+      ->excludes(json)
+      ->excludes(shown);
   command->callback([&] {
     chosen = [&] {
       auto parsed = parse_tee(tee, "--tee");
@@ -145,6 +152,7 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
       flags.tee = *parsed;
       flags.tee.all_to_stderr = flags.json;
       flags.tee.raw = flags.raw;
+      if (flags.detach) flags.tee.mode = Tee::Mode::none;
       return launch_command(flags);
     };
   });
