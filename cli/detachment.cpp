@@ -21,6 +21,17 @@ volatile std::sig_atomic_t forked_launcher = 0;
 // The terminal tells both processes of Ctrl-C; who sends SIGTERM means the one that they know.
 void pass_on_signal(int number) { (void)::kill(static_cast<pid_t>(forked_launcher), number); }
 
+// No signal finds the old process as it was before, once there is a new one.
+pid_t fork_before_signals() {
+  const WithoutSignals blocked;
+  const pid_t launcher = ::fork();
+  if (launcher <= 0) return launcher;
+  forked_launcher = launcher;
+  for (const int number : {SIGINT, SIGQUIT, SIGHUP}) (void)::signal(number, SIG_IGN);
+  (void)::signal(SIGTERM, pass_on_signal);
+  return launcher;
+}
+
 // Until the other end is closed.
 std::string read_to_end(int fd) {
   std::string text;
@@ -41,7 +52,7 @@ void redirect_to(int file) {
 std::optional<ExitCode> Detachment::fork() {
   auto pipe = make_pipe();
   if (!pipe) return report(pipe.error());
-  const pid_t launcher = ::fork();
+  const pid_t launcher = fork_before_signals();
   if (launcher < 0)
     return report(make_error(ErrorClass::host, "cannot start a process: " + system_reason(errno),
                              "the user's limit of processes may be reached (ulimit -u)"));
@@ -55,9 +66,6 @@ std::optional<ExitCode> Detachment::fork() {
 }
 
 ExitCode Detachment::wait_for_start(int launcher) {
-  forked_launcher = launcher;
-  for (const int number : {SIGINT, SIGQUIT, SIGHUP}) (void)::signal(number, SIG_IGN);
-  (void)::signal(SIGTERM, pass_on_signal);
   const std::string task_id = read_to_end(report_.get());
   if (task_id.empty()) {
     const ExitStatus ended = wait_for_child(launcher);
