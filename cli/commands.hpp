@@ -19,6 +19,7 @@ struct LaunchFlags {
   Tee tee;
   bool raw = false;
   bool json = false;
+  bool detach = false;  ///< returns once the ranks have started
 };
 /// Runs the experiment and waits for its end.
 ExitCode launch_command(const LaunchFlags& flags);
@@ -52,6 +53,12 @@ struct TaskLogsFlags {
   bool follow = false;
 };
 ExitCode task_logs_command(const TaskLogsFlags& flags);
+
+struct TaskWaitFlags {
+  std::string task;
+};
+/// Waits for the end of a task, and returns its exit code.
+ExitCode task_wait_command(const TaskWaitFlags& flags);
 
 struct TaskKillFlags {
   std::string task;

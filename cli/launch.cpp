@@ -14,6 +14,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/posix/random.hpp"
 #include "cli/commands.hpp"
+#include "cli/detachment.hpp"
 #include "cli/host_sweep.hpp"
 #include "cli/launch_output.hpp"
 #include "cli/launch_report.hpp"
@@ -124,12 +125,13 @@ void show_progress(Terminal& terminal, const ContextProgress& progress) {
           size_text(progress.least), progress.of ? " of " + size_text(*progress.of) : "")));
 }
 
-RunDriver::Hooks hooks_of(Loop& loop, Terminal& terminal, TaskRecord& task,
-                          TaskRecorder& recorder) {
+RunDriver::Hooks hooks_of(Loop& loop, Terminal& terminal, TaskRecord& task, TaskRecorder& recorder,
+                          std::function<void()> on_started) {
   RunDriver::Hooks hooks;
-  hooks.on_all_started = [&] {
+  hooks.on_all_started = [&, on_started = std::move(on_started)] {
     task.started = now_on_the_wall();
     recorder.change(TaskState::running);
+    on_started();
   };
   hooks.on_note = [&](const std::string& text) {
     terminal.write(Terminal::Stream::err, talk_text(TerminalText(text)));
@@ -199,7 +201,7 @@ constexpr milliseconds record_limit{10'000};
 
 Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flags,
                StopSignals& signals, TaskRecord& task,
-               const std::shared_ptr<SqliteTaskStore>& store) {
+               const std::shared_ptr<SqliteTaskStore>& store, Detachment& detachment) {
   const auto open_files = raise_open_files_limit();
   Loop loop;
   std::optional<RunDriver> driver;
@@ -230,7 +232,9 @@ Ended run_task(const Request& request, const Plan& plan, const LaunchFlags& flag
         RunDriver::Ports{loop, transports, *output, context_of(request, loop)},
         RunDriver::Attempt{plan, task.id, port_needs(plan), working_directory_of(request, plan),
                            [&](int rank) { return environment_of(plan, rank); }},
-        hooks_of(loop, terminal, task, recorder));
+        hooks_of(loop, terminal, task, recorder, [&] {
+          if (flags.detach) detachment.leave_terminal(task.id, store->launcher_log(task.id));
+        }));
     signals.deliver(loop, [&](int number) { driver->stop(number); });
     driver->start();
     if (!driver->over()) loop.run();
@@ -267,6 +271,9 @@ std::string whole_record(TaskRecord task, TaskStore& store, bool is_recorded) {
 }  // namespace
 
 ExitCode launch_command(const LaunchFlags& flags) {
+  Detachment detachment;
+  if (flags.detach)
+    if (const auto code = detachment.fork()) return *code;
   const auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
@@ -302,7 +309,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
   talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
                      task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
                      task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
-  const Ended ended = run_task(*request, *plan, flags, signals, task, store);
+  const Ended ended = run_task(*request, *plan, flags, signals, task, store, detachment);
   const ExitCode answered =
       flags.json ? answer(whole_record(task, *store, ended.is_recorded)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);

@@ -133,11 +133,18 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
   CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
   command->group("Commands");
   add_request_options(*command, flags.request);
-  command->add_option("--tee", tee, "Ranks whose output is shown: all, none, rank:0,4-7")
-      ->type_name("RANKS")
-      ->check(names("ranks"));
+  auto* shown =
+      command->add_option("--tee", tee, "Ranks whose output is shown: all, none, rank:0,4-7")
+          ->type_name("RANKS")
+          ->check(names("ranks"));
   command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");
-  command->add_flag("--json", flags.json, "Print the finished task as JSON; output goes to stderr");
+  auto* json = command->add_flag("--json", flags.json,
+                                 "Print the finished task as JSON; output goes to stderr");
+  command
+      ->add_flag("-d,--detach", flags.detach,
+                 "Return once the ranks have started; print the task's id")
+      ->excludes(json)
+      ->excludes(shown);
   command->callback([&] {
     chosen = [&] {
       auto parsed = parse_tee(tee, "--tee");
@@ -145,6 +152,7 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
       flags.tee = *parsed;
       flags.tee.all_to_stderr = flags.json;
       flags.tee.raw = flags.raw;
+      if (flags.detach) flags.tee.mode = Tee::Mode::none;
       return launch_command(flags);
     };
   });
@@ -186,6 +194,7 @@ struct TaskFlags {
   TaskListFlags list;
   TaskShowFlags show;
   TaskLogsFlags logs;
+  TaskWaitFlags wait;
   TaskKillFlags kill;
 };
 
@@ -224,6 +233,11 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
       ->check(whole_number(0, highest_rank));
   logs->add_flag("-f,--follow", flags.logs.follow, "Go on until the task has ended");
   logs->callback([&] { chosen = [&] { return task_logs_command(flags.logs); }; });
+
+  CLI::App* wait = task->add_subcommand("wait", "Wait for the end of a task, and exit as it did")
+                       ->group("Commands");
+  add_task_name(*wait, flags.wait.task);
+  wait->callback([&] { chosen = [&] { return task_wait_command(flags.wait); }; });
 
   CLI::App* kill =
       task->add_subcommand("kill", "Stop a task and wait for its end")->group("Commands");

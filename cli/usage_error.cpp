@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/text.hpp"
@@ -80,13 +81,26 @@ Error no_such_command(const Chosen& chosen, const Words& arguments) {
                meant.empty() ? all : meant, chosen);
 }
 
-// A command was given where an experiment is expected: shows where it goes.
-Error command_without_dashes(const Chosen& chosen, const CLI::Option& config, const Words& extra) {
+// A command was given where an experiment is expected: shows where it goes. What stands before it
+// are options of ours, what follows it is its own.
+Error command_without_dashes(const Chosen& chosen, const CLI::Option& config,
+                             const Words& arguments, const Words& extra) {
   constexpr std::size_t longest = 200;
   const std::string first = config.as<std::string>();
   const bool is_experiment = first.ends_with(".yaml") || first.ends_with(".yml");
-  Words words = is_experiment ? Words{first, "--"} : Words{"-n", "1", "--", first};
-  words.insert(words.end(), extra.begin(), extra.end());
+  const auto begin = arguments.begin() + static_cast<std::ptrdiff_t>(chosen.words);
+  const auto at = std::find(begin, arguments.end(), first);
+  Words words(begin, at);
+  const bool has_slots = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.starts_with("-n") || word.starts_with("--slots");
+  });
+  if (is_experiment)
+    words.push_back(first);
+  else if (!has_slots)
+    words.insert(words.end(), {"-n", "1"});
+  words.emplace_back("--");
+  words.insert(words.end(), is_experiment ? std::min(at + 1, arguments.end()) : at,
+               arguments.end());
   std::string command = shell_line(words);
   if (command.size() > longest) command = command.substr(0, longest) + " ...";
   return usage(fmt::format("'{}' is one word too many: '{}' takes one experiment file",
@@ -95,14 +109,15 @@ Error command_without_dashes(const Chosen& chosen, const CLI::Option& config, co
                      fmt::format("{} {}", chosen.typed, command)});
 }
 
-Error too_many_words(const CLI::App& app, const Chosen& chosen) {
+Error too_many_words(const CLI::App& app, const Chosen& chosen, const Words& arguments) {
   const Words extra = app.remaining(true);
   if (extra.empty() || is_option(extra.front()))
     return unknown_option(chosen, extra.empty() ? "" : extra.front());
   const CLI::Option* config = chosen.command->get_option_no_throw("CONFIG");
   const bool has_config = config != nullptr && config->count() > 0;
   // A command cannot stand in for an experiment that is required.
-  if (has_config && !config->get_required()) return command_without_dashes(chosen, *config, extra);
+  if (has_config && !config->get_required())
+    return command_without_dashes(chosen, *config, arguments, extra);
   const std::string taken =
       has_config ? fmt::format(": '{}' takes one experiment file", chosen.typed) : "";
   return make_error(ErrorClass::usage,
@@ -148,7 +163,8 @@ Error command_without_ranks(const CLI::App& app, const Words& arguments, const W
 Error usage_error(const CLI::App& app, const CLI::ParseError& error, const Words& arguments) {
   const Chosen chosen = chosen_command(app, arguments);
   if (chosen.command->get_require_subcommand_min() > 0) return no_such_command(chosen, arguments);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return too_many_words(app, chosen);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+    return too_many_words(app, chosen, arguments);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
     return wrong_count(chosen, error);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)

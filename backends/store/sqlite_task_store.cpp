@@ -269,6 +269,10 @@ Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
 
 std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
 
+std::string SqliteTaskStore::launcher_log(const std::string& id) const {
+  return impl_->directory(id) + "/launcher.log";
+}
+
 std::string SqliteTaskStore::hosts_file(const std::string& id) const {
   return impl_->directory(id) + "/hosts.yaml";
 }

@@ -15,6 +15,7 @@ namespace train {
 ///     <root>/tasks/<id>/launcher.lock     held by the launcher of the task as long as it lives
 ///     <root>/tasks/<id>/hosts.yaml        how its hosts are reached; the launcher writes it
 ///     <root>/tasks/<id>/end.json          how it ended, until tasks.db has it for good
+///     <root>/tasks/<id>/launcher.log      what the launcher of a detached task said
 ///     <root>/tasks/<id>/logs/             what its ranks wrote
 ///
 /// Any number of processes may use it at once. A store is used from one thread at a time, and not
@@ -43,6 +44,8 @@ class SqliteTaskStore final : public TaskStore {
   std::string lock_file(const std::string& id) const;
   /// Where it is kept how the hosts of a task are reached. Its folder is open to nobody else.
   std::string hosts_file(const std::string& id) const;
+  /// What the launcher of a detached task has to say once it has left its terminal.
+  std::string launcher_log(const std::string& id) const;
 
  private:
   struct Impl;

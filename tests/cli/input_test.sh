@@ -143,6 +143,10 @@ nothing_to_run() {
     refused 64 usage "^train: 'x.py' is one word too many: 'train launch' takes one experiment" \
         '^  train launch -n 1 -- python3 x.py$' -- launch python3 x.py
     refused 64 usage "^  train launch -n 1 -- python3 x.py --lr 0.1 'a b'$" -- launch python3 x.py --lr 0.1 'a b'
+    refused 64 usage '^  train launch -n 2 --tee all -- python3 x.py$' -- launch -n 2 --tee all python3 x.py
+    refused 64 usage '^  train launch -n2 -- python3 x.py --lr 1$' -- launch -n2 python3 x.py --lr 1
+    refused 64 usage '^  train launch -H a:1 -n 1 -- python3 x.py$' -- launch -H a:1 python3 x.py
+    refused 64 usage '^  train launch -n 2 experiment.yaml -- python3$' -- launch -n 2 experiment.yaml python3
     refused 64 usage "^  train launch experiment.yaml -- --lr 0.1$|has no option '--lr'" -- launch experiment.yaml --lr 0.1
     refused 66 no_input "experiment file 'python3'" 'train launch -n 1 -- python3' -- launch python3
 }

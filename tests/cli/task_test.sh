@@ -214,6 +214,43 @@ test_case "where there is no task, lists are empty and names unknown" no_tasks
 test_case "logs are printed by rank, byte for byte for one rank" logs_of_ranks
 test_case "logs are followed until the task ends, well or not" followed_logs
 test_case "a reader who leaves ends task logs -f" left_follower
+waited_for() {
+    local code pid
+    start_task
+    (exec_with_environment "$train" task wait "${id:0:6}") 2>"$work/wait_err" &
+    pid=$!
+    sleep 0.3
+    kill -0 "$pid" || note_failure "task wait has ended before the task"
+    kill -TERM "$launcher"
+    wait "$pid"
+    expect_equal "status of task wait" 143 $?
+    expect_equal "said" "train: task $id: killed: interrupted: stopped by SIGTERM (exit 143)" \
+        "$(cat "$work/wait_err")"
+    await 10
+    for code in 0 3; do
+        run launch -n 1 -- /bin/sh -c "exit $code"
+        id=$(task_id)
+        task wait "$id"
+        expect_status "$code"
+    done
+    expect_err "^train: task $id: failed: worker: rank 0 on 'localhost' exited with code 3 \\(exit 3\\)$"
+    start_task --set stop_grace=100ms
+    within 5 "it is running" state_is "$id" running
+    (exec_with_environment "$train" task wait "$id") 2>"$work/wait_err" &
+    pid=$!
+    sleep 0.3
+    kill -KILL "$launcher"
+    wait "$pid"
+    expect_equal "status of task wait" 130 $?
+    grep -q "^train: task $id: lost: interrupted: the launcher" "$work/wait_err" ||
+        note_failure "task wait said: $(cat "$work/wait_err")"
+    await 5
+    expect_gone 15
+    task wait nobody
+    expect_status 66
+}
+
+test_case "task wait ends with the task, and as it did" waited_for
 test_case "task kill gives the ranks their grace and waits for the end" killed
 test_case "a second task kill does not wait for the grace" killed_twice
 finish

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/detachment.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "backends/posix/child.hpp"
+#include "backends/posix/files.hpp"
+#include "cli/talk.hpp"
+
+namespace train {
+
+namespace {
+
+volatile std::sig_atomic_t forked_launcher = 0;
+
+// The terminal tells both processes of Ctrl-C; who sends SIGTERM means the one that they know.
+void pass_on_signal(int number) { (void)::kill(static_cast<pid_t>(forked_launcher), number); }
+
+// No signal finds the old process as it was before, once there is a new one.
+pid_t fork_before_signals() {
+  const WithoutSignals blocked;
+  const pid_t launcher = ::fork();
+  if (launcher <= 0) return launcher;
+  forked_launcher = launcher;
+  for (const int number : {SIGINT, SIGQUIT, SIGHUP}) (void)::signal(number, SIG_IGN);
+  (void)::signal(SIGTERM, pass_on_signal);
+  return launcher;
+}
+
+// Until the other end is closed.
+std::string read_to_end(int fd) {
+  std::string text;
+  char buffer[64];
+  while (true) {
+    const ssize_t count = uninterrupted([&] { return ::read(fd, buffer, sizeof buffer); });
+    if (count <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+void redirect_to(int file) {
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(file, standard);
+}
+
+}  // namespace
+
+std::optional<ExitCode> Detachment::fork() {
+  auto pipe = make_pipe();
+  if (!pipe) return report(pipe.error());
+  const pid_t launcher = fork_before_signals();
+  if (launcher < 0)
+    return report(make_error(ErrorClass::host, "cannot start a process: " + system_reason(errno),
+                             "the user's limit of processes may be reached (ulimit -u)"));
+  if (launcher == 0) {
+    report_ = std::move(pipe->write_end);
+    return std::nullopt;
+  }
+  pipe->write_end.reset();
+  report_ = std::move(pipe->read_end);
+  return wait_for_start(launcher);
+}
+
+ExitCode Detachment::wait_for_start(int launcher) {
+  const std::string task_id = read_to_end(report_.get());
+  if (task_id.empty()) {
+    const ExitStatus ended = wait_for_child(launcher);
+    return ExitCode(ended.code.value_or(128 + ended.signal.value_or(0)));
+  }
+  talk(
+      terminal_text("task {} runs on its own now; to see, await or stop it:\n"
+                    "  train task logs -f {}\n"
+                    "  train task wait {}\n"
+                    "  train task kill {}",
+                    task_id, task_id, task_id, task_id));
+  return answer(task_id + "\n");
+}
+
+void Detachment::leave_terminal(const std::string& task_id, const std::string& log_file) {
+  (void)::setsid();  // a forked process leads no group: it works
+  Descriptor file(
+      ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) file = Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (file) redirect_to(file.get());
+  if (const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC)); null)
+    (void)::dup2(null.get(), STDIN_FILENO);
+  (void)write_whole(report_.get(), task_id);
+  report_.reset();
+}
+
+}  // namespace train

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# launch -d over SSH: what belongs to the terminal until the ranks have started, and nothing after.
+# detach_test.sh path/to/train
+. "$(dirname "$0")/lib.sh"
+
+use_cluster 2 --slots 1
+use_train "${1:-}"
+
+both=(-H 'node[01-02]:1' -n 2)
+
+# at_terminal [WORDS ANSWER]... -- COMMAND...: at a terminal that goes when the command has ended.
+at_terminal() {
+    cp "$(dirname "$0")/terminal_session.py" "$shared/"
+    run_on_head python3 /srv/shared/terminal_session.py "$@"
+}
+
+newest() { on head "$train task list --all --json" | python3 -c 'import json, sys; print(json.load(sys.stdin)["tasks"][0]["id"])'; }
+state_of() { on head "$train task show $1 --json" | python3 -c 'import json, sys; print(json.load(sys.stdin)["state"])'; }
+
+outlives_its_login() {
+    # shellcheck disable=SC2016 # expanded by the ranks
+    run_on_head ssh head "$train launch -d ${both[*]} -- sh -c 'sleep 2; echo done \$RANK'"
+    expect_status 0
+    local id
+    id=$(cat "$work/out")
+    [[ $id =~ ^[a-z2-7]{8}$ ]] || note_failure "stdout is not an id alone: '$id'"
+    expect_equal "state" running "$(state_of "$id")"
+    on head "$train task wait $id"
+    expect_equal "status of task wait" 0 $?
+    expect_equal "output" "$(printf '[%d] done %d\n' 0 0 1 1)" "$(on head "$train task logs $id" | sort)"
+}
+
+outlives_its_terminal() {
+    on head 'cp .ssh/id_ed25519 .ssh/locked && ssh-keygen -q -p -P "" -N secret -f .ssh/locked' >/dev/null
+    configure 'Host node*' '  IdentityFile ~/.ssh/locked' '  IdentitiesOnly yes'
+    at_terminal 'passphrase for the key ~/.ssh/locked: ' secret -- "$train" launch -d "${both[@]}" -- /bin/sh -c "$forever"
+    expect_status 0
+    expect_out 'task [a-z0-9]+ runs on its own now'
+    local id
+    id=$(newest)
+    expect_equal "state" running "$(state_of "$id")"
+    eventually 5 workers_run || note_failure "the workers do not run: $(all_processes '^sleep')"
+    on head "$train task kill $id"
+    expect_equal "state" killed "$(state_of "$id")"
+    expect_equal "left" "" "$(all_processes '^sleep 4711')"
+    on head 'rm .ssh/config .ssh/locked'
+}
+
+stopped_while_it_starts() {
+    "$cluster" freeze node02
+    at_terminal 'output in' '^C' -- "$train" launch -d "${both[@]}" -- /bin/sh -c "$forever"
+    expect_status 130
+    expect_no_out 'runs on its own'
+    "$cluster" thaw node02
+    expect_equal "state" interrupted "$(state_of "$(newest)")"
+    eventually 10 nothing_left || note_failure "left: $(all_processes 'agent attach|^sleep 4711')"
+}
+nothing_left() { [ -z "$(all_processes 'agent attach|^sleep 4711')" ]; }
+
+test_case "a detached launch outlives the login that it was called from" outlives_its_login
+test_case "a passphrase is asked for at the terminal, which is then not needed any more" outlives_its_terminal
+test_case "Ctrl-C before the ranks have started ends it" stopped_while_it_starts
+finish
