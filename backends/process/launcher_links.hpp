@@ -14,7 +14,8 @@
 namespace train {
 
 /// The connections to an agent's socket: the one that stands for the launcher, and those that have
-/// not said yet whose they are. How many of these wait, and how long, is bounded.
+/// not said yet whose they are. How many of these wait, and how long, is bounded: 8, and 10 s each;
+/// where there are more, the oldest goes.
 class LauncherLinks {
  public:
   struct Events {
@@ -46,6 +47,7 @@ class LauncherLinks {
 
   void await_connections();
   void accept();
+  void make_room();
   void drop(LinkId link);
   void dropped_by_peer(LinkId link);
 
