@@ -14,8 +14,6 @@ namespace train {
 
 namespace {
 
-// A connection that has said nothing is closed after that.
-constexpr std::chrono::seconds patience{10};
 // A launcher has one beside that which is used; bridges that are cut off linger.
 constexpr std::size_t most_waiting = 8;
 // How long to leave waiting connections alone when there is no descriptor for them.
@@ -23,8 +21,9 @@ constexpr std::chrono::seconds accept_pause{1};
 
 }  // namespace
 
-LauncherLinks::LauncherLinks(Loop& loop, int listening_socket, Events events)
-    : loop_(loop), listening_(listening_socket), events_(std::move(events)) {
+LauncherLinks::LauncherLinks(Loop& loop, int listening_socket, Events events,
+                             nanoseconds patience)
+    : loop_(loop), listening_(listening_socket), patience_(patience), events_(std::move(events)) {
   await_connections();
 }
 
@@ -50,7 +49,7 @@ void LauncherLinks::accept() {
                                    return links_.contains(link) && events_.on_frame(link, frame);
                                  },
                                  [this, link] { dropped_by_peer(link); }});
-  made.patience = loop_.after(patience, [this, link] { drop(link); });
+  made.patience = loop_.after(patience_, [this, link] { drop(link); });
 }
 
 // The oldest has had the most time to say whose it is.

@@ -26,7 +26,8 @@ class LauncherLinks {
   };
 
   /// Accepts from `listening_socket`, which stays open as long as this.
-  LauncherLinks(Loop& loop, int listening_socket, Events events);
+  LauncherLinks(Loop& loop, int listening_socket, Events events,
+                nanoseconds patience = std::chrono::seconds(10));
   LauncherLinks(const LauncherLinks&) = delete;
   LauncherLinks& operator=(const LauncherLinks&) = delete;
 
@@ -53,6 +54,7 @@ class LauncherLinks {
 
   Loop& loop_;
   const int listening_;
+  const nanoseconds patience_;  ///< with a link that says nothing
   Events events_;
   std::map<LinkId, Link> links_;
   LinkId last_ = 0;

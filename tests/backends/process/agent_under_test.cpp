@@ -101,7 +101,7 @@ std::optional<Frame> AgentUnderTest::next_frame() {
 }
 
 void AgentUnderTest::reconnect() {
-  hang_up();
+  cut_off_ = std::move(connection_);
   decoder_ = FrameDecoder(FrameSender::agent);
   last_chunk_ = received_ = 0;
   connection_ = connect();
@@ -120,17 +120,22 @@ void AgentUnderTest::take_output(const Frame& frame) {
   send(message::Acknowledge{last_chunk_, received_ + most_output_window});
 }
 
+Message AgentUnderTest::next_message_or_output() {
+  const auto frame = next_frame();
+  if (!frame) throw std::runtime_error("the agent has hung up");
+  if (frame->kind == FrameKind::output) {
+    take_output(*frame);
+    return message::Bye{};
+  }
+  auto message = decode_message(frame->payload);
+  if (!message) throw std::runtime_error(render(message.error()));
+  return std::move(*message);
+}
+
 Message AgentUnderTest::next_message() {
   while (true) {
-    const auto frame = next_frame();
-    if (!frame) throw std::runtime_error("the agent has hung up");
-    if (frame->kind == FrameKind::output) {
-      take_output(*frame);
-      continue;
-    }
-    auto message = decode_message(frame->payload);
-    if (!message) throw std::runtime_error(render(message.error()));
-    return std::move(*message);
+    Message message = next_message_or_output();
+    if (!std::holds_alternative<message::Bye>(message)) return message;
   }
 }
 

@@ -43,7 +43,8 @@ class AgentUnderTest {
   void send_bytes(std::string_view bytes);
   /// Goes away without a word.
   void hang_up() { connection_.reset(); }
-  /// Hangs up, and attaches once more: output goes on where what was taken ends.
+  /// Attaches on another connection: output goes on where what was taken ends. The one before
+  /// stays open, where it has not been hung up, and nothing of it is read any more.
   void reconnect();
 
   /// The next frame of the agent; nothing when it has ended the connection. Throws after ten
@@ -59,6 +60,8 @@ class AgentUnderTest {
   }
   /// The next message, of whatever type. Output on the way is kept, and acknowledged.
   Message next_message();
+  /// The same, but a chunk of output is an answer as well, as Bye, which no agent says.
+  Message next_message_or_output();
   /// True when the agent ends the connection.
   bool is_hung_up();
   /// The agent's exit status, or minus its signal.
@@ -80,6 +83,7 @@ class AgentUnderTest {
   int pid_ = -1;
   bool is_collected_ = false;
   Descriptor connection_;
+  Descriptor cut_off_;  ///< the one before
   FrameDecoder decoder_{FrameSender::agent};
   std::string output_;
   std::map<int, std::string> outputs_;  ///< by rank
