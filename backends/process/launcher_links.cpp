@@ -21,8 +21,7 @@ constexpr std::chrono::seconds accept_pause{1};
 
 }  // namespace
 
-LauncherLinks::LauncherLinks(Loop& loop, int listening_socket, Events events,
-                             nanoseconds patience)
+LauncherLinks::LauncherLinks(Loop& loop, int listening_socket, Events events, nanoseconds patience)
     : loop_(loop), listening_(listening_socket), patience_(patience), events_(std::move(events)) {
   await_connections();
 }

@@ -76,9 +76,7 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   send_output();
 }
 
-bool Agent::has_window() const {
-  return has_started_ && prepare_.reconnect_window.count() > 0;
-}
+bool Agent::has_window() const { return has_started_ && prepare_.reconnect_window.count() > 0; }
 
 bool Agent::is_window_open() const { return has_window() && !has_given_up_; }
 

@@ -255,9 +255,10 @@ TEST_CASE("a connection that is no later one is turned away and disturbs nobody"
 
 TEST_CASE("over many cuts every byte that ranks print arrives once and in order") {
   AgentUnderTest agent;
-  auto prepare = agent.prepare({"i=0; while [ $i -lt 25 ]; do head -c 1000000 /dev/zero | tr '\\0' a; "
-                                "echo $i >&2; i=$((i+1)); done",
-                                "yes 0123456 | head -c 25000000"});
+  auto prepare =
+      agent.prepare({"i=0; while [ $i -lt 25 ]; do head -c 1000000 /dev/zero | tr '\\0' a; "
+                     "echo $i >&2; i=$((i+1)); done",
+                     "yes 0123456 | head -c 25000000"});
   prepare.reconnect_window = milliseconds(60'000);
   agent.send(prepare);
   (void)agent.next<message::Ready>();
@@ -302,8 +303,8 @@ TEST_CASE("an agent whose launcher is away goes on, and tells the next connectio
   REQUIRE(has_file(agent, "up"));
   SECTION("when the stream ended") { agent.hang_up(); }
   SECTION("when the stream became garbage") { agent.send_bytes("GET / HTTP/1.1\r\n\r\n"); }
-  SECTION("when the new connection comes before the old one ends") {}
-  (void)agent.directory().write("go", "");
+  SECTION("when the new connection comes before the old one ends"){}(void)agent.directory().write(
+      "go", "");
   agent.reconnect();
   CHECK(agent.next<message::Hello>().pid == agent.pid());
   CHECK(agent.next<message::Ready>().run_directory == agent.directory().path() + "/task-0");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with `agent attach KEY` and `agent reattach KEY`, whose agent obeys the first line of each connection:
+// A program with `agent attach KEY` and `agent reattach KEY`, whose agent obeys the first line of
+// each connection:
 //   ids          answers "AGENT GUARD" (process ids) and ends the connection
 //   echo         returns every byte until the other side has half closed
 //   descriptors  answers with the number of the agent's open descriptors

@@ -78,8 +78,7 @@ bool is_no_agent(const std::string& said) {
   const auto frame = decoder.next();
   if (!frame || !*frame) return false;
   const auto message = decode_message((*frame)->payload);
-  return message && *message == Message(message::NoAgent{boot_id()}) &&
-         said == frame_of(*message);
+  return message && *message == Message(message::NoAgent{boot_id()}) && said == frame_of(*message);
 }
 
 // Starts workers that try to get away, with this mark.

@@ -32,8 +32,8 @@ class Office {
   Descriptor connect() const {
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_un address = here();
-    REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
-                      sizeof address) == 0);
+    REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+            0);
     return socket;
   }
   /// False when it takes more than ten seconds.

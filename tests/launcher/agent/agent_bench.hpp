@@ -19,9 +19,7 @@ class Bench {
       : credit(output_credit), agent({"node1", "boot", 42}, capacity) {}
 
   std::vector<AgentAction> on(const AgentEvent& event) { return last = agent.on(event, now); }
-  std::vector<AgentAction> say(Message m) {
-    return on(agent_event::Received{link, std::move(m)});
-  }
+  std::vector<AgentAction> say(Message m) { return on(agent_event::Received{link, std::move(m)}); }
   std::vector<AgentAction> tick(Instant at) {
     now = at;
     return on(agent_event::Tick{});

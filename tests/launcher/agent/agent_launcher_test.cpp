@@ -65,13 +65,18 @@ TEST_CASE("nothing is heard on a link before Attach, and the link is closed") {
   CHECK_FALSE(b.agent.gone());
 }
 
-TEST_CASE("of two connections the one with the higher epoch counts, then that with the higher number") {
+TEST_CASE(
+    "of two connections the one with the higher epoch counts, then that with the higher number") {
   struct Case {
     std::uint64_t epoch, connection;
     bool is_newer;
   };
-  for (const Case& c : std::vector<Case>{{2, 5, true}, {3, 1, true}, {2, 4, false}, {2, 3, false},
-                                         {1, 9, false}, {0, 0, false}}) {
+  for (const Case& c : std::vector<Case>{{2, 5, true},
+                                         {3, 1, true},
+                                         {2, 4, false},
+                                         {2, 3, false},
+                                         {1, 9, false},
+                                         {0, 0, false}}) {
     CAPTURE(c.epoch, c.connection);
     Bench b;
     b.link = 1;
@@ -190,7 +195,7 @@ TEST_CASE("the fence is a window after what the launcher has proven to have hear
   REQUIRE(has<agent_action::SetFence>(b.last));
   CHECK(all<agent_action::SetFence>(b.last).front().at == ready + 18s + window);
   CHECK(b.agent.next_deadline() == ready + 18s + window - grace);
-  b.ping(ready + 5s);  // never back
+  b.ping(ready + 5s);   // never back
   b.ping(ready + 20s);  // a step that is too small for the guard
   CHECK_FALSE(has<agent_action::SetFence>(b.last));
   CHECK(b.agent.next_deadline() == ready + 20s + window - grace);
@@ -345,7 +350,8 @@ TEST_CASE("ranks whose output nobody takes wait, can be stopped, and go on when 
   }
 }
 
-TEST_CASE("a launcher that knows of output that was never printed is none, nor one that attaches twice") {
+TEST_CASE(
+    "a launcher that knows of output that was never printed is none, nor one that attaches twice") {
   Bench b = running({0});
   b.print(0, "x");
   SECTION("a position that cannot be") { b.connect({{0, 2}}); }

@@ -285,5 +285,6 @@ TEST_CASE("over any cuts, credits and acknowledgements all bytes arrive once and
 TEST_CASE("what is sent costs no more than the credit and one chunk") {
   OutputQueue queue = queue_with(5'000);
   queue.push(0, OutputStream::out, std::string(1'000'000, 'x'), now);
-  CHECK(cost_of_all(take_all(queue)) <= 5'000 + cost_of({1, 0, OutputStream::out, std::string(max_chunk_bytes, 'x')}));
+  CHECK(cost_of_all(take_all(queue)) <=
+        5'000 + cost_of({1, 0, OutputStream::out, std::string(max_chunk_bytes, 'x')}));
 }

@@ -160,9 +160,9 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       "", "null", "[]", "{}", "\"bye\"", "{\"type\":1}", "{\"type\":\"bye\"} trailing",
       "{\"type\":\"unheard of\"}", "{\"type\":\"by\xff\"}",
       // missing fields
-      R"({"type":"go","address":"a"})", R"({"type":"stop"})",
-      hello_with(R"("has_started":true)"), hello_with(R"("has_started":1,"stop":"none")"),
-      hello_with(R"("has_started":true,"stop":"")"), hello_with(R"("has_started":true,"stop":7)"),
+      R"({"type":"go","address":"a"})", R"({"type":"stop"})", hello_with(R"("has_started":true)"),
+      hello_with(R"("has_started":1,"stop":"none")"), hello_with(R"("has_started":true,"stop":"")"),
+      hello_with(R"("has_started":true,"stop":7)"),
       hello_with(R"("has_started":true,"stop":"boredom")"), R"({"type":"hello"})",
       R"({"type":"hello","version":"8"})", attach_with(R"("positions":[])"),
       attach_with(R"("credit":1)"), attach_with(R"("positions":[],"credit":-1)"),
@@ -412,8 +412,8 @@ TEST_CASE("malformed output is refused") {
   CHECK(decode_output(payload));
   for (std::size_t length = 0; length < header_size; ++length)
     CHECK_FALSE(decode_output(payload.substr(0, length)));
-  CHECK_FALSE(decode_output(with(7, '\0')));    // number 0
-  CHECK_FALSE(decode_output(with(8, '\x80')));  // a negative rank
+  CHECK_FALSE(decode_output(with(7, '\0')));     // number 0
+  CHECK_FALSE(decode_output(with(8, '\x80')));   // a negative rank
   CHECK_FALSE(decode_output(with(12, '\x40')));  // a position that overflows
   CHECK_FALSE(decode_output(with(12, '\xff')));
   CHECK_FALSE(decode_output(with(20, '\0')));  // a stream that there is not
