@@ -260,8 +260,10 @@ class Agent {
     actions_.emplace_back(std::move(action));
   }
   void say(Message message);
-  /// Says what is to be said again on a new connection.
+  /// Says what is to be said again on every new connection.
   void state_fact(Message message);
+  /// With a window, ranks that were started outlive a connection, and none outlives the fence.
+  bool has_window() const;
   bool is_window_open() const;
   Instant fence_at() const;
   Instant last_call_at() const;
@@ -283,7 +285,8 @@ class Agent {
   std::optional<LinkId> link_;  ///< to the launcher
   std::uint64_t epoch_ = 0;     ///< of the last Attach
   std::uint64_t connection_ = 0;
-  std::vector<Message> facts_;  ///< what was said that a launcher must know, in order
+  std::vector<Message> facts_;  ///< what was said that a launcher must know, in order; bounded
+  std::size_t kept_error_files_ = 0;  ///< bytes of them in the facts
   bool has_started_ = false;
   bool has_given_up_ = false;  ///< the launcher, or it has us: nothing more is expected of it
   message::OwnStop own_stop_ = message::OwnStop::none;
