@@ -179,6 +179,8 @@ void add_short_outages(Scenario& scenario, HostScript& host, Chance& chance) {
     cut.to_host = !chance.one_in(4);
     cut.to_launcher = !cut.to_host || !chance.one_in(4);
     cut.stall = chance.up_to(std::min(cut.length, nanoseconds(8s)));
+    // A launcher that hears its host does not look for another connection.
+    if (!cut.to_launcher) cut.stall = std::min(cut.stall, longest_short_cut(scenario) - cut.length);
     host.cuts.push_back(cut);
     at = cut.end() + cut.stall + 8s;
   }
