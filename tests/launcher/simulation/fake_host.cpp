@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t pipe_size = 64u << 10;
 constexpr nanoseconds kill_limit = 10s;
+constexpr nanoseconds first_attach_limit = 30s;  // as in the agent's process
 
 }  // namespace
 
@@ -31,7 +32,12 @@ FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, 
 LinkId FakeHost::connect(OneWay& to_launcher) {
   const bool is_first = !was_connected();
   links_[++last_link_].to_launcher = &to_launcher;
-  if (is_first) meet_troubles();
+  if (is_first) {
+    meet_troubles();
+    later(first_attach_limit, [this] {
+      if (used_ == 0) perform(agent_action::Leave{});
+    });
+  }
   return last_link_;
 }
 
@@ -382,6 +388,7 @@ void FakeHost::perform(const agent_action::ResumeReading&) {
 }
 
 void FakeHost::perform(const agent_action::Leave&) {
+  if (gone_at_) return;
   gone_at_ = time_.now();
   for (auto& [id, link] : links_) link.to_launcher->close();
   links_.clear();
