@@ -14,6 +14,8 @@ namespace {
 
 constexpr const char* not_our_agent =
     "something other than the agent of this version of train answers there";
+constexpr const char* stopped_for_silence =
+    "its agent stopped its ranks: it had not heard from this launcher for too long";
 
 Error rank_error(int rank, const std::string& host, const message::RankEnded& m) {
   std::string what = m.code ? fmt::format("exited with code {}", *m.code)
@@ -103,7 +105,7 @@ void Run::enter(HostRun& host, HostState state) {
 void Run::settle(int host, HostState state) {
   enter(hosts_[host], state);
   hosts_[host].open = false;
-  hosts_[host].outage.reset();
+  drop_outage(hosts_[host]);
   act(run_action::CloseHost{host});
 }
 
@@ -280,13 +282,12 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->reported = message_of_error_file(m.error_file);
   rank->at = align(host, m.at);
   rank_is_over(host);
-  if (m.code == 0) {
-    rank->state = RankOutcome::State::succeeded;
-    if (!m.after_stop) ++ranks_done_;
-    return;
-  }
-  if (m.after_stop) {
-    rank->state = RankOutcome::State::stopped;
+  if (m.code == 0 || m.after_stop) {
+    rank->state = m.code == 0 ? RankOutcome::State::succeeded : RankOutcome::State::stopped;
+    if (!m.after_stop)
+      ++ranks_done_;
+    else if (phase_ == RunPhase::running)  // nobody here has asked for that
+      host_in_trouble(host, *rank->at, make_error(ErrorClass::host, stopped_for_silence));
     return;
   }
   rank->state = RankOutcome::State::failed;
@@ -348,15 +349,19 @@ void Run::handle(const run_event::HostClosed& event) {
 
 // It may have died at any moment since it was last heard.
 AlignedInstant Run::lost_since(const HostRun& host) const {
-  const Instant since = host.heartbeat.last_heard();
-  const nanoseconds half = (now_ - since) / 2;
-  return {since + half, half};
+  return between(host.heartbeat.last_heard(), now_);
+}
+
+AlignedInstant Run::between(Instant from, Instant to) const {
+  const nanoseconds half = (to - from) / 2;
+  return {from + half, half};
 }
 
 void Run::host_failed(int host, Error why) {
   HostRun& h = hosts_[host];
   if (h.state == HostState::failed || h.state == HostState::finished) return;
   const bool was_running = h.state == HostState::running;
+  say_goodbye(host);
   settle(host, HostState::failed);
   if (was_running) outcome_.leftovers.push_back({host, {}, 0, why.diagnostics.front().message});
   // When all its ranks have ended, only the last of their output and the tidying up are lost.

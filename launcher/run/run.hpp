@@ -162,7 +162,13 @@ class Run {
     /// How long a host may be out of reach once its ranks were told to start; 0: not at all.
     milliseconds reconnect_window{0};
     milliseconds reconnect_after{5'000};  ///< of silence on an open stream
-    milliseconds reconnect_pause{100};    ///< from a try that failed to the next
+    /// A try to reach a host again begins no sooner than this after the one before it began: the
+    /// second, the third, and all others.
+    std::array<milliseconds, 3> reconnect_pauses{milliseconds(250), milliseconds(500),
+                                                 milliseconds(1'000)};
+    milliseconds reconnect_rest{100};   ///< nor sooner than this after that one failed
+    milliseconds login_limit{10'000};   ///< a try that takes so long is given up for another
+    milliseconds steady_after{10'000};  ///< a stream that stood so long is no failed try
     milliseconds broken_notice{5'000};    ///< the user is told of a stream that is away so long
   };
 
@@ -202,9 +208,10 @@ class Run {
     Instant since{0};           ///< last heard of, or the end of the stream
     bool is_opening = false;    ///< Reopen is not answered yet
     bool is_attaching = false;  ///< there is a new stream, and its Hello is waited for
-    Instant next_try{0};        ///< with `is_attaching`: when another stream is tried
+    Instant next_try{0};        ///< when the host is tried again, if nothing comes of this try
     std::string why;            ///< what is known, in words
-    bool is_noted = false;      ///< the user was told
+    bool is_noted = false;      ///< it lasts long enough for the user to be told
+    bool is_named = false;      ///< the user was told
   };
 
   struct HostRun {
@@ -229,6 +236,9 @@ class Run {
     int said_again = 0;  ///< messages since the last ping that changed nothing
     std::string boot_id;
     std::optional<Outage> outage;
+    int tries = 0;          ///< to reach it again, since its stream was last steady
+    Instant tried_at{0};    ///< when the last of them began
+    Instant resumed_at{0};  ///< when the stream was last made anew
     std::optional<Instant> check_at;  ///< when it is looked at next
     HostGpus gpus;
     int ranks_left = 0;                ///< whose end is not known
@@ -279,6 +289,7 @@ class Run {
   void rank_is_over(int host);
   AlignedInstant align(int host, Instant at) const;
   AlignedInstant lost_since(const HostRun& host) const;
+  AlignedInstant between(Instant from, Instant to) const;
 
   void ping(int host);
   Instant silent_since(const HostRun& host) const;
@@ -298,9 +309,12 @@ class Run {
   Instant next_outage_check(const HostRun& host) const;
   void begin_outage(int host, Instant since, std::string why);
   void end_outage(int host);
+  void drop_outage(HostRun& host);
   void check_outage(int host);
   void note_outage(int host);
   void reopen(int host);
+  void try_later(HostRun& host);
+  void say_goodbye(int host);
   void resume(int host, const message::Hello& m);
   void out_of_reach(int host);
 
@@ -342,7 +356,7 @@ class Run {
   std::optional<Instant> interrupted_at_;
   int stop_requests_ = 0;
   int notes_ = 0;          ///< how many the user was told
-  int outages_noted_ = 0;  ///< how many hosts the user knows to be out of reach
+  int outages_named_ = 0;  ///< how many hosts the user knows to be out of reach
   int ranks_started_ = 0;
   int ranks_done_ = 0;                            ///< exited with code 0 before any stop
   Instant go_at_{0};                              ///< when the ranks were told to start

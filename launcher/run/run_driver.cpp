@@ -118,6 +118,7 @@ std::uint64_t RunDriver::credit_of(const HostStream& stream) const {
 void RunDriver::perform(const run_action::Reopen& action) {
   const int host = action.host;
   HostStream& stream = hosts_[host];
+  drop_next_link(stream);  // a try that has taken too long
   stream.next_number = ++stream.opened;
   LinkEvents events = events_of(host, stream.opened);
   events.on_open = [this, host, number = stream.opened](const LinkInfo&) {

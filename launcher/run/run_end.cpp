@@ -10,7 +10,7 @@ namespace train {
 
 void Run::ping(int host) {
   hosts_[host].heartbeat.asked(now_);
-  hosts_[host].said_again = 0;
+  hosts_[host].said_again = std::min(hosts_[host].said_again, 0);
   act(run_action::Send{host, message::Ping{now_, hosts_[host].heartbeat.newest_pong()}});
 }
 
@@ -139,8 +139,7 @@ void Run::give_up_waiting() {
       host_silent(host);
       continue;
     }
-    // It need not wait for this launcher to come back.
-    act(run_action::Send{host, message::Bye{}});
+    say_goodbye(host);
     Leftover& leftover = outcome_.leftovers.emplace_back();
     leftover.host = host;
     leftover.why = "it was not waited for any longer";

@@ -19,7 +19,7 @@ constexpr milliseconds fixed_margin{2'000};
 constexpr int rate_margin = 1'000;  // a thousandth
 
 // Of hosts that are out of reach at one time: of a switch that fails, all are.
-constexpr int most_outages_noted = 3;
+constexpr int most_outages_named = 3;
 
 const char* words_of(message::OwnStop stop) {
   switch (stop) {
@@ -40,9 +40,11 @@ bool Run::may_be_away(const HostRun& host) const {
   return host.state == HostState::running && timing_.reconnect_window.count() > 0;
 }
 
+// A launcher that slept has not read yet what came meanwhile.
 Instant Run::lost_at(const HostRun& host) const {
-  return host.heartbeat.trusted_at() + timing_.reconnect_window +
-         timing_.reconnect_window / rate_margin + fixed_margin;
+  const Instant stopped = host.heartbeat.trusted_at() + timing_.reconnect_window +
+                          timing_.reconnect_window / rate_margin + fixed_margin;
+  return std::max(stopped, awake_since_ + timing_.reconnect_after);
 }
 
 Instant Run::notice_at(const HostRun& host) const {
@@ -52,26 +54,46 @@ Instant Run::notice_at(const HostRun& host) const {
 
 Instant Run::next_outage_check(const HostRun& host) const {
   const Outage& outage = *host.outage;
-  Instant next = lost_at(host);
+  Instant next = std::min(lost_at(host), outage.next_try);
   if (!outage.is_noted) next = std::min(next, notice_at(host));
-  if (!outage.is_opening) next = std::min(next, outage.next_try);
   if (host.open) next = std::min(next, host.heartbeat.last_asked() + timing_.heartbeat);
   return next;
 }
 
+// The stream has ended, or is silent, or one that was to replace it has ended.
 void Run::begin_outage(int host, Instant since, std::string why) {
   HostRun& h = hosts_[host];
-  const bool is_again = h.outage.has_value();
-  if (!is_again) h.outage.emplace().since = since;
+  if (!h.outage) {
+    h.outage.emplace().since = since;
+    if (now_ >= h.resumed_at + timing_.steady_after) h.tries = 0;
+    try_later(h);
+  } else if (!h.outage->is_opening) {
+    try_later(h);
+  }
   h.outage->why = std::move(why);
   h.outage->is_attaching = false;
-  if (is_again && !h.outage->is_opening) h.outage->next_try = now_ + timing_.reconnect_pause;
-  if (!is_again) reopen(host);
+  if (now_ >= h.outage->next_try) reopen(host);
   look_again(host);
 }
 
+// A host that takes every connection and ends it at once is not tried without a pause.
+void Run::try_later(HostRun& host) {
+  if (host.tries == 0) {
+    host.outage->next_try = now_;
+    return;
+  }
+  const auto& pauses = timing_.reconnect_pauses;
+  const auto last = static_cast<std::size_t>(host.tries) - 1;
+  host.outage->next_try = std::max(host.tried_at + pauses[std::min(last, pauses.size() - 1)],
+                                   now_ + timing_.reconnect_rest);
+}
+
 void Run::reopen(int host) {
-  hosts_[host].outage->is_opening = true;
+  HostRun& h = hosts_[host];
+  ++h.tries;
+  h.tried_at = now_;
+  h.outage->is_opening = true;
+  h.outage->next_try = now_ + timing_.login_limit;
   act(run_action::Reopen{host});
 }
 
@@ -89,8 +111,8 @@ void Run::handle(const run_event::HostNotReopened& event) {
   HostRun& h = hosts_[event.host];
   if (!h.outage) return;
   h.outage->is_opening = false;
-  h.outage->next_try = now_ + timing_.reconnect_pause;
   h.outage->why = event.why.diagnostics.front().message;
+  try_later(h);
   look_again(event.host);
 }
 
@@ -98,31 +120,35 @@ void Run::check_outage(int host) {
   HostRun& h = hosts_[host];
   if (now_ >= lost_at(h)) return out_of_reach(host);
   if (!h.outage->is_noted && now_ >= notice_at(h)) note_outage(host);
-  if (!h.outage->is_opening && now_ >= h.outage->next_try) reopen(host);
+  if (now_ >= h.outage->next_try) reopen(host);
   if (h.open && now_ >= h.heartbeat.last_asked() + timing_.heartbeat) ping(host);
 }
 
 void Run::note_outage(int host) {
   HostRun& h = hosts_[host];
   h.outage->is_noted = true;
-  if (++outages_noted_ > most_outages_noted) return;
+  if (outages_named_ >= most_outages_named) return;
+  h.outage->is_named = true;
   std::string text = fmt::format(
-      "host '{}' is out of reach since {} s; its ranks go on, and it is waited for another {} s "
+      "host '{}' is out of reach for {} s now; its ranks go on, and it is waited for another {} s "
       "(reconnect_window): {}",
       h.name, (now_ - h.outage->since) / seconds(1),
       std::max<std::int64_t>(0, (lost_at(h) - now_) / seconds(1)), h.outage->why);
-  if (outages_noted_ == most_outages_noted) text += " (further hosts are not named)";
+  if (++outages_named_ == most_outages_named) text += " (further hosts are not named)";
   act(run_action::Note{std::move(text)});
+}
+
+void Run::drop_outage(HostRun& host) {
+  if (host.outage && host.outage->is_named) --outages_named_;
+  host.outage.reset();
 }
 
 void Run::end_outage(int host) {
   HostRun& h = hosts_[host];
-  const Outage outage = *h.outage;
-  h.outage.reset();
-  if (!outage.is_noted) return;
-  if (outages_noted_-- <= most_outages_noted)
+  if (h.outage->is_named)
     act(run_action::Note{fmt::format("host '{}' is back after {} s; nothing of its output is lost",
-                                     h.name, (now_ - outage.since) / seconds(1))});
+                                     h.name, (now_ - h.outage->since) / seconds(1))});
+  drop_outage(h);
 }
 
 // On a new stream.
@@ -131,18 +157,30 @@ void Run::resume(int host, const message::Hello& m) {
   if (m.boot_id != h.boot_id)
     return host_failed(
         host, make_error(ErrorClass::host, "was started anew: nothing of its ranks is left"));
+  const AlignedInstant away = between(h.outage->since, now_);
+  if (h.outage->is_opening) act(run_action::KeepStream{host});
   h.open = true;
+  h.resumed_at = now_;
   h.heartbeat.forget_unanswered();
-  // All that is known of its ranks is said once more.
   ping(host);
-  look_again(host);
+  // All that is known of its ranks is said once more.
   h.said_again = -2 * static_cast<int>(h.ranks.size());
+  if (h.finish_by) h.finish_by = now_ + timing_.finish_limit;
   end_outage(host);
+  look_again(host);
   if (phase_ == RunPhase::stopping) {
     if (grace_sent_) act(run_action::Send{host, message::Stop{*grace_sent_}});
+  } else if (!m.has_started) {  // what told it to was lost with the old stream
+    act(run_action::SendGo{host});
   } else if (m.stop != message::OwnStop::none && m.stop != message::OwnStop::failure) {
-    host_in_trouble(host, lost_since(h), make_error(ErrorClass::host, words_of(m.stop)));
+    host_in_trouble(host, away, make_error(ErrorClass::host, words_of(m.stop)));
   }
+}
+
+// An agent that hears that it is not needed any more does not wait for this launcher to come back.
+void Run::say_goodbye(int host) {
+  if (hosts_[host].open && may_be_away(hosts_[host]))
+    act(run_action::Send{host, message::Bye{}});
 }
 
 void Run::receive(int host, const message::NoAgent& m) {
@@ -157,7 +195,7 @@ void Run::receive(int host, const message::NoAgent& m) {
 void Run::out_of_reach(int host) {
   const HostRun& h = hosts_[host];
   std::string what = fmt::format("out of reach for {} s, longer than reconnect_window ({} s): {}",
-                                 (now_ - h.outage->since) / seconds(1),
+                                 (now_ - h.heartbeat.trusted_at()) / seconds(1),
                                  timing_.reconnect_window / seconds(1), h.outage->why);
   host_failed(host, make_error(ErrorClass::host, std::move(what),
                                "by now its agent has stopped its ranks by itself"));

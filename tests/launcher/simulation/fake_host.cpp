@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t pipe_size = 64u << 10;
 constexpr nanoseconds kill_limit = 10s;
+constexpr nanoseconds first_attach_limit = 30s;  // as in the agent's process
 
 }  // namespace
 
@@ -26,21 +27,28 @@ FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, 
       first_rank_(first_rank),
       readiness_(readiness),
       complaints_(complaints),
-      agent_({"h" + std::to_string(index), "boot", 1}, scenario.output_limits) {}
+      agent_({"h" + std::to_string(index), "boot", 1}, scenario.output_capacity) {}
 
-void FakeHost::connect(OneWay& to_launcher) {
-  to_launcher_ = &to_launcher;
-  feed(agent_event::LinkUp{});
-  meet_troubles();
+LinkId FakeHost::connect(OneWay& to_launcher) {
+  const bool is_first = !was_connected();
+  links_[++last_link_].to_launcher = &to_launcher;
+  if (is_first) {
+    meet_troubles();
+    later(first_attach_limit, [this] {
+      if (used_ == 0) perform(agent_action::Leave{});
+    });
+  }
+  return last_link_;
 }
 
 // Those that an agent tells of by itself.
 void FakeHost::meet_troubles() {
   if (script_.fault == HostFault::agent_failure)
     later(script_.fault_at, [this] {
-      if (!stop_heard_at_) stop_heard_at_ = time_.now();
+      note_stop();
       feed(agent_event::Failed{"out of memory"});
     });
+  if (script_.fault == HostFault::agent_killed) later(script_.fault_at, [this] { die(); });
   if (script_.port_taken_at)
     later(*script_.port_taken_at, [this] {
       if (!readiness_.ports[index_].empty())
@@ -60,8 +68,8 @@ bool FakeHost::reachable() const {
 }
 
 bool FakeHost::dead() const {
-  const bool frozen = script_.has_fault(HostFault::freeze, time_.now()) && !script_.fault_for;
-  return frozen || script_.has_fault(HostFault::crash, time_.now());
+  const bool has_crashed = script_.fault == HostFault::crash && time_.now() >= script_.fault_at;
+  return has_crashed || (frozen() && !script_.fault_for);
 }
 
 int FakeHost::alive() const {
@@ -71,6 +79,11 @@ int FakeHost::alive() const {
   return alive;
 }
 
+bool FakeHost::has_stuck() const {
+  return std::any_of(processes_.begin(), processes_.end(),
+                     [](const auto& entry) { return entry.second.stuck; });
+}
+
 void FakeHost::later(nanoseconds delay, std::function<void()> what) {
   time_.at(time_.now() + delay, [this, what = std::move(what)] { when_awake(what); });
 }
@@ -78,35 +91,59 @@ void FakeHost::later(nanoseconds delay, std::function<void()> what) {
 // A crashed host does nothing any more, a frozen one does it when it thaws.
 void FakeHost::when_awake(std::function<void()> what) {
   if (dead()) return;
-  if (script_.has_fault(HostFault::freeze, time_.now()))
+  if (frozen())
     time_.at(script_.fault_at + *script_.fault_for, std::move(what));
   else
     what();
 }
 
-void FakeHost::receive(std::string_view bytes) {
-  when_awake([this, bytes = std::string(bytes)] {
-    if (gone_at_) return;
-    decoder_.feed(bytes);
-    while (true) {
-      const auto frame = decoder_.next();
-      if (!frame) return complaints_.push_back("an agent could not read a frame");
-      if (!*frame) return;
-      if ((*frame)->kind == FrameKind::context) {
-        feed(agent_event::ContextReceived{std::string((*frame)->payload)});
-        continue;
-      }
-      auto message = decode_message((*frame)->payload);
-      if (!message) return complaints_.push_back("an agent could not read a message");
-      if (std::holds_alternative<message::Stop>(*message) && !stop_heard_at_)
-        stop_heard_at_ = time_.now();
-      feed(agent_event::Received{std::move(*message)});
-    }
+void FakeHost::receive(LinkId link, std::string_view bytes) {
+  when_awake([this, link, bytes = std::string(bytes)] { heard(link, bytes); });
+}
+
+void FakeHost::heard(LinkId link, std::string_view bytes) {
+  if (const auto found = links_.find(link); found != links_.end())
+    found->second.decoder.feed(bytes);
+  while (!gone_at_) {
+    const auto found = links_.find(link);
+    if (found == links_.end()) return;
+    const auto frame = found->second.decoder.next();
+    if (!frame) return complaints_.push_back("an agent could not read a frame");
+    if (!*frame) return;
+    heard(link, **frame);
+  }
+}
+
+void FakeHost::heard(LinkId link, const Frame& frame) {
+  if (frame.kind == FrameKind::context)
+    return feed(agent_event::ContextReceived{link, std::string(frame.payload)});
+  auto message = decode_message(frame.payload);
+  if (!message) return complaints_.push_back("an agent could not read a message");
+  if (std::holds_alternative<message::Stop>(*message)) note_stop();
+  feed(agent_event::Received{link, std::move(*message)});
+}
+
+void FakeHost::note_stop() {
+  if (!stop_heard_at_) stop_heard_at_ = time_.now();
+}
+
+void FakeHost::link_closed(LinkId link) {
+  when_awake([this, link] {
+    if (links_.erase(link) > 0) feed(agent_event::LinkDown{link});
   });
 }
 
-void FakeHost::link_closed() {
-  when_awake([this] { feed(agent_event::LinkDown{}); });
+// The guard sees to what the agent has left.
+void FakeHost::die() {
+  if (gone_at_) return;
+  gone_at_ = time_.now();
+  for (auto& [rank, process] : processes_) {
+    process.orphan_alive = false;
+    process.stuck = process.alive && process.script->survives_kill;
+    if (process.alive && !process.stuck) end(rank, std::nullopt, 9);
+  }
+  for (auto& [id, link] : links_) link.to_launcher->close();
+  links_.clear();
 }
 
 void FakeHost::feed(const AgentEvent& event) {
@@ -127,13 +164,27 @@ void FakeHost::arm_timer() {
   });
 }
 
+void FakeHost::send(std::string bytes) {
+  if (const auto link = links_.find(used_); link != links_.end())
+    link->second.to_launcher->send(std::move(bytes));
+}
+
+void FakeHost::perform(const agent_action::CloseLink& action) {
+  const auto link = links_.find(action.link);
+  if (link == links_.end()) return;
+  link->second.to_launcher->close();
+  links_.erase(link);
+}
+
 void FakeHost::perform(const agent_action::SendMessage& action) {
-  if (std::holds_alternative<message::Ready>(action.message)) ++readiness_.ready;
-  to_launcher_->send(frame_of(action.message));
+  if (std::holds_alternative<message::Ready>(action.message) &&
+      !std::exchange(has_said_ready_, true))
+    ++readiness_.ready;
+  send(frame_of(action.message));
 }
 
 void FakeHost::perform(const agent_action::SendOutput& action) {
-  to_launcher_->send(encode_frame(FrameKind::output, encode_output(action.chunk, action.packing)));
+  send(encode_frame(FrameKind::output, encode_output(*action.chunk, action.packing)));
 }
 
 void FakeHost::perform(const agent_action::FindContext& action) {
@@ -175,6 +226,7 @@ void FakeHost::perform(const agent_action::CheckHost& action) {
 
 void FakeHost::perform(const agent_action::StartRank& action) {
   const int rank = action.rank;
+  if (processes_.contains(rank)) complaints_.push_back("a rank was started twice");
   if (processes_.empty()) check_command(rank);  // one rank of each host will do
   if (readiness_.ready < readiness_.hosts)
     complaints_.push_back("a rank was started before every host was ready");
@@ -264,7 +316,7 @@ void FakeHost::plan_read(int rank) {
 void FakeHost::read(int rank) {
   FakeProcess& process = processes_[rank];
   process.read_planned = false;
-  if (paused_) return;
+  if (paused_ || gone_at_) return;
   const std::size_t stream = process.printed[0] > process.read[0] ? 0 : 1;
   const std::uint64_t size = std::min(process.printed[stream] - process.read[stream], pipe_size);
   std::string bytes;
@@ -287,6 +339,7 @@ void FakeHost::report_end(int rank) {
 }
 
 void FakeHost::perform(const agent_action::TerminateRank& action) {
+  note_stop();
   const int rank = action.rank;
   const RankScript& script = *processes_[rank].script;
   if (script.ignores_term) return;
@@ -301,6 +354,7 @@ void FakeHost::perform(const agent_action::TerminateRank& action) {
 }
 
 void FakeHost::perform(const agent_action::KillTree&) {
+  note_stop();
   killing_ = true;
   for (auto& [rank, process] : processes_) {
     process.orphan_alive = false;
@@ -334,8 +388,10 @@ void FakeHost::perform(const agent_action::ResumeReading&) {
 }
 
 void FakeHost::perform(const agent_action::Leave&) {
+  if (gone_at_) return;
   gone_at_ = time_.now();
-  to_launcher_->close();
+  for (auto& [id, link] : links_) link.to_launcher->close();
+  links_.clear();
 }
 
 }  // namespace train::simulation

@@ -56,22 +56,27 @@ class FakeHost {
   FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index, int first_rank,
            Readiness& readiness, std::vector<std::string>& complaints);
 
-  /// The connection is open; frames of the agent go into `to_launcher`.
-  void connect(OneWay& to_launcher);
-  void receive(std::string_view bytes);
-  void link_closed();
+  /// A connection is open; frames of the agent go into `to_launcher`.
+  LinkId connect(OneWay& to_launcher);
+  void receive(LinkId link, std::string_view bytes);
+  void link_closed(LinkId link);
 
   const Agent& agent() const { return agent_; }
   bool reachable() const;
   /// Crashed, or frozen for good: it does nothing any more, and nothing can be said of it.
   bool dead() const;
-  bool was_connected() const { return to_launcher_ != nullptr; }
+  bool frozen() const { return script_.has_fault(HostFault::freeze, time_.now()); }
+  bool was_connected() const { return last_link_ > 0; }
+  /// What it says of itself when it is asked for an agent that is not there.
+  std::string boot_id() const { return dead() ? "another boot" : "boot"; }
   std::optional<Instant> gone_at() const { return gone_at_; }
   const std::map<int, FakeProcess>& processes() const { return processes_; }
   /// When the agent first heard that its ranks are to stop, or failed.
   std::optional<Instant> stop_heard_at() const { return stop_heard_at_; }
   /// Processes and orphans that live, but for those that nothing could kill.
   int alive() const;
+  /// Nothing could kill some of its processes.
+  bool has_stuck() const;
 
  private:
   void later(nanoseconds delay, std::function<void()> what);
@@ -81,7 +86,15 @@ class FakeHost {
   Instant clock() const { return time_.now() + script_.clock_ahead; }
   void feed(const AgentEvent& event);
   void arm_timer();
+  void heard(LinkId link, std::string_view bytes);
+  void heard(LinkId link, const Frame& frame);
+  void send(std::string bytes);
+  void note_stop();
+  void die();
 
+  void perform(const agent_action::UseLink& action) { used_ = action.link; }
+  void perform(const agent_action::CloseLink& action);
+  void perform(const agent_action::SetFence&) {}
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);
   void perform(const agent_action::FindContext& action);
@@ -113,8 +126,14 @@ class FakeHost {
   Readiness& readiness_;
   std::vector<std::string>& complaints_;
   Agent agent_;
-  FrameDecoder decoder_{FrameSender::launcher};
-  OneWay* to_launcher_ = nullptr;
+  struct Link {
+    OneWay* to_launcher = nullptr;
+    FrameDecoder decoder{FrameSender::launcher};
+  };
+  std::map<LinkId, Link> links_;
+  LinkId last_link_ = 0;
+  LinkId used_ = 0;
+  bool has_said_ready_ = false;
   std::map<int, FakeProcess> processes_;
   std::uint64_t context_taken_ = 0;
   bool paused_ = false;

@@ -13,16 +13,17 @@
 namespace train::simulation {
 
 /// One direction of a connection, as TCP is: bytes arrive late, in pieces of any size, in order;
-/// at the speed of the line; during a partition they wait; when it breaks they are gone.
+/// at the speed of the line; while the network is cut they wait; when it breaks they are gone.
 class OneWay {
  public:
   struct Receiver {
     std::function<void(std::string_view)> on_bytes;
     std::function<void()> on_closed;
   };
-  OneWay(VirtualTime& time, Chance& chance, const HostScript& script, Receiver receiver)
-      : time_(time), chance_(chance), script_(script), receiver_(std::move(receiver)) {}
+  OneWay(VirtualTime& time, Chance& chance, const HostScript& script, Way way, Receiver receiver)
+      : time_(time), chance_(chance), script_(script), way_(way), receiver_(std::move(receiver)) {}
 
+  void deliver_to(Receiver receiver) { receiver_ = std::move(receiver); }
   void send(std::string bytes) { push(std::move(bytes)); }
   /// The sender closes; what was sent before still arrives.
   void close() { push(std::nullopt); }
@@ -31,9 +32,17 @@ class OneWay {
     ++generation_;
     queue_.clear();
   }
+  /// Nothing that was sent or will be sent arrives; the receiver may hear of the end.
+  void break_off(bool is_heard) {
+    if (is_broken_) return;
+    forget();
+    if (is_heard) close();
+    is_broken_ = true;
+  }
 
  private:
   void push(std::optional<std::string> bytes) {
+    if (is_broken_) return;
     nanoseconds on_the_line{0};
     if (script_.bytes_per_second > 0 && bytes)
       on_the_line = nanoseconds(bytes->size() * 1'000'000'000 / script_.bytes_per_second);
@@ -45,9 +54,11 @@ class OneWay {
   }
   void arrive(int generation) {
     if (generation != generation_ || queue_.empty()) return;
-    if (script_.has_fault(HostFault::partition, time_.now())) {
-      if (script_.fault_for)
-        time_.at(script_.fault_at + *script_.fault_for, [this, generation] { arrive(generation); });
+    if (const auto until = script_.cut_until(way_, time_.now()))
+      stalled_until_ = std::max(stalled_until_, *until);
+    if (time_.now() < stalled_until_) {
+      if (stalled_until_ < HostScript::never)
+        time_.at(stalled_until_, [this, generation] { arrive(generation); });
       return;
     }
     const std::optional<std::string> bytes = std::move(queue_.front());
@@ -61,9 +72,12 @@ class OneWay {
   VirtualTime& time_;
   Chance& chance_;
   const HostScript& script_;
+  Way way_;
   Receiver receiver_;
   std::deque<std::optional<std::string>> queue_;
   Instant last_arrival_{0};
+  Instant stalled_until_{0};
+  bool is_broken_ = false;
   int generation_ = 0;
 };
 

@@ -22,7 +22,10 @@ class FakeTransport::Link final : public HostLink {
   Link& operator=(const Link&) = delete;
 
   void send(std::string bytes) override {
-    if (connection_.is_open) connection_.to_host.send(std::move(bytes));
+    if (connection_.is_open)
+      connection_.to_host.send(std::move(bytes));
+    else
+      connection_.waiting.push_back(std::move(bytes));
   }
   std::size_t unsent_bytes() const override { return 0; }
 
@@ -34,60 +37,105 @@ std::unique_ptr<HostLink> FakeTransport::open(const Host&, const AgentCall& call
                                               LinkEvents events) {
   const int host = std::stoi(call.key.substr(call.key.rfind('-') + 1));
   const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
+  Connection& made = connections_.emplace_back(time_, chance_, script, host, std::move(events));
   FakeHost& fake = hosts_[static_cast<std::size_t>(host)];
-  const auto if_wanted = [this, host](auto what) {
-    if (Connection& mine = connections_.at(host); mine.is_wanted && !is_dead_) what(mine);
-  };
-  const auto added = connections_.emplace(
-      host, Connection{OneWay(time_, chance_, script,
-                              {[&fake](std::string_view bytes) { fake.receive(bytes); },
-                               [&fake] { fake.link_closed(); }}),
-                       OneWay(time_, chance_, script,
-                              {[if_wanted](std::string_view bytes) {
-                                 if_wanted([&](Connection& mine) { mine.events.on_bytes(bytes); });
-                               },
-                               [if_wanted] {
-                                 if_wanted([](Connection& mine) {
-                                   mine.events.on_closed(
-                                       make_error(ErrorClass::host, "connection reset"));
-                                 });
-                               }}),
-                       std::move(events)});
-  time_.at(script.connect_delay, [this, host] { connect(host); });
-  return std::make_unique<Link>(added.first->second);
-}
-
-void FakeTransport::connect(int host) {
-  Connection& connection = connections_.at(host);
-  if (is_dead_ || !connection.is_wanted) return;
-  FakeHost& fake = hosts_[static_cast<std::size_t>(host)];
-  if (!fake.reachable())
-    return time_.at(time_.now() + 10s, [this, &connection] {
-      if (connection.is_wanted && !is_dead_)
-        connection.events.on_closed(make_error(ErrorClass::host, "connection refused"));
+  made.to_host.deliver_to(
+      {[&made, &fake](std::string_view bytes) { fake.receive(made.link, bytes); },
+       [&made, &fake] { fake.link_closed(made.link); }});
+  made.from_host.deliver_to(
+      {[this, &made](std::string_view bytes) {
+         if (is_wanted(made)) made.events.on_bytes(bytes);
+       },
+       [this, &made] {
+         if (is_wanted(made))
+           made.events.on_closed(make_error(ErrorClass::host, "connection reset"));
+       }});
+  if (call.verb == AgentCall::Verb::attach)
+    time_.at(script.connect_delay, [this, &made] { connect(made); });
+  else
+    time_.at(time_.now(), [this, &made, limit = call.connect_limit.value_or(10s)] {
+      reconnect(made, limit);
     });
-  fake.connect(connection.from_host);
-  connection.is_open = true;
-  connection.events.on_open({address_of(host), "ssh"});
+  return std::make_unique<Link>(made);
 }
 
-void FakeTransport::break_connection(int host) {
-  Connection& connection = connections_.at(host);
-  if (!hosts_[static_cast<std::size_t>(host)].was_connected()) return;
-  for (OneWay* way : {&connection.to_host, &connection.from_host}) {
-    way->forget();
-    way->close();
+bool FakeTransport::is_cut(const Connection& connection) const {
+  const HostScript& script = script_of(connection);
+  return script.cut_until(Way::to_host, time_.now()) ||
+         script.cut_until(Way::to_launcher, time_.now()) ||
+         !hosts_[static_cast<std::size_t>(connection.host)].reachable();
+}
+
+void FakeTransport::fail_later(Connection& connection, nanoseconds delay, const char* why) {
+  time_.at(time_.now() + delay, [this, &connection, why] {
+    if (is_wanted(connection)) connection.events.on_closed(make_error(ErrorClass::host, why));
+  });
+}
+
+void FakeTransport::connect(Connection& connection) {
+  if (!is_wanted(connection)) return;
+  if (is_cut(connection)) return fail_later(connection, 10s, "connection refused");
+  join(connection);
+}
+
+// To a host that was reached before.
+void FakeTransport::reconnect(Connection& connection, milliseconds limit) {
+  if (!is_wanted(connection)) return;
+  if (is_cut(connection)) return fail_later(connection, limit, "connection timed out");
+  time_.at(time_.now() + script_of(connection).login_time,
+           [this, &connection] { log_in(connection); });
+}
+
+// A login that the network has left in the middle waits for it.
+void FakeTransport::log_in(Connection& connection) {
+  if (!is_wanted(connection)) return;
+  if (is_cut(connection))
+    return time_.at(time_.now() + 1s, [this, &connection] { log_in(connection); });
+  const FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
+  if (!fake.dead() && !fake.gone_at()) return join(connection);
+  if (!fake.dead() && fake.has_stuck())
+    return fail_later(connection, 0s, "a process could not be ended");
+  tell_no_agent(connection);
+}
+
+void FakeTransport::join(Connection& connection) {
+  connection.link =
+      hosts_[static_cast<std::size_t>(connection.host)].connect(connection.from_host);
+  connection.is_open = true;
+  for (std::string& bytes : std::exchange(connection.waiting, {}))
+    connection.to_host.send(std::move(bytes));
+  connection.events.on_open({address_of(connection.host), "ssh"});
+}
+
+void FakeTransport::tell_no_agent(Connection& connection) {
+  const FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
+  connection.from_host.send(frame_of(message::NoAgent{fake.boot_id()}));
+  connection.from_host.close();
+  connection.events.on_open({address_of(connection.host), "ssh"});
+}
+
+void FakeTransport::break_connections(int host, const Break& how) {
+  for (Connection& connection : connections_) {
+    if (connection.host != host || !connection.is_open) continue;
+    connection.to_host.break_off(how.host_hears);
+    connection.from_host.break_off(how.launcher_hears);
   }
 }
 
 bool FakeTransport::has_links() const {
   return std::any_of(connections_.begin(), connections_.end(),
-                     [](const auto& entry) { return entry.second.is_wanted; });
+                     [](const Connection& connection) { return connection.is_wanted; });
+}
+
+int FakeTransport::opened(int host) const {
+  return static_cast<int>(
+      std::count_if(connections_.begin(), connections_.end(),
+                    [host](const Connection& connection) { return connection.host == host; }));
 }
 
 void FakeTransport::die(bool silently) {
   is_dead_ = true;
-  for (auto& [host, connection] : connections_) {
+  for (Connection& connection : connections_) {
     if (!connection.is_open || !connection.is_wanted) continue;
     connection.from_host.forget();
     if (!silently) connection.to_host.close();

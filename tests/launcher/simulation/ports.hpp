@@ -25,31 +25,52 @@ class FakeTransport final : public Transport {
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
-  /// The connection to this host is gone, and both ends hear of it.
-  void break_connection(int host);
+  /// All connections to this host are gone.
+  void break_connections(int host, const Break& how);
   /// The launcher's process ends, and the kernel closes its connections, unless the machine went
   /// with it.
   void die(bool silently);
   bool is_dead() const { return is_dead_; }
   /// Links that the launcher has not given up.
   bool has_links() const;
+  /// How often the launcher has begun to reach this host.
+  int opened(int host) const;
 
  private:
   class Link;
   struct Connection {
+    Connection(VirtualTime& time, Chance& chance, const HostScript& script, int to, LinkEvents told)
+        : host(to),
+          events(std::move(told)),
+          to_host(time, chance, script, Way::to_host, {}),
+          from_host(time, chance, script, Way::to_launcher, {}) {}
+
+    int host;
+    LinkEvents events;
     OneWay to_host;
     OneWay from_host;
-    LinkEvents events;
-    bool is_open = false;   ///< the stream
-    bool is_wanted = true;  ///< the link lives
+    LinkId link = 0;                   ///< the agent's number of it
+    std::vector<std::string> waiting;  ///< until it is open
+    bool is_open = false;              ///< the stream
+    bool is_wanted = true;             ///< the link lives
   };
-  void connect(int host);
+  bool is_wanted(const Connection& connection) const { return connection.is_wanted && !is_dead_; }
+  const HostScript& script_of(const Connection& connection) const {
+    return scenario_.hosts[static_cast<std::size_t>(connection.host)];
+  }
+  bool is_cut(const Connection& connection) const;
+  void connect(Connection& connection);
+  void reconnect(Connection& connection, milliseconds limit);
+  void log_in(Connection& connection);
+  void join(Connection& connection);
+  void tell_no_agent(Connection& connection);
+  void fail_later(Connection& connection, nanoseconds delay, const char* why);
 
   VirtualTime& time_;
   Chance& chance_;
   const Scenario& scenario_;
   std::deque<FakeHost>& hosts_;
-  std::map<int, Connection> connections_;
+  std::deque<Connection> connections_;  ///< all that there ever were
   bool is_dead_ = false;
 };
 

@@ -14,7 +14,13 @@ namespace {
 // Whether anything was done to this host that a launcher may hold against it.
 bool is_suspect(const HostScript& host) {
   return host.fault != HostFault::none || host.port_taken_at || host.unreachable || host.refuses ||
-         host.miscounts_ports || host.context_fails || host.check_delay > 50s;
+         host.miscounts_ports || host.context_fails || host.check_delay > 50s || host.has_outages();
+}
+
+// Words by which a launcher says that none of a host's ranks is left.
+bool is_proof(const std::string& why) {
+  return why.starts_with("out of reach") || why.starts_with("was started anew") ||
+         why.starts_with("its agent has ended");
 }
 
 std::string of_rank(int rank) { return " (rank " + std::to_string(rank) + ")"; }
@@ -39,7 +45,27 @@ std::vector<std::string> World::broken_promises() const {
   check_order(broken);
   check_ranks(broken);
   check_output(broken);
+  check_logins(broken);
   return broken;
+}
+
+// The fence: a launcher that says so may start the ranks elsewhere. A frozen machine runs nothing.
+void World::check_losses() {
+  const auto& leftovers = run().outcome().leftovers;
+  for (; losses_seen_ < leftovers.size(); ++losses_seen_) {
+    const Leftover& lost = leftovers[losses_seen_];
+    const FakeHost& fake = hosts_[static_cast<std::size_t>(lost.host)];
+    if (!is_proof(lost.why) || fake.dead() || fake.frozen()) continue;
+    if (fake.alive() > 0)
+      complaints_.push_back("a host is lost, and its ranks live" + of_host(lost.host));
+  }
+}
+
+// A host to which nothing happens is let alone.
+void World::check_logins(Lines& broken) const {
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
+    if (!is_suspect(scenario_.hosts[static_cast<std::size_t>(host)]) && transport_.opened(host) > 1)
+      broken.push_back("a host was logged in to again without need" + of_host(host));
 }
 
 // Every run ends, and soon after it was asked to.
@@ -53,7 +79,8 @@ void World::check_end(Lines& broken) const {
   nanoseconds start = 15s + timing.prepare_limit + timing.answer_wait;
   if (scenario_.has_context) start += scenario_.context_packed.value_or(1s) + timing.unpack_limit;
   const nanoseconds stop = scenario_.grace + timing.stop_slack;
-  const nanoseconds lost = timing.silence_limit + 2 * timing.heartbeat;
+  const nanoseconds lost = timing.silence_limit + 2 * timing.heartbeat + scenario_.window +
+                           scenario_.window / 1'000 + scenario_.outage_time();
   // Ranks that print much to a launcher that writes slowly, or over a slow line.
   const nanoseconds blocked = 30s + scenario_.write_time * output_.taken() + scenario_.line_time();
   if (end > start + scenario_.longest_lifetime() + blocked + lost + stop + timing.finish_limit)
@@ -105,6 +132,13 @@ void World::check_cause(Lines& broken) const {
   }
   const auto failing = scenario_.failing_ranks();
   if (!scenario_.is_undisturbed() || failing.size() != 1) return;
+  // A host that was out of reach meanwhile may have been lost before.
+  const bool may_be_host = o.cause && !o.cause->rank && o.cause->host >= 0 &&
+                           scenario_.hosts[static_cast<std::size_t>(o.cause->host)].has_outages();
+  if (may_be_host && std::any_of(o.others.begin(), o.others.end(), [&](const Failure& other) {
+        return other.rank == failing[0];
+      }))
+    return;
   if (!o.cause || o.cause->rank != failing[0])
     broken.push_back("the one rank that failed is not the cause" + of_rank(failing[0]));
 }
@@ -164,7 +198,11 @@ void World::check_leftovers(Lines& broken) const {
       continue;
     }
     const Instant thaw = script.fault_for ? script.fault_at + *script.fault_for : Instant(0);
-    if (*fake.gone_at() > std::max(end, thaw) + Agent::silence_limit + scenario_.grace + 15s)
+    const nanoseconds patience =
+        std::max(nanoseconds(Agent::silence_limit), nanoseconds(scenario_.window));
+    Instant since = std::max(end, thaw);
+    for (const Cut& cut : script.cuts) since = std::max(since, cut.end() + cut.stall);
+    if (*fake.gone_at() > since + patience + scenario_.grace + 15s)
       broken.push_back("an agent stays too long" + of_host(host));
   }
 }

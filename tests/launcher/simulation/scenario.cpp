@@ -21,12 +21,23 @@ struct Mix {
   bool bad_start = false;
   bool interrupt = false;
   bool launcher_death = false;
+  bool short_outages = false;
+  bool outages = false;
 };
 
 Mix random_mix(Chance& chance) {
-  switch (chance.below(8)) {
+  switch (chance.below(11)) {
     case 0:
       return {};
+    case 7:
+      return {.rank_failure = chance.one_in(4), .short_outages = true};
+    case 8:
+      return {.rank_failure = chance.one_in(4), .outages = true};
+    case 9:
+      return {.host_fault = chance.one_in(2),
+              .interrupt = chance.one_in(2),
+              .launcher_death = chance.one_in(4),
+              .outages = true};
     case 1:
       return {.rank_failure = true};
     case 2:
@@ -95,13 +106,15 @@ HostScript random_host(Chance& chance) {
 
 void make_faulty(HostScript& host, Chance& chance) {
   static constexpr HostFault kinds[] = {HostFault::crash, HostFault::freeze, HostFault::partition,
-                                        HostFault::link_break, HostFault::agent_failure};
+                                        HostFault::link_break, HostFault::agent_failure,
+                                        HostFault::agent_killed};
   static constexpr nanoseconds lengths[] = {1s, 5s, 12s, 20s, 50s, 90s};
-  host.fault = kinds[chance.below(5)];
+  host.fault = kinds[chance.below(6)];
   host.fault_at = chance.up_to(10s);
   host.fault_for.reset();
   if (chance.one_in(6)) host.port_taken_at = chance.up_to(10s);
-  const bool ends = host.fault == HostFault::freeze || host.fault == HostFault::partition;
+  const bool ends = host.fault == HostFault::freeze || host.fault == HostFault::partition ||
+                    host.fault == HostFault::crash;
   if (ends && !chance.one_in(4)) host.fault_for = lengths[chance.below(6)];
 }
 
@@ -119,6 +132,69 @@ void make_bad_start(HostScript& host, Chance& chance) {
     default:
       host.refuses = true;
       break;
+  }
+}
+
+// Ranks that run long enough to see the network come back, and print all the while.
+void run_long(RankScript& rank, nanoseconds at_least, Chance& chance) {
+  rank.lifetime = at_least + chance.up_to(60s);
+  rank.prints = 20 + static_cast<int>(chance.below(80));
+  rank.print_bytes = static_cast<int>(chance.below(chance.one_in(6) ? 30'000 : 200));
+}
+
+void add_outages(HostScript& host, Chance& chance) {
+  static constexpr nanoseconds lengths[] = {500ms, 3s, 7s, 12s, 16s, 25s, 45s, 62s, 90s};
+  if (!chance.one_in(5)) host.login_time = chance.up_to(600ms);
+  for (std::uint64_t left = 1 + chance.below(4); left > 0; --left) {
+    const Instant at = chance.up_to(60s);
+    if (chance.one_in(3)) host.breaks.push_back({at, !chance.one_in(3), !chance.one_in(3)});
+    if (chance.one_in(3)) continue;
+    Cut cut{at + chance.up_to(chance.one_in(2) ? 0s : 6s), lengths[chance.below(9)]};
+    cut.to_host = !chance.one_in(4);
+    cut.to_launcher = !cut.to_host || !chance.one_in(4);
+    if (chance.one_in(2)) cut.stall = chance.up_to(10s);
+    host.cuts.push_back(cut);
+  }
+}
+
+// The newest answer that an agent knows to have come may be two heartbeats old when the network
+// goes, and its ranks are told to end some time before the window is over.
+nanoseconds longest_short_cut(const Scenario& scenario) {
+  const nanoseconds last_call = std::min(scenario.grace, scenario.window / 4);
+  return scenario.window - last_call - 4s - 2s;
+}
+
+// Hosts of which nothing is known but that the network goes and comes back in time.
+void add_short_outages(Scenario& scenario, HostScript& host, Chance& chance) {
+  Instant at = 4s;
+  for (std::uint64_t left = 1 + chance.below(3); left > 0; --left) {
+    at += chance.up_to(5s);
+    if (chance.one_in(3)) {
+      const bool launcher_hears = !chance.one_in(3);
+      host.breaks.push_back({at, launcher_hears && chance.one_in(2), launcher_hears});
+      at += 12s;
+      continue;
+    }
+    Cut cut{at, chance.up_to(longest_short_cut(scenario))};
+    cut.to_host = !chance.one_in(4);
+    cut.to_launcher = !cut.to_host || !chance.one_in(4);
+    cut.stall = chance.up_to(std::min(cut.length, nanoseconds(8s)));
+    // A launcher that hears its host does not look for another connection.
+    if (!cut.to_launcher) cut.stall = std::min(cut.stall, longest_short_cut(scenario) - cut.length);
+    host.cuts.push_back(cut);
+    at = cut.end() + cut.stall + 8s;
+  }
+}
+
+void make_short_outages(Scenario& scenario, Chance& chance) {
+  scenario.outages_are_short = true;
+  scenario.window = chance.one_in(2) ? 20s : 60s;
+  for (HostScript& host : scenario.hosts) {
+    host.latency = std::min(host.latency, nanoseconds(20ms));
+    host.jitter = std::min(host.jitter, nanoseconds(20ms));
+    host.connect_delay = host.check_delay = 20ms;
+    host.start_delay = 5ms;
+    if (!chance.one_in(3)) add_short_outages(scenario, host, chance);
   }
 }
 
@@ -150,7 +226,27 @@ bool Scenario::is_undisturbed() const {
     return host.fault == HostFault::none && !host.port_taken_at && !host.unreachable &&
            !host.refuses && !host.miscounts_ports && !host.context_fails && host.check_delay < 50s;
   });
+  const bool has_outages = std::any_of(hosts.begin(), hosts.end(), [](const HostScript& host) {
+    return host.has_outages();
+  });
+  if (has_outages && !outages_are_short) return false;
   return hosts_are_well && (!has_context || context_packed) && interrupts.empty() && !launcher_dies;
+}
+
+std::optional<Instant> HostScript::cut_until(Way way, Instant now) const {
+  if (has_fault(HostFault::partition, now)) return fault_for ? fault_at + *fault_for : never;
+  for (const Cut& cut : cuts)
+    if (cut.is_of(way) && now >= cut.at && now < cut.end()) return cut.end() + cut.stall;
+  return std::nullopt;
+}
+
+nanoseconds Scenario::outage_time() const {
+  nanoseconds time{0};
+  for (const HostScript& host : hosts) {
+    for (const Cut& cut : host.cuts) time += cut.length + cut.stall + 10s;
+    time += 10s * host.breaks.size();
+  }
+  return time;
 }
 
 std::vector<int> Scenario::failing_ranks() const {
@@ -212,11 +308,20 @@ Scenario scenario_of(std::uint64_t seed) {
   }
   scenario.grace = milliseconds(chance.below(4) * 2'500);
   scenario.write_delay = chance.up_to(chance.one_in(4) ? nanoseconds(200ms) : nanoseconds(1ms));
-  if (chance.one_in(2)) scenario.output_limits = {.capacity = 100'000, .window = 20'000};
+  if (chance.one_in(2)) scenario.output_capacity = 100'000;
   scenario.ports = {.rendezvous = chance.one_in(2),
                     .megascale_host = chance.one_in(3) ? static_cast<int>(chance.below(hosts)) : -1,
                     .workers = chance.one_in(2)};
-  if (chance.one_in(3)) give_context(scenario, mix.bad_start, chance);
+  static constexpr milliseconds windows[] = {0s, 12s, 20s, 60s};
+  scenario.window = windows[chance.below(4)];
+  if (mix.short_outages) make_short_outages(scenario, chance);
+  for (HostScript& host : scenario.hosts) {
+    if (mix.outages && !chance.one_in(3)) add_outages(host, chance);
+    if (!mix.outages && !mix.short_outages) continue;
+    for (RankScript& rank : host.ranks)
+      if (!chance.one_in(6)) run_long(rank, 5s, chance);
+  }
+  if (!mix.short_outages && chance.one_in(3)) give_context(scenario, mix.bad_start, chance);
   if (chance.one_in(20)) scenario.write_time = chance.up_to(3s);
   return scenario;
 }

@@ -28,8 +28,41 @@ struct RankScript {
   bool fails() const { return !can_start || code != 0 || signal.has_value(); }
 };
 
-/// agent_failure: something throws in the agent, which lives on.
-enum class HostFault { none, crash, freeze, partition, link_break, agent_failure };
+/// agent_failure: something throws in the agent, which lives on. agent_killed: the agent dies, and
+/// its guard kills what it has left.
+enum class HostFault {
+  none,
+  crash,
+  freeze,
+  partition,
+  link_break,
+  agent_failure,
+  agent_killed
+};
+
+/// The directions of a connection.
+enum class Way { to_host, to_launcher };
+
+/// The network between the launcher and a host carries nothing for a while, one way or both: what
+/// is sent waits, and new connections do not come about.
+struct Cut {
+  Instant at{0};
+  nanoseconds length{0};
+  bool to_host = true;
+  bool to_launcher = true;
+  nanoseconds stall{0};  ///< how much longer connections wait that were open, as with TCP
+
+  Instant end() const { return at + length; }
+  bool is_of(Way way) const { return way == Way::to_host ? to_host : to_launcher; }
+};
+
+/// All connections of a host are gone, and what was on its way with them. A side that does not hear
+/// of it takes it for silence.
+struct Break {
+  Instant at{0};
+  bool host_hears = true;
+  bool launcher_hears = true;
+};
 
 /// What happens to a host. Instants are virtual time.
 struct HostScript {
@@ -48,7 +81,12 @@ struct HostScript {
   bool kill_hangs = false;  ///< the agent lives on, but never sees the end of its processes
   HostFault fault = HostFault::none;
   Instant fault_at{0};
-  std::optional<nanoseconds> fault_for;  ///< of a freeze or a partition; nothing: for ever
+  /// Of a freeze or a partition, or how long a crashed machine takes to start anew; nothing: for
+  /// ever.
+  std::optional<nanoseconds> fault_for;
+  std::vector<Cut> cuts;
+  std::vector<Break> breaks;
+  nanoseconds login_time{std::chrono::milliseconds(300)};  ///< of a connection after the first
   std::optional<Instant> port_taken_at;  ///< by another user of the host
   std::vector<RankScript> ranks;
 
@@ -56,6 +94,10 @@ struct HostScript {
   bool has_fault(HostFault kind, Instant now) const {
     return fault == kind && now >= fault_at && (!fault_for || now < fault_at + *fault_for);
   }
+  /// Whether the network carries something now; else when open connections carry it again.
+  std::optional<Instant> cut_until(Way way, Instant now) const;
+  static constexpr Instant never = Instant::max();
+  bool has_outages() const { return !cuts.empty() || !breaks.empty(); }
 };
 
 /// Everything that will happen in one run, but for the timing of the network.
@@ -63,12 +105,14 @@ struct Scenario {
   std::uint64_t seed = 0;
   std::vector<HostScript> hosts;
   milliseconds grace{0};
+  milliseconds window{0};          ///< reconnect_window
+  bool outages_are_short = false;  ///< so much so that nothing may come of them
   std::vector<Instant> interrupts;  ///< ascending
   std::optional<Instant> launcher_dies;
   bool launcher_dies_silently = false;  ///< its machine, with all connections
   nanoseconds write_delay{0};           ///< from output received to output acknowledged
   nanoseconds write_time{0};            ///< of each chunk; while one is written the next ones wait
-  OutputQueue::Limits output_limits;
+  std::size_t output_capacity = OutputQueue::usual_capacity;  ///< of each agent
   PortNeeds ports;
   bool has_context = false;
   std::uint64_t context_size = 0;         ///< packed, in bytes
@@ -81,6 +125,8 @@ struct Scenario {
   nanoseconds longest_lifetime() const;
   /// How long the slowest line takes for all that the ranks print.
   nanoseconds line_time() const;
+  /// For how long hosts are out of reach, all together.
+  nanoseconds outage_time() const;
 };
 
 /// The scenario of a seed: a few hosts, and faults of one kind, of several, or none.

@@ -12,6 +12,7 @@ Plan plan_of(const Scenario& scenario) {
   plan.trial = scenario.trial();
   plan.experiment.entrypoint.shell = "true";
   plan.experiment.stop_grace = scenario.grace;
+  plan.experiment.reconnect_window = scenario.window;
   return plan;
 }
 
@@ -64,7 +65,9 @@ void World::plan_events() {
   for (int host = 0; host < readiness_.hosts; ++host) {
     const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
     if (script.fault == HostFault::link_break)
-      time_.at(script.fault_at, [this, host] { transport_.break_connection(host); });
+      time_.at(script.fault_at, [this, host] { transport_.break_connections(host, {}); });
+    for (const Break& each : script.breaks)
+      time_.at(each.at, [this, host, each] { transport_.break_connections(host, each); });
   }
   for (const Instant interrupt : scenario_.interrupts)
     time_.at(interrupt, [this] {
@@ -78,7 +81,10 @@ void World::plan_events() {
 
 void World::play() {
   constexpr std::uint64_t most_events = 10'000'000;
-  while (!endless_ && time_.step()) endless_ = ++events_ > most_events || time_.now() > 3600s;
+  while (!endless_ && time_.step()) {
+    endless_ = ++events_ > most_events || time_.now() > 3600s;
+    check_losses();
+  }
 }
 
 }  // namespace train::simulation

@@ -33,6 +33,8 @@ class World {
   void make_driver();
   void plan_events();
 
+  void check_losses();
+
   using Lines = std::vector<std::string>;
   void check_end(Lines& broken) const;
   void check_verdict(Lines& broken) const;
@@ -41,6 +43,7 @@ class World {
   void check_ranks(Lines& broken) const;
   void check_leftovers(Lines& broken) const;
   void check_output(Lines& broken) const;
+  void check_logins(Lines& broken) const;
   const FakeProcess* process(int rank) const;
 
   Scenario scenario_;
@@ -59,6 +62,7 @@ class World {
   const RunOutcome unknown_ = {};
   std::uint64_t events_ = 0;
   bool endless_ = false;
+  std::size_t losses_seen_ = 0;
 };
 
 }  // namespace train::simulation
