@@ -102,7 +102,7 @@ class RunDriver {
     std::uint64_t last_kept = 0;      ///< acknowledged
     std::uint64_t received_cost = 0;  ///< of all chunks
     bool was_told_to_start = false;
-    bool is_broken = false;  ///< its stream ended by itself after that
+    bool is_broken = false;      ///< its stream ended by itself after that
     bool was_dismissed = false;  ///< Bye was sent
   };
   /// The stream of an agent that was dismissed, until it has left: a stream that ends before its
@@ -159,7 +159,7 @@ class RunDriver {
   std::vector<std::uint64_t> positions_;  ///< bytes received of what each rank has printed
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
   std::unique_ptr<Subscription> closing_;
-  std::map<int, Leaving> leaving_;  ///< by host
+  std::map<int, Leaving> leaving_;           ///< by host
   std::optional<ContextDelivery> delivery_;  ///< until the ranks are told to start
   std::unique_ptr<Subscription> timer_;
   Instant timer_at_{0};  ///< when it is due
