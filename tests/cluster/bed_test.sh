@@ -73,6 +73,8 @@ freeze_and_thaw() {
 }
 
 crash_and_boot() {
+    local boot_id
+    boot_id=$(on node01 cat /proc/sys/kernel/random/boot_id)
     on node01 touch /root/before
     "$cluster" crash node01
     ! ssh_answers node01 || note_failure "a crashed host answers"
@@ -80,6 +82,7 @@ crash_and_boot() {
     "$cluster" boot node01
     ssh_answers node01 || note_failure "a booted host does not answer"
     on node01 test ! -e /root/before || note_failure "a booted host has its old files"
+    [ "$(on node01 cat /proc/sys/kernel/random/boot_id)" != "$boot_id" ] || note_failure "a booted host has its old boot id"
 }
 
 power_off_and_boot() {
