@@ -32,6 +32,25 @@ cut_and_heal() {
     ssh_answers node01 || note_failure "a healed host does not answer"
 }
 
+# packets HOST: how many have come there.
+packets() { on "$1" cat /sys/class/net/eth0/statistics/rx_packets; }
+
+cut_one_way() {
+    local before
+    before=$(packets node01)
+    "$cluster" cut node01 in
+    ! ssh_answers node01 || note_failure "a host that hears nothing answers"
+    expect_equal "packets that come to it" "$before" "$(packets node01)"
+    "$cluster" heal node01
+    ssh_answers node01 || note_failure "a host that could not hear does not answer"
+    before=$(packets node01)
+    "$cluster" cut node01 out
+    ! ssh_answers node01 || note_failure "a host that cannot say a thing answers"
+    [ "$(packets node01)" -gt "$before" ] || note_failure "nothing comes to it"
+    "$cluster" heal node01
+    ssh_answers node01 || note_failure "a host that could not speak does not answer"
+}
+
 # 60 kB at 20 kB/s, of which the queue takes a part at once.
 slow_and_heal() {
     local began
@@ -54,6 +73,8 @@ freeze_and_thaw() {
 }
 
 crash_and_boot() {
+    local boot_id
+    boot_id=$(on node01 cat /proc/sys/kernel/random/boot_id)
     on node01 touch /root/before
     "$cluster" crash node01
     ! ssh_answers node01 || note_failure "a crashed host answers"
@@ -61,6 +82,7 @@ crash_and_boot() {
     "$cluster" boot node01
     ssh_answers node01 || note_failure "a booted host does not answer"
     on node01 test ! -e /root/before || note_failure "a booted host has its old files"
+    [ "$(on node01 cat /proc/sys/kernel/random/boot_id)" != "$boot_id" ] || note_failure "a booted host has its old boot id"
 }
 
 power_off_and_boot() {
@@ -93,6 +115,7 @@ test_case "hosts share no private folder with each other or with this machine" h
 test_case "a host has cgroups of its own" own_cgroups
 test_case "hosts reach each other by ssh" ssh_between_hosts
 test_case "a host that is cut is silent until it is healed" cut_and_heal
+test_case "a host can be cut off in one direction" cut_one_way
 test_case "a slow link is slow until it is healed" slow_and_heal
 test_case "a frozen host does nothing until it is thawed" freeze_and_thaw
 test_case "a crashed host refuses, and boots with fresh folders" crash_and_boot

@@ -202,7 +202,7 @@ circle() {
 
 jump_host_dies() {
     configure 'Host node03 node04 node05 node06' '  ProxyJump node01'
-    launch_start "${behind[@]}" -- /bin/sh -c "$forever"
+    launch_start "${behind[@]}" --set reconnect_window=0s -- /bin/sh -c "$forever"
     within 30 "workers run" behind_run
     "$cluster" crash node01
     await_launch 30
@@ -210,6 +210,18 @@ jump_host_dies() {
     expect_err "hosts node\[03-06\]: its jump host 'node01': the connection to 10\.77\.1\.1:22 was lost in use"
     expect_idle 30 head node03 node04 node05 node06
     restart head node01
+}
+
+jump_host_loses_sessions() {
+    configure 'Host node03 node04 node05 node06' '  ProxyJump node01'
+    launch_start "${behind[@]}" -- /bin/sh -c 'echo first; sleep 4; echo last'
+    within 30 "ranks have printed" out_count_is 4 first
+    on node01 'pkill -KILL -f "^sshd: root"'
+    await_launch 30
+    expect_status 0
+    out_count_is 4 'last$' || note_failure "not all ranks have printed to the end"
+    expect_idle 2 head node03 node04 node05 node06
+    restart head
 }
 
 # --- What takes OpenSSH itself ---
@@ -242,6 +254,7 @@ test_case "a jump host that may not forward says so" jump_host_forwards_nothing
 test_case "a jump host that cannot connect says to which hosts" host_behind_refuses
 test_case "silent hosts behind a jump host do not wait for each other" hosts_behind_are_silent
 test_case "jump hosts that lead to each other are found out" circle
-test_case "a jump host that dies ends what is behind it, with its name" jump_host_dies
+test_case "without a reconnect window a jump host that dies ends what is behind it, with its name" jump_host_dies
+test_case "sessions of a jump host that are killed are made anew" jump_host_loses_sessions
 test_case "a jump host that libssh2 cannot serve leaves those behind it to OpenSSH" jump_host_beyond_libssh2
 finish

@@ -7,7 +7,7 @@ use_cluster 4 --slots 1
 use_train "${1:-}"
 
 on_four=(-H 'node[01-04]:1' -n 4)
-launch_forever() { start_forever "${on_four[@]}"; }
+launch_forever() { start_forever "${on_four[@]}" "$@"; }
 
 # --- What works ---
 
@@ -165,10 +165,12 @@ launcher_is_killed() {
     expect_equal "tasks that are lost" 1 "$(on head "$train" task list --all | grep -cw lost)"
 }
 
-# --- Hosts that go away ---
+# --- Hosts that go away, and are not waited for; network_test.sh has those that are ---
+
+at_once=(--set reconnect_window=0s)
 
 host_is_cut() {
-    launch_forever
+    launch_forever "${at_once[@]}"
     "$cluster" cut node03
     await_launch 60
     expect_status 76
@@ -179,7 +181,7 @@ host_is_cut() {
 }
 
 host_freezes() {
-    launch_forever
+    launch_forever "${at_once[@]}"
     "$cluster" freeze node03
     await_launch 60
     expect_status 76
@@ -190,7 +192,7 @@ host_freezes() {
 }
 
 host_loses_power() {
-    launch_forever
+    launch_forever "${at_once[@]}"
     "$cluster" kill node03
     await_launch 60
     expect_status 76

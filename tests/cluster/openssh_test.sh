@@ -10,7 +10,7 @@ use_train "${1:-}"
 
 through=(--transport openssh)
 on_four=(-H 'node[01-04]:1' -n 4)
-launch_forever() { start_forever "${through[@]}" "${on_four[@]}"; }
+launch_forever() { start_forever "${through[@]}" "${on_four[@]}" "$@"; }
 
 ssh_processes() { processes head '^ssh -T'; }
 no_ssh_is_left() { [ "$(ssh_processes)" -eq 0 ]; }
@@ -239,9 +239,24 @@ patience() {
 
 # --- What ends early ---
 
-ssh_is_killed() {
+ssh_is_made_anew() {
     launch_forever
-    on head 'pkill -KILL -f "^ssh -T.* node03 exec"'
+    kill_ssh
+    within 5 "there is another ssh process" ssh_runs
+    sleep 1
+    workers_run || note_failure "a worker does not run any more"
+    signal_launcher INT
+    await_launch 30
+    expect_status 130
+    expect_idle 2 head "${nodes[@]}"
+}
+
+kill_ssh() { on head 'pkill -KILL -f "^ssh -T.* node03 exec"'; }
+ssh_runs() { on head 'pgrep -f "^ssh -T.* node03 exec"' >/dev/null; }
+
+ssh_is_killed() {
+    launch_forever --set reconnect_window=0s
+    kill_ssh
     await_launch 60
     expect_status 76
     expect_last_err node03 '\bhost\b'
@@ -268,7 +283,7 @@ launcher_is_killed() {
 }
 
 host_is_cut() {
-    launch_forever
+    launch_forever --set reconnect_window=0s
     "$cluster" cut node03
     await_launch 60
     expect_status 76
@@ -296,7 +311,8 @@ test_case "a missing key stops the launch" no_key
 test_case "a machine without ssh says so" no_ssh_program
 test_case "a host that does not answer is named" host_does_not_answer
 test_case "a host that answers late is waited for, as long as its ConnectTimeout says" patience
-test_case "a killed ssh process is a lost host" ssh_is_killed
+test_case "a killed ssh process is made anew" ssh_is_made_anew
+test_case "without a reconnect window a killed ssh process is a lost host" ssh_is_killed
 test_case "Ctrl-C ends every worker and every ssh process" ctrl_c
 test_case "a killed launcher leaves nothing on any host within 10 s" launcher_is_killed
 test_case "a host that is cut off ends the task and is named" host_is_cut

@@ -58,8 +58,19 @@ expect_no_state() {
 
 ended_line='[0-9]+ processes that it had left were ended$'
 
+# Asked for once more, the host ends what was left before it says that there is no agent.
 one_host() { # ARGUMENT...
     start_with_cgroups "${on_three[@]}" "$@"
+    kill_agents node02
+    await_launch 30
+    expect_status 76
+    expect_last_err "failed: host: host 'node02': its agent has ended, and its ranks with it \(exit 76\)$"
+    expect_idle 1 "${nodes[@]}"
+    expect_no_state "${nodes[@]}"
+}
+
+no_window() { # ARGUMENT...
+    start_with_cgroups "${on_three[@]}" --set reconnect_window=0s "$@"
     kill_agents node02
     await_launch 30
     expect_status 76
@@ -78,7 +89,7 @@ without_cgroups() {
     kill_agents "${nodes[@]}"
     await_launch 30
     expect_status 76
-    expect_equal "hosts that are told" 3 "$(grep -Ec "its agent was killed; $ended_line" "$work/err")"
+    expect_last_err "failed: host: hosts? node.*: its agent has ended, and its ranks with it"
     expect_idle 1 "${nodes[@]}"
     expect_no_state "${nodes[@]}"
     restart "${nodes[@]}"
@@ -90,7 +101,7 @@ plain_user() {
         on "$host" 'useradd -m -d /srv/worker -s /bin/bash -p "*" worker && cp -r .ssh /srv/worker/ &&
             chown -R worker: /srv/worker/.ssh'
     done
-    start_abandoned "$abandoned" 6 -H 'worker@node[01-03]:1' -n 3
+    start_abandoned "$abandoned" 6 -H 'worker@node[01-03]:1' -n 3 --set reconnect_window=0s
     kill_agents "${nodes[@]}"
     await_launch 30
     expect_status 76
@@ -157,9 +168,11 @@ task_kill_without_a_host() {
 }
 
 test_case "who has ended as it should is not asked again" nothing_to_sweep
-test_case "kill -9 of agent and guard leaves nothing, and a line says so" one_host
+test_case "kill -9 of agent and guard leaves nothing" one_host
 test_case "the same through OpenSSH's client" one_host --transport openssh
 test_case "the same where no cgroup can be made" without_cgroups
+test_case "without a reconnect window a line says what was left" no_window
+test_case "the same through OpenSSH's client, without a window" no_window --transport openssh
 test_case "the same as a plain user" plain_user
 test_case "what is left when the launcher is killed as well goes with the next launch" next_launch
 test_case "what is left when the launcher is killed as well goes with task kill" task_kill

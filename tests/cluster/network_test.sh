@@ -1,0 +1,443 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Networks, hosts and processes that go away under ranks that run, and come back or do not.
+#   network_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for hosts and ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+
+use_cluster 3 --slots 2
+use_train "${1:-}"
+
+# Prints NUMBER lines, one every 40 ms; a child shall not outlive it either.
+cat >"$shared/steady" <<'BASH'
+sleep 4711 &
+for ((i = 0; i < $1; i++)); do
+    echo "line $i of rank $RANK"
+    sleep 0.04
+done
+BASH
+
+on_three=(-H 'node[01-03]:1' -n 3)
+id=''     # of the task
+milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
+
+# start_steady LINES ARGUMENT...: three ranks on three hosts that print steadily, and a bystander.
+start_steady() {
+    local lines=$1
+    shift
+    start_bystander
+    launch_start "${on_three[@]}" "$@" -- /bin/bash /srv/shared/steady "$lines"
+    within 30 "all ranks print" all_print
+    id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
+}
+all_print() {
+    local rank
+    for rank in 0 1 2; do out_has "^\[$rank\] line 5 " || return 1; done
+}
+lines_of() { grep -c "^\[$1\] line" "$work/out"; }
+has_more_than() { [ "$(lines_of "$1")" -gt "$2" ]; }
+
+# Nothing lost, nothing doubled, nothing else: on the terminal and in the log of each rank.
+expect_whole_output() { # LINES
+    local rank
+    for rank in 0 1 2; do
+        seq -f "line %g of rank $rank" 0 $(($1 - 1)) >"$shared/expected-$rank"
+        sed -n "s/^\[$rank\] //p" "$work/out" | cmp - "$shared/expected-$rank" >"$work/differs" 2>&1 ||
+            note_failure "what rank $rank printed, on the terminal: $(head -n 2 "$work/differs")"
+        on head "cmp <(/srv/shared/bin/train task logs $id --rank $rank) /srv/shared/expected-$rank" \
+            >"$work/differs" 2>&1 ||
+            note_failure "the log of rank $rank: $(head -n 2 "$work/differs")"
+    done
+}
+
+# expect_output_again RANK NUMBER SINCE: more lines than that have come, 5 s after that instant.
+expect_output_again() {
+    eventually 5 has_more_than "$1" "$2" || note_failure "rank $1 prints nothing 5 s after the heal"
+    echo "    rank $1 prints again after $(($(milliseconds) - $3)) ms"
+}
+
+# --- Another task on the same hosts, which waits as long as need be ---
+
+start_bystander() {
+    "$cluster" exec head env --default-signal=INT setsid "$train" launch "${on_three[@]}" \
+        --set reconnect_window=1h -- /bin/sh -c 'echo "bystander $RANK"; exec sleep 4713' \
+        </dev/null >"$work/bystander" 2>&1 &
+    bystander=$!
+    eventually 20 bystander_runs || note_failure "the other task does not start"
+    bystanders=$(bystander_pids "${nodes[@]}")
+}
+bystander_runs() { [ "$(bystander_pids "${nodes[@]}" | wc -l)" -eq 3 ]; }
+bystander_pids() {
+    local host
+    for host in "$@"; do "$cluster" processes "$host" '^sleep 4713'; done
+}
+
+# Its ranks run as they did, and end.
+expect_bystander() {
+    local launcher_pid
+    expect_equal "processes of the other task" "$bystanders" "$(bystander_pids "${nodes[@]}")"
+    kill -0 "$bystander" 2>/dev/null || note_failure "the other task has ended: $(cat "$work/bystander")"
+    launcher_pid=$(on head "pgrep -f '[r]econnect_window=1h' | head -n 1")
+    on head "kill -INT $launcher_pid" || note_failure "the other task has no launcher"
+    wait "$bystander"
+    expect_equal "exit status of the other task" 130 $?
+}
+
+# --- Processes of the task ---
+
+# process HOST ROLE: the process id, there, of the agent of the task, its guard, the bridge of its
+# connection or the session of sshd that the bridge runs in.
+process() {
+    on "$1" 'ps -e -o pid=,ppid=,comm=,args=' | awk -v role="$2" -v key="$id" '
+        { parent[$1] = $2; name[$1] = $3 }
+        $0 ~ "agent (re)?attach " key "-" { ours[$1] }
+        /bash \/srv\/shared\/steady/ { rank = $1 }
+        END {
+            for (pid in ours) if (name[parent[pid]] ~ /^sshd/) bridge = pid
+            found["bridge"] = bridge; found["session"] = parent[bridge]
+            found["agent"] = parent[rank]; found["guard"] = parent[parent[rank]]
+            print found[role]
+        }'
+}
+signal_process() { on "$2" "kill -$1 $(process "$2" "$3")"; }
+
+# ranks_on HOST: how many processes of its ranks there are. Looks from outside, at a host in any state.
+ranks_on() { processes "$1" '^/bin/bash /srv/shared/steady|^sleep (4711|0.04)'; }
+no_rank_on() { [ "$(ranks_on "$1")" -eq 0 ]; }
+expect_no_rank() { # SECONDS HOST
+    eventually "$1" no_rank_on "$2" ||
+        note_failure "ranks of $2 run after $1 s:" "$("$cluster" processes "$2" 'steady|sleep')"
+}
+expect_ranks() { [ "$(ranks_on "$1")" -ge 2 ] || note_failure "the rank of $1 does not run"; }
+
+# took_between SECONDS SECONDS SINCE WHAT
+expect_between() {
+    local took=$(($(milliseconds) - $3))
+    [ "$took" -ge $(($1 * 1000)) ] && [ "$took" -le $(($2 * 1000)) ] && return
+    note_failure "$4" "  expected: $1 to $2 s" "  actual:   $took ms"
+}
+
+# Of the ranks of all hosts, at the end of a case.
+expect_all_gone() {
+    expect_bystander
+    expect_idle 3 head "${nodes[@]}"
+}
+
+# --- A network that is away ---
+
+# On one host all packets are lost, on another what it is sent, on the third what it says.
+short_cut() {
+    start_steady 350
+    "$cluster" cut node01
+    "$cluster" cut node02 in
+    "$cluster" cut node03 out
+    sleep 8
+    local rank before=() since
+    for rank in 0 1 2; do
+        expect_ranks "${nodes[$rank]}"
+        before[rank]=$(lines_of $rank)
+    done
+    since=$(milliseconds)
+    for rank in 0 1 2; do "$cluster" heal "${nodes[$rank]}"; done
+    for rank in 0 1 2; do expect_output_again $rank "${before[$rank]}" "$since"; done
+    await_launch 30
+    expect_status 0
+    expect_whole_output 350
+    expect_all_gone
+}
+
+long_cut() {
+    start_steady 550
+    "$cluster" cut node02
+    sleep 14
+    ! err_has node02 || note_failure "something is said before 15 s are over"
+    within 6 "what is waited for is said" err_has "^train: host 'node02' is out of reach (for|since) 1[5-7] s( now)?; its ranks go on, and it is waited for another 4[0-9] s \(reconnect_window\)"
+    expect_ranks node02
+    local before since
+    before=$(lines_of 1) since=$(milliseconds)
+    "$cluster" heal node02
+    expect_output_again 1 "$before" "$since"
+    within 5 "it is said that it is back" err_has "^train: host 'node02' is back after [12][0-9] s; nothing of its output is lost$"
+    await_launch 30
+    expect_status 0
+    expect_equal "lines that name the host" 2 "$(grep -c "^train: host 'node02'" "$work/err")"
+    expect_whole_output 550
+    expect_all_gone
+}
+
+cut_beyond_window() {
+    start_steady 5000 --set reconnect_window=10s
+    local since
+    since=$(milliseconds)
+    "$cluster" cut node02
+    await_launch 30
+    expect_status 76
+    expect_between 8 16 "$since" "the host is lost after"
+    expect_no_rank 0 node02
+    expect_err "^train: host 'node02': out of reach for 1[0-9] s, longer than reconnect_window \(10 s\)"
+    expect_last_err node02 'exit 76'
+    expect_idle_but_for_bystander 2 node01 node03
+    "$cluster" heal node02
+    sleep 1
+    expect_all_gone
+}
+expect_idle_but_for_bystander() { # SECONDS HOST...
+    local seconds=$1 host
+    shift
+    for host in "$@"; do expect_no_rank "$seconds" "$host"; done
+}
+
+no_window() {
+    start_steady 5000 --set reconnect_window=0s
+    local since
+    since=$(milliseconds)
+    "$cluster" cut node02
+    await_launch 30
+    expect_status 76
+    expect_between 12 19 "$since" "the host is lost after"
+    expect_err "^train: host 'node02': silent for 1[5-7] s"
+    expect_last_err node02 'exit 76'
+    expect_idle_but_for_bystander 2 node01 node03
+    "$cluster" heal node02
+    expect_no_rank 60 node02
+    expect_all_gone
+}
+
+no_window_and_no_session() {
+    start_steady 5000 --set reconnect_window=0s
+    signal_process KILL node02 session
+    await_launch 15
+    expect_status 76
+    expect_last_err node02 'exit 76'
+    expect_all_gone
+}
+
+# Logging in fails while the host is away and after it is back, and then does not.
+login_fails() {
+    start_steady 300
+    "$cluster" cut node02
+    on node02 mv .ssh/authorized_keys .ssh/aside
+    sleep 7
+    "$cluster" heal node02
+    signal_process KILL node02 session
+    sleep 2
+    expect_ranks node02
+    local before since
+    before=$(lines_of 1) since=$(milliseconds)
+    on node02 mv .ssh/aside .ssh/authorized_keys
+    expect_output_again 1 "$before" "$since"
+    await_launch 30
+    expect_status 0
+    expect_whole_output 300
+    expect_all_gone
+}
+
+# --- Processes that are killed ---
+
+killed_and_back() { # ROLE
+    start_steady 150
+    local before since
+    signal_process KILL node02 "$1"
+    before=$(lines_of 1) since=$(milliseconds)
+    expect_output_again 1 "$before" "$since"
+    await_launch 30
+    expect_status 0
+    expect_equal "lines of stderr" 1 "$(wc -l <"$work/err")"
+    expect_whole_output 150
+    expect_all_gone
+}
+
+killed_and_lost() { # ROLE WORDS
+    start_steady 5000
+    local since
+    since=$(milliseconds)
+    signal_process KILL node02 "$1"
+    await_launch 30
+    expect_status 76
+    expect_between 0 4 "$since" "the host is lost after"
+    expect_last_err "host 'node02'" "$2" 'exit 76'
+    expect_all_gone
+}
+
+agent_and_guard_are_killed() {
+    start_steady 5000
+    local since guard agent
+    guard=$(process node02 guard) agent=$(process node02 agent)
+    since=$(milliseconds)
+    on node02 "kill -STOP $guard $agent; kill -KILL $guard $agent"
+    await_launch 30
+    expect_status 76
+    expect_between 0 5 "$since" "the host is lost after"
+    expect_last_err "host 'node02'" 'its agent has ended' 'exit 76'
+    expect_no_rank 0 node02
+    expect_all_gone
+}
+
+# Its stream stands, and it says nothing: the guard does what the agent does not.
+agent_is_stopped() {
+    start_steady 5000 --set reconnect_window=10s
+    local since
+    since=$(milliseconds)
+    signal_process STOP node02 agent
+    await_launch 30
+    expect_between 8 16 "$since" "the host is lost after"
+    expect_status 76
+    expect_no_rank 0 node02
+    expect_last_err "host 'node02'" 'exit 76'
+    expect_all_gone
+}
+
+# As fast as the network takes it, through connections that break again and again.
+flood() {
+    local kills=0
+    launch_start -H 'node02:1' -n 1 -- /bin/bash -c "sleep 1; for ((i = 0; i < 40; i++)); do
+        seq -f 'this is line %.0f of a lot of lines, all of one length or nearly so' \$((i * 45000 + 1)) \$(((i + 1) * 45000)); sleep 0.2; done"
+    within 20 "the task has a name" err_has '^train: task [a-z0-9]*:'
+    id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
+    sleep 1
+    local role
+    while [ $kills -lt 20 ] && ! launch_has_ended; do
+        role=$([ $((kills % 2)) -eq 0 ] && echo session || echo bridge)
+        if signal_process KILL node02 $role 2>/dev/null; then kills=$((kills + 1)); fi
+        sleep 0.1
+    done
+    await_launch 100
+    expect_status 0
+    echo "    $kills connections were killed; $(($(wc -c <"$work/out") / 1000000)) MB were printed"
+    [ $kills -eq 20 ] || note_failure "only $kills connections were killed"
+    sed 's/^\[0\] //' "$work/out" |
+        cmp - <(seq -f 'this is line %.0f of a lot of lines, all of one length or nearly so' 1 1800000) \
+            >"$work/differs" 2>&1 || note_failure "the terminal: $(head -n 2 "$work/differs")"
+    expect_whole_logs 1 "seq -f 'this is line %.0f of a lot of lines, all of one length or nearly so' 1 1800000"
+    : >"$work/out"
+    expect_idle 3 head "${nodes[@]}"
+}
+
+# --- Hosts that stand still or lose power ---
+
+short_freeze() {
+    start_steady 350
+    "$cluster" freeze node02
+    sleep 8
+    local before since
+    before=$(lines_of 1) since=$(milliseconds)
+    "$cluster" thaw node02
+    expect_output_again 1 "$before" "$since"
+    await_launch 30
+    expect_status 0
+    expect_whole_output 350
+    expect_all_gone
+}
+
+freeze_beyond_window() {
+    start_steady 5000 --set reconnect_window=10s
+    local since
+    since=$(milliseconds)
+    "$cluster" freeze node02
+    await_launch 30
+    expect_status 76
+    expect_between 8 16 "$since" "the host is lost after"
+    expect_err "^train: host 'node02': out of reach for 1[0-9] s, longer than reconnect_window \(10 s\)"
+    expect_last_err node02 'exit 76'
+    expect_idle_but_for_bystander 2 node01 node03
+    "$cluster" thaw node02
+    expect_no_rank 2 node02
+    expect_all_gone
+}
+
+power_off_and_on() {
+    start_steady 5000
+    "$cluster" kill node02
+    sleep 3
+    "$cluster" boot node02
+    local since
+    since=$(milliseconds)
+    await_launch 40
+    expect_status 76
+    expect_between 0 8 "$since" "the host is lost, after its start, after"
+    expect_last_err "host 'node02'" 'was started anew' 'exit 76'
+    wait "$bystander" # it has lost the host as well
+    expect_equal "exit status of the other task" 76 $?
+    expect_idle 3 head "${nodes[@]}"
+}
+
+# --- A launcher that ends ---
+
+launcher_is_killed() {
+    start_steady 5000
+    local since host
+    since=$(milliseconds)
+    signal_launcher KILL
+    await_launch 5
+    expect_status 137
+    sleep 3
+    for host in "${nodes[@]}"; do expect_ranks "$host"; done
+    for host in "${nodes[@]}"; do expect_no_rank 4 "$host"; done
+    expect_between 4 8 "$since" "the ranks are gone after"
+    expect_all_gone
+}
+
+interrupted() { # TIMES FROM TO: Ctrl-C so often, and how long the launcher takes then
+    start_steady 5000 --set stop_grace=1s --set reconnect_window=30s
+    "$cluster" cut node02
+    sleep 3
+    local since times
+    since=$(milliseconds)
+    for ((times = 0; times < $1; times++)); do
+        [ $times -eq 0 ] || sleep 0.5
+        signal_launcher INT
+    done
+    await_launch 40
+    expect_status 130
+    expect_between "$2" "$3" "$since" "the launcher ends after"
+    expect_idle_but_for_bystander 0 node01 node03
+    expect_err "node02"
+    "$cluster" heal node02
+    expect_no_rank 35 node02
+    expect_all_gone
+}
+
+interrupted_and_healed() {
+    start_steady 5000 --set stop_grace=1s
+    "$cluster" cut node02
+    sleep 6
+    signal_launcher INT
+    sleep 2
+    "$cluster" heal node02
+    local since
+    since=$(milliseconds)
+    await_launch 40
+    expect_status 130
+    expect_between 0 4 "$since" "the launcher ends, after the heal, after"
+    expect_no_rank 0 node02
+    expect_all_gone
+}
+
+if [ "${2:-}" = --slow ]; then
+    test_case "a host that is cut off for longer is named, and again when it is back" long_cut
+    test_case "without a window a host that is cut off is lost after 15 s" no_window
+    test_case "Ctrl-C while a host is cut off ends in the time of a stop" interrupted 1 14 18
+    test_case "Ctrl-C twice while a host is cut off ends no later" interrupted 2 14 18
+    test_case "a host that stands still for 8 s loses nothing" short_freeze
+    finish
+fi
+start_slow_cases "$1"
+
+test_case "a host that is cut off for 8 s, or in one direction, loses nothing" short_cut
+test_case "a host that is cut off for longer than the window is lost, and its ranks are dead by then" cut_beyond_window
+test_case "without a window a broken connection is a lost host" no_window_and_no_session
+test_case "a session of sshd that is killed is made anew" killed_and_back session
+test_case "a bridge that is killed is made anew" killed_and_back bridge
+test_case "an agent that is killed is a lost host" killed_and_lost agent 'its agent has ended'
+test_case "a guard that is killed is a lost host" killed_and_lost guard 'guard|agent'
+test_case "agent and guard that are killed are a lost host" agent_and_guard_are_killed
+test_case "an agent that stands still has a guard that ends the ranks" agent_is_stopped
+test_case "a host that stands still for longer than the window is lost, and its ranks end when it goes on" freeze_beyond_window
+test_case "a host that is started anew is lost at once" power_off_and_on
+test_case "ranks outlive a killed launcher by 5 s" launcher_is_killed
+test_case "Ctrl-C while a host is cut off ends its ranks when it is back" interrupted_and_healed
+test_case "Ctrl-C three times while a host is cut off ends at once" interrupted 3 0 3
+test_case "logging in that fails for a while loses nothing" login_fails
+test_case "100 MB come whole through 20 connections" flood
+count_slow_cases
+finish
