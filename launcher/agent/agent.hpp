@@ -23,7 +23,7 @@ using LinkId = int;
 /// What happens to an agent. Instants are its own clock.
 namespace agent_event {
 /// A stream to a launcher is over: it left, died, or its connection broke. Not told of one that the
-/// agent has closed.
+/// agent or its driver has closed.
 struct LinkDown {
   LinkId link = 0;
 };
@@ -246,6 +246,8 @@ class Agent {
   void handle(const agent_event::Tick& event);
 
   void attach(LinkId link, const message::Attach& m);
+  /// Whether what comes on a link is the launcher's.
+  bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
   void receive(const message::Go& m);
   void receive(const message::Stop& m);

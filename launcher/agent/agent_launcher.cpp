@@ -50,14 +50,25 @@ void Agent::state_fact(Message message) {
 void Agent::handle(const agent_event::Received& event) {
   if (const auto* attach_message = std::get_if<message::Attach>(&event.message))
     return attach(event.link, *attach_message);
-  if (link_ != event.link) return act(agent_action::CloseLink{event.link});
-  last_heard_ = now_;
+  if (!is_heard(event.link)) return;
   std::visit([this](const auto& m) { receive(m); }, event.message);
+}
+
+// Whoever says something else before Attach is no launcher. One that was given up is not listened
+// to any more, but need not be told: its connection ends with this process.
+bool Agent::is_heard(LinkId link) {
+  if (link_ == link) {
+    last_heard_ = now_;
+    return true;
+  }
+  if (!has_given_up_) act(agent_action::CloseLink{link});
+  return false;
 }
 
 // A connection may be found dead by one side long before the other: the newer one counts.
 void Agent::attach(LinkId link, const message::Attach& m) {
-  const bool is_newer = m.epoch > epoch_ || (m.epoch == epoch_ && m.connection > connection_);
+  const bool is_same_epoch = epoch_ > 0 && m.epoch == epoch_;
+  const bool is_newer = m.epoch > epoch_ || (is_same_epoch && m.connection > connection_);
   if (has_given_up_ || link_ == link || !is_newer) {
     if (link_ == link) return give_up_launcher();
     return act(agent_action::CloseLink{link});
@@ -99,6 +110,7 @@ void Agent::receive(const message::Ping& m) {
 }
 
 void Agent::handle(const agent_event::LinkDown& event) {
+  if (epoch_ == 0) return leave();  // whoever started this agent has gone without a word
   if (link_ != event.link) return;
   if (!is_window_open()) return give_up_launcher();
   link_.reset();

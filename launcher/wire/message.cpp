@@ -69,8 +69,8 @@ Message read_attach(const json& value) {
   message::Attach m;
   m.version = int_field(value, "version");
   if (m.version != wire_version) return m;
-  m.epoch = count_field(value, "epoch");
-  m.connection = count_field(value, "connection");
+  m.epoch = static_cast<std::uint64_t>(number_field(value, "epoch", 1));
+  m.connection = static_cast<std::uint64_t>(number_field(value, "connection", 1));
   for (const auto& position : array_field(value, "positions"))
     m.positions.push_back(position_of(position));
   m.credit = count_field(value, "credit");

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -360,6 +361,17 @@ TEST_CASE("reattach ends what a killed agent and its killed guard have left befo
   CHECK(running_with("TRAIN_TASK_ID=" + mark).empty());
   CHECK(program->wait() == 0);
   CHECK(is_clean(agents));
+}
+
+TEST_CASE("reattach says nothing of an agent that was in another process namespace") {
+  const Agents agents;
+  const std::string name = agents.file("task-0.lock");
+  std::ofstream(name) << "boot " << boot_id() << "\nnamespace pid:[1]\n";
+  REQUIRE(::chmod(name.c_str(), 0600) == 0);
+  const auto program = agents.reattach("task-0");
+  CHECK(read_all(program->output()).empty());
+  CHECK(program->wait() == 76);
+  CHECK(std::filesystem::exists(name));
 }
 
 TEST_CASE("a key that is none is refused without starting anything") {

@@ -61,8 +61,18 @@ TEST_CASE("nothing is heard on a link before Attach, and the link is closed") {
   SECTION("a piece of a context") { b.on(agent_event::ContextReceived{3, "piece"}); }
   CHECK(b.last.size() == 1);
   CHECK(closed(b.last) == std::vector{3});
-  CHECK(b.on(agent_event::LinkDown{3}).empty());
   CHECK_FALSE(b.agent.gone());
+}
+
+TEST_CASE("an agent whose maker goes before Attach leaves, and only then") {
+  Bench b;
+  CHECK(has<agent_action::Leave>(b.on(agent_event::LinkDown{1})));
+  Bench nobody;
+  nobody.say(message::Attach{wire_version, 0, 1, {}, 0});  // epochs count from 1
+  CHECK(closed(nobody.last) == std::vector{nobody.link});
+  Bench claimed;
+  claimed.connect();
+  CHECK(claimed.on(agent_event::LinkDown{claimed.link + 1}).empty());
 }
 
 TEST_CASE(

@@ -174,7 +174,8 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       attach_with(R"("positions":[[1,-2]],"credit":1)"),
       attach_with(R"("positions":[[1,"2"]],"credit":1)"),
       attach_with(R"("positions":[[1,1.5]],"credit":1)"), R"({"type":"attach"})",
-      R"({"type":"attach","version":8,"epoch":-1,"connection":1,"positions":[],"credit":0})",
+      R"({"type":"attach","version":8,"epoch":0,"connection":1,"positions":[],"credit":0})",
+      R"({"type":"attach","version":8,"epoch":1,"connection":0,"positions":[],"credit":0})",
       R"({"type":"ended","rank":0,"code":0,"core":false,"at":1})",
       // wrong types
       R"({"type":"stop","grace_ms":"1"})", R"({"type":"stop","grace_ms":1.5})",
