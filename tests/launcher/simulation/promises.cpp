@@ -135,9 +135,8 @@ void World::check_cause(Lines& broken) const {
   // A host that was out of reach meanwhile may have been lost before.
   const bool may_be_host = o.cause && !o.cause->rank && o.cause->host >= 0 &&
                            scenario_.hosts[static_cast<std::size_t>(o.cause->host)].has_outages();
-  if (may_be_host && std::any_of(o.others.begin(), o.others.end(), [&](const Failure& other) {
-        return other.rank == failing[0];
-      }))
+  if (may_be_host && std::any_of(o.others.begin(), o.others.end(),
+                                 [&](const Failure& other) { return other.rank == failing[0]; }))
     return;
   if (!o.cause || o.cause->rank != failing[0])
     broken.push_back("the one rank that failed is not the cause" + of_rank(failing[0]));

@@ -105,9 +105,9 @@ HostScript random_host(Chance& chance) {
 }
 
 void make_faulty(HostScript& host, Chance& chance) {
-  static constexpr HostFault kinds[] = {HostFault::crash, HostFault::freeze, HostFault::partition,
-                                        HostFault::link_break, HostFault::agent_failure,
-                                        HostFault::agent_killed};
+  static constexpr HostFault kinds[] = {HostFault::crash,         HostFault::freeze,
+                                        HostFault::partition,     HostFault::link_break,
+                                        HostFault::agent_failure, HostFault::agent_killed};
   static constexpr nanoseconds lengths[] = {1s, 5s, 12s, 20s, 50s, 90s};
   host.fault = kinds[chance.below(6)];
   host.fault_at = chance.up_to(10s);
@@ -226,9 +226,8 @@ bool Scenario::is_undisturbed() const {
     return host.fault == HostFault::none && !host.port_taken_at && !host.unreachable &&
            !host.refuses && !host.miscounts_ports && !host.context_fails && host.check_delay < 50s;
   });
-  const bool has_outages = std::any_of(hosts.begin(), hosts.end(), [](const HostScript& host) {
-    return host.has_outages();
-  });
+  const bool has_outages = std::any_of(hosts.begin(), hosts.end(),
+                                       [](const HostScript& host) { return host.has_outages(); });
   if (has_outages && !outages_are_short) return false;
   return hosts_are_well && (!has_context || context_packed) && interrupts.empty() && !launcher_dies;
 }
