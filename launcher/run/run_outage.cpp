@@ -103,7 +103,7 @@ void Run::handle(const run_event::HostReopened& event) {
   h.open = false;  // the stream that was
   h.outage->is_opening = false;
   h.outage->is_attaching = true;
-  h.outage->next_try = now_ + timing_.silence_limit;
+  h.outage->next_try = now_ + timing_.reconnect_after;
   look_again(event.host);
 }
 

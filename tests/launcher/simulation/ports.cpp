@@ -149,6 +149,7 @@ std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
       complaints_.push_back("output is not what was printed");
       break;
     }
+  last_taken_[static_cast<std::size_t>(chunk.rank)] = time_.now();
   if (age < 0ns) complaints_.push_back("output of the future");
   last_written_ = std::max(last_written_, time_.now()) + scenario_.write_time;
   time_.at(last_written_ + scenario_.write_delay, [this] {

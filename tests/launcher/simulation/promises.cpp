@@ -61,6 +61,15 @@ void World::check_losses() {
   }
 }
 
+// The network is back for two seconds.
+void World::check_flow(int host, Instant healed) {
+  const int rank = trial_.hosts[static_cast<std::size_t>(host)].first_rank;
+  if (driver_->over() || !process(rank)->alive) return;
+  if (output_.last_taken(rank) < healed)
+    complaints_.push_back("output does not flow two seconds after the network is back" +
+                          of_host(host));
+}
+
 // A host to which nothing happens is let alone.
 void World::check_logins(Lines& broken) const {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)

@@ -146,7 +146,7 @@ void add_outages(HostScript& host, Chance& chance) {
   static constexpr nanoseconds lengths[] = {500ms, 3s, 7s, 12s, 16s, 25s, 45s, 62s, 90s};
   if (!chance.one_in(5)) host.login_time = chance.up_to(600ms);
   for (std::uint64_t left = 1 + chance.below(4); left > 0; --left) {
-    const Instant at = chance.up_to(60s);
+    const Instant at = chance.up_to(chance.one_in(4) ? 4s : 60s);
     if (chance.one_in(3)) host.breaks.push_back({at, !chance.one_in(3), !chance.one_in(3)});
     if (chance.one_in(3)) continue;
     Cut cut{at + chance.up_to(chance.one_in(2) ? 0s : 6s), lengths[chance.below(9)]};

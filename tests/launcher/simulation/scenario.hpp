@@ -97,8 +97,11 @@ struct Scenario {
   std::uint64_t seed = 0;
   std::vector<HostScript> hosts;
   milliseconds grace{0};
-  milliseconds window{0};           ///< reconnect_window
-  bool outages_are_short = false;   ///< so much so that nothing may come of them
+  milliseconds window{0};          ///< reconnect_window
+  bool outages_are_short = false;  ///< so much so that nothing may come of them
+  /// Something is printed on every host at least every half second, until all is over: it arrives
+  /// soon after the network is back.
+  bool prints_steadily = false;
   std::vector<Instant> interrupts;  ///< ascending
   std::optional<Instant> launcher_dies;
   bool launcher_dies_silently = false;  ///< its machine, with all connections
