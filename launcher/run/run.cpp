@@ -172,7 +172,7 @@ void Run::receive(int host, const message::Pong& m) {
 
 void Run::receive(int host, const message::Ready& m) {
   HostRun& h = hosts_[host];
-  if (h.state == HostState::running) return said_again(host);
+  if (h.state == HostState::running) return fact_again(host, "'ready'");
   if (h.state != HostState::preparing || context_awaited_) return out_of_turn(host, "'ready'");
   const auto wanted = static_cast<std::size_t>(held_ports(ports_, trial_, host));
   if (m.held_ports.size() != wanted ||
@@ -236,7 +236,7 @@ void Run::receive(int host, const message::RankStarted& m) {
   RankOutcome* const rank = outcome_of(host, m.rank, "'started'");
   if (rank == nullptr) return;
   if (rank->never_started) return out_of_turn(host, "'started'");
-  if (rank->state != RankOutcome::State::not_started) return said_again(host);
+  if (rank->state != RankOutcome::State::not_started) return fact_again(host, "'started'");
   rank->state = RankOutcome::State::running;
   if (++ranks_started_ < static_cast<int>(outcome_.ranks.size())) return;
   outcome_.all_started = true;
@@ -246,7 +246,7 @@ void Run::receive(int host, const message::RankStarted& m) {
 void Run::receive(int host, const message::RankNotStarted& m) {
   RankOutcome* const rank = outcome_of(host, m.rank, "'not started'");
   if (rank == nullptr) return;
-  if (rank->never_started) return said_again(host);
+  if (rank->never_started) return fact_again(host, "'not started'");
   if (rank->state != RankOutcome::State::not_started) return out_of_turn(host, "'not started'");
   rank->never_started = true;
   rank_is_over(host);
@@ -275,7 +275,7 @@ void Run::receive(int host, const message::RankEnded& m) {
   RankOutcome* const rank = outcome_of(host, m.rank, "'ended'");
   if (rank == nullptr) return;
   if (rank->state == RankOutcome::State::not_started) return out_of_turn(host, "'ended'");
-  if (rank->state != RankOutcome::State::running) return said_again(host);
+  if (rank->state != RankOutcome::State::running) return fact_again(host, "'ended'");
   rank->code = m.code;
   rank->signal = m.signal;
   rank->dumped_core = m.dumped_core;
@@ -336,6 +336,12 @@ void Run::said_again(int host) {
                          fmt::format("floods: more than {} messages in {} s that say nothing new",
                                      most_said_again, timing_.heartbeat / std::chrono::seconds(1)),
                          not_our_agent));
+}
+
+// What is known of a host's ranks is said again on a new stream, and never else.
+void Run::fact_again(int host, const char* what) {
+  if (hosts_[host].was_resumed) return said_again(host);
+  out_of_turn(host, what);
 }
 
 void Run::handle(const run_event::HostBrokeProtocol& event) { host_failed(event.host, event.why); }

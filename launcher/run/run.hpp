@@ -169,7 +169,7 @@ class Run {
     milliseconds reconnect_rest{100};   ///< nor sooner than this after that one failed
     milliseconds login_limit{10'000};   ///< a try that takes so long is given up for another
     milliseconds steady_after{10'000};  ///< a stream that stood so long is no failed try
-    milliseconds broken_notice{5'000};    ///< the user is told of a stream that is away so long
+    milliseconds broken_notice{5'000};  ///< the user is told of a stream that is away so long
   };
 
   /// Whether hosts are told to prepare as soon as they are open, or once the context is packed.
@@ -236,9 +236,10 @@ class Run {
     int said_again = 0;  ///< messages since the last ping that changed nothing
     std::string boot_id;
     std::optional<Outage> outage;
-    int tries = 0;          ///< to reach it again, since its stream was last steady
-    Instant tried_at{0};    ///< when the last of them began
-    Instant resumed_at{0};  ///< when the stream was last made anew
+    int tries = 0;        ///< to reach it again, since its stream was last steady
+    Instant tried_at{0};  ///< when the last of them began
+    bool was_resumed = false;
+    Instant resumed_at{0};            ///< when the stream was last made anew
     std::optional<Instant> check_at;  ///< when it is looked at next
     HostGpus gpus;
     int ranks_left = 0;                ///< whose end is not known
@@ -320,6 +321,7 @@ class Run {
 
   void out_of_turn(int host, const char* what);
   void said_again(int host);
+  void fact_again(int host, const char* what);
   void host_failed(int host, Error why);
   void host_in_trouble(int host, const AlignedInstant& since, Error why);
   Error not_ready(const HostRun& host) const;

@@ -65,7 +65,7 @@ void Run::begin_outage(int host, Instant since, std::string why) {
   HostRun& h = hosts_[host];
   if (!h.outage) {
     h.outage.emplace().since = since;
-    if (now_ >= h.resumed_at + timing_.steady_after) h.tries = 0;
+    if (!h.was_resumed || now_ >= h.resumed_at + timing_.steady_after) h.tries = 0;
     try_later(h);
   } else if (!h.outage->is_opening) {
     try_later(h);
@@ -103,7 +103,7 @@ void Run::handle(const run_event::HostReopened& event) {
   h.open = false;  // the stream that was
   h.outage->is_opening = false;
   h.outage->is_attaching = true;
-  h.outage->next_try = now_ + timing_.silence_limit;
+  h.outage->next_try = now_ + timing_.reconnect_after;
   look_again(event.host);
 }
 
@@ -160,6 +160,7 @@ void Run::resume(int host, const message::Hello& m) {
   const AlignedInstant away = between(h.outage->since, now_);
   if (h.outage->is_opening) act(run_action::KeepStream{host});
   h.open = true;
+  h.was_resumed = true;
   h.resumed_at = now_;
   h.heartbeat.forget_unanswered();
   ping(host);
@@ -179,8 +180,7 @@ void Run::resume(int host, const message::Hello& m) {
 
 // An agent that hears that it is not needed any more does not wait for this launcher to come back.
 void Run::say_goodbye(int host) {
-  if (hosts_[host].open && may_be_away(hosts_[host]))
-    act(run_action::Send{host, message::Bye{}});
+  if (hosts_[host].open && may_be_away(hosts_[host])) act(run_action::Send{host, message::Bye{}});
 }
 
 void Run::receive(int host, const message::NoAgent& m) {

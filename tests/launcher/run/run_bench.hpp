@@ -16,10 +16,11 @@ class RunBench {
  public:
   explicit RunBench(const std::vector<int>& ranks_per_host,
                     milliseconds grace = milliseconds(10'000), PortNeeds needs = {},
-                    Run::Delivery delivery = Run::Delivery::nothing)
+                    Run::Delivery delivery = Run::Delivery::nothing,
+                    milliseconds reconnect_window = milliseconds(0))
       : trial(trial_of(ranks_per_host)),
         ports(needs),
-        run(trial, ports, grace, Run::Timing(), delivery) {}
+        run(trial, ports, grace, timing_with(reconnect_window), delivery) {}
 
   void on(const RunEvent& event) { last = run.on(event, now); }
   void say(int host, Message m) { on(run_event::HostSaid{host, std::move(m)}); }
@@ -111,6 +112,11 @@ class RunBench {
   std::vector<RunAction> last;
 
  private:
+  static Run::Timing timing_with(milliseconds reconnect_window) {
+    Run::Timing timing;
+    timing.reconnect_window = reconnect_window;
+    return timing;
+  }
   void say_and_keep(int host, Message m) {
     auto kept = last;
     say(host, std::move(m));

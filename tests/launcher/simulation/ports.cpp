@@ -42,20 +42,19 @@ std::unique_ptr<HostLink> FakeTransport::open(const Host&, const AgentCall& call
   made.to_host.deliver_to(
       {[&made, &fake](std::string_view bytes) { fake.receive(made.link, bytes); },
        [&made, &fake] { fake.link_closed(made.link); }});
-  made.from_host.deliver_to(
-      {[this, &made](std::string_view bytes) {
-         if (is_wanted(made)) made.events.on_bytes(bytes);
-       },
-       [this, &made] {
-         if (is_wanted(made))
-           made.events.on_closed(make_error(ErrorClass::host, "connection reset"));
-       }});
+  made.from_host.deliver_to({[this, &made](std::string_view bytes) {
+                               if (is_wanted(made)) made.events.on_bytes(bytes);
+                             },
+                             [this, &made] {
+                               if (is_wanted(made))
+                                 made.events.on_closed(
+                                     make_error(ErrorClass::host, "connection reset"));
+                             }});
   if (call.verb == AgentCall::Verb::attach)
     time_.at(script.connect_delay, [this, &made] { connect(made); });
   else
-    time_.at(time_.now(), [this, &made, limit = call.connect_limit.value_or(10s)] {
-      reconnect(made, limit);
-    });
+    time_.at(time_.now(),
+             [this, &made, limit = call.connect_limit.value_or(10s)] { reconnect(made, limit); });
   return std::make_unique<Link>(made);
 }
 
@@ -99,8 +98,7 @@ void FakeTransport::log_in(Connection& connection) {
 }
 
 void FakeTransport::join(Connection& connection) {
-  connection.link =
-      hosts_[static_cast<std::size_t>(connection.host)].connect(connection.from_host);
+  connection.link = hosts_[static_cast<std::size_t>(connection.host)].connect(connection.from_host);
   connection.is_open = true;
   for (std::string& bytes : std::exchange(connection.waiting, {}))
     connection.to_host.send(std::move(bytes));
@@ -151,6 +149,7 @@ std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
       complaints_.push_back("output is not what was printed");
       break;
     }
+  last_taken_[static_cast<std::size_t>(chunk.rank)] = time_.now();
   if (age < 0ns) complaints_.push_back("output of the future");
   last_written_ = std::max(last_written_, time_.now()) + scenario_.write_time;
   time_.at(last_written_ + scenario_.write_delay, [this] {

@@ -83,7 +83,8 @@ class CheckedOutput final : public OutputSink {
         scenario_(scenario),
         complaints_(complaints),
         on_kept_(std::move(on_kept)),
-        received_(static_cast<std::size_t>(ranks)) {}
+        received_(static_cast<std::size_t>(ranks)),
+        last_taken_(static_cast<std::size_t>(ranks)) {}
 
   std::uint64_t take(OutputChunk chunk, nanoseconds age) override;
   std::uint64_t kept() const override { return kept_; }
@@ -91,6 +92,8 @@ class CheckedOutput final : public OutputSink {
   void expect_end() override {}
   std::uint64_t taken() const { return taken_; }
 
+  /// When something has last arrived of a rank.
+  Instant last_taken(int rank) const { return last_taken_[static_cast<std::size_t>(rank)]; }
   /// Bytes that have arrived of a rank's stream: 0 is stdout, 1 stderr.
   std::uint64_t received(int rank, std::size_t stream) const {
     return received_[static_cast<std::size_t>(rank)][stream];
@@ -102,6 +105,7 @@ class CheckedOutput final : public OutputSink {
   std::vector<std::string>& complaints_;
   std::function<void()> on_kept_;
   std::vector<std::array<std::uint64_t, 2>> received_;
+  std::vector<Instant> last_taken_;
   std::uint64_t taken_ = 0;
   std::uint64_t kept_ = 0;
   Instant last_written_{0};

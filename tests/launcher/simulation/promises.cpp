@@ -61,6 +61,15 @@ void World::check_losses() {
   }
 }
 
+// The network is back for two seconds.
+void World::check_flow(int host, Instant healed) {
+  const int rank = trial_.hosts[static_cast<std::size_t>(host)].first_rank;
+  if (driver_->over() || !process(rank)->alive) return;
+  if (output_.last_taken(rank) < healed)
+    complaints_.push_back("output does not flow two seconds after the network is back" +
+                          of_host(host));
+}
+
 // A host to which nothing happens is let alone.
 void World::check_logins(Lines& broken) const {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
@@ -135,9 +144,8 @@ void World::check_cause(Lines& broken) const {
   // A host that was out of reach meanwhile may have been lost before.
   const bool may_be_host = o.cause && !o.cause->rank && o.cause->host >= 0 &&
                            scenario_.hosts[static_cast<std::size_t>(o.cause->host)].has_outages();
-  if (may_be_host && std::any_of(o.others.begin(), o.others.end(), [&](const Failure& other) {
-        return other.rank == failing[0];
-      }))
+  if (may_be_host && std::any_of(o.others.begin(), o.others.end(),
+                                 [&](const Failure& other) { return other.rank == failing[0]; }))
     return;
   if (!o.cause || o.cause->rank != failing[0])
     broken.push_back("the one rank that failed is not the cause" + of_rank(failing[0]));

@@ -105,9 +105,9 @@ HostScript random_host(Chance& chance) {
 }
 
 void make_faulty(HostScript& host, Chance& chance) {
-  static constexpr HostFault kinds[] = {HostFault::crash, HostFault::freeze, HostFault::partition,
-                                        HostFault::link_break, HostFault::agent_failure,
-                                        HostFault::agent_killed};
+  static constexpr HostFault kinds[] = {HostFault::crash,         HostFault::freeze,
+                                        HostFault::partition,     HostFault::link_break,
+                                        HostFault::agent_failure, HostFault::agent_killed};
   static constexpr nanoseconds lengths[] = {1s, 5s, 12s, 20s, 50s, 90s};
   host.fault = kinds[chance.below(6)];
   host.fault_at = chance.up_to(10s);
@@ -146,7 +146,7 @@ void add_outages(HostScript& host, Chance& chance) {
   static constexpr nanoseconds lengths[] = {500ms, 3s, 7s, 12s, 16s, 25s, 45s, 62s, 90s};
   if (!chance.one_in(5)) host.login_time = chance.up_to(600ms);
   for (std::uint64_t left = 1 + chance.below(4); left > 0; --left) {
-    const Instant at = chance.up_to(60s);
+    const Instant at = chance.up_to(chance.one_in(4) ? 4s : 60s);
     if (chance.one_in(3)) host.breaks.push_back({at, !chance.one_in(3), !chance.one_in(3)});
     if (chance.one_in(3)) continue;
     Cut cut{at + chance.up_to(chance.one_in(2) ? 0s : 6s), lengths[chance.below(9)]};
@@ -226,9 +226,8 @@ bool Scenario::is_undisturbed() const {
     return host.fault == HostFault::none && !host.port_taken_at && !host.unreachable &&
            !host.refuses && !host.miscounts_ports && !host.context_fails && host.check_delay < 50s;
   });
-  const bool has_outages = std::any_of(hosts.begin(), hosts.end(), [](const HostScript& host) {
-    return host.has_outages();
-  });
+  const bool has_outages = std::any_of(hosts.begin(), hosts.end(),
+                                       [](const HostScript& host) { return host.has_outages(); });
   if (has_outages && !outages_are_short) return false;
   return hosts_are_well && (!has_context || context_packed) && interrupts.empty() && !launcher_dies;
 }

@@ -30,15 +30,7 @@ struct RankScript {
 
 /// agent_failure: something throws in the agent, which lives on. agent_killed: the agent dies, and
 /// its guard kills what it has left.
-enum class HostFault {
-  none,
-  crash,
-  freeze,
-  partition,
-  link_break,
-  agent_failure,
-  agent_killed
-};
+enum class HostFault { none, crash, freeze, partition, link_break, agent_failure, agent_killed };
 
 /// The directions of a connection.
 enum class Way { to_host, to_launcher };
@@ -87,7 +79,7 @@ struct HostScript {
   std::vector<Cut> cuts;
   std::vector<Break> breaks;
   nanoseconds login_time{std::chrono::milliseconds(300)};  ///< of a connection after the first
-  std::optional<Instant> port_taken_at;  ///< by another user of the host
+  std::optional<Instant> port_taken_at;                    ///< by another user of the host
   std::vector<RankScript> ranks;
 
   /// A partition or freeze at this instant, and when it ends (nothing: never).
@@ -107,6 +99,9 @@ struct Scenario {
   milliseconds grace{0};
   milliseconds window{0};          ///< reconnect_window
   bool outages_are_short = false;  ///< so much so that nothing may come of them
+  /// Something is printed on every host at least every half second, until all is over: it arrives
+  /// soon after the network is back.
+  bool prints_steadily = false;
   std::vector<Instant> interrupts;  ///< ascending
   std::optional<Instant> launcher_dies;
   bool launcher_dies_silently = false;  ///< its machine, with all connections

@@ -142,6 +142,51 @@ TEST_CASE("a host is alive while its output comes, although its pongs are stuck 
   CHECK(world.outcome().succeeded);
 }
 
+namespace {
+
+// Hosts whose network goes and comes back in time, again and again, with logins of 300 ms.
+Scenario steady_with_cuts(std::uint64_t seed) {
+  Chance chance(seed);
+  Scenario scenario;
+  scenario.seed = seed;
+  scenario.grace = 10s;
+  scenario.window = 60s;
+  scenario.outages_are_short = scenario.prints_steadily = true;
+  for (int i = 0; i < 3; ++i) {
+    HostScript& host = scenario.hosts.emplace_back();
+    host.latency = chance.up_to(20ms);
+    host.jitter = chance.up_to(20ms);
+    RankScript& rank = host.ranks.emplace_back();
+    rank.lifetime = 120s;
+    rank.prints = 300;
+    rank.print_bytes = 1 + static_cast<int>(chance.below(1'000));
+    for (Instant at = 3s + chance.up_to(20s); i < 2 && at < 110s;) {
+      Cut cut{at, chance.up_to(chance.one_in(2) ? 44s : 8s)};
+      cut.to_host = !chance.one_in(4);
+      cut.to_launcher = !cut.to_host || !chance.one_in(4);
+      // A connection that is silent for less than five seconds is left to TCP.
+      const nanoseconds longest_stall =
+          cut.length < 4s ? 1s : std::min(cut.length, nanoseconds(10s));
+      if (cut.to_launcher) cut.stall = chance.up_to(longest_stall);
+      host.cuts.push_back(cut);
+      at = cut.end() + cut.stall + 8s + chance.up_to(10s);
+    }
+  }
+  return scenario;
+}
+
+}  // namespace
+
+TEST_CASE("output flows again two seconds after the network is back, and none is lost") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    World world(steady_with_cuts(seed));
+    world.play();
+    CHECK(world.broken_promises() == std::vector<std::string>());
+    CHECK(world.outcome().succeeded);
+  }
+}
+
 TEST_CASE("two thousand hosts of eight ranks start, run and end") {
   Scenario scenario;
   scenario.seed = 1;

@@ -66,6 +66,9 @@ void World::plan_events() {
     const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
     if (script.fault == HostFault::link_break)
       time_.at(script.fault_at, [this, host] { transport_.break_connections(host, {}); });
+    for (const Cut& cut : script.cuts)
+      if (scenario_.prints_steadily)
+        time_.at(cut.end() + 2s, [this, host, cut] { check_flow(host, cut.end()); });
     for (const Break& each : script.breaks)
       time_.at(each.at, [this, host, each] { transport_.break_connections(host, each); });
   }

@@ -34,6 +34,7 @@ class World {
   void plan_events();
 
   void check_losses();
+  void check_flow(int host, Instant healed);
 
   using Lines = std::vector<std::string>;
   void check_end(Lines& broken) const;
