@@ -135,11 +135,11 @@ short_cut() {
     local rank before=() since
     for rank in 0 1 2; do
         expect_ranks "${nodes[$rank]}"
-        before[rank]=$(lines_of $rank)
+        before[rank]=$(lines_of "$rank")
     done
     since=$(milliseconds)
     for rank in 0 1 2; do "$cluster" heal "${nodes[$rank]}"; done
-    for rank in 0 1 2; do expect_output_again $rank "${before[$rank]}" "$since"; done
+    for rank in 0 1 2; do expect_output_again "$rank" "${before[$rank]}" "$since"; done
     await_launch 30
     expect_status 0
     expect_whole_output 350
@@ -296,7 +296,7 @@ flood() {
     id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
     sleep 1
     local role
-    while [ $kills -lt 20 ] && ! launch_has_ended; do
+    while [ "$kills" -lt 20 ] && ! launch_has_ended; do
         role=$([ $((kills % 2)) -eq 0 ] && echo session || echo bridge)
         if signal_process KILL node02 $role 2>/dev/null; then kills=$((kills + 1)); fi
         sleep 0.1
