@@ -206,7 +206,9 @@ constexpr Field how_it_ends[] = {
         .one_of("stop")
         .later_ones("continue"),
     Field{"reconnect_window", duration, train, "60s",
-          "how long a host may be out of reach while its ranks run; 0: not at all"},
+          "how long a host may be out of reach while its ranks run; 0: not at all"}
+        .from(10)
+        .to(86'400),
     Field{"min_slots_per_trial", integer, train, "", "fewest slots that the trial may shrink to"}
         .from(0)
         .to(most_workers)

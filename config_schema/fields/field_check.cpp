@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "config_schema/fields/amounts.hpp"
@@ -15,8 +16,12 @@ namespace {
 
 using enum FieldType;
 
+bool has_range(const Field& field) {
+  return field.minimum != no_minimum || field.maximum != no_limit;
+}
+
 std::string range_text(const Field& field) {
-  if (field.minimum == no_minimum && field.maximum == no_limit) return {};
+  if (!has_range(field)) return {};
   if (field.minimum == no_minimum) return fmt::format(" of at most {}", field.maximum);
   if (field.maximum != no_limit)
     return field.excludes_minimum
@@ -24,6 +29,12 @@ std::string range_text(const Field& field) {
                : fmt::format(" from {} to {}", field.minimum, field.maximum);
   return field.excludes_minimum ? fmt::format(" above {}", field.minimum)
                                 : fmt::format(" of at least {}", field.minimum);
+}
+
+// Of seconds.
+std::string duration_range_text(const Field& field) {
+  return has_range(field) ? fmt::format(", 0 or from {}s to {}s", field.minimum, field.maximum)
+                          : "";
 }
 
 std::string pattern_text(FieldPattern pattern) {
@@ -100,7 +111,7 @@ std::string type_text(const Field& field, FieldType type) {
     case bytes:
       return "a number of bytes such as 16GiB";
     case duration:
-      return "a duration such as 10s (a bare number is seconds)";
+      return "a duration such as 10s (a bare number is seconds)" + duration_range_text(field);
     case list:
       return "a list";
     case strings:
@@ -155,6 +166,17 @@ std::optional<ValueFault> find_number_fault(const YamlNode& node, const Field& f
                       !(field.excludes_minimum ? node.real > least : node.real >= least);
   const bool is_high = field.maximum != no_limit && node.real > static_cast<double>(field.maximum);
   if (fits && std::isfinite(node.real) && !is_low && !is_high) return std::nullopt;
+  return ValueFault{
+      {}, fmt::format("'{}' must be {}, not {}", name, expectation(field), node.text), {}};
+}
+
+std::optional<ValueFault> find_duration_fault(const YamlNode& node, const Field& field,
+                                              const std::string& name) {
+  const auto value = read_duration(node);
+  const auto zero = std::chrono::milliseconds::zero();
+  const bool fits = value == zero || (value >= std::chrono::seconds(field.minimum) &&
+                                      value <= std::chrono::seconds(field.maximum));
+  if (fits) return std::nullopt;
   return ValueFault{
       {}, fmt::format("'{}' must be {}, not {}", name, expectation(field), node.text), {}};
 }
@@ -256,6 +278,7 @@ std::optional<ValueFault> find_fault_of_any(const YamlNode& node, const Field& f
         type_hint(node, field)};
   const bool is_counted = has(field.types, integer | number);
   if (is_number(node) && is_counted) return find_number_fault(node, field, name);
+  if (has(field.types, duration) && has_range(field)) return find_duration_fault(node, field, name);
   if (node.kind == YamlKind::string && has(field.types, string))
     return find_string_fault(node, field, name);
   if (node.kind == YamlKind::sequence && has(field.types, strings))

@@ -74,8 +74,8 @@ struct Field {
   std::string_view meaning;
 
   FieldEffect effect = FieldEffect::used;
-  std::string_view twin = {};  ///< the field whose value may be given here instead
-  std::int64_t minimum = no_minimum;
+  std::string_view twin = {};         ///< the field whose value may be given here instead
+  std::int64_t minimum = no_minimum;  ///< of durations both are given, or none: seconds, or 0
   std::int64_t maximum = no_limit;
   bool excludes_minimum = false;        ///< numbers must be above `minimum`
   std::string_view choices = {};        ///< "a|b|c", of strings

@@ -128,8 +128,7 @@ class SchemaMaker {
                 {{"type", "string"},
                  {"pattern", "^[0-9]*[.]?[0-9]+ *(B|KiB|MiB|GiB|TiB|KB|MB|GB|TB)$"}}};
       case duration:
-        return {{{"type", "number"}, {"minimum", 0}},
-                {{"type", "string"}, {"pattern", "^[0-9]*[.]?[0-9]+ *(ms|s|m|h|d)$"}}};
+        return durations_of(field);
       case strings:
         return {{{"type", "array"}, {"items", {{"type", "string"}}}}};
       case list:
@@ -141,6 +140,12 @@ class SchemaMaker {
         break;
     }
     return {};
+  }
+
+  static std::vector<Json> durations_of(const Field& field) {
+    Json text = {{"type", "string"}, {"pattern", "^[0-9]*[.]?[0-9]+ *(ms|s|m|h|d)$"}};
+    if (field.minimum == no_minimum) return {{{"type", "number"}, {"minimum", 0}}, std::move(text)};
+    return {{{"const", 0}}, with_range(field, {{"type", "number"}}), std::move(text)};
   }
 
   static Json string_of(const Field& field) {

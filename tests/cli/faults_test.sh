@@ -63,8 +63,8 @@ abandoned='sleep 4711 &
 
 abandoned_count=10 # on two ranks
 
-start_abandoned() { # sets `agent` and `guard`
-    start launch "${two[@]}" -- /bin/sh -c "cd '$work/here'; $abandoned"
+start_abandoned() { # start_abandoned [ARGUMENT...]: sets `agent` and `guard`
+    start launch "${two[@]}" "$@" -- /bin/sh -c "cd '$work/here'; $abandoned"
     within 30 "both ranks are up" out_count_is 2 up
     within 10 "all that the ranks start runs" abandoned_are "$abandoned_count"
     agent=$(ps -o ppid= -p "$(pids_of '^sleep 4712' | head -n 1)" | tr -d ' ')
@@ -113,8 +113,19 @@ without_cgroup() {
 
 ended_line='[0-9]+ processes that it had left were ended'
 
+# Asked for once more, the host ends what was left before it says that there is no agent.
 guard_and_agent_are_killed() {
     start_abandoned
+    kill_both
+    await 20
+    expect_status 76
+    expect_last_err "failed: host: host 'localhost': its agent has ended, and its ranks with it (exit 76)"
+    expect_nothing_abandoned 0
+    expect_gone 0
+}
+
+they_are_killed_without_a_window() {
+    start_abandoned --set reconnect_window=0s
     kill_both
     await 20
     expect_status 76
@@ -218,7 +229,8 @@ test_case "kill -9 of the agent ends the task and leaves nothing" agent_is_kille
 test_case "kill -9 of the guard ends the task and leaves nothing" guard_is_killed
 for cgroup in with_cgroup without_cgroup; do
     how=${cgroup/_/ a }
-    test_case "kill -9 of guard and agent leaves nothing, and a line says so, $how" $cgroup guard_and_agent_are_killed
+    test_case "kill -9 of guard and agent leaves nothing, $how" $cgroup guard_and_agent_are_killed
+    test_case "without a reconnect window a line says what was left, $how" $cgroup they_are_killed_without_a_window
     test_case "what is left after kill -9 of all three goes with the next launch, $how" $cgroup next_launch_sweeps
     test_case "what is left after kill -9 of all three goes with task kill, $how" $cgroup task_kill_sweeps
 done

@@ -33,6 +33,7 @@ TEST_CASE("an experiment has the documented defaults") {
   CHECK(config.backend == CollectiveBackend::automatic);
   CHECK(config.max_restarts == 0);
   CHECK(config.stop_grace == 10s);
+  CHECK(config.reconnect_window == 60s);
   CHECK(config.hyperparameters_json == "{}");
   CHECK(config.data_json == "{}");
   CHECK(config.forward_environment.size() == 5);
@@ -70,6 +71,7 @@ resources:
   batch_remainder: spread
   batch_split: weighted
 stop_grace: 500ms
+reconnect_window: 0
 max_restarts: 0
 )");
   CHECK(config.name == "digits");
@@ -95,6 +97,7 @@ max_restarts: 0
   CHECK(config.batch_remainder == BatchRemainder::spread);
   CHECK(config.batch_split == BatchSplit::weighted);
   CHECK(config.stop_grace == 500ms);
+  CHECK(config.reconnect_window == 0s);
   CHECK(config.warnings.empty());
 }
 
@@ -189,7 +192,6 @@ TEST_CASE("features that are not there yet are refused, their defaults accepted"
       {"cpu_binding: cores", "cpu_binding: none"},
       {"hang_timeout: 10m", "hang_timeout: null"},
       {"on_launcher_loss: continue", "on_launcher_loss: stop"},
-      {"reconnect_window: 5m", "reconnect_window: 1m"},
       {"min_slots_per_trial: 2", "min_slots_per_trial: ~"},
       {"spool_overflow: drop", "spool_overflow: block"},
       {"searcher: {name: grid, metric: loss}", "searcher: {name: single}"},

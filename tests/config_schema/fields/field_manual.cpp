@@ -60,6 +60,11 @@ std::string grouped(std::int64_t number) {
 }
 
 // The bounds in brackets, as arguments of a macro.
+std::string duration_range_of(const Field& field) {
+  if (field.minimum == no_minimum) return {};
+  return fmt::format(" Po 0, or {} to {} s Pc", grouped(field.minimum), grouped(field.maximum));
+}
+
 std::string range_of(const Field& field) {
   const bool has_least = field.minimum != no_minimum;
   const bool has_most = field.maximum != no_limit;
@@ -112,7 +117,7 @@ std::string type_of(const Field& field, FieldType type) {
     case bytes:
       return "Ar bytes";
     case duration:
-      return "Ar duration";
+      return "Ar duration" + duration_range_of(field);
     case list:
       return "Ar list";
     case strings:
