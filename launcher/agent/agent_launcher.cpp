@@ -112,7 +112,9 @@ void Agent::receive(const message::Ping& m) {
 void Agent::handle(const agent_event::LinkDown& event) {
   if (epoch_ == 0) return leave();  // whoever started this agent has gone without a word
   if (link_ != event.link) return;
-  if (!is_window_open()) return give_up_launcher();
+  // A Bye that is sent right before the end of a stream may be lost with it: who was told that all
+  // is over needs nothing more.
+  if (!is_window_open() || state_ == AgentState::finished) return give_up_launcher();
   link_.reset();
   if (now_ - last_heard_ <= sign_of_life) launcher_died_at_ = now_;
 }

@@ -186,6 +186,10 @@ void Run::say_goodbye(int host) {
 void Run::receive(int host, const message::NoAgent& m) {
   HostRun& h = hosts_[host];
   if (!h.outage || !h.outage->is_attaching) return out_of_turn(host, "'no agent'");
+  if (h.ranks_left == 0) {  // it has finished, and its word of that was lost with the old stream
+    settle(host, HostState::finished);
+    return check_over();
+  }
   host_failed(host, make_error(ErrorClass::host, m.boot_id == h.boot_id
                                                      ? "its agent has ended, and its ranks with it"
                                                      : "was started anew: nothing of its ranks is "
