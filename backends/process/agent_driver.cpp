@@ -47,7 +47,10 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory, s
       starter_(loop_, work_, raise_open_files_limit(), calls_, starter_events()),
       links_(loop_, listening_socket,
              {[this](LinkId link, const Frame& frame) { return received(link, frame); },
-              [this](LinkId link) { feed(agent_event::LinkDown{link}); }}) {}
+              [this](LinkId link) {
+                tell_uncaught_exceptions(links_.used_socket());
+                feed(agent_event::LinkDown{link});
+              }}) {}
 
 int AgentDriver::run() {
   (void)become_subreaper();  // where the kernel refuses, the guard is one
@@ -119,14 +122,17 @@ void AgentDriver::arm_timer() {
 void AgentDriver::perform(const agent_action::UseLink& action) {
   nobody_came_.reset();
   links_.use(action.link);
-  if (const int socket = links_.used_socket(); socket >= 0) tell_uncaught_exceptions(socket);
+  tell_uncaught_exceptions(links_.used_socket());
 }
 
 void AgentDriver::perform(const agent_action::SetFence& action) {
   if (means_.fence != nullptr) means_.fence->set(action.at);
 }
 
-void AgentDriver::perform(const agent_action::CloseLink& action) { links_.close(action.link); }
+void AgentDriver::perform(const agent_action::CloseLink& action) {
+  links_.close(action.link);
+  tell_uncaught_exceptions(links_.used_socket());
+}
 
 void AgentDriver::perform(const agent_action::SendMessage& action) {
   links_.send(frame_of(action.message));

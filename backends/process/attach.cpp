@@ -155,16 +155,15 @@ Result<Descriptor> reach_agent(const HostDirectory& directory, const std::string
   }
 }
 
-}  // namespace
-
-namespace {
-
 void ignore_signals() {
   for (const int number : {SIGPIPE, SIGHUP, SIGINT}) (void)::signal(number, SIG_IGN);
 }
 
 // There is no agent, nor anything that it has started: the proof goes to the launcher.
 Result<int> tell_no_agent(const Sweep& sweep) {
+  if (sweep.is_foreign)
+    return fail(ErrorClass::host, "the agent ran in another process namespace than this login",
+                "logins to a host are to be in one container, or in none");
   if (!sweep.survivors.empty())
     return fail(ErrorClass::host,
                 fmt::format("the agent has ended, and process {} ({}), which it had started, could "

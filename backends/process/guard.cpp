@@ -7,6 +7,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "backends/event_loop/loop.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/process/agent_record.hpp"
@@ -24,9 +26,9 @@ constexpr auto kill_limit = 10s;
 constexpr auto cgroup_limit = 1s;
 // An agent sees to its fence by itself; after that it does not.
 constexpr auto fence_patience = 1s;
-// How often to look at the fence: signals are waited for on a clock that stands still while the
-// machine is suspended.
-constexpr timespec fence_interval{5, 0};
+// How long to wait for a signal without a look at the fence: it may be set meanwhile, and waiting
+// goes by a clock that stands still while the machine is suspended.
+constexpr nanoseconds fence_interval = 1s;
 
 void reset_signals() {
   struct sigaction all_default {};
@@ -91,15 +93,24 @@ bool collect(pid_t agent) {
   return has_agent_ended || !has_child();
 }
 
-// All signals are blocked, so none is lost between a look and the next wait.
+// How long the agent has left to move its fence.
+nanoseconds left_until(const Fence& fence) {
+  const auto at = fence.at();
+  return at ? *at + fence_patience - boot_time() : nanoseconds::max();
+}
+
+// Until the agent has ended, or has let its fence pass. All signals are blocked, so none is lost
+// between a look and the next wait.
 void watch(pid_t agent, const Fence& fence) {
   const sigset_t all = all_signals();
   while (!collect(agent)) {
+    const nanoseconds left = left_until(fence);
+    // Not waited for: what it has started is killed at once, even where the kernel holds the agent.
+    if (left <= 0s) return (void)::kill(agent, SIGKILL);
+    const timespec wait{0, std::min(left, fence_interval - 1ns).count()};
     siginfo_t info{};
-    const int number = ::sigtimedwait(&all, &info, &fence_interval);
+    const int number = ::sigtimedwait(&all, &info, &wait);
     if (number == SIGTERM || number == SIGINT || number == SIGHUP) ::kill(agent, SIGTERM);
-    const auto passed = fence.at();
-    if (passed && boot_time() >= *passed + fence_patience) ::kill(agent, SIGKILL);
   }
 }
 

@@ -26,12 +26,12 @@ struct GuardSetup {
 /// collects orphans, passes SIGTERM, SIGINT and SIGHUP on to the agent as SIGTERM, and once the
 /// agent has ended in whatever way it kills all that is left of the tree and of the ranks' cgroup
 /// and removes the agent's things. An agent that lets its fence pass (it is frozen, or hangs) is
-/// killed. Should the guard be killed, the agent receives SIGTERM and does
-/// the same when `agent_main` returns. In the agent, signals are at their defaults but SIGPIPE,
-/// which is ignored; orphans among the workers' descendants become the agent's children first. Both
-/// have 0 to 2 on /dev/null, `/` as working directory, and no other descriptor than those given and
-/// the host directory. Call before there are threads or Asio objects. Returns in the caller only;
-/// troubles of the guard's own start are told on standard error.
+/// killed with its tree one second later. Should the guard be killed, the agent receives SIGTERM
+/// and does the same when `agent_main` returns. In the agent, signals are at their defaults but
+/// SIGPIPE, which is ignored; orphans among the workers' descendants become the agent's children
+/// first. Both have 0 to 2 on /dev/null, `/` as working directory, and no other descriptor than
+/// those given and the host directory. Call before there are threads or Asio objects. Returns in
+/// the caller only; troubles of the guard's own start are told on standard error.
 Result<void> start_guard(const GuardSetup& setup);
 
 }  // namespace train

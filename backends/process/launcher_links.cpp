@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -13,17 +14,15 @@ namespace train {
 
 namespace {
 
-// A connection that has said nothing is closed after that.
-constexpr std::chrono::seconds patience{10};
-// A launcher has one, and one more while it reconnects; bridges that are cut off linger.
-constexpr std::size_t most_links = 8;
+// A launcher has one beside that which is used; bridges that are cut off linger.
+constexpr std::size_t most_waiting = 8;
 // How long to leave waiting connections alone when there is no descriptor for them.
 constexpr std::chrono::seconds accept_pause{1};
 
 }  // namespace
 
-LauncherLinks::LauncherLinks(Loop& loop, int listening_socket, Events events)
-    : loop_(loop), listening_(listening_socket), events_(std::move(events)) {
+LauncherLinks::LauncherLinks(Loop& loop, int listening_socket, Events events, nanoseconds patience)
+    : loop_(loop), listening_(listening_socket), patience_(patience), events_(std::move(events)) {
   await_connections();
 }
 
@@ -40,7 +39,7 @@ void LauncherLinks::accept() {
     accept_pause_ = loop_.after(accept_pause, [this] { await_connections(); });
   }
   if (!socket) return;
-  if (links_.size() >= most_links) return;
+  make_room();
   const LinkId link = ++last_;
   Link& made = links_[link];
   made.connection = std::make_unique<LauncherConnection>(
@@ -49,7 +48,16 @@ void LauncherLinks::accept() {
                                    return links_.contains(link) && events_.on_frame(link, frame);
                                  },
                                  [this, link] { dropped_by_peer(link); }});
-  made.patience = loop_.after(patience, [this, link] { drop(link); });
+  made.patience = loop_.after(patience_, [this, link] { drop(link); });
+}
+
+// The oldest has had the most time to say whose it is.
+void LauncherLinks::make_room() {
+  const std::size_t waiting = links_.size() - links_.count(used_);
+  if (waiting < most_waiting) return;
+  const auto oldest = std::find_if(links_.begin(), links_.end(),
+                                   [this](const auto& entry) { return entry.first != used_; });
+  drop(oldest->first);
 }
 
 void LauncherLinks::use(LinkId link) {

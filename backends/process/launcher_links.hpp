@@ -14,7 +14,8 @@
 namespace train {
 
 /// The connections to an agent's socket: the one that stands for the launcher, and those that have
-/// not said yet whose they are. How many of these wait, and how long, is bounded.
+/// not said yet whose they are. How many of these wait, and how long, is bounded: 8, and 10 s each;
+/// where there are more, the oldest goes.
 class LauncherLinks {
  public:
   struct Events {
@@ -25,7 +26,8 @@ class LauncherLinks {
   };
 
   /// Accepts from `listening_socket`, which stays open as long as this.
-  LauncherLinks(Loop& loop, int listening_socket, Events events);
+  LauncherLinks(Loop& loop, int listening_socket, Events events,
+                nanoseconds patience = std::chrono::seconds(10));
   LauncherLinks(const LauncherLinks&) = delete;
   LauncherLinks& operator=(const LauncherLinks&) = delete;
 
@@ -46,11 +48,13 @@ class LauncherLinks {
 
   void await_connections();
   void accept();
+  void make_room();
   void drop(LinkId link);
   void dropped_by_peer(LinkId link);
 
   Loop& loop_;
   const int listening_;
+  const nanoseconds patience_;  ///< with a link that says nothing
   Events events_;
   std::map<LinkId, Link> links_;
   LinkId last_ = 0;

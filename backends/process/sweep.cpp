@@ -286,7 +286,7 @@ Result<Sweep> sweep_agent(const HostDirectory& directory, const std::string& key
                                                 system_reason(errno)));
     const bool is_locked = ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
     if (is_locked && is_named(lock.get(), directory, key)) {
-      if (is_foreign(read_agent_record(lock.get()))) return Sweep{};
+      if (is_foreign(read_agent_record(lock.get()))) return Sweep{.is_foreign = true};
       Sweep sweep = sweep_under_lock(directory, key, lock.get());
       sweep.found_state = true;
       if (auto removed = directory.remove(key); !removed)

@@ -73,8 +73,7 @@ void Agent::handle(const agent_event::ContextTaken& event) {
 }
 
 void Agent::handle(const agent_event::ContextReceived& event) {
-  if (link_ != event.link) return;
-  last_heard_ = now_;
+  if (!is_heard(event.link)) return;
   // Once the context has failed, pieces that were on their way are of no use.
   if (state_ == AgentState::fetching) act(agent_action::TakeContext{event.bytes});
 }

@@ -23,7 +23,7 @@ using LinkId = int;
 /// What happens to an agent. Instants are its own clock.
 namespace agent_event {
 /// A stream to a launcher is over: it left, died, or its connection broke. Not told of one that the
-/// agent has closed.
+/// agent or its driver has closed.
 struct LinkDown {
   LinkId link = 0;
 };
@@ -246,6 +246,8 @@ class Agent {
   void handle(const agent_event::Tick& event);
 
   void attach(LinkId link, const message::Attach& m);
+  /// Whether what comes on a link is the launcher's.
+  bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
   void receive(const message::Go& m);
   void receive(const message::Stop& m);
@@ -260,8 +262,10 @@ class Agent {
     actions_.emplace_back(std::move(action));
   }
   void say(Message message);
-  /// Says what is to be said again on a new connection.
+  /// Says what is to be said again on every new connection.
   void state_fact(Message message);
+  /// With a window, ranks that were started outlive a connection, and none outlives the fence.
+  bool has_window() const;
   bool is_window_open() const;
   Instant fence_at() const;
   Instant last_call_at() const;
@@ -283,7 +287,8 @@ class Agent {
   std::optional<LinkId> link_;  ///< to the launcher
   std::uint64_t epoch_ = 0;     ///< of the last Attach
   std::uint64_t connection_ = 0;
-  std::vector<Message> facts_;  ///< what was said that a launcher must know, in order
+  std::vector<Message> facts_;  ///< what was said that a launcher must know, in order; bounded
+  std::size_t kept_error_files_ = 0;  ///< bytes of them in the facts
   bool has_started_ = false;
   bool has_given_up_ = false;  ///< the launcher, or it has us: nothing more is expected of it
   message::OwnStop own_stop_ = message::OwnStop::none;

@@ -12,6 +12,19 @@ namespace {
 
 // The guard hears of a fence that has moved by so much of the window.
 constexpr int fence_step = 20;
+// Of all error files that are kept in case they have to be told again. Further ones are told once.
+constexpr std::size_t most_kept_error_files = 4u << 20;
+
+// Where a message takes the place of an earlier one rather than being a further fact.
+bool is_same_fact(const Message& one, const Message& other) {
+  if (const auto* port = std::get_if<message::PortTaken>(&one)) {
+    const auto* also = std::get_if<message::PortTaken>(&other);
+    return also != nullptr && also->port == port->port;
+  }
+  const bool comes_once = std::holds_alternative<message::Finished>(one) ||
+                          std::holds_alternative<message::AgentFailed>(one);
+  return comes_once && one.index() == other.index();
+}
 
 }  // namespace
 
@@ -20,21 +33,42 @@ void Agent::say(Message message) {
 }
 
 void Agent::state_fact(Message message) {
-  facts_.push_back(within_limits(std::move(message)));
-  say(facts_.back());
+  say(message);
+  const bool is_known = std::any_of(facts_.begin(), facts_.end(), [&](const Message& known) {
+    return is_same_fact(known, message);
+  });
+  if (is_known) return;
+  message = within_limits(std::move(message));
+  if (auto* ended = std::get_if<message::RankEnded>(&message)) {
+    const std::size_t size = ended->error_file.size();
+    if (kept_error_files_ + size > most_kept_error_files) ended->error_file.clear();
+    kept_error_files_ += ended->error_file.size();
+  }
+  facts_.push_back(std::move(message));
 }
 
 void Agent::handle(const agent_event::Received& event) {
   if (const auto* attach_message = std::get_if<message::Attach>(&event.message))
     return attach(event.link, *attach_message);
-  if (link_ != event.link) return act(agent_action::CloseLink{event.link});
-  last_heard_ = now_;
+  if (!is_heard(event.link)) return;
   std::visit([this](const auto& m) { receive(m); }, event.message);
+}
+
+// Whoever says something else before Attach is no launcher. One that was given up is not listened
+// to any more, but need not be told: its connection ends with this process.
+bool Agent::is_heard(LinkId link) {
+  if (link_ == link) {
+    last_heard_ = now_;
+    return true;
+  }
+  if (!has_given_up_) act(agent_action::CloseLink{link});
+  return false;
 }
 
 // A connection may be found dead by one side long before the other: the newer one counts.
 void Agent::attach(LinkId link, const message::Attach& m) {
-  const bool is_newer = m.epoch > epoch_ || (m.epoch == epoch_ && m.connection > connection_);
+  const bool is_same_epoch = epoch_ > 0 && m.epoch == epoch_;
+  const bool is_newer = m.epoch > epoch_ || (is_same_epoch && m.connection > connection_);
   if (has_given_up_ || link_ == link || !is_newer) {
     if (link_ == link) return give_up_launcher();
     return act(agent_action::CloseLink{link});
@@ -49,14 +83,13 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   say(message::Hello{wire_version, identity_.host_name, identity_.boot_id, identity_.pid,
                      has_started_, own_stop_});
   for (const Message& fact : facts_) say(fact);
-  output_.resume(m.positions, m.credit);
+  if (!output_.resume(m.positions, m.credit)) return give_up_launcher();
   send_output();
 }
 
-// With a window, ranks that were started outlive a connection.
-bool Agent::is_window_open() const {
-  return has_started_ && prepare_.reconnect_window.count() > 0 && !has_given_up_;
-}
+bool Agent::has_window() const { return has_started_ && prepare_.reconnect_window.count() > 0; }
+
+bool Agent::is_window_open() const { return has_window() && !has_given_up_; }
 
 Instant Agent::fence_at() const { return trusted_at_ + prepare_.reconnect_window; }
 
@@ -77,6 +110,7 @@ void Agent::receive(const message::Ping& m) {
 }
 
 void Agent::handle(const agent_event::LinkDown& event) {
+  if (epoch_ == 0) return leave();  // whoever started this agent has gone without a word
   if (link_ != event.link) return;
   if (!is_window_open()) return give_up_launcher();
   link_.reset();
@@ -111,19 +145,22 @@ void Agent::give_up_launcher() {
 
 // Time has passed.
 void Agent::watch_launcher() {
+  // Whoever has given up whom: by now the launcher may say that the ranks are dead.
+  if (has_window() && state_ == AgentState::running && now_ >= fence_at()) {
+    if (own_stop_ == message::OwnStop::none) own_stop_ = message::OwnStop::silence;
+    return stop_ranks(milliseconds(0));
+  }
   if (!is_window_open()) {
     if (link_ && now_ >= last_heard_ + silence_limit) give_up_launcher();
     return;
   }
   const bool is_dead = launcher_died_at_ && now_ >= *launcher_died_at_ + death_wait;
   if (state_ == AgentState::running) {
-    if (now_ >= fence_at()) {
-      if (own_stop_ == message::OwnStop::none) own_stop_ = message::OwnStop::silence;
-      stop_ranks(milliseconds(0));
-    } else if (!stopped_at_ && is_dead) {
+    if (stopped_at_) return;
+    if (is_dead) {
       own_stop_ = message::OwnStop::launcher;
       stop_ranks(prepare_.stop_grace);
-    } else if (!stopped_at_ && now_ >= last_call_at()) {
+    } else if (now_ >= last_call_at()) {
       own_stop_ = message::OwnStop::silence;
       stop_ranks(std::chrono::ceil<milliseconds>(fence_at() - now_));
     }
@@ -140,21 +177,23 @@ std::optional<Instant> Agent::next_deadline() const {
     if (!deadline || instant < *deadline) deadline = instant;
   };
   if (kill_at_) consider(*kill_at_);
+  if (has_window() && state_ == AgentState::running) consider(fence_at());
   if (!is_window_open()) {
     if (link_) consider(last_heard_ + silence_limit);
     return deadline;
   }
   if (state_ == AgentState::killing) return deadline;  // it takes what it takes
-  consider(state_ == AgentState::running && !stopped_at_ ? last_call_at() : fence_at());
-  // Ranks that are being stopped for another reason end without that.
-  if (launcher_died_at_ && !(state_ == AgentState::running && stopped_at_))
-    consider(*launcher_died_at_ + death_wait);
+  if (state_ != AgentState::running) consider(fence_at());
+  // Ranks that are being stopped for another reason end without these.
+  const bool is_stopping = state_ == AgentState::running && stopped_at_;
+  if (state_ == AgentState::running && !is_stopping) consider(last_call_at());
+  if (launcher_died_at_ && !is_stopping) consider(*launcher_died_at_ + death_wait);
   return deadline;
 }
 
 void Agent::tell_fence() {
   std::optional<Instant> fence;
-  if (is_window_open() && state_ == AgentState::running) fence = fence_at();
+  if (has_window() && state_ == AgentState::running) fence = fence_at();
   const bool is_close =
       fence && told_fence_ && *fence - *told_fence_ < prepare_.reconnect_window / fence_step;
   if (fence == told_fence_ || is_close) return;

@@ -50,10 +50,14 @@ bool OutputQueue::acknowledge(std::uint64_t number, std::uint64_t credit) {
   return true;
 }
 
-void OutputQueue::resume(const std::vector<message::OutputPosition>& positions,
+bool OutputQueue::resume(const std::vector<message::OutputPosition>& positions,
                          std::uint64_t credit) {
   std::map<int, std::uint64_t> begins;
-  for (const message::OutputPosition& at : positions) begins[at.rank] = at.position;
+  for (const message::OutputPosition& at : positions) {
+    const auto end = ends_.find(at.rank);
+    if (at.position > (end == ends_.end() ? 0 : end->second)) return false;
+    begins[at.rank] = at.position;
+  }
   std::deque<std::shared_ptr<OutputChunk>> missing;
   kept_ = 0;
   for (const auto& chunk : chunks_) {
@@ -71,6 +75,7 @@ void OutputQueue::resume(const std::vector<message::OutputPosition>& positions,
   sent_ = 0;
   last_number_ = sent_cost_ = 0;
   credit_ = credit;
+  return true;
 }
 
 void OutputQueue::clear() {

@@ -33,7 +33,8 @@ class OutputQueue {
   /// in all. A number that was never sent is refused.
   bool acknowledge(std::uint64_t number, std::uint64_t credit);
   /// There is a new connection: what is kept is sent again, but for what lies before the positions.
-  void resume(const std::vector<message::OutputPosition>& positions, std::uint64_t credit);
+  /// A position behind all that the rank has printed is refused.
+  bool resume(const std::vector<message::OutputPosition>& positions, std::uint64_t credit);
 
   /// Forgets everything: nobody is there to read it.
   void clear();

@@ -64,9 +64,13 @@ message::OutputPosition position_of(const json& value) {
     throw Malformed{"a position that cannot be"};
   return {value[0].get<int>(), value[1].get<std::uint64_t>()};
 }
+// A launcher of another version may say no more than that; it learns ours from Hello.
 Message read_attach(const json& value) {
-  message::Attach m{int_field(value, "version"), count_field(value, "epoch"),
-                    count_field(value, "connection")};
+  message::Attach m;
+  m.version = int_field(value, "version");
+  if (m.version != wire_version) return m;
+  m.epoch = static_cast<std::uint64_t>(number_field(value, "epoch", 1));
+  m.connection = static_cast<std::uint64_t>(number_field(value, "connection", 1));
   for (const auto& position : array_field(value, "positions"))
     m.positions.push_back(position_of(position));
   m.credit = count_field(value, "credit");

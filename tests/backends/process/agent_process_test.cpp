@@ -238,15 +238,93 @@ TEST_CASE("after a frame that is no launcher's, nothing more is believed") {
   CHECK_FALSE(std::filesystem::exists(agent.directory().path() + "/started"));
 }
 
-TEST_CASE("a second launcher is turned away and disturbs nobody") {
+TEST_CASE("a connection that is no later one is turned away and disturbs nobody") {
   AgentUnderTest agent;
   agent.next<message::Hello>();
   const Descriptor second = agent.connect();
+  SECTION("since it does not attach") { write_all(second.get(), frame_of(message::Bye{})); }
+  SECTION("since it attaches as the first one did") {
+    write_all(second.get(), frame_of(message::Attach{}));
+  }
   CHECK(read_all(second.get()).empty());
   agent.start({"echo here"});
   CHECK(agent.next<message::RankEnded>().code == 0);
   finish(agent);
   CHECK(agent.output() == "here\n");
+}
+
+TEST_CASE("over many cuts every byte that ranks print arrives once and in order") {
+  AgentUnderTest agent;
+  auto prepare =
+      agent.prepare({"i=0; while [ $i -lt 25 ]; do head -c 1000000 /dev/zero | tr '\\0' a; "
+                     "echo $i >&2; i=$((i+1)); done",
+                     "yes 0123456 | head -c 25000000"});
+  prepare.reconnect_window = milliseconds(60'000);
+  agent.send(prepare);
+  (void)agent.next<message::Ready>();
+  agent.send(message::Go{"127.0.0.1", 1});
+  std::size_t cuts = 0;
+  std::size_t ends = 0;
+  while (ends < 2) {
+    if (agent.output().size() > (cuts + 1) * 4'000'000) {
+      if (++cuts % 2 == 0) agent.hang_up();
+      agent.reconnect();
+      ends = 0;  // they are told again
+      const auto hello = agent.next<message::Hello>();
+      CHECK(hello.has_started);
+      CHECK(hello.stop == message::OwnStop::none);
+    }
+    const Message next = agent.next_message_or_output();
+    if (const auto* ended = std::get_if<message::RankEnded>(&next)) {
+      ++ends;
+      CHECK(ended->code == 0);
+    }
+  }
+  finish(agent);
+  CHECK(cuts >= 10);
+  std::string expected;
+  for (int i = 0; i < 25; ++i) expected += std::string(1'000'000, 'a');
+  const std::string& first = agent.output_of(0);
+  CHECK(std::count(first.begin(), first.end(), 'a') == 25'000'000);
+  CHECK(first.size() == 25'000'000 + 10 * 2 + 15 * 3);  // and the lines of the other stream
+  std::string lines;
+  while (lines.size() < 25'000'000) lines += "0123456\n";
+  CHECK((agent.output_of(1) == lines));
+}
+
+TEST_CASE("an agent whose launcher is away goes on, and tells the next connection") {
+  AgentUnderTest agent;
+  auto prepare = agent.prepare({"touch up; while [ ! -e go ]; do sleep 0.02; done; echo done"});
+  prepare.reconnect_window = milliseconds(60'000);
+  agent.send(prepare);
+  (void)agent.next<message::Ready>();
+  agent.send(message::Go{"127.0.0.1", 1});
+  const auto started = agent.next<message::RankStarted>();
+  REQUIRE(has_file(agent, "up"));
+  SECTION("when the stream ended") { agent.hang_up(); }
+  SECTION("when the stream became garbage") { agent.send_bytes("GET / HTTP/1.1\r\n\r\n"); }
+  SECTION("when the new connection comes before the old one ends"){}(void)agent.directory().write(
+      "go", "");
+  agent.reconnect();
+  CHECK(agent.next<message::Hello>().pid == agent.pid());
+  CHECK(agent.next<message::Ready>().run_directory == agent.directory().path() + "/task-0");
+  CHECK(agent.next<message::RankStarted>() == started);
+  CHECK(agent.next<message::RankEnded>().code == 0);
+  finish(agent);
+  CHECK(agent.output() == "done\n");
+}
+
+TEST_CASE("ranks whose launcher has died are ended, although there is a window") {
+  AgentUnderTest agent;
+  auto prepare = agent.prepare({"sleep 1000"});
+  prepare.reconnect_window = milliseconds(600'000);
+  agent.send(prepare);
+  (void)agent.next<message::Ready>();
+  agent.send(message::Go{"127.0.0.1", 1});
+  (void)agent.next<message::RankStarted>();
+  agent.hang_up();
+  CHECK(agent.wait() == 0);
+  CHECK(ranks_of(agent).empty());
 }
 
 TEST_CASE("much output waits for a launcher that acknowledges late, and none is lost") {

@@ -64,6 +64,7 @@ AgentUnderTest::AgentUnderTest(const AgentSetup& setup) {
   pid_ = ::fork();
   if (pid_ == 0) be_agent(directory_.path(), listening.release(), setup);
   connection_ = connect();
+  send(message::Attach{wire_version, 1, ++connections_, {}, setup.credit});
 }
 
 AgentUnderTest::~AgentUnderTest() {
@@ -99,24 +100,42 @@ std::optional<Frame> AgentUnderTest::next_frame() {
   }
 }
 
+void AgentUnderTest::reconnect() {
+  cut_off_ = std::move(connection_);
+  decoder_ = FrameDecoder(FrameSender::agent);
+  last_chunk_ = received_ = 0;
+  connection_ = connect();
+  message::Attach attach{wire_version, 1, ++connections_, {}, most_output_window};
+  for (const auto& [rank, bytes] : outputs_) attach.positions.push_back({rank, bytes.size()});
+  send(attach);
+}
+
 void AgentUnderTest::take_output(const Frame& frame) {
   const auto chunk = decode_output(frame.payload);
-  if (!chunk || chunk->number != ++last_chunk_) throw std::runtime_error("output out of turn");
+  if (!chunk || chunk->number != ++last_chunk_ || chunk->begin != outputs_[chunk->rank].size())
+    throw std::runtime_error("output out of turn");
   output_ += chunk->bytes;
-  send(message::Acknowledge{last_chunk_});
+  outputs_[chunk->rank] += chunk->bytes;
+  received_ += cost_of(*chunk);
+  send(message::Acknowledge{last_chunk_, received_ + most_output_window});
+}
+
+Message AgentUnderTest::next_message_or_output() {
+  const auto frame = next_frame();
+  if (!frame) throw std::runtime_error("the agent has hung up");
+  if (frame->kind == FrameKind::output) {
+    take_output(*frame);
+    return message::Bye{};
+  }
+  auto message = decode_message(frame->payload);
+  if (!message) throw std::runtime_error(render(message.error()));
+  return std::move(*message);
 }
 
 Message AgentUnderTest::next_message() {
   while (true) {
-    const auto frame = next_frame();
-    if (!frame) throw std::runtime_error("the agent has hung up");
-    if (frame->kind == FrameKind::output) {
-      take_output(*frame);
-      continue;
-    }
-    auto message = decode_message(frame->payload);
-    if (!message) throw std::runtime_error(render(message.error()));
-    return std::move(*message);
+    Message message = next_message_or_output();
+    if (!std::holds_alternative<message::Bye>(message)) return message;
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,9 +22,10 @@ struct AgentSetup {
   unsigned processes = 0;  ///< limit of the user's processes
   unsigned user = 0;       ///< root only
   MakeContextStore make_contexts = {};
+  std::uint64_t credit = most_output_window;  ///< of the first connection, for output
 };
 
-/// An agent in a process of its own, and the one launcher that is connected to it. Whatever the
+/// An agent in a process of its own, and the one launcher that is attached to it. Whatever the
 /// agent leaves running is killed at the end.
 class AgentUnderTest {
  public:
@@ -41,6 +43,9 @@ class AgentUnderTest {
   void send_bytes(std::string_view bytes);
   /// Goes away without a word.
   void hang_up() { connection_.reset(); }
+  /// Attaches on another connection: output goes on where what was taken ends. The one before
+  /// stays open, where it has not been hung up, and nothing of it is read any more.
+  void reconnect();
 
   /// The next frame of the agent; nothing when it has ended the connection. Throws after ten
   /// seconds of silence.
@@ -55,6 +60,8 @@ class AgentUnderTest {
   }
   /// The next message, of whatever type. Output on the way is kept, and acknowledged.
   Message next_message();
+  /// The same, but a chunk of output is an answer as well, as Bye, which no agent says.
+  Message next_message_or_output();
   /// True when the agent ends the connection.
   bool is_hung_up();
   /// The agent's exit status, or minus its signal.
@@ -67,6 +74,7 @@ class AgentUnderTest {
 
   /// What ranks printed on both streams so far.
   const std::string& output() const { return output_; }
+  const std::string& output_of(int rank) { return outputs_[rank]; }
 
  private:
   void take_output(const Frame& frame);
@@ -75,9 +83,14 @@ class AgentUnderTest {
   int pid_ = -1;
   bool is_collected_ = false;
   Descriptor connection_;
+  Descriptor cut_off_;  ///< the one before
   FrameDecoder decoder_{FrameSender::agent};
   std::string output_;
+  std::map<int, std::string> outputs_;  ///< by rank
+  std::uint64_t connections_ = 0;
+  // Of this connection:
   std::uint64_t last_chunk_ = 0;
+  std::uint64_t received_ = 0;  ///< cost of its output
 };
 
 }  // namespace train::testing

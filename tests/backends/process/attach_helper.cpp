@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with `agent attach KEY`, whose agent obeys the first line of each connection:
+// A program with `agent attach KEY` and `agent reattach KEY`, whose agent obeys the first line of
+// each connection:
 //   ids          answers "AGENT GUARD" (process ids) and ends the connection
 //   echo         returns every byte until the other side has half closed
 //   descriptors  answers with the number of the agent's open descriptors
 //   workers MARK starts processes that try to get away, answers "started", keeps the connection
+//   fence MS     sets the fence to that time from now, answers "fenced" and ends the connection
 //   quit CODE    ends the agent with that code
 // On SIGTERM the agent writes BASE/told and ends. The base directory is $TRAIN_TEST_BASE; with
 // $TRAIN_TEST_PLACE it is looked for there, as in /tmp.
@@ -17,8 +19,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <string_view>
 #include <vector>
 
+#include "backends/event_loop/loop.hpp"
 #include "backends/process/attach.hpp"
 #include "backends/process/spawner.hpp"
 
@@ -68,12 +72,15 @@ std::string count_descriptors() {
   return std::to_string(count - 1);  // without the one that lists
 }
 
+// Of this process.
+std::string key;
+
 void start_workers(int connection, const std::string& mark) {
   const ProcessSpec spec{
       "/bin/sh",
       {"sh", "-c",
        "trap '' TERM; setsid sh -c 'sleep 1000 & sleep 1000' & (sleep 1000 &); sleep 1000"},
-      {"PATH=/usr/bin:/bin", "TRAIN_TASK_ID=" + mark},
+      {"PATH=/usr/bin:/bin", "TRAIN_TASK_ID=" + mark, "TRAIN_RUN_DIR=" + base() + "/" + key},
       "/"};
   LinuxSpawner spawner;
   for (int i = 0; i < 3; ++i)
@@ -81,7 +88,7 @@ void start_workers(int connection, const std::string& mark) {
   say(connection, "started\n");
 }
 
-int agent_main(int listening_socket, Fence&) {
+int agent_main(int listening_socket, Fence& fence) {
   sigset_t term;
   ::sigemptyset(&term);
   ::sigaddset(&term, SIGTERM);
@@ -102,6 +109,10 @@ int agent_main(int listening_socket, Fence&) {
       say(connection, std::to_string(::getpid()) + " " + std::to_string(::getppid()) + "\n");
     if (command == "descriptors") say(connection, count_descriptors() + "\n");
     if (command == "echo") echo(connection);
+    if (command.starts_with("fence ")) {
+      fence.set(boot_time() + std::chrono::milliseconds(std::stoi(command.substr(6))));
+      say(connection, "fenced\n");
+    }
     if (command.starts_with("quit ")) return std::stoi(command.substr(5));
     if (command.starts_with("workers ")) {
       start_workers(connection, command.substr(8));
@@ -116,11 +127,16 @@ int agent_main(int listening_socket, Fence&) {
 
 int main(int argc, char* argv[]) {
   if (argc != 4) return 64;
+  key = argv[3];
   const char* place = ::getenv("TRAIN_TEST_PLACE");
   const auto directory =
       place == nullptr ? HostDirectory::open(base()) : HostDirectory::find(argv[3], {place});
-  const auto code = directory ? attach(*directory, argv[3], agent_main)
-                              : Result<int>(tl::make_unexpected(directory.error()));
+  const auto call = [&] {
+    if (!directory) return Result<int>(tl::make_unexpected(directory.error()));
+    return std::string_view(argv[2]) == "reattach" ? reattach(*directory, key)
+                                                   : attach(*directory, key, agent_main);
+  };
+  const auto code = call();
   if (code) return *code;
   std::cerr << render(code.error()) << "\n";
   return 76;

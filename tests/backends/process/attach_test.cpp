@@ -5,14 +5,20 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "backends/event_loop/loop.hpp"
+#include "backends/posix/proc.hpp"
+#include "launcher/wire/frame.hpp"
+#include "launcher/wire/message.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
 using namespace train::testing;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -36,13 +42,18 @@ class Agents {
   }
 
   /// `attach` without a command.
-  std::unique_ptr<PipedProgram> attach(const std::string& key) const {
-    const std::vector<std::string> command = {ATTACH_HELPER, "agent", "attach", key};
+  std::unique_ptr<PipedProgram> attach(const std::string& key) const { return call("attach", key); }
+  std::unique_ptr<PipedProgram> reattach(const std::string& key) const {
+    return call("reattach", key);
+  }
+
+ private:
+  std::unique_ptr<PipedProgram> call(const std::string& verb, const std::string& key) const {
+    const std::vector<std::string> command = {ATTACH_HELPER, "agent", verb, key};
     return std::make_unique<PipedProgram>(command,
                                           std::vector<std::string>{"PATH=/usr/bin:/bin", entry()});
   }
 
- private:
   TemporaryDirectory directory_;
 };
 
@@ -59,6 +70,29 @@ Ids ids_of(const Agents& agents, const std::string& key) {
   Ids ids;
   line >> ids.agent >> ids.guard;
   return ids;
+}
+
+// What `reattach` says where there is no agent, and nothing else.
+bool is_no_agent(const std::string& said) {
+  FrameDecoder decoder(FrameSender::agent);
+  decoder.feed(said);
+  const auto frame = decoder.next();
+  if (!frame || !*frame) return false;
+  const auto message = decode_message((*frame)->payload);
+  return message && *message == Message(message::NoAgent{boot_id()}) && said == frame_of(*message);
+}
+
+// Starts workers that try to get away, with this mark.
+std::unique_ptr<PipedProgram> start_workers(const Agents& agents, const std::string& mark) {
+  auto program = agents.attach("task-0", "workers " + mark);
+  REQUIRE(read_line(program->output()) == "started");
+  REQUIRE(eventually([&] { return running_with("TRAIN_TASK_ID=" + mark).size() >= 15; }));
+  return program;
+}
+
+void set_fence(const Agents& agents, int milliseconds) {
+  const auto program = agents.attach("task-0", "fence " + std::to_string(milliseconds));
+  REQUIRE(read_line(program->output()) == "fenced");
 }
 
 bool is_clean(const Agents& agents) {
@@ -235,9 +269,114 @@ TEST_CASE("an agent in a place where somebody else has the usual name is found b
   CHECK(eventually([&] { return running_with(entry).empty(); }));
 }
 
+TEST_CASE("an agent that lets its fence pass is killed a second later, with all that it started") {
+  const Agents agents;
+  const std::string mark = "fence" + std::to_string(::getpid());
+  const auto program = start_workers(agents, mark);
+  const Ids ids = ids_of(agents, "task-0");
+  const Instant begun = boot_time();
+  set_fence(agents, 1'500);
+  ::kill(ids.agent, SIGSTOP);
+  REQUIRE(eventually([&] { return running_with("TRAIN_TASK_ID=" + mark).empty(); }));
+  CHECK(boot_time() - begun >= 2'500ms);
+  CHECK(boot_time() - begun < 6s);  // on a machine that is busy, too
+  CHECK(eventually([&] { return running_with(agents.entry()).empty(); }));
+  CHECK(is_clean(agents));
+}
+
+TEST_CASE("an agent that moves its fence on in time is left alone") {
+  const Agents agents;
+  const std::string mark = "moves" + std::to_string(::getpid());
+  const auto program = start_workers(agents, mark);
+  const Ids ids = ids_of(agents, "task-0");
+  const Instant begun = boot_time();
+  set_fence(agents, 500);
+  set_fence(agents, 60'000);
+  REQUIRE(eventually([&] { return boot_time() - begun > 3s; }));  // the first would have acted
+  CHECK(is_running(ids.agent));
+  CHECK(running_with("TRAIN_TASK_ID=" + mark).size() >= 15);
+  ::kill(ids.agent, SIGKILL);
+  CHECK(eventually([&] { return running_with("TRAIN_TASK_ID=" + mark).empty(); }));
+}
+
+TEST_CASE("reattach finds the agent that runs") {
+  const Agents agents;
+  const Ids ids = ids_of(agents, "task-0");
+  const auto program = agents.reattach("task-0");
+  write_all(program->input(), "ids\n");
+  CHECK(read_line(program->output()) ==
+        std::to_string(ids.agent) + " " + std::to_string(ids.guard));
+  CHECK(program->wait() == 0);
+}
+
+TEST_CASE("reattach starts no agent, and says that there is none") {
+  const Agents agents;
+  SECTION("where there never was one") {}
+  SECTION("where there is one of another key") { (void)ids_of(agents, "task-1"); }
+  SECTION("where it has ended") {
+    const auto program = agents.attach("task-0", "quit 0");
+    CHECK(program->wait() == 0);
+    REQUIRE(eventually([&] { return running_with(agents.entry()).empty(); }));
+  }
+  const std::size_t running = running_with(agents.entry()).size();
+  const auto program = agents.reattach("task-0");
+  CHECK(is_no_agent(read_all(program->output())));
+  CHECK(program->wait() == 0);
+  CHECK(running_with(agents.entry()).size() == running);
+  CHECK_FALSE(std::filesystem::exists(agents.file("task-0.lock")));
+}
+
+TEST_CASE("reattach waits for a guard that cleans up, and only then says that there is no agent") {
+  const Agents agents;
+  const std::string mark = "waits" + std::to_string(::getpid());
+  const auto workers = start_workers(agents, mark);
+  const Ids ids = ids_of(agents, "task-0");
+  ::kill(ids.guard, SIGSTOP);
+  ::kill(ids.agent, SIGKILL);
+  REQUIRE(eventually([&] { return !is_running(ids.agent); }));
+  const auto program = agents.reattach("task-0");
+  REQUIRE(eventually([&] { return is_running(program->pid()); }));
+  CHECK_FALSE(running_with("TRAIN_TASK_ID=" + mark).empty());
+  ::kill(ids.guard, SIGCONT);
+  CHECK(is_no_agent(read_all(program->output())));
+  CHECK(running_with("TRAIN_TASK_ID=" + mark).empty());
+  CHECK(program->wait() == 0);
+  CHECK(eventually([&] { return running_with(agents.entry()).empty(); }));
+  CHECK(is_clean(agents));
+}
+
+TEST_CASE("reattach ends what a killed agent and its killed guard have left before it says so") {
+  const Agents agents;
+  const std::string mark = "ends" + std::to_string(::getpid());
+  const auto workers = start_workers(agents, mark);
+  const Ids ids = ids_of(agents, "task-0");
+  ::kill(ids.guard, SIGSTOP);
+  ::kill(ids.agent, SIGKILL);
+  REQUIRE(eventually([&] { return !is_running(ids.agent); }));
+  ::kill(ids.guard, SIGKILL);
+  REQUIRE(eventually([&] { return !is_running(ids.guard); }));
+  REQUIRE_FALSE(running_with("TRAIN_TASK_ID=" + mark).empty());
+  const auto program = agents.reattach("task-0");
+  CHECK(is_no_agent(read_all(program->output())));
+  CHECK(running_with("TRAIN_TASK_ID=" + mark).empty());
+  CHECK(program->wait() == 0);
+  CHECK(is_clean(agents));
+}
+
+TEST_CASE("reattach says nothing of an agent that was in another process namespace") {
+  const Agents agents;
+  const std::string name = agents.file("task-0.lock");
+  std::ofstream(name) << "boot " << boot_id() << "\nnamespace pid:[1]\n";
+  REQUIRE(::chmod(name.c_str(), 0600) == 0);
+  const auto program = agents.reattach("task-0");
+  CHECK(read_all(program->output()).empty());
+  CHECK(program->wait() == 76);
+  CHECK(std::filesystem::exists(name));
+}
+
 TEST_CASE("a key that is none is refused without starting anything") {
   const Agents agents;
-  const auto program = agents.attach("../etc");
-  CHECK(program->wait() == 76);
+  CHECK(agents.attach("../etc")->wait() == 76);
+  CHECK(agents.reattach("../etc")->wait() == 76);
   CHECK(is_clean(agents));
 }

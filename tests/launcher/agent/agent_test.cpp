@@ -2,81 +2,13 @@
 #include "launcher/agent/agent.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/launcher/agent/agent_bench.hpp"
 
 using namespace train;
+using namespace train::testing;
 using namespace std::chrono_literals;
 
-namespace {
-
-// An agent with a hand on its clock; keeps what it did in its last steps.
-class Bench {
- public:
-  explicit Bench(OutputQueue::Limits limits = {}) : agent({"node1", "boot", 42}, limits) {}
-
-  std::vector<AgentAction> on(const AgentEvent& event) { return last = agent.on(event, now); }
-  std::vector<AgentAction> say(Message m) { return on(agent_event::Received{std::move(m)}); }
-  std::vector<AgentAction> tick(Instant at) {
-    now = at;
-    return on(agent_event::Tick{});
-  }
-
-  void connect() { on(agent_event::LinkUp{}); }
-  void prepare(std::vector<int> ranks) {
-    message::Prepare m{"taskid", {}, 1, {}, 7s};
-    for (const int rank : ranks) {
-      m.ranks.push_back({rank, {"true", {}}, "/", {}});
-      m.ranks.back().environment = {{"PORT", "", AtLaunch::rendezvous_port, false}};
-    }
-    say(m);
-  }
-  void make_ready(std::vector<int> ranks) {
-    connect();
-    prepare(std::move(ranks));
-    on(agent_event::HostChecked{{}, {29'500}, "/tmp/run"});
-  }
-  void start(std::vector<int> ranks) {
-    make_ready(ranks);
-    say(message::Go{"10.0.0.1", 29'500});
-    for (const int rank : ranks) on(agent_event::RankStarted{rank, 100 + rank});
-  }
-  std::vector<AgentAction> end(int rank, int code) {
-    return on(agent_event::RankEnded{rank, code, std::nullopt, false, now, {}});
-  }
-
-  Agent agent;
-  Instant now = 1000s;
-  std::vector<AgentAction> last;
-};
-
-template <class Action>
-std::vector<Action> all(const std::vector<AgentAction>& actions) {
-  std::vector<Action> found;
-  for (const AgentAction& action : actions)
-    if (const auto* a = std::get_if<Action>(&action)) found.push_back(*a);
-  return found;
-}
-
-template <class Action>
-bool has(const std::vector<AgentAction>& actions) {
-  return !all<Action>(actions).empty();
-}
-
-template <class M>
-std::optional<M> said(const std::vector<AgentAction>& actions) {
-  for (const auto& send : all<agent_action::SendMessage>(actions))
-    if (const auto* m = std::get_if<M>(&send.message)) return *m;
-  return std::nullopt;
-}
-
-std::vector<int> terminated(const std::vector<AgentAction>& actions) {
-  std::vector<int> ranks;
-  for (const auto& action : all<agent_action::TerminateRank>(actions)) ranks.push_back(action.rank);
-  return ranks;
-}
-
-}  // namespace
-
-TEST_CASE("an agent introduces itself when its launcher connects") {
+TEST_CASE("an agent introduces itself when its launcher attaches") {
   Bench b;
   CHECK_FALSE(b.agent.next_deadline());
   b.connect();
@@ -245,7 +177,7 @@ TEST_CASE("without ranks running a lost launcher ends the agent at once") {
   if (silent)
     b.tick(b.now + Agent::silence_limit);
   else
-    b.on(agent_event::LinkDown{});
+    b.on(agent_event::LinkDown{b.link});
   CHECK(has<agent_action::Leave>(b.last));
   CHECK(b.agent.gone());
   CHECK_FALSE(b.agent.next_deadline());
@@ -256,7 +188,7 @@ TEST_CASE("a launcher lost while ranks run stops them with the plan's grace") {
   Bench b;
   b.start({0, 1});
   b.now += 1s;
-  if (how == 0) b.on(agent_event::LinkDown{});
+  if (how == 0) b.on(agent_event::LinkDown{b.link});
   if (how == 1) b.tick(b.now + Agent::silence_limit);
   if (how == 2) b.say(message::Bye{});
   if (how == 3) b.say(message::Acknowledge{99});  // of output that was never sent
@@ -271,7 +203,7 @@ TEST_CASE("a launcher lost while ranks run stops them with the plan's grace") {
 TEST_CASE("ranks that end in time after the launcher was lost need no kill deadline") {
   Bench b;
   b.start({0});
-  b.on(agent_event::LinkDown{});
+  b.on(agent_event::LinkDown{b.link});
   CHECK(has<agent_action::KillTree>(b.end(0, 143)));
   CHECK_FALSE(b.agent.next_deadline());
   CHECK(has<agent_action::Leave>(b.on(agent_event::TreeKilled{})));
@@ -284,17 +216,18 @@ TEST_CASE("a launcher lost while output is flushed ends the agent") {
   b.end(0, 0);
   b.on(agent_event::TreeKilled{});
   CHECK_FALSE(said<message::Finished>(b.last));
-  CHECK(has<agent_action::Leave>(b.on(agent_event::LinkDown{})));
+  CHECK(has<agent_action::Leave>(b.on(agent_event::LinkDown{b.link})));
 }
 
 TEST_CASE("a launcher that was given up has no say any more") {
   Bench b;
   b.start({0});
   b.on(agent_event::RankPrinted{0, OutputStream::out, "x"});
-  b.on(agent_event::LinkDown{});
+  b.on(agent_event::LinkDown{b.link});
   CHECK(b.say(message::Acknowledge{1}).empty());
   CHECK(b.say(message::Ping{1s}).empty());
   CHECK(b.say(message::Stop{0s}).empty());
+  CHECK(b.on(agent_event::ContextReceived{b.link, "x"}).empty());
   CHECK(b.on(agent_event::RankPrinted{0, OutputStream::out, "y"}).empty());
 }
 
@@ -313,8 +246,8 @@ TEST_CASE("all output is acknowledged before the agent says finished") {
   b.start({0});
   b.on(agent_event::RankPrinted{0, OutputStream::out, "a"});
   b.on(agent_event::RankPrinted{0, OutputStream::err, "b"});
-  CHECK(all<agent_action::SendOutput>(b.last).front().chunk ==
-        OutputChunk{2, 0, OutputStream::err, "b", b.now});
+  CHECK(*all<agent_action::SendOutput>(b.last).front().chunk ==
+        OutputChunk{2, 0, OutputStream::err, "b", b.now, 1});
   b.end(0, 0);
   b.on(agent_event::RankPrinted{0, OutputStream::out, "c"});  // from the background, while killing
   b.on(agent_event::TreeKilled{});
@@ -326,7 +259,7 @@ TEST_CASE("all output is acknowledged before the agent says finished") {
 }
 
 TEST_CASE("reading pauses while the queue is full and goes on when there is room") {
-  Bench b({.capacity = 1000, .window = 10'000});
+  Bench b(1'000);
   b.start({0});
   b.on(agent_event::RankPrinted{0, OutputStream::out, std::string(900, 'x')});
   CHECK_FALSE(has<agent_action::PauseReading>(b.last));
@@ -340,12 +273,12 @@ TEST_CASE("reading pauses while the queue is full and goes on when there is room
 
 TEST_CASE("a full queue never keeps ranks from ending") {
   const bool launcher_lost = GENERATE(false, true);
-  Bench b({.capacity = 1000, .window = 100});
+  Bench b(1'000, 100);
   b.start({0});
   b.on(agent_event::RankPrinted{0, OutputStream::out, std::string(2000, 'x')});
   REQUIRE(has<agent_action::PauseReading>(b.last));
   if (launcher_lost) {
-    b.on(agent_event::LinkDown{});
+    b.on(agent_event::LinkDown{b.link});
   } else {
     b.say(message::Stop{0s});
     CHECK(has<agent_action::KillTree>(b.last));
@@ -365,8 +298,7 @@ TEST_CASE("an agent that has left does nothing more") {
   b.say(message::Bye{});
   CHECK(b.agent.gone());
   CHECK(b.say(message::Bye{}).empty());
-  CHECK(b.on(agent_event::LinkDown{}).empty());
-  CHECK(b.on(agent_event::LinkUp{}).empty());
+  CHECK(b.on(agent_event::LinkDown{b.link}).empty());
   CHECK(b.tick(b.now + 1h).empty());
 }
 
@@ -442,7 +374,7 @@ const Context context{std::string(64, 'a'), 10'240};
 
 void prepare_with_context(Bench& b) {
   b.connect();
-  message::Prepare m{"taskid", {}, 1, {}, 7s, most_output_window, {}, context};
+  message::Prepare m{"taskid", {}, 1, {}, 7s, 0s, {}, context};
   for (const char* directory : {"", "src/deep", "/absolute"})
     m.ranks.push_back({static_cast<int>(m.ranks.size()), {"true", {}}, directory, {}});
   b.say(m);
@@ -476,7 +408,7 @@ TEST_CASE("a context that is not there is asked for, piece by piece") {
   b.on(agent_event::ContextTaken{0});
   CHECK(said<message::WantContext>(b.last) == message::WantContext{0});
   b.now += Agent::silence_limit - 1s;
-  b.on(agent_event::ContextReceived{"piece"});
+  b.on(agent_event::ContextReceived{b.link, "piece"});
   CHECK(all<agent_action::TakeContext>(b.last).at(0).bytes == "piece");
   CHECK(b.agent.next_deadline() == b.now + Agent::silence_limit);
   b.on(agent_event::ContextTaken{5});
@@ -491,7 +423,7 @@ TEST_CASE(
   b.on(agent_event::ContextFailed{make_error(ErrorClass::host, "no space", "make room")});
   CHECK(said<message::Refused>(b.last) ==
         message::Refused{{{{}, {}, "no space", "make room"}}, ErrorClass::host});
-  CHECK_FALSE(has<agent_action::TakeContext>(b.on(agent_event::ContextReceived{"piece"})));
+  CHECK_FALSE(has<agent_action::TakeContext>(b.on(agent_event::ContextReceived{b.link, "piece"})));
   CHECK(b.on(agent_event::ContextTaken{5}).empty());
   CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
 }
@@ -501,7 +433,7 @@ TEST_CASE("an agent that waits for its context leaves with its launcher, and sto
     Bench b;
     prepare_with_context(b);
     if (is_lost) {
-      CHECK(has<agent_action::Leave>(b.on(agent_event::LinkDown{})));
+      CHECK(has<agent_action::Leave>(b.on(agent_event::LinkDown{b.link})));
     } else {
       CHECK(said<message::Finished>(b.say(message::Stop{0ms})));
       CHECK(b.on(agent_event::ContextReady{"/copy"}).empty());
@@ -512,7 +444,7 @@ TEST_CASE("an agent that waits for its context leaves with its launcher, and sto
 TEST_CASE("a piece that nobody asked for is ignored") {
   Bench b;
   b.start({0});
-  CHECK(b.on(agent_event::ContextReceived{"piece"}).empty());
+  CHECK(b.on(agent_event::ContextReceived{b.link, "piece"}).empty());
   CHECK(b.on(agent_event::ContextTaken{1}).empty());
 }
 

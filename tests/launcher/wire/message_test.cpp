@@ -13,6 +13,10 @@ using namespace std::string_literals;
 
 namespace {
 
+// Of an output chunk.
+constexpr std::size_t unpacked_size_at = 21;
+constexpr std::size_t header_size = 33;
+
 const std::string not_text = "\xff\xfe\x80 \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80"s;
 const std::string with_nul = "a\0b"s;
 
@@ -43,6 +47,16 @@ std::string with_address(const std::string& address) {
          R"(,"port":1,"megascale_address":"","megascale_port":0,"workers":[]})";
 }
 
+// A Hello and an Attach of this version that are right but for these fields.
+std::string hello_with(const std::string& fields) {
+  return R"({"type":"hello","version":)" + std::to_string(wire_version) +
+         R"(,"host_name":"a","boot_id":"b","pid":1,)" + fields + "}";
+}
+std::string attach_with(const std::string& fields) {
+  return R"({"type":"attach","version":)" + std::to_string(wire_version) +
+         R"(,"epoch":1,"connection":1,)" + fields + "}";
+}
+
 std::vector<Message> all_messages() {
   constexpr Instant late{std::int64_t{1} << 61};
   return {
@@ -57,7 +71,7 @@ std::vector<Message> all_messages() {
                        0,
                        {},
                        milliseconds(1),
-                       least_output_window,
+                       milliseconds(604'800'000),
                        OutputPacking::lz4,
                        Context{std::string(64, 'f'), largest_archive},
                        not_text},
@@ -66,10 +80,22 @@ std::vector<Message> all_messages() {
       message::Go{"10.0.0.1", 1, {}, 0, {}, SlotMeaning::places},
       message::Go{"10.0.0.1", 1, {}, 0, {}, SlotMeaning::rocm},
       message::Stop{milliseconds(10'000)},
-      message::Acknowledge{INT64_MAX},
+      message::Attach{},
+      message::Attach{wire_version,
+                      INT64_MAX,
+                      INT64_MAX,
+                      {{0, 0}, {INT32_MAX, std::uint64_t{1} << 62}},
+                      INT64_MAX},
+      message::Acknowledge{},
+      message::Acknowledge{INT64_MAX, INT64_MAX},
       message::Ping{late},
+      message::Ping{late, late},
       message::Bye{},
+      message::NoAgent{not_text},
       message::Hello{wire_version, not_text, with_nul, INT64_MAX},
+      message::Hello{wire_version, "", "", 0, true, message::OwnStop::silence},
+      message::Hello{wire_version, "", "", 0, true, message::OwnStop::launcher},
+      message::Hello{wire_version, "", "", 0, false, message::OwnStop::failure},
       message::Ready{{}, "/tmp/train-0/x"},
       message::Ready{{1, 65'535}, not_text},
       message::Ready{{},
@@ -134,8 +160,22 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       "", "null", "[]", "{}", "\"bye\"", "{\"type\":1}", "{\"type\":\"bye\"} trailing",
       "{\"type\":\"unheard of\"}", "{\"type\":\"by\xff\"}",
       // missing fields
-      R"({"type":"go","address":"a"})", R"({"type":"stop"})",
-      R"({"type":"hello","version":1,"host_name":"a","boot_id":"b"})",
+      R"({"type":"go","address":"a"})", R"({"type":"stop"})", hello_with(R"("has_started":true)"),
+      hello_with(R"("has_started":1,"stop":"none")"), hello_with(R"("has_started":true,"stop":"")"),
+      hello_with(R"("has_started":true,"stop":7)"),
+      hello_with(R"("has_started":true,"stop":"boredom")"), R"({"type":"hello"})",
+      R"({"type":"hello","version":"8"})", attach_with(R"("positions":[])"),
+      attach_with(R"("credit":1)"), attach_with(R"("positions":[],"credit":-1)"),
+      attach_with(R"("positions":{},"credit":1)"), attach_with(R"("positions":[1],"credit":1)"),
+      attach_with(R"("positions":[[1]],"credit":1)"),
+      attach_with(R"("positions":[[1,2,3]],"credit":1)"),
+      attach_with(R"("positions":[[-1,2]],"credit":1)"),
+      attach_with(R"("positions":[[2147483648,2]],"credit":1)"),
+      attach_with(R"("positions":[[1,-2]],"credit":1)"),
+      attach_with(R"("positions":[[1,"2"]],"credit":1)"),
+      attach_with(R"("positions":[[1,1.5]],"credit":1)"), R"({"type":"attach"})",
+      R"({"type":"attach","version":8,"epoch":0,"connection":1,"positions":[],"credit":0})",
+      R"({"type":"attach","version":8,"epoch":1,"connection":0,"positions":[],"credit":0})",
       R"({"type":"ended","rank":0,"code":0,"core":false,"at":1})",
       // wrong types
       R"({"type":"stop","grace_ms":"1"})", R"({"type":"stop","grace_ms":1.5})",
@@ -146,9 +186,9 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"want_context","taken":-1})",
       R"({"type":"refused","problems":[{"message":"x","hint":""}]})",
       R"({"type":"prepare","task":"t","ranks":[7],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65536,"pack_output":true})",
+      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":true,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65536,"pack_output":true})",
+      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true})",
       R"({"type":"ready","run_directory":"/","ports":1})",
       R"({"type":"ready","run_directory":"/","ports":["1"]})",
       // out of range
@@ -159,13 +199,23 @@ TEST_CASE("malformed messages are refused as the host's fault") {
       R"({"type":"go","address":"a","port":1,"megascale_address":"","megascale_port":65536,)"
       R"("workers":[]})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":65536,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65536,"pack_output":true})",
+      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65535,"pack_output":true})",
+      R"("stop_grace_ms":0,"reconnect_window_ms":-1,"pack_output":true})",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65536,"pack_output":1})",
+      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":1})",
+      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
+      R"("stop_grace_ms":0,"reconnect_window_ms":604800001,"pack_output":true})",
+      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
+      R"("stop_grace_ms":0,"pack_output":true})",
+      R"({"type":"ack","chunk":1})", R"({"type":"ack","chunk":-1,"credit":1})",
+      R"({"type":"ack","chunk":1,"credit":-1})", R"({"type":"ack","chunk":1,"credit":1.5})",
+      R"({"type":"ping","sent":1})", R"({"type":"ping","sent":1,"newest_pong":-1})",
+      R"({"type":"ping","sent":1,"newest_pong":2305843009213693953})", R"({"type":"no_agent"})",
+      R"({"type":"no_agent","boot_id":7})",
+      R"({"type":"no_agent","boot_id":")" + std::string(longest_name + 1, 'x') + "\"}",
       R"({"type":"prepare","task":"t","ranks":[],"hold_ports":-1,"files":[],)"
-      R"("stop_grace_ms":0,"output_window":65536,"pack_output":true})",
+      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true})",
       R"({"type":"ready","run_directory":"/","ports":[0]})",
       R"({"type":"ready","run_directory":"/","ports":[1,65536]})",
       R"({"type":"started","rank":-1,"pid":1})", R"({"type":"started","rank":2147483648,"pid":1})",
@@ -209,7 +259,7 @@ TEST_CASE("commands that could not be executed are refused") {
                R"({"rank":0,"working_directory":"/","argv":["a"],)"
                R"("environment":[{"name":"A","value":"v","secret":1}]})");
   CHECK_FALSE(decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"files":[],)"
-                             R"("stop_grace_ms":0,"output_window":65536,"pack_output":true,)"
+                             R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true,)"
                              R"("ranks":[)" +
                              command + "]}"));
 }
@@ -217,7 +267,7 @@ TEST_CASE("commands that could not be executed are refused") {
 TEST_CASE("a file of the run directory has a plain name") {
   const auto with_file = [](const std::string& name) {
     return decode_message(
-        R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,"output_window":65536,)"
+        R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,"reconnect_window_ms":60000,)"
         R"("pack_output":true,"ranks":[],"files":[{"name":)" +
         name + R"(,"text":"{}"}]})");
   };
@@ -231,7 +281,7 @@ TEST_CASE("a file of the run directory has a plain name") {
 TEST_CASE("a context has the name of a file that is none of the host's") {
   const auto with_context = [](const std::string& sha256, const std::string& size) {
     return decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,)"
-                          R"("output_window":65536,"pack_output":true,"ranks":[],"files":[],)"
+                          R"("reconnect_window_ms":60000,"pack_output":true,"ranks":[],"files":[],)"
                           R"("context":{"sha256":")" +
                           sha256 + R"(","size":)" + size + "}}");
   };
@@ -241,6 +291,17 @@ TEST_CASE("a context has the name of a file that is none of the host's") {
                                  good.substr(1) + "F", good.substr(1) + "/"})
     CHECK_FALSE(with_context(bad, "1024"));
   for (const char* bad : {"-1", "\"1\"", "null", "536870913"}) CHECK_FALSE(with_context(good, bad));
+}
+
+TEST_CASE("of another version nothing is read but its number") {
+  const auto hello = decode_message(R"({"type":"hello","version":9,"host_name":7})");
+  REQUIRE(hello);
+  CHECK(std::get<message::Hello>(*hello).version == 9);
+  const auto attach = decode_message(R"({"type":"attach","version":9,"positions":7})");
+  REQUIRE(attach);
+  CHECK(std::get<message::Attach>(*attach).version == 9);
+  CHECK(decode_message(hello_with(R"("has_started":true,"stop":"none")")));
+  CHECK(decode_message(attach_with(R"("positions":[[1,2]],"credit":1)")));
 }
 
 TEST_CASE("an address that is a string is taken") {
@@ -294,8 +355,12 @@ TEST_CASE("hostile nesting is refused without becoming a tree") {
 TEST_CASE("output comes back byte for byte") {
   for (const std::string& bytes :
        {""s, "line\n"s, not_text + with_nul, std::string(max_chunk_bytes, '\xff')}) {
-    const OutputChunk chunk{UINT64_MAX, INT32_MAX, OutputStream::err, bytes,
-                            Instant((std::int64_t{1} << 62) - 1)};
+    const OutputChunk chunk{UINT64_MAX,
+                            INT32_MAX,
+                            OutputStream::err,
+                            bytes,
+                            Instant((std::int64_t{1} << 62) - 1),
+                            (std::uint64_t{1} << 62) - 1};
     for (const OutputPacking packing : {OutputPacking::none, OutputPacking::lz4}) {
       const auto back = decode_output(encode_output(chunk, packing));
       REQUIRE(back);
@@ -325,14 +390,14 @@ TEST_CASE("packed output that is none is refused, and never becomes more than a 
   const OutputChunk chunk{1, 2, OutputStream::out, std::string(max_chunk_bytes, 'x')};
   const std::string payload = encode_output(chunk, OutputPacking::lz4);
   const auto with_size = [&](std::uint32_t size) {
-    std::string changed = payload.substr(0, 13);
+    std::string changed = payload.substr(0, unpacked_size_at);
     for (int shift = 24; shift >= 0; shift -= 8) changed += static_cast<char>(size >> shift);
-    return changed + payload.substr(17);
+    return changed + payload.substr(unpacked_size_at + 4);
   };
   CHECK(decode_output(with_size(max_chunk_bytes)));
   for (const std::uint32_t size : {1u, 65'535u, 65'537u, 0x7fffffffu, 0xffffffffu})
     CHECK_FALSE(decode_output(with_size(size)));
-  for (std::size_t length = 25; length < payload.size(); ++length)
+  for (std::size_t length = header_size; length < payload.size(); ++length)
     CHECK_FALSE(decode_output(payload.substr(0, length)));
   CHECK_FALSE(decode_output(payload + "x"));
 }
@@ -346,14 +411,16 @@ TEST_CASE("malformed output is refused") {
     return changed;
   };
   CHECK(decode_output(payload));
-  for (std::size_t length = 0; length < 25; ++length)
+  for (std::size_t length = 0; length < header_size; ++length)
     CHECK_FALSE(decode_output(payload.substr(0, length)));
-  CHECK_FALSE(decode_output(with(7, '\0')));    // number 0
-  CHECK_FALSE(decode_output(with(8, '\x80')));  // a negative rank
-  CHECK_FALSE(decode_output(with(12, '\0')));
-  CHECK_FALSE(decode_output(with(12, '\3')));
-  CHECK_FALSE(decode_output(with(17, '\x40')));  // a time that overflows
-  CHECK_FALSE(decode_output(with(17, '\xff')));
+  CHECK_FALSE(decode_output(with(7, '\0')));     // number 0
+  CHECK_FALSE(decode_output(with(8, '\x80')));   // a negative rank
+  CHECK_FALSE(decode_output(with(12, '\x40')));  // a position that overflows
+  CHECK_FALSE(decode_output(with(12, '\xff')));
+  CHECK_FALSE(decode_output(with(20, '\0')));  // a stream that there is not
+  CHECK_FALSE(decode_output(with(20, '\3')));
+  CHECK_FALSE(decode_output(with(25, '\x40')));  // a time that overflows
+  CHECK_FALSE(decode_output(with(25, '\xff')));
   CHECK_FALSE(decode_output(payload + std::string(max_chunk_bytes, 'x')));
 }
 

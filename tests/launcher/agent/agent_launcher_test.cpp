@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent and its launcher: connections that come and go, the fence, and the launcher's death.
+#include "launcher/agent/agent.hpp"
+#include "tests/catch.hpp"
+#include "tests/launcher/agent/agent_bench.hpp"
+
+using namespace train;
+using namespace train::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr milliseconds window = 60s;
+// The ranks of a bench have 7 s to end, which is less than a quarter of the window.
+constexpr milliseconds grace = 7s;
+
+Bench running(const std::vector<int>& ranks, milliseconds reconnect_window = window) {
+  Bench b;
+  b.window = reconnect_window;
+  b.start(ranks);
+  return b;
+}
+
+// The network breaks: the end of the stream comes long after the last word.
+void cut(Bench& b) {
+  b.now += Agent::sign_of_life + 1s;
+  b.lose_link();
+}
+
+std::vector<std::string> names(const std::vector<AgentAction>& actions) {
+  std::vector<std::string> found;
+  for (const AgentAction& action : actions) {
+    if (const auto* send = std::get_if<agent_action::SendMessage>(&action)) {
+      const std::string text = encode_message(send->message);
+      const std::size_t at = text.find("\"type\":\"") + 8;
+      found.push_back(text.substr(at, text.find('"', at) - at));
+    }
+    if (std::holds_alternative<agent_action::SendOutput>(action)) found.emplace_back("output");
+  }
+  return found;
+}
+
+// Goes on in time from deadline to deadline; false when an agent wants to be called for ever at one
+// instant.
+bool run_until_gone(Bench& b, Instant limit) {
+  for (int steps = 0; steps < 100; ++steps) {
+    const auto deadline = b.agent.next_deadline();
+    if (b.agent.gone() || !deadline || *deadline > limit) return true;
+    b.tick(std::max(b.now, *deadline));
+    if (has<agent_action::KillTree>(b.last)) b.on(agent_event::TreeKilled{});
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("nothing is heard on a link before Attach, and the link is closed") {
+  Bench b;
+  b.link = 3;
+  SECTION("a message") { b.say(message::Ping{1s}); }
+  SECTION("a piece of a context") { b.on(agent_event::ContextReceived{3, "piece"}); }
+  CHECK(b.last.size() == 1);
+  CHECK(closed(b.last) == std::vector{3});
+  CHECK_FALSE(b.agent.gone());
+}
+
+TEST_CASE("an agent whose maker goes before Attach leaves, and only then") {
+  Bench b;
+  CHECK(has<agent_action::Leave>(b.on(agent_event::LinkDown{1})));
+  Bench nobody;
+  nobody.say(message::Attach{wire_version, 0, 1, {}, 0});  // epochs count from 1
+  CHECK(closed(nobody.last) == std::vector{nobody.link});
+  Bench claimed;
+  claimed.connect();
+  CHECK(claimed.on(agent_event::LinkDown{claimed.link + 1}).empty());
+}
+
+TEST_CASE(
+    "of two connections the one with the higher epoch counts, then that with the higher number") {
+  struct Case {
+    std::uint64_t epoch, connection;
+    bool is_newer;
+  };
+  for (const Case& c : std::vector<Case>{{2, 5, true},
+                                         {3, 1, true},
+                                         {2, 4, false},
+                                         {2, 3, false},
+                                         {1, 9, false},
+                                         {0, 0, false}}) {
+    CAPTURE(c.epoch, c.connection);
+    Bench b;
+    b.link = 1;
+    b.say(message::Attach{wire_version, 2, 4, {}, 100});
+    REQUIRE(said<message::Hello>(b.last));
+    b.link = 2;
+    b.say(message::Attach{wire_version, c.epoch, c.connection, {}, 100});
+    CHECK(closed(b.last) == std::vector{c.is_newer ? 1 : 2});
+    CHECK(said<message::Hello>(b.last).has_value() == c.is_newer);
+    // The end of the old link, which may still be told, is nobody's business.
+    CHECK(b.on(agent_event::LinkDown{c.is_newer ? 1 : 2}).empty());
+    b.link = c.is_newer ? 2 : 1;
+    CHECK(said<message::Pong>(b.say(message::Ping{1s})));
+  }
+}
+
+TEST_CASE("without a window a launcher that is lost takes its ranks along, as ever") {
+  Bench b = running({0}, 0ms);
+  CHECK_FALSE(has<agent_action::SetFence>(b.last));
+  CHECK(b.agent.next_deadline() == b.now + Agent::silence_limit);
+  cut(b);
+  CHECK(terminated(b.last) == std::vector{0});
+  CHECK(b.agent.next_deadline() == b.now + grace);
+  b.connect();  // it has been given up
+  CHECK(closed(b.last) == std::vector{b.link});
+  b.tick(b.now + grace);
+  CHECK(has<agent_action::Leave>(b.on(agent_event::TreeKilled{})));
+}
+
+TEST_CASE("before the ranks were told to start, the agent leaves with its launcher") {
+  Bench b;
+  b.window = window;
+  b.make_ready({0});
+  CHECK(b.agent.next_deadline() == b.now + Agent::silence_limit);
+  SECTION("a broken connection") { cut(b); }
+  SECTION("silence") { b.tick(b.now + Agent::silence_limit); }
+  CHECK(has<agent_action::Leave>(b.last));
+}
+
+TEST_CASE("ranks go on while the network is away, and nothing of what happened is lost") {
+  Bench b = running({0, 1, 2});
+  b.print(0, "taken ");
+  b.print(0, "sent ");
+  b.say(message::Acknowledge{1, b.credit});
+  cut(b);
+  CHECK(b.last.empty());
+  CHECK(b.print(0, "waiting").empty());
+  b.now += 2s;
+  CHECK(b.end(1, 3).empty());
+  b.on(agent_event::RankNotStarted{2, "gone"});
+  b.on(agent_event::PortTaken{29'500, 7});
+  CHECK(b.last.empty());
+  b.now += 10s;
+  b.connect({{0, 6}});
+  CHECK(names(b.last) == std::vector<std::string>{"hello", "ready", "started", "started", "started",
+                                                  "ended", "not_started", "port_taken", "output",
+                                                  "output"});
+  CHECK(said<message::Hello>(b.last) ==
+        message::Hello{wire_version, "node1", "boot", 42, true, message::OwnStop::none});
+  CHECK(said<message::RankEnded>(b.last)->at == b.now - 10s);
+  CHECK(output(b.last) == "sent waiting");
+  const auto first = all<agent_action::SendOutput>(b.last).front().chunk;
+  CHECK(first->number == 1);
+  CHECK(first->begin == 6);
+  b.end(0, 0);
+  b.on(agent_event::TreeKilled{});
+  CHECK(said<message::Finished>(b.say(message::Acknowledge{2, b.credit})));
+  CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
+}
+
+TEST_CASE("what is repeated is bounded and comes once") {
+  Bench b = running({0, 1});
+  for (int i = 0; i < 100; ++i) {
+    b.on(agent_event::PortTaken{29'500, i});
+    CHECK(said<message::PortTaken>(b.last));
+  }
+  b.end_all({0, 1});
+  for (int i = 0; i < 100; ++i) CHECK(said<message::Finished>(b.say(message::Stop{1s})));
+  b.connect();
+  CHECK(names(b.last) == std::vector<std::string>{"hello", "ready", "started", "started",
+                                                  "port_taken", "ended", "ended", "finished"});
+}
+
+TEST_CASE("error files that are kept to be repeated are bounded, and the first ones count") {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < 200; ++rank) ranks.push_back(rank);
+  Bench b = running(ranks);
+  const std::string text(60'000, 'x');
+  for (const int rank : ranks) {
+    b.on(agent_event::RankEnded{rank, 1, std::nullopt, false, b.now, text});
+    CHECK(said<message::RankEnded>(b.last)->error_file == text);  // the first time it is whole
+  }
+  b.connect();
+  std::size_t kept = 0;
+  int ended = 0;
+  for (const auto& send : all<agent_action::SendMessage>(b.last))
+    if (const auto* end = std::get_if<message::RankEnded>(&send.message)) {
+      if (end->rank == 0) CHECK(end->error_file == text);
+      kept += end->error_file.size();
+      ++ended;
+    }
+  CHECK(ended == 200);
+  CHECK(kept <= 4u << 20);
+  CHECK(kept > 3u << 20);
+}
+
+TEST_CASE("the fence is a window after what the launcher has proven to have heard") {
+  Bench b = running({0});
+  const Instant ready = b.now;
+  CHECK(b.agent.next_deadline() == ready + window - grace);
+  b.now += 20s;
+  b.ping(Instant(0));  // it has had no answer yet
+  CHECK(b.agent.next_deadline() == ready + window - grace);
+  CHECK_FALSE(has<agent_action::SetFence>(b.last));
+  b.ping(ready + 18s);
+  REQUIRE(has<agent_action::SetFence>(b.last));
+  CHECK(all<agent_action::SetFence>(b.last).front().at == ready + 18s + window);
+  CHECK(b.agent.next_deadline() == ready + 18s + window - grace);
+  b.ping(ready + 5s);   // never back
+  b.ping(ready + 20s);  // a step that is too small for the guard
+  CHECK_FALSE(has<agent_action::SetFence>(b.last));
+  CHECK(b.agent.next_deadline() == ready + 20s + window - grace);
+  b.ping(ready + 1h);  // nobody has heard what we did not say yet
+  CHECK(b.agent.next_deadline() == b.now + window - grace);
+}
+
+TEST_CASE("at the fence every rank is dead, and before it they are told to end") {
+  const bool is_link_up = GENERATE(false, true);  // silence is silence
+  Bench b = running({0, 1});
+  const Instant fence = b.now + window;
+  if (!is_link_up) cut(b);
+  CHECK(b.tick(fence - grace - 1ns).empty());
+  CHECK(terminated(b.tick(fence - grace)) == std::vector{0, 1});
+  CHECK(b.agent.next_deadline() == fence);
+  CHECK_FALSE(has<agent_action::KillTree>(b.tick(fence - 1ns)));
+  b.tick(fence);
+  CHECK(has<agent_action::KillTree>(b.last));
+  CHECK(all<agent_action::SetFence>(b.last).at(0).at == std::nullopt);
+  b.on(agent_event::TreeKilled{});
+  CHECK(run_until_gone(b, fence + 1s));
+  CHECK(b.agent.gone());
+}
+
+TEST_CASE("with a short window the ranks keep three quarters of it") {
+  Bench b = running({0}, 12s);
+  cut(b);
+  CHECK(b.tick(b.agent.next_deadline().value()).size() == 1);
+  CHECK(b.now == 1000s + 9s);
+  CHECK(terminated(b.last) == std::vector{0});
+}
+
+TEST_CASE("a stop with a long grace does not outlive the fence") {
+  const bool says_bye = GENERATE(false, true);
+  Bench b = running({0});
+  const Instant fence = b.now + window;
+  b.say(message::Stop{1h});
+  if (says_bye)
+    b.say(message::Bye{});
+  else
+    cut(b);
+  CHECK(b.agent.next_deadline() == (says_bye ? b.now + grace : fence));
+  Bench dismissed = running({0});
+  dismissed.tick(fence - grace);  // ignored by the rank
+  dismissed.now = fence - 1s;
+  dismissed.on(agent_event::Dismissed{});
+  CHECK(dismissed.agent.next_deadline() == fence);
+  CHECK(has<agent_action::KillTree>(dismissed.tick(fence)));
+}
+
+TEST_CASE("a launcher that comes back after its host has stopped the ranks is told so") {
+  Bench b = running({0, 1});
+  const Instant fence = b.now + window;
+  cut(b);
+  b.tick(fence - grace);
+  b.print(0, "saved\n");
+  b.end(0, 143);
+  b.now += 1s;
+  b.connect();
+  CHECK(said<message::Hello>(b.last)->stop == message::OwnStop::silence);
+  CHECK(said<message::Hello>(b.last)->has_started);
+  CHECK(said<message::RankEnded>(b.last)->after_stop);
+  CHECK(output(b.last) == "saved\n");
+  // The stop stays a stop, though the fence is further away now.
+  b.ping(b.now);
+  CHECK(has<agent_action::KillTree>(b.tick(fence)));
+}
+
+TEST_CASE("the end of the stream of a launcher that was just heard is its death") {
+  Bench b = running({0});
+  b.now += Agent::sign_of_life;
+  b.lose_link();
+  CHECK(b.last.empty());
+  const Instant death = b.now;
+  CHECK(b.agent.next_deadline() == death + Agent::death_wait);
+  SECTION("and its ranks are stopped after a while") {
+    CHECK(b.tick(death + Agent::death_wait - 1ns).empty());
+    CHECK(terminated(b.tick(death + Agent::death_wait)) == std::vector{0});
+    CHECK(b.agent.next_deadline() == b.now + grace);
+    SECTION("which a launcher that comes later is told") {
+      CHECK(said<message::Hello>(b.connect())->stop == message::OwnStop::launcher);
+    }
+    SECTION("and there is nobody to wait for") {
+      CHECK(has<agent_action::KillTree>(b.tick(b.now + grace)));
+      CHECK(has<agent_action::Leave>(b.on(agent_event::TreeKilled{})));
+    }
+  }
+  SECTION("unless it comes back") {
+    b.now += Agent::death_wait - 1ns;
+    b.connect();
+    CHECK(b.tick(death + Agent::death_wait).empty());
+    CHECK(b.agent.next_deadline() == Instant(1000s) + window - grace);
+  }
+}
+
+TEST_CASE("an agent whose ranks have ended waits for its launcher, as long as the ranks would") {
+  const bool has_output = GENERATE(false, true);
+  Bench b = running({0});
+  const Instant fence = b.now + window;
+  const bool is_death = GENERATE(false, true);
+  if (is_death)
+    b.lose_link();
+  else
+    cut(b);
+  if (has_output) b.print(0, "last words");
+  b.end_all({0});
+  CHECK(b.agent.state() == (has_output ? AgentState::flushing : AgentState::finished));
+  SECTION("which comes") {
+    b.now += 2s;
+    b.connect();
+    CHECK(said<message::RankEnded>(b.last)->code == 0);
+    CHECK(said<message::Finished>(b.last).has_value() == !has_output);
+    CHECK(output(b.last) == (has_output ? "last words" : ""));
+    if (has_output) CHECK(said<message::Finished>(b.say(message::Acknowledge{1, b.credit})));
+    b.ping(b.now);
+    CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
+  }
+  SECTION("which does not") {
+    const Instant end = is_death ? b.now + Agent::death_wait : fence;
+    CHECK(b.agent.next_deadline() == end);
+    CHECK_FALSE(has<agent_action::Leave>(b.tick(end - 1ns)));
+    CHECK(has<agent_action::Leave>(b.tick(end)));
+  }
+}
+
+TEST_CASE("ranks whose output nobody takes wait, can be stopped, and go on when somebody does") {
+  Bench b(1'000);
+  b.window = window;
+  b.start({0});
+  const Instant fence = b.now + window;
+  cut(b);
+  b.print(0, std::string(900, 'x'));
+  CHECK(b.last.empty());
+  b.print(0, std::string(900, 'y'));
+  REQUIRE(has<agent_action::PauseReading>(b.last));
+  SECTION("at the fence") {
+    CHECK(terminated(b.tick(fence - grace)) == std::vector{0});
+    b.tick(fence);
+    CHECK(has<agent_action::ResumeReading>(b.last));
+    CHECK(has<agent_action::KillTree>(b.last));
+  }
+  SECTION("when the launcher is back") {
+    b.connect();
+    CHECK(output(b.last).size() == 1'800);
+    CHECK_FALSE(has<agent_action::ResumeReading>(b.last));
+    CHECK(has<agent_action::ResumeReading>(b.say(message::Acknowledge{2, b.credit})));
+  }
+  SECTION("when the launcher had taken it all before the cut") {
+    b.connect({{0, 1'800}});
+    CHECK(output(b.last).empty());
+    CHECK(has<agent_action::ResumeReading>(b.last));
+  }
+}
+
+TEST_CASE(
+    "a launcher that knows of output that was never printed is none, nor one that attaches twice") {
+  Bench b = running({0});
+  b.print(0, "x");
+  SECTION("a position that cannot be") { b.connect({{0, 2}}); }
+  SECTION("a rank that is another host's") { b.connect({{7, 1}}); }
+  SECTION("a second Attach") { b.say(message::Attach{wire_version, 1, 2, {}, 0}); }
+  CHECK(terminated(b.last) == std::vector{0});
+  b.connect();
+  CHECK(closed(b.last) == std::vector{b.link});
+}
+
+TEST_CASE("an agent that is dismissed waits for nobody") {
+  Bench b = running({0});
+  b.print(0, "x");
+  b.on(agent_event::Dismissed{});
+  CHECK(terminated(b.last) == std::vector{0});
+  CHECK(b.agent.next_deadline() == b.now + grace);
+  b.connect();
+  CHECK(closed(b.last) == std::vector{b.link});
+  b.end(0, 143);
+  CHECK(has<agent_action::Leave>(b.on(agent_event::TreeKilled{})));
+}
+
+TEST_CASE("a failure of the agent is told on every connection") {
+  Bench b = running({0});
+  cut(b);
+  b.on(agent_event::Failed{"no thread"});
+  CHECK(terminated(b.last) == std::vector{0});
+  b.connect();
+  CHECK(said<message::Hello>(b.last)->stop == message::OwnStop::failure);
+  CHECK(said<message::AgentFailed>(b.last) == message::AgentFailed{"no thread"});
+}
+
+TEST_CASE("no deadline of the past keeps an agent awake") {
+  const milliseconds reconnect_window = GENERATE(0ms, 12'000ms, 60'000ms);
+  const int how = GENERATE(range(0, 6));
+  CAPTURE(reconnect_window.count(), how);
+  Bench b = running({0, 1}, reconnect_window);
+  const Instant late = b.now + 1h;
+  if (how == 0) b.lose_link();
+  if (how == 1) cut(b);
+  if (how == 2) b.on(agent_event::Dismissed{});
+  if (how == 3) b.say(message::Stop{30s});
+  if (how == 4) b.now += 10min;  // the machine was asleep
+  if (how == 5) {
+    b.end(0, 0);
+    b.lose_link();
+    b.now += 10min;
+  }
+  CHECK(run_until_gone(b, late));
+  CHECK(b.agent.gone());
+}
