@@ -21,7 +21,7 @@ be_hostile() { # HOST MODE
     on "$1" "sed -i 's|^|command=\"/srv/shared/hostile_host $2\" |' .ssh/authorized_keys"
 }
 
-# start_flood MODE [SECONDS]: a launcher for each transport, left running, on a host that floods and a
+# start_flood MODE [SECONDS [SETTING]]: a launcher for each transport, left running, on a host that floods and a
 # good one; nobody reads what it prints for so long.
 start_flood() {
     local way
@@ -30,10 +30,11 @@ start_flood() {
         be_hostile "${bad[$way]}" "$1"
     done
     # shellcheck disable=SC2016 # expanded on the head
-    start_on_head /bin/bash -c 'train=$0
-        watch() { /srv/shared/watched $1 /srv/shared/$2 $train launch --transport $2 -H $3:1,$4:1 -n 2 -- \
-            /bin/sh -c "echo rank \$RANK is here; exec sleep 4711"; }
-        watch $1 ssh node01 node02 & watch $1 openssh node03 node04 & wait' "$train" "${2:-0}"
+    start_on_head /bin/bash -c 'train=$0 setting=$2
+        watch() { /srv/shared/watched $1 /srv/shared/$2 $train launch --transport $2 --set $setting \
+            -H $3:1,$4:1 -n 2 -- /bin/sh -c "echo rank \$RANK is here; exec sleep 4711"; }
+        watch $1 ssh node01 node02 & watch $1 openssh node03 node04 & wait' "$train" "${2:-0}" \
+        "${3:-reconnect_window=60s}"
 }
 
 expect_used() { # WAY SECONDS and what it used: MILLISECONDS KIB MILLISECONDS
@@ -60,8 +61,8 @@ check_flood() {
     restart "${bad[@]}"
 }
 
-floods() { # SECONDS REGEX MODE [SECONDS]
-    start_flood "$3" "${4:-0}"
+floods() { # SECONDS REGEX MODE [SECONDS [SETTING]]
+    start_flood "$3" "${@:4}"
     await_launch 60
     check_flood "$1" 76 "$2"
     expect_last_err "${bad[openssh]}"
@@ -121,7 +122,8 @@ server_floods() {
 
 if [ "${2:-}" = --slow ]; then
     test_case "noise on stderr in place of an answer" floods 40 '30 s while the agent' noise
-    test_case "a frame that comes byte by byte" floods 30 'silent for 15 s' frame_slowly
+    test_case "a frame that comes byte by byte" floods 30 'silent for 15 s' frame_slowly 0 \
+        reconnect_window=0s
     finish
 fi
 

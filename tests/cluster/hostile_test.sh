@@ -15,6 +15,7 @@ sed -n 's/^constexpr int wire_version = \([0-9]*\);$/\1/p' \
     "$(dirname "$0")/../../launcher/wire/message.hpp" >"$shared/wire_version"
 
 both=(-H 'node[01-02]:1' -n 2)
+settings=() # of one case
 most_kib=150000 # of the launcher; a quiet one takes a tenth of it
 
 # Runs a launcher, and leaves the most memory that it had, in KiB, in $shared/peak.
@@ -38,7 +39,7 @@ hostile() {
     shift
     if [ "$1" != -- ]; then line=$1; shift; fi
     be_hostile node02 "$mode"
-    run_on_head /bin/bash -c "$line; $with_peak" - "$train" launch "${both[@]}" "$@"
+    run_on_head /bin/bash -c "$line; $with_peak" - "$train" launch "${both[@]}" "${settings[@]}" "$@"
     local peak
     peak=$(cat "$shared/peak")
     [ "$peak" -lt "$most_kib" ] || note_failure "the launcher grew to $peak KiB"
@@ -89,8 +90,10 @@ very_many_survivors() {
     [ "$(wc -c <"$work/err")" -lt 5000 ] || note_failure "it said $(wc -c <"$work/err") bytes"
 }
 
-# What is printed does not become shorter when it is packed.
+# What is printed does not become shorter when it is packed. With a window, the agent would be asked
+# again, and go on: it is the true one.
 cut_off_in_the_middle() {
+    local settings=(--set reconnect_window=0s)
     is_cut_off 30 'unknown kind|silent' half -- \
         /bin/sh -c 'head -c 4000000 /dev/urandom | base64; exec sleep 4711'
 }

@@ -31,7 +31,7 @@ void check_output(std::string_view payload) {
   const auto chunk = decode_output(payload);
   if (!chunk) return check_refusal(chunk.error());
   require(chunk->bytes.size() <= max_chunk_bytes && chunk->rank >= 0, "a chunk is within bounds");
-  const bool was_packed = payload.substr(13, 4) != std::string_view("\0\0\0\0", 4);
+  const bool was_packed = payload.substr(21, 4) != std::string_view("\0\0\0\0", 4);
   require(was_packed || encode_output(*chunk) == payload, "a chunk comes back as it was sent");
   const auto again = decode_output(encode_output(*chunk, OutputPacking::lz4));
   require(again && *again == *chunk, "a chunk comes back when it was packed");
