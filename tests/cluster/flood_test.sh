@@ -31,9 +31,10 @@ start_flood() {
     done
     # shellcheck disable=SC2016 # expanded on the head
     start_on_head /bin/bash -c 'train=$0 setting=$2
-        watch() { /srv/shared/watched $1 /srv/shared/$2 $train launch --transport $2 --set $setting -H $3:1,$4:1 -n 2 -- \
-            /bin/sh -c "echo rank \$RANK is here; exec sleep 4711"; }
-        watch $1 ssh node01 node02 & watch $1 openssh node03 node04 & wait' "$train" "${2:-0}" "${3:-reconnect_window=60s}"
+        watch() { /srv/shared/watched $1 /srv/shared/$2 $train launch --transport $2 --set $setting \
+            -H $3:1,$4:1 -n 2 -- /bin/sh -c "echo rank \$RANK is here; exec sleep 4711"; }
+        watch $1 ssh node01 node02 & watch $1 openssh node03 node04 & wait' "$train" "${2:-0}" \
+        "${3:-reconnect_window=60s}"
 }
 
 expect_used() { # WAY SECONDS and what it used: MILLISECONDS KIB MILLISECONDS

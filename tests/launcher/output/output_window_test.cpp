@@ -2,6 +2,7 @@
 #include "launcher/output/output_window.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "launcher/agent/output_queue.hpp"
 #include "tests/catch.hpp"
@@ -25,22 +26,27 @@ TEST_CASE("all hosts together may have 64 MiB of output on the way, as far as th
 TEST_CASE("an agent that waits for acknowledgements stays within the window, byte by byte too") {
   const std::string bytes(GENERATE(as<std::size_t>{}, 1, 100, 60'000, max_chunk_bytes), 'x');
   CAPTURE(bytes.size());
-  OutputWindow window(least_output_window);
   OutputQueue queue;
-  queue.resume({}, window.room());
+  OutputWindow window(least_output_window);
   for (int i = 0; i < 10'000 && !queue.full(); ++i)
     queue.push(i % 2, OutputStream::out, bytes, now);
+  std::vector<message::OutputPosition> positions{{0, 0}, {1, 0}};
   std::uint64_t last = 0;
-  std::uint64_t received = 0;
-  std::size_t cost = 0;
-  while (!queue.empty()) {
+  std::size_t received = 0;  // on this connection, as are the numbers
+  std::size_t unwritten = 0;
+  for (int turn = 0; !queue.empty(); ++turn) {
     while (const auto chunk = queue.take()) {
       REQUIRE(window.take(*chunk));
       last = chunk->number;
-      cost += cost_of(*chunk);
       received += cost_of(*chunk);
+      unwritten += cost_of(*chunk);
+      positions[static_cast<std::size_t>(chunk->rank)].position += chunk->bytes.size();
     }
-    window.acknowledge(std::exchange(cost, 0));
+    if (turn % 3 == 2) {  // the connection breaks, with the window full
+      received = last = 0;
+      REQUIRE(queue.resume(positions, window.room()));
+    }
+    window.acknowledge(std::exchange(unwritten, 0));
     REQUIRE(queue.acknowledge(last, received + window.room()));
   }
 }
