@@ -149,8 +149,10 @@ const StateTable<HostState>& host_states();
 class Run {
  public:
   struct Timing {
-    milliseconds heartbeat{2'000};       ///< between pings
-    milliseconds silence_limit{15'000};  ///< a host that says nothing for so long is lost
+    milliseconds heartbeat{2'000};  ///< between pings
+    /// A host that says nothing for so long is lost, or, where there is a reconnect window, told
+    /// of.
+    milliseconds silence_limit{15'000};
     milliseconds answer_wait{1'000};     ///< for other hosts to be ready or fail, after one failed
     milliseconds prepare_limit{60'000};  ///< from the opened stream to Ready
     milliseconds unpack_limit{300'000};  ///< to Ready from the last piece taken of a context

@@ -64,7 +64,9 @@ Instant Run::next_outage_check(const HostRun& host) const {
 void Run::begin_outage(int host, Instant since, std::string why) {
   HostRun& h = hosts_[host];
   if (!h.outage) {
-    h.outage.emplace().since = since;
+    Outage outage;
+    outage.since = since;
+    h.outage = outage;
     if (!h.was_resumed || now_ >= h.resumed_at + timing_.steady_after) h.tries = 0;
     try_later(h);
   } else if (!h.outage->is_opening) {
