@@ -260,7 +260,7 @@ void Agent::receive(const message::Acknowledge& m) {
 }
 
 void Agent::send_output() {
-  while (auto chunk = link_ ? output_.take() : nullptr)
+  while (auto chunk = may_send_output() ? output_.take() : nullptr)
     act(agent_action::SendOutput{std::move(chunk), prepare_.output_packing});
   if (!output_.full()) resume_reading();
   // Only ranks that run can be made to wait; those that have ended leave no more than their pipes

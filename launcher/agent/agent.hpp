@@ -267,6 +267,7 @@ class Agent {
   /// With a window, ranks that were started outlive a connection, and none outlives the fence.
   bool has_window() const;
   bool is_window_open() const;
+  bool may_send_output() const;
   Instant fence_at() const;
   Instant last_call_at() const;
   bool is_awaited() const;
@@ -292,6 +293,7 @@ class Agent {
   bool has_started_ = false;
   bool has_given_up_ = false;  ///< the launcher, or it has us: nothing more is expected of it
   message::OwnStop own_stop_ = message::OwnStop::none;
+  Instant attached_at_{0};
   Instant trusted_at_{0};  ///< the launcher has heard from us since; the fence is reckoned from it
   std::optional<Instant> told_fence_;
   std::optional<Instant> launcher_died_at_;

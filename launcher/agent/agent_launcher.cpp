@@ -77,7 +77,7 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   link_ = link;
   epoch_ = m.epoch;
   connection_ = m.connection;
-  last_heard_ = now_;
+  last_heard_ = attached_at_ = now_;
   launcher_died_at_.reset();
   act(agent_action::UseLink{link});
   say(message::Hello{wire_version, identity_.host_name, identity_.boot_id, identity_.pid,
@@ -107,14 +107,23 @@ void Agent::receive(const message::Ping& m) {
   // Only what we have said ourselves is believed.
   trusted_at_ = std::max(trusted_at_, std::min(m.newest_pong, now_));
   say(message::Pong{m.sent, now_});
+  send_output();
+}
+
+// Answers to pings travel behind the output. While none has got through for long, as on a slow
+// line, what they wait behind does not grow, or the fence would end ranks for printing too much.
+bool Agent::may_send_output() const {
+  constexpr milliseconds least_lag{6'000};  // a ping and its answer are up to 4 s old as they are
+  if (!link_) return false;
+  const nanoseconds lag = now_ - std::max(trusted_at_, attached_at_);
+  return !is_window_open() ||
+         lag < std::max(nanoseconds(prepare_.reconnect_window) / 4, nanoseconds(least_lag));
 }
 
 void Agent::handle(const agent_event::LinkDown& event) {
   if (epoch_ == 0) return leave();  // whoever started this agent has gone without a word
   if (link_ != event.link) return;
-  // A Bye that is sent right before the end of a stream may be lost with it: who was told that all
-  // is over needs nothing more.
-  if (!is_window_open() || state_ == AgentState::finished) return give_up_launcher();
+  if (!is_window_open()) return give_up_launcher();
   link_.reset();
   if (now_ - last_heard_ <= sign_of_life) launcher_died_at_ = now_;
 }

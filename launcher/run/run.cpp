@@ -132,8 +132,11 @@ void Run::handle(const run_event::HostSaid& event) {
   if (is_attaching && !std::holds_alternative<message::Hello>(event.message) &&
       !std::holds_alternative<message::NoAgent>(event.message))
     return out_of_turn(event.host, "something before 'hello'");
+  const bool was_silent = host.open && host.outage;
   heard(event.host);
   std::visit([&](const auto& m) { receive(event.host, m); }, event.message);
+  // It hears at once that its answers get through again.
+  if (was_silent && host.open) ping(event.host);
 }
 
 // A host that was silent speaks again, on the stream that it had.
@@ -158,6 +161,7 @@ void Run::receive(int host, const message::Hello& m) {
   if (m.version == wire_version) {
     if (h.outage) return resume(host, m);
     h.boot_id = m.boot_id;
+    h.agent_pid = m.pid;
     return;
   }
   host_failed(host, make_error(ErrorClass::host,

@@ -208,6 +208,7 @@ class Run {
   /// A host whose ranks run, and that is out of reach.
   struct Outage {
     Instant since{0};           ///< last heard of, or the end of the stream
+    bool is_silence = false;    ///< the stream had not ended
     bool is_opening = false;    ///< Reopen is not answered yet
     bool is_attaching = false;  ///< there is a new stream, and its Hello is waited for
     Instant next_try{0};        ///< when the host is tried again, if nothing comes of this try
@@ -237,6 +238,7 @@ class Run {
     bool has_agent_failed = false;
     int said_again = 0;  ///< messages since the last ping that changed nothing
     std::string boot_id;
+    std::int64_t agent_pid = 0;
     std::optional<Outage> outage;
     int tries = 0;        ///< to reach it again, since its stream was last steady
     Instant tried_at{0};  ///< when the last of them began

@@ -68,11 +68,11 @@ void RunDriver::open_host(int host) {
   LinkEvents events = events_of(host, stream.opened);
   events.on_open = [this, host](const LinkInfo& info) {
     hosts_[host].is_remote = info.transport != "local";
+    attach(host);
     feed(run_event::HostOpened{host, info.address, info.own_address, info.likely_own_address});
   };
   stream.link = ports_.transport.open(trial_.hosts[host].host, {agent_key(attempt_.task_id, host)},
                                       std::move(events));
-  attach(host);
 }
 
 // A link that was replaced or closed may still have something to tell.

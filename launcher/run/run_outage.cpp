@@ -48,8 +48,9 @@ Instant Run::lost_at(const HostRun& host) const {
 }
 
 Instant Run::notice_at(const HostRun& host) const {
-  return host.open ? silent_since(host) + timing_.silence_limit
-                   : host.outage->since + timing_.broken_notice;
+  if (host.outage->is_silence)
+    return std::max(silent_since(host), host.outage->since) + timing_.silence_limit;
+  return host.outage->since + timing_.broken_notice;
 }
 
 Instant Run::next_outage_check(const HostRun& host) const {
@@ -66,6 +67,7 @@ void Run::begin_outage(int host, Instant since, std::string why) {
   if (!h.outage) {
     Outage outage;
     outage.since = since;
+    outage.is_silence = h.open;
     h.outage = outage;
     if (!h.was_resumed || now_ >= h.resumed_at + timing_.steady_after) h.tries = 0;
     try_later(h);
@@ -159,6 +161,8 @@ void Run::resume(int host, const message::Hello& m) {
   if (m.boot_id != h.boot_id)
     return host_failed(
         host, make_error(ErrorClass::host, "was started anew: nothing of its ranks is left"));
+  if (m.pid != h.agent_pid)
+    return host_failed(host, make_error(ErrorClass::host, "another agent answers there"));
   const AlignedInstant away = between(h.outage->since, now_);
   if (h.outage->is_opening) act(run_action::KeepStream{host});
   h.open = true;
@@ -188,10 +192,6 @@ void Run::say_goodbye(int host) {
 void Run::receive(int host, const message::NoAgent& m) {
   HostRun& h = hosts_[host];
   if (!h.outage || !h.outage->is_attaching) return out_of_turn(host, "'no agent'");
-  if (h.ranks_left == 0) {  // it has finished, and its word of that was lost with the old stream
-    settle(host, HostState::finished);
-    return check_over();
-  }
   host_failed(host, make_error(ErrorClass::host, m.boot_id == h.boot_id
                                                      ? "its agent has ended, and its ranks with it"
                                                      : "was started anew: nothing of its ranks is "

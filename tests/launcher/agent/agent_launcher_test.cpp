@@ -213,6 +213,31 @@ TEST_CASE("the fence is a window after what the launcher has proven to have hear
   CHECK(b.agent.next_deadline() == b.now + window - grace);
 }
 
+TEST_CASE("output waits while no answer to a ping gets through, and goes on with the first") {
+  Bench b = running({0});
+  const Instant start = b.now;
+  const auto printed = [&](Instant at) {
+    b.now = at;
+    return has<agent_action::SendOutput>(b.print(0, "line\n"));
+  };
+  CHECK(printed(start + 14s));
+  CHECK_FALSE(printed(start + 15s));
+  CHECK_FALSE(printed(start + 20s));
+  // A ping that knows of no newer answer changes nothing; one that does lets all go that waits.
+  CHECK_FALSE(has<agent_action::SendOutput>(b.say(message::Ping{1s, start})));
+  CHECK(has<agent_action::SendOutput>(b.say(message::Ping{2s, start + 10s})));
+  CHECK(printed(start + 24s));
+  // A new connection is a sign of life as well.
+  cut(b);
+  b.now = start + 40s;
+  b.connect();
+  CHECK(has<agent_action::SendOutput>(b.print(0, "line\n")));
+  // Without a window nothing depends on it.
+  Bench unfenced = running({0}, 0s);
+  unfenced.now += 30s;
+  CHECK(has<agent_action::SendOutput>(unfenced.print(0, "line\n")));
+}
+
 TEST_CASE("at the fence every rank is dead, and before it they are told to end") {
   const bool is_link_up = GENERATE(false, true);  // silence is silence
   Bench b = running({0, 1});
