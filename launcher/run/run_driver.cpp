@@ -18,6 +18,8 @@ namespace {
 
 // A host that is not there yet is tried again: when it is back, that is soon known.
 constexpr milliseconds reconnect_limit{800};
+// A run that is over waits for agents that were dismissed. One that is not told leaves later.
+constexpr milliseconds leave_limit{1'000};
 
 Run::Timing timing_of(const ExperimentConfig& experiment) {
   Run::Timing timing;
@@ -87,6 +89,8 @@ LinkEvents RunDriver::events_of(int host, std::uint64_t number) {
 
 void RunDriver::link_closed(int host, std::uint64_t number, const Error& why) {
   HostStream& stream = hosts_[host];
+  const auto leaving = leaving_.find(host);
+  if (leaving != leaving_.end() && leaving->second.number == number) return has_left(host);
   if (stream.next_number == number) {
     drop_next_link(stream);
     return feed(run_event::HostNotReopened{host, why});
@@ -282,7 +286,10 @@ void RunDriver::refuse_prepare(int host, std::string what, std::string hint) {
 }
 
 void RunDriver::perform(const run_action::Send& action) {
-  if (const auto& link = hosts_[action.host].link) link->send(frame_of(action.message));
+  HostStream& stream = hosts_[action.host];
+  if (!stream.link) return;
+  stream.link->send(frame_of(action.message));
+  stream.was_dismissed = std::holds_alternative<message::Bye>(action.message);
 }
 
 void RunDriver::perform(const run_action::SendContext& action) {
@@ -301,8 +308,32 @@ void RunDriver::perform(const run_action::SendGo& action) {
 
 void RunDriver::perform(const run_action::CloseHost& action) {
   if (delivery_) delivery_->forget(action.host);
-  drop_next_link(hosts_[action.host]);
-  drop_link(hosts_[action.host]);
+  HostStream& stream = hosts_[action.host];
+  drop_next_link(stream);
+  if (stream.link && stream.was_told_to_start && stream.was_dismissed)
+    await_leaving(action.host);
+  else
+    drop_link(stream);
+}
+
+void RunDriver::await_leaving(int host) {
+  HostStream& stream = hosts_[host];
+  Leaving& leaving = leaving_[host];
+  leaving.link = std::move(stream.link);
+  leaving.number = std::exchange(stream.link_number, 0);
+  leaving.patience = ports_.timers.after(leave_limit, [this, host] { has_left(host); });
+}
+
+void RunDriver::has_left(int host) {
+  const auto leaving = leaving_.find(host);
+  if (leaving == leaving_.end()) return;
+  close_later(std::move(leaving->second.link));
+  leaving_.erase(leaving);
+  if (over()) tell_over();
+}
+
+void RunDriver::tell_over() {
+  if (leaving_.empty()) hooks_.on_over();
 }
 
 void RunDriver::drop_link(HostStream& stream) {
@@ -315,8 +346,7 @@ void RunDriver::drop_next_link(HostStream& stream) {
   close_later(std::exchange(stream.next_link, nullptr));
 }
 
-// We may be inside a callback of this very link: it goes at the end of the wake-up. What was sent
-// to it last (a Bye) is on its way by then.
+// We may be inside a callback of this very link: it goes at the end of the wake-up.
 void RunDriver::close_later(std::unique_ptr<HostLink> link) {
   if (!link) return;
   closed_links_.push_back(std::move(link));
@@ -336,7 +366,7 @@ void RunDriver::perform(const run_action::Stopping& action) {
   hooks_.on_stopping(action.why);
 }
 
-void RunDriver::perform(const run_action::Over&) { hooks_.on_over(); }
+void RunDriver::perform(const run_action::Over&) { tell_over(); }
 
 std::vector<int> RunDriver::broken_hosts() const {
   std::vector<int> broken;

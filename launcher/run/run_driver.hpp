@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,7 +102,15 @@ class RunDriver {
     std::uint64_t last_kept = 0;      ///< acknowledged
     std::uint64_t received_cost = 0;  ///< of all chunks
     bool was_told_to_start = false;
-    bool is_broken = false;  ///< its stream ended by itself after that
+    bool is_broken = false;      ///< its stream ended by itself after that
+    bool was_dismissed = false;  ///< Bye was sent
+  };
+  /// The stream of an agent that was dismissed, until it has left: a stream that ends before its
+  /// last words were delivered takes them along.
+  struct Leaving {
+    std::unique_ptr<HostLink> link;
+    std::uint64_t number = 0;
+    std::unique_ptr<Subscription> patience;
   };
 
   void deliver_context();
@@ -129,6 +138,9 @@ class RunDriver {
   void drop_link(HostStream& stream);
   void drop_next_link(HostStream& stream);
   void close_later(std::unique_ptr<HostLink> link);
+  void await_leaving(int host);
+  void has_left(int host);
+  void tell_over();
   void perform(const run_action::AllStarted& action);
   void perform(const run_action::Note& action);
   void perform(const run_action::Stopping& action);
@@ -147,6 +159,7 @@ class RunDriver {
   std::vector<std::uint64_t> positions_;  ///< bytes received of what each rank has printed
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
   std::unique_ptr<Subscription> closing_;
+  std::map<int, Leaving> leaving_;           ///< by host
   std::optional<ContextDelivery> delivery_;  ///< until the ranks are told to start
   std::unique_ptr<Subscription> timer_;
   Instant timer_at_{0};  ///< when it is due
