@@ -47,7 +47,13 @@ void RunDriver::start() {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open_host(host);
 }
 
-void RunDriver::stop(int signal) { feed(run_event::StopRequested{signal}); }
+void RunDriver::stop(int signal) {
+  feed(run_event::StopRequested{signal});
+  if (!over() || leaving_.empty()) return;
+  for (auto& [host, leaving] : leaving_) close_later(std::move(leaving.link));
+  leaving_.clear();
+  tell_over();
+}
 
 void RunDriver::deliver_context() {
   ContextDelivery::Hooks hooks;
@@ -169,6 +175,7 @@ void RunDriver::received(int host, const Frame& frame) {
     return host_broke_protocol(host, not_our_protocol("sent a context"));
   auto message = decode_message(frame.payload);
   if (!message) return host_broke_protocol(host, message.error());
+  if (std::holds_alternative<message::Finished>(*message)) hosts_[host].has_finished = true;
   feed(run_event::HostSaid{host, std::move(*message)});
 }
 
@@ -289,7 +296,6 @@ void RunDriver::perform(const run_action::Send& action) {
   HostStream& stream = hosts_[action.host];
   if (!stream.link) return;
   stream.link->send(frame_of(action.message));
-  stream.was_dismissed = std::holds_alternative<message::Bye>(action.message);
 }
 
 void RunDriver::perform(const run_action::SendContext& action) {
@@ -310,7 +316,7 @@ void RunDriver::perform(const run_action::CloseHost& action) {
   if (delivery_) delivery_->forget(action.host);
   HostStream& stream = hosts_[action.host];
   drop_next_link(stream);
-  if (stream.link && stream.was_told_to_start && stream.was_dismissed)
+  if (stream.link && stream.has_finished)
     await_leaving(action.host);
   else
     drop_link(stream);

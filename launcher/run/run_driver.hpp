@@ -102,8 +102,8 @@ class RunDriver {
     std::uint64_t last_kept = 0;      ///< acknowledged
     std::uint64_t received_cost = 0;  ///< of all chunks
     bool was_told_to_start = false;
-    bool is_broken = false;      ///< its stream ended by itself after that
-    bool was_dismissed = false;  ///< Bye was sent
+    bool is_broken = false;     ///< its stream ended by itself after that
+    bool has_finished = false;  ///< its agent has said so, and waits for Bye
   };
   /// The stream of an agent that was dismissed, until it has left: a stream that ends before its
   /// last words were delivered takes them along.
