@@ -74,7 +74,8 @@ void RunDriver::open_host(int host) {
   HostStream& stream = hosts_[host];
   stream.link_number = ++stream.opened;
   LinkEvents events = events_of(host, stream.opened);
-  events.on_open = [this, host](const LinkInfo& info) {
+  events.on_open = [this, host, number = stream.opened](const LinkInfo& info) {
+    if (hosts_[host].link_number != number) return;
     hosts_[host].is_remote = info.transport != "local";
     attach(host);
     feed(run_event::HostOpened{host, info.address, info.own_address, info.likely_own_address});

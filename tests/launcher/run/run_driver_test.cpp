@@ -322,6 +322,22 @@ TEST_CASE("a host without its agent is not swept") {
   CHECK(host.driver->broken_hosts().empty());
 }
 
+TEST_CASE("a connection that opens after the run has given it up is left alone") {
+  Plan plan;
+  plan.trial = trial_of({1});
+  HandTimers timers;
+  OneHost transport;
+  NoOutput output;
+  RunDriver driver({timers, transport, output},
+                   {plan, "t", {}, "/", [](int) { return std::vector<EnvironmentEntry>(); }},
+                   {[] {}, [](const std::string&) {}, [](const std::string&) {}, {}, {}, [] {}});
+  driver.start();
+  driver.stop(2);
+  REQUIRE(driver.over());
+  transport.events.on_open({"10.0.0.1", "ssh"});
+  CHECK(transport.sent == 0);
+}
+
 TEST_CASE("without a window nobody is reached twice") {
   RunningHost host(0ms);
   host.break_off(0);
