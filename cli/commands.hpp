@@ -50,6 +50,7 @@ ExitCode task_show_command(const TaskShowFlags& flags);
 struct TaskLogsFlags {
   std::string task;
   std::optional<int> rank;
+  std::string attempt;  ///< a number, or "all"; empty: the last one
   bool follow = false;
 };
 ExitCode task_logs_command(const TaskLogsFlags& flags);
@@ -59,6 +60,14 @@ struct TaskWaitFlags {
 };
 /// Waits for the end of a task, and returns its exit code.
 ExitCode task_wait_command(const TaskWaitFlags& flags);
+
+struct TaskAttachFlags {
+  std::string task;
+  bool from_start = false;  ///< shows all output, else the last screenful and what comes
+};
+/// Shows what a task prints until its end, and returns its exit code. A task whose launcher has
+/// died gets another one first.
+ExitCode task_attach_command(const TaskAttachFlags& flags);
 
 struct TaskKillFlags {
   std::string task;

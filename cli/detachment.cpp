@@ -22,10 +22,13 @@ volatile std::sig_atomic_t forked_launcher = 0;
 void pass_on_signal(int number) { (void)::kill(static_cast<pid_t>(forked_launcher), number); }
 
 // No signal finds the old process as it was before, once there is a new one.
-pid_t fork_before_signals() {
+pid_t fork_before_signals(Detachment::Signals signals) {
   const WithoutSignals blocked;
   const pid_t launcher = ::fork();
+  if (launcher == 0 && signals == Detachment::Signals::spare_it)
+    for (const int number : {SIGINT, SIGQUIT, SIGHUP}) (void)::signal(number, SIG_IGN);
   if (launcher <= 0) return launcher;
+  if (signals == Detachment::Signals::spare_it) return launcher;
   forked_launcher = launcher;
   for (const int number : {SIGINT, SIGQUIT, SIGHUP}) (void)::signal(number, SIG_IGN);
   (void)::signal(SIGTERM, pass_on_signal);
@@ -49,10 +52,11 @@ void redirect_to(int file) {
 
 }  // namespace
 
-std::optional<ExitCode> Detachment::fork() {
+std::optional<ExitCode> Detachment::fork(
+    Signals signals, const std::function<ExitCode(const std::string& report)>& on_report) {
   auto pipe = make_pipe();
   if (!pipe) return report(pipe.error());
-  const pid_t launcher = fork_before_signals();
+  const pid_t launcher = fork_before_signals(signals);
   if (launcher < 0)
     return report(make_error(ErrorClass::host, "cannot start a process: " + system_reason(errno),
                              "the user's limit of processes may be reached (ulimit -u)"));
@@ -61,26 +65,14 @@ std::optional<ExitCode> Detachment::fork() {
     return std::nullopt;
   }
   pipe->write_end.reset();
-  report_ = std::move(pipe->read_end);
-  return wait_for_start(launcher);
+  const std::string told = read_to_end(pipe->read_end.get());
+  if (!told.empty()) return on_report(told);
+  const ExitStatus ended = wait_for_child(launcher);
+  return ExitCode(ended.code.value_or(128 + ended.signal.value_or(0)));
 }
 
-ExitCode Detachment::wait_for_start(int launcher) {
-  const std::string task_id = read_to_end(report_.get());
-  if (task_id.empty()) {
-    const ExitStatus ended = wait_for_child(launcher);
-    return ExitCode(ended.code.value_or(128 + ended.signal.value_or(0)));
-  }
-  talk(
-      terminal_text("task {} runs on its own now; to see, await or stop it:\n"
-                    "  train task logs -f {}\n"
-                    "  train task wait {}\n"
-                    "  train task kill {}",
-                    task_id, task_id, task_id, task_id));
-  return answer(task_id + "\n");
-}
-
-void Detachment::leave_terminal(const std::string& task_id, const std::string& log_file) {
+void Detachment::leave_terminal(const std::string& report, const std::string& log_file) {
+  if (!report_) return;
   (void)::setsid();  // a forked process leads no group: it works
   Descriptor file(
       ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -88,7 +80,11 @@ void Detachment::leave_terminal(const std::string& task_id, const std::string& l
   if (file) redirect_to(file.get());
   if (const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC)); null)
     (void)::dup2(null.get(), STDIN_FILENO);
-  (void)write_whole(report_.get(), task_id);
+  tell(report);
+}
+
+void Detachment::tell(const std::string& report) {
+  if (report_) (void)write_whole(report_.get(), report);
   report_.reset();
 }
 

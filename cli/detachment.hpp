@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,24 +10,30 @@
 
 namespace train {
 
-/// `train launch -d`: the launch goes on in a process of its own once its ranks have started. Until
-/// then it belongs to the terminal that it was called from: it may ask there, Ctrl-C ends it, and
-/// what is wrong is said there.
+/// A supervisor that goes on in a process of its own once it is steady (`train launch -d`, `train
+/// task attach`). Until then it belongs to the terminal that it was called from: it may ask there,
+/// and what is wrong is said there.
 class Detachment {
  public:
-  /// Forks the process that launches; call it before there are threads. In the new process this
-  /// returns nothing. In the old one it returns once the ranks have started, with their task's id
-  /// written to stdout, or once the launch has ended without that, with its exit code.
-  std::optional<ExitCode> fork();
+  /// What Ctrl-C and SIGTERM mean before the new process has left the terminal.
+  enum class Signals {
+    end_it,  ///< they reach the new process
+    spare_it,
+  };
+  /// Forks the new process; call it before there are threads. There this returns nothing. In the
+  /// old one it returns what `on_report` makes of what the new process has reported, or, when that
+  /// has ended without a word, its exit code.
+  std::optional<ExitCode> fork(Signals signals,
+                               const std::function<ExitCode(const std::string& report)>& on_report);
 
-  /// In the new process, whose ranks have started: leaves session and terminal. What it still has
-  /// to say goes to `log_file`, which is made; where that cannot be, nowhere.
-  void leave_terminal(const std::string& task_id, const std::string& log_file);
+  /// In the new process: leaves session and terminal. What it still has to say goes to `log_file`,
+  /// which is made; where that cannot be, nowhere. Only the first of these two calls counts.
+  void leave_terminal(const std::string& report, const std::string& log_file);
+  /// In the new process, which is about to end.
+  void tell(const std::string& report);
 
  private:
-  ExitCode wait_for_start(int launcher);
-
-  Descriptor report_;  ///< the old process reads the id from its other end
+  Descriptor report_;  ///< the old process reads it from the other end
 };
 
 }  // namespace train

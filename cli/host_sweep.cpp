@@ -9,8 +9,9 @@
 #include <sstream>
 
 #include "cli/talk.hpp"
+#include "cli/task_table.hpp"
 #include "cli/transports.hpp"
-#include "launcher/task/task_hosts.hpp"
+#include "launcher/record/task_hosts.hpp"
 
 namespace train {
 
@@ -104,7 +105,21 @@ Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& tas
               "make room on this file system");
 }
 
-ExitCode sweep_lost_task(const SqliteTaskStore& store, const TaskRecord& task) {
+namespace {
+
+Result<void> record_lost(SqliteTaskStore& store, TaskRecord task) {
+  if (auto adopted = store.adopt(task.id); !adopted) return adopted;
+  lose(
+      task, now_on_the_wall(),
+      fmt::format("the launcher (process {}) ended without a word, and nothing of the task is left "
+                  "on its hosts",
+                  task.launcher_pid));
+  return store.update(task);
+}
+
+}  // namespace
+
+ExitCode sweep_lost_task(SqliteTaskStore& store, const TaskRecord& task) {
   const auto inventory = read_task_hosts(store.hosts_file(task.id));
   if (!inventory) return report(inventory.error());
   Trial trial;
@@ -120,7 +135,10 @@ ExitCode sweep_lost_task(const SqliteTaskStore& store, const TaskRecord& task) {
   const auto answers = sweep_hosts(loop, transports, hosts, sweep_limit);
   if (const TerminalText found = describe_sweep(hosts, answers); !found.empty()) talk(found);
   const std::string name =
-      fmt::format("task {} has ended already: {}", task.id, to_string(task.state));
+      task.is_unattended
+          ? fmt::format("task {} is unattended, and what another launcher needs is not there",
+                        task.id)
+          : fmt::format("task {} has ended already: {}", task.id, to_string(task.state));
   switch (verdict_of(answers)) {
     case SweepVerdict::unclear:
       return report(make_error(ErrorClass::host, name + "; its hosts are not all clean"));
@@ -131,7 +149,9 @@ ExitCode sweep_lost_task(const SqliteTaskStore& store, const TaskRecord& task) {
       break;
   }
   talk(terminal_text("{}; nothing of it is left on its hosts", name));
-  return ExitCode();
+  if (!task.is_unattended) return ExitCode();
+  const auto recorded = record_lost(store, task);
+  return recorded ? ExitCode() : report(recorded.error());
 }
 
 }  // namespace train

@@ -26,7 +26,8 @@ Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& tas
 
 /// `train task kill` of a task whose launcher died: goes to its hosts, ends what a dead agent has
 /// left there, and says what was found. Code 75 where agents still do that themselves, 76 where a
-/// host does not answer or a process cannot be killed.
-ExitCode sweep_lost_task(const SqliteTaskStore& store, const TaskRecord& task);
+/// host does not answer or a process cannot be killed. One that is unattended becomes lost when
+/// nothing of it is left.
+ExitCode sweep_lost_task(SqliteTaskStore& store, const TaskRecord& task);
 
 }  // namespace train

@@ -8,11 +8,12 @@ namespace train {
 
 std::uint64_t LaunchOutput::take(OutputChunk chunk, nanoseconds age) {
   using std::chrono::microseconds;
-  shown_.add(chunk);
+  if (chunk.stream != OutputStream::metrics) shown_.add(chunk);
   const auto printed = std::chrono::system_clock::now() - age;
   const auto since_epoch =
       std::chrono::duration_cast<microseconds>(printed.time_since_epoch()).count();
-  return logs_.write({chunk.rank, chunk.stream, since_epoch, std::move(chunk.bytes)});
+  return logs_.write({chunk.rank, chunk.stream, since_epoch, std::move(chunk.bytes), chunk.dropped,
+                      chunk.of.attempt});
 }
 
 }  // namespace train

@@ -3,7 +3,6 @@
 
 #include "backends/log/log_writer.hpp"
 #include "cli/rank_output.hpp"
-#include "cli/terminal.hpp"
 #include "launcher/output/output_sink.hpp"
 
 namespace train {
@@ -11,18 +10,18 @@ namespace train {
 /// What ranks print, on the terminal and in the log files.
 class LaunchOutput final : public OutputSink {
  public:
-  /// All must outlive this.
-  LaunchOutput(RankOutput& shown, const Terminal& terminal, LogWriter& logs)
-      : shown_(shown), terminal_(terminal), logs_(logs) {}
+  /// Both must outlive this.
+  LaunchOutput(RankOutput& shown, LogWriter& logs) : shown_(shown), logs_(logs) {}
 
+  /// From here on this attempt's files are there, whether or not it prints.
+  void begin_attempt(int attempt) { logs_.write({0, OutputStream::out, 0, {}, 0, attempt}); }
   std::uint64_t take(OutputChunk chunk, nanoseconds age) override;
-  std::uint64_t kept() const override { return logs_.written(); }
-  bool has_room() const override { return !terminal_.full(); }
+  std::uint64_t written() const override { return logs_.written(); }
+  std::uint64_t synced() const override { return logs_.synced(); }
   void expect_end() override { logs_.expect_end(); }
 
  private:
   RankOutput& shown_;
-  const Terminal& terminal_;
   LogWriter& logs_;
 };
 

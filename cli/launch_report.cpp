@@ -145,6 +145,14 @@ std::string what_is_missing(const Error& error) {
   return named.size() <= longest && is_one_line ? named : std::string();
 }
 
+// What ended the attempts before the last one, a line each.
+TerminalText describe_attempts(const TaskRecord& task) {
+  FewLines lines;
+  for (std::size_t i = 0; i + 1 < task.attempts.size(); ++i)
+    lines.add(terminal_text("attempt {}: {}", task.attempts[i].number, task.attempts[i].cause));
+  return lines.text();
+}
+
 // The hosts that nobody waited for any more after others had failed.
 TerminalText describe_undecided(const RunOutcome& outcome, const Trial& trial) {
   if (outcome.undecided.empty()) return {};
@@ -167,17 +175,24 @@ bool is_named(const RunOutcome& outcome, int host) {
          std::any_of(outcome.others.begin(), outcome.others.end(), names_host);
 }
 
-TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial) {
+// What becomes of ranks that nobody has confirmed to be gone.
+std::string what_agents_do(const TaskRecord& task) {
+  constexpr auto silence = std::chrono::duration_cast<milliseconds>(Agent::silence_limit).count();
+  if (task.outlives_ms >= for_ever.count())
+    return "they may go on there, as on_launcher_loss says, until they end by themselves";
+  return fmt::format("its agent stops them once it has missed the launcher for {} s",
+                     std::max<std::int64_t>(task.outlives_ms, silence) / 1000);
+}
+
+TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
+                                const TaskRecord& task) {
   FewLines unconfirmed;
   FewLines survivors;
   for (const Leftover& leftover : outcome.leftovers) {
     const std::string& host = trial.hosts[leftover.host].host.name;
     if (leftover.survivors.empty() && !is_named(outcome, leftover.host))
-      unconfirmed.add(terminal_text(
-          "host '{}' did not confirm that its ranks are gone ({}); its agent "
-          "stops them once it has missed the launcher for {} s",
-          host, leftover.why,
-          std::chrono::duration_cast<std::chrono::seconds>(Agent::silence_limit).count()));
+      unconfirmed.add(terminal_text("host '{}' did not confirm that its ranks are gone ({}); {}",
+                                    host, leftover.why, what_agents_do(task)));
     for (const auto& survivor : leftover.survivors)
       survivors.add(terminal_text("left on '{}': process {} of user {} could not be killed: {}",
                                   host, survivor.pid, survivor.uid, survivor.command));
@@ -197,14 +212,25 @@ ExitCode exit_code_of(const RunOutcome& outcome) {
   return exit_code_of(class_of(outcome));
 }
 
+std::string cause_line(const RunOutcome& outcome) {
+  if (outcome.cause) return outcome.cause->error.diagnostics.front().message;
+  if (outcome.stop_signal) return fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
+  return {};
+}
+
+TerminalText describe_failure(const RunOutcome& outcome, const RankOutput& output) {
+  TerminalText line(cause_line(outcome));
+  if (!outcome.cause || !outcome.cause->rank) return line;
+  const auto errors = output.last_errors(*outcome.cause->rank);
+  if (!errors.empty()) line += terminal_text(": {}", errors.back());
+  return line;
+}
+
 void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& trial) {
   task.state = final_state(outcome);
   task.exit_code = exit_code_of(outcome).value();
   if (!outcome.succeeded) task.error_class = to_string(class_of(outcome));
-  if (outcome.cause)
-    task.cause = outcome.cause->error.diagnostics.front().message;
-  else if (outcome.stop_signal)
-    task.cause = fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
+  task.cause = cause_line(outcome);
   for (const PlannedRank& planned : trial.ranks) {
     const RankOutcome& rank = outcome.ranks[planned.rank];
     RankRecord& record = task.ranks[planned.rank];
@@ -216,15 +242,16 @@ void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& tr
 
 TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,
                         const TaskRecord& task) {
-  if (outcome.succeeded) return describe_leftovers(outcome, trial);
+  if (outcome.succeeded) return describe_leftovers(outcome, trial, task);
   const ExitCode code = exit_code_of(outcome);
   const ErrorClass error_class = class_of(outcome);
   // The cause comes last, where it is read first and does not scroll away.
   const auto troubles = host_troubles(outcome, trial);
-  TerminalText text = describe_others(outcome, trial, troubles);
+  TerminalText text = describe_attempts(task);
+  add_line(text, describe_others(outcome, trial, troubles));
   add_line(text, describe_undecided(outcome, trial));
   add_line(text, describe_stopped(outcome));
-  add_line(text, describe_leftovers(outcome, trial));
+  add_line(text, describe_leftovers(outcome, trial, task));
   TerminalText summary;
   if (outcome.cause) {
     const Failure& cause = *outcome.cause;

@@ -44,6 +44,15 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
           ""};
 }
 
+// The number of an attempt, or all of them.
+CLI::Validator attempt_choice() {
+  constexpr std::uint64_t most = 1'000'000;  // as many as an experiment may have
+  CLI::Validator number = whole_number(0, most);
+  return {
+      [number](std::string& text) mutable { return text == "all" ? std::string() : number(text); },
+      ""};
+}
+
 // Refuses empty values: most come from a shell variable that is not set, and nobody means the
 // default by them.
 CLI::Validator names(const std::string& what) {
@@ -194,6 +203,7 @@ struct TaskFlags {
   TaskListFlags list;
   TaskShowFlags show;
   TaskLogsFlags logs;
+  TaskAttachFlags attach;
   TaskWaitFlags wait;
   TaskKillFlags kill;
 };
@@ -231,8 +241,19 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   logs->add_option("--rank", flags.logs.rank, "Only this rank, byte for byte")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
+  logs->add_option("--attempt", flags.logs.attempt, "Of this attempt, or of all; else of the last")
+      ->type_name("N|all")
+      ->check(attempt_choice());
   logs->add_flag("-f,--follow", flags.logs.follow, "Go on until the task has ended");
   logs->callback([&] { chosen = [&] { return task_logs_command(flags.logs); }; });
+
+  CLI::App* attach =
+      task->add_subcommand("attach", "Show a task until its end; go on with one whose train died")
+          ->group("Commands");
+  add_task_name(*attach, flags.attach.task);
+  attach->add_flag("--from-start", flags.attach.from_start,
+                   "Show all that was printed, not only the last screenful");
+  attach->callback([&] { chosen = [&] { return task_attach_command(flags.attach); }; });
 
   CLI::App* wait = task->add_subcommand("wait", "Wait for the end of a task, and exit as it did")
                        ->group("Commands");

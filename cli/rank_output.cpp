@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <utility>
+
+#include "cli/talk.hpp"
 
 namespace train {
 
@@ -49,12 +52,27 @@ Result<Tee> parse_tee(const std::string& text, const std::string& flag) {
 }
 
 void RankOutput::add(const OutputChunk& chunk) {
+  if (terminal_.full())
+    is_behind_ = true;
+  else
+    has_room();
   RankStreams& streams = streams_of(chunk.rank);
   std::string text;
   if (streams.is_shown) text.reserve(chunk.bytes.size() + chunk.bytes.size() / 4);
   LineSplitter& lines = chunk.stream == OutputStream::out ? streams.out : streams.err;
   lines.add(chunk.bytes, [&](std::string_view line) { show(streams, chunk.stream, line, text); });
   pass_on(chunk.stream, std::move(text));
+}
+
+// Where the lines would have been, so that nobody takes what follows for what came next.
+void RankOutput::has_room() {
+  is_behind_ = false;
+  if (const std::uint64_t lines = std::exchange(not_shown_, 0); lines > 0)
+    terminal_.write(Terminal::Stream::err,
+                    talk_text(terminal_text(
+                        "{} line{} of output {} not shown here, because they were read too "
+                        "slowly; {} prints everything",
+                        lines, lines == 1 ? "" : "s", lines == 1 ? "was" : "were", elsewhere_)));
 }
 
 RankOutput::RankStreams& RankOutput::streams_of(int rank) {
@@ -67,6 +85,7 @@ RankOutput::RankStreams& RankOutput::streams_of(int rank) {
 }
 
 void RankOutput::end() {
+  has_room();  // the last lines, and what is said of those before, are few
   for (auto& [rank, streams] : streams_) {
     for (const OutputStream stream : {OutputStream::out, OutputStream::err}) {
       std::string text;
@@ -81,6 +100,10 @@ void RankOutput::show(RankStreams& streams, OutputStream stream, std::string_vie
                       std::string& text) {
   if (stream == OutputStream::err) streams.errors.add(line);
   if (!streams.is_shown) return;
+  if (is_behind_) {
+    ++not_shown_;
+    return;
+  }
   text += streams.prefix;
   if (tee_.raw)
     text += line;

@@ -30,14 +30,22 @@ struct Tee {
 Result<Tee> parse_tee(const std::string& text, const std::string& flag);
 
 /// Shows what ranks print on the terminal, line by line with a `[rank]` prefix, stdout to stdout
-/// and stderr to stderr, and remembers the last of it.
+/// and stderr to stderr, and remembers the last of it. What comes while the terminal has fallen far
+/// behind is not shown: neither the ranks nor their logs wait for it. How much that was is said
+/// once it has room again.
 class RankOutput {
  public:
-  RankOutput(Terminal& terminal, Tee tee) : terminal_(terminal), tee_(std::move(tee)) {}
+  /// `elsewhere` is a command that prints everything.
+  RankOutput(Terminal& terminal, Tee tee, std::string elsewhere = "train task logs")
+      : terminal_(terminal), tee_(std::move(tee)), elsewhere_(std::move(elsewhere)) {}
 
   void add(const OutputChunk& chunk);
+  /// The terminal has caught up.
+  void has_room();
   /// Prints what is left without a newline.
   void end();
+  /// Nothing of what was printed is remembered.
+  void forget() { streams_.clear(); }
   /// The last lines of a rank's stderr, as a terminal would show them.
   std::vector<std::string> last_errors(int rank) const;
 
@@ -56,6 +64,9 @@ class RankOutput {
 
   Terminal& terminal_;
   Tee tee_;
+  std::string elsewhere_;
+  std::uint64_t not_shown_ = 0;  ///< lines, since the terminal was full
+  bool is_behind_ = false;
   std::map<int, RankStreams> streams_;
 };
 

@@ -21,6 +21,8 @@
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/this_machine.hpp"
 #include "config_schema/text/text.hpp"
+#include "launcher/placement/placement.hpp"
+#include "launcher/placement/refusal.hpp"
 
 namespace train {
 
@@ -275,6 +277,39 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   request.inventory = std::move(*inventory);
   request.user_variables = std::move(*users);
   return request;
+}
+
+void settle_for_launcher(ExperimentConfig& experiment, bool is_detached) {
+  if (!experiment.launcher_wait)
+    experiment.launcher_wait = is_detached ? for_ever : brief_launcher_wait;
+  if (!experiment.spool_overflow)
+    experiment.spool_overflow = is_detached ? SpoolOverflow::drop : SpoolOverflow::block;
+}
+
+TaskRequest task_request_of(const Request& request, const RequestFlags& flags, bool is_detached) {
+  TaskRequest task;
+  task.config = flags.config;
+  task.experiment_text = request.experiment_text;
+  task.overrides = overrides_of(flags);
+  task.inventory = {request.inventory.source, request.inventory.hosts, {}};
+  task.user_variables = request.user_variables;
+  task.context_directory = request.context_directory;
+  std::error_code ignored;
+  task.directory = std::filesystem::current_path(ignored).string();
+  task.is_detached = is_detached;
+  return task;
+}
+
+Result<Plan> plan_again(const TaskRequest& request) {
+  auto experiment =
+      request.config.empty()
+          ? make_experiment(request.overrides)
+          : parse_experiment({request.config, request.experiment_text}, request.overrides);
+  if (!experiment) return tl::make_unexpected(experiment.error());
+  settle_for_launcher(*experiment, request.is_detached);
+  auto plan = make_plan(*experiment, request.inventory, {}, request.user_variables);
+  if (!plan) return tl::make_unexpected(to_error(plan.error()));
+  return std::move(*plan);
 }
 
 }  // namespace train

@@ -8,6 +8,7 @@
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/plan/plan.hpp"
+#include "launcher/task/task_request.hpp"
 
 namespace train {
 
@@ -49,6 +50,16 @@ ExperimentOverrides overrides_of(const RequestFlags& flags);
 /// host is named. Errors of the experiment, what keeps it from being planned or launched, and
 /// errors of the hosts are all reported.
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
+
+/// Settles what an experiment leaves to how it is launched: ranks of a detached launcher outlive
+/// it, and are not held up by it.
+void settle_for_launcher(ExperimentConfig& experiment, bool is_detached);
+
+/// All that another process needs to make the same plan.
+TaskRequest task_request_of(const Request& request, const RequestFlags& flags, bool is_detached);
+/// The plan that the launch has made of it. Errors are those of an experiment, or say why it cannot
+/// be placed.
+Result<Plan> plan_again(const TaskRequest& request);
 
 /// The contents of a regular file of at most 4 MiB, or of a pipe or terminal when `path` is "-":
 /// class `no_input` when it cannot be read, `config` or `hosts` when it is larger.

@@ -2,9 +2,10 @@
 #include "cli/commands.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
+#include "cli/task_control.hpp"
 #include "cli/task_table.hpp"
 #include "config_schema/fields/secrets.hpp"
-#include "launcher/task/task_json.hpp"
+#include "launcher/record/task_json.hpp"
 
 namespace train {
 
@@ -38,7 +39,10 @@ ExitCode task_show_command(const TaskShowFlags& flags) {
   auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
   task->config_text = without_secrets(task->config_text);  // earlier versions kept them
-  return answer(flags.json ? task_to_json(*task) : task_to_text(*task, now_on_the_wall()));
+  if (flags.json) return answer(task_to_json(*task));
+  TerminalText now;
+  if (!is_final(task->state)) now = describe_now((*store)->control_socket(task->id));
+  return answer(task_to_text(*task, now_on_the_wall(), now.text()));
 }
 
 }  // namespace train

@@ -15,6 +15,16 @@ TaskRecorder::TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRec
       background_(loop),
       alive_(loop.after(timing.alive, [this] { note_alive(); })) {}
 
+void TaskRecorder::run_first(std::function<Result<void>()> work,
+                             const std::function<void(const Error&)>& on_error) {
+  const auto result = std::make_shared<Result<void>>();
+  const auto started = background_.run([work = std::move(work), result] { *result = work(); },
+                                       [result, on_error] {
+                                         if (!*result) on_error(result->error());
+                                       });
+  if (!started) on_error(started.error());
+}
+
 void TaskRecorder::change(TaskState state) {
   if (!is_legal_change(task_.state, state)) return;
   task_.state = state;
@@ -28,7 +38,7 @@ void TaskRecorder::write() {
 
 void TaskRecorder::begin() {
   retry_.reset();
-  is_wanted_ = false;
+  is_wanted_ = is_stale_ = false;
   const auto written = std::make_shared<Result<void>>();
   const auto started =
       background_.run([store = store_, task = task_, written] { *written = store->update(task); },
@@ -60,6 +70,7 @@ void TaskRecorder::ended(const Result<void>& written) {
 void TaskRecorder::note_alive() {
   alive_ = loop_.after(timing_.alive, [this] { note_alive(); });
   if (is_busy_) return;
+  if (is_stale_ && !retry_) return begin();
   const auto started = background_.run([store = store_, id = task_.id] { store->note_alive(id); },
                                        [this] {
                                          is_busy_ = false;

@@ -31,10 +31,16 @@ class TaskRecorder {
   TaskRecorder(const TaskRecorder&) = delete;
   TaskRecorder& operator=(const TaskRecorder&) = delete;
 
+  /// Runs this on the thread that records, before anything that is asked for later; its error, if
+  /// any, is told.
+  void run_first(std::function<Result<void>()> work,
+                 const std::function<void(const Error&)>& on_error);
   /// Changes the state of the task, if this state may follow the present one.
   void change(TaskState state);
   /// Records the task as it is now, soon.
   void write();
+  /// Records the task within some seconds, once, however often it changes until then.
+  void write_later() { is_stale_ = true; }
   /// Records the task as it is now and runs the loop until that is done, for `limit` at most. False
   /// when it could not be done, which the user was told: the store must not be used after that,
   /// since the thread may still use it.
@@ -55,6 +61,7 @@ class TaskRecorder {
   bool is_busy_ = false;    ///< the thread has the store
   bool is_wanted_ = false;  ///< the task has changed since it was given to the thread
   bool is_finishing_ = false;
+  bool is_stale_ = false;                ///< a change of the task waits to be recorded
   std::optional<TerminalText> trouble_;  ///< of the last write
   bool has_said_ = false;
   static constexpr int most_failures_at_end = 3;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -53,7 +54,7 @@ std::string elapsed_text(const TaskRecord& task, UnixMillis now) {
 Row row_of(const TaskRecord& task, UnixMillis now) {
   return {task.id,
           escaped(task.name),
-          std::string(to_string(task.state)),
+          std::string(shown_state(task)),
           task.slots,
           escaped(summarize_hosts(split_names(task.hosts))),
           std::to_string(task.world_size),
@@ -142,18 +143,40 @@ std::string context_line(const ContextRecord& context) {
 
 }  // namespace
 
-std::string task_to_text(const TaskRecord& task, UnixMillis now) {
+namespace {
+
+// "loss 0.25, step 100", of the last attempt that has said anything.
+std::string metrics_line(const TaskRecord& task) {
+  const auto last = std::find_if(task.attempts.rbegin(), task.attempts.rend(),
+                                 [](const AttemptRecord& each) { return each.reports > 0; });
+  if (last == task.attempts.rend()) return "";
+  std::string values;
+  if (!last->last_report.empty()) values = "; rank 0: " + escaped_and_shortened(last->last_report);
+  return fmt::format("metrics    {} report{}{}\n", last->reports, last->reports == 1 ? "" : "s",
+                     values);
+}
+
+}  // namespace
+
+std::string task_to_text(const TaskRecord& task, UnixMillis now, const std::string& news) {
   std::string text = fmt::format(
       "task       {}\nname       {}\nstate      {}\nslots      {}\nhosts      {}\nranks      {}\n"
       "user       {}\ncreated    {}\nstarted    {}\nelapsed    {}\n",
-      task.id, escaped(task.name), to_string(task.state), task.slots,
+      task.id, escaped(task.name), shown_state(task), task.slots,
       escaped(summarize_hosts(split_names(task.hosts))), task.world_size, escaped(task.user),
       local_time(task.created), task.started ? local_time(*task.started) : "-",
       elapsed_text(task, now));
+  text += news;
+  text += metrics_line(task);
   if (task.exit_code) text += fmt::format("exit code  {}\n", *task.exit_code);
   if (!task.cause.empty())
     text += fmt::format("cause      {}{}{}\n", task.error_class,
                         task.error_class.empty() ? "" : ": ", escaped(task.cause));
+  if (task.is_unattended)
+    text += fmt::format(
+        "cause      its launcher (process {}) has died, and its ranks may go on: train task attach "
+        "{}\n",
+        task.launcher_pid, task.id);
   text += fmt::format("directory  {}\nlogs       {}\n", escaped(task.working_directory),
                       task.log_directory);
   text += context_line(task.context) + "\n";

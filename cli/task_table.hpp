@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/task/task_record.hpp"
+#include "launcher/record/task_record.hpp"
 
 namespace train {
 
@@ -14,8 +14,9 @@ std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now)
 /// The same columns as RFC 4180 CSV with a heading; times are milliseconds since the Unix epoch.
 std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now);
 
-/// One task for people: what, where, how it went, each rank.
-std::string task_to_text(const TaskRecord& task, UnixMillis now);
+/// One task for people: what, where, how it went, each rank. `news` are lines about how it is at
+/// this moment.
+std::string task_to_text(const TaskRecord& task, UnixMillis now, const std::string& news = {});
 
 /// "12.3s", "4m05s", "2h03m", "3d04h".
 std::string format_duration(UnixMillis duration);

@@ -16,8 +16,8 @@ constexpr std::size_t longest_joined = 64u << 10;
 
 }  // namespace
 
-Terminal::Terminal(std::function<void()> on_room)
-    : on_room_(std::move(on_room)), thread_([this] { work(); }) {}
+Terminal::Terminal(std::function<void()> on_room, std::size_t capacity)
+    : on_room_(std::move(on_room)), capacity_(capacity), thread_([this] { work(); }) {}
 
 Terminal::~Terminal() {
   {
@@ -32,7 +32,7 @@ void Terminal::write(Stream stream, std::string text) {
   {
     const std::lock_guard lock(mutex_);
     queued_bytes_ += text.size();
-    was_full_ = was_full_ || queued_bytes_ >= capacity;
+    was_full_ = was_full_ || queued_bytes_ >= capacity_;
     // Short texts are joined, so that there are fewer writes; long ones are not copied.
     const bool extends_last = !queue_.empty() && queue_.back().stream == stream &&
                               queue_.back().text.size() + text.size() <= longest_joined;
@@ -46,7 +46,7 @@ void Terminal::write(Stream stream, std::string text) {
 
 bool Terminal::full() const {
   const std::lock_guard lock(mutex_);
-  return queued_bytes_ >= capacity;
+  return queued_bytes_ >= capacity_;
 }
 
 void Terminal::flush() {
@@ -72,7 +72,7 @@ void Terminal::work() {
     for (const Piece& piece : pieces) queued_bytes_ -= piece.text.size();
     busy_ = false;
     written_.notify_all();
-    const bool has_room = queued_bytes_ < capacity;
+    const bool has_room = queued_bytes_ < capacity_;
     if (was_full_ && has_room) {
       was_full_ = false;
       lock.unlock();

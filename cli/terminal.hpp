@@ -12,14 +12,15 @@ namespace train {
 
 /// Writes to stdout and stderr from a thread of its own, in order, so that a terminal that does not
 /// read (Ctrl-S, a slow pager) never stops the event loop. The owner bounds what is queued: it
-/// stops acknowledging output while this is `full`.
+/// shows no more output while this is `full`.
 class Terminal {
  public:
   enum class Stream { out, err };
-  static constexpr std::size_t capacity = 8u << 20;
+  /// Bytes that may be queued.
+  static constexpr std::size_t usual_capacity = 8u << 20;
 
   /// `on_room` is called, from the writing thread, when a full queue has been written out.
-  explicit Terminal(std::function<void()> on_room);
+  explicit Terminal(std::function<void()> on_room, std::size_t capacity = usual_capacity);
   /// Writes what is queued, then ends.
   ~Terminal();
   Terminal(const Terminal&) = delete;
@@ -42,6 +43,7 @@ class Terminal {
   void write_out(const std::vector<Piece>& pieces);
 
   std::function<void()> on_room_;
+  const std::size_t capacity_;
   mutable std::mutex mutex_;
   std::condition_variable wanted_;
   std::condition_variable written_;

@@ -52,7 +52,7 @@ help_options() {
 }
 
 # Names of options in the manual's text on standard input.
-manual_options() { grep -oE 'Fl (Fl )?[a-zA-Z]+' | sed -E 's/Fl Fl /--/; s/Fl /-/' | sort -u; }
+manual_options() { grep -oE 'Fl (Fl )?[a-zA-Z]+(-[a-z]+)*' | sed -E 's/Fl Fl /--/; s/Fl /-/' | sort -u; }
 
 # The synopsis of one command, as roff.
 synopsis() {
@@ -137,6 +137,7 @@ check_shown_commands() {
         # Quotes do not occur; a glob must not either. What is redirected is left out.
         read -ra words <<<"${line%% > *}"
         [ "${words[1]}" = launch ] && words[1]=plan
+        [ "${words[2]:-}" = -d ] && unset 'words[2]' # a plan does not go on by itself
         # Slots enough for what is shown without hosts.
         [[ $line == *' -H '* || $line == *hostfile* ]] || export TRAIN_HOSTFILE=$work/hosts.large
         printf 'localhost slots=16\n' >"$work/hosts.large"
@@ -146,7 +147,7 @@ check_shown_commands() {
         code=$?
         unset TRAIN_HOSTFILE
         # A task that is shown does not exist here.
-        [[ $line =~ ^train\ task\ (show|logs|kill) ]] && [ $code = 66 ] && code=0
+        [[ $line =~ ^train\ task\ (show|logs|attach|kill) ]] && [ $code = 66 ] && code=0
         [ $code = 0 ] || wrong "$file: $line" "$(cat "$work/err")"
     done < <(shown_commands)
     [ $count -ge 12 ] || wrong "only $count commands were found"
@@ -223,7 +224,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan 'task list' 'task show' 'task logs' 'task wait' 'task kill' 'config check' 'config show' 'config schema')
+commands=(launch plan 'task list' 'task show' 'task logs' 'task attach' 'task wait' 'task kill' 'config check' 'config show' 'config schema')
 check_markup
 check_commands
 for command in "${commands[@]}"; do check_synopsis "$command"; done

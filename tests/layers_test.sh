@@ -22,22 +22,25 @@ launcher/plan:
 launcher/context:
 launcher/bootstrap:
 launcher/states:
-launcher/task: states
-launcher/ports: context task
+launcher/record: states
+launcher/ports: context record
 launcher/rendezvous: plan
 launcher/placement: plan rendezvous
 launcher/picture: plan placement
 launcher/formats: plan rendezvous picture
 launcher/wire: plan context ports rendezvous
+launcher/control: wire
 launcher/output: ports wire
 launcher/agent: states ports rendezvous wire
-launcher/run: states plan context task ports rendezvous wire output
+launcher/run: states plan context record ports rendezvous wire output
+launcher/task: states plan context ports rendezvous wire output run
 
 backends/posix:
 backends/event_loop: posix
 backends/process: posix event_loop
 backends/accelerator: posix
-backends/store: posix
+backends/store: posix event_loop
+backends/control: posix event_loop
 backends/link: posix event_loop
 backends/local: posix event_loop process
 backends/context: posix event_loop process

@@ -99,7 +99,8 @@ void ContextKeeper::touch() const {
 void ContextKeeper::tidy() const { tidy_caches(places_, cancelled_); }
 
 void ContextKeeper::end(bool keep_copy) {
-  if (held_ && held_->copy && keep_copy) {
+  // What ranks of an earlier agent have left in it stays in any case.
+  if (held_ && held_->copy && (keep_copy || held_->is_adopted)) {
     (void)::futimens(held_->copy->folder.get(), nullptr);  // its age counts from now
     held_->copy.reset();
   }
@@ -107,9 +108,8 @@ void ContextKeeper::end(bool keep_copy) {
 }
 
 void ContextKeeper::forget() {
-  const std::atomic<bool> to_the_end{false};
   if (held_ && held_->incoming) held_->cache.forget(*held_->incoming);
-  if (held_ && held_->copy) (void)remove_tree(held_->cache.runs(), key_, to_the_end);
+  if (held_ && held_->copy) held_->cache.remove_copy(key_);
   held_.reset();
 }
 

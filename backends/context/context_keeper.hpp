@@ -27,7 +27,8 @@ class ContextKeeper {
     std::uint64_t taken = 0;
     std::optional<std::string> copy = {};
   };
-  /// Makes the copy where the packed context is there; else a file for it. An error of class `host`
+  /// Takes over the copy of an earlier agent of the task; or makes one where the packed context is
+  /// there; else a file for it. An error of class `host`
   /// names every place. Once.
   Result<Progress> find(const Context& context);
   /// Takes the next pieces of the packed context; after the last one (context_piece_size) there is
@@ -39,7 +40,8 @@ class ContextKeeper {
   void touch() const;
   /// Removes what is old from all places.
   void tidy() const;
-  /// The last call. Without `keep_copy`, everything of the task is removed.
+  /// The last call. Without `keep_copy`, everything of the task is removed, but for a copy that was
+  /// taken over.
   void end(bool keep_copy);
 
   /// From any thread: whatever runs ends early, and its result is of no use.

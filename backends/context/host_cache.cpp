@@ -161,14 +161,40 @@ Result<std::optional<HostCache::Copy>> HostCache::copy(int packed_file, const Co
   Result<bool> unpacked = folder
                               ? unpack_context(packed_file, context, folder.get(), path, cancelled)
                               : Result<bool>(refuse(path, system_reason(errno)));
-  if (unpacked && *unpacked && ::renameat(runs(), name.c_str(), runs(), key.c_str()) != 0)
-    unpacked = refuse(path, system_reason(errno));
+  if (unpacked && *unpacked && ::renameat(runs(), name.c_str(), runs(), key.c_str()) != 0) {
+    remove_copy(key);  // something that is none has its name
+    if (::renameat(runs(), name.c_str(), runs(), key.c_str()) != 0)
+      unpacked = refuse(path, system_reason(errno));
+  }
   if (!unpacked || !*unpacked) (void)remove_tree(runs(), name, to_the_end);
   if (!unpacked) return tl::make_unexpected(unpacked.error());
   if (!*unpacked) return std::nullopt;
   // On a file system without locks, only its age protects a copy from being removed.
   (void)::flock(folder.get(), LOCK_SH | LOCK_NB);
   return Copy{path, std::move(folder)};
+}
+
+// It has got its name when it was whole, and loses it before it is removed.
+std::optional<HostCache::Copy> HostCache::adopt(const std::string& key) const {
+  Descriptor folder(::openat(runs(), key.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!folder || ::fstat(folder.get(), &status) != 0 || status.st_uid != ::geteuid())
+    return std::nullopt;
+  (void)::flock(folder.get(), LOCK_SH | LOCK_NB);
+  // Somebody who found it old may have begun to remove it before it was locked.
+  struct stat named {};
+  if (::fstatat(runs(), key.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+      named.st_dev != status.st_dev || named.st_ino != status.st_ino)
+    return std::nullopt;
+  (void)::futimens(folder.get(), nullptr);  // age counts from the last use
+  return Copy{fmt::format("{}/runs/{}", path_, key), std::move(folder)};
+}
+
+void HostCache::remove_copy(const std::string& key) const {
+  const std::atomic<bool> to_the_end{false};
+  const std::string going = temporary_name(key);
+  if (::renameat(runs(), key.c_str(), runs(), going.c_str()) == 0)
+    (void)remove_tree(runs(), going, to_the_end);
 }
 
 }  // namespace train

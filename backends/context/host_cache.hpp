@@ -52,15 +52,20 @@ class HostCache {
   void forget(const Incoming& incoming) const;
   void remove(const Context& context) const;
 
-  /// Makes the copy of a task from a packed context, which is read from its beginning. None when
-  /// the file is not that context. The descriptor is the copy's folder, and carries a lock that
-  /// says that it is in use.
+  /// Makes the copy of a task from a packed context, which is read from its beginning, in the place
+  /// of whatever has its name. None when the file is not that context. The descriptor is the copy's
+  /// folder, and carries a lock that says that it is in use.
   struct Copy {
     std::string path;
     Descriptor folder;
   };
   Result<std::optional<Copy>> copy(int packed_file, const Context& context, const std::string& key,
                                    const std::atomic<bool>& cancelled) const;
+  /// The copy that an earlier agent of the task has made here, with what its ranks have left in it;
+  /// none when there is none that is whole and this user's.
+  std::optional<Copy> adopt(const std::string& key) const;
+  /// Removes the copy of a task: at once for whoever looks for it, then all that is in it.
+  void remove_copy(const std::string& key) const;
 
  private:
   HostCache() = default;

@@ -22,7 +22,9 @@ constexpr std::uint64_t told_at_once = 256u << 10;
 
 HostContexts::HostContexts(Loop& loop, std::vector<std::string> places, std::string key)
     : loop_(loop),
-      keeper_(std::make_shared<ContextKeeper>(std::move(places), std::move(key))),
+      places_(std::move(places)),
+      key_(std::move(key)),
+      keeper_(std::make_shared<ContextKeeper>(places_, key_)),
       background_(loop) {}
 
 HostContexts::~HostContexts() {
@@ -46,7 +48,8 @@ void HostContexts::work(std::function<Result<Progress>(ContextKeeper&)> job) {
   const auto result = std::make_shared<std::optional<Result<Progress>>>();
   const auto started = background_.run(
       [keeper = keeper_, job = std::move(job), result] { result->emplace(job(*keeper)); },
-      [this, result] {
+      [this, result, keeper = keeper_] {
+        if (keeper != keeper_) return;  // it was given up meanwhile
         is_working_ = false;
         progressed(**result);
       });
@@ -56,7 +59,22 @@ void HostContexts::work(std::function<Result<Progress>(ContextKeeper&)> job) {
 
 void HostContexts::find(const Context& context, ContextEvents events) {
   events_ = std::move(events);
+  const bool is_on_its_way = has_worked_ && state_ != State::receiving && state_ != State::over;
+  if (is_on_its_way) return;
+  if (has_worked_) start_over();
   work([context](ContextKeeper& keeper) { return keeper.find(context); });
+}
+
+// What the last keeper holds goes first, on the same thread.
+void HostContexts::start_over() {
+  keeper_->cancel();
+  (void)background_.run([keeper = keeper_] { keeper->end(false); }, nullptr);
+  keeper_ = std::make_shared<ContextKeeper>(places_, key_);
+  state_ = State::searching;
+  is_working_ = false;
+  waiting_.clear();
+  telling_.reset();
+  pending_ = taken_ = told_ = 0;
 }
 
 void HostContexts::progressed(const Result<Progress>& progress) {
@@ -117,8 +135,9 @@ void HostContexts::fail_with(const Error& why) {
   waiting_.clear();
   keeper_->cancel();
   if (has_worked_) (void)background_.run([keeper = keeper_] { keeper->end(false); }, nullptr);
-  loop_.post([weak = std::weak_ptr<HostContexts*>(self_), why] {
-    if (const auto self = weak.lock()) (*self)->events_.on_failed(why);
+  loop_.post([weak = std::weak_ptr<HostContexts*>(self_), why, keeper = keeper_] {
+    const auto self = weak.lock();
+    if (self && (*self)->keeper_ == keeper) (*self)->events_.on_failed(why);
   });
 }
 

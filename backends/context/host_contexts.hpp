@@ -36,6 +36,7 @@ class HostContexts final : public ContextStore {
   enum class State { searching, receiving, unpacking, over };
   using Progress = ContextKeeper::Progress;
 
+  void start_over();
   void work(std::function<Result<Progress>(ContextKeeper&)> job);
   void progressed(const Result<Progress>& progress);
   void take_waiting();
@@ -44,6 +45,8 @@ class HostContexts final : public ContextStore {
   void touch_daily();
 
   Loop& loop_;
+  const std::vector<std::string> places_;
+  const std::string key_;
   ContextEvents events_;
   State state_ = State::searching;
   bool is_working_ = false;

@@ -6,8 +6,20 @@
 namespace train {
 
 std::optional<PlaceHeld> PlaceSearch::first(const std::atomic<bool>& cancelled) {
+  if (auto held = find_copy()) return held;
   find_packed();
   return search({}, cancelled);
+}
+
+// Its ranks go on where those of the attempt before have left something, wherever that is.
+std::optional<PlaceHeld> PlaceSearch::find_copy() const {
+  for (const std::string& place : places_) {
+    auto cache = HostCache::open(place, HostCache::Make::nothing);
+    if (!cache || cache->runs() < 0) continue;
+    if (auto copy = cache->adopt(key_))
+      return PlaceHeld{std::move(*cache), std::nullopt, std::move(copy), true};
+  }
+  return std::nullopt;
 }
 
 std::optional<PlaceHeld> PlaceSearch::next(const Received& received, const Error& why,

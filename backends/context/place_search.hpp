@@ -20,6 +20,7 @@ struct PlaceHeld {
   HostCache cache;
   std::optional<HostCache::Incoming> incoming = {};
   std::optional<HostCache::Copy> copy = {};
+  bool is_adopted = false;  ///< the copy is an earlier agent's
 };
 
 /// Looks for a place of the host that can be used, in the fixed order of places, so that users know
@@ -29,8 +30,9 @@ class PlaceSearch {
   PlaceSearch(std::vector<std::string> places, Context context, std::string key)
       : places_(std::move(places)), context_(std::move(context)), key_(std::move(key)) {}
 
-  /// The first place that can be used: with a copy when any place has the packed context, else with
-  /// an empty file for it. None when no place can be used; `reasons` says why.
+  /// The place where an earlier agent of the task has made a copy; else the first place that can be
+  /// used: with a copy when any place has the packed context, else with an empty file for it. None
+  /// when no place can be used; `reasons` says why.
   std::optional<PlaceHeld> first(const std::atomic<bool>& cancelled);
 
   /// What has come of the packed context so far.
@@ -54,6 +56,7 @@ class PlaceSearch {
                           const std::atomic<bool>& cancelled);
   Result<std::optional<HostCache::Copy>> copy_packed(const HostCache& cache,
                                                      const std::atomic<bool>& cancelled);
+  std::optional<PlaceHeld> find_copy() const;
   void find_packed();
   void note(const Error& why);
 

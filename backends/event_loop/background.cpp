@@ -6,12 +6,9 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "backends/posix/child.hpp"
-#include "backends/posix/descriptor.hpp"
 
 namespace train {
 
@@ -81,20 +78,11 @@ Background::~Background() {
 }
 
 Result<void> Background::run(std::function<void()> work, std::function<void()> done) {
-  const std::lock_guard lock(state_->mutex);
   if (!state_->has_thread) {
-    std::error_code error;
-    try {
-      const WithoutSignals blocked;  // they are the loop's, and the loop's thread's
-      std::thread([state = state_] { state->work(); }).detach();
-    } catch (const std::system_error& failure) {
-      error = failure.code();
-    }
-    if (error)
-      return fail(ErrorClass::host, "cannot start a thread: " + system_reason(error.value()),
-                  "the user's limit of processes may be reached (ulimit -u)");
+    if (auto started = start_thread([state = state_] { state->work(); }); !started) return started;
     state_->has_thread = true;
   }
+  const std::lock_guard lock(state_->mutex);
   state_->waiting.push_back({std::move(work), std::move(done)});
   state_->changed.notify_one();
   return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/event_loop/loop.hpp"
 
+#include <poll.h>
 #include <time.h>
 
 #include <asio/error.hpp>
@@ -98,8 +99,16 @@ class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor>
       self->of(wait).is_armed = false;
       if (self->is_released_ || failure == asio::error::operation_not_supported) return;
       if (failure) return self->arm_later();
+      if (!self->is_ready(wait)) return self->arm(wait);
       self->call_and_arm(wait);
     });
+  }
+
+  // An event that was on its way for another descriptor, which had this number until just now,
+  // reaches this one.
+  bool is_ready(Wait wait) const {
+    pollfd polled{fd_, static_cast<short>(wait == Wait::wait_read ? POLLIN : POLLOUT), 0};
+    return ::poll(&polled, 1, 0) != 0;
   }
 
   void arm_later() {

@@ -30,6 +30,48 @@ std::string cannot(std::string_view doing, const std::string& path, int error) {
   return fmt::format("cannot {} '{}': {}", doing, path, system_reason(error));
 }
 
+// Room may be made, a disk may come back; a folder that was removed stays away.
+bool may_pass(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// By its path, so that no descriptor is kept for it. A segment that was removed needs no sync, and
+// some file systems know of none.
+int sync_path(const std::string& path, int flags) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | flags));
+  if (!file) return errno == ENOENT ? 0 : errno;
+  if (::fdatasync(file.get()) == 0) return 0;
+  return errno == EINVAL || errno == EROFS ? 0 : errno;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+struct LogSync {
+  std::vector<std::string> files;
+  std::string folder;  ///< whose names are to be on the disk too; may be empty
+
+  // Goes on after an error: what it tells of the others is told once only.
+  std::string operator()() const {
+    std::string trouble;
+    for (const std::string& file : files)
+      if (const int error = sync_path(file, 0); error != 0) trouble = cannot("sync", file, error);
+    if (folder.empty()) return trouble;
+    if (const int error = sync_path(folder, O_DIRECTORY); error != 0)
+      trouble = cannot("sync", folder, error);
+    return trouble;
+  }
+};
+
 }  // namespace
 
 std::uint64_t free_bytes(const std::string& directory) {
@@ -38,13 +80,15 @@ std::uint64_t free_bytes(const std::string& directory) {
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }
 
-LogFiles::LogFiles(std::vector<std::string> log_files, LogLimits limits)
-    : segment_size_(std::max<std::uint64_t>(1, std::min(limits.segment, longest_file()))),
+LogFiles::LogFiles(std::vector<std::string> log_files, LogLimits limits, Making making)
+    : making_(making),
+      segment_size_(std::max<std::uint64_t>(1, std::min(limits.segment, longest_file()))),
       budget_(limits, log_files.size()) {
   for (std::string& file : log_files) logs_.emplace_back().file = std::move(file);
 }
 
 Result<void> LogFiles::create() {
+  if (making_ == Making::when_written) return {};
   for (const Log& log : logs_) {
     const Descriptor file(::open(log.file.c_str(), flags_of_log | O_TRUNC, mode_of_log));
     if (!file)
@@ -54,75 +98,122 @@ Result<void> LogFiles::create() {
   return {};
 }
 
-LogSink::Outcome LogFiles::append(const LogPiece& piece) {
+LogSink::Outcome LogFiles::append(const LogPiece& piece, std::size_t from) {
   Outcome outcome;
-  Log& log = logs_[static_cast<std::size_t>(piece.rank)];
-  for (std::string_view rest = piece.bytes; !rest.empty();) {
+  outcome.taken = from;
+  Log& log = log_of(piece.rank);
+  if (log.lost > 0) begin_segment(piece.rank);
+  if (log.lost > 0 || piece.dropped > 0)
+    if (Failure failure = write_gap(piece); failure.error != 0)
+      return failed(piece, std::move(outcome), std::move(failure));
+  while (outcome.taken < piece.bytes.size()) {
+    const std::string_view rest = std::string_view(piece.bytes).substr(outcome.taken);
     // The index counts too: for a rank that prints byte by byte, it is nearly all.
     const std::uint64_t size = log.bytes + log.index_size + log_record_size + rest.size();
-    if (log.lost > 0 || (log.bytes > 0 && size > segment_size_)) begin_segment(piece.rank);
+    if (log.bytes > 0 && size > segment_size_) begin_segment(piece.rank);
     const std::string_view bytes = rest.substr(0, segment_size_);
-    rest.remove_prefix(bytes.size());
-    std::string trouble = write(piece.rank, piece, bytes);
-    if (trouble.empty()) continue;
-    log.lost += bytes.size();
-    outcome.lost += bytes.size();
-    outcome.trouble = std::move(trouble);
+    if (Failure failure = write(piece, bytes); failure.error != 0)
+      return failed(piece, std::move(outcome), std::move(failure));
+    outcome.taken += bytes.size();
   }
   remove_surplus();
   return outcome;
 }
 
+LogSink::Outcome LogFiles::failed(const LogPiece& piece, Outcome outcome, Failure failure) {
+  outcome.trouble = std::move(failure.text);
+  outcome.is_waiting = may_pass(failure.error);
+  if (outcome.is_waiting) return outcome;
+  outcome.lost = piece.bytes.size() - outcome.taken;
+  outcome.taken = piece.bytes.size();
+  log_of(piece.rank).lost += outcome.lost + piece.dropped;
+  return outcome;
+}
+
+LogFiles::Failure LogFiles::write_gap(const LogPiece& piece) {
+  Log& log = log_of(piece.rank);
+  LogRecord record;
+  record.begin = log.end();
+  record.time_us = piece.time_us;
+  record.dropped = log.lost + piece.dropped;
+  if (Failure failure = write_entry(piece.rank, {}, encode_log_record(record)); failure.error != 0)
+    return failure;
+  log.dropped += record.dropped;
+  log.lost = 0;
+  return {};
+}
+
+LogFiles::Failure LogFiles::write(const LogPiece& piece, std::string_view bytes) {
+  const LogRecord record{log_of(piece.rank).end(),
+                         static_cast<std::uint32_t>(bytes.size()),
+                         checksum_of(bytes),
+                         piece.stream,
+                         piece.time_us,
+                         0};
+  return write_entry(piece.rank, bytes, encode_log_record(record));
+}
+
 // The bytes are written before their record, since a record says that they are there.
-std::string LogFiles::write(int rank, const LogPiece& piece, std::string_view bytes) {
-  std::string trouble;
-  OpenLog* const files = open(rank, trouble);
-  if (files == nullptr) return trouble;
-  Log& log = logs_[static_cast<std::size_t>(rank)];
-  const LogRecord record{log.begin + log.bytes, static_cast<std::uint32_t>(bytes.size()),
-                         checksum_of(bytes), piece.stream, piece.time_us};
-  const bool is_first = log.index_size == 0;
-  const std::string entry =
-      (is_first ? encode_log_header() : std::string()) + encode_log_record(record);
+LogFiles::Failure LogFiles::write_entry(int rank, std::string_view bytes,
+                                        const std::string& record) {
+  Failure failure;
+  OpenLog* const files = open(rank, failure);
+  if (files == nullptr) return failure;
+  Log& log = log_of(rank);
+  const std::string entry = (log.index_size == 0 ? encode_log_header() : std::string()) + record;
   int error = write_whole_at(files->bytes.get(), bytes, log.bytes);
-  if (error != 0) trouble = cannot("write", log_segment(log.file, log.begin), error);
+  std::string path = log_segment(log.file, log.begin);
   if (error == 0) {
     error = write_whole_at(files->index.get(), entry, log.index_size);
-    if (error != 0) trouble = cannot("write", log_index(log.file, log.begin), error);
+    path = log_index(log.file, log.begin);
   }
   if (error != 0) {
     // Removes what was written in part; where that fails, no record speaks of it.
     (void)::ftruncate(files->bytes.get(), static_cast<off_t>(log.bytes));
     (void)::ftruncate(files->index.get(), static_cast<off_t>(log.index_size));
-    return trouble;
+    return {error, cannot("write", path, error)};
   }
   log.bytes += bytes.size();
   log.index_size += entry.size();
   budget_.add({rank, log.begin}, bytes.size() + entry.size());
+  unsynced_.emplace(rank, log.begin);
   return {};
 }
 
-LogFiles::OpenLog* LogFiles::open(int rank, std::string& trouble) {
+LogSink::Sync LogFiles::begin_sync() {
+  LogSync sync;
+  for (const auto& [rank, begin] : std::exchange(unsynced_, {})) {
+    sync.files.push_back(log_segment(log_of(rank).file, begin));
+    sync.files.push_back(log_index(log_of(rank).file, begin));
+  }
+  if (std::exchange(has_new_files_, false)) sync.folder = folder_of(logs_.front().file);
+  return sync;
+}
+
+LogFiles::OpenLog* LogFiles::open(int rank, Failure& failure) {
   if (const auto found = by_rank_.find(rank); found != by_rank_.end()) {
     open_.splice(open_.begin(), open_, found->second);
     return &open_.front();
   }
   if (open_.size() == most_open) close(open_.back().rank);
-  const Log& log = logs_[static_cast<std::size_t>(rank)];
+  const Log& log = log_of(rank);
   OpenLog files;
   files.rank = rank;
+  // What is left of a segment that was cut off or could not be written does not count.
+  const int flags = flags_of_log | (log.index_size == 0 ? O_TRUNC : 0);
   for (auto [path, file] : {std::pair(log_segment(log.file, log.begin), &files.bytes),
                             std::pair(log_index(log.file, log.begin), &files.index)}) {
-    file->reset(::open(path.c_str(), flags_of_log, mode_of_log));
+    file->reset(::open(path.c_str(), flags, mode_of_log));
     // When descriptors run out, logs that are not written to now are closed.
     while (!*file && errno == EMFILE && !open_.empty()) {
       close(open_.back().rank);
-      file->reset(::open(path.c_str(), flags_of_log, mode_of_log));
+      file->reset(::open(path.c_str(), flags, mode_of_log));
     }
     if (*file) continue;
-    trouble = cannot("open", path, errno);
+    failure = {errno, cannot("open", path, errno)};
     return nullptr;
   }
+  has_new_files_ = has_new_files_ || log.index_size == 0;
   open_.push_front(std::move(files));
   by_rank_[rank] = open_.begin();
   return &open_.front();
@@ -136,10 +227,19 @@ void LogFiles::close(int rank) {
 }
 
 void LogFiles::begin_segment(int rank) {
+  sync_before_the_next(rank);
   close(rank);
-  Log& log = logs_[static_cast<std::size_t>(rank)];
-  log.begin += log.bytes + log.lost;
-  log.bytes = log.index_size = log.lost = 0;
+  Log& log = log_of(rank);
+  log.begin = log.end();
+  log.bytes = log.dropped = log.index_size = 0;
+}
+
+// Where this fails, the sync that follows says so.
+void LogFiles::sync_before_the_next(int rank) {
+  const auto open = by_rank_.find(rank);
+  if (segment_size_ < least_synced_segment || open == by_rank_.end()) return;
+  (void)::fdatasync(open->second->bytes.get());
+  (void)::fdatasync(open->second->index.get());
 }
 
 void LogFiles::remove_surplus() {

@@ -3,7 +3,9 @@
 
 #include <list>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/log/log_sink.hpp"
@@ -13,47 +15,80 @@
 
 namespace train {
 
+/// Before the next segment begins, one of at least this size is on the disk. Smaller ones are
+/// looked through when a log is adopted.
+constexpr std::uint64_t least_synced_segment = 1u << 20;
+
 /// The logs of all ranks of an attempt, as `launcher/output/log_index.hpp` describes them. Removes
 /// the oldest segments to keep to the limits, and keeps a bounded number of files open, whatever
 /// the number of ranks. Used from one thread at a time.
 class LogFiles final : public LogSink {
  public:
-  /// `log_files` are the paths of the first segments, by rank. No file becomes longer than this
-  /// process may make one (ulimit -f).
-  LogFiles(std::vector<std::string> log_files, LogLimits limits);
+  /// Whether there is a log of a rank that has written nothing.
+  enum class Making { at_once, when_written };
+
+  /// `log_files` are the paths of the first segments, by rank, all in one folder. No file becomes
+  /// longer than this process may make one (ulimit -f).
+  LogFiles(std::vector<std::string> log_files, LogLimits limits, Making making = Making::at_once);
 
   /// Makes the first segment of every rank, empty. Fails with class `no_input` when one cannot be
   /// made.
   Result<void> create();
-  /// What cannot be written is lost; what comes after it goes to a new segment.
-  Outcome append(const LogPiece& piece) override;
+  /// Instead of `create`, goes on with logs that another process has left, wherever it was
+  /// interrupted: each is cut back to its last whole record, and is on the disk when this returns.
+  /// The positions, by rank, from which on output is wanted. Fails with class `no_input` when a log
+  /// cannot be read or cut.
+  Result<std::vector<std::uint64_t>> adopt();
+  /// What cannot be written for a reason that does not pass (its folder was removed) is lost; what
+  /// comes after it goes to a new segment, behind a gap.
+  Outcome append(const LogPiece& piece, std::size_t from) override;
+  /// Two of these syncs may be carried out at the same time.
+  Sync begin_sync() override;
 
  private:
   struct Log {
     std::string file;
     std::uint64_t begin = 0;       ///< where the segment that is written begins in the log
     std::uint64_t bytes = 0;       ///< in it
+    std::uint64_t dropped = 0;     ///< in its gaps
     std::uint64_t index_size = 0;  ///< of its index
     std::uint64_t lost = 0;        ///< bytes that should have followed
+
+    std::uint64_t end() const { return begin + bytes + dropped; }
   };
   struct OpenLog {
     int rank = 0;
     Descriptor bytes;
     Descriptor index;
   };
+  /// A write that failed.
+  struct Failure {
+    int error = 0;
+    std::string text;
+  };
+  using Segment = std::pair<int, std::uint64_t>;  ///< its rank, and where it begins
   static constexpr std::size_t most_open = 128;
 
-  std::string write(int rank, const LogPiece& piece, std::string_view bytes);
-  OpenLog* open(int rank, std::string& trouble);
+  Log& log_of(int rank) { return logs_[static_cast<std::size_t>(rank)]; }
+  Result<std::uint64_t> adopt(int rank, const std::vector<std::uint64_t>& segments);
+  Outcome failed(const LogPiece& piece, Outcome outcome, Failure failure);
+  Failure write_gap(const LogPiece& piece);
+  Failure write(const LogPiece& piece, std::string_view bytes);
+  Failure write_entry(int rank, std::string_view bytes, const std::string& record);
+  void sync_before_the_next(int rank);
+  OpenLog* open(int rank, Failure& failure);
   void close(int rank);
   void begin_segment(int rank);
   void remove_surplus();
 
   std::vector<Log> logs_;
+  Making making_;
   std::uint64_t segment_size_;
   LogBudget budget_;
   std::list<OpenLog> open_;  ///< last used first
   std::map<int, std::list<OpenLog>::iterator> by_rank_;
+  std::set<Segment> unsynced_;
+  bool has_new_files_ = false;  ///< their names are not on the disk yet
 };
 
 /// How many bytes this user may still write where `directory` is; 0 when not known.

@@ -81,21 +81,21 @@ Result<std::optional<LogReader::Next>> LogReader::peek() {
     if (!found) return tl::make_unexpected(std::move(found.error()));
     if (!*found) return std::optional<Next>();
   }
-  return std::optional<Next>(Next{records_.back(), gap_});
+  return std::optional<Next>(Next{records_.back().record, gap_});
 }
 
 Result<std::optional<std::string_view>> LogReader::take() {
-  const LogRecord record = records_.back();
+  const auto [record, offset] = records_.back();
   const bool is_ahead =
-      record.begin >= ahead_begin_ && record.begin + record.length <= ahead_begin_ + ahead_.size();
+      offset >= ahead_begin_ && offset + record.length <= ahead_begin_ + ahead_.size();
   if (!is_ahead) {
-    const auto read = read_ahead(record.begin, record.length);
+    const auto read = read_ahead(offset, record.length);
     if (!read) return tl::make_unexpected(read.error());
     if (!*read) return forget_records();
   }
   const std::string_view bytes =
-      std::string_view(ahead_).substr(record.begin - ahead_begin_, record.length);
-  if (!is_plain_ && checksum_of(bytes) != record.checksum)
+      std::string_view(ahead_).substr(offset - ahead_begin_, record.length);
+  if (!is_plain_ && record.dropped == 0 && checksum_of(bytes) != record.checksum)
     return damaged(log_segment(log_file_, segment_));
   records_.pop_back();
   gap_ = 0;
@@ -103,7 +103,7 @@ Result<std::optional<std::string_view>> LogReader::take() {
 }
 
 std::optional<std::string_view> LogReader::forget_records() {
-  for (const LogRecord& record : records_) gap_ += record.length;
+  for (const Piece& piece : records_) gap_ += piece.record.end() - piece.record.begin;
   records_.clear();
   return std::nullopt;
 }
@@ -111,8 +111,8 @@ std::optional<std::string_view> LogReader::forget_records() {
 std::uint64_t LogReader::bytes_without_record() const {
   struct stat status {};
   if (::stat(log_segment(log_file_, segment_).c_str(), &status) != 0) return 0;
-  const std::uint64_t end = segment_ + static_cast<std::uint64_t>(status.st_size);
-  return end > position_ ? end - position_ : 0;
+  const auto end = static_cast<std::uint64_t>(status.st_size);
+  return end > offset_ ? end - offset_ : 0;
 }
 
 // False when there is nothing new.
@@ -135,9 +135,10 @@ Result<bool> LogReader::read_index() {
     const auto record = decode_log_record(rest.substr(0, log_record_size));
     if (!record) break;
     if (record->begin != position_) return damaged(path);
-    position_ += record->length;
+    records_.push_back({*record, offset_});
+    position_ = record->end();
+    offset_ += record->length;
     index_size_ += log_record_size;
-    records_.push_back(*record);
   }
   std::reverse(records_.begin(), records_.end());
   return !records_.empty();
@@ -153,8 +154,9 @@ Result<bool> LogReader::read_plain() {
   record.begin = position_;
   record.length =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(size - position_, bytes_ahead));
+  records_.push_back({record, offset_});
   position_ += record.length;
-  records_.push_back(record);
+  offset_ = position_;
   return true;
 }
 
@@ -167,22 +169,23 @@ Result<bool> LogReader::next_segment() {
   if (*next < position_) return damaged(log_segment(log_file_, *next));
   gap_ += *next - position_;
   segment_ = position_ = *next;
-  index_size_ = 0;
+  index_size_ = offset_ = 0;
   ahead_.clear();
+  ahead_begin_ = 0;
   return true;
 }
 
 // False when the segment is gone.
-Result<bool> LogReader::read_ahead(std::uint64_t begin, std::size_t length) {
+Result<bool> LogReader::read_ahead(std::uint64_t offset, std::size_t length) {
   const std::string path = log_segment(log_file_, segment_);
   const Descriptor file = open_to_read(path);
   if (!file && errno == ENOENT) return false;
   if (!file) return unreadable(path, errno);
-  auto bytes = read_at(file.get(), begin - segment_, std::max(length, bytes_ahead));
+  auto bytes = read_at(file.get(), offset, std::max(length, bytes_ahead));
   if (!bytes) return unreadable(path, errno);
   if (bytes->size() < length) return damaged(path);
   ahead_ = std::move(*bytes);
-  ahead_begin_ = begin;
+  ahead_begin_ = offset;
   return true;
 }
 

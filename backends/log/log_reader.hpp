@@ -43,18 +43,22 @@ class LogReader {
   /// The next piece that is there as of the last refresh of the directory; nothing when there is
   /// none yet. Fails with class `no_input` when the log cannot be read.
   Result<std::optional<Next>> peek();
-  /// Takes the piece that `peek` showed: its bytes, which are valid until the next call. Nothing
-  /// when it was removed since; it then counts to the next gap.
+  /// Takes the piece that `peek` showed: its bytes, which are valid until the next call; none of a
+  /// gap (`LogRecord::dropped`). Nothing when it was removed since; it then counts to the next gap.
   Result<std::optional<std::string_view>> take();
   /// How many bytes at the end of the log have no record: they are being written, or a crash has
   /// left them.
   std::uint64_t bytes_without_record() const;
 
  private:
+  struct Piece {
+    LogRecord record;
+    std::uint64_t offset = 0;  ///< in the file of its segment
+  };
   Result<bool> read_index();
   Result<bool> read_plain();
   Result<bool> next_segment();
-  Result<bool> read_ahead(std::uint64_t begin, std::size_t length);
+  Result<bool> read_ahead(std::uint64_t offset, std::size_t length);
   std::optional<std::string_view> forget_records();
   tl::unexpected<Error> unreadable(const std::string& path, int error) const;
   tl::unexpected<Error> damaged(const std::string& path) const;
@@ -65,9 +69,10 @@ class LogReader {
   std::uint64_t segment_ = 0;   ///< where the one that is read begins
   std::uint64_t position_ = 0;  ///< what was read ends here
   std::uint64_t gap_ = 0;
-  std::uint64_t index_size_ = 0;    ///< what was read of the index
-  std::vector<LogRecord> records_;  ///< read and not yet taken; the next one is the last
-  std::string ahead_;               ///< bytes of the segment from `ahead_begin_`
+  std::uint64_t offset_ = 0;      ///< where `position_` is in the file of the segment
+  std::uint64_t index_size_ = 0;  ///< what was read of the index
+  std::vector<Piece> records_;    ///< read and not yet taken; the next one is the last
+  std::string ahead_;             ///< bytes of the segment from `ahead_begin_`
   std::uint64_t ahead_begin_ = 0;
 };
 

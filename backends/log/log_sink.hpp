@@ -2,30 +2,41 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 
-/// A piece of what a rank wrote.
+/// A piece of what a rank wrote, or a gap in it, which has no bytes.
 struct LogPiece {
   int rank = 0;
   OutputStream stream = OutputStream::out;
   std::int64_t time_us = 0;  ///< microseconds since the Unix epoch
   std::string bytes;
+  std::uint64_t dropped = 0;  ///< of a gap: how many are missing
+  int attempt = 0;
 };
 
 /// Where pieces are written down. May block for as long as a disk likes.
 class LogSink {
  public:
   struct Outcome {
-    std::uint64_t lost = 0;  ///< bytes of the piece that could not be written
-    std::string trouble;     ///< and why; empty when all were
+    std::size_t taken = 0;    ///< bytes of the piece, from its beginning, that are done with
+    bool is_waiting = false;  ///< there is no room for the rest now: it is to be tried again
+    std::uint64_t lost = 0;   ///< bytes of what was taken that will never be written
+    std::string trouble;      ///< why not all was written; empty when all was
   };
+  /// Makes what was appended outlast the machine. Any thread may carry it out, again where it
+  /// failed. Returns why it failed; empty when it did not.
+  using Sync = std::function<std::string()>;
 
   virtual ~LogSink() = default;
-  virtual Outcome append(const LogPiece& piece) = 0;
+  /// Appends what of the piece lies behind its first `from` bytes.
+  virtual Outcome append(const LogPiece& piece, std::size_t from) = 0;
+  /// For all that was appended since the last call.
+  virtual Sync begin_sync() = 0;
 };
 
 }  // namespace train

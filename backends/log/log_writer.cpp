@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/log/log_writer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace train {
@@ -18,13 +19,14 @@ LogWriter::LogWriter(Loop& loop, std::shared_ptr<LogSink> sink, std::string plac
       place_(std::move(place)),
       hooks_(std::move(hooks)),
       timing_(timing),
-      background_(loop) {}
+      background_(loop),
+      syncing_(loop) {}
 
 std::uint64_t LogWriter::write(LogPiece piece) {
   ++taken_;
   if (has_given_up_) {
     lost_bytes_ += piece.bytes.size();
-    written_ = taken_;
+    written_ = synced_ = taken_;
     return taken_;
   }
   if (waiting_.empty() || waiting_.back()->bytes >= longest_batch)
@@ -38,14 +40,12 @@ std::uint64_t LogWriter::write(LogPiece piece) {
 void LogWriter::begin() {
   current_ = std::move(waiting_.front());
   waiting_.pop_front();
-  const auto work = [sink = sink_, batch = current_] {
-    for (const LogPiece& piece : batch->pieces) {
-      auto outcome = sink->append(piece);
-      batch->lost += outcome.lost;
-      if (batch->trouble.empty()) batch->trouble = std::move(outcome.trouble);
-    }
-  };
-  const auto started = background_.run(work, [this, batch = current_] { ended(*batch); });
+  write_current();
+}
+
+void LogWriter::write_current() {
+  const auto started = background_.run([sink = sink_, batch = current_] { append(*sink, *batch); },
+                                       [this, batch = current_] { ended(*batch); });
   if (!started) {
     say_trouble(terminal_text(started.error()));
     return give_up();
@@ -53,21 +53,107 @@ void LogWriter::begin() {
   if (!look_) look_ = loop_.after(timing_.look, [this] { look(); });
 }
 
+// On the writing thread.
+void LogWriter::append(LogSink& sink, Batch& batch) {
+  batch.is_waiting = false;
+  batch.trouble.clear();
+  for (; batch.written < batch.pieces.size(); ++batch.written, batch.taken = 0) {
+    auto outcome = sink.append(batch.pieces[batch.written], batch.taken);
+    batch.lost += outcome.lost;
+    if (batch.trouble.empty()) batch.trouble = std::move(outcome.trouble);
+    batch.taken = outcome.taken;
+    batch.is_waiting = outcome.is_waiting;
+    if (batch.is_waiting) return;
+  }
+}
+
 void LogWriter::ended(const Batch& batch) {
   if (has_given_up_) return;
-  current_.reset();
-  written_ += batch.pieces.size();
-  lost_bytes_ += batch.lost;
-  if (!batch.trouble.empty()) say_trouble(TerminalText(batch.trouble));
   if (const auto stall = std::exchange(stalled_for_, nanoseconds(0)); stall.count() > 0)
     hooks_.say(
         terminal_text("the log disk ({}) answers again, after some {} s", place_, seconds(stall)));
+  if (batch.is_waiting) return wait_for_room(batch);
+  if (!batch.trouble.empty()) say_trouble(TerminalText(batch.trouble));
+  if (std::exchange(no_room_since_, Instant(0)) > Instant(0) && said_of_room_ <= most_said_of_room)
+    hooks_.say(terminal_text("the log disk ({}) takes output again", place_));
+  current_.reset();
+  written_ += batch.pieces.size();
+  unsynced_bytes_ += batch.bytes;
+  lost_bytes_ += batch.lost;
   if (!waiting_.empty()) {
     begin();
   } else {
     look_.reset();
     if (is_finishing_) loop_.stop();
   }
+  sync_later();
+  hooks_.on_written();
+}
+
+// What waits stays within what hosts may send without acknowledgement; they keep the rest.
+void LogWriter::wait_for_room(const Batch& batch) {
+  if (no_room_since_ == Instant(0)) {
+    no_room_since_ = loop_.now();
+    if (++said_of_room_ <= most_said_of_room)
+      hooks_.say(
+          terminal_text("{}: output is kept on the hosts until there is room; where they "
+                        "have none left, ranks that print wait",
+                        batch.trouble));
+  }
+  next_try_ = loop_.after(timing_.look, [this] {
+    next_try_.reset();
+    if (current_) write_current();
+  });
+}
+
+void LogWriter::sync_later() {
+  if (is_syncing_ || is_finishing_ || has_given_up_ || synced_ == written_) return;
+  if (unsynced_bytes_ >= much_unsynced) {
+    next_sync_.reset();
+    return begin_sync();
+  }
+  if (next_sync_) return;
+  next_sync_ = loop_.after(timing_.sync, [this] {
+    next_sync_.reset();
+    begin_sync();
+  });
+}
+
+// The thread that writes says what there is to sync: by then it has written all that it was told
+// before, and the loop has heard of it.
+void LogWriter::begin_sync() {
+  if (is_finishing_ || has_given_up_) return;
+  is_syncing_ = true;
+  const auto work = std::make_shared<LogSink::Sync>();
+  const auto started = background_.run([sink = sink_, work] { *work = sink->begin_sync(); },
+                                       [this, work] {
+                                         unsynced_bytes_ = 0;
+                                         sync(written_, *work);
+                                       });
+  if (!started) is_syncing_ = false;  // the next piece gives up writing, too
+}
+
+void LogWriter::sync(std::uint64_t up_to, const LogSink::Sync& work) {
+  const auto trouble = std::make_shared<std::string>();
+  const auto started =
+      syncing_.run([work, trouble] { *trouble = work(); },
+                   [this, up_to, work, trouble] { end_sync(up_to, work, *trouble); });
+  if (!started) end_sync(up_to, work, started.error().diagnostics.front().message);
+}
+
+void LogWriter::end_sync(std::uint64_t up_to, const LogSink::Sync& work,
+                         const std::string& trouble) {
+  if (has_given_up_) return;
+  if (!trouble.empty()) {
+    if (!std::exchange(has_said_sync_trouble_, true))
+      hooks_.say(
+          terminal_text("{}: until this passes, what ranks print is kept on their hosts", trouble));
+    next_sync_ = loop_.after(timing_.sync, [this, up_to, work] { sync(up_to, work); });
+    return;
+  }
+  is_syncing_ = false;
+  synced_ = std::max(synced_, up_to);
+  sync_later();
   hooks_.on_written();
 }
 
@@ -75,7 +161,9 @@ void LogWriter::look() {
   look_ = loop_.after(timing_.look, [this] { look(); });
   const nanoseconds busy = background_.busy_for().value_or(nanoseconds(0));
   const bool is_last = end_is_near_ || is_finishing_;
-  if (is_last && busy >= timing_.last_stall) return give_up();
+  const bool is_full =
+      no_room_since_ > Instant(0) && loop_.now() - no_room_since_ >= timing_.last_stall;
+  if (is_last && (busy >= timing_.last_stall || is_full)) return give_up();
   if (busy < timing_.stall) return;
   if (std::exchange(stalled_for_, busy).count() > 0) return;
   hooks_.say(
@@ -83,10 +171,15 @@ void LogWriter::look() {
                     place_, seconds(busy)));
 }
 
-void LogWriter::expect_end() { end_is_near_ = true; }
+// A disk that has been full for long gets a last chance.
+void LogWriter::expect_end() {
+  if (!std::exchange(end_is_near_, true) && no_room_since_ > Instant(0))
+    no_room_since_ = loop_.now();
+}
 
 void LogWriter::give_up() {
   look_.reset();
+  next_sync_.reset();
   has_given_up_ = true;
   const nanoseconds busy = background_.busy_for().value_or(nanoseconds(0));
   if (busy.count() > 0)
@@ -95,17 +188,29 @@ void LogWriter::give_up() {
                       "longer",
                       place_, seconds(busy)));
   for (const auto& batch : waiting_) lost_bytes_ += batch->bytes;
-  if (current_) lost_bytes_ += current_->bytes;
+  if (current_) lost_bytes_ += unwritten_of_current();
+  next_try_.reset();
   waiting_.clear();
   current_.reset();
-  written_ = taken_;
+  written_ = synced_ = taken_;
   if (is_finishing_) loop_.stop();
   // Posted, because the owner may be inside of `write` now.
   loop_.post([this] { hooks_.on_written(); });
 }
 
+// The thread may be writing it: then all of it counts as lost.
+std::uint64_t LogWriter::unwritten_of_current() const {
+  if (!next_try_) return current_->bytes;
+  std::uint64_t written = current_->taken;
+  for (std::size_t piece = 0; piece < current_->written; ++piece)
+    written += current_->pieces[piece].bytes.size();
+  return current_->bytes - written + current_->lost;
+}
+
 void LogWriter::finish() {
+  expect_end();
   is_finishing_ = true;
+  next_sync_.reset();
   if (current_) loop_.run();
   if (lost_bytes_ > 0)
     hooks_.say(terminal_text("{} bytes of output are not in the logs ({})", lost_bytes_, place_));

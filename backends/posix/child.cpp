@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include "backends/posix/proc.hpp"
@@ -96,11 +97,29 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   give_up(shared, ChildStep::exec);
 }
 
-// One for each thread that starts children: others may start some at the same time.
+class ChildStack {
+ public:
+  ChildStack()
+      : memory_(::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)) {}
+  ~ChildStack() {
+    if (memory_ != MAP_FAILED) ::munmap(memory_, stack_size);
+  }
+  ChildStack(const ChildStack&) = delete;
+  ChildStack& operator=(const ChildStack&) = delete;
+
+  /// Null when there is no memory for it.
+  char* get() const { return memory_ == MAP_FAILED ? nullptr : static_cast<char*>(memory_); }
+
+ private:
+  void* const memory_;
+};
+
+// One for each thread that starts children: others may start some at the same time. No child is on
+// it when the thread ends, because it waits until its child has left it.
 char* child_stack() {
-  static thread_local void* const stack = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
-                                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  return stack == MAP_FAILED ? nullptr : static_cast<char*>(stack);
+  static thread_local const ChildStack stack;
+  return stack.get();
 }
 
 constexpr std::uint64_t child_flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
@@ -184,6 +203,23 @@ WithoutSignals::WithoutSignals() {
 }
 
 WithoutSignals::~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+Result<std::thread> start_joinable_thread(std::function<void()> body) {
+  try {
+    const WithoutSignals blocked;
+    return std::thread(std::move(body));
+  } catch (const std::system_error& failure) {
+    return fail(ErrorClass::host, "cannot start a thread: " + system_reason(failure.code().value()),
+                "the user's limit of processes may be reached (ulimit -u)");
+  }
+}
+
+Result<void> start_thread(std::function<void()> body) {
+  auto thread = start_joinable_thread(std::move(body));
+  if (!thread) return tl::make_unexpected(thread.error());
+  thread->detach();
+  return {};
+}
 
 ChildSetup::ChildSetup(const std::string& program_path,
                        const std::vector<std::string>& argument_texts,
@@ -283,7 +319,7 @@ bool has_ended(const Descriptor& pidfd, int patience_milliseconds) {
 
 bool has_child() {
   siginfo_t info{};
-  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT, info);
+  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT | __WALL, info);
 }
 
 int ended_child() {
@@ -299,6 +335,18 @@ bool reap_orphan(int pid) {
 int reap_any() {
   siginfo_t info{};
   return wait_for(P_ALL, 0, WNOHANG, info) ? info.si_pid : 0;
+}
+
+std::optional<EndedChild> collect_any(Instant now) {
+  siginfo_t info{};
+  if (!wait_for(P_ALL, 0, WNOHANG, info) || info.si_pid == 0) return std::nullopt;
+  return EndedChild{info.si_pid, exit_status_of(info, now)};
+}
+
+std::optional<ExitStatus> collect_child(int pid, Instant now) {
+  siginfo_t info{};
+  if (!wait_for(P_PID, pid, WNOHANG, info) || info.si_pid == 0) return std::nullopt;
+  return exit_status_of(info, now);
 }
 
 }  // namespace train

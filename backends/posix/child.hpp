@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/posix/descriptor.hpp"
@@ -30,6 +32,11 @@ class WithoutSignals {
  private:
   sigset_t before_;
 };
+
+/// Starts a thread that takes no signals. Class `host` when there can be no further one.
+Result<std::thread> start_joinable_thread(std::function<void()> body);
+/// The same, for one that nobody waits for.
+Result<void> start_thread(std::function<void()> body);
 
 /// What becomes of a child when the *thread* that started it ends.
 enum class OnParentEnd {
@@ -127,5 +134,13 @@ int ended_child();
 bool reap_orphan(int pid);
 /// Collects some child that has ended: its number, 0 when none has.
 int reap_any();
+/// The same, as of `now`, with how it ended; nothing when none has.
+struct EndedChild {
+  int pid = 0;
+  ExitStatus status;
+};
+std::optional<EndedChild> collect_any(Instant now);
+/// Collects this child, as of `now`; nothing when it has not ended, or is none.
+std::optional<ExitStatus> collect_child(int pid, Instant now);
 
 }  // namespace train

@@ -106,6 +106,12 @@ std::string read_small_file(const std::string& path, std::size_t limit) {
   return text;
 }
 
+std::string first_line_of(const std::string& path) {
+  std::string text = read_small_file(path);
+  text.resize(std::min(text.find('\n'), text.size()));
+  return text;
+}
+
 Result<void> write_file(const std::string& path, std::string_view text) {
   if (path.empty()) return cannot_write(path, ENOENT);
   struct stat status {};

@@ -32,6 +32,9 @@ int write_whole_at(int fd, std::string_view bytes, std::uint64_t at);
 /// have put a pipe or a terminal there.
 std::string read_small_file(const std::string& path, std::size_t limit = std::size_t{64} << 10);
 
+/// Its first line, without the newline: what the kernel says in a line of its own.
+std::string first_line_of(const std::string& path);
+
 /// Writes a file so that others see either what was there before or all of `text`: beside it under
 /// another name, then renamed over it. A symbolic link is followed; what is no regular file (a
 /// device, a pipe) is written as it stands. Errors are of class `no_input` and name the path.

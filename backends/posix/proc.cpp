@@ -152,9 +152,6 @@ int send_signal(const Descriptor& process, int signal) {
   return errno;
 }
 
-std::string boot_id() {
-  const std::string text = read_small_file("/proc/sys/kernel/random/boot_id");
-  return text.substr(0, text.find('\n'));
-}
+std::string boot_id() { return first_line_of("/proc/sys/kernel/random/boot_id"); }
 
 }  // namespace train

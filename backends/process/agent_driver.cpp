@@ -19,15 +19,8 @@ namespace {
 
 constexpr int exit_code_of_a_bug = 70;
 constexpr std::chrono::seconds first_connection_limit{30};
-// How often to say what a file system has not answered yet.
-constexpr std::chrono::seconds blocked_interval{2};
 // What tidies up leaves the processors to the ranks for so long, and to short tasks altogether.
 constexpr std::chrono::seconds start_time{1};
-
-std::string first_line_of(const std::string& path) {
-  std::string text = read_small_file(path);
-  return text.substr(0, text.find('\n'));
-}
 
 AgentIdentity identity() {
   return {first_line_of("/proc/sys/kernel/hostname"), boot_id(), ::getpid()};
@@ -37,14 +30,18 @@ AgentIdentity identity() {
 
 AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
                          const AgentMeans& means)
-    : directory_(directory),
-      key_(std::move(key)),
-      means_(means),
+    : means_(means),
       contexts_(means.make_contexts ? means.make_contexts(loop_) : nullptr),
       agent_(identity()),
-      work_(loop_),
-      error_files_(loop_),
-      starter_(loop_, work_, raise_open_files_limit(), calls_, starter_events()),
+      deadline_(loop_, [this] { feed(agent_event::Tick{}); }),
+      surroundings_{loop_,
+                    directory,
+                    std::move(key),
+                    means,
+                    raise_open_files_limit(),
+                    std::make_shared<AgentRecorder>()},
+      spool_(loop_, directory,
+             [this](SpoolAnswer answer) { feed(agent_event::Spooled{std::move(answer)}); }),
       links_(loop_, listening_socket,
              {[this](LinkId link, const Frame& frame) { return received(link, frame); },
               [this](LinkId link) {
@@ -57,10 +54,6 @@ int AgentDriver::run() {
   // The guard has died, or the machine shuts down.
   signals_ =
       loop_.on_signals({SIGTERM, SIGINT, SIGHUP}, [this](int) { feed(agent_event::Dismissed{}); });
-  orphans_ = loop_.on_signals({SIGCHLD}, [this](int) {
-    are_orphans_due_ = true;
-    collect_orphans();
-  });
   nobody_came_ = loop_.after(first_connection_limit, [this] { loop_.stop(); });
   return run_to_the_end();
 }
@@ -103,20 +96,7 @@ bool AgentDriver::received(LinkId link, const Frame& frame) {
 void AgentDriver::feed(const AgentEvent& event) {
   for (const AgentAction& action : agent_.on(event, loop_.now()))
     std::visit([this](const auto& a) { perform(a); }, action);
-  arm_timer();
-}
-
-// Answers to actions come as events of their own: the agent is never entered twice.
-void AgentDriver::feed_soon(AgentEvent event) {
-  loop_.post([this, event = std::move(event)] { feed(event); });
-}
-
-void AgentDriver::arm_timer() {
-  timer_.reset();
-  const auto deadline = agent_.next_deadline();
-  if (!deadline) return;
-  timer_ = loop_.after(std::max(*deadline - loop_.now(), nanoseconds(0)),
-                       [this] { feed(agent_event::Tick{}); });
+  deadline_.set(agent_.next_deadline());
 }
 
 void AgentDriver::perform(const agent_action::UseLink& action) {
@@ -142,10 +122,14 @@ void AgentDriver::perform(const agent_action::SendOutput& action) {
   links_.send(encode_frame(FrameKind::output, encode_output(*action.chunk, action.packing)));
 }
 
+void AgentDriver::perform(const agent_action::Spool& action) { spool_.perform(action.work); }
+
 void AgentDriver::perform(const agent_action::FindContext& action) {
   if (!contexts_)
-    return feed_soon(
-        agent_event::ContextFailed{make_error(ErrorClass::host, "this agent keeps no contexts")});
+    return loop_.post([this] {
+      feed(
+          agent_event::ContextFailed{make_error(ErrorClass::host, "this agent keeps no contexts")});
+    });
   ContextEvents events;
   events.on_taken = [this](std::uint64_t bytes) { feed(agent_event::ContextTaken{bytes}); };
   events.on_ready = [this](const std::string& directory) {
@@ -159,58 +143,52 @@ void AgentDriver::perform(const agent_action::TakeContext& action) {
   contexts_->take(action.bytes);
 }
 
-// Any of these calls may hang on a file system, so none is made on the loop.
+AttemptDriver* AgentDriver::find(AttemptId of) const {
+  const auto found = attempts_.find(of);
+  return found == attempts_.end() ? nullptr : found->second.get();
+}
+
 void AgentDriver::perform(const agent_action::CheckHost& action) {
-  const auto host = std::make_shared<CheckedHost>();
-  const auto prepare = std::make_shared<message::Prepare>(action.prepare);
-  const auto check = [host, prepare, directory = &directory_, key = key_, means = means_,
-                      calls = calls_] {
-    *host = check_host(*prepare, *directory, key, means, *calls);
-  };
-  if (auto begun = work_.run(check, [this, host] { checked(*host); }); !begun)
-    return feed_soon(agent_event::HostChecked{begun.error().diagnostics, {}, {}, ErrorClass::host});
-  is_checking_ = true;
-  tell_blocked();
+  auto& attempt = attempts_[action.of];
+  attempt = std::make_unique<AttemptDriver>(
+      surroundings_, action.of,
+      AttemptDriver::Events{
+          [this, of = action.of](int rank) { return agent_.command_of(of, rank); },
+          [this](const AgentEvent& event) { feed(event); }});
+  attempt->check_host(action.prepare);
 }
 
-void AgentDriver::checked(CheckedHost& host) {
-  is_checking_ = false;
-  run_directory_ = host.told.run_directory;
-  ports_ = std::move(host.ports);
-  starter_.record_with(std::move(host.recorder));
-  feed(host.told);
+void AgentDriver::perform(const agent_action::ReleasePorts& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->release_ports();
+  keep_context();
 }
 
-// Called again and again as long as the host is checked or ranks are started.
-void AgentDriver::tell_blocked() {
-  if (blocked_timer_) return;
-  blocked_timer_ = loop_.after(blocked_interval, [this] {
-    blocked_timer_.reset();
-    starter_.tell();
-    const auto call = calls_->current();
-    const nanoseconds so_far = call ? loop_.now() - call->since : nanoseconds(0);
-    if (so_far >= blocked_interval)
-      feed(agent_event::Blocked{call->text, std::chrono::floor<milliseconds>(so_far)});
-    if (is_checking_ || starter_.is_starting()) tell_blocked();
-  });
-}
-
-// The ports stay held until the end where that does no harm: rendezvous servers set SO_REUSEADDR
-// and can listen beside the hold, and nobody else gets the ports by chance. But from now on any
-// program that sets the option can listen there, so it is watched who does.
-void AgentDriver::perform(const agent_action::ReleasePorts&) {
-  std::set<std::uint16_t> numbers;
-  for (PortHold& port : ports_) {
-    port.share();
-    numbers.insert(port.port());
-  }
-  if (!numbers.empty())
-    port_watch_.emplace(loop_, std::move(numbers), [this](const PortListener& other) {
-      feed(agent_event::PortTaken{other.port, other.uid});
-    });
-  if (!contexts_) return;
+void AgentDriver::keep_context() {
+  if (!contexts_ || housekeeping_) return;
   contexts_->keep();
   housekeeping_ = loop_.after(start_time, [this] { contexts_->tidy(); });
+}
+
+void AgentDriver::perform(const agent_action::StartRank& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->start_rank(action.rank);
+}
+
+void AgentDriver::perform(const agent_action::TerminateRank& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->terminate_rank(action.rank);
+}
+
+void AgentDriver::perform(const agent_action::KillTree& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->kill_tree();
+}
+
+void AgentDriver::perform(const agent_action::ForgetAttempt& action) { attempts_.erase(action.of); }
+
+void AgentDriver::perform(const agent_action::PauseReading& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->pause_reading();
+}
+
+void AgentDriver::perform(const agent_action::ResumeReading& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->resume_reading();
 }
 
 void AgentDriver::perform(const agent_action::Leave&) { loop_.stop(); }

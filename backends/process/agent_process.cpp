@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/agent_process.hpp"
 
+#include <unistd.h>
+
+#include "backends/posix/proc.hpp"
 #include "backends/process/agent_driver.hpp"
 #include "backends/process/last_words.hpp"
 
@@ -11,6 +14,7 @@ int run_agent_process(int listening_socket, const HostDirectory& directory, cons
   constexpr int exit_code_of_a_bug = 70;
   const Descriptor listening(listening_socket);
   try {
+    (void)children_of(::getpid());  // what it remembers is there before a process is forked
     AgentDriver driver(listening.get(), directory, key, means);
     return driver.run();
   } catch (...) {  // there is no agent that could tell

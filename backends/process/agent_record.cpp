@@ -11,7 +11,6 @@
 #include <charconv>
 #include <optional>
 
-#include "backends/event_loop/loop.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 
@@ -21,11 +20,6 @@ namespace {
 
 constexpr size_t record_limit = size_t{4} << 20;
 constexpr size_t line_limit = 4096;
-
-std::string first_line(const std::string& path) {
-  const std::string text = read_small_file(path);
-  return text.substr(0, std::min(text.find('\n'), line_limit));
-}
 
 std::string link_target(const char* path) {
   char text[64];
@@ -40,7 +34,7 @@ std::string login_of(const std::string& process) {
   const size_t systemd = cgroups.find(":name=systemd:");
   const size_t start =
       std::min(systemd != cgroups.npos ? systemd : cgroups.find("\n0::/") + 1, cgroups.size());
-  return first_line("/proc/" + process + "/sessionid") + " " +
+  return first_line_of("/proc/" + process + "/sessionid").substr(0, line_limit) + " " +
          cgroups.substr(start, std::min(cgroups.find('\n', start) - start, line_limit));
 }
 
@@ -76,6 +70,10 @@ bool append(int file, const std::string& text) {
   return ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
+std::string cgroup_name(AttemptId attempt) {
+  return fmt::format("{}-{}", attempt.trial, attempt.attempt);
+}
+
 std::uint64_t pipe_of(int fd) {
   struct stat status {};
   return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) ? status.st_ino : 0;
@@ -83,12 +81,14 @@ std::uint64_t pipe_of(int fd) {
 
 }  // namespace
 
-AgentRecord record_of_this_process() {
+AgentRecord record_of_this_process() { return record_of(::getpid()); }
+
+AgentRecord record_of(int pid) {
   AgentRecord record;
   record.boot_id = boot_id();
   record.pid_namespace = link_target("/proc/self/ns/pid");
-  record.agent = ::getpid();
-  record.login = login_of("self");
+  record.agent = pid;
+  record.login = login_of(std::to_string(pid));
   if (const auto status = status_of(record.agent)) record.agent_start = status->start;
   return record;
 }
@@ -130,15 +130,19 @@ AgentRecord read_agent_record(int file) {
   return parse_agent_record({text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))});
 }
 
+AgentRecorder::AgentRecorder() : agent_(::getpid()) {}
+
 Result<void> AgentRecorder::begin(const HostDirectory& directory, const std::string& key,
                                   RankCgroups cgroups) {
+  const std::lock_guard lock(files_mutex_);
+  if (file_) return {};
   const std::string path = directory.lock_path(key);
   Descriptor file(::openat(directory.descriptor(), HostDirectory::lock_name(key).c_str(),
                            O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return {};
   auto moved = file ? above_standard(std::move(file)) : Result<Descriptor>(Descriptor());
   if (!moved) return tl::make_unexpected(moved.error());
-  AgentRecord record = record_of_this_process();
+  AgentRecord record = record_of(agent_);
   if (cgroups == RankCgroups::where_possible)
     record.cgroup = path_for_cgroup(cgroup_name(key, record.agent)).value_or("");
   // The cgroup is written down before it is made, so that it is found whatever happens in between.
@@ -146,16 +150,35 @@ Result<void> AgentRecorder::begin(const HostDirectory& directory, const std::str
     return fail(ErrorClass::host, fmt::format("cannot write '{}': {}", path, system_reason(errno)),
                 errno == ENOSPC ? "make room on this file system" : "");
   file_ = std::move(*moved);
-  if (!record.cgroup.empty()) cgroup_.reset(make_cgroup(record.cgroup));
+  if (!record.cgroup.empty() && Descriptor(make_cgroup(record.cgroup))) cgroup_ = record.cgroup;
   return {};
+}
+
+Descriptor AgentRecorder::make_cgroup_of(AttemptId attempt) {
+  const std::lock_guard lock(files_mutex_);
+  if (cgroup_.empty()) return {};
+  std::set<std::string> used;
+  {
+    const std::lock_guard names_lock(attempts_mutex_);
+    for (const AttemptId each : attempts_) used.insert(cgroup_name(each));
+    attempts_.insert(attempt);
+  }
+  remove_cgroups_below(cgroup_, used);
+  return Descriptor(make_cgroup(cgroup_ + "/" + cgroup_name(attempt)));
+}
+
+void AgentRecorder::forget(AttemptId attempt) {
+  const std::lock_guard lock(attempts_mutex_);
+  attempts_.erase(attempt);
 }
 
 // A line that cannot be written (the disk is full) is no reason to end the rank: the mark in its
 // environment finds it as well. Nothing is read in /proc/PID here, because the kernel would then
 // have to clean up there when the rank ends, which takes longer than all of this.
 void AgentRecorder::add(const SpawnedProcess& process) {
+  const std::lock_guard lock(files_mutex_);
   if (!file_) return;
-  AgentRecord::Rank rank{process.pid, clock_ticks(boot_time()), {}};
+  AgentRecord::Rank rank{process.pid, clock_ticks(process.there_at), {}};
   for (const int output : {process.stdout_fd, process.stderr_fd})
     if (const std::uint64_t pipe = pipe_of(output); pipe != 0) rank.pipes.insert(pipe);
   (void)append(file_.get(), to_text(rank));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "backends/process/cgroup.hpp"
 #include "backends/process/host_directory.hpp"
 #include "launcher/ports/process_spawner.hpp"
+#include "launcher/wire/attempt_id.hpp"
 
 namespace train {
 
@@ -46,6 +48,8 @@ struct AgentRecord {
 
 /// The record of this process, as an agent, without a cgroup and ranks.
 AgentRecord record_of_this_process();
+/// The same of another process of this namespace.
+AgentRecord record_of(int pid);
 
 /// What `AgentRecord::login` would be if this process were the agent.
 std::string login_of_process(int pid);
@@ -59,21 +63,32 @@ std::string to_text(const AgentRecord::Rank& rank);
 /// user that nobody else may write to.
 AgentRecord read_agent_record(int file);
 
-/// The agent's side: begins the record and makes the cgroup, then adds ranks.
+/// The agent's side: begins the record and makes the cgroup, then adds the ranks of all attempts.
+/// Thread-safe.
 class AgentRecorder {
  public:
-  /// Without a lock file (the agent has no guard, or somebody tidied it away) nothing is recorded.
-  /// Class `host` when it cannot be written.
+  /// To be made by the agent's own process; others may use it then.
+  AgentRecorder();
+
+  /// Does nothing where it has begun already. Without a lock file (the agent has no guard, or
+  /// somebody tidied it away) nothing is recorded. Class `host` when it cannot be written.
   Result<void> begin(const HostDirectory& directory, const std::string& key, RankCgroups cgroups);
 
-  /// For `LinuxSpawner`: the directory of the ranks' cgroup; -1: there is none.
-  int cgroup() const { return cgroup_.get(); }
-  /// A rank that was just started, before its end is collected.
+  /// Makes a cgroup for the ranks of an attempt, in that of the agent, and opens its directory;
+  /// nothing where there is none. Also removes those of attempts that are over.
+  Descriptor make_cgroup_of(AttemptId attempt);
+  /// Nothing of the attempt is left. Waits for no file.
+  void forget(AttemptId attempt);
+  /// A rank that was started; its end may have been collected.
   void add(const SpawnedProcess& rank);
 
  private:
+  const int agent_;
+  std::mutex files_mutex_;  ///< is held while files are written: never asked for on a loop
   Descriptor file_;
-  Descriptor cgroup_;
+  std::string cgroup_;            ///< of the agent; empty: there is none
+  std::mutex attempts_mutex_;     ///< is held for a moment only
+  std::set<AttemptId> attempts_;  ///< those that have one below it
 };
 
 }  // namespace train

@@ -185,6 +185,16 @@ int make_cgroup(const std::string& path) {
   return directory ? directory->release() : -1;
 }
 
+void remove_cgroups_below(const std::string& path, const std::set<std::string>& but) {
+  FolderReader folder(path);
+  struct stat status {};
+  while (const char* name = folder ? folder.next() : nullptr)
+    if (!but.contains(name) &&
+        ::fstatat(folder.descriptor(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISDIR(status.st_mode))
+      (void)::unlinkat(folder.descriptor(), name, AT_REMOVEDIR);
+}
+
 bool is_cgroup_of(const std::string& path, const std::string& name) {
   const bool is_below = std::any_of(
       std::begin(mounts), std::end(mounts),

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ std::optional<std::string> path_for_cgroup(const std::string& name);
 /// Makes the cgroup and opens it for `ChildSetup::cgroup`; -1 when that fails. Also removes empty
 /// ones beside it that dead agents have left.
 int make_cgroup(const std::string& path);
+
+/// Removes the empty cgroups in that of this agent whose names are not among those.
+void remove_cgroups_below(const std::string& path, const std::set<std::string>& but);
 
 /// Whether there is a cgroup of this user at `path`, and it has this name.
 bool is_cgroup_of(const std::string& path, const std::string& name);

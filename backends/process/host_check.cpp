@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "backends/posix/descriptor.hpp"
+#include "backends/process/checkpoint_folder.hpp"
 #include "backends/process/host_room.hpp"
 #include "backends/process/rank_process.hpp"
+#include "launcher/agent/launch_values.hpp"
 
 namespace train {
 
@@ -49,12 +51,20 @@ void check_ranks(const message::Prepare& prepare, FileCalls& calls, Problems& pr
 void make_files(const message::Prepare& prepare, const HostDirectory& directory,
                 const std::string& key, FileCalls& calls, CheckedHost& checked,
                 Problems& problems) {
-  const std::string path = directory.run_directory(key);
-  auto made = calls("mkdir", path, [&] { return directory.make_run_directory(key); });
+  const int trial = prepare.of.trial;
+  const std::string path = directory.run_directory(key, trial);
+  auto made = calls("mkdir", path, [&] { return directory.make_run_directory(key, trial); });
   if (!made) return problems.add(made.error());
   checked.told.run_directory = *made;
-  for (const RunFile& file : prepare.files) {
-    const auto write = [&] { return directory.write_file(key, file.name, file.text); };
+  // What an earlier attempt was told or has left there. Where it cannot be removed, writing fails.
+  std::vector<RunFile> files = prepare.files;
+  for (const RankCommand& rank : prepare.ranks) {
+    directory.remove_file(key, error_file_name(rank.rank), trial);
+    files.push_back({metrics_file_name(rank.rank), {}});
+  }
+  for (const RunFile& file : files) directory.remove_file(key, file.name, trial);
+  for (const RunFile& file : files) {
+    const auto write = [&] { return directory.write_file(key, file.name, file.text, trial); };
     if (auto written = calls("write", path + "/" + file.name, write); !written)
       problems.add(written.error());
   }
@@ -111,7 +121,8 @@ Result<void> check_interface(const std::string& name) {
 }
 
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
-                       const std::string& key, const AgentMeans& means, FileCalls& calls) {
+                       const std::string& key, const AgentMeans& means, AgentRecorder& recorder,
+                       FileCalls& calls) {
   CheckedHost checked;
   Problems problems(checked.told);
   check_ranks(prepare, calls, problems);
@@ -119,9 +130,15 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   if (!prepare.interface.empty())
     if (const auto there = check_interface(prepare.interface); !there) problems.add(there.error());
   make_files(prepare, directory, key, calls, checked, problems);
-  const auto record = [&] { return checked.recorder->begin(directory, key, means.cgroups); };
+  if (!prepare.checkpoint_directory.empty()) {
+    auto mark = mark_checkpoint_folder(prepare.checkpoint_directory, calls);
+    if (mark) checked.told.checkpoint_mark = std::move(*mark);
+    if (!mark) problems.add(mark.error());
+  }
+  const auto record = [&] { return recorder.begin(directory, key, means.cgroups); };
   if (auto begun = calls("write", directory.lock_path(key), record); !begun)
     problems.add(begun.error());
+  checked.cgroup = recorder.make_cgroup_of(prepare.of);
   // Before the ports, whose descriptors count as well.
   const int ranks = static_cast<int>(prepare.ranks.size());
   if (auto lacks = shortages(room_limits(ranks, prepare.hold_ports)); !lacks.empty()) {

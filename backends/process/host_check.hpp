@@ -16,19 +16,21 @@
 namespace train {
 
 /// What the first phase of a start leaves: what to tell the agent, the ports that are held, and the
-/// record that ranks are added to.
+/// open directory of the cgroup that ranks start in, if there is one.
 struct CheckedHost {
   agent_event::HostChecked told;
   std::vector<PortHold> ports;
-  std::shared_ptr<AgentRecorder> recorder = std::make_shared<AgentRecorder>();
+  Descriptor cgroup;
 };
 
 /// Looks whether the ranks can be started here: working directories, programs, interpreters, the
 /// network interface, and room for their processes and descriptors; counts the GPUs; makes the run
-/// directory of `key` with its files, begins the record of the agent, and holds the ports. File
-/// systems may take their time, which is noted in `calls`: not for a loop.
+/// directory of `key` with its files, begins the record of the agent if it has not begun, and holds
+/// the ports. What an attempt before this one was told in files is gone then. File systems may take
+/// their time, which is noted in `calls`: not for a loop.
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
-                       const std::string& key, const AgentMeans& means, FileCalls& calls);
+                       const std::string& key, const AgentMeans& means, AgentRecorder& recorder,
+                       FileCalls& calls);
 
 /// Checks that this host has a network interface of exactly this name that is up and has an
 /// address: the libraries that ranks use for the network accept no other. Class `host`, with the

@@ -27,7 +27,11 @@ void note(Result<void>& first, int error, const std::string& path) {
   first = fail(ErrorClass::host, fmt::format("cannot remove '{}': {}", path, system_reason(error)));
 }
 
-int remove_file(int folder, const std::string& name) {
+std::string folder_of(const std::string& key, int trial) {
+  return trial == 0 ? key : fmt::format("{}/trial-{}", key, trial);
+}
+
+int unlink_file(int folder, const std::string& name) {
   return ::unlinkat(folder, name.c_str(), 0) == 0 ? 0 : errno;
 }
 
@@ -72,19 +76,23 @@ std::string HostDirectory::socket_address(const std::string& key) const {
   return fmt::format("/proc/self/fd/{}/{}", descriptor(), socket_name(key));
 }
 
-std::string HostDirectory::run_directory(const std::string& key) const { return path_ + "/" + key; }
+std::string HostDirectory::run_directory(const std::string& key, int trial) const {
+  return path_ + "/" + folder_of(key, trial);
+}
 
-Result<std::string> HostDirectory::make_run_directory(const std::string& key) const {
-  std::string path = run_directory(key);
-  if (auto made = make_own_folder(descriptor(), key, path); !made)
-    return tl::make_unexpected(made.error());
-  return path;
+Result<std::string> HostDirectory::make_run_directory(const std::string& key, int trial) const {
+  for (const int each : {0, trial})
+    if (auto made = make_own_folder(descriptor(), folder_of(key, each), run_directory(key, each));
+        !made)
+      return tl::make_unexpected(made.error());
+  return run_directory(key, trial);
 }
 
 Result<void> HostDirectory::write_file(const std::string& key, const std::string& name,
-                                       const std::string& text) const {
-  const std::string path = run_directory(key) + "/" + name;
-  const auto folder = open_own_folder(descriptor(), key, run_directory(key));
+                                       const std::string& text, int trial) const {
+  const std::string path = run_directory(key, trial) + "/" + name;
+  const auto folder =
+      open_own_folder(descriptor(), folder_of(key, trial), run_directory(key, trial));
   if (!folder) return tl::make_unexpected(folder.error());
   const Descriptor file(::openat(folder->get(), name.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, own_file));
@@ -94,13 +102,19 @@ Result<void> HostDirectory::write_file(const std::string& key, const std::string
               error == ENOSPC ? "make room on this file system" : "");
 }
 
+void HostDirectory::remove_file(const std::string& key, const std::string& name, int trial) const {
+  if (const auto folder =
+          open_own_folder(descriptor(), folder_of(key, trial), run_directory(key, trial)))
+    (void)::unlinkat(folder->get(), name.c_str(), 0);
+}
+
 Result<void> HostDirectory::remove(const std::string& key) const {
   Result<void> first = check_key(key);
   if (!first) return first;  // an empty key would mean everybody's things
   const std::atomic<bool> to_the_end{false};
-  note(first, remove_file(descriptor(), socket_name(key)), socket_path(key));
+  note(first, unlink_file(descriptor(), socket_name(key)), socket_path(key));
   note(first, remove_tree(descriptor(), key, to_the_end), run_directory(key));
-  note(first, remove_file(descriptor(), lock_name(key)), lock_path(key));
+  note(first, unlink_file(descriptor(), lock_name(key)), lock_path(key));
   return first;
 }
 

@@ -43,15 +43,19 @@ class HostDirectory {
   /// directory, whatever its path means by now, and is short enough for an address (107 bytes)
   /// however long that path is.
   std::string socket_address(const std::string& key) const;
-  std::string run_directory(const std::string& key) const;
+  /// Trials after the first have one of their own in that of the agent.
+  std::string run_directory(const std::string& key, int trial = 0) const;
 
-  /// Makes the run directory of an agent, 0700; one that is there already stays as it is.
-  Result<std::string> make_run_directory(const std::string& key) const;
+  /// Makes the run directory of a trial, 0700; one that is there already stays as it is.
+  Result<std::string> make_run_directory(const std::string& key, int trial = 0) const;
 
-  /// Writes a file into the run directory of an agent, 0600; one that is there already is an error,
+  /// Writes a file into the run directory of a trial, 0600; one that is there already is an error,
   /// of class `host`.
-  Result<void> write_file(const std::string& key, const std::string& name,
-                          const std::string& text) const;
+  Result<void> write_file(const std::string& key, const std::string& name, const std::string& text,
+                          int trial = 0) const;
+
+  /// Removes a file of the run directory of a trial, if it is there and can be removed.
+  void remove_file(const std::string& key, const std::string& name, int trial = 0) const;
 
   /// Removes socket, run directory and, last, lock of an agent. What is not there is no error.
   /// Goes on after an error, and returns the first.

@@ -29,7 +29,7 @@ constexpr int passing_descriptors = 8;
 // An agent has some 20 open before it starts ranks.
 constexpr int more_than_agents_have = 1'000;
 // Threads that the agent starts later.
-constexpr int passing_threads = 2;
+constexpr int passing_threads = 3;
 // Files that it opens for a moment only.
 constexpr int passing_files = 2;
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/event_loop/acceptor.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "backends/process/launcher_connection.hpp"
 #include "launcher/agent/agent.hpp"
@@ -46,23 +47,19 @@ class LauncherLinks {
     std::unique_ptr<Subscription> patience;  ///< until it is used
   };
 
-  void await_connections();
-  void accept();
+  void accept(Descriptor socket);
   void make_room();
-  void drop(LinkId link);
-  void dropped_by_peer(LinkId link);
+  void ended(LinkId link);
 
   Loop& loop_;
-  const int listening_;
   const nanoseconds patience_;  ///< with a link that says nothing
   Events events_;
   std::map<LinkId, Link> links_;
   LinkId last_ = 0;
-  LinkId used_ = 0;  ///< 0: none
-  std::unique_ptr<Subscription> accepting_;
-  std::unique_ptr<Subscription> accept_pause_;
+  LinkId used_ = 0;            ///< 0: none
   std::vector<Link> dropped_;  ///< destroyed outside of their callbacks
   std::unique_ptr<Subscription> dropping_;
+  Acceptor acceptor_;
 };
 
 }  // namespace train

@@ -8,7 +8,7 @@
 
 #include "backends/posix/child.hpp"
 #include "backends/process/programs.hpp"
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/session_variables.hpp"
 
 namespace train {
 

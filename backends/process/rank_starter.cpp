@@ -19,8 +19,9 @@ constexpr std::size_t most_in_a_piece = 16;
 // What only the thread touches while it works. It may outlive the starter when a file system never
 // answers.
 struct RankStarter::Spawning {
-  Spawning(std::optional<rlimit> open_files, std::shared_ptr<FileCalls> of_agent)
-      : calls(std::move(of_agent)), spawner(open_files, calls.get()) {}
+  Spawning(std::optional<rlimit> open_files, std::shared_ptr<FileCalls> of_attempt,
+           StartChild start)
+      : calls(std::move(of_attempt)), spawner(open_files, calls.get(), std::move(start)) {}
 
   Result<SpawnedProcess> start(const RankCommand& command) {
     const auto spec = processes.process_of(command, calls.get());
@@ -31,6 +32,7 @@ struct RankStarter::Spawning {
   }
 
   std::shared_ptr<FileCalls> calls;
+  Descriptor cgroup;
   LinuxSpawner spawner;
   std::shared_ptr<AgentRecorder> recorder;
   RankProcesses processes;
@@ -48,6 +50,7 @@ struct RankStarter::Piece {
     for (const RankCommand& command : commands) {
       if (is_forgotten) return;
       auto result = spawning->start(command);
+      if (!result && is_forgotten) return;
       const std::lock_guard lock(mutex);
       results.push_back(std::move(result));
     }
@@ -64,23 +67,25 @@ struct RankStarter::Piece {
 };
 
 RankStarter::RankStarter(Loop& loop, Background& background, std::optional<rlimit> open_files,
-                         std::shared_ptr<FileCalls> calls, Events events)
+                         std::shared_ptr<FileCalls> calls, StartChild start, Events events)
     : loop_(loop),
       events_(std::move(events)),
-      spawning_(std::make_shared<Spawning>(open_files, std::move(calls))),
+      spawning_(std::make_shared<Spawning>(open_files, std::move(calls), std::move(start))),
       background_(background) {}
 
 // Where there can be no thread, no rank is started either.
-void RankStarter::record_with(std::shared_ptr<AgentRecorder> recorder) {
+void RankStarter::record_with(std::shared_ptr<AgentRecorder> recorder, Descriptor cgroup) {
   const auto begun = background_.run(
-      [spawning = spawning_, recorder = std::move(recorder)] {
+      [spawning = spawning_, recorder = std::move(recorder),
+       opened = std::make_shared<Descriptor>(std::move(cgroup))] {
         spawning->recorder = recorder;
-        spawning->spawner.start_in(recorder->cgroup());
+        spawning->cgroup = std::move(*opened);
+        spawning->spawner.start_in(spawning->cgroup.get());
       },
       [this] {
         is_working_ = false;
-        events_.on_idle();
         next();
+        if (!is_working_) events_.on_idle();
       });
   is_working_ = begun.has_value();
 }
@@ -123,8 +128,8 @@ void RankStarter::ended() {
   tell();
   piece_.reset();
   is_working_ = false;
-  events_.on_idle();
   next();
+  if (!is_working_) events_.on_idle();
 }
 
 }  // namespace train

@@ -15,8 +15,8 @@
 namespace train {
 
 /// Starts ranks on a thread beside the loop, one after the other and a few at a time, because a
-/// working directory or a program may be on a file system that does not answer. Ranks die with the
-/// thread that started them, that of `background`.
+/// working directory or a program may be on a file system that does not answer. The thread is that
+/// of `background`.
 class RankStarter {
  public:
   struct Events {
@@ -26,18 +26,19 @@ class RankStarter {
     std::function<void()> on_idle;  ///< nothing is being started any more, for now
   };
 
-  /// The ranks get `open_files` as their limit of descriptors. Calls to file systems are noted in
-  /// `calls`. Events come from the loop. `background` must outlive this.
+  /// `start` makes the ranks. They get `open_files` as their limit of descriptors. Calls to file
+  /// systems are noted in `calls`. Events come from the loop. Nothing is to be started once
+  /// `background` is gone.
   RankStarter(Loop& loop, Background& background, std::optional<rlimit> open_files,
-              std::shared_ptr<FileCalls> calls, Events events);
+              std::shared_ptr<FileCalls> calls, StartChild start, Events events);
 
-  /// From now on ranks are added to this record when they start, and start in its cgroup.
-  void record_with(std::shared_ptr<AgentRecorder> recorder);
+  /// From now on ranks are added to this record when they start, and start in this cgroup, if there
+  /// is one.
+  void record_with(std::shared_ptr<AgentRecorder> recorder, Descriptor cgroup);
   void start(int rank);
   /// The ranks that wait for their turn are not started any more, and no event comes for them.
   void forget_waiting();
-  /// Whether ranks are being started, or their cgroup is being tried out: this process may then
-  /// have children whose numbers nobody knows yet, and which nobody else may collect.
+  /// Whether ranks are being started, or their cgroup is being tried out.
   bool is_starting() const { return is_working_; }
   /// Brings the events of the ranks that were started so far, although another one hangs.
   void tell();

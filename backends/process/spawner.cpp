@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/event_loop/loop.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/process/programs.hpp"
@@ -112,26 +113,40 @@ tl::unexpected<Error> explain(const ProcessSpec& spec, const StartedChild& child
 
 }  // namespace
 
-Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
+Result<ChildAnswer> start_as_child(const ChildRequest& request) {
   auto null = open_null();
   if (!null) return tl::make_unexpected(null.error());
+  const ProcessSpec& spec = request.spec;
+  ChildSetup setup(spec.program, spec.argv, spec.environment, spec.working_directory);
+  setup.standard[0] = null->get();
+  setup.standard[1] = request.output;
+  setup.standard[2] = request.errors;
+  setup.open_files = request.open_files;
+  setup.cgroup = request.cgroup;
+  setup.joins_cgroup = request.joins_cgroup;
+  ChildAnswer answer{start_child(setup)};
+  answer.there_at = boot_time();
+  return answer;
+}
+
+Result<SpawnedProcess> LinuxSpawner::spawn(const ProcessSpec& spec) {
   auto output = make_output_pipe();
   if (!output) return tl::make_unexpected(output.error());
   auto errors = make_output_pipe();
   if (!errors) return tl::make_unexpected(errors.error());
-
-  ChildSetup setup(spec.program, spec.argv, spec.environment, spec.working_directory);
-  setup.standard[0] = null->get();
-  setup.standard[1] = output->write_end.get();
-  setup.standard[2] = errors->write_end.get();
-  if (open_files_) setup.open_files = &*open_files_;
-  setup.cgroup = cgroup_;
-  setup.joins_cgroup = joins_cgroup_;
-  StartedChild child = noted(calls_, "start", spec.program, [&] { return start_child(setup); });
+  const ChildRequest request{spec,
+                             output->write_end.get(),
+                             errors->write_end.get(),
+                             open_files_ ? &*open_files_ : nullptr,
+                             cgroup_,
+                             joins_cgroup_};
+  auto answer = noted(calls_, "start", spec.program, [&] { return start_(request); });
+  if (!answer) return tl::make_unexpected(answer.error());
+  StartedChild& child = answer->child;
   joins_cgroup_ = child.has_joined_cgroup;
   if (child.failed != ChildStep::none) return explain(spec, child, calls_);
   return SpawnedProcess{child.pid, child.pidfd.release(), output->read_end.release(),
-                        errors->read_end.release()};
+                        errors->read_end.release(), answer->there_at};
 }
 
 }  // namespace train

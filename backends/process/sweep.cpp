@@ -45,10 +45,13 @@ constexpr std::chrono::seconds start_limit = 60s;
 // sweep by itself.
 constexpr std::chrono::seconds foreign_limit = 24h;
 
-bool has_entry(std::string_view environment, std::string_view entry) {
+// The entry itself, or one that goes on below it as a path does: the run directory of a later
+// trial.
+bool has_entry(std::string_view environment, const std::string& entry) {
   while (!environment.empty()) {
     const size_t end = std::min(environment.find('\0'), environment.size());
-    if (environment.substr(0, end) == entry) return true;
+    const std::string_view found = environment.substr(0, end);
+    if (found == entry || found.starts_with(entry + "/")) return true;
     environment.remove_prefix(std::min(end + 1, environment.size()));
   }
   return false;

@@ -21,9 +21,10 @@ struct Sweep {
 };
 
 /// Ends whatever the ranks of an agent have left that was killed together with its guard: every
-/// process that is in their cgroup, has `mark` ("NAME=value") in its environment, is in the session
-/// of a rank, has the pipe of a rank's output open, or descends from any of these. Looks again and
-/// again until two looks in a row find nothing, or `limit` has passed.
+/// process that is in their cgroup, has `mark` ("NAME=/path", or a path below that) in its
+/// environment, is in the session of a rank, has the pipe of a rank's output open, or descends from
+/// any of these. Looks again and again until two looks in a row find nothing, or `limit` has
+/// passed.
 ///
 /// Touches only processes of this user (as root, of all users) that started after the agent, never
 /// this process and its ancestors. A number that has been given to another process since does no

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "backends/posix/files.hpp"
 
@@ -22,12 +23,11 @@ constexpr std::size_t drain_limit = 1u << 20;
 Worker::Worker(Loop& loop, const SpawnedProcess& process, Events events)
     : loop_(loop),
       pid_(process.pid),
-      pidfd_(process.pidfd),
       sources_{{Descriptor(process.stdout_fd), OutputStream::out, nullptr},
                {Descriptor(process.stderr_fd), OutputStream::err, nullptr}},
       events_(std::move(events)) {
+  const Descriptor not_needed(process.pidfd);  // others look for its end
   for (Source& source : sources_) watch(source);
-  end_ = loop_.when_readable(pidfd_.get(), [this] { collect(); });
 }
 
 void Worker::watch(Source& source) {
@@ -69,15 +69,10 @@ void Worker::drain() {
   for (Source& source : sources_) read(source, drain_limit);
 }
 
-void Worker::collect() {
-  if (ended_) return;
-  const auto status = reap(pidfd_.get(), loop_.now());
-  if (status && !*status) return;
-  ended_ = true;
-  end_.reset();
+void Worker::end(const ExitStatus& status) {
+  if (std::exchange(ended_, true)) return;
   drain();
-  // When somebody else has collected the child, nobody knows how it ended: it counts as killed.
-  events_.on_end(status ? **status : ExitStatus{.code = {}, .signal = 9, .at = loop_.now()});
+  events_.on_end(status);
 }
 
 }  // namespace train

@@ -13,12 +13,12 @@
 
 namespace train {
 
-/// A running rank: its process and its two pipes.
+/// A running rank: its process, which a `Subreaper` collects, and its two pipes.
 class Worker {
  public:
   struct Events {
     std::function<void(OutputStream, std::string_view)> on_output;
-    std::function<void(const ExitStatus&)> on_end;  ///< once, after all that it had printed
+    std::function<void(const ExitStatus&)> on_end;  ///< from `end`, after all that it had printed
   };
 
   Worker(Loop& loop, const SpawnedProcess& process, Events events);
@@ -30,8 +30,8 @@ class Worker {
   void resume_reading();
   /// Reads what is in the pipes now, paused or not.
   void drain();
-  /// Looks whether the rank has ended, without waiting for the loop to notice.
-  void collect();
+  /// The process has ended.
+  void end(const ExitStatus& status);
 
  private:
   struct Source {
@@ -45,10 +45,8 @@ class Worker {
 
   Loop& loop_;
   int pid_;
-  Descriptor pidfd_;
   Source sources_[2];
   Events events_;
-  std::unique_ptr<Subscription> end_;
   bool ended_ = false;
   bool paused_ = false;
 };

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,22 @@
 
 namespace train {
 
+namespace {
+
+struct flock whole_file(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+bool lock_file(int file) {
+  const struct flock lock = whole_file(F_WRLCK);
+  return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+}  // namespace
+
 Result<LauncherLock> LauncherLock::create(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file)
@@ -22,10 +37,22 @@ Result<LauncherLock> LauncherLock::create(const std::string& path) {
                 fmt::format("cannot create '{}': {}", path, system_reason(errno)),
                 elsewhere_hint());
   // Nobody else knows the file yet: this fails only on a file system without locks.
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+  if (!lock_file(file.get()))
     return fail(ErrorClass::no_input,
                 fmt::format("cannot lock '{}': {}", path, system_reason(errno)), elsewhere_hint());
   return LauncherLock(std::move(file));
+}
+
+Result<LauncherLock> LauncherLock::adopt(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file)
+    return fail(ErrorClass::no_input,
+                fmt::format("cannot open '{}': {}", path, system_reason(errno)));
+  if (lock_file(file.get())) return LauncherLock(std::move(file));
+  if (errno == EAGAIN || errno == EACCES)
+    return fail(ErrorClass::busy, fmt::format("another process holds '{}'", path));
+  return fail(ErrorClass::no_input, fmt::format("cannot lock '{}': {}", path, system_reason(errno)),
+              elsewhere_hint());
 }
 
 // Where the file system refuses, the last record and the logs still tell when the launcher lived.
@@ -34,8 +61,9 @@ void LauncherLock::touch() { (void)futimens(file_.get(), nullptr); }
 LauncherSign probe_launcher(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) return errno == ENOENT ? LauncherSign::gone : LauncherSign::unknown;
-  if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0) return LauncherSign::gone;
-  return errno == EWOULDBLOCK ? LauncherSign::alive : LauncherSign::unknown;
+  struct flock lock = whole_file(F_WRLCK);
+  if (::fcntl(file.get(), F_OFD_GETLK, &lock) != 0) return LauncherSign::unknown;
+  return lock.l_type == F_UNLCK ? LauncherSign::gone : LauncherSign::alive;
 }
 
 }  // namespace train

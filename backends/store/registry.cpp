@@ -63,6 +63,33 @@ constexpr std::array schema_steps = {
       ALTER TABLE task ADD COLUMN context_files INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE task ADD COLUMN context_bytes INTEGER NOT NULL DEFAULT 0;
     )sql",
+    R"sql(
+      CREATE TABLE attempts (
+        task TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        started INTEGER NOT NULL,
+        ended INTEGER,
+        hosts TEXT NOT NULL,
+        cause TEXT NOT NULL,
+        log_policies TEXT NOT NULL,
+        PRIMARY KEY (task, number)
+      ) WITHOUT ROWID;
+    )sql",
+    // Entries can be long (the addresses of all ranks), so the rows stay out of the index.
+    R"sql(
+      CREATE TABLE journal (
+        task TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        entry TEXT NOT NULL,
+        PRIMARY KEY (task, number)
+      );
+    )sql",
+    "ALTER TABLE task ADD COLUMN outlives_ms INTEGER NOT NULL DEFAULT 0;",
+    R"sql(
+      ALTER TABLE attempts ADD COLUMN reports INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE attempts ADD COLUMN ignored_lines INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE attempts ADD COLUMN last_report TEXT NOT NULL DEFAULT '';
+    )sql",
 };
 constexpr int schema_version = schema_steps.size();
 

@@ -11,13 +11,18 @@
 #include <cerrno>
 #include <chrono>
 #include <map>
+#include <mutex>
+#include <optional>
 
 #include "backends/posix/files.hpp"
+#include "backends/store/journal_rows.hpp"
 #include "backends/store/launcher_lock.hpp"
 #include "backends/store/private_directory.hpp"
 #include "backends/store/registry.hpp"
+#include "backends/store/task_bundle.hpp"
 #include "backends/store/task_end.hpp"
 #include "backends/store/task_rows.hpp"
+#include "launcher/task/journal.hpp"
 
 namespace train {
 namespace {
@@ -26,6 +31,8 @@ namespace {
 struct OwnTask {
   LauncherLock lock;
   TaskState state;
+  std::int64_t next_entry = 0;  ///< of its journal
+  bool is_displaced = false;    ///< another process has written there
 };
 
 UnixMillis now() {
@@ -49,16 +56,26 @@ tl::unexpected<Error> taken(const std::string& id) {
   return fail(ErrorClass::bug, fmt::format("there is a task '{}' already", id));
 }
 
+tl::unexpected<Error> displaced(const std::string& id) {
+  return fail(ErrorClass::busy, fmt::format("another launcher has taken over task '{}'", id));
+}
+
+tl::unexpected<Error> not_ours(const std::string& id) {
+  return fail(ErrorClass::bug, fmt::format("task '{}' is not this launcher's", id));
+}
+
 }  // namespace
 
 struct SqliteTaskStore::Impl {
   std::string root;
   std::unique_ptr<SQLite::Database> database;
   std::map<std::string, OwnTask> own_tasks;
+  std::mutex mutex;  ///< held by every call
 
   std::string registry() const { return root + "/tasks.db"; }
   std::string directory(const std::string& id) const { return root + "/tasks/" + id; }
   std::string lock_file(const std::string& id) const { return directory(id) + "/launcher.lock"; }
+  std::string programs() const { return root + "/programs"; }
   std::string end_file(const std::string& id) const { return directory(id) + "/end.json"; }
   std::string log_directory(const std::string& id) const { return directory(id) + "/logs"; }
 
@@ -75,8 +92,10 @@ struct SqliteTaskStore::Impl {
   Result<LauncherLock> make_directories(const std::string& id, std::size_t ranks);
   void remove_directories(const std::string& id) const;
   UnixMillis last_sign_of_life(const TaskRecord& task);
+  bool may_go_on(const TaskRecord& task);
   TaskRecord with_actual_state(TaskRecord task);
   Result<void> write(const TaskRecord& task);
+  Result<void> check_journal(const std::string& id, const OwnTask& own);
   void settle(const std::string& id);
   Error none_or_several(const std::string& prefix, const std::vector<std::string>& ids);
 };
@@ -113,19 +132,41 @@ UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
   return latest;
 }
 
+/// Whether ranks of a task whose launcher has died may still run: some were started, and their
+/// agents let them outlive it.
+bool SqliteTaskStore::Impl::may_go_on(const TaskRecord& task) {
+  if (task.outlives_ms <= 0) return false;
+  const bool is_for_ever = task.outlives_ms >= for_ever.count();
+  if (!is_for_ever && now() > last_sign_of_life(task) + task.outlives_ms) return false;
+  bool any_started = false;
+  for (const std::string& line : read_entries(*database, task.id, most_journal_entries)) {
+    const auto entry = decode_entry(line);
+    if (!entry || std::holds_alternative<journal_record::TaskOver>(entry->record)) return false;
+    any_started =
+        any_started || std::holds_alternative<journal_record::RanksStarted>(entry->record);
+  }
+  return any_started;
+}
+
 /// The record that was read. When it is not final and its launcher is gone, it gets the end that
-/// the launcher has left in its file, or the state `lost`.
+/// the launcher has left in its file, or the state `lost`, or is unattended.
 TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
   if (is_final(task.state) || own_tasks.contains(task.id)) return task;
   if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
+  // Whoever takes the task over meanwhile has the lock.
+  std::optional<LauncherLock> lock;
   if (!read_task_end(end_file(task.id), task)) {
-    task.state = TaskState::lost;
-    task.ended = last_sign_of_life(task);
-    task.error_class = to_string(ErrorClass::interrupted);
-    task.cause = fmt::format(
-        "the launcher (process {}) ended without a word; its last sign of life is the end given "
-        "here",
-        task.launcher_pid);
+    if (may_go_on(task)) {
+      task.is_unattended = true;
+      return task;
+    }
+    auto taken_lock = LauncherLock::adopt(lock_file(task.id));
+    if (!taken_lock && taken_lock.error().error_class == ErrorClass::busy) return task;
+    if (taken_lock) lock = std::move(*taken_lock);
+    lose(task, last_sign_of_life(task),
+         fmt::format("the launcher (process {}) ended without a word; its last sign of life is the "
+                     "end given here",
+                     task.launcher_pid));
   }
   try {
     // The launcher may have recorded its end after the first read and before the look at the lock.
@@ -137,6 +178,7 @@ TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
     return task;
   }
   settle(task.id);
+  remove_bundle(directory(task.id), programs());
   return task;
 }
 
@@ -179,6 +221,7 @@ Result<std::unique_ptr<SqliteTaskStore>> SqliteTaskStore::open(const std::string
 }
 
 Result<void> SqliteTaskStore::create(const TaskRecord& task) {
+  const std::lock_guard turn(impl_->mutex);
   if (!is_task_id(task.id))
     return fail(ErrorClass::bug, fmt::format("'{}' is not a task id", task.id));
   // The lock is taken first, so that nobody can find a record whose launcher does not seem to live.
@@ -189,19 +232,20 @@ Result<void> SqliteTaskStore::create(const TaskRecord& task) {
     return {};
   });
   if (created)
-    impl_->own_tasks.emplace(task.id, OwnTask{std::move(*lock), task.state});
+    impl_->own_tasks.emplace(task.id, OwnTask{std::move(*lock), task.state, 0});
   else
     impl_->remove_directories(task.id);
   return created;
 }
 
 Result<void> SqliteTaskStore::update(const TaskRecord& task) {
+  const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(task.id);
-  if (own == impl_->own_tasks.end())
-    return fail(ErrorClass::bug, fmt::format("task '{}' is not this launcher's", task.id));
+  if (own == impl_->own_tasks.end()) return not_ours(task.id);
   if (task.state != own->second.state && !is_legal_change(own->second.state, task.state))
     return fail(ErrorClass::bug, fmt::format("task '{}' cannot go from {} to {}", task.id,
                                              to_string(own->second.state), to_string(task.state)));
+  if (auto ours = impl_->check_journal(task.id, own->second); !ours) return ours;
   const bool is_end = is_final(task.state);
   const auto end_written = is_end ? write_task_end(impl_->end_file(task.id), task) : Result<void>();
   if (auto updated = impl_->write(task); !updated) {
@@ -222,7 +266,72 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   if (!is_end) return {};
   impl_->own_tasks.erase(own);
   impl_->settle(task.id);
+  remove_bundle(impl_->directory(task.id), impl_->programs());
   return {};
+}
+
+/// That nobody else has written into the journal. A registry that cannot be read now is found out,
+/// and waited for, by what follows.
+Result<void> SqliteTaskStore::Impl::check_journal(const std::string& id, const OwnTask& own) {
+  std::int64_t next = 0;
+  database->setBusyTimeout(0);
+  try {
+    next = next_entry(*database, id);
+  } catch (const SQLite::Exception&) {
+  }
+  database->setBusyTimeout(registry_wait_ms);
+  if (next > own.next_entry) return displaced(id);
+  return {};
+}
+
+Result<void> SqliteTaskStore::adopt(const std::string& id) {
+  const std::lock_guard turn(impl_->mutex);
+  if (!is_task_id(id)) return fail(ErrorClass::no_input, fmt::format("'{}' is not a task id", id));
+  if (impl_->own_tasks.contains(id)) return {};
+  // The record is read under the lock: whoever held it before may have ended the task.
+  auto lock = LauncherLock::adopt(impl_->lock_file(id));
+  if (!lock)
+    return tl::make_unexpected(
+        with_context(lock.error(), fmt::format("while taking over task '{}'", id)));
+  return impl_->guarded([&]() -> Result<void> {
+    const auto task = read_task(*impl_->database, id);
+    if (!task) return tl::make_unexpected(impl_->none_or_several(id, {}));
+    if (is_final(task->state))
+      return fail(ErrorClass::no_input,
+                  fmt::format("task '{}' has ended: {}", id, to_string(task->state)));
+    const std::int64_t next = next_entry(*impl_->database, id);
+    impl_->own_tasks.emplace(id, OwnTask{std::move(*lock), task->state, next});
+    return {};
+  });
+}
+
+Result<void> SqliteTaskStore::append_journal(const std::string& id, const std::string& entry,
+                                             bool durable) {
+  const std::lock_guard turn(impl_->mutex);
+  const auto own = impl_->own_tasks.find(id);
+  if (own == impl_->own_tasks.end()) return not_ours(id);
+  if (own->second.next_entry >= static_cast<std::int64_t>(most_journal_entries))
+    return fail(ErrorClass::no_input, fmt::format("the journal of task '{}' is full", id));
+  return impl_->guarded([&]() -> Result<void> {
+    own->second.is_displaced =
+        !insert_entry(*impl_->database, id, own->second.next_entry, entry, durable);
+    if (own->second.is_displaced) return displaced(id);
+    ++own->second.next_entry;
+    return {};
+  });
+}
+
+bool SqliteTaskStore::was_displaced(const std::string& id) const {
+  const std::lock_guard turn(impl_->mutex);
+  const auto own = impl_->own_tasks.find(id);
+  return own != impl_->own_tasks.end() && own->second.is_displaced;
+}
+
+Result<std::vector<std::string>> SqliteTaskStore::read_journal(const std::string& id) {
+  const std::lock_guard turn(impl_->mutex);
+  return impl_->guarded([&]() -> Result<std::vector<std::string>> {
+    return read_entries(*impl_->database, id, most_journal_entries);
+  });
 }
 
 Result<void> SqliteTaskStore::Impl::write(const TaskRecord& task) {
@@ -237,11 +346,13 @@ Result<void> SqliteTaskStore::Impl::write(const TaskRecord& task) {
 }
 
 void SqliteTaskStore::note_alive(const std::string& id) {
+  const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(id);
   if (own != impl_->own_tasks.end()) own->second.lock.touch();
 }
 
 Result<TaskRecord> SqliteTaskStore::find(const std::string& prefix) {
+  const std::lock_guard turn(impl_->mutex);
   if (prefix.empty())
     return fail(ErrorClass::no_input, "an empty word names no task",
                 "'train task list --all' shows all tasks");
@@ -257,6 +368,7 @@ Result<TaskRecord> SqliteTaskStore::find(const std::string& prefix) {
 }
 
 Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
+  const std::lock_guard turn(impl_->mutex);
   return impl_->guarded([&]() -> Result<std::vector<TaskRecord>> {
     std::vector<TaskRecord> tasks;
     for (TaskRecord& task : read_tasks(*impl_->database, all)) {
@@ -269,8 +381,20 @@ Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
 
 std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
 
+Result<void> SqliteTaskStore::keep_bundle(const std::string& id, std::string_view request) const {
+  return train::keep_bundle(bundle_folder(id), impl_->programs(), request);
+}
+
+std::string SqliteTaskStore::bundle_folder(const std::string& id) const {
+  return impl_->directory(id) + "/" + bundle_name;
+}
+
 std::string SqliteTaskStore::launcher_log(const std::string& id) const {
   return impl_->directory(id) + "/launcher.log";
+}
+
+std::string SqliteTaskStore::control_socket(const std::string& id) const {
+  return impl_->directory(id) + "/control";
 }
 
 std::string SqliteTaskStore::hosts_file(const std::string& id) const {
@@ -279,10 +403,6 @@ std::string SqliteTaskStore::hosts_file(const std::string& id) const {
 
 std::string SqliteTaskStore::log_directory(const std::string& id) const {
   return impl_->log_directory(id);
-}
-
-std::string rank_log_file(const std::string& log_directory, int rank) {
-  return fmt::format("{}/rank-{}.0.log", log_directory, rank);
 }
 
 }  // namespace train

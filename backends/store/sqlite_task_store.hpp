@@ -13,14 +13,19 @@ namespace train {
 ///
 ///     <root>/tasks.db                     all records (0600)
 ///     <root>/tasks/<id>/launcher.lock     held by the launcher of the task as long as it lives
+///     <root>/tasks/<id>/control           socket of the launcher of the task
 ///     <root>/tasks/<id>/hosts.yaml        how its hosts are reached; the launcher writes it
 ///     <root>/tasks/<id>/end.json          how it ended, until tasks.db has it for good
 ///     <root>/tasks/<id>/launcher.log      what the launcher of a detached task said
 ///     <root>/tasks/<id>/logs/             what its ranks wrote
+///     <root>/tasks/<id>/bundle/           what another supervisor needs to go on with it, until
+///     its
+///                                         end; has secrets
+///     <root>/programs/                    the `train` of each of those
 ///
-/// Any number of processes may use it at once. A store is used from one thread at a time, and not
-/// across a fork. Destroying it gives up the launcher's marks of its tasks: those that are not
-/// final are found `lost` from then on.
+/// Any number of processes may use it at once, and any number of threads, whose calls take turns. A
+/// store is not used across a fork. Destroying it gives up the launcher's marks of its tasks: those
+/// that are not final are found `lost` from then on.
 class SqliteTaskStore final : public TaskStore {
  public:
   /// Opens the store in `root` (absolute), creating what is not there. Errors say what is wrong
@@ -38,12 +43,35 @@ class SqliteTaskStore final : public TaskStore {
   Result<TaskRecord> find(const std::string& prefix) override;
   Result<std::vector<TaskRecord>> list(bool all) override;
 
+  /// Keeps what another supervisor needs to go on with a task of this process, until it is final
+  /// (`task_bundle.hpp`).
+  Result<void> keep_bundle(const std::string& id, std::string_view request) const;
+  /// Where that is.
+  std::string bundle_folder(const std::string& id) const;
+
+  /// Makes this process the launcher of a task that is not final and whose launcher has ended: from
+  /// then on `update`, `note_alive` and `append_journal` are as after `create`. Errors are of class
+  /// `busy` when another process is its launcher, `no_input` when there is no such task or it has
+  /// ended.
+  Result<void> adopt(const std::string& id);
+  /// Writes the next entry of the journal of a task of this process; a `durable` one survives a
+  /// loss of power when this returns, and all before it with it. Class `busy` when another process
+  /// has written into it since: that one is the launcher of the task now, and nothing more is
+  /// written here, the record included.
+  Result<void> append_journal(const std::string& id, const std::string& entry, bool durable);
+  /// Whether `append_journal` has found that.
+  bool was_displaced(const std::string& id) const;
+  /// All entries of a journal, in order: at most `most_journal_entries`.
+  Result<std::vector<std::string>> read_journal(const std::string& id);
+
   /// Where the logs of a task are or will be: absolute, `<root>/tasks/<id>/logs`.
   std::string log_directory(const std::string& id) const;
   /// The file that the launcher of a task keeps open and locked as long as it lives.
   std::string lock_file(const std::string& id) const;
   /// Where it is kept how the hosts of a task are reached. Its folder is open to nobody else.
   std::string hosts_file(const std::string& id) const;
+  /// The socket through which the launcher of a task is spoken with as long as it lives.
+  std::string control_socket(const std::string& id) const;
   /// What the launcher of a detached task has to say once it has left its terminal.
   std::string launcher_log(const std::string& id) const;
 
@@ -52,8 +80,5 @@ class SqliteTaskStore final : public TaskStore {
   explicit SqliteTaskStore(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-/// The log of the first attempt of a rank in a log directory: `<log_directory>/rank-3.0.log`.
-std::string rank_log_file(const std::string& log_directory, int rank);
 
 }  // namespace train

@@ -67,6 +67,7 @@ std::optional<TaskRecord> with_end(TaskRecord task, const json& end) {
   task.exit_code = optional<int>(end.at("exit_code"));
   task.error_class = end.at("error_class").get<std::string>();
   task.cause = end.at("cause").get<std::string>();
+  end_last_attempt(task);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     task.ranks[i].exit_code = optional<int>(ranks[i].at(0));
     task.ranks[i].signal = optional<int>(ranks[i].at(1));

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "config_schema/text/error.hpp"
-#include "launcher/task/task_record.hpp"
+#include "launcher/record/task_record.hpp"
 
 namespace train {
 

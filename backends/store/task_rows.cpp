@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config_schema/text/text.hpp"
+
 namespace train {
 namespace {
 
@@ -18,7 +20,8 @@ constexpr std::string_view not_final = "state IN ('starting', 'running', 'stoppi
 constexpr std::string_view brief_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
     "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
-    "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, ranks";
+    "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, "
+    "outlives_ms, ranks";
 
 [[noreturn]] void throw_damaged(const std::string& what) {
   throw SQLite::Exception(what, SQLITE_CORRUPT);
@@ -176,6 +179,7 @@ TaskRecord read_brief(Reader& reader) {
   task.context.sha256 = reader.text();
   task.context.files = reader.number();
   task.context.bytes = reader.number();
+  task.outlives_ms = reader.number();
   task.ranks = ranks_of(task.id, reader.text());
   return task;
 }
@@ -186,33 +190,85 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
   SQLite::Statement insert(
       database,
       fmt::format("INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
-                  "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+                  "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
                   brief_columns));
   Binder(insert) << task.id << task.name << to_string(task.state) << task.slots << task.hosts
                  << task.world_size << task.user << task.created << task.started << task.ended
                  << task.restarts << task.exit_code << task.error_class << task.cause
                  << task.working_directory << task.log_directory << task.launcher_pid
                  << task.stop_grace_ms << task.context.directory << task.context.sha256
-                 << task.context.files << task.context.bytes << ranks_to_json(task.ranks)
-                 << task.config_text << task.plan_json << now;
+                 << task.context.files << task.context.bytes << task.outlives_ms
+                 << ranks_to_json(task.ranks) << task.config_text << task.plan_json << now;
   return insert.exec() == 1;
 }
 
 namespace {
 
+// Attempts that are over and recorded so do not change any more.
+void write_attempts(SQLite::Database& database, const TaskRecord& task) {
+  if (task.attempts.empty()) return;
+  SQLite::Statement select(database,
+                           "SELECT COUNT(*) FROM attempts WHERE task = ? AND ended IS NOT NULL");
+  select.bind(1, task.id);
+  const std::size_t known =
+      select.executeStep() ? static_cast<std::size_t>(select.getColumn(0).getInt64()) : 0;
+  SQLite::Statement insert(database,
+                           "INSERT OR REPLACE INTO attempts (task, number, started, ended, hosts, "
+                           "cause, log_policies, reports, ignored_lines, last_report) "
+                           "VALUES (?,?,?,?,?,?,?,?,?,?)");
+  for (std::size_t i = known; i < task.attempts.size(); ++i) {
+    const AttemptRecord& attempt = task.attempts[i];
+    insert.reset();
+    Binder(insert) << task.id << attempt.number << attempt.started << attempt.ended << attempt.hosts
+                   << attempt.cause << fmt::format("{}", fmt::join(attempt.log_policies, "\n"))
+                   << attempt.reports << attempt.ignored_lines << attempt.last_report;
+    insert.exec();
+  }
+}
+
+std::vector<AttemptRecord> read_attempts(SQLite::Database& database, const std::string& id) {
+  SQLite::Statement select(database,
+                           "SELECT number, started, ended, hosts, cause, log_policies, reports, "
+                           "ignored_lines, last_report "
+                           "FROM attempts WHERE task = ? ORDER BY number");
+  select.bind(1, id);
+  std::vector<AttemptRecord> attempts;
+  while (select.executeStep()) {
+    Reader reader(select);
+    AttemptRecord& attempt = attempts.emplace_back();
+    attempt.number = reader.small();
+    attempt.started = reader.number();
+    attempt.ended = reader.optional<UnixMillis>();
+    attempt.hosts = reader.text();
+    attempt.cause = reader.text();
+    if (const std::string found = reader.text(); !found.empty())
+      for (const std::string_view line : split(found, '\n'))
+        attempt.log_policies.emplace_back(line);
+    attempt.reports = reader.number();
+    attempt.ignored_lines = reader.number();
+    attempt.last_report = reader.text();
+  }
+  return attempts;
+}
+
 bool update_where(SQLite::Database& database, const TaskRecord& task, UnixMillis now,
                   std::string_view condition) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   SQLite::Statement update(
       database, fmt::format("UPDATE task SET state = ?, started = ?, ended = ?, restarts = ?, "
                             "exit_code = ?, error_class = ?, cause = ?, context_sha256 = ?, "
-                            "context_files = ?, context_bytes = ?, ranks = ?, updated = ? "
+                            "context_files = ?, context_bytes = ?, ranks = ?, launcher_pid = ?, "
+                            "updated = ? "
                             "WHERE id = ? AND {}",
                             condition));
   Binder(update) << to_string(task.state) << task.started << task.ended << task.restarts
                  << task.exit_code << task.error_class << task.cause << task.context.sha256
-                 << task.context.files << task.context.bytes << ranks_to_json(task.ranks) << now
-                 << task.id;
-  return update.exec() == 1;
+                 << task.context.files << task.context.bytes << ranks_to_json(task.ranks)
+                 << task.launcher_pid << now << task.id;
+  if (update.exec() != 1) return false;
+  write_attempts(database, task);
+  transaction.commit();
+  return true;
 }
 
 }  // namespace
@@ -235,6 +291,8 @@ std::optional<TaskRecord> read_task(SQLite::Database& database, const std::strin
   TaskRecord task = read_brief(reader);
   task.config_text = reader.text();
   task.plan_json = reader.text();
+  task.attempts = read_attempts(database, id);
+  if (is_final(task.state)) end_last_attempt(task);
   return task;
 }
 

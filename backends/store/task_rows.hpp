@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/task/task_record.hpp"
+#include "launcher/record/task_record.hpp"
 
 namespace SQLite {  // NOLINT(readability-identifier-naming): the library's name
 class Database;
@@ -27,7 +27,7 @@ std::optional<TaskRecord> read_task(SQLite::Database& database, const std::strin
 /// Ids that start with `prefix`, in order, at most `limit`.
 std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::string& prefix,
                                          int limit);
-/// Tasks, newest first, without `config_text` and `plan_json`.
+/// Tasks, newest first, without `config_text`, `plan_json` and attempts.
 std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all);
 /// When a task was last written.
 UnixMillis last_update(SQLite::Database& database, const std::string& id);

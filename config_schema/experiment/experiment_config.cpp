@@ -5,11 +5,13 @@
 
 #include <array>
 
+#include "config_schema/experiment/checkpoint_storage.hpp"
 #include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/experiment/experiment_environment.hpp"
 #include "config_schema/experiment/experiment_rules.hpp"
 #include "config_schema/experiment/experiment_tree.hpp"
 #include "config_schema/experiment/hyperparameters.hpp"
+#include "config_schema/experiment/log_policies.hpp"
 #include "config_schema/experiment/workers.hpp"
 #include "config_schema/fields/amounts.hpp"
 #include "config_schema/fields/field_reader.hpp"
@@ -184,7 +186,10 @@ void ExperimentReader::read_choices() {
 void ExperimentReader::read_written() {
   for (const auto& [path, value] : fields_.all_written()) {
     const std::string_view canonical = value.field->twin.empty() ? path : value.field->twin;
-    if (!canonical.starts_with("resources.") && !canonical.starts_with("scaling_config.")) continue;
+    const bool is_asked_for = canonical.starts_with("resources.") ||
+                              canonical.starts_with("scaling_config.") ||
+                              canonical == "max_restarts";
+    if (!is_asked_for) continue;
     const bool is_option = value.place.source == "-n";
     config_.written.keys[std::string(canonical)].push_back(
         {is_option ? value.place.source : std::string(path), value.is_flag});
@@ -225,6 +230,16 @@ void ExperimentReader::read_values() {
   if (const GivenValue* given = fields_.given("log_limit"))
     config_.log_limit = read_bytes(*given->node);
   config_.max_restarts = static_cast<int>(fields_.integer("max_restarts").value_or(0));
+  config_.restart_delay = fields_.duration("restart_delay");
+  if (fields_.wrote("on_launcher_loss")) {
+    const std::string word = fields_.text("on_launcher_loss");
+    config_.launcher_wait = word == "stop"       ? brief_launcher_wait
+                            : word == "continue" ? for_ever
+                                                 : fields_.duration("on_launcher_loss");
+  }
+  if (fields_.wrote("spool_overflow"))
+    config_.spool_overflow =
+        fields_.text("spool_overflow") == "drop" ? SpoolOverflow::drop : SpoolOverflow::block;
   if (const GivenValue* given = fields_.given("forward_environment")) {
     config_.forward_environment.clear();
     for (const YamlNodePtr& item : given->node->items) {
@@ -242,8 +257,10 @@ void ExperimentReader::read_values() {
     check_for_json(*given->node, path, found_);
     *json = json_text(*given->node);
   }
+  read_checkpoint_storage(fields_, found_, config_);
+  config_.log_policies = read_log_policies(fields_, found_);
   const GivenValue* searcher = fields_.given("searcher");
-  if (searcher && !fields_.wrote("max_restarts"))
+  if (searcher && config_.max_restarts == 0 && !fields_.wrote("max_restarts"))
     found_.warn(searcher->place, "max_restarts",
                 "'max_restarts' is 0 here where Determined's default is 5");
 }

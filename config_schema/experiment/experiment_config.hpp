@@ -81,6 +81,14 @@ enum class Framework { torch, jax, tensorflow, deepspeed, horovod, mpi, none };
 enum class CollectiveBackend { automatic, nccl, gloo, mpi, ucc };
 enum class VisibleDevices { automatic, shared, per_rank };
 enum class Processes { per_rank, per_host };
+/// What happens to output when the room for it on a host is used up.
+enum class SpoolOverflow { block, drop };
+
+/// A wait without an end: longer than any machine runs, and short enough to be added to instants.
+inline constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365 * 100);
+/// How long ranks go on once their launcher has died, unless they are meant to outlive it: it may
+/// only have been the network.
+inline constexpr std::chrono::milliseconds brief_launcher_wait{5'000};
 
 /// The words that a file uses: "auto", "strict_pack", "per_rank", ...
 std::string_view to_string(PlacementPolicy policy);
@@ -116,6 +124,27 @@ struct WrittenKeys {
   std::map<std::string, std::vector<WrittenKey>, std::less<>> keys;
 
   bool operator==(const WrittenKeys&) const { return true; }
+};
+
+/// Where the ranks of an experiment keep what they have learned.
+struct CheckpointStorage {
+  /// A folder that all hosts share, absolute; empty: none that train knows of.
+  std::string directory;
+  std::string json;          ///< `checkpoint_storage` as one line of JSON; empty: it says no type
+  bool has_secrets = false;  ///< the JSON is never shown
+
+  bool operator==(const CheckpointStorage&) const = default;
+};
+
+/// What follows when a rank prints a line (Determined's `log_policies`).
+struct LogPolicy {
+  std::string name;              ///< may be empty
+  std::string pattern;           ///< of RE2; looked for anywhere in a line
+  bool cancels_retries = false;  ///< a failure is not followed by another attempt
+  bool excludes_node = false;    ///< no further attempt is to use the rank's host
+  std::string signal;            ///< a word that the attempt is marked with; may be empty
+
+  bool operator==(const LogPolicy&) const = default;
 };
 
 /// One validated experiment: holding one means that it is legal. Rules and defaults follow
@@ -163,9 +192,18 @@ struct ExperimentConfig {
   SearchSize search;
   std::string data_json = "{}";  ///< one line of JSON
 
+  CheckpointStorage checkpoints;
+  std::vector<LogPolicy> log_policies;
   int max_restarts = 0;
+  /// Before the first restart; twice as long before each further one, up to a minute.
+  std::chrono::milliseconds restart_delay{1'000};
+  /// Nothing: `block` while the launcher is in the foreground, else `drop`.
+  std::optional<SpoolOverflow> spool_overflow;
   std::chrono::milliseconds stop_grace{10'000};
   std::chrono::milliseconds reconnect_window{60'000};  ///< 0: a host out of reach is lost
+  /// How long ranks go on without a launcher (`on_launcher_loss`): `brief_launcher_wait`, a time,
+  /// or `for_ever`. Nothing: the first while the launcher is in the foreground, else the last.
+  std::optional<std::chrono::milliseconds> launcher_wait;
   std::optional<std::uint64_t> log_limit;  ///< bytes that are kept of what a rank prints
 
   WrittenKeys written;               ///< of what a worker and a trial take, and of where they run

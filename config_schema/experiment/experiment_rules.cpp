@@ -61,39 +61,6 @@ class Rules {
              "write 'max_time: N' and 'time_metric: batches', for example");
   }
 
-  // Paths are compared without touching a disk.
-  void check_storage_path() {
-    const GivenValue* host = fields_.given("checkpoint_storage.host_path");
-    const GivenValue* storage = fields_.given("checkpoint_storage.storage_path");
-    if (!host || !storage) return;
-    const bool is_absolute = storage->node->text.starts_with('/');
-    const auto whole =
-        steps_of(is_absolute ? storage->node->text : host->node->text + "/" + storage->node->text);
-    const auto root = steps_of(host->node->text);
-    if (whole.size() >= root.size() && std::equal(root.begin(), root.end(), whole.begin())) return;
-    report(*storage,
-           fmt::format("'storage_path: {}' is not inside 'host_path: {}' {}", storage->node->text,
-                       host->node->text, line_or_flag(host->place)),
-           "write a path relative to host_path");
-  }
-
-  void check_azure() {
-    const GivenValue* type = fields_.given("checkpoint_storage.type");
-    if (!type || type->node->text != "azure") return;
-    const GivenValue* connection = fields_.given("checkpoint_storage.connection_string");
-    for (const char* key : {"account_url", "credential"}) {
-      const GivenValue* other = fields_.given(fmt::format("checkpoint_storage.{}", key));
-      if (connection && other)
-        report(*other,
-               fmt::format("'{}' cannot be given with 'connection_string' {}", key,
-                           line_or_flag(connection->place)),
-               "keep one of the two");
-    }
-    const GivenValue* credential = fields_.given("checkpoint_storage.credential");
-    if (credential && !connection && !fields_.given("checkpoint_storage.account_url"))
-      report(*credential, "'credential' needs 'account_url'", "write account_url");
-  }
-
   void check_profiling() {
     const GivenValue* begin = fields_.given("profiling.begin_on_batch");
     const GivenValue* end = fields_.given("profiling.end_after_batch");
@@ -121,32 +88,6 @@ class Rules {
       diagnostics_.warn(slots->place, "resources.slots",
                         "'resources.slots' has no effect on experiments",
                         "did you mean 'slots_per_trial'?");
-  }
-
-  void check_log_policies() {
-    const GivenValue* policies = fields_.given("log_policies");
-    if (!policies) return;
-    std::map<std::string, Place> known;
-    for (const YamlNodePtr& policy : policies->node->items) {
-      if (has_value(*policy, "name")) {
-        const YamlNode& name = *policy->find("name")->value;
-        const auto [first, is_new] = known.emplace(name.text, place_of(name.mark));
-        if (!is_new)
-          diagnostics_.error(place_of(name.mark), "log_policies",
-                             fmt::format("there is a policy '{}' {} already", name.text,
-                                         line_or_flag(first->second)),
-                             "give them different names");
-      }
-      if (policy->kind != YamlKind::mapping) continue;
-      if (!has_value(*policy, "pattern") && !has_value(*policy, "name"))
-        diagnostics_.error(place_of(policy->mark), "log_policies", "a log policy without 'pattern'",
-                           "write the pattern of the lines");
-      if (has_value(*policy, "action") && has_value(*policy, "actions"))
-        diagnostics_.error(place_of(policy->find("actions")->mark), "log_policies",
-                           fmt::format("'actions' cannot be given with 'action' {}",
-                                       line_or_flag(place_of(policy->find("action")->mark))),
-                           "write all of them under 'actions'");
-    }
   }
 
   // Of the trial's own container Determined sets these itself.
@@ -184,18 +125,6 @@ class Rules {
     return entry && !entry->value->is_null();
   }
 
-  static std::vector<std::string> steps_of(std::string_view path) {
-    std::vector<std::string> steps;
-    for (const std::string_view step : split(path, '/')) {
-      if (step.empty() || step == ".") continue;
-      if (step == ".." && !steps.empty())
-        steps.pop_back();
-      else
-        steps.emplace_back(step);
-    }
-    return steps;
-  }
-
   void report(const GivenValue& given, std::string message, std::string hint) {
     diagnostics_.error(given.place, std::string(given.field->path), std::move(message),
                        std::move(hint));
@@ -213,12 +142,9 @@ void check_experiment_rules(const FieldReader& fields, std::span<const SearchedP
   rules.check_epochs();
   rules.check_grid(uncounted);
   rules.check_search_length();
-  rules.check_storage_path();
-  rules.check_azure();
   rules.check_profiling();
   rules.check_project();
   rules.check_slots();
-  rules.check_log_policies();
   rules.check_containers();
 }
 

@@ -271,6 +271,7 @@ class Effective {
 
   YamlNodePtr default_value(const Field& field) const {
     std::string text(field.default_text);
+    if (field.path == "max_restarts") text = fmt::format("{}", config_.max_restarts);
     if (field.path == "resources.placement") text = to_string(config_.placement);
     if (field.path == "scaling_config.trainer_resources" && config_.trainer.empty()) text = "{}";
     auto value = read_yaml({"default", text}, ErrorClass::bug);

@@ -89,35 +89,44 @@ constexpr Field fields[] = {
     Field{"checkpoint_policy", string, determined, "best", "which validations save a checkpoint"}
         .one_of("best|all|none")
         .no_effect(),
-    Field{"checkpoint_storage", mapping, determined, "", "where checkpoints are kept"}
-        .selected_by("type")
-        .no_effect(),
+    Field{"checkpoint_storage", mapping, determined, "", "where checkpoints are kept"}.selected_by(
+        "type"),
     Field{"checkpoint_storage.type", string, determined, "", "the kind of storage"}.one_of(
         "shared_fs|s3|gcs|azure|directory|hdfs"),
     Field{"checkpoint_storage.save_experiment_best", integer, determined, "0",
           "best checkpoints of the experiment that are kept"}
-        .from(0),
+        .from(0)
+        .no_effect(),
     Field{"checkpoint_storage.save_trial_best", integer, determined, "1",
           "best checkpoints of a trial that are kept"}
-        .from(0),
+        .from(0)
+        .no_effect(),
     Field{"checkpoint_storage.save_trial_latest", integer, determined, "1",
           "latest checkpoints of a trial that are kept"}
-        .from(0),
-    Field{"checkpoint_storage.host_path", string, determined, "", "folder on every host"}.of(
-        "shared_fs"),
+        .from(0)
+        .no_effect(),
+    Field{"checkpoint_storage.host_path", string, determined, "", "folder that every host shares"}
+        .like(FieldPattern::absolute_path)
+        .of("shared_fs")
+        .needed("shared_fs"),
     Field{"checkpoint_storage.storage_path", string, determined, "", "folder inside host_path"}.of(
         "shared_fs"),
-    Field{"checkpoint_storage.container_path", string, determined, "", "folder in the container"}
-        .of("shared_fs|directory"),
+    Field{"checkpoint_storage.container_path", string, determined, "",
+          "of type directory: folder that every host shares"}
+        .like(FieldPattern::absolute_path)
+        .of("shared_fs|directory")
+        .needed("directory"),
     Field{"checkpoint_storage.checkpoint_path", string, determined, "",
           "the old name of storage_path"}
         .of("shared_fs"),
     Field{"checkpoint_storage.tensorboard_path", string, determined, "",
           "folder of TensorBoard's files"}
-        .of("shared_fs"),
+        .of("shared_fs")
+        .no_effect(),
     Field{"checkpoint_storage.propagation", string, determined, "",
           "how mounts below it spread between host and container"}
-        .of("shared_fs"),
+        .of("shared_fs")
+        .no_effect(),
     Field{"checkpoint_storage.bucket", string, determined, "", "name of the bucket"}.of("s3|gcs"),
     Field{"checkpoint_storage.prefix", string, determined, "", "folder in the bucket"}
         .like(FieldPattern::without_parent)
@@ -214,8 +223,7 @@ constexpr Field fields[] = {
         .from(0),
     Field{"profiling.sync_timings", boolean, determined, "true",
           "waits for the devices before it looks at the clock"},
-    Field{"log_policies", list, determined, "", "what happens when a line of output matches"}
-        .no_effect(),
+    Field{"log_policies", list, determined, "", "what happens when a line of output matches"},
     Field{"log_policies[]", mapping, determined, "", "one policy"},
     Field{"log_policies[].name", string, determined, "", "name of the policy"},
     Field{"log_policies[].pattern", string, determined, "",

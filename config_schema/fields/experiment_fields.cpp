@@ -192,8 +192,11 @@ constexpr Field how_it_ends[] = {
     Field{"max_restarts", integer, determined, "0",
           "how often the whole trial is started again after a failure"}
         .from(0)
-        .to(1'000'000)
-        .later(),
+        .to(1'000'000),
+    Field{"restart_delay", duration, train, "1s",
+          "time before the first restart; twice as long before each further one, up to a minute"}
+        .from(0)
+        .to(3'600),
     Field{"stop_grace", duration, train, "10s",
           "time from SIGTERM to SIGKILL when ranks are stopped"},
     Field{"cpu_binding", string, train, "none", "what ranks are bound to"}
@@ -202,9 +205,13 @@ constexpr Field how_it_ends[] = {
     Field{"hang_timeout", duration, train, "",
           "stops a trial whose ranks print nothing for so long"}
         .later(),
-    Field{"on_launcher_loss", string, train, "stop", "what hosts do when their launcher is gone"}
-        .one_of("stop")
-        .later_ones("continue"),
+    Field{"on_launcher_loss", string | duration, train, "",
+          "what ranks do when their launcher is gone: they stop after 5 s (the default while train "
+          "is in the foreground), go on until somebody attaches to the task or kills it (the "
+          "default with -d), or go on for so long"}
+        .one_of("stop|continue")
+        .from(10)
+        .to(7 * 86'400),
     Field{"reconnect_window", duration, train, "60s",
           "how long a host may be out of reach while its ranks run; 0: not at all"}
         .from(10)
@@ -215,10 +222,11 @@ constexpr Field how_it_ends[] = {
         .later(),
     Field{"log_limit", bytes, train, "",
           "output that is kept of a rank, with its index; the oldest goes; 16KiB at least"},
-    Field{"spool_overflow", string, train, "block",
-          "what happens when output comes faster than it is taken: ranks wait, or it is lost"}
-        .one_of("block")
-        .later_ones("drop"),
+    Field{"spool_overflow", string, train, "",
+          "what becomes of output where neither the launcher nor the host has room for it: ranks "
+          "wait (the default while train is in the foreground), or it is dropped and counted (the "
+          "default with -d)"}
+        .one_of("block|drop"),
 };
 
 template <std::size_t N>

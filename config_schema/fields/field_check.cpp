@@ -278,7 +278,11 @@ std::optional<ValueFault> find_fault_of_any(const YamlNode& node, const Field& f
         type_hint(node, field)};
   const bool is_counted = has(field.types, integer | number);
   if (is_number(node) && is_counted) return find_number_fault(node, field, name);
-  if (has(field.types, duration) && has_range(field)) return find_duration_fault(node, field, name);
+  // What has words of its own may be one of them.
+  const bool is_word = has(field.types, string) && node.kind == YamlKind::string &&
+                       (is_one_of(node.text, field.choices) || !read_duration(node));
+  if (has(field.types, duration) && has_range(field) && !is_word)
+    return find_duration_fault(node, field, name);
   if (node.kind == YamlKind::string && has(field.types, string))
     return find_string_fault(node, field, name);
   if (node.kind == YamlKind::sequence && has(field.types, strings))

@@ -2,6 +2,7 @@
 #include "config_schema/fields/field_reader.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "config_schema/fields/amounts.hpp"
 #include "config_schema/fields/field_check.hpp"
@@ -83,12 +84,17 @@ void FieldReader::read_mapping(const YamlNode& mapping, const Level& level) {
 }
 
 // A word of another program is translated. Else a key that is right but in the wrong place is told
-// its place, and the nearest key is looked for among the neighbours: first those that do something.
+// its place, unless it may not be there either and is the begin of a neighbour, and the nearest key
+// is looked for among the neighbours: first those that do something.
 std::string FieldReader::meant_instead_of(const std::string& key, const Level& level) const {
   if (const auto path = field_for_foreign_word(table_, key); !path.empty())
     return fmt::format("did you mean '{}'?", path);
   const Field* elsewhere = table_.find_anywhere(key);
   const bool is_elsewhere = elsewhere && acts(elsewhere->path);
+  const bool is_of_a_kind = is_elsewhere && !elsewhere->kinds.empty();
+  for (const Field* field : table_.children(level.path))
+    if (is_of_a_kind && leaf_of(field->path).starts_with(key))
+      return fmt::format("did you mean '{}'?", leaf_of(field->path));
   if (is_elsewhere) return fmt::format("it belongs to '{}'", elsewhere->path);
   std::vector<std::string> neighbours;
   std::vector<std::string> idle;
@@ -144,7 +150,9 @@ void FieldReader::check_kind(const YamlEntry& entry, const Field& field, const Y
 
 void FieldReader::check_needed(const YamlNode& mapping, const Level& level) {
   const std::string name = prefix_ + level.shown;
-  if (level.field && level.field->has_one_key && mapping.entries.size() != 1) {
+  const auto given = std::count_if(mapping.entries.begin(), mapping.entries.end(),
+                                   [](const YamlEntry& each) { return !each.value->is_null(); });
+  if (level.field && level.field->has_one_key && given != 1) {
     std::vector<std::string> keys;
     for (const Field* child : table_.children(level.path)) keys.emplace_back(leaf_of(child->path));
     diagnostics_.error(
@@ -240,9 +248,7 @@ void FieldReader::note_later(const YamlNode& node, const Place& place, const Fie
   const bool is_default = node.is_scalar() ? json_text(node) == json_text(usual) || is_same_duration
                                            : json_text(node) == field.default_text;
   if (is_default) return;
-  const std::string feature =
-      field.path == "max_restarts" ? "restarts are" : fmt::format("'{}' is", name);
-  obstacle(fmt::format("{} not there yet in this version of train", feature),
+  obstacle(fmt::format("'{}' is not there yet in this version of train", name),
            field.default_text.empty()
                ? std::string("remove the key")
                : fmt::format("remove the key, or write {}", field.default_text));

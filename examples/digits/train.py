@@ -3,7 +3,8 @@
 
 Reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun and others set them too; alone, it
 trains as the only rank. TRAIN_BATCH_SIZE is this rank's share of the global batch; without it every
-rank takes an equal share of 64.
+rank takes an equal share of 64. Where TRAIN_CHECKPOINT_DIR names a folder that all ranks share, rank 0
+writes what it has learned there after every epoch, and all go on from there when they are restarted.
 """
 
 import os
@@ -33,12 +34,41 @@ def load_data():
     return TensorDataset(images[train], labels[train]), TensorDataset(images[test], labels[test])
 
 
+def checkpoint_file():
+    """Where the checkpoint is, or None without a folder for it."""
+    folder = os.environ.get("TRAIN_CHECKPOINT_DIR")
+    return os.path.join(folder, "digits.pt") if folder else None
+
+
+def save(model, optimizer, epochs):
+    """A reader finds the old checkpoint or the new one, and never half of one."""
+    path = checkpoint_file()
+    if path is None:
+        return
+    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epochs": epochs}
+    torch.save(state, path + ".new")
+    os.replace(path + ".new", path)
+
+
+def restore(model, optimizer, rank):
+    """How many epochs the model has learned for already."""
+    path = checkpoint_file()
+    if path is None or not os.path.exists(path):
+        return 0
+    state = torch.load(path)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    if rank == 0:
+        print(f"going on after epoch {state['epochs']}/{EPOCHS}", flush=True)
+    return state["epochs"]
+
+
 def train(model, data, rank, world_size, batch_size):
     """Every rank learns from its own shard; the gradients are averaged over all ranks."""
     sampler = DistributedSampler(data, world_size, rank, seed=SEED, drop_last=True)
     loader = DataLoader(data, batch_size=batch_size, sampler=sampler, drop_last=True)
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    for epoch in range(EPOCHS):
+    for epoch in range(restore(model, optimizer, rank), EPOCHS):
         sampler.set_epoch(epoch)
         total = 0.0
         with model.join():  # a rank with a larger batch has fewer of them
@@ -49,7 +79,8 @@ def train(model, data, rank, world_size, batch_size):
                 optimizer.step()
                 total += loss.item()
         if rank == 0:
-            print(f"epoch {epoch + 1}/{EPOCHS}: loss {total / len(loader):.4f}")
+            print(f"epoch {epoch + 1}/{EPOCHS}: loss {total / len(loader):.4f}", flush=True)
+            save(model, optimizer, epoch + 1)
     return len(sampler)
 
 

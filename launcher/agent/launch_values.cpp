@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values that only a launch can know, filled in where the ranks start.
+#include "launcher/agent/launch_values.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
 
 #include "config_schema/hosts/host_address.hpp"
 #include "config_schema/text/text.hpp"
-#include "launcher/agent/agent.hpp"
-#include "launcher/rendezvous/frameworks.hpp"
+#include "launcher/rendezvous/tensorflow_config.hpp"
 
 namespace train {
 
@@ -33,7 +34,8 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
   const SlotMeaning slots = go.slots.value_or(SlotMeaning::places);
   switch (entry.at_launch) {
     case AtLaunch::no:
-    case AtLaunch::hyperparameters:  // the launcher fills them in before it sends anything
+    case AtLaunch::hyperparameters:  // the launcher fills these in before it sends anything
+    case AtLaunch::checkpoint_directory:
       break;
     case AtLaunch::task_id:
       return task_id;
@@ -54,7 +56,9 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
     case AtLaunch::run_directory:
       return run_directory;
     case AtLaunch::error_file:
-      return fmt::format("{}/error-{}.json", run_directory, rank);
+      return fmt::format("{}/{}", run_directory, error_file_name(rank));
+    case AtLaunch::metrics_file:
+      return fmt::format("{}/{}", run_directory, metrics_file_name(rank));
     case AtLaunch::hyperparameters_file:
       return fmt::format("{}/{}", run_directory, hyperparameters_file_name);
     case AtLaunch::data_file:
@@ -75,6 +79,10 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
 }
 
 }  // namespace
+
+std::string metrics_file_name(int rank) { return fmt::format("metrics-{}.jsonl", rank); }
+
+std::string error_file_name(int rank) { return fmt::format("error-{}.json", rank); }
 
 std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
                                       const message::Go& go, const std::string& task_id,

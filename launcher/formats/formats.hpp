@@ -77,6 +77,10 @@ std::string trials_line(const Plan& plan);
 
 /// The TPU slices of the plan and their hosts: "a: t[1-4], b: t[5-8], and 6 more"; nothing without.
 std::string slices_line(const Plan& plan);
+/// Where checkpoints go, TASK standing for the task's id; empty when the experiment does not say.
+std::string checkpoints_line(const Plan& plan);
+/// How often a trial is restarted, and who says so; empty when it is not.
+std::string restarts_line(const Plan& plan);
 
 /// The directory that travels: "code: 3 files, 812 bytes, sha256 0f3a..."; nothing without one.
 std::string context_line(const std::optional<PlannedContext>& context);

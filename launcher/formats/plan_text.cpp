@@ -12,6 +12,7 @@
 #include "launcher/picture/picture_svg.hpp"
 #include "launcher/picture/rank_table.hpp"
 #include "launcher/plan/summaries.hpp"
+#include "launcher/rendezvous/environment.hpp"
 
 namespace train {
 namespace {
@@ -124,6 +125,22 @@ std::string trials_line(const Plan& plan) {
                      trials.fit);
 }
 
+std::string checkpoints_line(const Plan& plan) {
+  const CheckpointStorage& checkpoints = plan.experiment.checkpoints;
+  if (checkpoints.json.empty()) return {};
+  if (checkpoints.directory.empty()) return "where TRAIN_CHECKPOINT_STORAGE says";
+  return escaped(checkpoint_directory(plan.experiment, "TASK", plan.trial.trial));
+}
+
+std::string restarts_line(const Plan& plan) {
+  const ExperimentConfig& experiment = plan.experiment;
+  if (experiment.max_restarts == 0) return {};
+  std::string line = fmt::format("up to {} after failures", experiment.max_restarts);
+  if (!experiment.written.keys.contains("max_restarts"))
+    line += " (Determined's default for a file with checkpoint_storage; max_restarts changes it)";
+  return line;
+}
+
 std::string slices_line(const Plan& plan) {
   constexpr std::size_t most = 4;
   const std::vector<PlannedSlice>& slices = plan.trial.slices;
@@ -169,6 +186,8 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
   add_below("slices", slices_line(plan));
   add_below("trials", trials_line(plan));
   add_below("context", context_line(context));
+  add_below("checkpoints", checkpoints_line(plan));
+  add_below("restarts", restarts_line(plan));
   std::string text =
       wrapped(plan_title(plan, subject.named.hosts.size()), width, Paint::title, options) + "\n";
   const std::string said =

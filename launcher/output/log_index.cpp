@@ -16,6 +16,10 @@ constexpr std::string_view magic = "trainlog";
 constexpr std::uint64_t version = 1;
 constexpr std::string_view log_ending = ".log";
 constexpr std::size_t position_digits = 16;
+// In place of a stream: a gap. Its size is where a piece has its length and its checksum.
+constexpr std::uint64_t code_of_gap = 0;
+// More than any disk holds, and far from where sums overflow.
+constexpr std::uint64_t longest_gap = std::uint64_t{1} << 62;
 
 std::string position_ending(std::uint64_t begin) {
   return begin == 0 ? std::string() : fmt::format(".{:0{}}", begin, position_digits);
@@ -65,9 +69,14 @@ std::string encode_log_record(const LogRecord& record) {
   bytes.reserve(log_record_size);
   append_big_endian(bytes, record.begin, 8);
   append_big_endian(bytes, static_cast<std::uint64_t>(record.time_us), 8);
-  append_big_endian(bytes, record.length, 4);
-  append_big_endian(bytes, record.checksum, 4);
-  append_big_endian(bytes, static_cast<std::uint64_t>(record.stream), 4);
+  if (record.dropped > 0) {
+    append_big_endian(bytes, record.dropped, 8);
+    append_big_endian(bytes, code_of_gap, 4);
+  } else {
+    append_big_endian(bytes, record.length, 4);
+    append_big_endian(bytes, record.checksum, 4);
+    append_big_endian(bytes, static_cast<std::uint64_t>(record.stream), 4);
+  }
   append_big_endian(bytes, checksum_of(bytes), 4);
   return bytes;
 }
@@ -81,10 +90,15 @@ std::optional<LogRecord> decode_log_record(std::string_view bytes) {
   LogRecord record;
   record.begin = read_big_endian(bytes.substr(0, 8));
   record.time_us = static_cast<std::int64_t>(read_big_endian(bytes.substr(8, 8)));
+  const std::uint64_t stream = read_big_endian(bytes.substr(24, 4));
+  if (stream == code_of_gap) {
+    record.dropped = read_big_endian(bytes.substr(16, 8));
+    if (record.dropped == 0 || record.dropped > longest_gap) return std::nullopt;
+    return record;
+  }
   record.length = static_cast<std::uint32_t>(read_big_endian(bytes.substr(16, 4)));
   record.checksum = static_cast<std::uint32_t>(read_big_endian(bytes.substr(20, 4)));
-  const std::uint64_t stream = read_big_endian(bytes.substr(24, 4));
-  if (record.length == 0 || record.length > max_chunk_bytes || (stream != 1 && stream != 2))
+  if (record.length == 0 || record.length > max_chunk_bytes || stream < 1 || stream > 3)
     return std::nullopt;
   record.stream = static_cast<OutputStream>(stream);
   return record;

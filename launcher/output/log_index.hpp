@@ -24,8 +24,10 @@ namespace train {
 //     rank-3.0.log.0000000067108864   the next segment, by the position of its first byte
 //     rank-3.0.index.0000000067108864
 //
-// Where a segment begins behind the end of the one before, the bytes between are gone: they were
-// the oldest and had to go, or could not be written.
+// A record may also say that so many bytes are not there, because there was no room for them on the
+// host of the rank or here: they have positions, but no bytes in the segment. Where the first
+// segment does not begin at 0, or one begins behind the end of the one before, the bytes between
+// are gone: they were the oldest and had to go.
 
 /// The segment of a log that begins at `begin`. `log_file` is the first one, `.../rank-3.0.log`.
 std::string log_segment(const std::string& log_file, std::uint64_t begin);
@@ -36,14 +38,17 @@ std::string log_index(const std::string& log_file, std::uint64_t begin);
 std::optional<std::uint64_t> begin_of_segment(std::string_view log_name,
                                               std::string_view segment_name);
 
-/// One piece of what a rank wrote.
+/// One piece of what a rank wrote, or a gap.
 struct LogRecord {
   std::uint64_t begin = 0;     ///< position of its first byte
-  std::uint32_t length = 0;    ///< bytes, never 0
+  std::uint32_t length = 0;    ///< bytes; 0 for a gap
   std::uint32_t checksum = 0;  ///< `checksum_of` them
   OutputStream stream = OutputStream::out;
-  std::int64_t time_us = 0;  ///< when it was written, in microseconds since the Unix epoch
+  std::int64_t time_us = 0;   ///< when it was written, in microseconds since the Unix epoch
+  std::uint64_t dropped = 0;  ///< of a gap: how many bytes are missing; else 0
 
+  /// Where the next one begins.
+  std::uint64_t end() const { return begin + length + dropped; }
   bool operator==(const LogRecord&) const = default;
 };
 

@@ -15,11 +15,12 @@ class OutputSink {
   virtual ~OutputSink() = default;
   /// Takes a chunk that was printed so long ago. It is number 1, 2, ... of all that were taken.
   virtual std::uint64_t take(OutputChunk chunk, nanoseconds age) = 0;
-  /// Chunks up to this number are kept, or lost for good.
-  virtual std::uint64_t kept() const = 0;
-  /// False while whoever is shown it has fallen far behind.
-  virtual bool has_room() const = 0;
-  /// The ranks are being stopped: from now on nothing may keep the task from ending.
+  /// Chunks up to this number are written down, so that they outlast the launcher, or lost for
+  /// good.
+  virtual std::uint64_t written() const = 0;
+  /// Chunks up to this number also outlast the launcher's machine, or are lost for good.
+  virtual std::uint64_t synced() const = 0;
+  /// The ranks have ended or are being stopped: from now on nothing may keep the task from ending.
   virtual void expect_end() = 0;
 };
 

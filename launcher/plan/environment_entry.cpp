@@ -10,7 +10,7 @@
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 18> fact_names{{
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 20> fact_names{{
     {AtLaunch::no, "no"},
     {AtLaunch::task_id, "task_id"},
     {AtLaunch::rendezvous_address, "rendezvous_address"},
@@ -21,7 +21,9 @@ constexpr std::array<std::pair<AtLaunch, std::string_view>, 18> fact_names{{
     {AtLaunch::megascale_port, "megascale_port"},
     {AtLaunch::tensorflow_cluster, "tensorflow_cluster"},
     {AtLaunch::run_directory, "run_directory"},
+    {AtLaunch::checkpoint_directory, "checkpoint_directory"},
     {AtLaunch::error_file, "error_file"},
+    {AtLaunch::metrics_file, "metrics_file"},
     {AtLaunch::hyperparameters, "hyperparameters"},
     {AtLaunch::hyperparameters_file, "hyperparameters_file"},
     {AtLaunch::data_file, "data_file"},

@@ -22,7 +22,9 @@ enum class AtLaunch {
   megascale_port,        ///< free port there, held by its agent
   tensorflow_cluster,    ///< address:port of every rank, each port held by its agent, as TF_CONFIG
   run_directory,         ///< the task's own directory on the rank's host
+  checkpoint_directory,  ///< the trial's own, in the folder that all hosts share
   error_file,            ///< where this rank may write its error, on its host
+  metrics_file,          ///< to which this rank may append what it measures, on its host
   hyperparameters,       ///< what the search chose for this trial
   hyperparameters_file,  ///< on the rank's host: JSON that is too long for a variable
   data_file,             ///< the same for `data`

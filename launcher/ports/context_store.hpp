@@ -27,7 +27,9 @@ struct ContextEvents {
 class ContextStore {
  public:
   virtual ~ContextStore() = default;
-  /// Makes this task's copy of a context; once.
+  /// Makes this task's copy of a context, or takes over the one that an earlier agent has made.
+  /// Again after `on_failed`, or before there is an answer: then `events` count, and what is still
+  /// to come of the packed context is asked for from its beginning.
   virtual void find(const Context& context, ContextEvents events) = 0;
   /// The next piece of the packed context; one of less than `context_piece_size` is the last.
   virtual void take(std::string_view piece) = 0;

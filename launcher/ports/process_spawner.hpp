@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config_schema/text/error.hpp"
+#include "launcher/ports/clock.hpp"
 
 namespace train {
 
@@ -20,9 +21,11 @@ struct ProcessSpec {
 /// the caller's to close.
 struct SpawnedProcess {
   int pid = -1;
-  int pidfd = -1;      ///< readable once the process has ended
+  int pidfd = -1;      ///< readable once the process has ended; -1: others look for its end
   int stdout_fd = -1;  ///< read end, non-blocking
   int stderr_fd = -1;  ///< read end, non-blocking
+  /// When it was there and nobody could have collected it yet: what began later is another process.
+  Instant there_at{0};
 };
 
 /// Starts processes; a failure names the step ("chdir", "exec", ...) and the system's reason, and

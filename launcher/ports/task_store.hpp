@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "config_schema/text/error.hpp"
-#include "launcher/task/task_record.hpp"
+#include "launcher/record/task_record.hpp"
 
 namespace train {
 
 /// Where the stories of tasks are kept. What it returns is the truth: a task whose launcher has
-/// died is `lost`, whatever was written last.
+/// died is unattended while its ranks may go on, and then `lost`, whatever was written last.
 class TaskStore {
  public:
   virtual ~TaskStore() = default;
@@ -18,8 +18,9 @@ class TaskStore {
   /// Records a new task and marks this process as its launcher until the process ends or an update
   /// makes the task final. The id must be new.
   virtual Result<void> create(const TaskRecord& task) = 0;
-  /// Changes state, times, ranks, cause and exit code of a task that this process created. When a
-  /// final state cannot be recorded, the error says what became of it; to try again is allowed.
+  /// Changes state, times, ranks, attempts, cause and exit code of a task that this process
+  /// created. When a final state cannot be recorded, the error says what became of it; to try again
+  /// is allowed.
   virtual Result<void> update(const TaskRecord& task) = 0;
   /// Notes that the launcher of this task, which is this process, lives now: the last such moment
   /// is the end of a task that is found `lost`.
@@ -27,7 +28,7 @@ class TaskStore {
   /// The task whose id starts with `prefix`: class `no_input` when there is none or several.
   virtual Result<TaskRecord> find(const std::string& prefix) = 0;
   /// All tasks, newest first; only those that are not final unless `all`. They come without
-  /// `config_text` and `plan_json`, which can be megabytes each.
+  /// `config_text` and `plan_json`, which can be megabytes each, and without their attempts.
   virtual Result<std::vector<TaskRecord>> list(bool all) = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "config_schema/hosts/host_fold.hpp"
@@ -134,13 +133,29 @@ void check_tensorflow(const Plan& plan, std::vector<Diagnostic>& faults) {
 
 }  // namespace
 
-std::vector<EnvironmentEntry> environment_of(const Plan& plan, int rank) {
-  const RankView view = view_of(plan, rank);
+std::vector<EnvironmentEntry> environment_of(const Plan& plan, int rank, int restarts) {
+  RankView view = view_of(plan, rank);
+  view.restarts = restarts;
   Variables variables;
   add_user_groups(view, variables);
   add_defaults(view, variables);
   add_train_groups(view, variables);
   return variables.entries();
+}
+
+std::string checkpoint_directory(const ExperimentConfig& experiment, const std::string& task_id,
+                                 int trial) {
+  const std::string& root = experiment.checkpoints.directory;
+  if (root.empty()) return {};
+  return fmt::format("{}{}{}/{}", root, root.ends_with('/') ? "" : "/", task_id, trial);
+}
+
+void fill_in_checkpoints(std::vector<EnvironmentEntry>& environment, const std::string& directory) {
+  for (EnvironmentEntry& entry : environment) {
+    if (entry.at_launch != AtLaunch::checkpoint_directory) continue;
+    entry.text = directory;
+    entry.at_launch = AtLaunch::no;
+  }
 }
 
 std::vector<std::string> environment_warnings(const Plan& plan) {
@@ -152,23 +167,6 @@ std::vector<std::string> environment_warnings(const Plan& plan) {
   for (const Diagnostic& fault : oversized_variables(plan))
     lines.push_back("launch refuses this: " + fault.message);
   return lines;
-}
-
-bool is_scrubbed(std::string_view name) {
-  constexpr std::array<std::string_view, 8> prefixes{"SLURM_", "OMPI_", "PMI_",  "TORCHELASTIC_",
-                                                     "PMI2_",  "PMIX_", "PRTE_", "MV2_COMM_WORLD_"};
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
-    return name.substr(0, prefix.size()) == prefix;
-  });
-}
-
-std::span<const std::string_view> ruled_out_by(std::string_view name) {
-  static constexpr std::array<std::string_view, 3> of_rocr{
-      "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
-  static constexpr std::array<std::string_view, 1> of_oneapi{"ZE_AFFINITY_MASK"};
-  if (name == "ROCR_VISIBLE_DEVICES") return of_rocr;
-  if (name == "ONEAPI_DEVICE_SELECTOR") return of_oneapi;
-  return {};
 }
 
 bool is_short_enough(std::string_view name, std::string_view value) {

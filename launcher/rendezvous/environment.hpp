@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,20 +11,20 @@
 namespace train {
 
 /// Exactly the variables that the rank gets on top of its host's session environment, sorted by
-/// name. Made when it is asked for, in time that does not depend on the number of ranks.
-std::vector<EnvironmentEntry> environment_of(const Plan& plan, int rank);
+/// name, in the attempt that follows so many restarts. Made when it is asked for, in time that does
+/// not depend on the number of ranks.
+std::vector<EnvironmentEntry> environment_of(const Plan& plan, int rank, int restarts = 0);
+
+/// The folder of a trial's checkpoints, on every host: absolute, inside that of the experiment's
+/// `checkpoint_storage`; empty where that names none.
+std::string checkpoint_directory(const ExperimentConfig& experiment, const std::string& task_id,
+                                 int trial);
+/// Fills it in, where the environment asks for it.
+void fill_in_checkpoints(std::vector<EnvironmentEntry>& environment, const std::string& directory);
 
 /// A line for each group of variables of the experiment or of a host that `train` sets itself, so
 /// that the value given is not used; and for what the ranks do not get for another reason.
 std::vector<std::string> environment_warnings(const Plan& plan);
-
-/// Whether a variable that a host's session brings is kept from the ranks: leftovers of another
-/// launcher (`SLURM_*`, `OMPI_*`, `PMI_*`, `TORCHELASTIC_*`, and those of PMIx, PRRTE and MVAPICH).
-bool is_scrubbed(std::string_view name);
-
-/// The variables that a host's session brings and a rank's own variable rules out: HIP counts its
-/// list of devices within what `ROCR_VISIBLE_DEVICES` leaves, oneAPI within `ZE_AFFINITY_MASK`.
-std::span<const std::string_view> ruled_out_by(std::string_view name);
 
 /// What Linux takes for one argument or one variable ("NAME=value") of a program, in bytes: 32
 /// pages of 4 KiB, of which one byte is the zero at the end (execve(2), MAX_ARG_STRLEN).

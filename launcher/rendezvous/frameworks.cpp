@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-#include <string_view>
+#include <string>
 
 namespace train {
 namespace {
@@ -47,7 +46,7 @@ void add_torch_ranks(const RankView& view, Variables& variables) {
 void add_torch_workers(const RankView& view, Variables& variables) {
   add_torch_ranks(view, variables);
   variables.set_at_launch("TORCHELASTIC_RUN_ID", AtLaunch::task_id);
-  variables.set("TORCHELASTIC_RESTART_COUNT", "0");
+  variables.set("TORCHELASTIC_RESTART_COUNT", number(view.restarts));
   variables.set("TORCHELASTIC_MAX_RESTARTS", number(view.plan.experiment.max_restarts));
   variables.set("TORCHELASTIC_USE_AGENT_STORE", "False");
   variables.set_at_launch("TORCHELASTIC_ERROR_FILE", AtLaunch::error_file);
@@ -140,23 +139,6 @@ void add_rendezvous(const RankView& view, Variables& variables) {
     case Framework::none:
       return;
   }
-}
-
-std::string tensorflow_config(const std::vector<std::string>& workers, int index) {
-  std::string text = R"({"cluster":{"worker":[)";
-  for (const std::string& worker : workers) {
-    if (&worker != &workers.front()) text += ',';
-    text += nlohmann::json(worker).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
-  return text + fmt::format(R"(]}},"task":{{"type":"worker","index":{}}}}})", index);
-}
-
-std::size_t tensorflow_config_size(const std::vector<std::string>& workers) {
-  constexpr std::string_view name = "TF_CONFIG=";
-  if (workers.empty()) return name.size() + tensorflow_config({}, 0).size();
-  std::size_t bytes = name.size() + workers.size() - 1;  // commas
-  for (const std::string& worker : workers) bytes += worker.size() + 2;
-  return bytes + tensorflow_config({}, static_cast<int>(workers.size()) - 1).size();
 }
 
 }  // namespace train

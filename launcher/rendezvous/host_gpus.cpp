@@ -142,24 +142,6 @@ std::optional<SlotMeaning> meaning_of_known(const PlannedHost& host) {
 
 }  // namespace
 
-std::string_view to_string(SlotMeaning meaning) {
-  switch (meaning) {
-    case SlotMeaning::places:
-      return "places";
-    case SlotMeaning::cuda:
-      return "cuda";
-    case SlotMeaning::rocm:
-      return "rocm";
-  }
-  return "places";
-}
-
-std::optional<SlotMeaning> slot_meaning_of(std::string_view word) {
-  for (const auto meaning : {SlotMeaning::places, SlotMeaning::cuda, SlotMeaning::rocm})
-    if (to_string(meaning) == word) return meaning;
-  return std::nullopt;
-}
-
 std::optional<Diagnostic> gpu_obstacle(const PlannedHost& host, CollectiveBackend backend,
                                        const HostGpus& found) {
   return host.devices_at_launch ? obstacle_to_asked(host, backend, found)

@@ -92,8 +92,15 @@ void add_own(const RankView& view, Variables& variables) {
   const Trial& trial = view.plan.trial;
   variables.set_at_launch("TRAIN_TASK_ID", AtLaunch::task_id);
   variables.set_at_launch("TRAIN_RUN_DIR", AtLaunch::run_directory);
+  variables.set_at_launch("TRAIN_METRICS_FILE", AtLaunch::metrics_file);
   variables.set("TRAIN_TRIAL_ID", number(trial.trial));
-  variables.set("TRAIN_RESTART_COUNT", "0");
+  const CheckpointStorage& checkpoints = experiment.checkpoints;
+  if (!checkpoints.directory.empty())
+    variables.set_at_launch("TRAIN_CHECKPOINT_DIR", AtLaunch::checkpoint_directory);
+  if (!checkpoints.json.empty())
+    variables.set(
+        {"TRAIN_CHECKPOINT_STORAGE", checkpoints.json, AtLaunch::no, checkpoints.has_secrets});
+  variables.set("TRAIN_RESTART_COUNT", number(view.restarts));
   if (experiment.searched.empty())
     add_json("TRAIN_HPARAMS", experiment.hyperparameters_json, AtLaunch::hyperparameters_file,
              variables);

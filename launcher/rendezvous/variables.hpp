@@ -32,6 +32,7 @@ struct RankView {
   const Plan& plan;
   const PlannedRank& rank;
   const PlannedHost& host;
+  int restarts = 0;  ///< attempts before the one that this is for
 };
 
 /// `TRAIN_*`, which replace what users say.

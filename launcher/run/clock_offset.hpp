@@ -16,6 +16,12 @@ struct AlignedInstant {
   bool operator==(const AlignedInstant&) const = default;
 };
 
+/// Some moment from `from` to `to`.
+constexpr AlignedInstant sometime(Instant from, Instant to) {
+  const nanoseconds half = (to - from) / 2;
+  return {from + half, half};
+}
+
 /// How far the clock of a host is ahead of the launcher's, from round trips: the sample with the
 /// smallest round trip of the last minute gives the offset, with a bound of half that round trip
 /// (Cristian's algorithm).

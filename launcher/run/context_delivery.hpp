@@ -42,8 +42,8 @@ class ContextDelivery {
   /// A host asks for more: it has taken so many bytes of the packed context, first 0. False when it
   /// was not sent as many.
   bool wanted(int host, std::uint64_t taken);
-  /// Nothing more goes to this host.
-  void forget(int host) { streams_[static_cast<std::size_t>(host)].is_served = false; }
+  /// Nothing more goes to this host, unless it asks again from the beginning.
+  void forget(int host) { streams_[static_cast<std::size_t>(host)] = {}; }
 
  private:
   struct Stream {

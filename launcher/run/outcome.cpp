@@ -38,6 +38,13 @@ void decide_cause(RunOutcome& outcome, std::vector<Failure> failures,
     if (earliest(outcome.others[i]) <= latest(*outcome.cause)) outcome.simultaneous.push_back(i);
 }
 
+void interrupt(RunOutcome& outcome, int signal) {
+  outcome.stop_signal = signal;
+  outcome.simultaneous.clear();
+  if (outcome.cause) outcome.others.insert(outcome.others.begin(), std::move(*outcome.cause));
+  outcome.cause.reset();
+}
+
 // Numbers of Linux on x86-64 and arm64, not those of the machine that this is compiled on: a signal
 // may have happened on another host.
 std::string signal_name(int signal) {

@@ -70,6 +70,10 @@ struct RunOutcome {
 void decide_cause(RunOutcome& outcome, std::vector<Failure> failures,
                   std::optional<Instant> interrupted_at);
 
+/// The user has ended the wait for another attempt: what had failed in this one is not the end any
+/// more.
+void interrupt(RunOutcome& outcome, int signal);
+
 /// "SIGKILL"; "signal 99" for one without a name.
 std::string signal_name(int signal);
 

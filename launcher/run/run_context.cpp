@@ -27,7 +27,8 @@ void Run::handle(const run_event::ContextFailed& event) {
 // repeating itself.
 void Run::receive(int host, const message::WantContext& m) {
   HostRun& h = hosts_[host];
-  const bool is_due = h.state == HostState::preparing && delivery_ == Delivery::context &&
+  if (h.was_stopped_early) return said_again(host);
+  const bool is_due = h.state == HostState::preparing && rules_.delivery != Delivery::nothing &&
                       !context_awaited_ &&
                       (h.context_taken ? m.taken > *h.context_taken : m.taken == 0);
   if (!is_due) return out_of_turn(host, "'want_context'");
@@ -37,13 +38,13 @@ void Run::receive(int host, const message::WantContext& m) {
 }
 
 milliseconds Run::prepare_limit() const {
-  return delivery_ == Delivery::context ? timing_.unpack_limit : timing_.prepare_limit;
+  return rules_.delivery == Delivery::nothing ? timing_.prepare_limit : timing_.unpack_limit;
 }
 
 // None before the host was told what to prepare.
 std::optional<Instant> Run::prepare_deadline(const HostRun& host) const {
   if (host.state != HostState::preparing || context_awaited_) return std::nullopt;
-  return std::max(host.last_progress, awake_since_) + prepare_limit();
+  return std::max(host.last_progress, connections_.awake_since()) + prepare_limit();
 }
 
 }  // namespace train

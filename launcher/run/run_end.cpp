@@ -8,88 +8,47 @@
 
 namespace train {
 
-void Run::ping(int host) {
-  hosts_[host].heartbeat.asked(now_);
-  hosts_[host].said_again = std::min(hosts_[host].said_again, 0);
-  act(run_action::Send{host, message::Ping{now_, hosts_[host].heartbeat.newest_pong()}});
-}
-
-Instant Run::silent_since(const HostRun& host) const {
-  return std::max(host.heartbeat.last_heard(), awake_since_);
-}
-
-Instant Run::next_check(const HostRun& host) const {
-  if (host.outage) return next_outage_check(host);
-  Instant next = std::min(host.heartbeat.last_asked() + timing_.heartbeat,
-                          silent_since(host) + silence_limit(host));
-  return std::min(next, prepare_deadline(host).value_or(next));
-}
-
-milliseconds Run::silence_limit(const HostRun& host) const {
-  return may_be_away(host) ? timing_.reconnect_after : timing_.silence_limit;
-}
-
 // At the next moment when something may be due for this host.
 void Run::look_again(int host) {
-  HostRun& h = hosts_[host];
-  const Instant due = next_check(h);
-  if (h.check_at && *h.check_at <= due) return;
-  h.check_at = due;
-  checks_.emplace(due, host);
+  const HostRun& h = hosts_[host];
+  if (const auto deadline = prepare_deadline(h)) checks_.look(host, *deadline);
+  if (h.finish_by) checks_.look(host, *h.finish_by);
 }
 
 void Run::handle(const run_event::Tick&) {
-  while (!checks_.empty() && checks_.top().first <= now_) {
-    const auto [due, host] = checks_.top();
-    checks_.pop();
-    if (hosts_[host].check_at != due) continue;  // an earlier one has come since
-    hosts_[host].check_at.reset();
-    if (is_watched(hosts_[host])) check(host);
-    if (is_watched(hosts_[host])) look_again(host);
-  }
+  while (const auto host = checks_.take_due(now_)) check(*host);
   if (answers_by_ && now_ >= *answers_by_) decide_start();
   if (stop_by_ && now_ >= *stop_by_) give_up_waiting();
 }
 
 void Run::check(int host) {
-  HostRun& h = hosts_[host];
-  if (h.outage) return check_outage(host);
-  if (now_ >= silent_since(h) + silence_limit(h)) {
-    if (!may_be_away(h)) return host_silent(host);
-    return begin_outage(host, h.heartbeat.last_heard(),
-                        "silent: its network, the machine or its agent is gone or frozen");
-  }
+  const HostRun& h = hosts_[host];
+  if (h.state == HostState::finished || h.state == HostState::failed) return;
+  // It cannot say more now, and has time for it when it is back.
+  if (connections_.is_away(host)) return checks_.look(host, now_ + connections_.timing().heartbeat);
   if (const auto deadline = prepare_deadline(h); deadline && now_ >= *deadline)
-    return host_failed(host, not_ready(h));
+    return let_go(host, not_ready(h));
   if (h.finish_by && now_ >= *h.finish_by)
-    return host_failed(
+    return let_go(
         host, make_error(ErrorClass::host, "its ranks have ended, but its agent does not finish"));
-  if (now_ >= h.heartbeat.last_asked() + timing_.heartbeat) ping(host);
+  look_again(host);
 }
 
-void Run::host_silent(int host) {
-  const nanoseconds silence = now_ - hosts_[host].heartbeat.last_heard();
-  host_failed(
-      host,
-      make_error(
-          ErrorClass::host,
-          fmt::format("silent for {} s: its network, the machine or its agent is gone or frozen",
-                      silence / std::chrono::seconds(1)),
-          fmt::format(
-              "its agent stops its ranks by itself once it has missed the launcher for {} s",
-              may_be_away(hosts_[host]) ? timing_.reconnect_window / std::chrono::seconds(1)
-                                        : 40)));
+void Run::handle(const run_event::StartForbidden& event) {
+  if (phase_ == RunPhase::stopping) return;
+  failures_.push_back({{now_, nanoseconds(0)}, event.why, std::nullopt, -1, 0});
+  stop(milliseconds(0), {});
 }
 
 void Run::handle(const run_event::StopRequested& event) {
   if (++stop_requests_ > 2) return give_up_waiting();
   if (stop_requests_ == 2) return stop(milliseconds(0), {});
   // A failure that came before stays the cause.
-  if (failures_.empty()) {
+  if (!has_failed()) {
     outcome_.stop_signal = event.signal;
     interrupted_at_ = now_;
   }
-  stop(stop_grace_, fmt::format("{}: stopping all ranks", signal_name(event.signal)));
+  stop(rules_.stop_grace, fmt::format("{}: stopping all ranks", signal_name(event.signal)));
 }
 
 void Run::stop(milliseconds grace, const std::optional<std::string>& why) {
@@ -108,16 +67,20 @@ void Run::stop(milliseconds grace, const std::optional<std::string>& why) {
 }
 
 void Run::send_stop(int host, milliseconds grace) {
-  switch (hosts_[host].state) {
-    case HostState::running:
-      act(run_action::Send{host, message::Stop{grace}});
-      break;
+  HostRun& h = hosts_[host];
+  switch (h.state) {
     case HostState::preparing:
     case HostState::ready:  // nothing was started there
-      act(run_action::Send{host, message::Bye{}});
+      if (!keeps_hosts()) return finish_host(host);
+      h.was_stopped_early = true;
+      enter(h, HostState::running);
       [[fallthrough]];
+    case HostState::running:
+      act(host_action::Send{host, message::Stop{grace}});
+      break;
     case HostState::connecting:
-      settle(host, HostState::finished);
+      enter(h, HostState::finished);
+      if (!keeps_hosts()) act(run_action::LetGo{host});
       break;
     case HostState::finished:
     case HostState::failed:
@@ -130,20 +93,30 @@ void Run::check_over() {
   if (phase_ != RunPhase::over && settled == static_cast<int>(hosts_.size())) finish();
 }
 
+// Its ranks outlive any silence, so that no other attempt may begin without a word of it. What the
+// user stops ends all the same.
+bool Run::is_awaited(int host) const {
+  return stop_requests_ == 0 && connections_.waits_for_ever() && connections_.is_away(host);
+}
+
 // All hosts that are still running were told to stop. One that leaves pings unanswered is lost, and
 // may have been lost before anything else failed; the others are merely slow.
 void Run::give_up_waiting() {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     if (hosts_[host].state != HostState::running) continue;
-    if (now_ - silent_since(hosts_[host]) > 2 * timing_.heartbeat) {
-      host_silent(host);
+    if (is_awaited(host)) {
+      stop_by_ = now_ + connections_.timing().heartbeat;
       continue;
     }
-    say_goodbye(host);
+    if (now_ - connections_.silent_since(host) > 2 * connections_.timing().heartbeat) {
+      let_go(host, connections_.silence(host, now_));
+      continue;
+    }
     Leftover& leftover = outcome_.leftovers.emplace_back();
     leftover.host = host;
     leftover.why = "it was not waited for any longer";
-    settle(host, HostState::finished);
+    enter(hosts_[host], HostState::finished);
+    act(run_action::LetGo{host});
   }
   check_over();
 }
@@ -157,6 +130,8 @@ void Run::finish() {
     leftover.survivors = std::move(hosts_[host].survivors);
     leftover.more_survivors = hosts_[host].more_survivors;
   }
+  align_now();
+  add_known_failure();
   // An interrupt after the last rank has succeeded changes nothing.
   outcome_.succeeded = failures_.empty() && ranks_done_ == static_cast<int>(outcome_.ranks.size());
   if (outcome_.succeeded)

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "config_schema/hosts/host_address.hpp"
+#include "config_schema/hosts/host_fold.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/frameworks.hpp"
 #include "launcher/run/run.hpp"
@@ -14,19 +16,19 @@ namespace train {
 // The address at which other hosts reach this machine; empty when none is known.
 std::string Run::address_of_this_machine() const {
   struct Source {
-    std::string HostRun::*address;
+    const std::string& (Connections::*address)(int host) const;
     bool is_local;  // of hosts that are this machine, else of the others
   };
   // In this order: what the hosts file says of this machine; this end of the connections to other
   // hosts, then to their jump hosts; the only address that this machine has.
-  const Source sources[] = {{&HostRun::own_address, true},
-                            {&HostRun::own_address, false},
-                            {&HostRun::likely_own_address, false},
-                            {&HostRun::likely_own_address, true}};
+  const Source sources[] = {{&Connections::own_address, true},
+                            {&Connections::own_address, false},
+                            {&Connections::likely_own_address, false},
+                            {&Connections::likely_own_address, true}};
   for (const Source& source : sources)
-    for (const HostRun& host : hosts_) {
-      const std::string& address = host.*source.address;
-      const bool is_of_source = is_loopback(host.address) == source.is_local;
+    for (int host = 0; host < connections_.count(); ++host) {
+      const std::string& address = (connections_.*source.address)(host);
+      const bool is_of_source = is_loopback(connections_.address(host)) == source.is_local;
       if (is_of_source && !address.empty() && !is_loopback(address)) return address;
     }
   return {};
@@ -35,9 +37,10 @@ std::string Run::address_of_this_machine() const {
 // The address at which the other hosts reach this one. Hosts that are all reached by loopback are
 // one machine.
 Result<std::string> Run::address_of(int host) const {
-  const std::string& reached = hosts_[host].address;
-  const bool is_one_machine = std::all_of(
-      hosts_.begin(), hosts_.end(), [](const HostRun& each) { return is_loopback(each.address); });
+  const std::string& reached = connections_.address(host);
+  bool is_one_machine = true;
+  for (int each = 0; is_one_machine && each < connections_.count(); ++each)
+    is_one_machine = is_loopback(connections_.address(each));
   if (hosts_.size() == 1 || is_one_machine) return "127.0.0.1";
   if (!is_loopback(reached)) return reached;
   if (std::string here = address_of_this_machine(); !here.empty()) return here;
@@ -55,11 +58,11 @@ Result<message::Go> Run::start_message_of_hosts() const {
     const auto address = address_of(host);
     if (!address)
       return tl::make_unexpected(
-          with_context(address.error(), fmt::format("host '{}'", hosts_[host].name)));
+          with_context(address.error(), fmt::format("host '{}'", name(host))));
     auto port = hosts_[host].held_ports.begin();
     if (host == 0) start.rendezvous_address = *address;
-    if (host == 0 && ports_.rendezvous) start.rendezvous_port = *port++;
-    if (host == ports_.megascale_host) {
+    if (host == 0 && rules_.ports.rendezvous) start.rendezvous_port = *port++;
+    if (host == rules_.ports.megascale_host) {
       start.megascale_address = *address;
       start.megascale_port = *port++;
     }
@@ -67,6 +70,28 @@ Result<message::Go> Run::start_message_of_hosts() const {
       start.workers.push_back(endpoint_text(*address, *port));
   }
   return start;
+}
+
+// Each host has told the mark that it found in the folder for checkpoints, where there is one.
+Result<void> Run::check_checkpoints() const {
+  std::map<std::string, std::vector<std::string>> hosts_of;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
+    hosts_of[hosts_[host].checkpoint_mark].push_back(name(host));
+  if (hosts_of.size() < 2) return {};
+  constexpr std::size_t most_named = 4;
+  std::string folders;
+  for (std::size_t named = 0; const auto& [mark, hosts] : hosts_of) {
+    if (++named > most_named) break;
+    folders += (folders.empty() ? "" : ", another on ") + summarize_hosts(hosts);
+  }
+  if (hosts_of.size() > most_named)
+    folders += fmt::format(", and {} more", hosts_of.size() - most_named);
+  return fail(
+      ErrorClass::missing,
+      fmt::format("the folder for checkpoints is not one that all hosts share: there is one on {}",
+                  folders),
+      "mount the same file system there on every host, or name another folder in "
+      "checkpoint_storage");
 }
 
 void Run::refuse_start(int host, Error why) {
@@ -80,15 +105,18 @@ void Run::go() {
   start_ = std::move(*start);
   std::vector<HostGpus> gpus;
   for (HostRun& host : hosts_) gpus.push_back(std::move(host.gpus));
+  if (auto shared = check_checkpoints(); !shared)
+    return refuse_start(-1, std::move(shared.error()));
   auto slots = slot_meaning(trial_, gpus);
   if (!slots) return refuse_start(-1, std::move(slots.error()));
   start_.slots = *slots;
-  const std::size_t bytes = ports_.workers ? tensorflow_config_size(start_.workers) : 0;
+  const std::size_t bytes = rules_.ports.workers ? tensorflow_config_size(start_.workers) : 0;
   if (bytes > longest_variable) {
     const Diagnostic why = oversized_tensorflow_config(trial_.world_size, bytes);
     return refuse_start(-1, Error{ErrorClass::config, {why}});
   }
   phase_.become(RunPhase::running);
+  has_gone_ = true;
   go_at_ = now_;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     enter(hosts_[host], HostState::running);

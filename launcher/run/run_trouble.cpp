@@ -30,7 +30,7 @@ void Run::receive(int host, const message::Blocked& m) {
   if (h.state != HostState::preparing && h.state != HostState::running)
     return out_of_turn(host, "'blocked'");
   said_again(host);
-  if (!h.open) return;
+  if (h.state == HostState::failed) return;
   h.blocked = m;
   h.blocked_at = now_;
   if (h.state == HostState::running && phase_ == RunPhase::running &&
@@ -41,14 +41,14 @@ void Run::receive(int host, const message::Blocked& m) {
                    mend_file_system));
   if (m.so_far < timing_.block_notice || notes_ >= most_notes) return;
   if (std::exchange(h.is_noted, true)) return;
-  std::string text = fmt::format("host '{}': {}", h.name, unanswered(m.call, m.so_far));
+  std::string text = fmt::format("host '{}': {}", name(host), unanswered(m.call, m.so_far));
   if (++notes_ == most_notes) text += " (further hosts that wait are not named)";
-  act(run_action::Note{std::move(text)});
+  act(host_action::Note{std::move(text)});
 }
 
 // An agent repeats what it waits for: what it has not repeated lately, it waits for no more.
 Error Run::not_ready(const HostRun& host) const {
-  if (host.blocked && now_ - host.blocked_at <= 3 * timing_.heartbeat)
+  if (host.blocked && now_ - host.blocked_at <= 3 * connections_.timing().heartbeat)
     return make_error(
         ErrorClass::host,
         "was not ready: " +
@@ -67,9 +67,8 @@ void Run::receive(int host, const message::PortTaken& m) {
       std::find(h.held_ports.begin(), h.held_ports.end(), m.port) != h.held_ports.end();
   if (h.state != HostState::running || !is_held) return out_of_turn(host, "'port_taken'");
   if (std::exchange(h.is_port_taken, true)) return said_again(host);
-  const nanoseconds half = (now_ - go_at_) / 2;
   host_in_trouble(
-      host, {go_at_ + half, half},
+      host, sometime(go_at_, now_),
       make_error(ErrorClass::host,
                  fmt::format("port {}, which was held for the ranks, is listened on by user {} "
                              "(process unknown)",
@@ -78,22 +77,36 @@ void Run::receive(int host, const message::PortTaken& m) {
                  "have the administrator ask that user"));
 }
 
+// A launcher whose disk is slow for long goes in and out of this: that is not said without end.
+void Run::receive(int host, const message::OutputBlocked& m) {
+  constexpr int most_said = 3;
+  HostRun& h = hosts_[host];
+  if (std::exchange(h.is_output_blocked, m.is_blocked) == m.is_blocked) return said_again(host);
+  if (m.is_blocked) ++h.said_output_blocked;
+  if (h.said_output_blocked > most_said) return said_again(host);
+  if (!m.is_blocked)
+    return act(host_action::Note{fmt::format("host '{}': its output goes on", name(host))});
+  act(host_action::Note{fmt::format(
+      "host '{}': its output waits, since there is no room for more of it there ({:.1f} MiB are "
+      "kept); its ranks wait once their pipes are full",
+      name(host), static_cast<double>(m.kept) / (1 << 20))});
+}
+
 void Run::receive(int host, const message::AgentFailed& m) {
   if (std::exchange(hosts_[host].has_agent_failed, true)) return said_again(host);
   const Error why =
       make_error(ErrorClass::host, "its agent failed: " + m.reason, "its ranks are stopped");
   if (hosts_[host].state == HostState::running)
     return host_in_trouble(host, {now_, nanoseconds(0)}, why);
-  host_failed(host, why);
+  let_go(host, why);
 }
 
 // The host can still be talked to: it is stopped like all others, and says what became of its
 // ranks.
 void Run::host_in_trouble(int host, const AlignedInstant& since, Error why) {
-  failures_.push_back({since,
-                       with_context(std::move(why), fmt::format("host '{}'", hosts_[host].name)),
+  failures_.push_back({since, with_context(std::move(why), fmt::format("host '{}'", name(host))),
                        std::nullopt, host, 0});
-  stop(stop_grace_, failures_.back().error.diagnostics.front().message);
+  stop(rules_.stop_grace, failures_.back().error.diagnostics.front().message);
 }
 
 }  // namespace train

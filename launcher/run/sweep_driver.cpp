@@ -68,8 +68,13 @@ void SweepDriver::answer(std::size_t host, Result<SweepReport> what) {
   if (--open_ == 0) end();
 }
 
-void SweepDriver::end() {
+void SweepDriver::forget() {
   is_over_ = true;
+  deadline_.reset();
+}
+
+void SweepDriver::end() {
+  if (std::exchange(is_over_, true)) return;
   deadline_.reset();
   on_over_();
 }

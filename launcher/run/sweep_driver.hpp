@@ -48,6 +48,8 @@ class SweepDriver {
 
   /// Begins to reach the hosts. Once.
   void start();
+  /// Nobody waits for the answers any more: `on_over` does not come, whatever was on its way.
+  void forget();
 
   /// In the order of the hosts; nothing that comes after the end changes them. An error is of class
   /// `host` or `missing`: the host cannot be reached, or does not answer in time.

@@ -53,6 +53,8 @@ class TrackedState {
 
   // Reads like the state itself.
   operator State() const { return path_.back(); }  // NOLINT(google-explicit-constructor)
+  /// As the table has it.
+  auto name() const { return table_->row(path_.back()).name; }
   /// Every state so far, oldest first.
   const std::vector<State>& path() const { return path_; }
 

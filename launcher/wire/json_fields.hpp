@@ -44,6 +44,15 @@ std::optional<int> optional_int_field(const nlohmann::json& object, const char* 
 /// A list of at most `most` numbers.
 std::vector<int> int_list_field(const nlohmann::json& object, const char* name, int lowest,
                                 int highest, std::size_t most);
+/// The one of these whose name (`to_string`) the field has; else `what` is Malformed.
+template <class Enum, std::size_t count>
+Enum enum_field(const nlohmann::json& object, const char* name, const Enum (&all)[count],
+                const char* what) {
+  const std::string text = text_field(object, name);
+  for (const Enum one : all)
+    if (text == to_string(one)) return one;
+  throw Malformed{what};
+}
 Instant instant_field(const nlohmann::json& object, const char* name);
 
 }  // namespace train

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <concepts>
 #include <nlohmann/json.hpp>
 
 #include "launcher/wire/frame.hpp"
@@ -39,6 +39,18 @@ std::uint64_t count_field(const json& value, const char* name) {
   return static_cast<std::uint64_t>(number_field(value, name));
 }
 
+json of_json(AttemptId of) { return {of.trial, of.attempt}; }
+AttemptId of_field(const json& value) {
+  const std::vector<int> of = int_list_field(value, "of", 0, INT32_MAX, 2);
+  if (of.size() != 2) throw Malformed{"an attempt that cannot be"};
+  return {of[0], of[1]};
+}
+
+template <class M>
+concept AboutAttempt = requires(M m) {
+  { m.of } -> std::convertible_to<AttemptId>;
+};
+
 // One pair of functions per message: what it looks like, and how it is read back.
 
 // Its name becomes the name of a file.
@@ -50,7 +62,9 @@ Context context_of(const json& value) {
 
 json body(const message::Attach& m) {
   json positions = json::array();
-  for (const message::OutputPosition& at : m.positions) positions.push_back({at.rank, at.position});
+  for (const message::OutputPosition& at : m.positions)
+    positions.push_back(
+        {at.of.trial, at.of.attempt, at.rank, at.position, at.is_of_metrics ? 1 : 0});
   return {{"type", "attach"},
           {"version", m.version},
           {"epoch", m.epoch},
@@ -59,10 +73,17 @@ json body(const message::Attach& m) {
           {"credit", m.credit}};
 }
 message::OutputPosition position_of(const json& value) {
-  if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() ||
-      !value[1].is_number_unsigned() || value[0] > INT32_MAX)
-    throw Malformed{"a position that cannot be"};
-  return {value[0].get<int>(), value[1].get<std::uint64_t>()};
+  const Malformed impossible{"a position that cannot be"};
+  if (!value.is_array() || value.size() != 5) throw impossible;
+  for (const json& part : value)
+    if (!part.is_number_unsigned()) throw impossible;
+  for (const int small : {0, 1, 2})
+    if (value[small] > INT32_MAX) throw impossible;
+  if (value[4] > 1) throw impossible;
+  return {value[2].get<int>(),
+          value[3].get<std::uint64_t>(),
+          {value[0].get<int>(), value[1].get<int>()},
+          value[4] == 1};
 }
 // A launcher of another version may say no more than that; it learns ours from Hello.
 Message read_attach(const json& value) {
@@ -95,7 +116,11 @@ json body(const message::Prepare& m) {
              {"files", std::move(files)},
              {"stop_grace_ms", m.stop_grace.count()},
              {"reconnect_window_ms", m.reconnect_window.count()},
-             {"pack_output", m.output_packing == OutputPacking::lz4}};
+             {"launcher_wait_ms", m.launcher_wait.count()},
+             {"pack_output", m.output_packing == OutputPacking::lz4},
+             {"spool", m.spool.limit},
+             {"spool_drops", m.spool.drops},
+             {"checkpoint_directory", from_bytes(m.checkpoint_directory)}};
   if (m.context) value["context"] = {{"sha256", m.context->sha256}, {"size", m.context->size}};
   if (!m.interface.empty()) value["interface"] = from_bytes(m.interface);
   return value;
@@ -109,9 +134,12 @@ Message read_prepare(const json& value) {
   m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));
   m.reconnect_window =
       milliseconds(number_field(value, "reconnect_window_ms", 0, longest_grace_ms));
+  m.launcher_wait = milliseconds(number_field(value, "launcher_wait_ms", 0, for_ever.count()));
   if (bool_field(value, "pack_output")) m.output_packing = OutputPacking::lz4;
   if (value.contains("context")) m.context = context_of(value["context"]);
   if (value.contains("interface")) m.interface = text_field(value, "interface");
+  m.spool = {count_field(value, "spool"), bool_field(value, "spool_drops")};
+  m.checkpoint_directory = text_field(value, "checkpoint_directory", longest_path);
   return m;
 }
 
@@ -145,11 +173,15 @@ Message read_stop(const json& value) {
 }
 
 json body(const message::Acknowledge& m) {
-  return {{"type", "ack"}, {"chunk", m.chunk}, {"credit", m.credit}};
+  return {{"type", "ack"}, {"chunk", m.chunk}, {"credit", m.credit}, {"synced", m.synced}};
 }
 Message read_acknowledge(const json& value) {
-  return message::Acknowledge{count_field(value, "chunk"), count_field(value, "credit")};
+  return message::Acknowledge{count_field(value, "chunk"), count_field(value, "credit"),
+                              count_field(value, "synced")};
 }
+
+json body(const message::Forget&) { return {{"type", "forget"}}; }
+Message read_forget(const json&) { return message::Forget{}; }
 
 json body(const message::Ping& m) {
   return {{"type", "ping"}, {"sent", m.sent.count()}, {"newest_pong", m.newest_pong.count()}};
@@ -162,13 +194,17 @@ json body(const message::Bye&) { return {{"type", "bye"}}; }
 Message read_bye(const json&) { return message::Bye{}; }
 
 json body(const message::Hello& m) {
+  json attempts = json::array();
+  for (const message::AttemptStatus& status : m.attempts)
+    attempts.push_back({{"of", of_json(status.of)},
+                        {"has_started", status.has_started},
+                        {"stop", message::to_string(status.stop)}});
   return {{"type", "hello"},
           {"version", m.version},
           {"host_name", from_bytes(m.host_name)},
           {"boot_id", from_bytes(m.boot_id)},
           {"pid", m.pid},
-          {"has_started", m.has_started},
-          {"stop", message::to_string(m.stop)}};
+          {"attempts", std::move(attempts)}};
 }
 // An agent of another version may say no more than that.
 Message read_hello(const json& value) {
@@ -178,14 +214,12 @@ Message read_hello(const json& value) {
   m.host_name = text_field(value, "host_name", longest_name);
   m.boot_id = text_field(value, "boot_id", longest_name);
   m.pid = number_field(value, "pid");
-  m.has_started = bool_field(value, "has_started");
-  const std::string stop = text_field(value, "stop");
-  using message::OwnStop;
-  constexpr OwnStop all[] = {OwnStop::none, OwnStop::silence, OwnStop::launcher, OwnStop::failure};
-  const auto* found = std::find_if(std::begin(all), std::end(all),
-                                   [&](OwnStop one) { return stop == message::to_string(one); });
-  if (found == std::end(all)) throw Malformed{"a stop for an unknown reason"};
-  m.stop = *found;
+  for (const auto& status : array_field(value, "attempts", most_attempts)) {
+    using enum message::OwnStop;
+    m.attempts.push_back(
+        {of_field(status), bool_field(status, "has_started"),
+         enum_field(status, "stop", {none, silence, launcher, failure}, "a stop for no reason")});
+  }
   return m;
 }
 
@@ -193,12 +227,14 @@ json body(const message::Ready& m) {
   return {{"type", "ready"},
           {"run_directory", from_bytes(m.run_directory)},
           {"ports", m.held_ports},
-          {"gpus", json_of_gpus(m.gpus)}};
+          {"gpus", json_of_gpus(m.gpus)},
+          {"checkpoint_mark", from_bytes(m.checkpoint_mark)}};
 }
 Message read_ready(const json& value) {
   return message::Ready{int_list_field(value, "ports", 1, highest_port, most_held_ports),
                         text_field(value, "run_directory", longest_path),
-                        gpus_of_json(field(value, "gpus"))};
+                        gpus_of_json(field(value, "gpus")),
+                        text_field(value, "checkpoint_mark", longest_name)};
 }
 
 json body(const message::WantContext& m) { return {{"type", "want_context"}, {"taken", m.taken}}; }
@@ -242,12 +278,9 @@ json body(const message::RankNotStarted& m) {
 }
 Message read_rank_not_started(const json& value) {
   message::RankNotStarted m{int_field(value, "rank"), text_field(value, "reason", longest_words)};
-  const std::string name = text_field(value, "class");
-  constexpr ErrorClass known[] = {ErrorClass::missing, ErrorClass::host, ErrorClass::config};
-  const auto* found = std::find_if(std::begin(known), std::end(known),
-                                   [&](ErrorClass one) { return name == to_string(one); });
-  if (found == std::end(known)) throw Malformed{"an unknown class of trouble"};
-  m.error_class = *found;
+  m.error_class =
+      enum_field(value, "class", {ErrorClass::missing, ErrorClass::host, ErrorClass::config},
+                 "an unknown class of trouble");
   return m;
 }
 
@@ -295,6 +328,13 @@ Message read_finished(const json& value) {
   return m;
 }
 
+json body(const message::OutputBlocked& m) {
+  return {{"type", "output_blocked"}, {"is_blocked", m.is_blocked}, {"kept", m.kept}};
+}
+Message read_output_blocked(const json& value) {
+  return message::OutputBlocked{bool_field(value, "is_blocked"), count_field(value, "kept")};
+}
+
 json body(const message::Pong& m) {
   return {{"type", "pong"}, {"sent", m.sent.count()}, {"answered", m.answered.count()}};
 }
@@ -314,6 +354,7 @@ constexpr Reader readers[] = {
     {"go", read_go},
     {"stop", read_stop},
     {"ack", read_acknowledge},
+    {"forget", read_forget},
     {"ping", read_ping},
     {"bye", read_bye},
     {"hello", read_hello},
@@ -327,6 +368,7 @@ constexpr Reader readers[] = {
     {"pong", read_pong},
     {"blocked", read_blocked},
     {"port_taken", read_port_taken},
+    {"output_blocked", read_output_blocked},
     {"agent_failed", read_agent_failed},
 };
 
@@ -356,8 +398,11 @@ Message read(std::string_view payload) {
   if (value.is_discarded()) throw Malformed{"not JSON"};
   if (!value.is_object()) throw Malformed{"not an object"};
   const std::string type = text_field(value, "type");
-  for (const Reader& reader : readers)
-    if (type == reader.type) return reader.read(value);
+  for (const Reader& reader : readers) {
+    if (type != reader.type) continue;
+    Message message = reader.read(value);
+    return attempt_of(message) ? about(std::move(message), of_field(value)) : message;
+  }
   throw Malformed{"unknown type"};
 }
 
@@ -381,8 +426,28 @@ const char* message::to_string(OwnStop stop) {
   return "none";
 }
 
+std::optional<AttemptId> attempt_of(const Message& message) {
+  return std::visit(
+      []<class M>(const M& m) -> std::optional<AttemptId> {
+        if constexpr (AboutAttempt<M>) return m.of;
+        return std::nullopt;
+      },
+      message);
+}
+
+Message about(Message message, AttemptId of) {
+  std::visit(
+      [of]<class M>(M& m) {
+        if constexpr (AboutAttempt<M>) m.of = of;
+      },
+      message);
+  return message;
+}
+
 std::string encode_message(const Message& message) {
-  return std::visit([](const auto& m) { return body(m); }, message).dump();
+  json value = std::visit([](const auto& m) { return body(m); }, message);
+  if (const auto of = attempt_of(message)) value["of"] = of_json(*of);
+  return value.dump();
 }
 
 Result<Message> decode_message(std::string_view payload) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,13 +15,14 @@
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
+#include "launcher/wire/attempt_id.hpp"
 #include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 8;
+constexpr int wire_version = 9;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -36,15 +38,29 @@ struct RankCommand {
   bool operator==(const RankCommand&) const = default;
 };
 
+/// What becomes of output that the launcher has not written down, on the host's disk and, when that
+/// is used up, in the ranks.
+struct SpoolRule {
+  std::uint64_t limit = 0;  ///< bytes on the host's disk; 0: only what fits into memory is kept
+  /// At the limit: drop what comes and say how much, or stop reading what ranks print.
+  bool drops = false;
+  bool operator==(const SpoolRule&) const = default;
+};
+
 namespace message {
+
+// What is about one attempt names it as `of`. On the wire and in `attempt_of` that is done once for
+// all messages that have it.
 
 // From the launcher.
 
-/// How much of the output of a rank the launcher has: bytes of both streams together, from the
-/// beginning.
+/// How much the launcher has of what a rank prints, or of its metrics: bytes, from the beginning
+/// of the attempt.
 struct OutputPosition {
   int rank = 0;
   std::uint64_t position = 0;
+  AttemptId of = {};
+  bool is_of_metrics = false;
   bool operator==(const OutputPosition&) const = default;
 };
 /// The first message on every connection; nothing else is heard before it. Of two connections the
@@ -68,9 +84,15 @@ struct Prepare {
   /// How long the ranks go on without a word from the launcher; 0: they are stopped when its
   /// connection ends.
   milliseconds reconnect_window{0};
+  /// How long they go on once the launcher has died; `for_ever`: until another one says stop.
+  milliseconds launcher_wait = brief_launcher_wait;
   OutputPacking output_packing = OutputPacking::none;
   std::optional<Context> context = {};  ///< that the ranks start in a copy of
   std::string interface = {};           ///< that must be there, up and with an address; empty: none
+  SpoolRule spool = {};
+  /// To be made, and found to be the same folder on all hosts; absolute; empty: none.
+  std::string checkpoint_directory = {};
+  AttemptId of = {};
   bool operator==(const Prepare&) const = default;
 };
 /// Second phase, once every host is ready: start the ranks. A port is 0 where nobody needs it.
@@ -81,11 +103,13 @@ struct Go {
   int megascale_port = 0;
   std::vector<std::string> workers = {};  ///< address:port of every rank; empty: nobody asks
   std::optional<SlotMeaning> slots = {};  ///< what they turned out to be; nothing: nobody asks
+  AttemptId of = {};
   bool operator==(const Go&) const = default;
 };
 /// TERM to every rank, KILL after the grace; zero kills at once.
 struct Stop {
   milliseconds grace{0};
+  AttemptId of = {};
   bool operator==(const Stop&) const = default;
 };
 /// Output that came on this connection, up to and including this chunk, has been written down.
@@ -94,7 +118,15 @@ struct Acknowledge {
   /// How much output may be sent on this connection in all, as `cost_of` counts it; never less than
   /// before. The last chunk may begin within it and end after it.
   std::uint64_t credit = 0;
+  /// Of what came on this connection, up to this chunk it would outlive a launcher's machine that
+  /// loses its power; never more than `chunk`. The agent need not keep it any longer.
+  std::uint64_t synced = 0;
   bool operator==(const Acknowledge&) const = default;
+};
+/// The launcher has the end of this attempt: the agent forgets it, and waits for another one.
+struct Forget {
+  AttemptId of = {};
+  bool operator==(const Forget&) const = default;
 };
 struct Ping {
   Instant sent{0};  ///< launcher's clock
@@ -120,6 +152,14 @@ enum class OwnStop {
 /// "none", "silence", "launcher", "failure".
 const char* to_string(OwnStop stop);
 
+/// How far the agent is with an attempt.
+struct AttemptStatus {
+  AttemptId of = {};
+  bool has_started = false;  ///< Go has come
+  OwnStop stop = OwnStop::none;
+  bool operator==(const AttemptStatus&) const = default;
+};
+
 /// The answer to Attach. On a connection that is not the first, everything that the agent has said
 /// of its ranks and of their end follows once more.
 struct Hello {
@@ -127,14 +167,17 @@ struct Hello {
   std::string host_name;  ///< what the host calls itself
   std::string boot_id;
   std::int64_t pid = 0;
-  bool has_started = false;  ///< Go has come
-  OwnStop stop = OwnStop::none;
+  std::vector<AttemptStatus> attempts = {};  ///< that it was told to prepare, and not to forget
   bool operator==(const Hello&) const = default;
 };
 struct Ready {
   std::vector<int> held_ports;  ///< 1 .. 65535 each, in the order of launcher/rendezvous
   std::string run_directory;
   HostGpus gpus = {};
+  /// The mark of the folder for checkpoints: the same on hosts that share it, and on no others;
+  /// empty where none was asked for.
+  std::string checkpoint_mark = {};
+  AttemptId of = {};
   bool operator==(const Ready&) const = default;
 };
 /// The host lacks the context, and has taken so many bytes of it so far, first 0: the launcher
@@ -148,11 +191,13 @@ struct Refused {
   std::vector<Diagnostic> problems;  ///< only `message` and `hint` are sent
   /// `missing`, or `host` where the host itself is in trouble (a full disk).
   ErrorClass error_class = ErrorClass::missing;
+  AttemptId of = {};
   bool operator==(const Refused&) const = default;
 };
 struct RankStarted {
   int rank = 0;
   std::int64_t pid = 0;
+  AttemptId of = {};
   bool operator==(const RankStarted&) const = default;
 };
 /// A rank could not be executed after all.
@@ -162,6 +207,7 @@ struct RankNotStarted {
   /// `missing`; `host` where the host is in trouble (no descriptor, process or memory left);
   /// `config` for arguments that no kernel takes.
   ErrorClass error_class = ErrorClass::missing;
+  AttemptId of = {};
   bool operator==(const RankNotStarted&) const = default;
 };
 /// How a rank ended. Exactly one of `code` and `signal` is set.
@@ -173,6 +219,7 @@ struct RankEnded {
   bool after_stop = false;  ///< train had already told it to stop
   Instant at{0};            ///< agent's clock, when its pidfd became ready
   std::string error_file;   ///< what the rank wrote there, bounded; usually empty
+  AttemptId of = {};
   bool operator==(const RankEnded&) const = default;
 };
 /// A process that could not be killed.
@@ -187,6 +234,7 @@ struct Survivor {
 struct Finished {
   std::vector<Survivor> survivors;  ///< the first of them
   int more_survivors = 0;           ///< how many others there are
+  AttemptId of = {};
   bool operator==(const Finished&) const = default;
 };
 struct Pong {
@@ -199,13 +247,22 @@ struct Pong {
 struct Blocked {
   std::string call;        ///< "stat of '/nfs/data'"; at most `longest_trouble` bytes
   milliseconds so_far{0};  ///< how long it has lasted
+  AttemptId of = {};
   bool operator==(const Blocked&) const = default;
 };
 /// A port that the host holds is listened on by another user, and by no process of the task.
 struct PortTaken {
   int port = 0;          ///< 1 .. 65535
   std::int64_t uid = 0;  ///< of the listener
+  AttemptId of = {};
   bool operator==(const PortTaken&) const = default;
+};
+/// Nothing more is read of what the ranks of this host print, since there is no room left to keep
+/// it: they wait as soon as their pipes are full. Or it is read again.
+struct OutputBlocked {
+  bool is_blocked = false;
+  std::uint64_t kept = 0;  ///< bytes that wait for the launcher
+  bool operator==(const OutputBlocked&) const = default;
 };
 /// In place of Hello, where only an agent that runs was asked for: there is none, and nothing of
 /// what it had started is left.
@@ -221,12 +278,24 @@ struct AgentFailed {
 
 }  // namespace message
 
-using Message =
-    std::variant<message::Attach, message::NoAgent, message::Prepare, message::Go, message::Stop,
-                 message::Acknowledge, message::Ping, message::Bye, message::Hello, message::Ready,
-                 message::WantContext, message::Refused, message::RankStarted,
-                 message::RankNotStarted, message::RankEnded, message::Finished, message::Pong,
-                 message::Blocked, message::PortTaken, message::AgentFailed>;
+/// How long an agent that was told to start ranks lets them go on after the last word that the
+/// launcher is known to have heard; 0: they end with the connection, `for_ever`: without an end.
+constexpr milliseconds fence_window(milliseconds reconnect_window, milliseconds launcher_wait) {
+  const milliseconds longer = std::max(reconnect_window, launcher_wait);
+  return longer <= brief_launcher_wait ? milliseconds(0) : longer;
+}
+
+using Message = std::variant<message::Attach, message::NoAgent, message::Prepare, message::Go,
+                             message::Stop, message::Acknowledge, message::Forget, message::Ping,
+                             message::Bye, message::Hello, message::Ready, message::WantContext,
+                             message::Refused, message::RankStarted, message::RankNotStarted,
+                             message::RankEnded, message::Finished, message::Pong, message::Blocked,
+                             message::PortTaken, message::OutputBlocked, message::AgentFailed>;
+
+/// The attempt that a message is about; nothing for what is about the whole host.
+std::optional<AttemptId> attempt_of(const Message& message);
+/// The same message about this attempt. One that is about the whole host stays as it is.
+Message about(Message message, AttemptId of);
 
 /// The payload of a control frame: one line of JSON with a "type".
 std::string encode_message(const Message& message);

@@ -35,7 +35,10 @@ void limit(message::Hello& m) {
 
 void limit(message::NoAgent& m) { cut(m.boot_id, longest_name); }
 
-void limit(message::Ready& m) { cut(m.run_directory, longest_path); }
+void limit(message::Ready& m) {
+  cut(m.run_directory, longest_path);
+  cut(m.checkpoint_mark, longest_name);
+}
 
 void limit(message::Refused& m) {
   if (m.problems.size() > most_problems) {

@@ -20,6 +20,7 @@ constexpr std::size_t longest_command = 256;     ///< of a survivor
 constexpr std::size_t most_problems = 24;
 constexpr std::size_t most_survivors = 64;
 constexpr int most_held_ports = 32'768;
+constexpr std::size_t most_attempts = 1'024;  ///< that an agent keeps at a time
 
 /// What the commands of a host's ranks may take in its agent's memory, each with all that it has.
 constexpr std::size_t most_rank_bytes = 64u << 20;

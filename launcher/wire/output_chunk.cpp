@@ -12,9 +12,9 @@ namespace train {
 
 namespace {
 
-// Number, rank, where it begins, stream, how many bytes the packed ones become (0 where they are
-// not packed), and the time.
-constexpr std::size_t output_header_size = 8 + 4 + 8 + 1 + 4 + 8;
+// Number, trial, attempt, rank, where it begins, stream, how many bytes the packed ones become (0
+// where they are not packed), the time, and how many bytes were dropped.
+constexpr std::size_t output_header_size = 8 + 4 + 4 + 4 + 8 + 1 + 4 + 8 + 8;
 // Of all that a rank prints: more than any disk holds, and far from where sums overflow.
 constexpr std::uint64_t most_output = std::uint64_t{1} << 62;
 // 146 years: a time that can be reckoned with.
@@ -60,11 +60,13 @@ std::string header_of(const OutputChunk& chunk, std::size_t unpacked_size) {
   std::string header;
   header.reserve(output_header_size + chunk.bytes.size());
   append_big_endian(header, chunk.number, 8);
-  append_big_endian(header, static_cast<std::uint32_t>(chunk.rank), 4);
+  for (const int number : {chunk.of.trial, chunk.of.attempt, chunk.rank})
+    append_big_endian(header, static_cast<std::uint32_t>(number), 4);
   append_big_endian(header, chunk.begin, 8);
   header += static_cast<char>(chunk.stream);
   append_big_endian(header, unpacked_size, 4);
   append_big_endian(header, static_cast<std::uint64_t>(chunk.at.count()), 8);
+  append_big_endian(header, chunk.dropped, 8);
   return header;
 }
 
@@ -81,22 +83,36 @@ std::string encode_output(const OutputChunk& chunk, OutputPacking packing) {
 
 Result<OutputChunk> decode_output(std::string_view payload) {
   if (payload.size() < output_header_size) return malformed("output without a header");
+  std::string_view rest = payload;
+  const auto next = [&rest](std::size_t size) {
+    const std::uint64_t number = read_big_endian(rest.substr(0, size));
+    rest.remove_prefix(size);
+    return number;
+  };
   OutputChunk chunk;
-  chunk.number = read_big_endian(payload.substr(0, 8));
-  const std::uint64_t rank = read_big_endian(payload.substr(8, 4));
-  chunk.begin = read_big_endian(payload.substr(12, 8));
-  const auto stream = static_cast<std::uint8_t>(payload[20]);
-  const std::size_t unpacked_size = read_big_endian(payload.substr(21, 4));
-  const std::uint64_t at = read_big_endian(payload.substr(25, 8));
-  const std::string_view bytes = payload.substr(output_header_size);
+  chunk.number = next(8);
+  const std::uint64_t trial = next(4);
+  const std::uint64_t attempt = next(4);
+  const std::uint64_t rank = next(4);
+  chunk.begin = next(8);
+  const std::uint64_t stream = next(1);
+  const std::size_t unpacked_size = next(4);
+  const std::uint64_t at = next(8);
+  chunk.dropped = next(8);
+  const std::string_view bytes = rest;
   if (chunk.number == 0) return malformed("output without a number");
   if (std::max(bytes.size(), unpacked_size) > max_chunk_bytes)
     return malformed("more output than a chunk may hold");
   if (chunk.begin >= most_output) return malformed("output at an impossible position");
-  if (rank > INT32_MAX) return malformed("output of an impossible rank");
-  if (stream != 1 && stream != 2) return malformed("output of an unknown stream");
+  if (std::max({trial, attempt, rank}) > INT32_MAX)
+    return malformed("output of an impossible rank");
+  const bool is_gap = chunk.dropped > 0;
+  if (chunk.dropped >= most_output || (is_gap && !bytes.empty()))
+    return malformed("output that was dropped and is there");
+  if (stream < 1 || stream > 3) return malformed("output of an unknown stream");
   if (at >= latest_time) return malformed("output of an impossible time");
   chunk.rank = static_cast<int>(rank);
+  chunk.of = {static_cast<int>(trial), static_cast<int>(attempt)};
   chunk.at = Instant(static_cast<std::int64_t>(at));
   chunk.stream = static_cast<OutputStream>(stream);
   if (unpacked_size == 0)

@@ -8,22 +8,33 @@
 
 #include "config_schema/text/error.hpp"
 #include "launcher/ports/clock.hpp"
+#include "launcher/wire/attempt_id.hpp"
 
 namespace train {
 
-enum class OutputStream : std::uint8_t { out = 1, err = 2 };
+/// What a rank prints, and what it appends to its metrics file. Positions count the first two
+/// together, and the metrics by themselves.
+enum class OutputStream : std::uint8_t { out = 1, err = 2, metrics = 3 };
 
-/// A piece of what a rank printed, numbered on each connection from 1 without gaps.
+/// A piece of what a rank printed or reported, numbered on each connection from 1 without gaps.
 struct OutputChunk {
   std::uint64_t number = 0;
   int rank = 0;
   OutputStream stream = OutputStream::out;
   std::string bytes;
   Instant at{0};            ///< when the first of them were read, on the host's clock
-  std::uint64_t begin = 0;  ///< bytes that the rank printed before it, on both streams together
+  std::uint64_t begin = 0;  ///< bytes before it, as positions count them
+  AttemptId of = {};
+  /// In place of `bytes`: so many were dropped here. Then there are none.
+  std::uint64_t dropped = 0;
 
   bool operator==(const OutputChunk&) const = default;
 };
+
+/// How many bytes of what the rank printed the chunk stands for.
+inline std::uint64_t length_of(const OutputChunk& chunk) {
+  return chunk.bytes.size() + chunk.dropped;
+}
 
 /// Largest number of bytes in one chunk.
 constexpr std::size_t max_chunk_bytes = 64u << 10;

@@ -149,19 +149,20 @@ searcher: {name: random, metric: loss, max_trials: 4}
 hyperparameters:
   lr: {type: log, base: 10, minval: -5, maxval: -1}
 bind_mounts: [{host_path: /data, container_path: data}]
-max_restarts: 3
+hang_timeout: 3m
 YAML
     run config check later.yaml
     silent
     run config check -W later.yaml
     expect_status 0
     expect_err "^train: warning: later.yaml:2:18: launch refuses this: searcher 'random'"
+    expect_err "^train: warning: later.yaml:2:11: 'max_restarts' is 0 here where Determined's .* 5"
     expect_err "^train: warning: later.yaml:5:1: 'bind_mounts' has no effect here"
-    expect_err '^train: warning: later.yaml:6:15: launch refuses this: restarts are not there yet'
+    expect_err '^train: warning: later.yaml:6:15: launch refuses this: .hang_timeout. is not there yet'
     run config check --json later.yaml
     expect_status 0
     expect_schema diagnostics "$work/out"
-    expect_equal "severities" 'obstacle obstacle warning' \
+    expect_equal "severities" 'obstacle obstacle warning warning' \
         "$(field '" ".join(f["severity"] for f in d["diagnostics"])' "$work/out")"
     # What a check says of plan and launch is so.
     run plan later.yaml

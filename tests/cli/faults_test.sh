@@ -16,14 +16,17 @@ start_stubborn() { # start_stubborn [ARGUMENT...]
     start launch "${two[@]}" "$@" -- /bin/sh -c "$stubborn"
     within 30 "both ranks are up" out_count_is 2 up
     within 10 "daemons and children run" process_count_is 4 '^sleep 4711'
-    agent=$(agent_pid) guard=$(ps -o ppid= -p "$agent" | tr -d ' ')
+    agent=$(agent_pid) guard=$(parent_of "$agent")
 }
 
-# The agent is the parent of the ranks; its own parent is the guard.
-agent_pid() { ps -o ppid= -p "$(pids_of '^/bin/sh -c trap' | head -n 1)" | tr -d ' '; }
+# The parent of the agent is the guard.
+parent_of() { ps -o ppid= -p "$1" | tr -d ' '; }
+# Between the agent and its ranks is the process below which all of the attempt is.
+agent_pid() { parent_of "$(parent_of "$(pids_of "${1:-^/bin/sh -c trap}" | head -n 1)")"; }
 
-task_is_lost() {
-    expect_equal "state of the task" lost "$(state_of "$(task_id)")"
+# For as long as it may have ranks.
+nobody_attends() {
+    expect_equal "state of the task" unattended "$(state_of "$(task_id)")"
 }
 
 launcher_is_killed() {
@@ -31,7 +34,7 @@ launcher_is_killed() {
     kill -KILL "$launcher"
     await 5
     expect_gone 10
-    task_is_lost
+    nobody_attends
 }
 
 agent_is_killed() {
@@ -67,8 +70,8 @@ start_abandoned() { # start_abandoned [ARGUMENT...]: sets `agent` and `guard`
     start launch "${two[@]}" "$@" -- /bin/sh -c "cd '$work/here'; $abandoned"
     within 30 "both ranks are up" out_count_is 2 up
     within 10 "all that the ranks start runs" abandoned_are "$abandoned_count"
-    agent=$(ps -o ppid= -p "$(pids_of '^sleep 4712' | head -n 1)" | tr -d ' ')
-    guard=$(ps -o ppid= -p "$agent" | tr -d ' ')
+    agent=$(agent_pid '^sleep 4712')
+    guard=$(parent_of "$agent")
 }
 
 # By working directory: some have no environment to know them by.
@@ -136,7 +139,7 @@ they_are_killed_without_a_window() {
 }
 
 all_three_are_killed() {
-    start_abandoned
+    start_abandoned "$@"
     kill -STOP "$agent"
     kill -KILL "$launcher"
     kill_both
@@ -152,8 +155,19 @@ next_launch_sweeps() {
     expect_gone 1
 }
 
-task_kill_sweeps() {
+# Its hosts are asked for their agents, as another launcher would.
+task_kill_asks() {
     all_three_are_killed
+    id=$(task_id)
+    with_environment "$train" task kill "$id" 2>"$work/err"
+    expect_equal "status of task kill" 0 $?
+    expect_err "^train: task $id: killed$"
+    expect_nothing_abandoned 0
+    expect_gone 0
+}
+
+task_kill_sweeps() {
+    all_three_are_killed --set reconnect_window=0s
     id=$(task_id)
     with_environment "$train" task kill "$id" 2>"$work/err"
     expect_equal "status of task kill" 0 $?
@@ -171,7 +185,7 @@ launcher_and_agent_are_killed() {
     kill -KILL "$launcher" "$agent"
     await 5
     expect_gone 12
-    task_is_lost
+    nobody_attends
 }
 
 ignores_term() {
@@ -224,7 +238,7 @@ many_children() {
     expect_gone 2
 }
 
-test_case "kill -9 of the launcher leaves nothing, and the task is lost" launcher_is_killed
+test_case "kill -9 of the launcher leaves nothing, and nobody attends the task" launcher_is_killed
 test_case "kill -9 of the agent ends the task and leaves nothing" agent_is_killed
 test_case "kill -9 of the guard ends the task and leaves nothing" guard_is_killed
 for cgroup in with_cgroup without_cgroup; do
@@ -232,7 +246,8 @@ for cgroup in with_cgroup without_cgroup; do
     test_case "kill -9 of guard and agent leaves nothing, $how" $cgroup guard_and_agent_are_killed
     test_case "without a reconnect window a line says what was left, $how" $cgroup they_are_killed_without_a_window
     test_case "what is left after kill -9 of all three goes with the next launch, $how" $cgroup next_launch_sweeps
-    test_case "what is left after kill -9 of all three goes with task kill, $how" $cgroup task_kill_sweeps
+    test_case "what is left after kill -9 of all three goes with task kill, $how" $cgroup task_kill_asks
+    test_case "so it does without a window, $how" $cgroup task_kill_sweeps
 done
 test_case "kill -9 of launcher and agent leaves nothing" launcher_and_agent_are_killed
 test_case "ranks that ignore TERM are killed after the grace, with their daemons" ignores_term

@@ -117,7 +117,7 @@ commands() {
     refused 64 usage "^train: 'train' does nothing without a command" 'launch, plan, task' --
     refused 64 usage "^train: 'train' has no command 'lauch'" "did you mean 'launch'\?" -- lauch
     refused 64 usage "^train: 'train' has no command 'frobnicate'" 'launch, plan, task' -- frobnicate
-    refused 64 usage "^train: 'train task' does nothing without a command" 'list, show, logs, wait, kill' -- task
+    refused 64 usage "^train: 'train task' does nothing without a command" 'list, show, logs, attach, wait, kill' -- task
     refused 64 usage "^train: 'train task' has no command 'lsit'" "did you mean 'list'\?" -- task lsit
     refused 64 usage "^train: 'train task show' needs a TASK" "see 'train task show --help'" -- task show
     refused 64 usage "^train: 'b' is one word too many" -- task show a b

@@ -172,3 +172,20 @@ TEST_CASE("a hundred thousand survivors are a few lines") {
   CHECK(words.size() < 5'000);
   CHECK(words.find("... and 99992 more") != std::string::npos);
 }
+
+TEST_CASE("of a host that confirms nothing it is said what becomes of its ranks") {
+  Reported reported;
+  reported.outcome.succeeded = true;
+  Leftover leftover;
+  leftover.host = 1;
+  leftover.why = "it was not waited for any longer";
+  reported.outcome.leftovers = {leftover};
+  CHECK(
+      reported.words().ends_with("; its agent stops them once it has missed the launcher for "
+                                 "40 s"));
+  reported.task.outlives_ms = 610'600;
+  CHECK(reported.words().ends_with("missed the launcher for 610 s"));
+  reported.task.outlives_ms = for_ever.count();
+  CHECK(reported.words().ends_with(
+      "they may go on there, as on_launcher_loss says, until they end by themselves"));
+}

@@ -107,6 +107,100 @@ full_disk() {
     expect_err '^[a-z0-9]+,sh,failed,'
 }
 
+full_disk_for_a_while() {
+    unshare --mount true 2>/dev/null || { skip "no file system can be mounted"; return; }
+    mkdir "$work/small"
+    # The logs find no room, and 39 MB wait on the host; then somebody makes room.
+    : >"$work/err"
+    # shellcheck disable=SC2094 # one process appends to what another one waits for
+    with_environment unshare --mount sh -c 'mount -t tmpfs -o size=80m none "$1" || exit 99
+        export XDG_STATE_HOME="$1"
+        "$2" launch -n 1 --set log_limit=1GiB -- /bin/sh -c "head -c 90000000 /dev/zero >$1/filler 2>/dev/null
+            seq 1 5000000; touch $1/printed; until [ -e $1/has_waited ]; do sleep 0.05; done; rm $1/filler" &
+        launcher=$!
+        until grep -q "no space left" "$3"; do sleep 0.05; done
+        until [ -e "$1/printed" ]; do sleep 0.05; done
+        touch "$1/has_waited"
+        wait $launcher
+        echo "exit $?" >&2
+        "$2" task logs "$(ls "$1/train/tasks")" --rank 0 | cmp - "$4" && echo "the log is whole" >&2' \
+        - "$work/small" "$train" "$work/err" <(seq 1 5000000) >/dev/null 2>>"$work/err"
+    expect_err 'no space left on device: output is kept on the hosts until there is room'
+    expect_err '^train: the log disk \(.*\) takes output again$'
+    expect_err '^exit 0$'
+    expect_err '^the log is whole$'
+}
+
+# in_small_places SCRIPT: runs it where a host has 40 MB, so that it keeps 4 MB of output, and the logs
+# find no room after `fill`, which is for ranks, until "logs/full" is removed.
+in_small_places() {
+    unshare --mount true 2>/dev/null || { skip "no file system can be mounted"; return 1; }
+    mkdir -p "$work/logs" "$work/host"
+    with_environment unshare --mount bash -c 'set -e
+        work=$1 train=$2
+        mount -t tmpfs -o size=40m,mode=700 none "$work/host"
+        mount -t tmpfs -o size=80m none "$work/logs"
+        export XDG_STATE_HOME=$work/logs
+        cd "$work"
+        export fill="head -c 90000000 /dev/zero 2>/dev/null >$work/logs/full"
+        said() { until grep -qE "$1" "$work/err"; do sleep 0.05; done; }
+        log() { "$train" task logs "$(ls "$work/logs/train/tasks")" --rank 0; }
+        set +e; eval "$3"' - "$work" "$train" "$1" >/dev/null 2>"$work/err"
+    return 0
+}
+
+blocked_and_back() {
+    in_small_places '"$train" launch -n 1 --set log_limit=1GiB -- /bin/sh -c "$fill; seq 1 5000000; touch printed" &
+        said "output waits"
+        [ ! -e printed ] && echo "the rank waits" >&2
+        rm "$work/logs/full"
+        wait $!
+        echo "exit $?" >&2
+        log | cmp - <(seq 1 5000000) && echo "the log is whole" >&2' || return
+    expect_err "^train: host 'localhost': its output waits, since there is no room for more of it there \([4-9]\.[0-9] MiB are kept\); its ranks wait once their pipes are full$"
+    expect_err '^the rank waits$'
+    expect_err "^train: host 'localhost': its output goes on$"
+    expect_err '^exit 0$'
+    expect_err '^the log is whole$'
+}
+
+dropped() {
+    in_small_places '"$train" launch -n 1 --set log_limit=1GiB --set spool_overflow=drop -- \
+            /bin/sh -c "$fill; seq 1 5000000; touch printed; until [ -e go ]; do sleep 0.05; done; echo the end" &
+        until [ -e printed ]; do sleep 0.05; done
+        rm "$work/logs/full"
+        said "takes output again"
+        until log 2>&1 >logged | grep -q dropped; do sleep 0.1; done
+        touch go
+        wait $!
+        echo "exit $?" >&2
+        log >kept' || return
+    expect_err '^exit 0$'
+    local gap
+    gap=$(sed -nE 's/^train: rank 0: ([0-9]+) bytes of output were dropped for want of room here$/\1/p' "$work/err")
+    expect_equal "bytes that are kept or counted" $(($(seq 1 5000000 | wc -c) + 8)) $(($(stat -c %s "$work/kept") + ${gap:-0}))
+    expect_equal "the last line" "the end" "$(tail -n 1 "$work/kept")"
+}
+
+# Nobody reads what the launch says. The ranks print more than it keeps for a reader, and end.
+has_succeeded() { [ "$(state_of "$(ls "$work/state/train/tasks")")" = succeeded ]; }
+reader_that_stands_still() {
+    mkfifo "$work/fifo"
+    exec 7<>"$work/fifo" # keeps it open while nobody reads
+    output=$work/fifo start launch -n 1 -- /bin/sh -c 'seq 1 12000000; touch printed'
+    within 60 "the rank has printed everything" test -e printed
+    within 20 "the task has ended" has_succeeded
+    cat "$work/fifo" >"$work/out" 7>&- &
+    local reader=$!
+    exec 7>&-
+    await 60
+    wait "$reader"
+    expect_status 0
+    expect_err '^train: [0-9]+ lines of output were not shown here, because they were read too slowly; train task logs [a-z0-9]+ prints everything$'
+    task logs "$(task_id)" --rank 0
+    expect_equal "the log" "$(seq 1 12000000 | sha256sum)" "$(sha256sum <"$work/out")"
+}
+
 file_size_limit() {
     (ulimit -f 200 && output=/dev/null exec_with_environment "$train" launch -n 1 -- \
         /bin/sh -c 'ulimit -f unlimited 2>/dev/null; head -c 2000000 /dev/zero') >/dev/null 2>"$work/err"
@@ -228,6 +322,10 @@ test_case "log_limit keeps the last bytes of each rank and marks the gap" limite
 test_case "a rank that prints byte by byte stays within a small limit, index and all" small_limit_of_a_chatty_rank
 test_case "logs of ranks are merged by their times" merged_in_time
 test_case "a full disk is said once, and the task's end is recorded" full_disk
+test_case "a full disk that gets room again has cost nothing" full_disk_for_a_while
+test_case "a host that can keep no more output lets its ranks wait, says so, and goes on" blocked_and_back
+test_case "output that may be dropped is counted where it is missing" dropped
+test_case "a reader that stands still holds up neither ranks nor logs, and is told what it has missed" reader_that_stands_still
 test_case "a limit on the length of files loses no output and kills no command" file_size_limit
 test_case "Ctrl-C ends a launch whose log disk does not answer, and says what is lost" stalled_log
 test_case "a registry that is locked when a task ends does not lose its end" locked_at_the_end

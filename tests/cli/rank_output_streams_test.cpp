@@ -66,3 +66,30 @@ TEST_CASE("of a rank that is not shown, its last errors are known") {
   CHECK(standard_output.read_all() == "[1] shown\n");
   CHECK(standard_error.read_all().empty());
 }
+
+TEST_CASE("what comes while the terminal is far behind is not shown, and it is said how much") {
+  CapturedStream standard_output(STDOUT_FILENO);
+  CapturedStream standard_error(STDERR_FILENO);
+  const std::string block(1'000'000, 'x');
+  std::string received;
+  {
+    Terminal terminal([] {}, 500'000);
+    RankOutput output(terminal, Tee{}, "train task logs ID");
+    output.add(chunk(0, OutputStream::out, block + "\nhalf"));
+    output.add(chunk(0, OutputStream::out, " a line\nhidden\n"));
+    output.add(chunk(1, OutputStream::err, "cause\nnot whole"));
+    CHECK(output.last_errors(1) == std::vector<std::string>{"cause"});
+    while (received.size() < block.size()) received += standard_output.read_some();
+    terminal.flush();
+    output.has_room();
+    output.has_room();  // says it once
+    output.add(chunk(0, OutputStream::out, "shown\n"));
+    output.end();
+  }
+  received += standard_output.read_all();
+  CHECK(received.substr(received.rfind('x') + 1) == "\n[0] shown\n");
+  CHECK(
+      standard_error.read_all() ==
+      "train: 3 lines of output were not shown here, because they were read too slowly; train task "
+      "logs ID prints everything\n[1] not whole\n");
+}

@@ -38,6 +38,16 @@ TEST_CASE("a table folds hosts and counts the time since the task was made") {
         std::string::npos);
 }
 
+TEST_CASE("a task that nobody attends is shown so, with what to do about it") {
+  TaskRecord task = some_task();
+  task.is_unattended = true;
+  task.launcher_pid = 4711;
+  CHECK(tasks_to_table({task}, 0).find("  unattended  ") != std::string::npos);
+  CHECK(tasks_to_csv({task}, 0).find(",unattended,") != std::string::npos);
+  CHECK(task_to_text(task, 0).find("its launcher (process 4711) has died, and its ranks may go on: "
+                                   "train task attach abcd2345\n") != std::string::npos);
+}
+
 TEST_CASE("a clock that was set back gives no negative time") {
   CHECK(tasks_to_table({some_task()}, 0).find("0.0s") != std::string::npos);
 }

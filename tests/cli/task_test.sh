@@ -29,7 +29,7 @@ every_state() {
     interrupted=$id
     kill -INT "$launcher"
     await 10
-    start_task --set stop_grace=100ms
+    start_task --set stop_grace=100ms --set reconnect_window=0s
     lost=$id
     within 5 "it is running" state_is "$id" running
     kill -KILL "$launcher"
@@ -234,7 +234,7 @@ waited_for() {
         expect_status "$code"
     done
     expect_err "^train: task $id: failed: worker: rank 0 on 'localhost' exited with code 3 \\(exit 3\\)$"
-    start_task --set stop_grace=100ms
+    start_task --set stop_grace=100ms --set reconnect_window=0s
     within 5 "it is running" state_is "$id" running
     (exec_with_environment "$train" task wait "$id") 2>"$work/wait_err" &
     pid=$!
@@ -251,6 +251,57 @@ waited_for() {
 }
 
 test_case "task wait ends with the task, and as it did" waited_for
+shown_now() {
+    start_task --set max_restarts=2
+    within 5 "it is running" state_is "$id" running
+    task show "$id"
+    expect_status 0
+    expect_out '^now +running, attempt 1 of at most 3; 2 ranks have not ended$'
+    expect_out '^ +localhost: running$'
+    kill -STOP "$launcher"
+    task show "$id"
+    kill -CONT "$launcher"
+    expect_status 0
+    expect_out '^now +the supervisor of the task has not answered for 2000 ms'
+    task kill "$id"
+    await 10
+    task show "$id"
+    expect_no_out '^now '
+    expect_gone 10
+}
+
+# Where its launcher is no process that can be seen, its socket is there all the same.
+killed_through_its_socket() {
+    if ! unshare --pid --fork --mount-proc true 2>/dev/null; then
+        skip "a namespace of processes needs a privilege that is not there"
+        return
+    fi
+    start_task
+    within 5 "it is running" state_is "$id" running
+    with_environment unshare --pid --fork --mount-proc "$train" task kill "$id" >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 0
+    expect_err "^train: task $id: killed$"
+    await 10
+    expect_gone 10
+}
+
+# A socket that cannot be made costs nothing but what it is for.
+no_socket() {
+    start launch "${two[@]}" -- /bin/sh -c 'echo "up $RANK"; exec sleep 4711'
+    within 30 "both ranks are up" out_count_is 2 up
+    id=$(task_id)
+    rm "$work/state/train/tasks/$id/control"
+    task kill "$id"
+    expect_status 0
+    expect_err "^train: task $id: killed$"
+    await 10
+    expect_gone 10
+}
+
+test_case "show says how a running task is at this moment" shown_now
+test_case "a task is killed through the socket of its launcher" killed_through_its_socket
+test_case "a launcher whose socket is gone is signalled" no_socket
 test_case "task kill gives the ranks their grace and waits for the end" killed
 test_case "a second task kill does not wait for the grace" killed_twice
 finish

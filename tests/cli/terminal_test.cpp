@@ -37,12 +37,12 @@ TEST_CASE("a terminal that does not read holds up nobody, and tells when it has 
   CapturedStream standard_output(STDOUT_FILENO);
   std::atomic<int> rooms = 0;
   std::string received;
-  const std::size_t sent = Terminal::capacity + 1'000'000;
+  const std::size_t sent = Terminal::usual_capacity + 1'000'000;
   {
     Terminal terminal([&] { ++rooms; });
     terminal.write(out, std::string(1'000'000, 'x'));
     CHECK_FALSE(terminal.full());
-    terminal.write(out, std::string(Terminal::capacity, 'y'));
+    terminal.write(out, std::string(Terminal::usual_capacity, 'y'));
     CHECK(terminal.full());
     CHECK(rooms == 0);
     while (received.size() < sent) received += standard_output.read_some();

@@ -53,7 +53,33 @@ digits_without_a_file() {
     expect_accuracy 4
 }
 
+accuracies() { sed -n 's/.*test accuracy //p' "$work/out" | sort -u | xargs; }
+
+# A rank is killed in the middle: all go on after the last whole epoch, to where they would have got.
+digits_after_a_failure() {
+    local unbroken
+    launch_in /srv/shared/project examples/digits/experiment.yaml --hostfile /srv/shared/hosts.yaml
+    expect_status 0
+    unbroken=$(accuracies)
+    mkdir -p "$shared/checkpoints"
+    start_on_head env --chdir=/srv/shared/project "$train" launch examples/digits/experiment.yaml \
+        --hostfile /srv/shared/hosts.yaml \
+        --set 'checkpoint_storage={type: shared_fs, host_path: /srv/shared, storage_path: checkpoints}'
+    within 60 "four epochs are over" out_has '^\[0\] epoch 4/12'
+    on node03 "pkill -KILL -f '^/usr/bin/python3 examples/digits/train.py'"
+    await_launch 120
+    expect_status 0
+    expect_err "^train: rank 2 on 'node03' was killed by SIGKILL"
+    expect_err '^train: restart 1 of 5 '
+    expect_out '^\[0\] going on after epoch ([4-9]|1[01])/12'
+    expect_equal "epochs that were learned" 12 "$(grep -oE 'epoch [0-9]+/12: ' "$work/out" | sort -u | wc -l)"
+    expect_accuracy 4
+    expect_equal "test accuracy" "$unbroken" "$(accuracies)"
+    expect_idle 2 "${nodes[@]}"
+}
+
 test_case "four hosts train one model" digits_on_four_hosts
+test_case "a rank that is killed costs no accuracy: all go on from their checkpoint" digits_after_a_failure
 test_case "the same file trains on one machine, with no hosts file" digits_on_one_machine
 test_case "one rank with the same global batch reaches the same accuracy" digits_with_one_rank
 test_case "four hosts train without a configuration file" digits_without_a_file

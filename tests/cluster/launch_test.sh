@@ -162,7 +162,7 @@ launcher_is_killed() {
     await_launch 5
     expect_status 137
     expect_idle 10 "${nodes[@]}"
-    expect_equal "tasks that are lost" 1 "$(on head "$train" task list --all | grep -cw lost)"
+    expect_equal "tasks that nobody attends" 1 "$(on head "$train" task list --all | grep -cw unattended)"
 }
 
 # --- Hosts that go away, and are not waited for; network_test.sh has those that are ---

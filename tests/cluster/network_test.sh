@@ -85,8 +85,8 @@ expect_bystander() {
 
 # --- Processes of the task ---
 
-# process HOST ROLE: the process id, there, of the agent of the task, its guard, the bridge of its
-# connection or the session of sshd that the bridge runs in.
+# process HOST ROLE: the process id, there, of the agent of the task, its guard, the subreaper that its
+# ranks are below, the bridge of its connection or the session of sshd that the bridge runs in.
 process() {
     on "$1" 'ps -e -o pid=,ppid=,comm=,args=' | awk -v role="$2" -v key="$id" '
         { parent[$1] = $2; name[$1] = $3 }
@@ -95,7 +95,8 @@ process() {
         END {
             for (pid in ours) if (name[parent[pid]] ~ /^sshd/) bridge = pid
             found["bridge"] = bridge; found["session"] = parent[bridge]
-            found["agent"] = parent[rank]; found["guard"] = parent[parent[rank]]
+            found["subreaper"] = parent[rank]; found["agent"] = parent[parent[rank]]
+            found["guard"] = parent[parent[parent[rank]]]
             print found[role]
         }'
 }
@@ -256,6 +257,20 @@ killed_and_lost() { # ROLE WORDS
     expect_status 76
     expect_between 0 4 "$since" "the host is lost after"
     expect_last_err "host 'node02'" "$2" 'exit 76'
+    expect_all_gone
+}
+
+# Everything of the attempt was below it: its agent sees to what it has left.
+subreaper_is_killed() {
+    start_steady 5000
+    local since
+    since=$(milliseconds)
+    signal_process KILL node02 subreaper
+    await_launch 30
+    expect_status 137
+    expect_between 0 4 "$since" "the failure is told after"
+    expect_last_err "rank 1 on 'node02' was killed by SIGKILL"
+    expect_no_rank 0 node02
     expect_all_gone
 }
 
@@ -429,6 +444,7 @@ test_case "without a window a broken connection is a lost host" no_window_and_no
 test_case "a session of sshd that is killed is made anew" killed_and_back session
 test_case "a bridge that is killed is made anew" killed_and_back bridge
 test_case "an agent that is killed is a lost host" killed_and_lost agent 'its agent has ended'
+test_case "the process below which the ranks of a host are takes them along" subreaper_is_killed
 test_case "a guard that is killed is a lost host" killed_and_lost guard 'guard|agent'
 test_case "agent and guard that are killed are a lost host" agent_and_guard_are_killed
 test_case "an agent that stands still has a guard that ends the ranks" agent_is_stopped

@@ -112,7 +112,7 @@ plain_user() {
 }
 
 kill_everything() {
-    start_with_cgroups "${on_three[@]}"
+    start_with_cgroups "${on_three[@]}" --set reconnect_window=0s
     signal_agents STOP "${nodes[@]}"
     signal_launcher KILL
     signal_agents KILL "${nodes[@]}"

@@ -24,14 +24,17 @@ constexpr std::size_t most_said = 100'000;
 /// Two hosts of two ranks each, of which the second is hostile from some step on.
 class Attempt {
  public:
-  Attempt() : trial_(trial_of({2, 2})), run_(trial_, PortNeeds(), milliseconds(1'000)) {}
+  Attempt()
+      : trial_(trial_of({2, 2})),
+        connections_({"h0", "h1"}, Connections::Timing()),
+        run_(trial_, connections_, {PortNeeds(), milliseconds(1'000)}) {}
 
   // Each step needs those before it.
   void begin(std::string_view steps) {
     const std::size_t count = std::min<std::size_t>(steps.size(), 4);
     if (count > 0)
       on_both([](int host) {
-        return run_event::HostOpened{host, "10.0.0." + std::to_string(host + 1)};
+        return connection_event::HostOpened{host, "10.0.0." + std::to_string(host + 1)};
       });
     if (count > 1) on_both([&](int host) { return said(host, message::Pong{now_, now_}); });
     if (count > 2) on_both([&](int host) { return said(host, message::Ready{{}, "/run"}); });
@@ -39,30 +42,49 @@ class Attempt {
       for (int rank = 0; rank < trial_.world_size; ++rank)
         on(said(trial_.ranks[static_cast<std::size_t>(rank)].host, message::RankStarted{rank, 1}));
   }
-  void on(const RunEvent& event) {
+  void on(const ConnectionEvent& event) {
     now_ += std::chrono::milliseconds(1);
-    if (!run_.over()) run_.on(event, now_);
+    if (!run_.over()) carry_out(connections_.on(event, now_));
   }
   const RunOutcome& end() {
     const Error gone = make_error(ErrorClass::host, "gone");
-    on_both([&](int host) { return run_event::HostClosed{host, gone}; });
+    on_both([&](int host) { return connection_event::HostClosed{host, gone}; });
     for (int i = 0; i < 100 && !run_.over(); ++i) {
-      now_ = run_.next_deadline().value_or(now_);
-      on(run_event::Tick{});
+      now_ = std::max(run_.next_deadline().value_or(now_),
+                      connections_.next_deadline().value_or(now_));
+      on(connection_event::Tick{});
+      feed(run_event::Tick{});
     }
     require(run_.over(), "a run ends");
     return run_.outcome();
   }
-  static run_event::HostSaid said(int host, Message message) { return {host, std::move(message)}; }
+  static connection_event::HostSaid said(int host, Message message) {
+    return {host, std::move(message)};
+  }
   const Trial& trial() const { return trial_; }
 
  private:
+  void carry_out(const std::vector<ConnectionAction>& actions) {
+    for (const ConnectionAction& action : actions)
+      if (const auto* news = std::get_if<HostNews>(&action)) feed(*news);
+  }
+  void feed(const RunEvent& event) {
+    for (const RunAction& action : run_.on(event, now_)) {
+      if (const auto* let_go = std::get_if<run_action::LetGo>(&action))
+        carry_out(connections_.let_go(let_go->host));
+      if (const auto* dismiss = std::get_if<run_action::Dismiss>(&action))
+        carry_out(connections_.dismiss(dismiss->host));
+      if (const auto* go = std::get_if<run_action::SendGo>(&action))
+        connections_.begin_ranks(go->host, now_);
+    }
+  }
   template <class MakeEvent>
   void on_both(MakeEvent make_event) {
     for (int host = 0; host < 2; ++host) on(make_event(host));
   }
 
   Trial trial_;
+  Connections connections_;
   Run run_;
   Instant now_{1'000'000'000};
 };
@@ -106,7 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     auto message = decode_message(line);
     if (!message) {
-      attempt.on(run_event::HostClosed{hostile, message.error()});
+      attempt.on(connection_event::HostClosed{hostile, message.error()});
       continue;
     }
     check(*message);

@@ -9,6 +9,7 @@
 #include "config_schema/config_check.hpp"
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/experiment/experiment_tree.hpp"
+#include "config_schema/fields/secrets.hpp"
 #include "config_schema/text/text.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
 #include "config_schema/yaml/yaml_writer.hpp"
@@ -93,9 +94,19 @@ void check_result(const Result<ExperimentConfig>& result,
   check_experiment(*result);
 }
 
-// What counts of an experiment: not where it was written.
+// As the script gets it, but for what is not shown.
+std::string without_secrets_of_storage(const std::string& line) {
+  if (line.empty()) return line;
+  auto storage = nlohmann::json::parse(line);
+  for (auto& [key, value] : storage.items())
+    if (is_secret_path("checkpoint_storage." + key)) value = "(redacted)";
+  return storage.dump();
+}
+
+// What counts of an experiment: not where it was written, nor what is not shown.
 ExperimentConfig meaning_of(ExperimentConfig config) {
   config.warnings.clear();
+  config.checkpoints.json = without_secrets_of_storage(config.checkpoints.json);
   for (EnvironmentVariable& variable : config.environment) variable.place = {};
   std::sort(config.obstacles.begin(), config.obstacles.end(),
             [](const Obstacle& left, const Obstacle& right) {

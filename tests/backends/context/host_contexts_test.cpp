@@ -105,6 +105,55 @@ TEST_CASE("a context is asked for once; the next task finds it") {
   CHECK(f.home.has("cache/runs/one-0/weights"));
 }
 
+TEST_CASE("another agent of the task goes on in the copy of the one before") {
+  Fixture f;
+  Task* killed = new Task(f.loop, f.home, "one-0");  // which ends without a word
+  killed->find(f.context.context, queue_of(f.context.archive));
+  f.home.write("cache/runs/one-0/result", "from the first attempt");
+  {
+    Task next(f.loop, f.home, "one-0");
+    next.find(f.context.context, {});
+    CHECK(next.trouble.empty());
+    CHECK(next.directory == f.home.at("cache/runs/one-0"));
+  }
+  CHECK(f.home.has("cache/runs/one-0/result"));  // although it was not told to keep it
+  CHECK(f.home.names("cache/runs") == std::vector<std::string>{"one-0"});
+  delete killed;
+}
+
+TEST_CASE("what has the name of a copy and is none makes room for it") {
+  Fixture f;
+  {
+    Task other(f.loop, f.home, "two-0");
+    other.find(f.context.context, queue_of(f.context.archive));
+  }
+  f.home.write("cache/runs/one-0", "no folder");
+  Task task(f.loop, f.home, "one-0");
+  task.find(f.context.context, {});
+  CHECK(task.trouble.empty());
+  CHECK(task.directory == f.home.at("cache/runs/one-0"));
+  CHECK(archived(task.directory).context == f.context.context);
+}
+
+TEST_CASE("a context is asked for anew, whatever has come of it") {
+  Fixture f;
+  Task task(f.loop, f.home, "one-0");
+  auto pieces = queue_of(f.context.archive);
+  const bool has_failed = GENERATE(false, true);
+  if (has_failed)
+    pieces.back() += "x";
+  else
+    pieces.pop_back();
+  task.find(f.context.context, pieces);
+  CHECK(task.trouble.empty() != has_failed);
+  task.trouble.clear();
+  task.sent = 0;
+  task.find(f.context.context, queue_of(f.context.archive));
+  CHECK(task.trouble.empty());
+  CHECK(archived(task.directory).context == f.context.context);
+  CHECK(f.home.names("cache/contexts") == std::vector{f.context.context.sha256 + ".tar.gz"});
+}
+
 TEST_CASE("a copy that no rank has used goes with its task") {
   Fixture f;
   {

@@ -217,6 +217,36 @@ TEST_CASE("a neighbour destroyed by an earlier callback of the same wake-up is n
   CHECK(calls == 1);
 }
 
+// An event may be on its way for the descriptor that had the number before.
+TEST_CASE("a descriptor is not told to be ready because one of the same number was") {
+  Loop loop;
+  SocketPair one;
+  SocketPair two;
+  SocketPair quiet;
+  REQUIRE(::write(one.ends[1], "x", 1) == 1);
+  REQUIRE(::write(two.ends[1], "x", 1) == 1);
+  int calls = 0;
+  std::unique_ptr<Subscription> first;
+  std::unique_ptr<Subscription> second;
+  std::unique_ptr<Subscription> later;
+  // Whichever comes first, the number of the other becomes another descriptor.
+  const auto replace = [&](int other) {
+    first.reset();
+    second.reset();
+    REQUIRE(::dup2(quiet.ends[0], other) == other);
+    later = loop.when_readable(other, [&] { ++calls; });
+  };
+  first = loop.when_readable(one.ends[0], [&] { replace(two.ends[0]); });
+  second = loop.when_readable(two.ends[0], [&] { replace(one.ends[0]); });
+  const auto end = loop.after(50ms, [&] { loop.stop(); });
+  REQUIRE(run(loop));
+  CHECK(calls == 0);
+  REQUIRE(::write(quiet.ends[1], "x", 1) == 1);
+  const auto end_again = loop.after(50ms, [&] { loop.stop(); });
+  REQUIRE(run(loop));
+  CHECK(calls > 0);
+}
+
 TEST_CASE("work can be posted from another thread") {
   Loop loop;
   constexpr int posts = 1000;

@@ -40,6 +40,8 @@ LogPiece piece(int rank, const std::string& bytes, OutputStream stream = OutputS
   return {rank, stream, time_us, bytes};
 }
 
+LogSink::Outcome add(LogFiles& logs, const LogPiece& piece) { return logs.append(piece, 0); }
+
 /// What a reader has read so far: bytes, with "<n>" where n are gone.
 class Reading {
  public:
@@ -56,6 +58,8 @@ class Reading {
       if (!bytes) return text_ + "!" + render(bytes.error());
       if (!*bytes) continue;
       if ((*next)->gap > 0) text_ += "<" + std::to_string((*next)->gap) + ">";
+      if (const auto dropped = (*next)->record.dropped; dropped > 0)
+        text_ += "<" + std::to_string(dropped) + ">";
       text_ += **bytes;
       records_.push_back((*next)->record);
     }
@@ -96,9 +100,9 @@ TEST_CASE("a log is what its rank wrote, byte for byte, and the index has its pi
   LogFiles logs(log_files(directory, 2), {});
   REQUIRE(logs.create());
   CHECK(contents(directory.path() + "/rank-1.0.log").empty());
-  logs.append(piece(0, "one\ntw", OutputStream::out, 10));
-  logs.append(piece(1, std::string("\0\x1b[31m", 6), OutputStream::err, 11));
-  logs.append(piece(0, "o\n", OutputStream::err, 12));
+  add(logs, piece(0, "one\ntw", OutputStream::out, 10));
+  add(logs, piece(1, std::string("\0\x1b[31m", 6), OutputStream::err, 11));
+  add(logs, piece(0, "o\n", OutputStream::err, 12));
   CHECK(contents(directory.path() + "/rank-0.0.log") == "one\ntwo\n");
   CHECK(contents(directory.path() + "/rank-1.0.log") == std::string("\0\x1b[31m", 6));
   Reading reading(directory.path(), directory.path() + "/rank-0.0.log");
@@ -114,7 +118,7 @@ TEST_CASE("more ranks than files may be open are all logged") {
   LogFiles logs(log_files(directory, ranks), {});
   REQUIRE(logs.create());
   for (const char* text : {"a", "b"})
-    for (int rank = 0; rank < ranks; ++rank) CHECK(logs.append(piece(rank, text)).trouble.empty());
+    for (int rank = 0; rank < ranks; ++rank) CHECK(add(logs, piece(rank, text)).trouble.empty());
   int complete = 0;
   for (int rank = 0; rank < ranks; ++rank) complete += read_log(directory, rank) == "ab";
   CHECK(complete == ranks);
@@ -131,7 +135,7 @@ TEST_CASE("of a rank's log the oldest goes, and positions survive it") {
   const auto size = GENERATE(as<std::size_t>{}, 1, 100, 5'000, max_chunk_bytes);
   while (written.size() < (size == 1 ? 20'000u : 500'000u)) {
     const std::string bytes(size, static_cast<char>('a' + written.size() % 26));
-    REQUIRE(logs.append(piece(0, bytes)).trouble.empty());
+    REQUIRE(add(logs, piece(0, bytes)).trouble.empty());
     written += bytes;
   }
   CHECK(bytes_in(directory.path()) <= limits.of_rank);
@@ -150,10 +154,10 @@ TEST_CASE("a reader that was overtaken by the limit tells how much it has missed
   REQUIRE(logs.create());
   const std::string bytes(1'000, 'x');
   Reading reading(directory.path(), directory.path() + "/rank-0.0.log");
-  logs.append(piece(0, bytes));
+  add(logs, piece(0, bytes));
   CHECK(reading.all() == bytes);
   std::uint64_t written = bytes.size();
-  for (int i = 0; i < 100; ++i, written += bytes.size()) logs.append(piece(0, bytes));
+  for (int i = 0; i < 100; ++i, written += bytes.size()) add(logs, piece(0, bytes));
   const std::string seen = reading.all();
   const std::string behind = seen.substr(bytes.size());
   REQUIRE(behind.starts_with("<"));
@@ -168,8 +172,8 @@ TEST_CASE("a piece that was written in part is not read, and the rest is") {
   {
     LogFiles logs(log_files(directory, 1), {});
     REQUIRE(logs.create());
-    logs.append(piece(0, "whole"));
-    logs.append(piece(0, "broken"));
+    add(logs, piece(0, "whole"));
+    add(logs, piece(0, "broken"));
   }
   const auto size = GENERATE(as<std::uintmax_t>{}, 17, 32, 47, 49, 60, 79);
   fs::resize_file(index, size);
@@ -183,7 +187,7 @@ TEST_CASE("a log whose bytes are not those of its index is said to be damaged") 
   {
     LogFiles logs(log_files(directory, 1), {});
     REQUIRE(logs.create());
-    logs.append(piece(0, "whole"));
+    add(logs, piece(0, "whole"));
   }
   std::ofstream(directory.path() + "/rank-0.0.log") << "wrong";
   CHECK(read_log(directory).find("is damaged") != std::string::npos);
@@ -196,31 +200,71 @@ TEST_CASE("a log without attempts in its name is read without an index") {
   CHECK(Reading(directory.path(), directory.path() + "/rank-0.log").all() == text);
 }
 
-TEST_CASE("what a full disk did not take is said, and the log goes on behind it") {
+TEST_CASE("what a full disk does not take waits, and is written once when there is room") {
   if (::geteuid() != 0) return;
   const TemporaryDirectory directory;
   REQUIRE(::mount("train", directory.path().c_str(), "tmpfs", 0, "size=256k") == 0);
-  LogFiles logs(log_files(directory, 1), {});
+  LogFiles logs(log_files(directory, 1), {.segment = 32u << 10});
   REQUIRE(logs.create());
-  const std::string bytes(10'000, 'x');
   const std::string filler = directory.path() + "/filler";
-  logs.append(piece(0, bytes));
-  std::ofstream(filler) << std::string(1u << 20, 'f');
-  std::uint64_t lost = 0;
-  std::string trouble;
-  for (int i = 0; i < 10; ++i) {
-    const auto outcome = logs.append(piece(0, bytes));
-    lost += outcome.lost;
-    if (!outcome.trouble.empty()) trouble = outcome.trouble;
-  }
-  CHECK(trouble.find("no space left on device") != std::string::npos);
+  add(logs, piece(0, "before"));
+  std::string bytes;
+  for (std::size_t i = 0; i < 60'000; ++i) bytes += static_cast<char>('a' + i % 26);
+  std::ofstream(filler) << std::string((200u << 10), 'f');
+  auto outcome = add(logs, piece(0, bytes));
+  CHECK(outcome.is_waiting);
+  CHECK(outcome.lost == 0);
+  CHECK(outcome.trouble.find("no space left on device") != std::string::npos);
+  CHECK(outcome.taken > 0);  // as much as one segment
+  CHECK(outcome.taken < bytes.size());
+  const auto again = logs.append(piece(0, bytes), outcome.taken);
+  CHECK(again.is_waiting);
+  CHECK(again.taken == outcome.taken);
   fs::remove(filler);
-  CHECK(logs.append(piece(0, "after")).trouble.empty());
+  outcome = logs.append(piece(0, bytes), outcome.taken);
+  CHECK_FALSE(outcome.is_waiting);
+  CHECK(outcome.trouble.empty());
+  add(logs, piece(0, "after"));
   const std::string kept = read_log(directory);
   ::umount2(directory.path().c_str(), MNT_DETACH);
-  CHECK(lost > 0);
-  CHECK(kept.ends_with("<" + std::to_string(lost) + ">after"));
-  CHECK(static_cast<std::uint64_t>(std::count(kept.begin(), kept.end(), 'x')) + lost == 110'000);
+  CHECK(kept == "before" + bytes + "after");
+}
+
+TEST_CASE("what can never be written is lost, and the log goes on behind a gap of that size") {
+  const TemporaryDirectory directory;
+  const std::string folder = directory.path() + "/logs";
+  fs::create_directory(folder);
+  LogFiles logs({folder + "/rank-0.0.log"}, {.segment = 100});
+  REQUIRE(logs.create());
+  add(logs, piece(0, std::string(60, 'a')));
+  fs::rename(folder, directory.path() + "/away");
+  const auto outcome = add(logs, piece(0, std::string(60, 'b')));  // in a new segment
+  CHECK_FALSE(outcome.is_waiting);
+  CHECK(outcome.taken == 60);
+  CHECK(outcome.lost == 60);
+  CHECK(outcome.trouble.find("no such file or directory") != std::string::npos);
+  fs::rename(directory.path() + "/away", folder);
+  CHECK(add(logs, piece(0, "after")).trouble.empty());
+  Reading reading(folder, folder + "/rank-0.0.log");
+  CHECK(reading.all() == std::string(60, 'a') + "<60>after");
+}
+
+TEST_CASE("what a host has dropped is a gap, wherever it comes, and has positions") {
+  const TemporaryDirectory directory;
+  LogFiles logs(log_files(directory, 1), {});
+  REQUIRE(logs.create());
+  LogPiece gap = piece(0, "");
+  gap.dropped = std::uint64_t{5} << 32;
+  add(logs, gap);
+  add(logs, piece(0, "one"));
+  add(logs, gap);
+  Reading reading(directory.path(), directory.path() + "/rank-0.0.log");
+  const std::string size = std::to_string(gap.dropped);
+  CHECK(reading.all() == "<" + size + ">one<" + size + ">");
+  add(logs, piece(0, "two"));
+  CHECK(reading.all() == "<" + size + ">one<" + size + ">two");
+  CHECK(reading.records().back().begin == 2 * gap.dropped + 3);
+  CHECK(reading.bytes_without_record() == 0);
 }
 
 TEST_CASE("a limit on the length of files makes segments shorter and loses nothing") {
@@ -232,7 +276,7 @@ TEST_CASE("a limit on the length of files makes segments shorter and loses nothi
     LogFiles logs(log_files(directory, 1), {});
     if (!logs.create()) return 2;
     for (int i = 0; i < 10; ++i)
-      if (!logs.append(piece(0, std::string(max_chunk_bytes, 'x'))).trouble.empty()) return 3;
+      if (!add(logs, piece(0, std::string(max_chunk_bytes, 'x'))).trouble.empty()) return 3;
     return 0;
   });
   CHECK(code == 0);
@@ -246,5 +290,5 @@ TEST_CASE("a log that cannot be made is said, a link is not followed") {
   const auto created = logs.create();
   REQUIRE_FALSE(created);
   CHECK(created.error().error_class == ErrorClass::no_input);
-  CHECK(logs.append(piece(0, "x")).lost == 1);
+  CHECK(add(logs, piece(0, "x")).lost == 1);
 }

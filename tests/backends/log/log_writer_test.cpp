@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/log/log_writer.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -12,31 +13,83 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Writes nothing until it may, as a disk that does not answer.
+/// Writes nothing until it may, as a disk that does not answer; takes no more than there is room.
 class StalledSink final : public LogSink {
  public:
-  Outcome append(const LogPiece& piece) override {
+  Outcome append(const LogPiece& piece, std::size_t from) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return open_; });
-    bytes_ += piece.bytes;
-    return outcome_;
+    ++tries_;
+    Outcome outcome = outcome_;
+    outcome.taken = std::min(piece.bytes.size(), from + room_);
+    room_ -= outcome.taken - from;
+    bytes_ += piece.bytes.substr(from, outcome.taken - from);
+    if (outcome.taken == piece.bytes.size()) return outcome;
+    outcome.is_waiting = true;
+    outcome.trouble = "cannot write: no space left on device";
+    return outcome;
+  }
+  Sync begin_sync() override {
+    const std::lock_guard lock(mutex_);
+    return [this, bytes = bytes_] {
+      std::unique_lock held(mutex_);
+      changed_.wait(held, [this] { return may_sync_; });
+      ++syncs_;
+      if (sync_failures_ > 0) {
+        --sync_failures_;
+        return std::string("cannot sync: input/output error");
+      }
+      synced_ = bytes;
+      return std::string();
+    };
   }
   void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
+    change([this] { open_ = may_sync_ = true; });
+  }
+  void stop_syncs() {
+    change([this] { may_sync_ = false; });
+  }
+  void make_room(std::size_t bytes) {
+    change([&] { room_ = bytes; });
+  }
+  void fail_syncs(int count) {
+    change([&] { sync_failures_ = count; });
   }
   std::string bytes() {
     const std::lock_guard lock(mutex_);
     return bytes_;
   }
+  std::string synced() {
+    const std::lock_guard lock(mutex_);
+    return synced_;
+  }
+  int tries() {
+    const std::lock_guard lock(mutex_);
+    return tries_;
+  }
+  int syncs() {
+    const std::lock_guard lock(mutex_);
+    return syncs_;
+  }
   void fail_with(Outcome outcome) { outcome_ = std::move(outcome); }
 
  private:
+  void change(const std::function<void()>& how) {
+    const std::lock_guard lock(mutex_);
+    how();
+    changed_.notify_all();
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   bool open_ = false;
+  bool may_sync_ = true;
+  std::size_t room_ = SIZE_MAX / 2;
+  int sync_failures_ = 0;
+  int tries_ = 0;
+  int syncs_ = 0;
   std::string bytes_;
+  std::string synced_;
   Outcome outcome_;
 };
 
@@ -50,7 +103,7 @@ struct Fixture {
       sink,
       "/logs",
       {[this] { on_written(); }, [this](const TerminalText& line) { said.push_back(line.text()); }},
-      {.look = 5ms, .stall = 30ms, .last_stall = 60ms}};
+      {.look = 5ms, .stall = 30ms, .last_stall = 60ms, .sync = 20ms}};
 
   ~Fixture() { sink->open(); }  // its thread may still be there
 
@@ -143,7 +196,8 @@ TEST_CASE("ranks that are being stopped do not wait for a disk that does not ans
 
 TEST_CASE("trouble with writing is said once, and what it cost at the end") {
   Fixture fixture;
-  fixture.sink->fail_with({2, "cannot write '/logs/rank-0.0.log': no space left on device"});
+  fixture.sink->fail_with(
+      {0, false, 2, "cannot write '/logs/rank-0.0.log': no space left on device"});
   fixture.sink->open();
   for (int i = 0; i < 5; ++i) {
     fixture.write("xyz");
@@ -153,4 +207,97 @@ TEST_CASE("trouble with writing is said once, and what it cost at the end") {
         std::vector<std::string>{"cannot write '/logs/rank-0.0.log': no space left on device"});
   fixture.writer.finish();
   CHECK(fixture.said.back() == "10 bytes of output are not in the logs (/logs)");
+}
+
+TEST_CASE("a full disk is said once, loses nothing and goes on by itself") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.sink->make_room(5);
+  fixture.write("abc");
+  fixture.write("defg");
+  fixture.write("h");
+  REQUIRE(fixture.run_until([&] { return fixture.sink->tries() > 5; }));
+  CHECK(fixture.writer.written() == 1);
+  CHECK(fixture.sink->bytes() == "abcde");
+  REQUIRE(fixture.said.size() == 1);
+  CHECK(fixture.said.front().find("no space left on device: output is kept on the hosts") !=
+        std::string::npos);
+  fixture.sink->make_room(1'000);
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 3; }));
+  CHECK(fixture.sink->bytes() == "abcdefgh");
+  REQUIRE(fixture.said.size() == 2);
+  CHECK(fixture.said.back() == "the log disk (/logs) takes output again");
+  fixture.writer.finish();
+  CHECK(fixture.said.size() == 2);
+}
+
+TEST_CASE("at the end a full disk is waited for so long and no longer, and what is lost is said") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.sink->make_room(5);
+  fixture.write("abc");
+  fixture.write("defg");
+  const bool is_told = GENERATE(false, true);
+  if (is_told) {
+    fixture.writer.expect_end();
+    REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  }
+  fixture.writer.finish();
+  CHECK(fixture.writer.written() == 2);
+  CHECK(fixture.said.back() == "2 bytes of output are not in the logs (/logs)");
+}
+
+TEST_CASE("what was written is synced after a while, and not before it counts as such") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.sink->stop_syncs();
+  fixture.write("abc");
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  fixture.write("de");
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  CHECK(fixture.writer.synced() == 0);
+  fixture.sink->open();
+  REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == 2; }));
+  CHECK(fixture.sink->synced() == "abcde");
+  const int syncs = fixture.sink->syncs();
+  int looks = 0;
+  CHECK(fixture.run_until([&] { return ++looks == 60; }));
+  CHECK(fixture.sink->syncs() == syncs);  // there is nothing to sync
+}
+
+TEST_CASE("a disk that is slow to sync does not stop writing; what came meanwhile is synced next") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.write("a");
+  fixture.sink->stop_syncs();
+  int looks = 0;
+  REQUIRE(fixture.run_until([&] { return ++looks == 60; }));
+  fixture.write("b");
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  CHECK(fixture.writer.synced() == 0);
+  fixture.sink->open();
+  REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == 2; }));
+  CHECK(fixture.sink->synced() == "ab");
+}
+
+TEST_CASE("a sync that fails is said once and tried again") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.sink->fail_syncs(3);
+  fixture.write("a");
+  REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == 1; }));
+  CHECK(fixture.sink->syncs() == 4);
+  REQUIRE(fixture.said.size() == 1);
+  CHECK(fixture.said.front().find("cannot sync: input/output error") == 0);
+}
+
+TEST_CASE("the end does not wait for a sync") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.sink->stop_syncs();
+  fixture.write("a");
+  fixture.writer.finish();
+  CHECK(fixture.writer.written() == 1);
+  CHECK(fixture.writer.synced() == 0);
+  CHECK(fixture.said.empty());
 }

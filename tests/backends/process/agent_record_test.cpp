@@ -40,10 +40,10 @@ TEST_CASE("an agent writes its ranks into its lock file") {
   const std::string path = base.write("t-0.lock", "", 0600);
   AgentRecorder recorder;
   REQUIRE(recorder.begin(*directory, "t-0", RankCgroups::none));
-  CHECK(recorder.cgroup() == -1);
+  CHECK(!recorder.make_cgroup_of({}));
   auto pipe = make_pipe();
   REQUIRE(pipe);
-  recorder.add({::getpid(), -1, pipe->read_end.get(), -1});
+  recorder.add({::getpid(), -1, pipe->read_end.get(), -1, boot_time()});
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const AgentRecord record = read_agent_record(file.get());
   AgentRecord expected = record_of_this_process();
@@ -62,7 +62,7 @@ TEST_CASE("an agent without a lock file records nothing, one behind a link refus
   REQUIRE(directory);
   AgentRecorder recorder;
   CHECK(recorder.begin(*directory, "t-0", RankCgroups::where_possible));
-  CHECK(recorder.cgroup() == -1);
+  CHECK(!recorder.make_cgroup_of({}));
   const std::string target = base.write("target", "", 0600);
   REQUIRE(::symlink(target.c_str(), (base.path() + "/t-1.lock").c_str()) == 0);
   CHECK_FALSE(recorder.begin(*directory, "t-1", RankCgroups::none));

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "tests/backends/process/agent_under_test.hpp"
 #include "tests/backends/process/hung_mount.hpp"
@@ -155,7 +156,7 @@ TEST_CASE("more ranks than the user may have processes are refused with the numb
   REQUIRE(refused.problems.size() == 1);
   const std::string& said = refused.problems[0].message;
   INFO(said);
-  CHECK(said.find("its 16 ranks take 18 processes and threads, but user 12345 has ") == 0);
+  CHECK(said.find("its 16 ranks take 19 processes and threads, but user 12345 has ") == 0);
   CHECK(said.find(" of at most 8 (processes, ulimit -u)") != said.npos);
 }
 
@@ -192,6 +193,35 @@ TEST_CASE("a dead file system is named while the agent waits for it, and pings a
     agent.send(message::Bye{});
     CHECK(agent.is_hung_up());
   }
+}
+
+TEST_CASE("a stop waits for the check of its host, and names a check that does not end") {
+  AgentUnderTest agent;
+  HungMount hung(agent.directory().path() + "/hung");
+  if (!hung.is_there()) SKIP_CASE("nothing can be mounted here");
+  auto prepare = agent.prepare({"true"});
+  const std::string directory = std::exchange(prepare.ranks[0].working_directory, hung.path());
+  agent.send(prepare);
+  (void)agent.next<message::Blocked>();
+  agent.send(message::Stop{});
+  SECTION("that comes back") {
+    agent.send(message::Ping{Instant(5)});
+    CHECK(agent.next<message::Pong>().sent == Instant(5));
+    hung.break_off();
+    CHECK(agent.next<message::Finished>().survivors.empty());
+    prepare.of.attempt = 1;
+    prepare.ranks[0].working_directory = directory;
+    agent.send(prepare);
+    CHECK(agent.next<message::Ready>().of == prepare.of);
+  }
+  SECTION("that does not") {
+    const auto finished = agent.next<message::Finished>();
+    REQUIRE(finished.survivors.size() == 1);
+    CHECK(finished.survivors[0].pid == agent.pid());
+    CHECK(finished.survivors[0].command == "the agent, in stat of '" + hung.path() + "'");
+  }
+  agent.send(message::Bye{});
+  CHECK(agent.is_hung_up());
 }
 
 TEST_CASE("a file system that dies between check and start holds up no stop") {

@@ -106,18 +106,21 @@ void AgentUnderTest::reconnect() {
   last_chunk_ = received_ = 0;
   connection_ = connect();
   message::Attach attach{wire_version, 1, ++connections_, {}, most_output_window};
-  for (const auto& [rank, bytes] : outputs_) attach.positions.push_back({rank, bytes.size()});
+  for (const auto& [rank, bytes] : outputs_)
+    attach.positions.push_back({rank.second, bytes.size(), rank.first});
   send(attach);
 }
 
 void AgentUnderTest::take_output(const Frame& frame) {
   const auto chunk = decode_output(frame.payload);
-  if (!chunk || chunk->number != ++last_chunk_ || chunk->begin != outputs_[chunk->rank].size())
+  if (!chunk) throw std::runtime_error("output that cannot be read");
+  std::string& of_rank = outputs_[{chunk->of, chunk->rank}];
+  if (chunk->number != ++last_chunk_ || chunk->begin != of_rank.size())
     throw std::runtime_error("output out of turn");
   output_ += chunk->bytes;
-  outputs_[chunk->rank] += chunk->bytes;
+  of_rank += chunk->bytes;
   received_ += cost_of(*chunk);
-  send(message::Acknowledge{last_chunk_, received_ + most_output_window});
+  send(message::Acknowledge{last_chunk_, received_ + most_output_window, last_chunk_});
 }
 
 Message AgentUnderTest::next_message_or_output() {
@@ -169,10 +172,10 @@ message::Prepare AgentUnderTest::prepare(const std::vector<std::string>& scripts
   return prepare;
 }
 
-void AgentUnderTest::start(const std::vector<std::string>& scripts) {
-  send(prepare(scripts));
-  (void)next<message::Ready>();
-  send(message::Go{"127.0.0.1", 1});
+void AgentUnderTest::start(const std::vector<std::string>& scripts, AttemptId of) {
+  send(about(prepare(scripts), of));
+  (void)next<message::Ready>(of);
+  send(about(message::Go{"127.0.0.1", 1}, of));
 }
 
 }  // namespace train::testing

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -58,6 +59,12 @@ class AgentUnderTest {
       if (const auto* wanted = std::get_if<Wanted>(&message)) return *wanted;
     }
   }
+  /// The same, about this attempt.
+  template <class Wanted>
+  Wanted next(AttemptId of) {
+    while (true)
+      if (Wanted message = next<Wanted>(); message.of == of) return message;
+  }
   /// The next message, of whatever type. Output on the way is kept, and acknowledged.
   Message next_message();
   /// The same, but a chunk of output is an answer as well, as Bye, which no agent says.
@@ -70,11 +77,11 @@ class AgentUnderTest {
   /// Ranks 0 and up, one for each script, which run in the test's directory.
   message::Prepare prepare(const std::vector<std::string>& scripts) const;
   /// Prepares them, waits for Ready, and says go.
-  void start(const std::vector<std::string>& scripts);
+  void start(const std::vector<std::string>& scripts, AttemptId of = {});
 
   /// What ranks printed on both streams so far.
   const std::string& output() const { return output_; }
-  const std::string& output_of(int rank) { return outputs_[rank]; }
+  const std::string& output_of(int rank, AttemptId of = {}) { return outputs_[{of, rank}]; }
 
  private:
   void take_output(const Frame& frame);
@@ -86,7 +93,7 @@ class AgentUnderTest {
   Descriptor cut_off_;  ///< the one before
   FrameDecoder decoder_{FrameSender::agent};
   std::string output_;
-  std::map<int, std::string> outputs_;  ///< by rank
+  std::map<std::pair<AttemptId, int>, std::string> outputs_;  ///< by attempt and rank
   std::uint64_t connections_ = 0;
   // Of this connection:
   std::uint64_t last_chunk_ = 0;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/store/launcher_lock.hpp"
+#include "launcher/task/journal.hpp"
 #include "tests/backends/store/store_fixture.hpp"
 
 using namespace train;
@@ -25,6 +27,29 @@ Lingering launcher_of(const std::string& root, const std::string& id) {
     return store->update(task).has_value();
   });
 }
+
+/// The same, whose ranks outlive it for so long, and with these records in its journal.
+Lingering launcher_of(const std::string& root, const std::string& id, std::int64_t outlives_ms,
+                      const std::vector<JournalRecord>& records) {
+  return Lingering([&] {
+    static std::unique_ptr<SqliteTaskStore> store;  // must outlive this function in the child
+    store = open_store(root);
+    TaskRecord task = some_task(*store, id, 1'000);
+    task.outlives_ms = outlives_ms;
+    if (!store->create(task)) return false;
+    for (const JournalRecord& record : records)
+      if (!store->append_journal(id, encode_entry({record, Instant(1), "boot"}), false))
+        return false;
+    task.state = TaskState::running;
+    return store->keep_bundle(id, "secret") && store->update(task).has_value();
+  });
+}
+
+using journal_record::AttemptBegun;
+using journal_record::RanksStarted;
+using journal_record::Supervised;
+using journal_record::TaskOver;
+const std::vector<JournalRecord> ranks_run = {Supervised{1}, AttemptBegun{0}, RanksStarted{}};
 
 /// `when` as the time of the last change of a file.
 void set_modified(const std::string& path, UnixMillis when) {
@@ -67,6 +92,71 @@ TEST_CASE("a task whose launcher was killed is lost, and recorded so") {
   std::filesystem::remove_all(directory.path() + "/tasks");
   CHECK(open_store(directory.path())->find("abcd2345")->state == TaskState::lost);
   CHECK(open_store(directory.path())->find("abcd2345")->ended == tomorrow);
+}
+
+TEST_CASE(
+    "a task whose ranks outlive its launcher is unattended, and nothing is recorded of that") {
+  const TemporaryDirectory directory;
+  Lingering launcher = launcher_of(directory.path(), "abcd2345", for_ever.count(), ranks_run);
+  const auto store = open_store(directory.path());
+  CHECK_FALSE(store->find("abcd")->is_unattended);
+  launcher.kill();
+  for (const TaskRecord& task : {store->find("abcd").value(), store->list(false).value().front()}) {
+    CHECK(task.is_unattended);
+    CHECK(task.state == TaskState::running);
+    CHECK(shown_state(task) == "unattended");
+    CHECK_FALSE(task.ended);
+  }
+  CHECK(std::filesystem::exists(store->bundle_folder("abcd2345")));
+  // Until another launcher has it.
+  REQUIRE(store->adopt("abcd2345"));
+  CHECK_FALSE(open_store(directory.path())->find("abcd")->is_unattended);
+  TaskRecord task = store->find("abcd").value();
+  CHECK_FALSE(task.is_unattended);
+  task.state = TaskState::failed;
+  REQUIRE(store->update(task));
+  CHECK_FALSE(std::filesystem::exists(store->bundle_folder("abcd2345")));
+}
+
+TEST_CASE("a task of which no rank can run any more is lost") {
+  const TemporaryDirectory directory;
+  struct Case {
+    std::int64_t outlives_ms;
+    std::vector<JournalRecord> records;
+  };
+  const auto row = GENERATE(values<Case>({
+      {0, ranks_run},
+      {for_ever.count(), {}},
+      {for_ever.count(), {Supervised{1}, AttemptBegun{0}}},
+      {for_ever.count(), {Supervised{1}, AttemptBegun{0}, RanksStarted{}, TaskOver{}}},
+  }));
+  Lingering launcher = launcher_of(directory.path(), "abcd2345", row.outlives_ms, row.records);
+  launcher.kill();
+  const auto store = open_store(directory.path());
+  CHECK(store->find("abcd")->state == TaskState::lost);
+  CHECK_FALSE(std::filesystem::exists(store->bundle_folder("abcd2345")));
+}
+
+TEST_CASE("a task is unattended for as long as its ranks may outlive its launcher, then lost") {
+  const TemporaryDirectory directory;
+  Lingering launcher = launcher_of(directory.path(), "abcd2345", 600'000, ranks_run);
+  launcher.kill();
+  const auto store = open_store(directory.path());
+  CHECK(store->find("abcd")->is_unattended);
+  run_sql(directory.path() + "/tasks.db", "UPDATE task SET updated = 0");
+  const UnixMillis now = time(nullptr) * UnixMillis{1000};
+  set_modified(store->lock_file("abcd2345"), now - 590'000);
+  CHECK(store->find("abcd")->is_unattended);
+  set_modified(store->lock_file("abcd2345"), now - 602'000);
+  // Not while somebody takes it over.
+  auto lock = LauncherLock::adopt(store->lock_file("abcd2345"));
+  REQUIRE(lock);
+  CHECK(store->find("abcd")->state == TaskState::running);
+  lock = LauncherLock::adopt(store->lock_file("abcd2345"));
+  const auto task = store->find("abcd").value();
+  CHECK(task.state == TaskState::lost);
+  CHECK_FALSE(task.is_unattended);
+  CHECK(task.ended == now - 602'000);
 }
 
 TEST_CASE("programs that the launcher starts do not keep its tasks alive") {

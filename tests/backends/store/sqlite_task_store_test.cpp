@@ -63,6 +63,43 @@ TEST_CASE("a task is read as it was written, through its whole life") {
   CHECK(store->find("abcd2345").value() == task);
 }
 
+TEST_CASE("the attempts of a task are recorded one after the other") {
+  const TemporaryDirectory directory;
+  const auto store = open_store(directory.path());
+  TaskRecord task = some_task(*store, "abcd2345");
+  REQUIRE(store->create(task).has_value());
+  CHECK(store->find("abcd2345")->attempts.empty());
+  for (int number = 0; number < 3; ++number) {
+    task.attempts.push_back({number, 10 * number, {}, "gpu-a,gpu-b", {}, {}});
+    task.restarts = number;
+    REQUIRE(store->update(task).has_value());
+    CHECK(store->find("abcd2345")->attempts == task.attempts);
+    task.attempts.back().ended = 10 * number + 5;
+    task.attempts.back().cause = "rank 1 failed";
+    if (number == 1) task.attempts.back().log_policies = {"one", "and another"};
+    REQUIRE(store->update(task).has_value());
+    CHECK(store->find("abcd2345")->attempts == task.attempts);
+  }
+  TaskRecord other = some_task(*store, "bcde2345");
+  REQUIRE(store->create(other).has_value());
+  CHECK(store->find("bcde2345")->attempts.empty());
+  CHECK(store->list(true)->back().attempts.empty());
+}
+
+TEST_CASE("an attempt does not outlive its task") {
+  const TemporaryDirectory directory;
+  const auto store = open_store(directory.path());
+  TaskRecord task = some_task(*store, "abcd2345");
+  REQUIRE(store->create(task).has_value());
+  task.attempts = {{0, 10, {}, "gpu-a", {}, {}}};
+  task.state = TaskState::failed;
+  task.ended = 20;
+  task.cause = "host 'gpu-a' is lost";
+  REQUIRE(store->update(task).has_value());
+  CHECK(store->find("abcd2345")->attempts ==
+        std::vector<AttemptRecord>{{0, 10, 20, "gpu-a", "host 'gpu-a' is lost", {}}});
+}
+
 TEST_CASE("state is private to its user") {
   const TemporaryDirectory directory;
   const std::string root = directory.path() + "/a/b/train";

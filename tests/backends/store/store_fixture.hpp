@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <SQLiteCpp/Exception.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,14 @@ inline std::unique_ptr<SqliteTaskStore> open_store(const std::string& root) {
   auto store = SqliteTaskStore::open(root);
   if (!store) FAIL(render(store.error()));
   return std::move(*store);
+}
+
+inline void run_sql(const std::string& database, const char* sql) {
+  sqlite3* handle = nullptr;
+  REQUIRE(sqlite3_open(database.c_str(), &handle) == SQLITE_OK);
+  const int code = sqlite3_exec(handle, sql, nullptr, nullptr, nullptr);
+  sqlite3_close(handle);
+  REQUIRE(code == SQLITE_OK);
 }
 
 inline TaskRecord some_task(const SqliteTaskStore& store, const std::string& id,

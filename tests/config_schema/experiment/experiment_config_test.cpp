@@ -34,6 +34,9 @@ TEST_CASE("an experiment has the documented defaults") {
   CHECK(config.max_restarts == 0);
   CHECK(config.stop_grace == 10s);
   CHECK(config.reconnect_window == 60s);
+  CHECK(config.restart_delay == 1s);
+  CHECK_FALSE(config.spool_overflow);
+  CHECK_FALSE(config.launcher_wait);
   CHECK(config.hyperparameters_json == "{}");
   CHECK(config.data_json == "{}");
   CHECK(config.forward_environment.size() == 5);
@@ -73,6 +76,9 @@ resources:
 stop_grace: 500ms
 reconnect_window: 0
 max_restarts: 0
+restart_delay: 2m
+on_launcher_loss: 90m
+spool_overflow: block
 )");
   CHECK(config.name == "digits");
   CHECK(config.description == "a line");
@@ -98,7 +104,26 @@ max_restarts: 0
   CHECK(config.batch_split == BatchSplit::weighted);
   CHECK(config.stop_grace == 500ms);
   CHECK(config.reconnect_window == 0s);
+  CHECK(config.restart_delay == 120s);
+  CHECK(config.launcher_wait == 90min);
+  CHECK(config.spool_overflow == SpoolOverflow::block);
   CHECK(config.warnings.empty());
+}
+
+TEST_CASE("what ranks do without a launcher is a word or a time") {
+  const auto wait = [](const std::string& value) {
+    return read_experiment("entrypoint: x\non_launcher_loss: " + value).launcher_wait;
+  };
+  CHECK(wait("stop") == brief_launcher_wait);
+  CHECK(wait("continue") == for_ever);
+  CHECK(wait("10s") == 10s);
+  CHECK(wait("7d") == 168h);
+  CHECK(wait("0") == 0s);
+  for (const char* bad : {"5s", "8d", "go on", "[stop]", "true"}) {
+    CAPTURE(bad);
+    CHECK(refusal("entrypoint: x\non_launcher_loss: " + std::string(bad))
+              .find("'on_launcher_loss' must be") != std::string::npos);
+  }
 }
 
 TEST_CASE("a name comes from the file, or from the program") {
@@ -140,21 +165,79 @@ TEST_CASE("variables with impossible names are refused") {
   CHECK(refusal("forward_environment: ['A=B']").find("name of a variable") != std::string::npos);
 }
 
+TEST_CASE("checkpoints go to a folder, or where the script is told to") {
+  const auto storage = [](const std::string& keys) {
+    return read_experiment("entrypoint: a\ncheckpoint_storage: {" + keys + "}").checkpoints;
+  };
+  CHECK(read_experiment("entrypoint: a").checkpoints == CheckpointStorage{});
+  CHECK(storage("type: shared_fs, host_path: /mnt/x/") ==
+        CheckpointStorage{"/mnt/x", R"({"type": "shared_fs", "host_path": "/mnt/x/"})"});
+  CHECK(storage("type: shared_fs, host_path: /").directory == "/");
+  CHECK(storage("type: shared_fs, host_path: /mnt, storage_path: a/../b").directory == "/mnt/b");
+  CHECK(storage("type: shared_fs, host_path: /mnt, storage_path: /mnt/c/").directory == "/mnt/c");
+  CHECK(storage("type: shared_fs, host_path: /mnt, checkpoint_path: old").directory == "/mnt/old");
+  CHECK(storage("type: shared_fs, host_path: /mnt, storage_path: new, checkpoint_path: old")
+            .directory == "/mnt/new");
+  CHECK(storage("type: directory, container_path: /c//d").directory == "/c/d");
+  const CheckpointStorage s3 = storage("secret_key: k, type: s3, bucket: b, host_path: null");
+  CHECK(s3 == CheckpointStorage{"", R"({"type": "s3", "bucket": "b", "secret_key": "k"})", true});
+  CHECK_FALSE(storage("type: gcs, bucket: b").has_secrets);
+  CHECK(storage("save_trial_best: 2") == CheckpointStorage{});
+  CHECK(refusal("checkpoint_storage: {type: shared_fs}").find("host_path") != std::string::npos);
+  CHECK(refusal("checkpoint_storage: {type: directory}").find("container_path") !=
+        std::string::npos);
+  CHECK(refusal("checkpoint_storage: {type: shared_fs, host_path: mnt}").find("absolute path") !=
+        std::string::npos);
+  CHECK(refusal("checkpoint_storage: {type: shared_fs, host_path: /mnt, checkpoint_path: ../b}")
+            .find("not inside") != std::string::npos);
+}
+
+TEST_CASE("log policies say what follows a line") {
+  const auto policies = [](const std::string& list) {
+    return read_experiment("entrypoint: a\nlog_policies: " + list).log_policies;
+  };
+  const auto policy = [](const char* name, const char* pattern, bool cancels = false,
+                         bool excludes = false, const char* signal = "") {
+    return LogPolicy{name, pattern, cancels, excludes, signal};
+  };
+  CHECK(read_experiment("entrypoint: a").log_policies.empty());
+  CHECK(policies("[{name: OOM, pattern: null}]").empty());
+  CHECK(policies("[{pattern: 'a(b|c)+', action: cancel_retries}]") ==
+        std::vector{policy("", "a(b|c)+", true)});
+  CHECK(policies("[{name: ECC, pattern: x, action: {type: exclude_node}}]") ==
+        std::vector{policy("ECC", "x", false, true)});
+  CHECK(policies("[{pattern: x, actions: [cancel_retries, exclude_node, {signal: seen}]}]") ==
+        std::vector{policy("", "x", true, true, "seen")});
+  CHECK(policies("[{pattern: x, signal: marked}, {pattern: y}]") ==
+        std::vector{policy("", "x", false, false, "marked"), policy("", "y")});
+  CHECK(refusal("log_policies: [{pattern: 'a(b'}]").find("'a(b' is no pattern: missing )") !=
+        std::string::npos);
+  CHECK(refusal("log_policies: [{pattern: '(?=a)'}]").find("no pattern") != std::string::npos);
+}
+
+TEST_CASE("a file of Determined's that does not say is restarted as often as Determined does") {
+  const std::string storage = "checkpoint_storage: {type: directory, container_path: /c}\n";
+  CHECK(read_experiment("entrypoint: a").max_restarts == 0);
+  CHECK(read_experiment(storage).max_restarts == 5);
+  CHECK(read_experiment(storage + "max_restarts: 0").max_restarts == 0);
+  CHECK(read_experiment(storage + "max_restarts: null").max_restarts == 5);
+}
+
 TEST_CASE("keys without effect are named once in a warning") {
   const std::string text = R"(
 entrypoint: python3 train.py
-checkpoint_storage: {type: shared_fs, host_path: /tmp}
+checkpoint_policy: all
 bind_mounts: [{host_path: /a, container_path: /b}]
 environment: {image: x}
 )";
   const auto launched = read_experiment(text);
   CHECK(warnings_of(launched) ==
-        std::vector<std::string>{"'checkpoint_storage' (line 3), 'bind_mounts' (line 4) and "
+        std::vector<std::string>{"'checkpoint_policy' (line 3), 'bind_mounts' (line 4) and "
                                  "'environment.image' (line 5) have no effect here"});
   const auto checked = parse_experiment({"x.yaml", text}, {}, ReadFor::checking);
   REQUIRE(checked);
   CHECK(warnings_of(*checked) ==
-        std::vector<std::string>{"'checkpoint_storage' has no effect here",
+        std::vector<std::string>{"'checkpoint_policy' has no effect here",
                                  "'bind_mounts' has no effect here",
                                  "'environment.image' has no effect here"});
   CHECK(checked->warnings[0].place.line == 3);
@@ -188,12 +271,9 @@ TEST_CASE("a launcher of whole hosts runs once processes is written") {
 
 TEST_CASE("features that are not there yet are refused, their defaults accepted") {
   const auto [refused, accepted] = GENERATE(table<std::string, std::string>({
-      {"max_restarts: 1", "max_restarts: 0"},
       {"cpu_binding: cores", "cpu_binding: none"},
       {"hang_timeout: 10m", "hang_timeout: null"},
-      {"on_launcher_loss: continue", "on_launcher_loss: stop"},
       {"min_slots_per_trial: 2", "min_slots_per_trial: ~"},
-      {"spool_overflow: drop", "spool_overflow: block"},
       {"searcher: {name: grid, metric: loss}", "searcher: {name: single}"},
       {"framework: mpi", "framework: tensorflow"},
       {"framework: horovod", "framework: deepspeed"},
@@ -287,7 +367,7 @@ resources:
   slots_per_trial: true
   zebra: 1
 environment: {variables: {'': x}}
-max_restarts: 9
+hang_timeout: 9
 )"});
   REQUIRE_FALSE(config);
   std::vector<int> lines;

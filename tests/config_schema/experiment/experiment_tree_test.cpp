@@ -129,6 +129,7 @@ ExperimentConfig meaning_of(const std::string& text, const ExperimentOverrides& 
   auto config = parse_experiment({source_name, text}, overrides, ReadFor::checking);
   if (!config) FAIL(render(config.error()));
   config->warnings.clear();
+  if (config->checkpoints.has_secrets) config->checkpoints.json.clear();  // they are not shown
   for (EnvironmentVariable& variable : config->environment) variable.place = {};
   for (Obstacle& obstacle : config->obstacles) obstacle.diagnostic.place = {};
   std::sort(config->obstacles.begin(), config->obstacles.end(),

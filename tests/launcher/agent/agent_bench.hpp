@@ -40,7 +40,7 @@ class Bench {
   }
 
   void prepare(const std::vector<int>& ranks) {
-    message::Prepare m{"taskid", {}, 1, {}, std::chrono::seconds(7), window};
+    message::Prepare m{"taskid", {}, 1, {}, std::chrono::seconds(7), window, launcher_wait};
     for (const int rank : ranks) {
       m.ranks.push_back({rank, {"true", {}}, "/", {}});
       m.ranks.back().environment = {{"PORT", "", AtLaunch::rendezvous_port, false}};
@@ -67,6 +67,7 @@ class Bench {
   }
 
   milliseconds window{0};  ///< reconnect_window
+  milliseconds launcher_wait = brief_launcher_wait;
   std::uint64_t credit;
   LinkId link = 0;  ///< the last one
   std::uint64_t connection = 0;

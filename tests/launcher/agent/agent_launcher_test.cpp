@@ -145,7 +145,7 @@ TEST_CASE("ranks go on while the network is away, and nothing of what happened i
                                                   "ended", "not_started", "port_taken", "output",
                                                   "output"});
   CHECK(said<message::Hello>(b.last) ==
-        message::Hello{wire_version, "node1", "boot", 42, true, message::OwnStop::none});
+        message::Hello{wire_version, "node1", "boot", 42, {{{}, true, message::OwnStop::none}}});
   CHECK(said<message::RankEnded>(b.last)->at == b.now - 10s);
   CHECK(output(b.last) == "sent waiting");
   const auto first = all<agent_action::SendOutput>(b.last).front().chunk;
@@ -290,8 +290,8 @@ TEST_CASE("a launcher that comes back after its host has stopped the ranks is to
   b.end(0, 143);
   b.now += 1s;
   b.connect();
-  CHECK(said<message::Hello>(b.last)->stop == message::OwnStop::silence);
-  CHECK(said<message::Hello>(b.last)->has_started);
+  CHECK(said<message::Hello>(b.last)->attempts.at(0).stop == message::OwnStop::silence);
+  CHECK(said<message::Hello>(b.last)->attempts.at(0).has_started);
   CHECK(said<message::RankEnded>(b.last)->after_stop);
   CHECK(output(b.last) == "saved\n");
   // The stop stays a stop, though the fence is further away now.
@@ -305,13 +305,13 @@ TEST_CASE("the end of the stream of a launcher that was just heard is its death"
   b.lose_link();
   CHECK(b.last.empty());
   const Instant death = b.now;
-  CHECK(b.agent.next_deadline() == death + Agent::death_wait);
+  CHECK(b.agent.next_deadline() == death + brief_launcher_wait);
   SECTION("and its ranks are stopped after a while") {
-    CHECK(b.tick(death + Agent::death_wait - 1ns).empty());
-    CHECK(terminated(b.tick(death + Agent::death_wait)) == std::vector{0});
+    CHECK(b.tick(death + brief_launcher_wait - 1ns).empty());
+    CHECK(terminated(b.tick(death + brief_launcher_wait)) == std::vector{0});
     CHECK(b.agent.next_deadline() == b.now + grace);
     SECTION("which a launcher that comes later is told") {
-      CHECK(said<message::Hello>(b.connect())->stop == message::OwnStop::launcher);
+      CHECK(said<message::Hello>(b.connect())->attempts.at(0).stop == message::OwnStop::launcher);
     }
     SECTION("and there is nobody to wait for") {
       CHECK(has<agent_action::KillTree>(b.tick(b.now + grace)));
@@ -319,11 +319,70 @@ TEST_CASE("the end of the stream of a launcher that was just heard is its death"
     }
   }
   SECTION("unless it comes back") {
-    b.now += Agent::death_wait - 1ns;
+    b.now += brief_launcher_wait - 1ns;
     b.connect();
-    CHECK(b.tick(death + Agent::death_wait).empty());
+    CHECK(b.tick(death + brief_launcher_wait).empty());
     CHECK(b.agent.next_deadline() == Instant(1000s) + window - grace);
   }
+}
+
+TEST_CASE("ranks that are to outlive their launcher go on without one, and without a fence") {
+  const milliseconds reconnect_window = GENERATE(0ms, 60'000ms);
+  Bench b;
+  b.window = reconnect_window;
+  b.launcher_wait = for_ever;
+  b.start({0, 1});
+  CHECK_FALSE(has<agent_action::SetFence>(b.last));
+  const bool is_death = GENERATE(true, false);
+  if (is_death)
+    b.lose_link();
+  else
+    cut(b);
+  CHECK(b.last.empty());
+  CHECK_FALSE(b.agent.next_deadline());
+  CHECK(b.tick(b.now + 24h * 365).empty());
+  SECTION("another launcher takes them over") {
+    b.end(0, 3);
+    b.say(message::Attach{wire_version, 1, 1, {}, b.credit});  // a word of the old one
+    CHECK_FALSE(said<message::Hello>(b.last));
+    ++b.link;
+    const auto hello = said<message::Hello>(
+        b.say(message::Attach{wire_version, 2, 1, {{0, 0}, {1, 0}}, b.credit}));
+    REQUIRE(hello);
+    CHECK(hello->attempts.at(0).stop == message::OwnStop::none);
+    CHECK(said<message::RankEnded>(b.last)->code == 3);
+    b.say(message::Stop{1s});
+    CHECK(terminated(b.last) == std::vector{1});
+  }
+  SECTION("and when all have ended, the agent waits to be asked for their ends") {
+    b.end_all({0, 1});
+    const Instant end = b.now;
+    CHECK(b.agent.next_deadline() == end + Agent::longest_vigil);
+    CHECK(b.tick(end + Agent::longest_vigil - 1ns).empty());
+    SECTION("and gets a launcher that comes late") {
+      b.connect();
+      CHECK(said<message::Finished>(b.last));
+      CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
+    }
+    SECTION("but not for ever") {
+      CHECK(has<agent_action::Leave>(b.tick(end + Agent::longest_vigil)));
+    }
+  }
+}
+
+TEST_CASE("ranks may outlive their launcher for a time, which is then the fence of silence, too") {
+  Bench b;
+  b.window = 60s;
+  b.launcher_wait = 1h;
+  b.start({0});
+  const Instant ready = b.now;
+  CHECK(b.agent.next_deadline() == ready + 1h - grace);
+  b.now += 2s;
+  b.ping(b.now);
+  b.now += 1s;
+  b.lose_link();
+  CHECK(b.agent.next_deadline() == ready + 2s + 1h - grace);
+  CHECK(terminated(b.tick(ready + 2s + 1h - grace)) == std::vector{0});
 }
 
 TEST_CASE("an agent whose ranks have ended waits for its launcher, as long as the ranks would") {
@@ -337,7 +396,8 @@ TEST_CASE("an agent whose ranks have ended waits for its launcher, as long as th
     cut(b);
   if (has_output) b.print(0, "last words");
   b.end_all({0});
-  CHECK(b.agent.state() == (has_output ? AgentState::flushing : AgentState::finished));
+  CHECK(b.agent.attempts().at({}).state() ==
+        (has_output ? AgentAttemptState::flushing : AgentAttemptState::finished));
   SECTION("which comes") {
     b.now += 2s;
     b.connect();
@@ -349,7 +409,7 @@ TEST_CASE("an agent whose ranks have ended waits for its launcher, as long as th
     CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
   }
   SECTION("which does not") {
-    const Instant end = is_death ? b.now + Agent::death_wait : fence;
+    const Instant end = is_death ? b.now + brief_launcher_wait : fence;
     CHECK(b.agent.next_deadline() == end);
     CHECK_FALSE(has<agent_action::Leave>(b.tick(end - 1ns)));
     CHECK(has<agent_action::Leave>(b.tick(end)));
@@ -376,12 +436,13 @@ TEST_CASE("ranks whose output nobody takes wait, can be stopped, and go on when 
     b.connect();
     CHECK(output(b.last).size() == 1'800);
     CHECK_FALSE(has<agent_action::ResumeReading>(b.last));
-    CHECK(has<agent_action::ResumeReading>(b.say(message::Acknowledge{2, b.credit})));
+    CHECK(has<agent_action::ResumeReading>(b.say(message::Acknowledge{2, b.credit, 2})));
   }
   SECTION("when the launcher had taken it all before the cut") {
     b.connect({{0, 1'800}});
     CHECK(output(b.last).empty());
-    CHECK(has<agent_action::ResumeReading>(b.last));
+    CHECK_FALSE(has<agent_action::ResumeReading>(b.last));  // it may still lose it
+    CHECK(has<agent_action::ResumeReading>(b.say(message::Acknowledge{1, b.credit, 1})));
   }
 }
 
@@ -415,7 +476,7 @@ TEST_CASE("a failure of the agent is told on every connection") {
   b.on(agent_event::Failed{"no thread"});
   CHECK(terminated(b.last) == std::vector{0});
   b.connect();
-  CHECK(said<message::Hello>(b.last)->stop == message::OwnStop::failure);
+  CHECK(said<message::Hello>(b.last)->attempts.at(0).stop == message::OwnStop::failure);
   CHECK(said<message::AgentFailed>(b.last) == message::AgentFailed{"no thread"});
 }
 
@@ -437,4 +498,24 @@ TEST_CASE("no deadline of the past keeps an agent awake") {
   }
   CHECK(run_until_gone(b, late));
   CHECK(b.agent.gone());
+}
+
+TEST_CASE("a launcher that lacks output of a finished attempt is told its end behind that") {
+  Bench b;
+  b.window = 60s;
+  b.start({0});
+  b.print(0, "hello");
+  b.end_all({0});
+  REQUIRE(said<message::Finished>(b.say(message::Acknowledge{1, b.credit})));  // not synced
+  b.lose_link();
+  b.connect({{0, 2}});
+  CHECK(said<message::RankEnded>(b.last));
+  CHECK_FALSE(said<message::Finished>(b.last));
+  REQUIRE(all<agent_action::SendOutput>(b.last).size() == 1);
+  CHECK(all<agent_action::SendOutput>(b.last).front().chunk->bytes == "llo");
+  CHECK_FALSE(said<message::Finished>(b.say(message::Stop{0s})));
+  CHECK(said<message::Finished>(b.say(message::Acknowledge{1, b.credit})));
+  b.lose_link();
+  b.connect({{0, 5}});
+  CHECK(said<message::Finished>(b.last));
 }

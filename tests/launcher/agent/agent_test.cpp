@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/agent.hpp"
+#include "launcher/agent/launch_values.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/launcher/agent/agent_bench.hpp"
@@ -30,7 +31,7 @@ TEST_CASE("nothing is started before the launcher says go") {
   const auto started = all<agent_action::StartRank>(b.last);
   REQUIRE(started.size() == 2);
   CHECK(started[1].rank == 5);
-  CHECK(b.agent.command_of(5).environment.front() ==
+  CHECK(b.agent.command_of({}, 5).environment.front() ==
         EnvironmentEntry{"PORT", "29500", AtLaunch::no, false});
 }
 
@@ -93,15 +94,16 @@ TEST_CASE("a host without ranks finishes as soon as it may go") {
   CHECK(said<message::Finished>(b.last));
 }
 
-TEST_CASE("a stop before go starts nothing and finishes at once") {
+TEST_CASE("a stop before go starts nothing and finishes once nothing is under way") {
   const int progress = GENERATE(0, 1, 2);
   Bench b;
   b.connect();
   if (progress > 0) b.prepare({0});
   if (progress > 1) b.on(agent_event::HostChecked{{}, {1}, "/r"});
   b.say(message::Stop{10s});
-  CHECK(said<message::Finished>(b.last));
+  CHECK(said<message::Finished>(b.last).has_value() == (progress != 1));
   CHECK(b.on(agent_event::HostChecked{{}, {1}, "/r"}).empty());
+  if (progress == 1) CHECK(said<message::Finished>(b.on(agent_event::TreeKilled{})));
   CHECK(b.say(message::Go{"a", 1}).empty());
   CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
 }
@@ -268,7 +270,7 @@ TEST_CASE("reading pauses while the queue is full and goes on when there is room
   b.on(agent_event::RankPrinted{0, OutputStream::out, std::string(900, 'x')});
   CHECK_FALSE(has<agent_action::PauseReading>(b.last));
   CHECK_FALSE(has<agent_action::ResumeReading>(b.say(message::Acknowledge{1})));
-  CHECK(has<agent_action::ResumeReading>(b.say(message::Acknowledge{3})));
+  CHECK(has<agent_action::ResumeReading>(b.say(message::Acknowledge{3, 0, 3})));
 }
 
 TEST_CASE("a full queue never keeps ranks from ending") {
@@ -364,8 +366,8 @@ TEST_CASE("an agent says what it counted, and starts ranks with it") {
   message::Go go{"10.0.0.1", 29'500};
   go.slots = SlotMeaning::cuda;
   b.say(go);
-  REQUIRE(b.agent.command_of(0).environment.size() == 1);
-  CHECK(b.agent.command_of(0).environment.front().text == "6");
+  REQUIRE(b.agent.command_of({}, 0).environment.size() == 1);
+  CHECK(b.agent.command_of({}, 0).environment.front().text == "6");
 }
 
 namespace {
@@ -374,7 +376,7 @@ const Context context{std::string(64, 'a'), 10'240};
 
 void prepare_with_context(Bench& b) {
   b.connect();
-  message::Prepare m{"taskid", {}, 1, {}, 7s, 0s, {}, context};
+  message::Prepare m{"taskid", {}, 1, {}, 7s, 0s, brief_launcher_wait, {}, context};
   for (const char* directory : {"", "src/deep", "/absolute"})
     m.ranks.push_back({static_cast<int>(m.ranks.size()), {"true", {}}, directory, {}});
   b.say(m);
@@ -398,7 +400,7 @@ TEST_CASE("a host is checked once the context is there, and ranks start in the c
   REQUIRE(checks.size() == 1);
   const std::vector<std::string> wanted{"/home/me/copy", "/home/me/copy/src/deep", "/absolute"};
   CHECK(directories(checks[0].prepare) == wanted);
-  CHECK(b.agent.command_of(1).working_directory == wanted[1]);
+  CHECK(b.agent.command_of({}, 1).working_directory == wanted[1]);
   CHECK(b.on(agent_event::ContextReady{"/again"}).empty());
 }
 

@@ -166,7 +166,8 @@ TEST_CASE("the same plan is the same bytes, and ends with a newline") {
   const std::string first = planned_json(slot_experiment(4), gpu_inventory({2, 2}));
   CHECK(first == planned_json(slot_experiment(4), gpu_inventory({2, 2})));
   CHECK(first.back() == '\n');
-  CHECK(first.find("{\n  \"experiment\": \"digits\",\n  \"trials\": [") == 0);
+  CHECK(first.find("{\n  \"experiment\": \"digits\",\n  \"max_restarts\": 0,\n  \"trials\": [") ==
+        0);
 }
 
 TEST_CASE("bytes that are no UTF-8 do not break the document") {

@@ -231,6 +231,23 @@ TEST_CASE("how many trials run at once is said, with the reason") {
   CHECK(trials_line(scene.plan) == "2 of 2 at once (all of them; 9 would fit); shown is the first");
 }
 
+TEST_CASE("where checkpoints go and how often a trial is restarted is said, and who says so") {
+  Scene scene = many_hosts(2, 4);
+  CHECK(checkpoints_line(scene.plan).empty());
+  CHECK(restarts_line(scene.plan).empty());
+  ExperimentConfig& experiment = scene.plan.experiment;
+  experiment.checkpoints = {"/mnt/models", R"({"type": "shared_fs"})"};
+  experiment.max_restarts = 5;
+  CHECK(has(text_of(scene), "checkpoints: /mnt/models/TASK/0\n"));
+  CHECK(restarts_line(scene.plan) ==
+        "up to 5 after failures (Determined's default for a file with checkpoint_storage; "
+        "max_restarts changes it)");
+  experiment.written.keys["max_restarts"].push_back({"max_restarts"});
+  CHECK(has(text_of(scene), "restarts: up to 5 after failures\n"));
+  experiment.checkpoints.directory.clear();
+  CHECK(checkpoints_line(scene.plan) == "where TRAIN_CHECKPOINT_STORAGE says");
+}
+
 TEST_CASE("TPU slices are named with their hosts, and their devices are no GPUs") {
   Scene scene = many_hosts(12, 4);
   for (int i = 0; i < 6; ++i)

@@ -64,6 +64,6 @@ TEST_CASE("a record of nothing, of too much or of no stream is none") {
   record.length = max_chunk_bytes + 1;
   CHECK_FALSE(decode_log_record(encode_log_record(record)));
   record = some_record;
-  record.stream = static_cast<OutputStream>(3);
+  record.stream = static_cast<OutputStream>(4);
   CHECK_FALSE(decode_log_record(encode_log_record(record)));
 }

@@ -29,7 +29,7 @@ TEST_CASE("an agent that waits for acknowledgements stays within the window, byt
   OutputQueue queue;
   OutputWindow window(least_output_window);
   for (int i = 0; i < 10'000 && !queue.full(); ++i)
-    queue.push(i % 2, OutputStream::out, bytes, now);
+    queue.push({{}, i % 2}, OutputStream::out, bytes, now);
   std::vector<message::OutputPosition> positions{{0, 0}, {1, 0}};
   std::uint64_t last = 0;
   std::size_t received = 0;  // on this connection, as are the numbers
@@ -47,7 +47,7 @@ TEST_CASE("an agent that waits for acknowledgements stays within the window, byt
       REQUIRE(queue.resume(positions, window.room()));
     }
     window.acknowledge(std::exchange(unwritten, 0));
-    REQUIRE(queue.acknowledge(last, received + window.room()));
+    REQUIRE(queue.acknowledge(last, received + window.room(), last));
   }
 }
 

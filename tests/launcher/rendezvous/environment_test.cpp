@@ -47,6 +47,7 @@ TEST_CASE("a torch rank gets torchrun's environment, and nothing else is there")
                         {"TRAIN_GLOBAL_BATCH_SIZE", "64"},
                         {"TRAIN_GRADIENT_COMPRESSION", "0"},
                         {"TRAIN_HPARAMS", R"({"lr":0.1})"},
+                        {"TRAIN_METRICS_FILE", "<metrics_file>"},
                         {"TRAIN_PER_SLOT_BATCH_SIZE", "16"},
                         {"TRAIN_RESTART_COUNT", "0"},
                         {"TRAIN_RUN_DIR", "<run_directory>"},
@@ -322,6 +323,32 @@ TEST_CASE("a rank is told its own share, and where it begins") {
   }
 }
 
+TEST_CASE("ranks are told where their checkpoints go") {
+  ExperimentConfig experiment = slot_experiment(1);
+  const auto values = [&] { return values_of(planned(experiment, gpu_inventory({1})), 0); };
+  CHECK(values().count("TRAIN_CHECKPOINT_DIR") == 0);
+  CHECK(values().count("TRAIN_CHECKPOINT_STORAGE") == 0);
+  CHECK(checkpoint_directory(experiment, "abcd2345", 0).empty());
+  experiment.checkpoints = {"/mnt", R"({"type":"shared_fs"})"};
+  CHECK(value(values(), "TRAIN_CHECKPOINT_DIR") == "<checkpoint_directory>");
+  CHECK(value(values(), "TRAIN_CHECKPOINT_STORAGE") == R"({"type":"shared_fs"})");
+  CHECK(checkpoint_directory(experiment, "abcd2345", 3) == "/mnt/abcd2345/3");
+  auto environment = environment_of(planned(experiment, gpu_inventory({1})), 0);
+  fill_in_checkpoints(environment, "/mnt/abcd2345/0");
+  const auto entry = [&](const std::string& name) {
+    return *std::find_if(environment.begin(), environment.end(),
+                         [&](const EnvironmentEntry& each) { return each.name == name; });
+  };
+  CHECK(entry("TRAIN_CHECKPOINT_DIR").text == "/mnt/abcd2345/0");
+  CHECK(entry("TRAIN_CHECKPOINT_DIR").at_launch == AtLaunch::no);
+  CHECK(entry("TRAIN_TASK_ID").at_launch == AtLaunch::task_id);
+  experiment.checkpoints.directory = "/";
+  CHECK(checkpoint_directory(experiment, "abcd2345", 0) == "/abcd2345/0");
+  experiment.checkpoints = {"", R"({"type":"s3","secret_key":"k"})", true};
+  environment = environment_of(planned(experiment, gpu_inventory({1})), 0);
+  CHECK(entry("TRAIN_CHECKPOINT_STORAGE").secret);
+}
+
 TEST_CASE("what the workers do themselves reaches them") {
   ExperimentConfig experiment = slot_experiment(1);
   experiment.gradient_compression = true;
@@ -389,14 +416,6 @@ TEST_CASE("defaults alone give way to the session of a host") {
   CHECK(defaults == std::vector<std::string>{"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME",
                                              "OMP_NUM_THREADS", "PYTHONFAULTHANDLER",
                                              "TORCH_NCCL_ASYNC_ERROR_HANDLING"});
-}
-
-TEST_CASE("a host's list of AMD devices rules out lists within it") {
-  const auto ruled_out = ruled_out_by("ROCR_VISIBLE_DEVICES");
-  CHECK(std::vector<std::string_view>(ruled_out.begin(), ruled_out.end()) ==
-        std::vector<std::string_view>{"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
-                                      "GPU_DEVICE_ORDINAL"});
-  CHECK(ruled_out_by("CUDA_VISIBLE_DEVICES").empty());
 }
 
 TEST_CASE("what train sets itself is not the user's to set, and the plan says so") {
@@ -471,16 +490,6 @@ TEST_CASE("every variable that is nowhere set is named at once") {
   CHECK(user.error().error_class == ErrorClass::config);
   REQUIRE(user.error().diagnostics.size() == 2);
   CHECK(user.error().diagnostics[1].message.find("B is to be taken") == 0);
-}
-
-TEST_CASE("leftovers of other launchers are scrubbed") {
-  for (const char* name :
-       {"SLURM_JOB_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "TORCHELASTIC_RUN_ID", "PMI2_FD",
-        "PMIX_RANK", "PRTE_LAUNCHED", "MV2_COMM_WORLD_RANK"})
-    CHECK(is_scrubbed(name));
-  for (const char* name : {"PATH", "SLURM", "MY_SLURM_JOB", "RANK", "PMI", "PMIX", "slurm_job_id",
-                           "HOROVOD_FUSION_THRESHOLD", "NCCL_DEBUG", ""})
-    CHECK_FALSE(is_scrubbed(name));
 }
 
 TEST_CASE("what train sets is scrubbed from no rank") {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <any>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "launcher/run/run.hpp"
@@ -10,30 +13,50 @@
 
 namespace train {
 
-/// A run with a hand on its clock, whose hosts say what the test wants. Clocks of hosts agree with
-/// the launcher's unless a test answers pings otherwise.
+/// A run and its connections with a hand on their clock, whose hosts say what the test wants.
+/// Clocks of hosts agree with the launcher's unless a test answers pings otherwise.
 class RunBench {
  public:
   explicit RunBench(const std::vector<int>& ranks_per_host,
                     milliseconds grace = milliseconds(10'000), PortNeeds needs = {},
                     Run::Delivery delivery = Run::Delivery::nothing,
-                    milliseconds reconnect_window = milliseconds(0))
+                    milliseconds reconnect_window = milliseconds(0),
+                    Run::Hosts hosts = Run::Hosts::dismissed,
+                    milliseconds launcher_wait = brief_launcher_wait)
       : trial(trial_of(ranks_per_host)),
         ports(needs),
-        run(trial, ports, grace, timing_with(reconnect_window), delivery) {}
+        connections(names_of(trial), timing_with(reconnect_window, launcher_wait)),
+        run(trial, connections, {ports, grace, delivery, hosts}) {}
 
-  void on(const RunEvent& event) { last = run.on(event, now); }
-  void say(int host, Message m) { on(run_event::HostSaid{host, std::move(m)}); }
+  /// Either of the two takes this event; both take a Tick.
+  template <class Event>
+  void on(const Event& event) {
+    last.clear();
+    if constexpr (std::is_constructible_v<ConnectionEvent, Event>)
+      carry_out(connections.on(event, now));
+    else
+      feed(event);
+  }
+  void say(int host, Message m) { on(connection_event::HostSaid{host, std::move(m)}); }
   void wait(nanoseconds time) { now += time; }
-  void tick() { on(run_event::Tick{}); }
+  void tick() {
+    on(connection_event::Tick{});
+    feed(run_event::Tick{});
+  }
+  std::optional<Instant> next_deadline() const {
+    if (run.over()) return std::nullopt;
+    const auto one = connections.next_deadline();
+    const auto other = run.next_deadline();
+    return one && other ? std::min(*one, *other) : (one ? one : other);
+  }
 
   void open(int host) {
-    on(run_event::HostOpened{host, "10.0.0." + std::to_string(host + 1)});
+    on(connection_event::HostOpened{host, "10.0.0." + std::to_string(host + 1)});
     pong(host);
   }
   /// Answers the pings of the last actions, without delay.
   void pong(int host) {
-    for (const auto& send : all<run_action::Send>())
+    for (const auto& send : all<host_action::Send>())
       if (const auto* ping = std::get_if<message::Ping>(&send.message); ping && send.host == host)
         return say_and_keep(host, message::Pong{ping->sent, now});
   }
@@ -45,7 +68,7 @@ class RunBench {
     say(host, message::Ready{held, "/run"});
   }
   void lose(int host) {
-    on(run_event::HostClosed{host, make_error(ErrorClass::host, "connection reset")});
+    on(connection_event::HostClosed{host, make_error(ErrorClass::host, "connection reset")});
   }
   void interrupt() { on(run_event::StopRequested{2}); }
   void ended(int rank, std::optional<int> code, bool after_stop = false) {
@@ -69,8 +92,8 @@ class RunBench {
   template <class Action>
   std::vector<Action> all() const {
     std::vector<Action> found;
-    for (const RunAction& action : last)
-      if (const auto* a = std::get_if<Action>(&action)) found.push_back(*a);
+    for (const std::any& action : last)
+      if (const auto* a = std::any_cast<Action>(&action)) found.push_back(*a);
     return found;
   }
   template <class Action>
@@ -81,7 +104,7 @@ class RunBench {
   template <class M>
   std::vector<int> told() const {
     std::vector<int> found;
-    for (const auto& send : all<run_action::Send>())
+    for (const auto& send : all<host_action::Send>())
       if (std::holds_alternative<M>(send.message)) found.push_back(send.host);
     return found;
   }
@@ -93,7 +116,7 @@ class RunBench {
   }
   std::vector<int> closed() const {
     std::vector<int> found;
-    for (const auto& close : all<run_action::CloseHost>()) found.push_back(close.host);
+    for (const auto& close : all<host_action::CloseHost>()) found.push_back(close.host);
     return found;
   }
   const RunOutcome& outcome() const {
@@ -107,14 +130,43 @@ class RunBench {
 
   Trial trial;
   PortNeeds ports;
+  Connections connections;
   Run run;
   Instant now = std::chrono::seconds(1000);
-  std::vector<RunAction> last;
+  std::vector<std::any> last;  ///< what both want since the last event
 
  private:
-  static Run::Timing timing_with(milliseconds reconnect_window) {
-    Run::Timing timing;
+  // As the driver does.
+  void feed(const RunEvent& event) {
+    for (const RunAction& action : run.on(event, now))
+      std::visit([this](const auto& a) { perform(a); }, action);
+  }
+  void carry_out(const std::vector<ConnectionAction>& actions) {
+    for (const ConnectionAction& action : actions)
+      std::visit([this](const auto& a) { perform(a); }, action);
+  }
+  template <class Action>
+  void perform(const Action& action) {
+    if constexpr (std::is_same_v<Action, HostNews>) return feed(action);
+    last.emplace_back(action);
+    if constexpr (std::is_same_v<Action, run_action::LetGo>)
+      carry_out(connections.let_go(action.host));
+    if constexpr (std::is_same_v<Action, run_action::Dismiss>)
+      carry_out(connections.dismiss(action.host));
+    if constexpr (std::is_same_v<Action, run_action::Keep>) connections.end_ranks(action.host);
+    if constexpr (std::is_same_v<Action, run_action::SendGo>)
+      connections.begin_ranks(action.host, now);
+  }
+  static std::vector<std::string> names_of(const Trial& trial) {
+    std::vector<std::string> names;
+    for (const PlannedHost& host : trial.hosts) names.push_back(host.host.name);
+    return names;
+  }
+  static Connections::Timing timing_with(milliseconds reconnect_window,
+                                         milliseconds launcher_wait) {
+    Connections::Timing timing;
     timing.reconnect_window = reconnect_window;
+    timing.launcher_wait = launcher_wait;
     return timing;
   }
   void say_and_keep(int host, Message m) {

@@ -12,8 +12,8 @@ namespace {
 // Lets time pass in heartbeats, in which only `alive` hosts answer.
 void pass(RunBench& b, nanoseconds time, const std::vector<int>& alive) {
   const Instant end = b.now + time;
-  while (!b.run.over() && b.run.next_deadline() && *b.run.next_deadline() <= end) {
-    b.now = std::max(b.now, *b.run.next_deadline());
+  while (!b.run.over() && b.next_deadline() && *b.next_deadline() <= end) {
+    b.now = std::max(b.now, *b.next_deadline());
     b.tick();
     for (const int host : alive) b.pong(host);
   }
@@ -26,7 +26,7 @@ TEST_CASE("hosts are pinged at every heartbeat") {
   RunBench b({1, 1});
   b.start();
   for (int i = 0; i < 3; ++i) {
-    CHECK(b.run.next_deadline() == b.now + 2s);
+    CHECK(b.next_deadline() == b.now + 2s);
     b.wait(2s);
     b.tick();
     CHECK(b.told<message::Ping>() == std::vector{0, 1});
@@ -58,7 +58,7 @@ TEST_CASE("a host whose answers are stuck behind its output is not silent") {
   b.start();
   for (int i = 0; i < 10; ++i) {
     pass(b, 10s, {});
-    b.on(run_event::HostPrinted{0});
+    b.on(connection_event::HostPrinted{0});
   }
   CHECK_FALSE(b.run.over());
 }
@@ -131,7 +131,7 @@ TEST_CASE("an agent that never finishes is given up, sooner or later") {
   b.start();
   b.ended(0, 0);
   pass(b, 100s, {0});
-  b.on(run_event::HostPrinted{0});
+  b.on(connection_event::HostPrinted{0});
   pass(b, 119s, {0});
   CHECK_FALSE(b.run.over());
   pass(b, 3s, {0});
@@ -171,7 +171,7 @@ TEST_CASE("an interrupt stops the ranks with their grace") {
   b.start();
   b.interrupt();
   CHECK(b.all<run_action::Stopping>().front().why == "SIGINT: stopping all ranks");
-  CHECK(std::get<message::Stop>(b.all<run_action::Send>().front().message).grace == 10s);
+  CHECK(std::get<message::Stop>(b.all<host_action::Send>().front().message).grace == 10s);
   b.ended(0, std::nullopt, true);
   b.finished(0);
   b.ended(1, 1);  // it took the shutdown of its peer for an error
@@ -187,7 +187,7 @@ TEST_CASE("the second interrupt kills, the third does not wait") {
   b.interrupt();
   b.interrupt();
   CHECK(b.told<message::Stop>() == std::vector{0, 1});
-  CHECK(std::get<message::Stop>(b.all<run_action::Send>().front().message).grace == 0s);
+  CHECK(std::get<message::Stop>(b.all<host_action::Send>().front().message).grace == 0s);
   b.interrupt();
   CHECK(b.outcome().stop_signal == 2);
   CHECK(b.outcome().leftovers.size() == 2);

@@ -30,7 +30,7 @@ TEST_CASE("a single host meets on loopback") {
 }
 
 TEST_CASE("others reach this machine by what it is on the connections to them") {
-  const auto address_of_first = [](const std::vector<run_event::HostOpened>& opened) {
+  const auto address_of_first = [](const std::vector<connection_event::HostOpened>& opened) {
     RunBench b(std::vector<int>(opened.size(), 1));
     for (const auto& event : opened) b.on(event);
     for (int host = 0; host < b.hosts(); ++host) b.ready(host);
@@ -57,8 +57,8 @@ TEST_CASE("others reach this machine by what it is on the connections to them") 
 
 TEST_CASE("nobody asks for the address of a host where nothing is held") {
   RunBench b({1, 1});
-  b.on(run_event::HostOpened{0, "10.77.1.3"});
-  b.on(run_event::HostOpened{1, "127.0.0.1"});
+  b.on(connection_event::HostOpened{0, "10.77.1.3"});
+  b.on(connection_event::HostOpened{1, "127.0.0.1"});
   b.ready(0);
   b.ready(1);
   CHECK(b.started() == std::vector{0, 1});
@@ -67,8 +67,8 @@ TEST_CASE("nobody asks for the address of a host where nothing is held") {
 
 TEST_CASE("loopback is never what hosts behind jump hosts are told of this machine") {
   RunBench b({1, 1});
-  b.on(run_event::HostOpened{0, "127.0.0.1"});
-  b.on(run_event::HostOpened{1, "10.77.1.3"});
+  b.on(connection_event::HostOpened{0, "127.0.0.1"});
+  b.on(connection_event::HostOpened{1, "10.77.1.3"});
   b.ready(0);
   b.ready(1);
   CHECK(b.started().empty());
@@ -177,7 +177,7 @@ TEST_CASE("a host that holds other ports than it was asked for is none of ours")
 TEST_CASE("a TF_CONFIG that no kernel takes starts nothing") {
   const int workers = GENERATE(5'457, 5'459);
   RunBench b({workers - 1, 1}, milliseconds(10'000), {.rendezvous = false, .workers = true});
-  for (int host = 0; host < 2; ++host) b.on(run_event::HostOpened{host, "192.168.100.200"});
+  for (int host = 0; host < 2; ++host) b.on(connection_event::HostOpened{host, "192.168.100.200"});
   std::vector<int> ports;
   for (int port = 10'000; static_cast<int>(ports.size()) < workers - 1; ++port)
     ports.push_back(port);
@@ -210,7 +210,7 @@ TEST_CASE("a run succeeds when every rank exits with code 0 and every host has f
   CHECK(b.outcome().succeeded);
   CHECK(b.outcome().all_started);
   CHECK_FALSE(b.outcome().cause);
-  CHECK_FALSE(b.run.next_deadline());
+  CHECK_FALSE(b.next_deadline());
 }
 
 TEST_CASE("one host that refuses keeps every rank from being started anywhere") {
@@ -234,7 +234,7 @@ TEST_CASE("all verdicts that come within the wait are told together") {
   b.open(1);
   b.open(2);
   b.say(2, message::Refused{{{{}, {}, "no '/data'", ""}}});
-  CHECK(b.run.next_deadline() == b.now + 1s);
+  CHECK(b.next_deadline() == b.now + 1s);
   b.wait(500ms);
   b.lose(1);
   CHECK_FALSE(b.run.over());
@@ -303,7 +303,7 @@ TEST_CASE("a rank that exits with 0 after the stop does not make a success") {
 
 TEST_CASE("the cause is what failed first on aligned clocks, not what was told first") {
   RunBench b({1, 1});
-  for (int host = 0; host < 2; ++host) b.on(run_event::HostOpened{host, "a"});
+  for (int host = 0; host < 2; ++host) b.on(connection_event::HostOpened{host, "a"});
   b.say(0, message::Pong{b.now, 5'000s});  // ahead of the launcher by 4,000 s
   b.say(1, message::Pong{b.now, 10s});     // behind it by 990 s
   for (int host = 0; host < 2; ++host) b.ready(host);
@@ -321,7 +321,7 @@ TEST_CASE("the cause is what failed first on aligned clocks, not what was told f
 
 TEST_CASE("failures closer than the clocks are known are simultaneous") {
   RunBench b({1, 1, 1});
-  for (int host = 0; host < 3; ++host) b.on(run_event::HostOpened{host, "a"});
+  for (int host = 0; host < 3; ++host) b.on(connection_event::HostOpened{host, "a"});
   const Instant asked = b.now;
   b.wait(20ms);
   for (int host = 0; host < 3; ++host) b.say(host, message::Pong{asked, asked + 10ms});
@@ -338,7 +338,7 @@ TEST_CASE("failures closer than the clocks are known are simultaneous") {
 
 TEST_CASE("without a round trip a failure is known no better than since the start") {
   RunBench b({1});
-  b.on(run_event::HostOpened{0, "a"});
+  b.on(connection_event::HostOpened{0, "a"});
   b.ready(0);
   b.say(0, message::RankStarted{0, 1});
   b.wait(3s);
@@ -360,7 +360,7 @@ TEST_CASE("no host's clock can move a failure before the start or into the futur
 
 TEST_CASE("round trips that a host makes up are ignored") {
   RunBench b({1});
-  b.on(run_event::HostOpened{0, "a"});
+  b.on(connection_event::HostOpened{0, "a"});
   const Instant asked = b.now;
   b.wait(10ms);
   b.say(0, message::Pong{b.now, 0s});  // never asked

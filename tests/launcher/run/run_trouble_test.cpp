@@ -19,7 +19,7 @@ void wait_blocked(RunBench& b, int host, nanoseconds time) {
 
 std::vector<std::string> notes(const RunBench& b) {
   std::vector<std::string> texts;
-  for (const auto& note : b.all<run_action::Note>()) texts.push_back(note.text);
+  for (const auto& note : b.all<host_action::Note>()) texts.push_back(note.text);
   return texts;
 }
 

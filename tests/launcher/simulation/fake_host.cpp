@@ -12,10 +12,25 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint64_t pipe_size = 64u << 10;
+// What is printed comes again after this many bytes, a prime that is more than a pipe holds.
+constexpr std::uint64_t pattern_size = 65'537;
 constexpr nanoseconds kill_limit = 10s;
 constexpr nanoseconds first_attach_limit = 30s;  // as in the agent's process
 
+std::string pattern() {
+  std::string bytes;
+  for (std::uint64_t i = 0; i < pattern_size; ++i) bytes += static_cast<char>(i * 31 + i / 251);
+  return bytes;
+}
+
 }  // namespace
+
+std::string_view printed_bytes(int rank, std::size_t stream, std::uint64_t place,
+                               std::uint64_t size) {
+  static const std::string bytes = pattern();
+  const auto start = static_cast<std::uint64_t>(rank) * 7919 + stream * 32'771 + place;
+  return std::string_view(bytes).substr(start % pattern_size, size);
+}
 
 FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index,
                    int first_rank, Readiness& readiness, std::vector<std::string>& complaints)
@@ -32,13 +47,34 @@ FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, 
 LinkId FakeHost::connect(OneWay& to_launcher) {
   const bool is_first = !was_connected();
   links_[++last_link_].to_launcher = &to_launcher;
-  if (is_first) {
-    meet_troubles();
+  if (is_first) meet_troubles();
+  if (used_ == 0) {
     later(first_attach_limit, [this] {
       if (used_ == 0) perform(agent_action::Leave{});
     });
   }
   return last_link_;
+}
+
+// What was to happen to the one before happens no more. Its ranks are gone with it, or its guard
+// has seen to them; with a crash all are.
+void FakeHost::revive() {
+  const bool has_crashed = dead();
+  is_reborn_ = is_reborn_ || has_crashed;
+  ++births_;
+  for (auto& [id, process] : processes_) {
+    if (has_crashed) process.alive = process.orphan_alive = false;
+  }
+  if (alive() > 0) complaints_.push_back("an agent was started where ranks of another one live");
+  agent_ = Agent({"h" + std::to_string(index_), boot_id(), 1 + births_}, scenario_.output_capacity);
+  links_.clear();
+  used_ = 0;
+  context_taken_ = 0;
+  paused_.clear();
+  killing_.clear();
+  armed_.reset();
+  gone_at_.reset();
+  stop_heard_at_.reset();
 }
 
 // Those that an agent tells of by itself.
@@ -51,14 +87,14 @@ void FakeHost::meet_troubles() {
   if (script_.fault == HostFault::agent_killed) later(script_.fault_at, [this] { die(); });
   if (script_.port_taken_at)
     later(*script_.port_taken_at, [this] {
-      if (!readiness_.ports[index_].empty())
-        feed(agent_event::PortTaken{readiness_.ports[index_].front(), 65'534});
+      const std::vector<int>& held = readiness_.ports[newest_][index_];
+      if (!held.empty()) feed(agent_event::PortTaken{held.front(), 65'534, newest_});
     });
 }
 
-void FakeHost::blocked_for(nanoseconds time) {
+void FakeHost::blocked_for(nanoseconds time, AttemptId of) {
   for (milliseconds so_far = 2s; so_far < time; so_far += 2s)
-    later(so_far, [this, so_far] { feed(agent_event::Blocked{"stat of '/nfs'", so_far}); });
+    later(so_far, [this, so_far, of] { feed(agent_event::Blocked{"stat of '/nfs'", so_far, of}); });
 }
 
 bool FakeHost::reachable() const {
@@ -69,12 +105,21 @@ bool FakeHost::reachable() const {
 
 bool FakeHost::dead() const {
   const bool has_crashed = script_.fault == HostFault::crash && time_.now() >= script_.fault_at;
-  return has_crashed || (frozen() && !script_.fault_for);
+  return (has_crashed && !is_reborn_) || (frozen() && !script_.fault_for);
+}
+
+const FakeProcess* FakeHost::process(int rank) const {
+  return process(RankOfAttempt{newest_, rank});
+}
+
+const FakeProcess* FakeHost::process(const RankOfAttempt& id) const {
+  const auto found = processes_.find(id);
+  return found == processes_.end() ? nullptr : &found->second;
 }
 
 int FakeHost::alive() const {
   int alive = 0;
-  for (const auto& [rank, process] : processes_)
+  for (const auto& [id, process] : processes_)
     alive += (process.alive && !process.stuck) + process.orphan_alive;
   return alive;
 }
@@ -85,7 +130,11 @@ bool FakeHost::has_stuck() const {
 }
 
 void FakeHost::later(nanoseconds delay, std::function<void()> what) {
-  time_.at(time_.now() + delay, [this, what = std::move(what)] { when_awake(what); });
+  time_.at(time_.now() + delay, [this, births = births_, what = std::move(what)] {
+    when_awake([this, births, what] {
+      if (births == births_) what();
+    });
+  });
 }
 
 // A crashed host does nothing any more, a frozen one does it when it thaws.
@@ -137,11 +186,7 @@ void FakeHost::link_closed(LinkId link) {
 void FakeHost::die() {
   if (gone_at_) return;
   gone_at_ = time_.now();
-  for (auto& [rank, process] : processes_) {
-    process.orphan_alive = false;
-    process.stuck = process.alive && process.script->survives_kill;
-    if (process.alive && !process.stuck) end(rank, std::nullopt, 9);
-  }
+  for (auto& [id, process] : processes_) kill(id, process);
   for (auto& [id, link] : links_) link.to_launcher->close();
   links_.clear();
 }
@@ -177,9 +222,8 @@ void FakeHost::perform(const agent_action::CloseLink& action) {
 }
 
 void FakeHost::perform(const agent_action::SendMessage& action) {
-  if (std::holds_alternative<message::Ready>(action.message) &&
-      !std::exchange(has_said_ready_, true))
-    ++readiness_.ready;
+  if (const auto* ready = std::get_if<message::Ready>(&action.message))
+    readiness_.ready[ready->of].insert(index_);
   send(frame_of(action.message));
 }
 
@@ -187,8 +231,47 @@ void FakeHost::perform(const agent_action::SendOutput& action) {
   send(encode_frame(FrameKind::output, encode_output(*action.chunk, action.packing)));
 }
 
+// One thing after the other. Now and then the disk refuses to take something.
+void FakeHost::perform(const agent_action::Spool& action) {
+  spool_free_at_ = std::max(spool_free_at_, time_.now()) + chance_.up_to(scenario_.spool_time);
+  time_.at(spool_free_at_, [this, work = action.work] {
+    when_awake([this, work] {
+      if (const auto answer = std::visit([this](const auto& w) { return spool(w); }, work))
+        feed(agent_event::Spooled{*answer});
+    });
+  });
+}
+
+std::optional<SpoolAnswer> FakeHost::spool(const spool_work::Open& work) {
+  return spool_answer::Opened{std::min(work.limit, scenario_.spool_room)};
+}
+
+std::optional<SpoolAnswer> FakeHost::spool(const spool_work::Write& work) {
+  const bool is_kept = !chance_.one_in(30);
+  if (is_kept) spool_[work.offset] = encode_spooled(work.chunks);
+  return spool_answer::Written{work.block, is_kept};
+}
+
+std::optional<SpoolAnswer> FakeHost::spool(const spool_work::Read& work) {
+  auto chunks = decode_spooled(spool_[work.offset]);
+  if (!chunks) complaints_.push_back("the spool reads what it has not written");
+  return spool_answer::Read{work.block, chunks.has_value(),
+                            chunks ? std::move(*chunks) : SpooledChunks()};
+}
+
+std::optional<SpoolAnswer> FakeHost::spool(const spool_work::Release& work) {
+  spool_.erase(work.offset);
+  return std::nullopt;
+}
+
+std::optional<SpoolAnswer> FakeHost::spool(const spool_work::Clear&) {
+  spool_.clear();
+  return std::nullopt;
+}
+
 void FakeHost::perform(const agent_action::FindContext& action) {
   if (action.context.size != scenario_.context_size) complaints_.push_back("another context");
+  context_taken_ = 0;
   later(script_.check_delay, [this] {
     if (script_.context_fails)
       feed(agent_event::ContextFailed{make_error(ErrorClass::host, "no room")});
@@ -212,53 +295,58 @@ void FakeHost::perform(const agent_action::TakeContext& action) {
 
 void FakeHost::perform(const agent_action::CheckHost& action) {
   agent_event::HostChecked checked;
+  checked.of = action.of;
+  newest_ = std::max(newest_, action.of);
   if (script_.refuses) checked.problems = {{{}, {}, "no 'python3'", {}}};
   int ports = action.prepare.hold_ports;
   if (script_.miscounts_ports) ports += ports > 0 && chance_.one_in(2) ? -1 : 1;
   while (static_cast<int>(checked.held_ports.size()) < ports)
     checked.held_ports.push_back(20'000 + static_cast<int>(chance_.below(100)) * 100 +
                                  static_cast<int>(checked.held_ports.size()));
-  readiness_.ports[index_] = checked.held_ports;
+  readiness_.ports[action.of][index_] = checked.held_ports;
   checked.run_directory = "/run";
-  blocked_for(script_.check_delay);
+  blocked_for(script_.check_delay, action.of);
   later(script_.check_delay, [this, checked] { feed(checked); });
 }
 
 void FakeHost::perform(const agent_action::StartRank& action) {
-  const int rank = action.rank;
-  if (processes_.contains(rank)) complaints_.push_back("a rank was started twice");
-  if (processes_.empty()) check_command(rank);  // one rank of each host will do
-  if (readiness_.ready < readiness_.hosts)
+  const RankOfAttempt id{action.of, action.rank};
+  if (processes_.contains(id)) complaints_.push_back("a rank was started twice");
+  if (has_started_.insert(action.of).second) check_command(id);  // one of each host will do
+  for (const auto& [other, process] : processes_)
+    if (other.rank == id.rank && (process.alive || process.orphan_alive))
+      complaints_.push_back("a rank was started while it ran in another attempt");
+  if (static_cast<int>(readiness_.ready[id.of].size()) < readiness_.hosts)
     complaints_.push_back("a rank was started before every host was ready");
-  const RankScript& script = script_.ranks[static_cast<std::size_t>(rank - first_rank_)];
-  FakeProcess& process = processes_[rank];
+  const RankScript& script = script_.ranks[static_cast<std::size_t>(id.rank - first_rank_)];
+  FakeProcess& process = processes_[id];
   process.script = &script;
-  blocked_for(script_.start_delay);
-  if (!script.can_start) {
+  blocked_for(script_.start_delay, id.of);
+  if (!script.can_start && script.fails_in(id.of.attempt)) {
     process.reported = true;
-    return later(script_.start_delay, [this, rank] {
-      feed(agent_event::RankNotStarted{rank, "exec: no such file"});
+    return later(script_.start_delay, [this, id] {
+      feed(agent_event::RankNotStarted{id.rank, "exec: no such file", ErrorClass::missing, id.of});
     });
   }
   process.alive = true;
   process.orphan_alive = script.leaves_orphan;
   process.prints_left = script.prints;
-  later(script_.start_delay, [this, rank] {
-    processes_[rank].announced = true;
-    feed(agent_event::RankStarted{rank, 100 + rank});
-    plan_read(rank);
-    report_end(rank);
+  later(script_.start_delay, [this, id] {
+    processes_[id].announced = true;
+    feed(agent_event::RankStarted{id.rank, 100 + id.rank, id.of});
+    plan_read(id);
+    report_end(id);
   });
-  live(rank);
+  live(id);
 }
 
 // Ranks start in the copy of the context. Every rank is told the same ports: those that their hosts
 // hold, in the order in which they are asked for.
-void FakeHost::check_command(int rank) {
+void FakeHost::check_command(const RankOfAttempt& id) {
   int rendezvous = 0;
   int megascale = 0;
   std::vector<std::string> workers;
-  for (const auto& [host, held] : readiness_.ports) {
+  for (const auto& [host, held] : readiness_.ports[id.of]) {
     auto port = held.begin();
     if (scenario_.ports.rendezvous && host == 0) rendezvous = *port++;
     if (scenario_.ports.megascale_host == host) megascale = *port++;
@@ -267,8 +355,8 @@ void FakeHost::check_command(int rank) {
   }
   const std::vector<EnvironmentEntry> expected{{"MASTER_PORT", std::to_string(rendezvous)},
                                                {"MEGASCALE_PORT", std::to_string(megascale)},
-                                               {"TF_CONFIG", tensorflow_config(workers, rank)}};
-  const RankCommand command = agent_.command_of(rank);
+                                               {"TF_CONFIG", tensorflow_config(workers, id.rank)}};
+  const RankCommand command = agent_.command_of(id.of, id.rank);
   if (command.working_directory != (scenario_.has_context ? "/copy/sub" : "/"))
     complaints_.push_back("a rank was started in another directory");
   if (command.environment != expected)
@@ -276,10 +364,10 @@ void FakeHost::check_command(int rank) {
 }
 
 // The next stretch of a rank's life: it ends with a print, or with its end.
-void FakeHost::live(int rank) {
-  const RankScript& script = *processes_[rank].script;
-  later(script.lifetime / (script.prints + 1), [this, rank] {
-    FakeProcess& process = processes_[rank];
+void FakeHost::live(const RankOfAttempt& id) {
+  const RankScript& script = *processes_[id].script;
+  later(script.lifetime / (script.prints + 1), [this, id] {
+    FakeProcess& process = processes_[id];
     if (!process.alive || process.stuck) return;
     if (process.in_pipes() >= pipe_size) {
       process.blocked = true;
@@ -288,103 +376,117 @@ void FakeHost::live(int rank) {
     if (process.prints_left == 0) {
       process.ended_by_itself = true;
       const auto& s = *process.script;
-      return end(rank, s.signal ? std::nullopt : std::optional(s.code), s.signal);
+      if (!s.fails_in(id.of.attempt)) return end(id, 0, std::nullopt);
+      return end(id, s.signal ? std::nullopt : std::optional(s.code), s.signal);
     }
     const std::size_t stream = static_cast<std::size_t>(process.prints_left-- % 2);
     process.printed[stream] += static_cast<std::uint64_t>(process.script->print_bytes);
-    plan_read(rank);
-    live(rank);
+    plan_read(id);
+    live(id);
   });
 }
 
-void FakeHost::end(int rank, std::optional<int> code, std::optional<int> signal) {
-  FakeProcess& process = processes_[rank];
+void FakeHost::end(const RankOfAttempt& id, std::optional<int> code, std::optional<int> signal) {
+  FakeProcess& process = processes_[id];
   process.alive = false;
   process.died = time_.now();
   process.code = code;
   process.signal = signal;
-  later(chance_.up_to(1ms), [this, rank] { report_end(rank); });
+  later(chance_.up_to(1ms), [this, id] { report_end(id); });
 }
 
-void FakeHost::plan_read(int rank) {
-  FakeProcess& process = processes_[rank];
-  const bool wanted = process.announced && process.in_pipes() > 0 && !paused_;
+void FakeHost::plan_read(const RankOfAttempt& id) {
+  FakeProcess& process = processes_[id];
+  const bool wanted = process.announced && process.in_pipes() > 0 && !paused_.contains(id.of);
   if (!wanted || std::exchange(process.read_planned, true)) return;
-  later(chance_.up_to(1ms), [this, rank] { read(rank); });
+  later(chance_.up_to(1ms), [this, id] { read(id); });
 }
 
-void FakeHost::read(int rank) {
-  FakeProcess& process = processes_[rank];
+void FakeHost::read(const RankOfAttempt& id) {
+  FakeProcess& process = processes_[id];
   process.read_planned = false;
-  if (paused_ || gone_at_) return;
+  if (paused_.contains(id.of) || gone_at_) return;
   const std::size_t stream = process.printed[0] > process.read[0] ? 0 : 1;
   const std::uint64_t size = std::min(process.printed[stream] - process.read[stream], pipe_size);
   std::string bytes;
-  for (std::uint64_t i = 0; i < size; ++i)
-    bytes += printed_byte(rank, stream, process.read[stream] + i);
+  while (bytes.size() < size)
+    bytes +=
+        printed_bytes(id.rank, stream, process.read[stream] + bytes.size(), size - bytes.size());
   process.read[stream] += size;
-  if (std::exchange(process.blocked, false)) live(rank);
-  feed(agent_event::RankPrinted{rank, stream == 0 ? OutputStream::out : OutputStream::err, bytes});
-  plan_read(rank);
-  report_end(rank);
+  if (std::exchange(process.blocked, false)) live(id);
+  feed(agent_event::RankPrinted{id.rank, stream == 0 ? OutputStream::out : OutputStream::err, bytes,
+                                id.of});
+  plan_read(id);
+  report_end(id);
 }
 
-void FakeHost::report_end(int rank) {
-  FakeProcess& process = processes_[rank];
+void FakeHost::report_end(const RankOfAttempt& id) {
+  FakeProcess& process = processes_[id];
   const bool over = process.announced && !process.alive && process.in_pipes() == 0;
   if (!over || std::exchange(process.reported, true)) return;
   feed(agent_event::RankEnded{
-      rank, process.code, process.signal, false, process.died + script_.clock_ahead, {}});
-  tree_killed_if_so();
+      id.rank, process.code, process.signal, false, process.died + script_.clock_ahead, {}, id.of});
+  tree_killed_if_so(id.of);
 }
 
 void FakeHost::perform(const agent_action::TerminateRank& action) {
   note_stop();
-  const int rank = action.rank;
-  const RankScript& script = *processes_[rank].script;
+  const RankOfAttempt id{action.of, action.rank};
+  const RankScript& script = *processes_[id].script;
   if (script.ignores_term) return;
-  later(script.term_delay, [this, rank] {
-    const FakeProcess& process = processes_[rank];
+  later(script.term_delay, [this, id] {
+    const FakeProcess& process = processes_[id];
     if (!process.alive || process.stuck) return;
     if (process.script->ends_well_on_term)
-      end(rank, 0, std::nullopt);
+      end(id, 0, std::nullopt);
     else
-      end(rank, std::nullopt, 15);
+      end(id, std::nullopt, 15);
   });
 }
 
-void FakeHost::perform(const agent_action::KillTree&) {
+void FakeHost::perform(const agent_action::KillTree& action) {
   note_stop();
-  killing_ = true;
-  for (auto& [rank, process] : processes_) {
-    process.orphan_alive = false;
-    process.stuck = process.alive && process.script->survives_kill;
-    if (process.alive && !process.stuck) end(rank, std::nullopt, 9);
-  }
-  later(chance_.up_to(2ms), [this] { tree_killed_if_so(); });
-  later(kill_limit, [this] { kill_given_up(); });
+  killing_.insert(action.of);
+  for (auto& [id, process] : processes_)
+    if (id.of == action.of) kill(id, process);
+  later(chance_.up_to(2ms), [this, of = action.of] { tree_killed_if_so(of); });
+  later(kill_limit, [this, of = action.of] { kill_given_up(of); });
 }
 
-void FakeHost::tree_killed_if_so() {
-  const bool all_reported = std::all_of(processes_.begin(), processes_.end(),
-                                        [](const auto& entry) { return entry.second.reported; });
-  if (!killing_ || !all_reported || script_.kill_hangs) return;
-  killing_ = false;
-  later(chance_.up_to(1ms), [this] { feed(agent_event::TreeKilled{}); });
+void FakeHost::kill(const RankOfAttempt& id, FakeProcess& process) {
+  process.orphan_alive = false;
+  process.stuck = process.alive && process.script->survives_kill;
+  if (process.alive && !process.stuck) end(id, std::nullopt, 9);
 }
 
-void FakeHost::kill_given_up() {
-  if (!killing_ || script_.kill_hangs) return;
-  killing_ = false;
-  agent_event::TreeKilled killed;
-  for (const auto& [rank, process] : processes_)
-    if (process.stuck) killed.survivors.push_back({100 + rank, 0, "true"});
+bool FakeHost::has_unreported(AttemptId of) const {
+  return std::any_of(processes_.begin(), processes_.end(), [of](const auto& entry) {
+    return entry.first.of == of && !entry.second.reported;
+  });
+}
+
+void FakeHost::tree_killed_if_so(AttemptId of) {
+  if (!killing_.contains(of) || has_unreported(of) || script_.kill_hangs) return;
+  killing_.erase(of);
+  later(chance_.up_to(1ms), [this, of] { feed(agent_event::TreeKilled{{}, of}); });
+}
+
+void FakeHost::kill_given_up(AttemptId of) {
+  if (script_.kill_hangs || killing_.erase(of) == 0) return;
+  agent_event::TreeKilled killed{{}, of};
+  for (const auto& [id, process] : processes_)
+    if (id.of == of && process.stuck) killed.survivors.push_back({100 + id.rank, 0, "true"});
   feed(killed);
 }
 
-void FakeHost::perform(const agent_action::ResumeReading&) {
-  paused_ = false;
-  for (const auto& [rank, process] : processes_) plan_read(rank);
+void FakeHost::perform(const agent_action::ResumeReading& action) {
+  paused_.erase(action.of);
+  for (const auto& [id, process] : processes_) plan_read(id);
+}
+
+void FakeHost::perform(const agent_action::ForgetAttempt& action) {
+  if (killing_.contains(action.of) || has_unreported(action.of))
+    complaints_.push_back("an attempt was forgotten that has not ended");
 }
 
 void FakeHost::perform(const agent_action::Leave&) {

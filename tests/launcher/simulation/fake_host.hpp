@@ -4,7 +4,9 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/agent/agent.hpp"
@@ -13,11 +15,11 @@
 
 namespace train::simulation {
 
-/// The byte at a place of what a rank prints, so that output can be checked without keeping it.
-inline char printed_byte(int rank, std::size_t stream, std::uint64_t place) {
-  return static_cast<char>(place * 31 + place / 251 + static_cast<std::uint64_t>(rank) * 7 +
-                           stream);
-}
+/// What a rank prints from `place` on, at most `size` bytes of it and at least one, so that output
+/// can be checked without keeping it. No two streams and no two ranks near each other print alike,
+/// and nothing repeats within a pipe's length.
+std::string_view printed_bytes(int rank, std::size_t stream, std::uint64_t place,
+                               std::uint64_t size);
 
 /// A process of the table. Streams: 0 is stdout, 1 stderr.
 struct FakeProcess {
@@ -43,8 +45,8 @@ struct FakeProcess {
 /// What all hosts share: to see that none starts early, and what its ranks must be told.
 struct Readiness {
   int hosts = 0;
-  int ready = 0;
-  std::map<int, std::vector<int>> ports = {};  ///< that each host holds
+  std::map<AttemptId, std::set<int>> ready = {};  ///< hosts that were, in each attempt
+  std::map<AttemptId, std::map<int, std::vector<int>>> ports = {};  ///< that each host holds
 };
 
 /// What the launcher reaches a host by.
@@ -58,6 +60,8 @@ class FakeHost {
 
   /// A connection is open; frames of the agent go into `to_launcher`.
   LinkId connect(OneWay& to_launcher);
+  /// Starts another agent where none is left.
+  void revive();
   void receive(LinkId link, std::string_view bytes);
   void link_closed(LinkId link);
 
@@ -68,9 +72,14 @@ class FakeHost {
   bool frozen() const { return script_.has_fault(HostFault::freeze, time_.now()); }
   bool was_connected() const { return last_link_ > 0; }
   /// What it says of itself when it is asked for an agent that is not there.
-  std::string boot_id() const { return dead() ? "another boot" : "boot"; }
+  std::string boot_id() const { return dead() || is_reborn_ ? "another boot" : "boot"; }
   std::optional<Instant> gone_at() const { return gone_at_; }
-  const std::map<int, FakeProcess>& processes() const { return processes_; }
+  /// Of the newest attempt; null where the rank was not started.
+  const FakeProcess* process(int rank) const;
+  /// Of this one.
+  const FakeProcess* process(const RankOfAttempt& id) const;
+  /// All that there ever were.
+  const std::map<RankOfAttempt, FakeProcess>& processes() const { return processes_; }
   /// When the agent first heard that its ranks are to stop, or failed.
   std::optional<Instant> stop_heard_at() const { return stop_heard_at_; }
   /// Processes and orphans that live, but for those that nothing could kill.
@@ -82,7 +91,7 @@ class FakeHost {
   void later(nanoseconds delay, std::function<void()> what);
   void when_awake(std::function<void()> what);
   void meet_troubles();
-  void blocked_for(nanoseconds time);
+  void blocked_for(nanoseconds time, AttemptId of);
   Instant clock() const { return time_.now() + script_.clock_ahead; }
   void feed(const AgentEvent& event);
   void arm_timer();
@@ -97,6 +106,7 @@ class FakeHost {
   void perform(const agent_action::SetFence&) {}
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);
+  void perform(const agent_action::Spool& action);
   void perform(const agent_action::FindContext& action);
   void perform(const agent_action::TakeContext& action);
   void perform(const agent_action::CheckHost& action);
@@ -104,18 +114,26 @@ class FakeHost {
   void perform(const agent_action::ReleasePorts&) {}
   void perform(const agent_action::TerminateRank& action);
   void perform(const agent_action::KillTree& action);
-  void perform(const agent_action::PauseReading&) { paused_ = true; }
+  void perform(const agent_action::ForgetAttempt& action);
+  void perform(const agent_action::PauseReading& action) { paused_.insert(action.of); }
   void perform(const agent_action::ResumeReading& action);
   void perform(const agent_action::Leave& action);
 
-  void check_command(int rank);
-  void live(int rank);
-  void end(int rank, std::optional<int> code, std::optional<int> signal);
-  void plan_read(int rank);
-  void read(int rank);
-  void report_end(int rank);
-  void tree_killed_if_so();
-  void kill_given_up();
+  std::optional<SpoolAnswer> spool(const spool_work::Open& work);
+  std::optional<SpoolAnswer> spool(const spool_work::Write& work);
+  std::optional<SpoolAnswer> spool(const spool_work::Read& work);
+  std::optional<SpoolAnswer> spool(const spool_work::Release& work);
+  std::optional<SpoolAnswer> spool(const spool_work::Clear& work);
+  void check_command(const RankOfAttempt& id);
+  void live(const RankOfAttempt& id);
+  void end(const RankOfAttempt& id, std::optional<int> code, std::optional<int> signal);
+  void plan_read(const RankOfAttempt& id);
+  void read(const RankOfAttempt& id);
+  void report_end(const RankOfAttempt& id);
+  void kill(const RankOfAttempt& id, FakeProcess& process);
+  bool has_unreported(AttemptId of) const;
+  void tree_killed_if_so(AttemptId of);
+  void kill_given_up(AttemptId of);
 
   VirtualTime& time_;
   Chance& chance_;
@@ -133,11 +151,16 @@ class FakeHost {
   std::map<LinkId, Link> links_;
   LinkId last_link_ = 0;
   LinkId used_ = 0;
-  bool has_said_ready_ = false;
-  std::map<int, FakeProcess> processes_;
+  int births_ = 0;          ///< of agents, after the first
+  bool is_reborn_ = false;  ///< after a crash
+  std::map<RankOfAttempt, FakeProcess> processes_;
+  AttemptId newest_;                 ///< that was to be prepared
+  std::set<AttemptId> has_started_;  ///< those of which a rank was started
   std::uint64_t context_taken_ = 0;
-  bool paused_ = false;
-  bool killing_ = false;
+  std::set<AttemptId> paused_;
+  std::set<AttemptId> killing_;
+  std::map<std::uint64_t, std::string> spool_;  ///< by offset
+  Instant spool_free_at_{0};
   std::optional<Instant> armed_;
   std::optional<Instant> gone_at_;
   std::optional<Instant> stop_heard_at_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "launcher/wire/frame.hpp"
+#include "launcher/wire/sweep_report.hpp"
 
 namespace train::simulation {
 
@@ -11,10 +12,11 @@ using namespace std::chrono_literals;
 
 class FakeTransport::Link final : public HostLink {
  public:
-  explicit Link(Connection& connection) : connection_(connection) {}
+  Link(FakeLauncher& launcher, Connection& connection)
+      : launcher_(launcher), connection_(connection) {}
   ~Link() override {
     connection_.is_wanted = false;
-    if (!connection_.is_open) return;
+    if (!connection_.is_open || launcher_.is_dead()) return;
     connection_.to_host.close();
     connection_.from_host.forget();
   }
@@ -22,6 +24,7 @@ class FakeTransport::Link final : public HostLink {
   Link& operator=(const Link&) = delete;
 
   void send(std::string bytes) override {
+    if (!launcher_.acts()) return;
     if (connection_.is_open)
       connection_.to_host.send(std::move(bytes));
     else
@@ -30,6 +33,7 @@ class FakeTransport::Link final : public HostLink {
   std::size_t unsent_bytes() const override { return 0; }
 
  private:
+  FakeLauncher& launcher_;
   Connection& connection_;
 };
 
@@ -43,19 +47,33 @@ std::unique_ptr<HostLink> FakeTransport::open(const Host&, const AgentCall& call
       {[&made, &fake](std::string_view bytes) { fake.receive(made.link, bytes); },
        [&made, &fake] { fake.link_closed(made.link); }});
   made.from_host.deliver_to({[this, &made](std::string_view bytes) {
+                               if (launcher_.is_frozen())
+                                 return launcher_.run([this, &made, kept = std::string(bytes)] {
+                                   if (is_wanted(made)) made.events.on_bytes(kept);
+                                 });
                                if (is_wanted(made)) made.events.on_bytes(bytes);
                              },
                              [this, &made] {
-                               if (is_wanted(made))
-                                 made.events.on_closed(
-                                     make_error(ErrorClass::host, "connection reset"));
+                               launcher_.run([this, &made] {
+                                 if (is_wanted(made))
+                                   made.events.on_closed(
+                                       make_error(ErrorClass::host, "connection reset"));
+                               });
                              }});
+  made.is_sweep = call.verb == AgentCall::Verb::sweep;
+  if (!launcher_.acts()) return std::make_unique<Link>(launcher_, made);
   if (call.verb == AgentCall::Verb::attach)
     time_.at(script.connect_delay, [this, &made] { connect(made); });
   else
     time_.at(time_.now(),
              [this, &made, limit = call.connect_limit.value_or(10s)] { reconnect(made, limit); });
-  return std::make_unique<Link>(made);
+  return std::make_unique<Link>(launcher_, made);
+}
+
+void FakeTransport::tell_opened(Connection& connection) {
+  launcher_.run([this, &connection] {
+    if (is_wanted(connection)) connection.events.on_open({address_of(connection.host), "ssh"});
+  });
 }
 
 bool FakeTransport::is_cut(const Connection& connection) const {
@@ -67,13 +85,17 @@ bool FakeTransport::is_cut(const Connection& connection) const {
 
 void FakeTransport::fail_later(Connection& connection, nanoseconds delay, const char* why) {
   time_.at(time_.now() + delay, [this, &connection, why] {
-    if (is_wanted(connection)) connection.events.on_closed(make_error(ErrorClass::host, why));
+    launcher_.run([this, &connection, why] {
+      if (is_wanted(connection)) connection.events.on_closed(make_error(ErrorClass::host, why));
+    });
   });
 }
 
 void FakeTransport::connect(Connection& connection) {
   if (!is_wanted(connection)) return;
   if (is_cut(connection)) return fail_later(connection, 10s, "connection refused");
+  FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
+  if (fake.dead() || fake.gone_at()) fake.revive();
   join(connection);
 }
 
@@ -91,6 +113,8 @@ void FakeTransport::log_in(Connection& connection) {
   if (is_cut(connection))
     return time_.at(time_.now() + 1s, [this, &connection] { log_in(connection); });
   const FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
+  if (connection.is_sweep) return tell_sweep(connection);
+  if (!fake.was_connected()) return tell_no_agent(connection);
   if (!fake.dead() && !fake.gone_at()) return join(connection);
   if (!fake.dead() && fake.has_stuck())
     return fail_later(connection, 0s, "a process could not be ended");
@@ -102,14 +126,26 @@ void FakeTransport::join(Connection& connection) {
   connection.is_open = true;
   for (std::string& bytes : std::exchange(connection.waiting, {}))
     connection.to_host.send(std::move(bytes));
-  connection.events.on_open({address_of(connection.host), "ssh"});
+  tell_opened(connection);
 }
 
 void FakeTransport::tell_no_agent(Connection& connection) {
   const FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
   connection.from_host.send(frame_of(message::NoAgent{fake.boot_id()}));
   connection.from_host.close();
-  connection.events.on_open({address_of(connection.host), "ssh"});
+  tell_opened(connection);
+}
+
+// What a killed agent has left its guard has ended by now, but for what nothing can end.
+void FakeTransport::tell_sweep(Connection& connection) {
+  const FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
+  SweepReport report;
+  report.is_running = fake.was_connected() && !fake.dead() && !fake.gone_at();
+  if (!report.is_running && !fake.dead() && fake.has_stuck())
+    report.survivors.push_back({100, 0, "true"});
+  connection.from_host.send(encode_sweep_report(report) + "\n");
+  connection.from_host.close();
+  tell_opened(connection);
 }
 
 void FakeTransport::break_connections(int host, const Break& how) {
@@ -132,7 +168,7 @@ int FakeTransport::opened(int host) const {
 }
 
 void FakeTransport::die(bool silently) {
-  is_dead_ = true;
+  launcher_.die();
   for (Connection& connection : connections_) {
     if (!connection.is_open || !connection.is_wanted) continue;
     connection.from_host.forget();
@@ -142,21 +178,72 @@ void FakeTransport::die(bool silently) {
 }
 
 std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
+  if (!launcher_.acts()) return ++taken_;
   const std::size_t stream = chunk.stream == OutputStream::out ? 0 : 1;
-  auto& place = received_[static_cast<std::size_t>(chunk.rank)][stream];
-  for (const char byte : chunk.bytes)
-    if (byte != printed_byte(chunk.rank, stream, place++)) {
+  auto& place = received_[{chunk.of, chunk.rank}][stream];
+  if (chunk.dropped > 0) complaints_.push_back("output is missing");
+  for (std::string_view left = chunk.bytes; !left.empty();) {
+    const auto right = printed_bytes(chunk.rank, stream, place, left.size());
+    if (!left.starts_with(right)) {
       complaints_.push_back("output is not what was printed");
       break;
     }
+    place += right.size();
+    left.remove_prefix(right.size());
+  }
   last_taken_[static_cast<std::size_t>(chunk.rank)] = time_.now();
   if (age < 0ns) complaints_.push_back("output of the future");
   last_written_ = std::max(last_written_, time_.now()) + scenario_.write_time;
-  time_.at(last_written_ + scenario_.write_delay, [this] {
-    ++kept_;
-    on_kept_();
-  });
+  const Piece piece{{chunk.of, chunk.rank}, stream, chunk.bytes.size()};
+  time_.at(last_written_ + scenario_.write_delay,
+           [this, piece] { launcher_.run([this, piece] { keep(piece); }); });
   return ++taken_;
+}
+
+void CheckedOutput::keep(const Piece& piece) {
+  ++kept_;
+  logs_->written[piece.id][piece.stream] += piece.size;
+  on_kept_();
+  time_.at(time_.now() + 1s, [this, piece] {
+    launcher_.run([this, piece] {
+      ++synced_;
+      logs_->synced[piece.id][piece.stream] += piece.size;
+      on_kept_();
+    });
+  });
+}
+
+// One entry after the other. What was not written when a process dies never is.
+void FakeJournal::append(std::string entry, bool durable,
+                         std::function<void(Result<void>)> on_written) {
+  if (!launcher_.acts()) return;
+  appended_.push_back(entry);
+  nanoseconds work = chance_.up_to(durable ? 10ms : 1ms);
+  if (chance_.one_in(20)) work += chance_.up_to(scenario_.journal_time);
+  free_at_ = std::max(free_at_, time_.now()) + work;
+  time_.at(free_at_, [this, entry = std::move(entry), durable, on_written] {
+    launcher_.run([this, entry, durable, on_written] {
+      const Result<void> result = write(entry, durable);
+      time_.at(time_.now() + chance_.up_to(1ms), [this, result, on_written] {
+        launcher_.run([result, on_written] { on_written(result); });
+      });
+    });
+  });
+}
+
+Result<void> FakeJournal::write(const std::string& entry, bool durable) {
+  if (has_failed_ || disk_.entries.size() >= scenario_.journal_room) {
+    has_failed_ = true;
+    return fail(ErrorClass::no_input, "the disk is full");
+  }
+  if (disk_.entries.size() != next_) {
+    has_failed_ = true;
+    return fail(ErrorClass::busy, "another launcher has taken over");
+  }
+  disk_.entries.push_back(entry);
+  ++next_;
+  if (durable) disk_.durable = next_;
+  return {};
 }
 
 FakeContext::FakeContext(VirtualTime& time, const Scenario& scenario, Events events)

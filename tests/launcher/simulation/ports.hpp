@@ -3,6 +3,7 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,18 +11,19 @@
 
 #include "launcher/output/output_sink.hpp"
 #include "launcher/ports/context_source.hpp"
+#include "launcher/ports/journal.hpp"
 #include "launcher/ports/transport.hpp"
 #include "tests/launcher/simulation/fake_host.hpp"
 #include "tests/launcher/simulation/one_way.hpp"
 
 namespace train::simulation {
 
-/// Reaches the hosts of a scenario as its script says. One launcher: it can die.
+/// Reaches the hosts of a scenario as its script says, for one launcher.
 class FakeTransport final : public Transport {
  public:
-  FakeTransport(VirtualTime& time, Chance& chance, const Scenario& scenario,
+  FakeTransport(VirtualTime& time, Chance& chance, FakeLauncher& launcher, const Scenario& scenario,
                 std::deque<FakeHost>& hosts)
-      : time_(time), chance_(chance), scenario_(scenario), hosts_(hosts) {}
+      : time_(time), chance_(chance), launcher_(launcher), scenario_(scenario), hosts_(hosts) {}
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
@@ -30,7 +32,6 @@ class FakeTransport final : public Transport {
   /// The launcher's process ends, and the kernel closes its connections, unless the machine went
   /// with it.
   void die(bool silently);
-  bool is_dead() const { return is_dead_; }
   /// Links that the launcher has not given up.
   bool has_links() const;
   /// How often the launcher has begun to reach this host.
@@ -53,8 +54,12 @@ class FakeTransport final : public Transport {
     std::vector<std::string> waiting;  ///< until it is open
     bool is_open = false;              ///< the stream
     bool is_wanted = true;             ///< the link lives
+    bool is_sweep = false;             ///< what it asks for
   };
-  bool is_wanted(const Connection& connection) const { return connection.is_wanted && !is_dead_; }
+  bool is_wanted(const Connection& connection) const {
+    return connection.is_wanted && !launcher_.is_dead();
+  }
+  void tell_opened(Connection& connection);
   const HostScript& script_of(const Connection& connection) const {
     return scenario_.hosts[static_cast<std::size_t>(connection.host)];
   }
@@ -64,51 +69,125 @@ class FakeTransport final : public Transport {
   void log_in(Connection& connection);
   void join(Connection& connection);
   void tell_no_agent(Connection& connection);
+  void tell_sweep(Connection& connection);
   void fail_later(Connection& connection, nanoseconds delay, const char* why);
 
   VirtualTime& time_;
   Chance& chance_;
+  FakeLauncher& launcher_;
   const Scenario& scenario_;
   std::deque<FakeHost>& hosts_;
   std::deque<Connection> connections_;  ///< all that there ever were
-  bool is_dead_ = false;
+};
+
+/// Bytes of each of a rank's streams.
+using StreamBytes = std::map<RankOfAttempt, std::array<std::uint64_t, 2>>;
+
+/// What the logs of a task have, whoever writes them.
+struct KeptLogs {
+  StreamBytes written = {};
+  StreamBytes synced = {};
+
+  /// Where the output of a rank goes on.
+  std::uint64_t position(const RankOfAttempt& id) const {
+    const auto found = written.find(id);
+    return found == written.end() ? 0 : found->second[0] + found->second[1];
+  }
 };
 
 /// Sees that the output of ranks arrives once, in order and unharmed, and keeps it after a while.
 class CheckedOutput final : public OutputSink {
  public:
-  CheckedOutput(VirtualTime& time, const Scenario& scenario, int ranks,
-                std::vector<std::string>& complaints, std::function<void()> on_kept)
+  CheckedOutput(VirtualTime& time, FakeLauncher& launcher, const Scenario& scenario, int ranks,
+                std::vector<std::string>& complaints, KeptLogs& logs, std::function<void()> on_kept)
       : time_(time),
+        launcher_(launcher),
         scenario_(scenario),
         complaints_(complaints),
+        logs_(&logs),
         on_kept_(std::move(on_kept)),
-        received_(static_cast<std::size_t>(ranks)),
+        received_(logs.written),
         last_taken_(static_cast<std::size_t>(ranks)) {}
 
   std::uint64_t take(OutputChunk chunk, nanoseconds age) override;
-  std::uint64_t kept() const override { return kept_; }
-  bool has_room() const override { return true; }
+  std::uint64_t written() const override { return kept_; }
+  std::uint64_t synced() const override { return synced_; }
   void expect_end() override {}
   std::uint64_t taken() const { return taken_; }
+  /// Another launcher writes into the logs now.
+  void displace() {
+    nobodys_ = *logs_;
+    logs_ = &nobodys_;
+  }
 
   /// When something has last arrived of a rank.
   Instant last_taken(int rank) const { return last_taken_[static_cast<std::size_t>(rank)]; }
-  /// Bytes that have arrived of a rank's stream: 0 is stdout, 1 stderr.
-  std::uint64_t received(int rank, std::size_t stream) const {
-    return received_[static_cast<std::size_t>(rank)][stream];
+  /// Bytes that have arrived of a rank's stream in an attempt: 0 is stdout, 1 stderr.
+  std::uint64_t received(const RankOfAttempt& id, std::size_t stream) const {
+    const auto found = received_.find(id);
+    return found == received_.end() ? 0 : found->second[stream];
   }
 
  private:
+  struct Piece {
+    RankOfAttempt id;
+    std::size_t stream = 0;
+    std::uint64_t size = 0;
+  };
+  void keep(const Piece& piece);
+
   VirtualTime& time_;
+  FakeLauncher& launcher_;
   const Scenario& scenario_;
   std::vector<std::string>& complaints_;
+  KeptLogs* logs_;
+  KeptLogs nobodys_;  ///< of a launcher that another one has taken over from
   std::function<void()> on_kept_;
-  std::vector<std::array<std::uint64_t, 2>> received_;
+  StreamBytes received_;
   std::vector<Instant> last_taken_;
   std::uint64_t taken_ = 0;
   std::uint64_t kept_ = 0;
+  std::uint64_t synced_ = 0;
   Instant last_written_{0};
+};
+
+/// The journal of a task on a disk that is slow now and then, and may fill up.
+struct FakeDisk {
+  std::vector<std::string> entries = {};
+  std::size_t durable = 0;  ///< of the entries
+};
+
+/// Writes into it for one launcher.
+class FakeJournal final : public Journal {
+ public:
+  FakeJournal(VirtualTime& time, Chance& chance, FakeLauncher& launcher, const Scenario& scenario,
+              FakeDisk& disk)
+      : time_(time),
+        chance_(chance),
+        launcher_(launcher),
+        scenario_(scenario),
+        disk_(disk),
+        appended_(disk.entries),
+        next_(disk.entries.size()) {}
+
+  void append(std::string entry, bool durable,
+              std::function<void(Result<void>)> on_written) override;
+  /// What was to be written, whether or not it was.
+  const std::vector<std::string>& appended() const { return appended_; }
+  bool has_failed() const { return has_failed_; }
+
+ private:
+  Result<void> write(const std::string& entry, bool durable);
+
+  VirtualTime& time_;
+  Chance& chance_;
+  FakeLauncher& launcher_;
+  const Scenario& scenario_;
+  FakeDisk& disk_;
+  std::vector<std::string> appended_;
+  std::size_t next_;  ///< the number of the next entry that it writes
+  Instant free_at_{0};
+  bool has_failed_ = false;
 };
 
 /// The context of a scenario.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must hold at the end of every simulated run.
 #include <algorithm>
+#include <set>
 
 #include "launcher/agent/agent.hpp"
 #include "tests/launcher/simulation/world.hpp"
@@ -30,27 +31,32 @@ std::string of_host(int host) { return " (host " + std::to_string(host) + ")"; }
 
 const FakeProcess* World::process(int rank) const {
   const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;
-  const auto& processes = hosts_[static_cast<std::size_t>(host)].processes();
-  const auto found = processes.find(rank);
-  return found == processes.end() ? nullptr : &found->second;
+  return hosts_[static_cast<std::size_t>(host)].process(rank);
 }
 
 std::vector<std::string> World::broken_promises() const {
   Lines broken = complaints_;
   check_end(broken);
   check_leftovers(broken);
-  if (transport_.is_dead() || !driver_->over()) return broken;
+  check_adoptions(broken);
+  if (is_unattended() || !driver().over()) return broken;
+  check_survival(broken);
+  if (scenario_.max_restarts > 0) {
+    check_restarts(broken);
+    return broken;
+  }
   check_verdict(broken);
   check_cause(broken);
   check_order(broken);
   check_ranks(broken);
-  check_output(broken);
+  check_output(broken, 0, outcome());
   check_logins(broken);
   return broken;
 }
 
 // The fence: a launcher that says so may start the ranks elsewhere. A frozen machine runs nothing.
 void World::check_losses() {
+  if (!now().acts() || !has_run()) return;
   const auto& leftovers = run().outcome().leftovers;
   for (; losses_seen_ < leftovers.size(); ++losses_seen_) {
     const Leftover& lost = leftovers[losses_seen_];
@@ -64,36 +70,47 @@ void World::check_losses() {
 // The network is back for two seconds.
 void World::check_flow(int host, Instant healed) {
   const int rank = trial_.hosts[static_cast<std::size_t>(host)].first_rank;
-  if (driver_->over() || !process(rank)->alive) return;
-  if (output_.last_taken(rank) < healed)
+  if (driver().over() || !process(rank)->alive) return;
+  if (now().output.last_taken(rank) < healed)
     complaints_.push_back("output does not flow two seconds after the network is back" +
                           of_host(host));
 }
 
 // A host to which nothing happens is let alone.
 void World::check_logins(Lines& broken) const {
+  if (!scenario_.deaths.empty()) return;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
-    if (!is_suspect(scenario_.hosts[static_cast<std::size_t>(host)]) && transport_.opened(host) > 1)
+    if (!is_suspect(scenario_.hosts[static_cast<std::size_t>(host)]) &&
+        now().transport.opened(host) > 1)
       broken.push_back("a host was logged in to again without need" + of_host(host));
 }
 
 // Every run ends, and soon after it was asked to.
 void World::check_end(Lines& broken) const {
   if (endless_) broken.push_back("things go on for ever");
-  if (transport_.is_dead()) return;
+  if (is_unattended()) return;
   if (!over_at_) return broken.push_back("the run has not ended");
-  if (transport_.has_links()) broken.push_back("the run is over and keeps a host");
+  if (now().transport.has_links()) broken.push_back("the run is over and keeps a host");
   const Run::Timing timing;
+  const Connections::Timing connection;
   const Instant end = *over_at_;
   nanoseconds start = 15s + timing.prepare_limit + timing.answer_wait;
   if (scenario_.has_context) start += scenario_.context_packed.value_or(1s) + timing.unpack_limit;
   const nanoseconds stop = scenario_.grace + timing.stop_slack;
-  const nanoseconds lost = timing.silence_limit + 2 * timing.heartbeat + scenario_.window +
+  const nanoseconds lost = connection.silence_limit + 2 * connection.heartbeat + scenario_.window +
                            scenario_.window / 1'000 + scenario_.outage_time();
   // Ranks that print much to a launcher that writes slowly, or over a slow line.
-  const nanoseconds blocked = 30s + scenario_.write_time * output_.taken() + scenario_.line_time();
-  if (end > start + scenario_.longest_lifetime() + blocked + lost + stop + timing.finish_limit)
+  const nanoseconds blocked =
+      30s + scenario_.write_time * now().output.taken() + scenario_.line_time();
+  const nanoseconds attempt =
+      start + scenario_.longest_lifetime() + blocked + lost + stop + timing.finish_limit;
+  // To be reached anew a host has the window, and the delays are short here.
+  const nanoseconds between = scenario_.window + 40s;
+  // Whoever adopts a task waits for its hosts once more.
+  const nanoseconds adoptions = unattended_ + scenario_.deaths.size() * (attempt + between);
+  if (end > (scenario_.max_restarts + 1) * (attempt + between) + adoptions)
     broken.push_back("the run has ended late");
+  if (!scenario_.deaths.empty()) return;
   const auto& interrupts = scenario_.interrupts;
   if (!interrupts.empty() && end > interrupts[0] + stop)
     broken.push_back("the run has ended late after an interrupt");
@@ -101,6 +118,76 @@ void World::check_end(Lines& broken) const {
     broken.push_back("the run has ended late after the second interrupt");
   if (interrupts.size() > 2 && end > interrupts[2])
     broken.push_back("the run has not ended at the third interrupt");
+}
+
+Instant World::last_attended() const {
+  return lost_at_ ? *lost_at_ : over_at_.value_or(time_.now());
+}
+
+// The state of the task is what its journal tells, after every step.
+void World::check_replay() {
+  Supervisor& each = now();
+  if (!each.acts() || each.journal.has_failed()) return;
+  const auto& appended = each.journal.appended();
+  if (each.entries_seen < appended.size()) {
+    for (; each.entries_seen < appended.size(); ++each.entries_seen)
+      each.entries.push_back(*decode_entry(appended[each.entries_seen]));
+    const auto known =
+        replay(each.entries, Task::rules_of(plan_.experiment), each.replayed_at, each.boot_id);
+    each.replayed = known ? known->task.snapshot() : render(known.error());
+  }
+  if (each.replayed != each.driver->task().snapshot())
+    complaints_.push_back("the journal tells of another task: " + each.replayed + " instead of " +
+                          each.driver->task().snapshot());
+}
+
+// An attempt whose ranks were started is in the journal, and there are no more than there may be.
+void World::check_adoptions(Lines& broken) const {
+  if (!scenario_.has_journal) return;
+  std::set<int> started;
+  for (const std::string& line : disk_.entries) {
+    const auto entry = decode_entry(line);
+    if (const auto* go = std::get_if<journal_record::RanksStarted>(&entry->record))
+      if (!started.insert(go->go.of.attempt).second)
+        broken.push_back("ranks were started twice in one attempt");
+  }
+  if (static_cast<int>(started.size()) > scenario_.max_restarts + 1)
+    broken.push_back("ranks were started in more attempts than there may be");
+  for (const FakeHost& host : hosts_)
+    for (const auto& [id, process] : host.processes())
+      if (!started.contains(id.of.attempt))
+        broken.push_back("a rank was started that no journal has" + of_rank(id.rank));
+}
+
+// Ranks that run do not notice that one launcher has followed another.
+void World::check_survival(Lines& broken) const {
+  const bool must_succeed = scenario_.is_undisturbed(Scenario::Deaths::allowed) &&
+                            scenario_.failing_ranks().empty() && are_deaths_soft_ &&
+                            scenario_.window >= 20s;
+  if (must_succeed && !outcome().succeeded)
+    broken.push_back("no success, but nothing went wrong other than that launchers died");
+}
+
+// At most as many attempts as there may be; a success is one of the last of them.
+void World::check_restarts(Lines& broken) const {
+  const RunOutcome& o = outcome();
+  if (o.succeeded + o.stop_signal.has_value() + o.cause.has_value() != 1)
+    broken.push_back("the verdict is not exactly one of success, interrupt and cause");
+  if (attempts() > scenario_.max_restarts + 1) broken.push_back("more attempts than there may be");
+  for (int rank = 0; rank < trial_.world_size; ++rank) {
+    const FakeProcess* p = process(rank);
+    const bool is_well = p != nullptr && p->ended_by_itself && p->code == 0;
+    if (o.succeeded && !is_well) broken.push_back("a success, but not every rank exited with 0");
+  }
+  if (!scenario_.is_undisturbed() || o.succeeded) return;
+  // Nothing but its ranks ends this task, and it ends when there is no attempt left.
+  const bool is_last = attempts() == scenario_.max_restarts + 1;
+  const bool never_started = end_of(o).any_started == false && attempts() == 1;
+  const bool is_hopeless = end_of(o).left_processes || end_of(o).exit_code == 80;
+  const bool hangs = std::any_of(scenario_.hosts.begin(), scenario_.hosts.end(),
+                                 [](const HostScript& host) { return host.kill_hangs; });
+  if (!is_last && !never_started && !is_hopeless && !hangs)
+    broken.push_back("a task ended with attempts left");
 }
 
 void World::check_verdict(Lines& broken) const {
@@ -125,12 +212,14 @@ void World::check_cause(Lines& broken) const {
   if (o.cause) all.push_back(*o.cause);
   for (const Failure& failure : all) {
     if (!failure.rank && failure.host < 0) {
-      if (!scenario_.has_context || scenario_.context_packed)
+      const bool is_writable = scenario_.journal_room == SIZE_MAX;
+      if (is_writable && (!scenario_.has_context || scenario_.context_packed))
         broken.push_back("the run failed, but no host and no rank");
       continue;
     }
     if (!failure.rank) {
-      if (!is_suspect(scenario_.hosts[static_cast<std::size_t>(failure.host)]))
+      const bool was_attended = supervisors() == 1;
+      if (was_attended && !is_suspect(scenario_.hosts[static_cast<std::size_t>(failure.host)]))
         broken.push_back("a host failed that nothing was done to" + of_host(failure.host));
       continue;
     }
@@ -174,7 +263,7 @@ void World::check_ranks(Lines& broken) const {
       broken.push_back("a rank's end is not what was told" + of_rank(rank));
       continue;
     }
-    const nanoseconds wrong = std::chrono::abs(told.at->at - p->died);
+    const nanoseconds wrong = std::chrono::abs(told.at->at + now().booted - p->died);
     if (wrong > told.at->bound + 1ns)
       broken.push_back("a rank's end is not when it was told, within the bound" + of_rank(rank));
     if (told.state == RankOutcome::State::failed && !p->ended_by_itself)
@@ -193,8 +282,7 @@ void World::check_ranks(Lines& broken) const {
 
 // Some time after the end nothing lives on any host that still runs.
 void World::check_leftovers(Lines& broken) const {
-  const Instant end =
-      transport_.is_dead() ? *scenario_.launcher_dies : over_at_.value_or(time_.now());
+  const Instant end = last_attended();
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     const FakeHost& fake = hosts_[static_cast<std::size_t>(host)];
     const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
@@ -211,27 +299,36 @@ void World::check_leftovers(Lines& broken) const {
     Instant since = std::max(end, thaw);
     for (const Cut& cut : script.cuts) since = std::max(since, cut.end() + cut.stall);
     if (*fake.gone_at() > since + patience + scenario_.grace + 15s)
-      broken.push_back("an agent stays too long" + of_host(host));
+      broken.push_back(
+          "an agent stays too long" + of_host(host) +
+          (getenv("DBG") ? " gone " + std::to_string(fake.gone_at()->count() / 1000000) +
+                               " since " + std::to_string(since.count() / 1000000) + " over " +
+                               std::to_string(over_at_.value_or(0ns).count() / 1000000) + " lost " +
+                               std::to_string(lost_at_.value_or(0ns).count() / 1000000) + " w " +
+                               std::to_string(scenario_.window.count()) + " g " +
+                               std::to_string(scenario_.grace.count())
+                         : ""));
   }
 }
 
 // Of hosts that were not lost everything arrives; that it arrives once and in order, and nothing
 // else does, is seen on arrival.
-void World::check_output(Lines& broken) const {
+void World::check_output(Lines& broken, int attempt, const RunOutcome& outcome) const {
   std::vector<bool> lost(hosts_.size(), false);
   const bool is_well = scenario_.is_undisturbed() && scenario_.failing_ranks().empty();
-  for (const Leftover& leftover : outcome().leftovers) {
+  for (const Leftover& leftover : outcome.leftovers) {
     const auto host = static_cast<std::size_t>(leftover.host);
     if (leftover.survivors.empty()) lost[host] = true;
     if (lost[host] && is_well && !scenario_.hosts[host].kill_hangs)
       broken.push_back("a host was given up that nothing was done to" + of_host(leftover.host));
   }
   for (int rank = 0; rank < trial_.world_size; ++rank) {
-    const FakeProcess* p = process(rank);
     const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;
+    const RankOfAttempt id{{trial_.trial, attempt}, rank};
+    const FakeProcess* p = hosts_[static_cast<std::size_t>(host)].process(id);
     if (p == nullptr || lost[static_cast<std::size_t>(host)]) continue;
     for (const std::size_t stream : {0u, 1u})
-      if (output_.received(rank, stream) != p->printed[stream])
+      if (now().output.received(id, stream) != p->printed[stream])
         broken.push_back("output is missing" + of_rank(rank));
   }
 }

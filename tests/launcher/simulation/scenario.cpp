@@ -221,15 +221,17 @@ Trial Scenario::trial() const {
   return trial_of(ranks);
 }
 
-bool Scenario::is_undisturbed() const {
+bool Scenario::is_undisturbed(Deaths deaths_are) const {
   const bool hosts_are_well = std::all_of(hosts.begin(), hosts.end(), [](const HostScript& host) {
     return host.fault == HostFault::none && !host.port_taken_at && !host.unreachable &&
            !host.refuses && !host.miscounts_ports && !host.context_fails && host.check_delay < 50s;
   });
   const bool has_outages = std::any_of(hosts.begin(), hosts.end(),
                                        [](const HostScript& host) { return host.has_outages(); });
-  if (has_outages && !outages_are_short) return false;
-  return hosts_are_well && (!has_context || context_packed) && interrupts.empty() && !launcher_dies;
+  if (has_outages && (!outages_are_short || !deaths.empty())) return false;
+  if (!deaths.empty() && deaths_are == Deaths::forbidden) return false;
+  return hosts_are_well && (!has_context || context_packed) && interrupts.empty() &&
+         !launcher_dies && journal_room == SIZE_MAX;
 }
 
 std::optional<Instant> HostScript::cut_until(Way way, Instant now) const {
@@ -322,6 +324,58 @@ Scenario scenario_of(std::uint64_t seed) {
   }
   if (!mix.short_outages && chance.one_in(3)) give_context(scenario, mix.bad_start, chance);
   if (chance.one_in(20)) scenario.write_time = chance.up_to(3s);
+  static constexpr std::uint64_t rooms[] = {0, 60'000, 400'000, 1u << 30};
+  scenario.spool_room = rooms[chance.below(4)];
+  scenario.spool_time = chance.up_to(chance.one_in(4) ? nanoseconds(100ms) : nanoseconds(1ms));
+  return scenario;
+}
+
+Scenario restarts_of(std::uint64_t seed) {
+  Chance chance(seed * 2 + 1);
+  Scenario scenario = scenario_of(seed);
+  scenario.max_restarts = 1 + static_cast<int>(chance.below(4));
+  static constexpr milliseconds delays[] = {0ms, 10ms, 1s};
+  scenario.restart_delay = delays[chance.below(3)];
+  // The output of all attempts is written before an hour has passed.
+  scenario.write_time = std::min(scenario.write_time, nanoseconds(300ms));
+  if (chance.one_in(2)) make_fail(scenario.hosts.front().ranks.front(), chance);
+  for (HostScript& host : scenario.hosts) {
+    if (!chance.one_in(4)) host.kill_hangs = host.unreachable = false;
+    for (RankScript& rank : host.ranks) {
+      if (!chance.one_in(4)) rank.survives_kill = false;
+      rank.fails_until = static_cast<int>(chance.below(6));
+    }
+  }
+  return scenario;
+}
+
+Scenario adoptions_of(std::uint64_t seed) {
+  Chance chance(seed * 3 + 2);
+  Scenario scenario = chance.one_in(2) ? restarts_of(seed) : scenario_of(seed);
+  scenario.launcher_dies.reset();
+  scenario.has_journal = true;
+  if (chance.one_in(3)) scenario.restart_delay = 3s;
+  if (scenario.window == milliseconds(0)) scenario.window = 20s;
+  if (chance.one_in(8)) scenario.journal_room = chance.below(9);
+  scenario.journal_time = chance.up_to(chance.one_in(5) ? nanoseconds(3s) : nanoseconds(20ms));
+  scenario.write_time = std::min(scenario.write_time, nanoseconds(300ms));
+  for (HostScript& host : scenario.hosts) {
+    if (!chance.one_in(4)) host.kill_hangs = host.unreachable = false;
+    for (RankScript& rank : host.ranks)
+      if (chance.one_in(2)) run_long(rank, 2s, chance);
+  }
+  static constexpr nanoseconds longest[] = {500ms, 3s, 3s, 3s, 8s, 100s};
+  for (std::uint64_t left = 1 + chance.below(3); left > 0; --left) {
+    LauncherDeath death;
+    if (chance.one_in(2))
+      death.at = chance.up_to(chance.one_in(3) ? 60s : 12s);
+    else
+      death.at_action = 1 + chance.below(chance.one_in(3) ? 2'000 : 100);
+    death.silently = chance.one_in(4);
+    death.freezes = death.at && !death.silently && chance.one_in(5);
+    death.unattended = chance.up_to(longest[chance.below(6)]);
+    scenario.deaths.push_back(death);
+  }
   return scenario;
 }
 

@@ -24,6 +24,9 @@ struct RankScript {
   int prints = 0;  ///< spread over its lifetime
   int print_bytes = 0;
   bool leaves_orphan = false;  ///< a process in the background that outlives it
+  int fails_until = 1'000;     ///< the first attempt in which it ends with 0, and can be started
+
+  bool fails_in(int attempt) const { return fails() && attempt < fails_until; }
 
   bool fails() const { return !can_start || code != 0 || signal.has_value(); }
 };
@@ -92,6 +95,15 @@ struct HostScript {
   bool has_outages() const { return !cuts.empty() || !breaks.empty(); }
 };
 
+/// A launcher whose task goes on without it, until another one adopts it.
+struct LauncherDeath {
+  std::optional<Instant> at;    ///< when; nothing: at an action
+  std::uint64_t at_action = 0;  ///< between the one before and this one, from 1
+  bool silently = false;        ///< its machine, which is booted anew
+  bool freezes = false;         ///< it lives, and thaws once another one has taken over
+  nanoseconds unattended{0};    ///< until the next one begins
+};
+
 /// Everything that will happen in one run, but for the timing of the network.
 struct Scenario {
   std::uint64_t seed = 0;
@@ -105,9 +117,18 @@ struct Scenario {
   std::vector<Instant> interrupts;  ///< ascending
   std::optional<Instant> launcher_dies;
   bool launcher_dies_silently = false;  ///< its machine, with all connections
+  /// Those of the first launcher, of the one that adopts its task, ...
+  std::vector<LauncherDeath> deaths;
+  bool has_journal = false;
+  std::size_t journal_room = SIZE_MAX;  ///< entries that it takes
+  nanoseconds journal_time{0};          ///< that an entry may take now and then
   nanoseconds write_delay{0};           ///< from output received to output acknowledged
   nanoseconds write_time{0};            ///< of each chunk; while one is written the next ones wait
   std::size_t output_capacity = OutputQueue::usual_capacity;  ///< of each agent
+  int max_restarts = 0;
+  milliseconds restart_delay{1'000};
+  std::uint64_t spool_room = 0;  ///< on the disk of each host
+  nanoseconds spool_time{0};     ///< of each thing done there
   PortNeeds ports;
   bool has_context = false;
   std::uint64_t context_size = 0;         ///< packed, in bytes
@@ -115,7 +136,8 @@ struct Scenario {
 
   Trial trial() const;
   /// Nothing but the ranks' own doing can end the run.
-  bool is_undisturbed() const;
+  enum class Deaths { forbidden, allowed };  ///< of launchers whose task others adopt
+  bool is_undisturbed(Deaths deaths_are = Deaths::forbidden) const;
   std::vector<int> failing_ranks() const;
   nanoseconds longest_lifetime() const;
   /// How long the slowest line takes for all that the ranks print.
@@ -126,5 +148,9 @@ struct Scenario {
 
 /// The scenario of a seed: a few hosts, and faults of one kind, of several, or none.
 Scenario scenario_of(std::uint64_t seed);
+/// One in which attempts follow each other.
+Scenario restarts_of(std::uint64_t seed);
+/// One in which launchers die, and others go on with their task.
+Scenario adoptions_of(std::uint64_t seed);
 
 }  // namespace train::simulation

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 
 #ifdef NDEBUG
-constexpr std::uint64_t usual_seeds = 5'000;
+constexpr std::uint64_t usual_seeds = 10'000;  // of each kind
 #else
 constexpr std::uint64_t usual_seeds = 1'000;
 #endif
@@ -26,6 +26,18 @@ std::optional<std::uint64_t> number_from_environment(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr) return std::nullopt;
   return std::strtoull(text, nullptr, 10);
+}
+
+struct Seeds {
+  std::optional<std::uint64_t> only;  ///< this one, to look at it
+  std::uint64_t first = 1;
+  std::uint64_t count = 1;
+};
+
+Seeds wanted_seeds() {
+  const auto only = number_from_environment("TRAIN_SEED");
+  if (only) return {only, *only, 1};
+  return {only, 1, number_from_environment("TRAIN_SEEDS").value_or(usual_seeds)};
 }
 
 std::string verdict_of(const World& world) {
@@ -62,24 +74,24 @@ class Seen {
 
 struct SeenChanges {
   void add(const World& world) {
+    if (!world.has_run()) return;
     run.add(world.run().phase());
     for (std::size_t i = 0; i < world.hosts().size(); ++i) {
       host.add(world.run().host_state(static_cast<int>(i)));
       agent.add(world.hosts()[i].agent().state());
+      for (const auto& [of, each] : world.hosts()[i].agent().attempts()) attempt.add(each.state());
     }
   }
   Seen<RunPhase> run{run_phases()};
   Seen<HostState> host{host_states()};
   Seen<AgentState> agent{agent_states()};
+  Seen<AgentAttemptState> attempt{agent_attempt_states()};
 };
 
 }  // namespace
 
 TEST_CASE("every promise holds in thousands of troubled runs") {
-  const auto only = number_from_environment("TRAIN_SEED");
-  const std::uint64_t first = only.value_or(1);
-  const std::uint64_t count =
-      only ? 1 : number_from_environment("TRAIN_SEEDS").value_or(usual_seeds);
+  const auto [only, first, count] = wanted_seeds();
   std::map<std::string, int> verdicts;
   SeenChanges seen;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
@@ -96,11 +108,68 @@ TEST_CASE("every promise holds in thousands of troubled runs") {
   }
   // A table allows what happens, or the machine throws, and nothing that never does.
   CHECK(seen.run.never() == "");
-  CHECK(seen.host.never() == "");
+  CHECK(seen.host.never() == " preparing->running");  // between attempts, as below
   CHECK(seen.agent.never() == "");
+  CHECK(seen.attempt.never() == " checking->killing");  // between attempts too
   // Scenarios that all ended alike would prove little.
   for (const char* verdict :
        {"succeeded", "interrupted", "launcher died", "rank failed", "host failed"}) {
+    INFO(verdict);
+    CHECK(verdicts[verdict] * 40 > static_cast<int>(count));
+  }
+}
+
+TEST_CASE("every promise holds over the attempts of troubled tasks") {
+  const auto [only, first, count] = wanted_seeds();
+  std::map<int, int> attempts;
+  std::map<std::string, int> verdicts;
+  Seen<AttemptState> seen(attempt_states());
+  SeenChanges changes;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    World world(restarts_of(seed));
+    world.play();
+    ++attempts[world.attempts()];
+    ++verdicts[verdict_of(world)];
+    for (const auto& attempt : world.task().attempts()) seen.add(attempt);
+    changes.add(world);
+    for (const std::string& promise : world.broken_promises())
+      FAIL_CHECK("TRAIN_SEED=" << seed << ": " << promise);
+  }
+  if (only) return;
+  CHECK(seen.never() == "");
+  CHECK(changes.host.never().find("preparing->running") == std::string::npos);
+  CHECK(changes.attempt.never().find("checking->killing") == std::string::npos);
+  for (const int number : {1, 2, 3, 4, 5}) {
+    INFO(number << " attempts");
+    CHECK(attempts[number] * 40 > static_cast<int>(count));
+  }
+  CHECK(verdicts["succeeded"] * 10 > static_cast<int>(count));
+}
+
+TEST_CASE("every promise holds when launchers die and others adopt their task") {
+  const auto [only, first, count] = wanted_seeds();
+  std::map<std::size_t, int> supervisors;
+  std::map<std::string, int> adopted;
+  std::map<std::string, int> verdicts;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    World world(adoptions_of(seed));
+    world.play();
+    ++supervisors[world.supervisors()];
+    for (const std::string& attempt : world.adopted()) ++adopted[attempt];
+    ++verdicts[verdict_of(world)];
+    for (const std::string& promise : world.broken_promises())
+      FAIL_CHECK("TRAIN_SEED=" << seed << ": " << promise);
+  }
+  if (only) return;
+  for (const char* attempt : {"running", "failing", "prepared", "waiting"}) {
+    INFO("an attempt that was " << attempt);
+    CHECK(adopted[attempt] * 400 > static_cast<int>(count));
+  }
+  for (const std::size_t number : {1, 2, 3}) {
+    INFO(number << " supervisors");
+    CHECK(supervisors[number] * 20 > static_cast<int>(count));
+  }
+  for (const char* verdict : {"succeeded", "rank failed", "host failed"}) {
     INFO(verdict);
     CHECK(verdicts[verdict] * 40 > static_cast<int>(count));
   }

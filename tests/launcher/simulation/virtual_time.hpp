@@ -6,6 +6,7 @@
 #include <memory>
 #include <queue>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "launcher/ports/timers.hpp"
@@ -60,18 +61,70 @@ class VirtualTime {
   std::priority_queue<Event> events_;
 };
 
-/// Virtual time as the clock and the timers of a driver.
+/// A process that can die between any two of its actions, or be frozen and thaw: what happens to it
+/// meanwhile, it sees then.
+class FakeLauncher {
+ public:
+  /// Something happens to it.
+  void run(const std::function<void()>& what) {
+    if (is_frozen_) return held_.push_back(what);
+    if (!is_dead_) what();
+  }
+  /// It is about to do something to the world. False: it has died before.
+  bool acts() {
+    if (!is_dead_ && deaths_action_ > 0 && ++actions_ == deaths_action_) {
+      is_dead_ = true;
+      on_death_();
+    }
+    return !is_dead_;
+  }
+  /// It dies just before this action of it, counted from 1.
+  void die_at_action(std::uint64_t number, std::function<void()> on_death) {
+    deaths_action_ = number;
+    on_death_ = std::move(on_death);
+  }
+  void die() { is_dead_ = true; }
+  void freeze() { is_frozen_ = true; }
+  void thaw() {
+    is_frozen_ = false;
+    for (const auto& what : std::exchange(held_, {})) run(what);
+  }
+  bool is_dead() const { return is_dead_; }
+  bool is_frozen() const { return is_frozen_; }
+
+ private:
+  bool is_dead_ = false;
+  bool is_frozen_ = false;
+  std::uint64_t actions_ = 0;
+  std::uint64_t deaths_action_ = 0;  ///< 0: none
+  std::function<void()> on_death_;
+  std::vector<std::function<void()>> held_;
+};
+
+/// Virtual time as the clock and the timers of a process on a machine that was booted then.
 class FakeTimers final : public Timers {
  public:
-  explicit FakeTimers(VirtualTime& time) : time_(time) {}
+  FakeTimers(VirtualTime& time, FakeLauncher& process, Instant booted)
+      : time_(time), process_(process), booted_(booted) {}
+  /// Of one to which nothing happens.
+  explicit FakeTimers(VirtualTime& time) : FakeTimers(time, unharmed_, Instant(0)) {}
 
-  Instant now() const override { return time_.now(); }
-  void post(std::function<void()> callback) override { time_.at(time_.now(), std::move(callback)); }
+  Instant now() const override { return time_.now() - booted_; }
+  void post(std::function<void()> callback) override {
+    time_.at(time_.now(), [this, callback = std::move(callback)] { process_.run(callback); });
+  }
   std::unique_ptr<Subscription> after(nanoseconds delay, std::function<void()> callback) override {
     auto timer = std::make_unique<Timer>();
     time_.at(time_.now() + delay,
-             [wanted = std::weak_ptr<bool>(timer->wanted), callback = std::move(callback)] {
-               if (!wanted.expired()) callback();
+             [this, wanted = std::weak_ptr<bool>(timer->wanted), callback = std::move(callback)] {
+               if (wanted.expired()) return;
+               if (!process_.is_frozen()) {
+                 if (!process_.is_dead()) callback();
+                 return;
+               }
+               process_.run([wanted, callback] {
+                 if (!wanted.expired()) callback();
+               });
              });
     return timer;
   }
@@ -81,6 +134,9 @@ class FakeTimers final : public Timers {
     std::shared_ptr<bool> wanted = std::make_shared<bool>(true);
   };
   VirtualTime& time_;
+  FakeLauncher unharmed_;
+  FakeLauncher& process_;
+  Instant booted_;
 };
 
 }  // namespace train::simulation

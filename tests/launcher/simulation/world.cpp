@@ -13,7 +13,15 @@ Plan plan_of(const Scenario& scenario) {
   plan.experiment.entrypoint.shell = "true";
   plan.experiment.stop_grace = scenario.grace;
   plan.experiment.reconnect_window = scenario.window;
+  plan.experiment.max_restarts = scenario.max_restarts;
+  plan.experiment.restart_delay = scenario.restart_delay;
   return plan;
+}
+
+std::string kind_of(const Replay& known) {
+  const AttemptState last = known.task.attempts().back();
+  if (last == AttemptState::running && !known.go) return "prepared";
+  return std::string(attempt_states().row(last).name);
 }
 
 }  // namespace
@@ -22,64 +30,171 @@ World::World(Scenario scenario)
     : scenario_(std::move(scenario)),
       plan_(plan_of(scenario_)),
       chance_(scenario_.seed + 1),
-      readiness_{static_cast<int>(scenario_.hosts.size()), 0},
-      timers_(time_),
-      transport_(time_, chance_, scenario_, hosts_),
-      output_(time_, scenario_, trial_.world_size, complaints_, [this] {
-        if (!transport_.is_dead()) driver_->acknowledge_output();
-      }) {
+      readiness_{static_cast<int>(scenario_.hosts.size())} {
   for (int host = 0; host < readiness_.hosts; ++host)
     hosts_.emplace_back(time_, chance_, scenario_, host,
                         trial_.hosts[static_cast<std::size_t>(host)].first_rank, readiness_,
                         complaints_);
-  make_driver();
-  driver_->start();
+  begin_supervisor(Instant(0), "boot", std::nullopt);
   plan_events();
 }
 
-void World::make_driver() {
-  RunDriver::Ports ports{timers_, transport_, output_};
+void World::begin_supervisor(Instant booted, std::string boot_id,
+                             std::optional<TaskDriver::Resumption> resume) {
+  Supervisor& made =
+      supervisors_.emplace_back(time_, chance_, scenario_, trial_, hosts_, complaints_, logs_,
+                                disk_, booted, std::move(boot_id));
+  made.replayed_at = made.timers.now();
+  TaskDriver::Ports ports{made.timers, made.transport, made.output};
+  if (scenario_.has_journal) ports.journal = &made.journal;
   if (scenario_.has_context)
     ports.open_context = [this](ContextSource::Events events) {
       return std::make_unique<FakeContext>(time_, scenario_, std::move(events));
     };
-  const auto environment_of = [](int) {
+  const auto environment_of = [](int, int) {
     return std::vector<EnvironmentEntry>{{"MASTER_PORT", "", AtLaunch::rendezvous_port},
                                          {"MEGASCALE_PORT", "", AtLaunch::megascale_port},
                                          {"TF_CONFIG", "", AtLaunch::tensorflow_cluster}};
   };
-  RunDriver::Hooks hooks;
-  hooks.on_all_started = [] {};
-  hooks.on_note = [](const std::string&) {};
-  hooks.on_stopping = [](const std::string&) {};
-  hooks.on_context = [](const ContextSummary&) {};
-  hooks.on_context_progress = [](const ContextProgress&) {};
-  hooks.on_over = [this] { over_at_ = time_.now(); };
-  driver_.emplace(std::move(ports),
-                  RunDriver::Attempt{plan_, "taskid", scenario_.ports,
-                                     scenario_.has_context ? "sub" : "/", environment_of},
-                  std::move(hooks));
+  made.driver.emplace(
+      std::move(ports),
+      TaskDriver::Work{plan_, "taskid", scenario_.ports, scenario_.has_context ? "sub" : "/",
+                       environment_of, made.boot_id, std::move(resume)},
+      hooks_of(made));
+  losses_seen_ = 0;
+  if (supervisors_.size() <= scenario_.deaths.size())
+    plan_death(made, scenario_.deaths[supervisors_.size() - 1]);
+  made.driver->start();
+}
+
+// A launcher that another one has taken over from is nobody's any more.
+TaskDriver::Hooks World::hooks_of(const Supervisor& supervisor) {
+  const auto is_now = [this, &supervisor] { return &supervisor == &now(); };
+  TaskDriver::Hooks hooks;
+  hooks.on_attempt = [this, is_now](int attempt) {
+    if (!is_now()) return;
+    attempts_ = std::max(attempts_, attempt + 1);
+    losses_seen_ = 0;
+  };
+  hooks.on_attempt_over = [this, is_now](int attempt, const RunOutcome& outcome) {
+    if (is_now() && scenario_.max_restarts > 0) check_output(complaints_, attempt, outcome);
+  };
+  hooks.on_over = [this, is_now] {
+    if (!is_now()) return;
+    over_at_ = time_.now();
+    now().driver->await_agents([] {});
+  };
+  return hooks;
 }
 
 void World::plan_events() {
   for (int host = 0; host < readiness_.hosts; ++host) {
     const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
     if (script.fault == HostFault::link_break)
-      time_.at(script.fault_at, [this, host] { transport_.break_connections(host, {}); });
+      time_.at(script.fault_at, [this, host] { break_connections(host, {}); });
     for (const Cut& cut : script.cuts)
       if (scenario_.prints_steadily)
         time_.at(cut.end() + 2s, [this, host, cut] { check_flow(host, cut.end()); });
     for (const Break& each : script.breaks)
-      time_.at(each.at, [this, host, each] { transport_.break_connections(host, each); });
+      time_.at(each.at, [this, host, each] { break_connections(host, each); });
   }
   for (const Instant interrupt : scenario_.interrupts)
     time_.at(interrupt, [this] {
-      if (!transport_.is_dead()) driver_->stop(2);
+      if (now().acts()) now().driver->stop(2);
     });
   if (scenario_.launcher_dies)
     time_.at(*scenario_.launcher_dies, [this] {
-      if (!driver_->over()) transport_.die(scenario_.launcher_dies_silently);
+      if (driver().over()) return;
+      lost_at_ = time_.now();
+      now().transport.die(scenario_.launcher_dies_silently);
     });
+}
+
+void World::break_connections(int host, const Break& how) {
+  for (Supervisor& each : supervisors_) each.transport.break_connections(host, how);
+}
+
+void World::plan_death(Supervisor& supervisor, const LauncherDeath& death) {
+  const auto happens = [this, &supervisor, death] { died(supervisor, death); };
+  if (!death.at) return supervisor.process.die_at_action(death.at_action, happens);
+  time_.at(time_.now() + *death.at, [&supervisor, happens] {
+    if (supervisor.driver->over() || supervisor.process.is_dead()) return;
+    happens();
+  });
+}
+
+// Every host was told to start, and can be talked to.
+bool World::have_ranks_met(const Supervisor& supervisor) const {
+  const TaskDriver& driver = *supervisor.driver;
+  const AttemptId of{trial_.trial, driver.task().attempt()};
+  for (int host = 0; host < readiness_.hosts; ++host) {
+    const auto& attempts = hosts_[static_cast<std::size_t>(host)].agent().attempts();
+    const auto attempt = attempts.find(of);
+    const bool has_started = attempt != attempts.end() && attempt->second.status().has_started;
+    if (!has_started || !driver.connections().is_up(host)) return false;
+  }
+  return true;
+}
+
+void World::died(Supervisor& supervisor, const LauncherDeath& death) {
+  are_deaths_soft_ =
+      are_deaths_soft_ && !death.freezes && death.unattended <= 3s && have_ranks_met(supervisor);
+  lost_at_ = time_.now();
+  if (death.freezes)
+    supervisor.process.freeze();
+  else
+    supervisor.transport.die(death.silently);
+  time_.at(time_.now() + death.unattended,
+           [this, &supervisor, death] { adopt(supervisor, death); });
+}
+
+// As the command does that adopts a task: under a lock, which a frozen launcher has lost here.
+void World::adopt(Supervisor& before, const LauncherDeath& death) {
+  unattended_ += death.unattended;
+  const Instant booted = death.silently ? time_.now() : before.booted;
+  const std::string boot_id = death.silently ? before.boot_id + "+" : before.boot_id;
+  if (death.silently) {  // what was not on the disk is lost
+    disk_.entries.resize(disk_.durable + chance_.below(disk_.entries.size() - disk_.durable + 1));
+    logs_.written = logs_.synced;
+  }
+  logs_.synced = logs_.written;
+  std::vector<JournalEntry> entries;
+  for (const std::string& line : disk_.entries) entries.push_back(*decode_entry(line));
+  auto known = replay(entries, Task::rules_of(plan_.experiment), time_.now() - booted, boot_id);
+  is_ended_ = known && known->over;
+  const bool has_started = known && (known->attempt > 0 || known->go);
+  if (is_ended_ || !has_started || disk_.entries.size() >= scenario_.journal_room) {
+    if (!death.freezes) return;
+    lost_at_ = time_.now();
+    before.transport.die(false);
+    return before.process.thaw();
+  }
+  TaskDriver::Resumption resume{std::move(*known), known->epoch + 1, {}};
+  for (int rank = 0; rank < trial_.world_size; ++rank)
+    resume.positions.push_back(logs_.position({{trial_.trial, resume.replay.attempt}, rank}));
+  entries.push_back({journal_record::Supervised{resume.epoch}, time_.now() - booted, boot_id});
+  disk_.entries.push_back(encode_entry(entries.back()));
+  disk_.durable = disk_.entries.size();
+  lost_at_.reset();
+  adopted_.push_back(kind_of(resume.replay));
+  before.output.displace();
+  if (death.freezes) thaw_later(before);
+  begin_supervisor(booted, boot_id, std::move(resume));
+}
+
+// Once the agents know the new one. Until then the old one would be as good, but for the logs,
+// which two cannot write.
+void World::thaw_later(Supervisor& frozen) {
+  time_.at(time_.now() + chance_.up_to(20s), [this, &frozen] {
+    const Connections& connections = driver().connections();
+    bool are_met = now().acts();
+    for (int host = 0; host < connections.count(); ++host)
+      are_met = are_met && !connections.is_away(host);
+    if (are_met) return frozen.process.thaw();
+    if (!now().process.is_dead()) return thaw_later(frozen);
+    frozen.transport.die(false);
+    frozen.process.thaw();
+  });
 }
 
 void World::play() {
@@ -87,6 +202,7 @@ void World::play() {
   while (!endless_ && time_.step()) {
     endless_ = ++events_ > most_events || time_.now() > 3600s;
     check_losses();
+    if (scenario_.has_journal) check_replay();
   }
 }
 

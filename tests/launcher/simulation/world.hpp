@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "launcher/run/run_driver.hpp"
+#include "launcher/task/task_driver.hpp"
 #include "tests/launcher/simulation/fake_host.hpp"
 #include "tests/launcher/simulation/ports.hpp"
+#include "tests/launcher/simulation/supervisor.hpp"
 
 namespace train::simulation {
 
@@ -24,14 +25,37 @@ class World {
   /// What must hold whatever has happened, and does not; a line each.
   std::vector<std::string> broken_promises() const;
   /// Nothing of a launcher that died.
-  const RunOutcome& outcome() const { return transport_.is_dead() ? unknown_ : driver_->outcome(); }
+  const RunOutcome& outcome() const { return is_unattended() ? unknown_ : driver().outcome(); }
   std::uint64_t events() const { return events_; }
-  const Run& run() const { return driver_->run(); }
+  bool has_run() const { return driver().has_run(); }
+  const Run& run() const { return driver().run(); }
+  const Task& task() const { return driver().task(); }
+  /// The launcher and those that adopted its task.
+  std::size_t supervisors() const { return supervisors_.size(); }
+  /// What the adopted attempts were: "running", "failing", "prepared", "waiting".
+  const std::vector<std::string>& adopted() const { return adopted_; }
+  /// The last of them has died.
+  bool is_unattended() const { return now().process.is_dead(); }
+  /// How many have begun.
+  int attempts() const { return attempts_; }
   const std::deque<FakeHost>& hosts() const { return hosts_; }
 
  private:
-  void make_driver();
+  Supervisor& now() { return supervisors_.back(); }
+  const Supervisor& now() const { return supervisors_.back(); }
+  const TaskDriver& driver() const { return *now().driver; }
+  void begin_supervisor(Instant booted, std::string boot_id,
+                        std::optional<TaskDriver::Resumption> resume);
+  TaskDriver::Hooks hooks_of(const Supervisor& supervisor);
   void plan_events();
+  void plan_death(Supervisor& supervisor, const LauncherDeath& death);
+  void died(Supervisor& supervisor, const LauncherDeath& death);
+  bool have_ranks_met(const Supervisor& supervisor) const;
+  void adopt(Supervisor& before, const LauncherDeath& death);
+  void thaw_later(Supervisor& frozen);
+  void break_connections(int host, const Break& how);
+
+  void check_replay();
 
   void check_losses();
   void check_flow(int host, Instant healed);
@@ -43,7 +67,11 @@ class World {
   void check_order(Lines& broken) const;
   void check_ranks(Lines& broken) const;
   void check_leftovers(Lines& broken) const;
-  void check_output(Lines& broken) const;
+  void check_output(Lines& broken, int attempt, const RunOutcome& outcome) const;
+  void check_restarts(Lines& broken) const;
+  void check_survival(Lines& broken) const;
+  void check_adoptions(Lines& broken) const;
+  Instant last_attended() const;
   void check_logins(Lines& broken) const;
   const FakeProcess* process(int rank) const;
 
@@ -55,15 +83,20 @@ class World {
   Readiness readiness_;
   Lines complaints_;
   std::deque<FakeHost> hosts_;
-  FakeTimers timers_;
-  FakeTransport transport_;
-  CheckedOutput output_;
-  std::optional<RunDriver> driver_;
+  KeptLogs logs_;
+  FakeDisk disk_;
+  std::deque<Supervisor> supervisors_;
+  std::vector<std::string> adopted_;
+  nanoseconds unattended_{0};       ///< how long nobody acted, in all
+  std::optional<Instant> lost_at_;  ///< when the last launcher has died, and none came after it
+  bool are_deaths_soft_ = true;  ///< ranks ran, on hosts that were there, and soon were met again
+  bool is_ended_ = false;        ///< the journal of a launcher that died has the end
   std::optional<Instant> over_at_;
   const RunOutcome unknown_ = {};
   std::uint64_t events_ = 0;
   bool endless_ = false;
   std::size_t losses_seen_ = 0;
+  int attempts_ = 1;
 };
 
 }  // namespace train::simulation

@@ -9,8 +9,9 @@
 #include <sstream>
 
 #include "launcher/agent/agent.hpp"
+#include "launcher/record/task_record.hpp"
 #include "launcher/run/run.hpp"
-#include "launcher/task/task_record.hpp"
+#include "launcher/task/task.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -59,17 +60,19 @@ std::string page() {
          "to one (`state_table.hpp`).\nA table stands beside its machine; this page is made from "
          "them by `tests/launcher/states`. A change that\na table does not have is a bug, and "
          "throws: the simulation would find it. Nothing else lives here.\n" +
-         section(task_states()) + section(run_phases()) + section(host_states()) +
-         section(agent_states());
+         section(task_states()) + section(attempt_states()) + section(run_phases()) +
+         section(host_states()) + section(agent_states()) + section(agent_attempt_states());
 }
 
 }  // namespace
 
 TEST_CASE("every state of a table can be reached, and every way through it ends") {
   check_table(task_states());
+  check_table(attempt_states());
   check_table(run_phases());
   check_table(host_states());
   check_table(agent_states());
+  check_table(agent_attempt_states());
 }
 
 TEST_CASE("a state changes as its table says, and otherwise not at all") {

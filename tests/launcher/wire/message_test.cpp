@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/wire/message.hpp"
 
+#include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/message_limits.hpp"
@@ -9,13 +11,18 @@
 #include "tests/catch.hpp"
 
 using namespace train;
+using nlohmann::json;
 using namespace std::string_literals;
 
 namespace {
 
 // Of an output chunk.
-constexpr std::size_t unpacked_size_at = 21;
-constexpr std::size_t header_size = 33;
+constexpr std::size_t begin_at = 20;
+constexpr std::size_t stream_at = 28;
+constexpr std::size_t unpacked_size_at = 29;
+constexpr std::size_t time_at = 33;
+constexpr std::size_t dropped_at = 41;
+constexpr std::size_t header_size = 49;
 
 const std::string not_text = "\xff\xfe\x80 \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80"s;
 const std::string with_nul = "a\0b"s;
@@ -41,22 +48,6 @@ RankCommand shell_command() {
   return command;
 }
 
-// A Go that is right but for its address.
-std::string with_address(const std::string& address) {
-  return R"({"type":"go","address":)" + address +
-         R"(,"port":1,"megascale_address":"","megascale_port":0,"workers":[]})";
-}
-
-// A Hello and an Attach of this version that are right but for these fields.
-std::string hello_with(const std::string& fields) {
-  return R"({"type":"hello","version":)" + std::to_string(wire_version) +
-         R"(,"host_name":"a","boot_id":"b","pid":1,)" + fields + "}";
-}
-std::string attach_with(const std::string& fields) {
-  return R"({"type":"attach","version":)" + std::to_string(wire_version) +
-         R"(,"epoch":1,"connection":1,)" + fields + "}";
-}
-
 std::vector<Message> all_messages() {
   constexpr Instant late{std::int64_t{1} << 61};
   return {
@@ -72,9 +63,12 @@ std::vector<Message> all_messages() {
                        {},
                        milliseconds(1),
                        milliseconds(604'800'000),
+                       for_ever,
                        OutputPacking::lz4,
                        Context{std::string(64, 'f'), largest_archive},
-                       not_text},
+                       not_text,
+                       {INT64_MAX, true},
+                       {1, 2}},
       message::Go{"10.0.0.1", 65'535},
       message::Go{not_text, 0, not_text, 1, {"10.0.0.1:1", not_text}},
       message::Go{"10.0.0.1", 1, {}, 0, {}, SlotMeaning::places},
@@ -84,20 +78,25 @@ std::vector<Message> all_messages() {
       message::Attach{wire_version,
                       INT64_MAX,
                       INT64_MAX,
-                      {{0, 0}, {INT32_MAX, std::uint64_t{1} << 62}},
+                      {{0, 0}, {INT32_MAX, std::uint64_t{1} << 62, {7, INT32_MAX}}},
                       INT64_MAX},
       message::Acknowledge{},
-      message::Acknowledge{INT64_MAX, INT64_MAX},
+      message::Acknowledge{INT64_MAX, INT64_MAX, INT64_MAX},
+      message::Forget{{3, 4}},
       message::Ping{late},
       message::Ping{late, late},
       message::Bye{},
       message::NoAgent{not_text},
       message::Hello{wire_version, not_text, with_nul, INT64_MAX},
-      message::Hello{wire_version, "", "", 0, true, message::OwnStop::silence},
-      message::Hello{wire_version, "", "", 0, true, message::OwnStop::launcher},
-      message::Hello{wire_version, "", "", 0, false, message::OwnStop::failure},
+      message::Hello{wire_version,
+                     "",
+                     "",
+                     0,
+                     {{{0, 0}, true, message::OwnStop::silence},
+                      {{INT32_MAX, INT32_MAX}, true, message::OwnStop::launcher},
+                      {{1, 2}, false, message::OwnStop::failure}}},
       message::Ready{{}, "/tmp/train-0/x"},
-      message::Ready{{1, 65'535}, not_text},
+      message::Ready{{1, 65'535}, not_text, {}, not_text},
       message::Ready{{},
                      "/",
                      {.cuda = {1'023, 0},
@@ -120,7 +119,10 @@ std::vector<Message> all_messages() {
       message::Pong{Instant(0), late},
       message::Blocked{"stat of '" + not_text + "'", milliseconds(25'000)},
       message::PortTaken{65'535, UINT32_MAX},
+      message::OutputBlocked{true, INT64_MAX},
+      message::OutputBlocked{},
       message::AgentFailed{not_text},
+      about(message::RankStarted{1, 2}, {INT32_MAX, 5}),
   };
 }
 
@@ -154,122 +156,179 @@ TEST_CASE("a message that was cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("malformed messages are refused as the host's fault") {
-  const auto payload = GENERATE(
-      as<std::string>{},  //
-      "", "null", "[]", "{}", "\"bye\"", "{\"type\":1}", "{\"type\":\"bye\"} trailing",
-      "{\"type\":\"unheard of\"}", "{\"type\":\"by\xff\"}",
-      // missing fields
-      R"({"type":"go","address":"a"})", R"({"type":"stop"})", hello_with(R"("has_started":true)"),
-      hello_with(R"("has_started":1,"stop":"none")"), hello_with(R"("has_started":true,"stop":"")"),
-      hello_with(R"("has_started":true,"stop":7)"),
-      hello_with(R"("has_started":true,"stop":"boredom")"), R"({"type":"hello"})",
-      R"({"type":"hello","version":"8"})", attach_with(R"("positions":[])"),
-      attach_with(R"("credit":1)"), attach_with(R"("positions":[],"credit":-1)"),
-      attach_with(R"("positions":{},"credit":1)"), attach_with(R"("positions":[1],"credit":1)"),
-      attach_with(R"("positions":[[1]],"credit":1)"),
-      attach_with(R"("positions":[[1,2,3]],"credit":1)"),
-      attach_with(R"("positions":[[-1,2]],"credit":1)"),
-      attach_with(R"("positions":[[2147483648,2]],"credit":1)"),
-      attach_with(R"("positions":[[1,-2]],"credit":1)"),
-      attach_with(R"("positions":[[1,"2"]],"credit":1)"),
-      attach_with(R"("positions":[[1,1.5]],"credit":1)"), R"({"type":"attach"})",
-      R"({"type":"attach","version":8,"epoch":0,"connection":1,"positions":[],"credit":0})",
-      R"({"type":"attach","version":8,"epoch":1,"connection":0,"positions":[],"credit":0})",
-      R"({"type":"ended","rank":0,"code":0,"core":false,"at":1})",
-      // wrong types
-      R"({"type":"stop","grace_ms":"1"})", R"({"type":"stop","grace_ms":1.5})",
-      R"({"type":"stop","grace_ms":true})", R"({"type":"stop","grace_ms":null})",
-      R"({"type":"go","address":["a"],"port":1})", R"({"type":"finished","survivors":{}})",
-      R"({"type":"finished","survivors":[1]})",
-      R"({"type":"refused","problems":["x"],"host_trouble":true})", R"({"type":"want_context"})",
-      R"({"type":"want_context","taken":-1})",
-      R"({"type":"refused","problems":[{"message":"x","hint":""}]})",
-      R"({"type":"prepare","task":"t","ranks":[7],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true})",
-      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":true,"files":[],)"
-      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true})",
-      R"({"type":"ready","run_directory":"/","ports":1})",
-      R"({"type":"ready","run_directory":"/","ports":["1"]})",
-      // out of range
-      R"({"type":"stop","grace_ms":-1})", R"({"type":"stop","grace_ms":604800001})",
-      R"({"type":"stop","grace_ms":18446744073709551615})", R"({"type":"stop","grace_ms":1e400})",
-      R"({"type":"go","address":"a","port":65536,"megascale_address":"","megascale_port":0,)"
-      R"("workers":[]})",
-      R"({"type":"go","address":"a","port":1,"megascale_address":"","megascale_port":65536,)"
-      R"("workers":[]})",
-      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":65536,"files":[],)"
-      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true})",
-      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"reconnect_window_ms":-1,"pack_output":true})",
-      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":1})",
-      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"reconnect_window_ms":604800001,"pack_output":true})",
-      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":0,"files":[],)"
-      R"("stop_grace_ms":0,"pack_output":true})",
-      R"({"type":"ack","chunk":1})", R"({"type":"ack","chunk":-1,"credit":1})",
-      R"({"type":"ack","chunk":1,"credit":-1})", R"({"type":"ack","chunk":1,"credit":1.5})",
-      R"({"type":"ping","sent":1})", R"({"type":"ping","sent":1,"newest_pong":-1})",
-      R"({"type":"ping","sent":1,"newest_pong":2305843009213693953})", R"({"type":"no_agent"})",
-      R"({"type":"no_agent","boot_id":7})",
-      R"({"type":"no_agent","boot_id":")" + std::string(longest_name + 1, 'x') + "\"}",
-      R"({"type":"prepare","task":"t","ranks":[],"hold_ports":-1,"files":[],)"
-      R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true})",
-      R"({"type":"ready","run_directory":"/","ports":[0]})",
-      R"({"type":"ready","run_directory":"/","ports":[1,65536]})",
-      R"({"type":"started","rank":-1,"pid":1})", R"({"type":"started","rank":2147483648,"pid":1})",
-      R"({"type":"ping","sent":2305843009213693953})",
-      R"({"type":"blocked","call":"x","so_far_ms":-1})",
-      R"({"type":"port_taken","port":0,"uid":1})", R"({"type":"port_taken","port":1,"uid":-1})",
-      R"({"type":"port_taken","port":1,"uid":4294967296})",
-      R"({"type":"not_started","rank":0,"reason":"x"})",
-      R"({"type":"not_started","rank":0,"reason":"x","class":"worker"})",
-      R"({"type":"agent_failed","reason":")" + std::string(longest_trouble + 1, 'x') + "\"}",
-      R"({"type":"pong","sent":0,"answered":9223372036854775807})",
-      // contradictions
-      R"({"type":"refused","problems":[],"host_trouble":false})",
-      R"({"type":"ended","rank":0,"core":false,"after_stop":false,"at":1})",
-      R"({"type":"ended","rank":0,"code":0,"signal":9,"core":false,)"
-      R"("after_stop":false,"at":1})",
-      R"({"type":"ended","rank":0,"code":256,"core":false,)"
-      R"("after_stop":false,"at":1})",
-      R"({"type":"ended","rank":0,"signal":0,"core":false,)"
-      R"("after_stop":false,"at":1})",
-      // bytes as hex
-      with_address(R"({"hex":"0"})"), with_address(R"({"hex":"zz"})"), with_address(R"({"hex":7})"),
-      with_address("{}"));
+TEST_CASE("what is no message is refused as the host's fault") {
+  const auto payload =
+      GENERATE(as<std::string>{},  //
+               "", "null", "[]", "{}", "\"bye\"", "{\"type\":1}", "{\"type\":\"bye\"} trailing",
+               "{\"type\":\"unheard of\"}", "{\"type\":\"by\xff\"}");
   INFO(payload);
   const auto message = decode_message(payload);
   REQUIRE_FALSE(message);
   CHECK(message.error().error_class == ErrorClass::host);
 }
 
+TEST_CASE("every field of a message must be there, but for those that may be missing") {
+  const std::set<std::string> may_be_missing = {"context", "interface", "slots",
+                                                "code",    "signal",    "error_file"};
+  for (const Message& message : all_messages()) {
+    const json whole = json::parse(encode_message(message));
+    for (const auto& [name, value] : whole.items()) {
+      if (may_be_missing.contains(name)) continue;
+      json part = whole;
+      part.erase(name);
+      INFO(part.dump());
+      CHECK_FALSE(decode_message(part.dump()));
+    }
+  }
+}
+
+TEST_CASE("a message with one malformed field is refused as the host's fault") {
+  struct Fault {
+    Message good;
+    std::string change;  ///< what the malformed field is, as a merge patch
+  };
+  const message::Hello hello{wire_version, "a", "b", 1, {{}}};
+  message::Prepare prepare;
+  prepare.task_id = "t";
+  message::RankEnded ended;
+  ended.code = 0;
+  const std::string too_long = '"' + std::string(longest_name + 1, 'x') + '"';
+  const std::string longer_trouble = '"' + std::string(longest_trouble + 1, 'x') + '"';
+  const Fault faults[] = {
+      {hello, R"({"attempts":{}})"},
+      {hello, R"({"attempts":[1]})"},
+      {hello, R"({"attempts":[{"of":[0,0],"has_started":true}]})"},
+      {hello, R"({"attempts":[{"of":[0,0],"has_started":1,"stop":"none"}]})"},
+      {hello, R"({"attempts":[{"of":[0,0],"has_started":true,"stop":""}]})"},
+      {hello, R"({"attempts":[{"of":[0,0],"has_started":true,"stop":7}]})"},
+      {hello, R"({"attempts":[{"of":[0,0],"has_started":true,"stop":"boredom"}]})"},
+      {hello, R"({"attempts":[{"of":[0],"has_started":true,"stop":"none"}]})"},
+      {hello, R"({"attempts":[{"of":[0,-1],"has_started":true,"stop":"none"}]})"},
+      {hello, R"({"version":"9"})"},
+      {hello, R"({"host_name":)" + too_long + "}"},
+      {message::Attach{}, R"({"positions":{}})"},
+      {message::Attach{}, R"({"positions":[1]})"},
+      {message::Attach{}, R"({"positions":[[0,0,1]]})"},
+      {message::Attach{}, R"({"positions":[[0,0,1,2,3]]})"},
+      {message::Attach{}, R"({"positions":[[-1,0,1,2]]})"},
+      {message::Attach{}, R"({"positions":[[0,-1,1,2]]})"},
+      {message::Attach{}, R"({"positions":[[0,0,-1,2]]})"},
+      {message::Attach{}, R"({"positions":[[2147483648,0,1,2]]})"},
+      {message::Attach{}, R"({"positions":[[0,0,2147483648,2]]})"},
+      {message::Attach{}, R"({"positions":[[0,0,1,-2]]})"},
+      {message::Attach{}, R"({"positions":[[0,0,1,"2"]]})"},
+      {message::Attach{}, R"({"positions":[[0,0,1,1.5]]})"},
+      {message::Attach{}, R"({"epoch":0})"},
+      {message::Attach{}, R"({"connection":0})"},
+      {message::Attach{}, R"({"credit":-1})"},
+      {message::Stop{}, R"({"grace_ms":"1"})"},
+      {message::Stop{}, R"({"grace_ms":1.5})"},
+      {message::Stop{}, R"({"grace_ms":true})"},
+      {message::Stop{}, R"({"grace_ms":-1})"},
+      {message::Stop{}, R"({"grace_ms":604800001})"},
+      {message::Stop{}, R"({"grace_ms":18446744073709551615})"},
+      {message::Stop{}, R"({"of":7})"},
+      {message::Stop{}, R"({"of":[]})"},
+      {message::Stop{}, R"({"of":[0]})"},
+      {message::Stop{}, R"({"of":[0,0,0]})"},
+      {message::Stop{}, R"({"of":[0,-1]})"},
+      {message::Stop{}, R"({"of":[2147483648,0]})"},
+      {message::Stop{}, R"({"of":["0",0]})"},
+      {message::Go{}, R"({"address":["a"]})"},
+      {message::Go{}, R"({"port":65536})"},
+      {message::Go{}, R"({"megascale_port":65536})"},
+      {message::Go{}, R"({"slots":"some"})"},
+      {message::Go{}, R"({"address":{"hex":"0"}})"},
+      {message::Go{}, R"({"address":{"hex":"zz"}})"},
+      {message::Go{}, R"({"address":{"hex":7}})"},
+      {message::Go{}, R"({"address":[]})"},
+      {prepare, R"({"ranks":[7]})"},
+      {prepare, R"({"hold_ports":true})"},
+      {prepare, R"({"hold_ports":65536})"},
+      {prepare, R"({"hold_ports":-1})"},
+      {prepare, R"({"reconnect_window_ms":-1})"},
+      {prepare, R"({"reconnect_window_ms":604800001})"},
+      {prepare, R"({"launcher_wait_ms":-1})"},
+      {prepare, R"({"launcher_wait_ms":3153600000001})"},
+      {prepare, R"({"pack_output":1})"},
+      {prepare, R"({"spool":-1})"},
+      {prepare, R"({"spool_drops":0})"},
+      {message::Acknowledge{}, R"({"chunk":-1})"},
+      {message::Acknowledge{}, R"({"credit":-1})"},
+      {message::Acknowledge{}, R"({"credit":1.5})"},
+      {message::Acknowledge{}, R"({"synced":-1})"},
+      {message::Ping{}, R"({"sent":2305843009213693953})"},
+      {message::Ping{}, R"({"newest_pong":-1})"},
+      {message::Ping{}, R"({"newest_pong":2305843009213693953})"},
+      {message::NoAgent{}, R"({"boot_id":7})"},
+      {message::NoAgent{}, R"({"boot_id":)" + too_long + "}"},
+      {message::Ready{}, R"({"ports":1})"},
+      {message::Ready{}, R"({"ports":["1"]})"},
+      {message::Ready{}, R"({"ports":[0]})"},
+      {message::Ready{}, R"({"ports":[1,65536]})"},
+      {message::Refused{{{{}, {}, "x", ""}}}, R"({"problems":["x"]})"},
+      {message::Refused{{{{}, {}, "x", ""}}}, R"({"problems":[]})"},
+      {message::Refused{{{{}, {}, "x", ""}}}, R"({"host_trouble":0})"},
+      {message::WantContext{}, R"({"taken":-1})"},
+      {message::RankStarted{}, R"({"rank":-1})"},
+      {message::RankStarted{}, R"({"rank":2147483648})"},
+      {message::RankNotStarted{}, R"({"class":"worker"})"},
+      {message::Finished{}, R"({"survivors":{}})"},
+      {message::Finished{}, R"({"survivors":[1]})"},
+      {message::Blocked{}, R"({"so_far_ms":-1})"},
+      {message::PortTaken{1, 1}, R"({"port":0})"},
+      {message::PortTaken{1, 1}, R"({"uid":-1})"},
+      {message::PortTaken{1, 1}, R"({"uid":4294967296})"},
+      {message::OutputBlocked{}, R"({"is_blocked":"yes"})"},
+      {message::OutputBlocked{}, R"({"kept":-1})"},
+      {message::AgentFailed{}, R"({"reason":)" + longer_trouble + "}"},
+      {message::Pong{}, R"({"answered":9223372036854775807})"},
+      {ended, R"({"code":null})"},
+      {ended, R"({"signal":9})"},
+      {ended, R"({"code":256})"},
+      {ended, R"({"code":null,"signal":0})"},
+  };
+  for (const Fault& fault : faults) {
+    json document = json::parse(encode_message(fault.good));
+    REQUIRE(decode_message(document.dump()));
+    document.merge_patch(json::parse(fault.change));
+    INFO(document.dump());
+    const auto message = decode_message(document.dump());
+    CHECK_FALSE(message);
+    if (!message) CHECK(message.error().error_class == ErrorClass::host);
+  }
+  // A number that JSON cannot hold.
+  CHECK_FALSE(decode_message(R"({"type":"stop","of":[0,0],"grace_ms":1e400})"));
+}
+
 TEST_CASE("commands that could not be executed are refused") {
-  const auto command =
-      GENERATE(as<std::string>{},  //
-               R"({"rank":0,"working_directory":"/","environment":[],"argv":[]})",
-               R"({"rank":0,"working_directory":"/","environment":[],"shell":""})",
-               R"({"rank":0,"working_directory":"/","environment":[]})",
-               R"({"rank":0,"working_directory":"/","argv":["a"]})",
-               R"({"rank":0,"working_directory":"/","argv":["a"],"environment":[{"name":"A"}]})",
-               R"({"rank":0,"working_directory":"/","argv":["a"],"environment":[{"value":"A"}]})",
-               R"({"rank":0,"working_directory":"/","argv":["a"],)"
-               R"("environment":[{"name":"A","at_launch":"weather"}]})",
-               R"({"rank":0,"working_directory":"/","argv":["a"],)"
-               R"("environment":[{"name":"A","value":"v","secret":1}]})");
-  CHECK_FALSE(decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"files":[],)"
-                             R"("stop_grace_ms":0,"reconnect_window_ms":60000,"pack_output":true,)"
-                             R"("ranks":[)" +
-                             command + "]}"));
+  const auto with_command = [](const std::string& command) {
+    json document = json::parse(encode_message(message::Prepare()));
+    document["ranks"] = json::array({json::parse(command)});
+    return decode_message(document.dump());
+  };
+  CHECK(with_command(R"({"rank":0,"working_directory":"/","environment":[],"argv":["a"]})"));
+  for (const char* command :
+       {R"({"rank":0,"working_directory":"/","environment":[],"argv":[]})",
+        R"({"rank":0,"working_directory":"/","environment":[],"shell":""})",
+        R"({"rank":0,"working_directory":"/","environment":[]})",
+        R"({"rank":0,"working_directory":"/","argv":["a"]})",
+        R"({"rank":0,"working_directory":"/","argv":["a"],"environment":[{"name":"A"}]})",
+        R"({"rank":0,"working_directory":"/","argv":["a"],"environment":[{"value":"A"}]})",
+        R"({"rank":0,"working_directory":"/","argv":["a"],)"
+        R"("environment":[{"name":"A","at_launch":"weather"}]})",
+        R"({"rank":0,"working_directory":"/","argv":["a"],)"
+        R"("environment":[{"name":"A","value":"v","secret":1}]})"}) {
+    INFO(command);
+    CHECK_FALSE(with_command(command));
+  }
 }
 
 TEST_CASE("a file of the run directory has a plain name") {
   const auto with_file = [](const std::string& name) {
-    return decode_message(
-        R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,"reconnect_window_ms":60000,)"
-        R"("pack_output":true,"ranks":[],"files":[{"name":)" +
-        name + R"(,"text":"{}"}]})");
+    json document = json::parse(encode_message(message::Prepare()));
+    document["files"] = json::parse(R"([{"name":)" + name + R"(,"text":"{}"}])");
+    return decode_message(document.dump());
   };
   CHECK(with_file(R"("data.json")"));
   for (const char* name : {R"("")", R"("..")", R"(".profile")", R"("a/b")", R"("/etc/passwd")",
@@ -280,10 +339,9 @@ TEST_CASE("a file of the run directory has a plain name") {
 
 TEST_CASE("a context has the name of a file that is none of the host's") {
   const auto with_context = [](const std::string& sha256, const std::string& size) {
-    return decode_message(R"({"type":"prepare","task":"t","hold_ports":0,"stop_grace_ms":0,)"
-                          R"("reconnect_window_ms":60000,"pack_output":true,"ranks":[],"files":[],)"
-                          R"("context":{"sha256":")" +
-                          sha256 + R"(","size":)" + size + "}}");
+    json document = json::parse(encode_message(message::Prepare()));
+    document["context"] = json::parse(R"({"sha256":")" + sha256 + R"(","size":)" + size + "}");
+    return decode_message(document.dump());
   };
   const std::string good(64, '0');
   CHECK(with_context(good, "1024"));
@@ -294,25 +352,43 @@ TEST_CASE("a context has the name of a file that is none of the host's") {
 }
 
 TEST_CASE("of another version nothing is read but its number") {
-  const auto hello = decode_message(R"({"type":"hello","version":9,"host_name":7})");
-  REQUIRE(hello);
-  CHECK(std::get<message::Hello>(*hello).version == 9);
-  const auto attach = decode_message(R"({"type":"attach","version":9,"positions":7})");
-  REQUIRE(attach);
-  CHECK(std::get<message::Attach>(*attach).version == 9);
-  CHECK(decode_message(hello_with(R"("has_started":true,"stop":"none")")));
-  CHECK(decode_message(attach_with(R"("positions":[[1,2]],"credit":1)")));
+  const int other = wire_version + 1;
+  const json hello{{"type", "hello"}, {"version", other}, {"host_name", 7}};
+  REQUIRE(decode_message(hello.dump()));
+  CHECK(std::get<message::Hello>(*decode_message(hello.dump())).version == other);
+  const json attach{{"type", "attach"}, {"version", other}, {"positions", 7}};
+  REQUIRE(decode_message(attach.dump()));
+  CHECK(std::get<message::Attach>(*decode_message(attach.dump())).version == other);
 }
 
-TEST_CASE("an address that is a string is taken") {
-  CHECK(decode_message(with_address(R"("10.0.0.1")")));
+TEST_CASE("a message says which attempt it is about, if it is about one") {
+  const AttemptId third{1, 2};
+  CHECK(attempt_of(message::Stop{}) == AttemptId{});
+  CHECK(attempt_of(about(message::Stop{milliseconds(7)}, third)) == third);
+  CHECK(about(message::Stop{milliseconds(7)}, third) ==
+        Message(message::Stop{milliseconds(7), third}));
+  for (const Message& whole : {Message(message::Ping{}), Message(message::Bye{}),
+                               Message(message::WantContext{5}), Message(message::Hello{})}) {
+    CHECK_FALSE(attempt_of(whole));
+    CHECK(about(whole, third) == whole);
+  }
+}
+
+TEST_CASE("a host cannot keep more attempts than an agent does") {
+  const auto hello = [](std::size_t attempts) {
+    message::Hello m;
+    m.attempts.resize(attempts);
+    return decode_message(encode_message(m));
+  };
+  CHECK(hello(most_attempts));
+  CHECK_FALSE(hello(most_attempts + 1));
 }
 
 TEST_CASE("a host cannot send more ports than it may be asked for") {
   const auto ready = [](const std::string& ports) {
-    return decode_message(R"({"type":"ready","run_directory":"/","gpus":{"cuda":[],"rocm":[],)"
-                          R"("split":0,"hidden":0,"obstacle":0},"ports":[)" +
-                          ports + "]}");
+    json document = json::parse(encode_message(message::Ready{{}, "/"}));
+    document["ports"] = json::parse("[" + ports + "]");
+    return decode_message(document.dump());
   };
   std::string ports = "1";
   for (int i = 1; i < most_held_ports; ++i) ports += ",1";
@@ -324,7 +400,9 @@ TEST_CASE("a host cannot send more ports than it may be asked for") {
 
 TEST_CASE("a host cannot say that it has GPUs that no host has") {
   const auto ready = [](const std::string& gpus) {
-    return decode_message(R"({"type":"ready","run_directory":"/","ports":[],"gpus":)" + gpus + "}");
+    json document = json::parse(encode_message(message::Ready{{}, "/"}));
+    document["gpus"] = json::parse(gpus);
+    return decode_message(document.dump());
   };
   const auto of_cuda = [&](const std::string& devices) {
     return ready(R"({"cuda":[)" + devices + R"(],"rocm":[],"split":0,"hidden":0,"obstacle":0})");
@@ -338,8 +416,6 @@ TEST_CASE("a host cannot say that it has GPUs that no host has") {
   CHECK_FALSE(ready("[]"));
   CHECK_FALSE(ready(R"({"cuda":[],"rocm":[],"split":0,"hidden":0,"obstacle":4})"));
   CHECK_FALSE(ready(R"({"cuda":[],"rocm":[],"split":1025,"hidden":0,"obstacle":0})"));
-  CHECK_FALSE(decode_message(R"({"type":"go","address":"a","port":1,"megascale_address":"",)"
-                             R"("megascale_port":0,"workers":[],"slots":"some"})"));
 }
 
 TEST_CASE("hostile nesting is refused without becoming a tree") {
@@ -360,13 +436,22 @@ TEST_CASE("output comes back byte for byte") {
                             OutputStream::err,
                             bytes,
                             Instant((std::int64_t{1} << 62) - 1),
-                            (std::uint64_t{1} << 62) - 1};
+                            (std::uint64_t{1} << 62) - 1,
+                            {INT32_MAX, 3}};
     for (const OutputPacking packing : {OutputPacking::none, OutputPacking::lz4}) {
       const auto back = decode_output(encode_output(chunk, packing));
       REQUIRE(back);
       CHECK(*back == chunk);
     }
   }
+}
+
+TEST_CASE("a gap says how much was dropped") {
+  OutputChunk gap{7, 3, OutputStream::err, "", Instant(5), 100, {1, 2}};
+  gap.dropped = (std::uint64_t{1} << 62) - 1;
+  CHECK(length_of(gap) == gap.dropped);
+  for (const OutputPacking packing : {OutputPacking::none, OutputPacking::lz4})
+    CHECK(decode_output(encode_output(gap, packing)) == gap);
 }
 
 TEST_CASE("output is packed where that makes it shorter") {
@@ -413,14 +498,16 @@ TEST_CASE("malformed output is refused") {
   CHECK(decode_output(payload));
   for (std::size_t length = 0; length < header_size; ++length)
     CHECK_FALSE(decode_output(payload.substr(0, length)));
-  CHECK_FALSE(decode_output(with(7, '\0')));     // number 0
-  CHECK_FALSE(decode_output(with(8, '\x80')));   // a negative rank
-  CHECK_FALSE(decode_output(with(12, '\x40')));  // a position that overflows
-  CHECK_FALSE(decode_output(with(12, '\xff')));
-  CHECK_FALSE(decode_output(with(20, '\0')));  // a stream that there is not
-  CHECK_FALSE(decode_output(with(20, '\3')));
-  CHECK_FALSE(decode_output(with(25, '\x40')));  // a time that overflows
-  CHECK_FALSE(decode_output(with(25, '\xff')));
+  CHECK_FALSE(decode_output(with(7, '\0')));    // number 0
+  for (const std::size_t number : {8, 12, 16})  // a negative trial, attempt or rank
+    CHECK_FALSE(decode_output(with(number, '\x80')));
+  for (const std::size_t number : {begin_at, time_at, dropped_at}) {  // what would overflow
+    CHECK_FALSE(decode_output(with(number, '\x40')));
+    CHECK_FALSE(decode_output(with(number, '\xff')));
+  }
+  CHECK_FALSE(decode_output(with(stream_at, '\0')));  // a stream that there is not
+  CHECK_FALSE(decode_output(with(stream_at, '\4')));
+  CHECK_FALSE(decode_output(with(dropped_at + 7, '\1')));  // bytes that are there and dropped
   CHECK_FALSE(decode_output(payload + std::string(max_chunk_bytes, 'x')));
 }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/event_loop/acceptor.hpp"
+#include "backends/event_loop/loop.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "launcher/control/control_talk.hpp"
+
+namespace train {
+
+/// Serves the control socket of a task from a loop, and never waits for anybody: at most 16
+/// connections, of which the oldest goes when there are more; 10 s for each request, and for each
+/// answer to be taken.
+class ControlServer {
+ public:
+  /// What a request does, and is answered. Called from the loop.
+  using Handler = std::function<ControlAnswer(const ControlRequest&)>;
+
+  /// Listens at `path`; errors are those of `listen_at`.
+  static Result<std::unique_ptr<ControlServer>> open(
+      Loop& loop, const std::string& path, const ControlGreeting& greeting, Handler handler,
+      nanoseconds patience = std::chrono::seconds(10));
+  /// Removes the socket.
+  ~ControlServer();
+  ControlServer(const ControlServer&) = delete;
+  ControlServer& operator=(const ControlServer&) = delete;
+
+ private:
+  struct Client {
+    Descriptor socket;
+    std::string heard;   ///< the beginning of a line
+    std::string unsent;  ///< while there is some, nothing is read
+    std::unique_ptr<Subscription> readable;
+    std::unique_ptr<Subscription> writable;
+    std::unique_ptr<Subscription> patience;
+  };
+
+  ControlServer(Loop& loop, std::string path, Descriptor listening, const ControlGreeting& greeting,
+                Handler handler, nanoseconds patience);
+
+  void accept(Descriptor socket);
+  void make_room();
+  void read(int client);
+  void say(int client, const std::string& text);
+  void write(int client);
+  void be_patient(int client);
+  void close(int client);
+
+  Loop& loop_;
+  const std::string path_;
+  const Descriptor listening_;
+  const std::string greeting_;
+  const Handler handler_;
+  const nanoseconds patience_;
+  std::map<int, Client> clients_;  ///< by number, in the order in which they came
+  int last_ = 0;
+  std::vector<Client> dropped_;  ///< destroyed outside of their callbacks
+  std::unique_ptr<Subscription> dropping_;
+  Acceptor acceptor_;
+};
+
+}  // namespace train

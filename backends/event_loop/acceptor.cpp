@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/event_loop/acceptor.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+namespace train {
+
+namespace {
+
+// How long to leave waiting connections alone when there is no descriptor for them.
+constexpr std::chrono::seconds accept_pause{1};
+
+}  // namespace
+
+Acceptor::Acceptor(Loop& loop, int listening_socket, std::function<void(Descriptor)> on_connection)
+    : loop_(loop), listening_(listening_socket), on_connection_(std::move(on_connection)) {
+  await();
+}
+
+void Acceptor::await() {
+  readable_ = loop_.when_readable(listening_, [this] { accept(); });
+}
+
+void Acceptor::accept() {
+  Descriptor socket(::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+    // Without a descriptor for it the connection stays in the queue, and would wake this process up
+    // again and again: nobody looks at the queue for a while.
+    readable_.reset();
+    pause_ = loop_.after(accept_pause, [this] { await(); });
+  }
+  if (socket) on_connection_(std::move(socket));
+}
+
+}  // namespace train

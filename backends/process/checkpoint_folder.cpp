@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/checkpoint_folder.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/random.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr const char* mark_name = ".train-folder";
+constexpr std::size_t mark_length = 32;
+// For a mark that another host has begun to write, and that becomes visible here.
+constexpr std::chrono::seconds mark_limit{10};
+constexpr std::chrono::milliseconds mark_interval{20};
+
+// Seconds. A draft is there for a moment.
+constexpr std::time_t old_draft = 600;
+constexpr std::size_t most_names = 1000;
+
+bool is_mark(const std::string& text) {
+  return text.size() == mark_length &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+tl::unexpected<Error> no_folder(const std::string& path, const char* what, int error) {
+  return fail(
+      ErrorClass::missing,
+      fmt::format("the folder for checkpoints '{}' {}: {}", path, what, system_reason(error)),
+      "checkpoint_storage names a folder that every host has and that you can write in");
+}
+
+// The folder and those around it: 0 or errno.
+int make_folders(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string folder = path.substr(0, end);
+    struct stat status {};
+    const int failed = ::mkdir(folder.c_str(), 0777) == 0 ? 0 : errno;
+    // One further up may be none of ours to make, and there all the same.
+    const bool is_there = failed == 0 || ::stat(folder.c_str(), &status) == 0;
+    if (!is_there) return failed;
+    if (failed != 0 && !S_ISDIR(status.st_mode)) return ENOTDIR;
+    if (end == path.npos) return 0;
+  }
+}
+
+// Drafts of agents that were killed before they could remove them. Files are as old as the clock of
+// their file system says, which is that of our own draft too. A folder may be large: drafts that
+// are not among its first names stay.
+void remove_old_drafts(const std::string& folder, const std::string& draft) {
+  struct stat own {};
+  if (::stat(draft.c_str(), &own) != 0) return;
+  const std::string start = fmt::format("{}.", mark_name);
+  for (const std::string& name : names_in(FolderReader(folder), most_names)) {
+    const bool is_draft = name.starts_with(start) && is_mark(name.substr(start.size()));
+    struct stat other {};
+    const std::string path = fmt::format("{}/{}", folder, name);
+    if (is_draft && ::lstat(path.c_str(), &other) == 0 && S_ISREG(other.st_mode) &&
+        other.st_uid == own.st_uid && other.st_mtime + old_draft < own.st_mtime)
+      (void)::unlink(path.c_str());
+  }
+}
+
+// 0 or errno. A server may refuse the bytes only when the file is closed.
+int make_file(const std::string& path, const std::string& text) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file) return errno;
+  const int failed = write_whole(file.get(), text);
+  return ::close(file.release()) != 0 && failed == 0 ? errno : failed;
+}
+
+// A link appears with the whole text behind it, for all hosts at once. There are file systems
+// without links: there it appears empty first.
+int make_mark(const std::string& mark, const std::string& draft, const std::string& text) {
+  if (::link(draft.c_str(), mark.c_str()) == 0 || errno == EEXIST) return 0;
+  const int failed = make_file(mark, text);
+  if (failed == EEXIST) return 0;
+  if (failed != 0) (void)::unlink(mark.c_str());  // half of one is none, for whoever comes next
+  return failed;
+}
+
+// Empty where there is none after the limit.
+std::string read_mark(const std::string& mark) {
+  const auto deadline = std::chrono::steady_clock::now() + mark_limit;
+  while (true) {
+    std::string text = first_line_of(mark);
+    if (is_mark(text)) return text;
+    if (std::chrono::steady_clock::now() >= deadline) return {};
+    std::this_thread::sleep_for(mark_interval);
+  }
+}
+
+}  // namespace
+
+Result<std::string> mark_checkpoint_folder(const std::string& path, FileCalls& calls) {
+  if (const int error = calls("mkdir", path, [&] { return make_folders(path); }))
+    return no_folder(path, "cannot be made", error);
+  const std::string nonce = new_nonce();
+  const std::string mark = fmt::format("{}/{}", path, mark_name);
+  const std::string draft = fmt::format("{}.{}", mark, nonce);
+  const std::string text = nonce + "\n";
+  if (const int error = calls("write", draft, [&] { return make_file(draft, text); }))
+    return no_folder(path, "cannot be written", error);
+  const int error = calls("write", mark, [&] { return make_mark(mark, draft, text); });
+  calls("readdir", path, [&] {
+    remove_old_drafts(path, draft);
+    return 0;
+  });
+  (void)calls("unlink", draft, [&] { return ::unlink(draft.c_str()); });
+  if (error != 0) return no_folder(path, "cannot be written", error);
+  std::string found = calls("read", mark, [&] { return read_mark(mark); });
+  if (!found.empty()) return found;
+  const char* what = first_line_of(mark).empty() ? "an empty file {}, which was never finished"
+                                                 : "a file {} that train has not made";
+  return fail(ErrorClass::missing,
+              fmt::format("the folder for checkpoints '{}' has {}", path,
+                          fmt::format(fmt::runtime(what), mark_name)),
+              "remove that file, or name another folder in checkpoint_storage");
+}
+
+}  // namespace train

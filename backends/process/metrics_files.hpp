@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "backends/event_loop/background.hpp"
+
+namespace train {
+
+/// Reads what ranks append to their metrics files, while they run, from a thread beside the loop: a
+/// rank may have put anything in place of its file. What is appended is told within two seconds,
+/// and sooner while more comes. Only regular files count; one that becomes shorter, or is another
+/// one now, is read from its beginning.
+class MetricsFiles {
+ public:
+  using OnMetrics = std::function<void(int rank, std::string_view bytes)>;
+
+  /// `on_metrics` is called from the loop.
+  MetricsFiles(Loop& loop, OnMetrics on_metrics)
+      : loop_(loop), on_metrics_(std::move(on_metrics)), background_(loop) {}
+  MetricsFiles(const MetricsFiles&) = delete;
+  MetricsFiles& operator=(const MetricsFiles&) = delete;
+
+  /// The file at `path`, which is there, is this rank's.
+  void watch(int rank, const std::string& path);
+  /// The rank has ended: what is left in its file is told, 64 MiB at most, and 1 MiB of it also
+  /// while paused. Then calls `done` from the loop; also when nothing can be read for two seconds.
+  void finish(int rank, std::function<void()> done);
+  /// Nothing is read while paused.
+  void pause();
+  void resume();
+
+ private:
+  struct File;
+  struct Look;
+  struct Ending {
+    std::function<void()> done;
+    std::unique_ptr<Subscription> limit;
+    std::size_t told = 0;  ///< bytes
+  };
+
+  void look();
+  void look_later();
+  void looked(const Look& look);
+  void be_patient(int rank);
+  void end(int rank);
+
+  Loop& loop_;
+  OnMetrics on_metrics_;
+  std::map<int, std::shared_ptr<File>> files_;  ///< of ranks that run, by rank
+  std::map<int, Ending> endings_;
+  bool is_looking_ = false;
+  bool is_paused_ = false;
+  nanoseconds pause_ = std::chrono::milliseconds(250);  ///< before the next look
+  std::unique_ptr<Subscription> next_look_;
+  Background background_;
+};
+
+}  // namespace train

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "backends/event_loop/background.hpp"
+#include "backends/event_loop/loop.hpp"
+#include "backends/process/host_directory.hpp"
+#include "launcher/agent/spool.hpp"
+
+namespace train {
+
+/// The file on a host's disk where its agent keeps output that the launcher has not synced yet and
+/// that does not fit into memory. It has no name, so it goes with the agent, whose ranks do not
+/// outlive it either. Written and read by a thread beside the loop.
+class OutputSpool {
+ public:
+  /// `answer` is called from the loop, never from `perform`.
+  OutputSpool(Loop& loop, const HostDirectory& directory, std::function<void(SpoolAnswer)> answer);
+
+  /// Work is done in the order in which it is given. A file takes at most a tenth of what was free
+  /// when it was made, and no more than this process may make one long (ulimit -f).
+  void perform(const SpoolWork& work);
+
+ private:
+  struct File;
+
+  Background background_;
+  Loop& loop_;
+  std::shared_ptr<File> file_;
+  std::function<void(SpoolAnswer)> answer_;
+};
+
+}  // namespace train

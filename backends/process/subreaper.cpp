@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/subreaper.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "backends/posix/proc.hpp"
+
+namespace train {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr nanoseconds tree_limit = 5s;
+// How long killed processes have to end before the next look.
+constexpr int round_milliseconds = 5;
+// When a thread cannot be had, it is tried again.
+constexpr nanoseconds thread_pause = 100ms;
+
+// The processes of all subreapers of this agent. None is made but while this is locked, so that who
+// has locked it knows all of them.
+struct Registry {
+  std::mutex mutex;
+  std::set<int> pids;
+};
+
+Registry& registry() {
+  static Registry all;
+  return all;
+}
+
+struct Remains {
+  std::vector<EndedChild> collected;
+  std::vector<Survivor> survivors;
+};
+
+// One round: everything that is not below the process of another attempt. Returns what is left.
+std::vector<int> kill_what_is_left(std::vector<EndedChild>& collected) {
+  const std::lock_guard all(registry().mutex);
+  kill_descendants(registry().pids, SIGKILL);
+  std::vector<int> left;
+  for (const int pid : children_of(::getpid())) {
+    if (registry().pids.contains(pid)) continue;
+    if (const auto status = collect_child(pid, boot_time()))
+      collected.push_back({pid, *status});
+    else
+      left.push_back(pid);
+  }
+  return left;
+}
+
+void forget(pid_t process) {
+  const std::lock_guard all(registry().mutex);
+  registry().pids.erase(process);
+  (void)collect_child(process, boot_time());
+}
+
+// Waits for the end of a process that has ended, or will in a few seconds, and collects it. Where
+// it has not ended in order, the ranks have died with it, and what they have left is this process's
+// by now.
+Remains see_off(pid_t process) {
+  siginfo_t info{};
+  (void)uninterrupted(
+      [&] { return ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT); });
+  forget(process);
+  Remains remains;
+  if (info.si_code == CLD_EXITED && info.si_status == 0) return remains;
+  const Instant deadline = boot_time() + tree_limit;
+  while (true) {
+    const std::vector<int> left = kill_what_is_left(remains.collected);
+    if (left.empty()) return remains;
+    if (boot_time() >= deadline) {
+      for (const int pid : left) remains.survivors.push_back(describe(pid));
+      return remains;
+    }
+    (void)::poll(nullptr, 0, round_milliseconds);
+  }
+}
+
+}  // namespace
+
+// The socket for starts belongs to the thread that asks for them; it is there before that does.
+struct Subreaper::Starts {
+  Descriptor socket;
+  std::atomic<bool> is_ending = false;
+
+  Result<ChildAnswer> ask(const ChildRequest& request) const;
+};
+
+Result<ChildAnswer> Subreaper::Starts::ask(const ChildRequest& request) const {
+  auto answer = ask_for_child(socket.get(), request);
+  if (!answer) return tl::make_unexpected(answer.error());
+  const bool is_answered = *answer && (*answer)->child.failed != ChildStep::parent;
+  if (is_answered) return std::move(**answer);
+  return fail(ErrorClass::host, is_ending ? "its attempt was ended before it was started"
+                                          : "the process that ranks are started from was killed");
+}
+
+Subreaper::Subreaper(Loop& loop, Events events)
+    : loop_(loop),
+      events_(std::move(events)),
+      starts_(std::make_shared<Starts>()),
+      cleaning_(loop) {}
+
+// The process ends by itself once nobody speaks with it. Where no thread can be had that waits for
+// it, it stays as one that has ended until the agent does.
+Subreaper::~Subreaper() {
+  kill();
+  if (process_ > 0) (void)start_thread([process = process_] { (void)see_off(process); });
+}
+
+Result<void> Subreaper::start() {
+  const std::lock_guard all(registry().mutex);
+  auto process = start_subreaper_process();
+  if (!process) return tl::make_unexpected(process.error());
+  process_ = process->pid;
+  registry().pids.insert(process_);
+  starts_->socket = std::move(process->starts);
+  pidfd_ = std::move(process->pidfd);
+  talk_.emplace(std::move(process->talk));
+  heard_ = loop_.when_readable(talk_->socket(), [this] { hear(); });
+  ended_ = loop_.when_readable(pidfd_.get(), [this] { process_ended(); });
+  return {};
+}
+
+StartChild Subreaper::child_start() const {
+  return [starts = starts_](const ChildRequest& request) { return starts->ask(request); };
+}
+
+void Subreaper::signal_rank(int pid, int signal) {
+  say({SubreaperCommand::Kind::signal_rank, pid, signal});
+}
+
+void Subreaper::kill() {
+  starts_->is_ending = true;
+  say({SubreaperCommand::Kind::kill_all});
+}
+
+void Subreaper::kill_process() {
+  if (process_ > 0) ::kill(process_, SIGKILL);
+}
+
+// Whatever it is told is done, even when somebody has stopped it.
+void Subreaper::say(const SubreaperCommand& command) {
+  if (!talk_ || process_ <= 0) return;
+  talk_->say(command);
+  ::kill(process_, SIGCONT);
+  if (!talk_->has_waiting() || sendable_) return;
+  sendable_ = loop_.when_writable(talk_->socket(), [this] {
+    talk_->flush();
+    if (!talk_->has_waiting()) sendable_.reset();
+  });
+}
+
+void Subreaper::hear() {
+  while (const auto news = talk_->hear_news()) {
+    if (news->kind == SubreaperNews::Kind::rank_ended) {
+      events_.on_end(news->pid, status_in(*news));
+    } else if (news->kind == SubreaperNews::Kind::survivor) {
+      survivors_.push_back(survivor_in(*news));
+    } else {
+      is_gone_ = true;
+      events_.on_gone(std::exchange(survivors_, {}));
+    }
+  }
+  if (talk_->is_over()) heard_.reset();
+}
+
+// What it has said last is heard first.
+void Subreaper::process_ended() {
+  ended_.reset();
+  hear();
+  sendable_.reset();
+  was_killed_ = !is_gone_;
+  if (was_killed_) return clean_up();
+  forget(std::exchange(process_, -1));
+}
+
+// Beside the loop: it takes until everything has ended.
+void Subreaper::clean_up() {
+  const auto remains = std::make_shared<Remains>();
+  const auto work = [remains, process = process_] { *remains = see_off(process); };
+  const auto done = [this, remains] {
+    for (const EndedChild& each : remains->collected) events_.on_end(each.pid, each.status);
+    is_gone_ = true;
+    events_.on_gone(std::move(remains->survivors));
+  };
+  if (cleaning_.run(work, done))
+    process_ = -1;
+  else
+    retry_ = loop_.after(thread_pause, [this] { clean_up(); });
+}
+
+}  // namespace train

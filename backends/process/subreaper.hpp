@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backends/event_loop/background.hpp"
+#include "backends/event_loop/loop.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/process/process_tree.hpp"
+#include "backends/process/spawner.hpp"
+#include "backends/process/subreaper_process.hpp"
+#include "backends/process/subreaper_talk.hpp"
+#include "config_schema/text/error.hpp"
+
+namespace train {
+
+/// A process of this agent whose children the ranks of one attempt are, and which adopts all
+/// orphans among their descendants: so everything that the attempt has started is below it, and
+/// nothing else is. It collects the ranks when they end, and kills all that is below it when it is
+/// told to. It shares no memory with the agent: somebody may kill it at any moment. Then its ranks
+/// die with it (PDEATHSIG), and what they leave becomes the agent's and is killed by that.
+class Subreaper {
+ public:
+  struct Events {
+    /// A rank has ended, at `status.at`; what it has printed may still be in its pipes.
+    std::function<void(int pid, const ExitStatus& status)> on_end;
+    /// Everything below is gone, but for the survivors; no rank ends any more. Comes once: after
+    /// `kill`, or because the process was killed.
+    std::function<void(std::vector<Survivor> survivors)> on_gone;
+  };
+
+  /// Events come from the loop.
+  Subreaper(Loop& loop, Events events);
+  /// What is still below is killed.
+  ~Subreaper();
+  Subreaper(const Subreaper&) = delete;
+  Subreaper& operator=(const Subreaper&) = delete;
+
+  /// Makes the process, which dies with this thread. Class `host` when there can be none. Once.
+  Result<void> start();
+  /// Makes ranks: children of the process. For one thread beside the loop, since a call takes as
+  /// long as the file systems that it needs. The events of the end of a rank may come before the
+  /// call has returned. It may be used for longer than this lives.
+  StartChild child_start() const;
+
+  /// Signals the process group of a rank, unless that has been collected.
+  void signal_rank(int pid, int signal);
+  /// KILL to everything below, again and again until nothing is left; gives up after 10 s. Goes on
+  /// where somebody has stopped the process.
+  void kill();
+  /// Kills the process itself, which does not answer.
+  void kill_process();
+  /// The process was killed, or never answers again for another reason.
+  bool was_killed() const { return was_killed_; }
+
+ private:
+  struct Starts;
+  void say(const SubreaperCommand& command);
+  void hear();
+  void process_ended();
+  void clean_up();
+
+  Loop& loop_;
+  Events events_;
+  const std::shared_ptr<Starts> starts_;
+  pid_t process_ = -1;  ///< -1: not yet, or not any more
+  Descriptor pidfd_;
+  std::optional<SubreaperTalk> talk_;
+  std::unique_ptr<Subscription> heard_;
+  std::unique_ptr<Subscription> sendable_;
+  std::unique_ptr<Subscription> ended_;
+  std::unique_ptr<Subscription> retry_;
+  std::vector<Survivor> survivors_;
+  bool is_gone_ = false;  ///< on_gone was told
+  bool was_killed_ = false;
+  Background cleaning_;
+};
+
+}  // namespace train

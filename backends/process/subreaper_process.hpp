@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include "backends/posix/descriptor.hpp"
+#include "config_schema/text/error.hpp"
+
+namespace train {
+
+/// The process of a `Subreaper`: a child of this one, and this process's ends of the sockets that
+/// it is spoken with by (subreaper_talk.hpp).
+struct SubreaperProcess {
+  pid_t pid = -1;
+  Descriptor pidfd;
+  Descriptor talk;    ///< for records; when it is closed, the process kills all below it and ends
+  Descriptor starts;  ///< for ranks that are to be started; blocks
+};
+
+/// Makes the process by fork(2). It dies with the thread that calls this. Class `host`.
+Result<SubreaperProcess> start_subreaper_process();
+
+}  // namespace train

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/store/task_bundle.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/own_folder.hpp"
+#include "backends/store/private_directory.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t largest_request = std::size_t{256} << 20;
+constexpr const char* request_name = "request.json";
+constexpr std::string_view program_prefix = "program-";
+
+tl::unexpected<Error> failed(const std::string& doing, const std::string& path, int error) {
+  return fail(ErrorClass::no_input,
+              fmt::format("cannot {} '{}': {}", doing, path, system_reason(error)),
+              elsewhere_hint());
+}
+
+constexpr std::string_view maker = {ELF_NOTE_GNU, sizeof ELF_NOTE_GNU};  // with its zero
+
+std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
+
+// The first object is the program itself.
+int find_build_id(dl_phdr_info* info, std::size_t, void* found) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_NOTE) continue;
+    const char* at = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
+    const char* const end = at + part.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof note);
+      const char* const name = at + sizeof note;
+      const char* const text = name + aligned(note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID && std::string_view(name, note.n_namesz) == maker)
+        for (std::size_t byte = 0; byte < note.n_descsz; ++byte)
+          *static_cast<std::string*>(found) +=
+              fmt::format("{:02x}", static_cast<unsigned char>(text[byte]));
+      at = text + aligned(note.n_descsz);
+    }
+  }
+  return 1;
+}
+
+// A copy is a convenience for those who exchange their `train` while tasks run: it never takes more
+// than a small part of what is left.
+bool has_room_for_program(const std::string& folder) {
+  constexpr std::uint64_t parts = 16;
+  struct stat program {};
+  struct statvfs room {};
+  return ::stat("/proc/self/exe", &program) == 0 && ::statvfs(folder.c_str(), &room) == 0 &&
+         std::uint64_t{room.f_bavail} * room.f_frsize / parts >
+             static_cast<std::uint64_t>(program.st_size);
+}
+
+Result<void> copy_program(const std::string& path) {
+  const Descriptor from(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  if (!from) return failed("read", "/proc/self/exe", errno);
+  const Descriptor to(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0700));
+  if (!to) return failed("make", path, errno);
+  char buffer[256 << 10];
+  while (true) {
+    const ssize_t count = read_some(from.get(), buffer, sizeof buffer);
+    if (count < 0) return failed("read", "/proc/self/exe", errno);
+    if (count == 0) break;
+    if (const int error = write_whole(to.get(), {buffer, static_cast<std::size_t>(count)}); error)
+      return failed("write", path, error);
+  }
+  if (::fsync(to.get()) != 0) return failed("write", path, errno);
+  return {};
+}
+
+// The copy that other tasks have, or one that others can have.
+Result<void> keep_program(const std::string& folder, const std::string& programs,
+                          const std::string& id) {
+  const std::string own = fmt::format("{}/{}{}", folder, program_prefix, id);
+  const std::string common = fmt::format("{}/{}", programs, id);
+  if (::link(common.c_str(), own.c_str()) == 0 || errno == EEXIST) return {};
+  if (!has_room_for_program(folder)) return {};
+  const std::string partial = folder + "/.partial";
+  if (auto copied = copy_program(partial); !copied) {
+    (void)::unlink(partial.c_str());  // what it takes may be all that was left
+    return copied;
+  }
+  if (::rename(partial.c_str(), own.c_str()) != 0) return failed("make", own, errno);
+  // Where a file cannot have two names, each task keeps its own.
+  (void)::link(own.c_str(), common.c_str());
+  return {};
+}
+
+Result<void> sync_folder(const std::string& folder) {
+  const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!open || ::fsync(open.get()) != 0) return failed("write", folder, errno);
+  return {};
+}
+
+Result<void> write_request(const std::string& folder, std::string_view request) {
+  const std::string partial = folder + "/.request";
+  const std::string path = fmt::format("{}/{}", folder, request_name);
+  const Descriptor file(
+      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file || ::fchmod(file.get(), 0600) != 0) return failed("make", partial, errno);
+  if (const int error = write_whole(file.get(), request); error != 0)
+    return failed("write", partial, error);
+  if (::fsync(file.get()) != 0) return failed("write", partial, errno);
+  if (::rename(partial.c_str(), path.c_str()) != 0) return failed("make", path, errno);
+  return sync_folder(folder);
+}
+
+}  // namespace
+
+std::string own_build_id() {
+  std::string id;
+  (void)::dl_iterate_phdr(find_build_id, &id);
+  return id;
+}
+
+Result<void> keep_bundle(const std::string& folder, const std::string& programs,
+                         std::string_view request) {
+  for (const std::string& made : {folder, programs})
+    if (auto is_made = make_private_directory(made); !is_made) return is_made;
+  if (auto written = write_request(folder, request); !written) return written;
+  // Without a copy, whoever has the same build goes on with the task.
+  if (const std::string id = own_build_id(); !id.empty()) (void)keep_program(folder, programs, id);
+  return {};
+}
+
+Result<std::string> read_bundle(const std::string& folder) {
+  const std::string path = fmt::format("{}/{}", folder, request_name);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return failed("read", path, errno);
+  const bool is_own =
+      S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (!is_own || size > largest_request)
+    return fail(
+        ErrorClass::no_input,
+        fmt::format("'{}' is not what train has written: not yours alone, or too large", path));
+  std::string text(size, '\0');
+  if (read_whole(file.get(), text.data(), size) != static_cast<ssize_t>(size))
+    return failed("read", path, errno);
+  return text;
+}
+
+std::string kept_program(const std::string& folder) {
+  constexpr std::size_t most_names = 16;
+  const std::string id = own_build_id();
+  for (const std::string& name : names_in(FolderReader(folder), most_names))
+    if (name.starts_with(program_prefix) && name.substr(program_prefix.size()) != id)
+      return fmt::format("{}/{}", folder, name);
+  return {};
+}
+
+void remove_bundle(const std::string& task_folder, const std::string& programs) {
+  const Descriptor folder(
+      ::open(task_folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const std::atomic<bool> cancelled = false;
+  if (!folder || remove_tree(folder.get(), bundle_name, cancelled) != 0) return;
+  // The next launch has no copy to make of this one.
+  const std::string own = own_build_id();
+  FolderReader reader(programs);
+  while (const char* name = reader ? reader.next() : nullptr) {
+    struct stat status {};
+    if (::fstatat(reader.descriptor(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(status.st_mode) && status.st_nlink == 1 && own != name)
+      (void)::unlinkat(reader.descriptor(), name, 0);
+  }
+}
+
+}  // namespace train

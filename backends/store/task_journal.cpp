@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/store/task_journal.hpp"
+
+#include <utility>
+
+namespace train {
+
+namespace {
+
+// Each takes as long as the registry waits for whoever has locked it, 5 s.
+constexpr int most_tries = 12;
+
+// A registry that is locked is free again soon, unlike one that somebody else has taken over.
+Result<void> append_patiently(SqliteTaskStore& store, const std::string& id,
+                              const std::string& entry, bool durable) {
+  Result<void> written;
+  for (int tries = 0; tries < most_tries; ++tries) {
+    written = store.append_journal(id, entry, durable);
+    const bool is_locked = !written && written.error().error_class == ErrorClass::busy;
+    if (!is_locked || store.was_displaced(id)) break;
+  }
+  return written;
+}
+
+}  // namespace
+
+TaskJournal::TaskJournal(Loop& loop, std::shared_ptr<SqliteTaskStore> store, std::string task_id)
+    : loop_(loop), store_(std::move(store)), task_id_(std::move(task_id)), background_(loop) {}
+
+void TaskJournal::append(std::string entry, bool durable,
+                         std::function<void(Result<void>)> on_written) {
+  const auto written = std::make_shared<Result<void>>();
+  const auto told = std::make_shared<std::function<void(Result<void>)>>(std::move(on_written));
+  const auto started = background_.run(
+      [store = store_, id = task_id_, entry = std::move(entry), durable, written,
+       trouble = trouble_] {
+        if (*trouble) *trouble = append_patiently(*store, id, entry, durable);
+        *written = *trouble;
+      },
+      [written, told] { (*told)(*written); });
+  // Without a thread nothing was written, nor will be.
+  if (!started) loop_.post([why = started.error(), told] { (*told)(tl::make_unexpected(why)); });
+}
+
+}  // namespace train

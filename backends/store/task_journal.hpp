@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backends/event_loop/background.hpp"
+#include "backends/store/sqlite_task_store.hpp"
+#include "launcher/ports/journal.hpp"
+
+namespace train {
+
+/// The journal of a task of this process, in its store: written by a thread beside the loop, one
+/// entry after the other. A registry that is locked is waited for, a minute at most. Once an entry
+/// could not be written none is, so that no entry is missing among
+/// those that are.
+class TaskJournal final : public Journal {
+ public:
+  TaskJournal(Loop& loop, std::shared_ptr<SqliteTaskStore> store, std::string task_id);
+
+  void append(std::string entry, bool durable,
+              std::function<void(Result<void>)> on_written) override;
+
+ private:
+  Loop& loop_;
+  std::shared_ptr<SqliteTaskStore> store_;
+  std::string task_id_;
+  std::shared_ptr<Result<void>> trouble_ = std::make_shared<Result<void>>();  ///< the thread's
+  Background background_;
+};
+
+}  // namespace train

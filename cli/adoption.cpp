@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/adoption.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "backends/event_loop/loop.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/proc.hpp"
+#include "backends/store/task_bundle.hpp"
+#include "cli/request.hpp"
+#include "cli/state_directory.hpp"
+#include "launcher/formats/formats.hpp"
+#include "launcher/task/journal.hpp"
+
+namespace train {
+
+namespace {
+
+tl::unexpected<Error> cannot(const TaskRecord& task, const std::string& why) {
+  return fail(ErrorClass::no_input, fmt::format("task {} cannot be gone on with: {}", task.id, why),
+              fmt::format("train task kill {} looks for what is left of it on its hosts", task.id));
+}
+
+// Warnings and advice name lines of files that are not read again.
+nlohmann::json what_runs(const std::string& plan) {
+  nlohmann::json document = nlohmann::json::parse(plan, nullptr, false);
+  if (document.is_object())
+    for (const char* remark : {"warnings", "advice"}) document.erase(remark);
+  return document;
+}
+
+// Where two plans differ first: "ranks[0].environment".
+std::string first_difference(const nlohmann::json& recorded, const nlohmann::json& again) {
+  const nlohmann::json changes = nlohmann::json::diff(recorded, again);
+  return changes.empty() ? std::string() : changes.front().value("path", std::string("/"));
+}
+
+Result<std::vector<JournalEntry>> decode_journal(const std::vector<std::string>& lines) {
+  std::vector<JournalEntry> entries;
+  entries.reserve(lines.size());
+  for (const std::string& line : lines) {
+    auto entry = decode_entry(line);
+    if (!entry) return tl::make_unexpected(entry.error());
+    entries.push_back(std::move(*entry));
+  }
+  return entries;
+}
+
+}  // namespace
+
+Result<Adoption> Adoption::begin(const std::string& task_id) {
+  Adoption adoption;
+  auto store = open_task_store();
+  if (!store) return tl::make_unexpected(store.error());
+  adoption.store_ = std::move(*store);
+  if (auto read = adoption.read(task_id); !read) return tl::make_unexpected(read.error());
+  if (auto taken = adoption.take(); !taken) return tl::make_unexpected(taken.error());
+  return adoption;
+}
+
+// What it was asked for, and whether the same is planned for it still.
+Result<void> Adoption::read(const std::string& task_id) {
+  auto task = store_->find(task_id);
+  if (!task) return tl::make_unexpected(task.error());
+  task_ = std::move(*task);
+  const auto text = read_bundle(store_->bundle_folder(task_.id));
+  if (!text) return cannot(task_, text.error().diagnostics.front().message);
+  auto request = decode_request(*text);
+  if (!request) return cannot(task_, request.error().diagnostics.front().message);
+  request_ = std::move(*request);
+  if (::chdir(request_.directory.c_str()) != 0)
+    return cannot(task_, fmt::format("its directory '{}' cannot be used: {}", request_.directory,
+                                     system_reason(errno)));
+  auto plan = plan_again(request_);
+  if (!plan) return cannot(task_, plan.error().diagnostics.front().message);
+  plan_ = std::move(*plan);
+  const auto recorded = what_runs(task_.plan_json);
+  const auto again = what_runs(plan_to_json(*plan_));
+  if (recorded != again)
+    return cannot(task_, fmt::format("the plan that is made of it now differs from the recorded "
+                                     "one at '{}'",
+                                     first_difference(recorded, again)));
+  return {};
+}
+
+// The epoch is on the disk before any host hears of it.
+Result<void> Adoption::take() {
+  if (auto adopted = store_->adopt(task_.id); !adopted) return adopted;
+  // As the last launcher left it.
+  auto task = store_->find(task_.id);
+  const auto lines = store_->read_journal(task_.id);
+  if (!task || !lines) return tl::make_unexpected((!task ? task.error() : lines.error()));
+  task_ = std::move(*task);
+  const auto entries = decode_journal(*lines);
+  if (!entries) return cannot(task_, entries.error().diagnostics.front().message);
+  const Instant now = boot_time();
+  auto replayed = replay(*entries, Task::rules_of(plan_->experiment), now, boot_id());
+  if (!replayed) return cannot(task_, replayed.error().diagnostics.front().message);
+  if (replayed->over || replayed->attempt < 0)
+    return cannot(task_, "by its journal, nothing of it is to be gone on with");
+  logs_ = std::make_shared<AttemptLogs>(task_.log_directory, task_.world_size,
+                                        plan_->experiment.log_limit);
+  auto positions = logs_->adopt(replayed->attempt);
+  if (!positions) return cannot(task_, positions.error().diagnostics.front().message);
+  const std::uint64_t epoch = replayed->epoch + 1;
+  const JournalEntry begin{journal_record::Supervised{epoch}, now, boot_id()};
+  if (auto written = store_->append_journal(task_.id, encode_entry(begin), true); !written)
+    return written;
+  task_.launcher_pid = ::getpid();
+  task_.plan_json = {};  // recorded, and with the environments of all ranks long
+  resume_ = TaskDriver::Resumption{std::move(*replayed), epoch, std::move(*positions)};
+  return {};
+}
+
+Ended Adoption::run(std::function<void()> on_steady, std::optional<int> stop_signal) {
+  ignore_signals();
+  StopSignals signals;
+  Tee nothing;
+  nothing.mode = Tee::Mode::none;
+  return supervise({request_, *plan_, task_, store_, nothing, std::move(on_steady), logs_,
+                    std::move(resume_), stop_signal},
+                   signals);
+}
+
+Result<void> become_kept_program(const SqliteTaskStore& store, const TaskRecord& task,
+                                 const std::vector<std::string>& arguments) {
+  std::string program = kept_program(store.bundle_folder(task.id));
+  if (program.empty()) return {};
+  std::vector<std::string> all = {program};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  std::vector<char*> words;
+  words.reserve(all.size() + 1);
+  for (std::string& word : all) words.push_back(word.data());
+  words.push_back(nullptr);
+  (void)::execv(program.c_str(), words.data());
+  return fail(ErrorClass::missing,
+              fmt::format("task {} was launched by another build of train, and '{}', which is kept "
+                          "of that, cannot be executed: {}",
+                          task.id, program, system_reason(errno)));
+}
+
+}  // namespace train

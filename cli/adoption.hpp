@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/log/attempt_logs.hpp"
+#include "backends/store/sqlite_task_store.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/supervisor.hpp"
+#include "launcher/plan/plan.hpp"
+#include "launcher/task/task_request.hpp"
+
+namespace train {
+
+/// A task whose launcher has died, and that this process goes on with.
+class Adoption {
+ public:
+  /// Makes this process the launcher of the task: what it was asked for is read and planned again,
+  /// its lock taken, a higher epoch written into its journal, and its logs cut back to their last
+  /// whole records. Class `busy` when another process is its launcher by now; other errors leave
+  /// the task as it was. The working directory becomes that of its launch.
+  static Result<Adoption> begin(const std::string& task_id);
+
+  /// Runs the task to its end. `on_steady` and `stop_signal` are those of `SupervisedTask`.
+  Ended run(std::function<void()> on_steady, std::optional<int> stop_signal);
+  SqliteTaskStore& store() { return *store_; }
+
+ private:
+  Adoption() = default;
+  Result<void> read(const std::string& task_id);
+  Result<void> take();
+
+  std::shared_ptr<SqliteTaskStore> store_;
+  TaskRecord task_;
+  TaskRequest request_;
+  std::optional<Plan> plan_;
+  std::optional<TaskDriver::Resumption> resume_;
+  std::shared_ptr<AttemptLogs> logs_;
+};
+
+/// Where another `train` has launched the task, executes that one with these arguments. Returns
+/// where this one has done so, or why it cannot be.
+Result<void> become_kept_program(const SqliteTaskStore& store, const TaskRecord& task,
+                                 const std::vector<std::string>& arguments);
+
+}  // namespace train

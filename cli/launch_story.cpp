@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launch_story.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "backends/context/context_files.hpp"
+#include "cli/launch_report.hpp"
+#include "cli/talk.hpp"
+#include "cli/task_table.hpp"
+
+namespace train {
+
+namespace {
+
+std::string ranks_run(std::size_t count) {
+  return count == 1 ? "1 rank runs" : std::to_string(count) + " ranks run";
+}
+
+// "now", "in 0.7 s", "in 8 s".
+std::string in_time(nanoseconds delay) {
+  const auto tenths = std::chrono::ceil<std::chrono::duration<std::int64_t, std::deci>>(delay);
+  if (tenths.count() == 0) return "now";
+  if (tenths.count() % 10 == 0) return fmt::format("in {} s", tenths.count() / 10);
+  return fmt::format("in {}.{} s", tenths.count() / 10, tenths.count() % 10);
+}
+
+}  // namespace
+
+void LaunchStory::say(const TerminalText& text) {
+  terminal_.write(Terminal::Stream::err, talk_text(text));
+}
+
+TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on_over) {
+  begin_attempt(first_attempt);
+  TaskDriver::Hooks hooks;
+  hooks.on_attempt = [this](int attempt) {
+    begin_attempt(attempt);
+    on_attempt_(attempt);
+  };
+  hooks.on_reached = [this] { on_reached_(); };
+  hooks.on_all_started = [this] { all_started(); };
+  hooks.on_note = [this](const std::string& text) { say(TerminalText(text)); };
+  hooks.on_stopping = [this](const std::string& why, bool is_last) {
+    if (!why.empty()) say(TerminalText(why));
+    if (is_last) recorder_.change(TaskState::stopping);
+  };
+  hooks.on_attempt_over = [this](int, const RunOutcome& outcome) { attempt_over(outcome); };
+  hooks.on_match = [this](const LogPolicy& policy, const PolicyMatch& match) {
+    policy_matched(policy, match);
+  };
+  hooks.on_report = [this](const MetricsReport& report) { reported(report); };
+  hooks.on_ignored_lines = [this](std::uint64_t lines) { lines_ignored(lines); };
+  hooks.on_restart = [this](const task_action::AnnounceRestart& action) { restart(action); };
+  hooks.on_context = [this](const ContextSummary& context) { context_named(context); };
+  hooks.on_context_progress = [this](const ContextProgress& progress) { show_progress(progress); };
+  hooks.on_over = std::move(on_over);
+  return hooks;
+}
+
+// The first one is part of the record before anything is written; the others are recorded at once.
+// One that another supervisor has begun may be recorded.
+void LaunchStory::begin_attempt(int attempt) {
+  if (task_.attempts.empty() || task_.attempts.back().number != attempt) {
+    AttemptRecord& record = task_.attempts.emplace_back();
+    record.number = attempt;
+    record.started = now_on_the_wall();
+    record.hosts = task_.hosts;
+  }
+  task_.restarts = attempt;
+  if (attempt == 0) return;
+  shown_.forget();
+  for (RankRecord& rank : task_.ranks)
+    rank.log_file = rank_log_file(task_.log_directory, rank.rank, attempt);
+  recorder_.write();
+}
+
+void LaunchStory::all_started() {
+  const int attempt = task_.attempts.back().number;
+  if (attempt > 0) say(terminal_text("attempt {}: {}", attempt, ranks_run(trial_.ranks.size())));
+  const bool is_first = !task_.started;
+  if (is_first) task_.started = now_on_the_wall();
+  recorder_.change(TaskState::running);
+  if (is_first) on_first_start_();
+}
+
+void LaunchStory::attempt_over(const RunOutcome& outcome) {
+  shown_.end();  // last lines without a newline
+  AttemptRecord& record = task_.attempts.back();
+  record.ended = now_on_the_wall();
+  record.cause = cause_line(outcome);
+  failure_ = describe_failure(outcome, shown_);
+}
+
+// There may be thousands in a second.
+void LaunchStory::reported(const MetricsReport& report) {
+  AttemptRecord& attempt = task_.attempts.back();
+  ++attempt.reports;
+  if (report.rank == 0) attempt.last_report = report.json;
+  recorder_.write_later();
+}
+
+void LaunchStory::lines_ignored(std::uint64_t lines) {
+  AttemptRecord& attempt = task_.attempts.back();
+  const bool is_first = attempt.ignored_lines == 0;
+  attempt.ignored_lines += static_cast<std::int64_t>(lines);
+  recorder_.write_later();
+  if (is_first)
+    say(
+        TerminalText("warning: a line of a metrics file ($TRAIN_METRICS_FILE) is not counted: a "
+                     "report is a JSON object on a line of its own, of 16 KiB at most"));
+}
+
+// The line itself is in the logs, and may be on the terminal.
+void LaunchStory::policy_matched(const LogPolicy& policy, const PolicyMatch& match) {
+  std::vector<std::string> follows;
+  if (policy.cancels_retries) follows.emplace_back("a failure is not followed by a restart");
+  if (policy.excludes_node) follows.emplace_back("the host is noted as one to leave out");
+  if (!policy.signal.empty()) follows.push_back(fmt::format("marked '{}'", policy.signal));
+  const Host& host = trial_.hosts[trial_.ranks[match.rank].host].host;
+  const TerminalText text =
+      terminal_text("log policy '{}' has found its line, printed by rank {} on '{}'{}{}",
+                    policy.name.empty() ? policy.pattern : policy.name, match.rank, host.name,
+                    follows.empty() ? "" : ": ", fmt::format("{}", fmt::join(follows, "; ")));
+  say(text);
+  task_.attempts.back().log_policies.push_back(text.text());
+  recorder_.write();
+}
+
+void LaunchStory::restart(const task_action::AnnounceRestart& restart) {
+  say(failure_);
+  say(terminal_text("restart {} of {} {}", restart.number, restart.of, in_time(restart.delay)));
+  recorder_.write();
+}
+
+void LaunchStory::end(const RunOutcome& outcome) {
+  if (task_.attempts.empty() || task_.attempts.back().ended) return;
+  task_.attempts.back().ended = task_.ended;
+  task_.attempts.back().cause = cause_line(outcome);
+}
+
+void LaunchStory::context_named(const ContextSummary& context) {
+  constexpr std::size_t most_warnings = 10;
+  for (std::size_t i = 0; i < std::min(most_warnings, context.warnings.size()); ++i)
+    say(terminal_text("warning: {}", context.warnings[i]));
+  if (context.warnings.size() > most_warnings)
+    say(terminal_text("warning: the same of {} more", context.warnings.size() - most_warnings));
+  task_.context.sha256 = context.context.sha256;
+  task_.context.files = static_cast<std::int64_t>(context.files);
+  task_.context.bytes = static_cast<std::int64_t>(context.bytes);
+  recorder_.write();
+}
+
+// Of use to somebody who waits; a log would only be longer.
+void LaunchStory::show_progress(const ContextProgress& progress) {
+  if (::isatty(STDERR_FILENO) != 1) return;
+  say(terminal_text("the context is on its way to {} host{}; {} {}{}", progress.hosts,
+                    progress.hosts == 1 ? "" : "s",
+                    progress.hosts == 1 ? "it has" : "the slowest has", size_text(progress.least),
+                    progress.of ? " of " + size_text(*progress.of) : ""));
+}
+
+}  // namespace train

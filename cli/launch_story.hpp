@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cli/rank_output.hpp"
+#include "cli/task_recorder.hpp"
+#include "cli/terminal.hpp"
+#include "launcher/task/task_driver.hpp"
+
+namespace train {
+
+/// Tells what happens to a task while it does, in two places: lines for the user, and its record.
+class LaunchStory {
+ public:
+  /// All must outlive this.
+  LaunchStory(Terminal& terminal, RankOutput& shown, const Trial& trial, TaskRecord& task,
+              TaskRecorder& recorder)
+      : terminal_(terminal), shown_(shown), trial_(trial), task_(task), recorder_(recorder) {}
+
+  /// Once all ranks have started for the first time.
+  void on_first_start(std::function<void()> callback) { on_first_start_ = std::move(callback); }
+  /// Once the hosts of a task that is gone on with were reached again.
+  void on_reached(std::function<void()> callback) { on_reached_ = std::move(callback); }
+  /// An attempt that is not the first begins.
+  void on_attempt(std::function<void(int attempt)> callback) { on_attempt_ = std::move(callback); }
+  /// For a driver that begins, or goes on, with this attempt; `on_over` comes at the end of the
+  /// task.
+  TaskDriver::Hooks hooks(int attempt, std::function<void()> on_over);
+  /// The task is over, maybe before any attempt.
+  void end(const RunOutcome& outcome);
+
+ private:
+  void say(const TerminalText& text);
+  void begin_attempt(int attempt);
+  void all_started();
+  void attempt_over(const RunOutcome& outcome);
+  void reported(const MetricsReport& report);
+  void lines_ignored(std::uint64_t lines);
+  void policy_matched(const LogPolicy& policy, const PolicyMatch& match);
+  void restart(const task_action::AnnounceRestart& restart);
+  void context_named(const ContextSummary& context);
+  void show_progress(const ContextProgress& progress);
+
+  Terminal& terminal_;
+  RankOutput& shown_;
+  const Trial& trial_;
+  TaskRecord& task_;
+  TaskRecorder& recorder_;
+  std::function<void()> on_first_start_ = [] {};
+  std::function<void()> on_reached_ = [] {};
+  std::function<void(int)> on_attempt_ = [](int) {};
+  TerminalText failure_;  ///< of the last attempt, a line
+};
+
+}  // namespace train

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/supervisor.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "backends/context/context_files.hpp"
+#include "backends/context/context_packer.hpp"
+#include "backends/event_loop/loop.hpp"
+#include "backends/log/log_writer.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
+#include "backends/store/task_journal.hpp"
+#include "cli/adopted_context.hpp"
+#include "cli/host_sweep.hpp"
+#include "cli/launch_output.hpp"
+#include "cli/launch_report.hpp"
+#include "cli/launch_story.hpp"
+#include "cli/request.hpp"
+#include "cli/talk.hpp"
+#include "cli/task_control.hpp"
+#include "cli/task_recorder.hpp"
+#include "cli/task_table.hpp"
+#include "cli/transports.hpp"
+#include "launcher/rendezvous/environment.hpp"
+
+namespace train {
+
+namespace {
+
+// For hosts whose agents were killed to end what these have left.
+constexpr std::chrono::seconds sweep_limit{10};
+
+std::vector<Host> hosts_of(const Trial& trial) {
+  std::vector<Host> hosts;
+  for (const PlannedHost& planned : trial.hosts) hosts.push_back(planned.host);
+  return hosts;
+}
+
+ContextSource::Open context_of(const SupervisedTask& task, Loop& loop) {
+  const TaskRequest& request = task.request;
+  if (request.context_directory.empty()) return {};
+  ContextSource::Open open = [&request, &loop](ContextSource::Events events) {
+    return std::make_unique<ContextPacker>(loop, request.context_directory, own_output_files(),
+                                           std::move(events));
+  };
+  return task.resume
+             ? adopted_context(std::move(open), request.context_directory, task.task.context.sha256)
+             : open;
+}
+
+// Relative to the context where there is one, else absolute.
+std::string working_directory_of(const TaskRequest& request, const Plan& plan) {
+  const std::string& wanted = plan.experiment.working_directory;
+  if (!request.context_directory.empty()) return directory_in_context(wanted);
+  std::error_code ignored;
+  const auto here = std::filesystem::current_path(ignored);
+  return wanted.empty() ? here.string() : (here / wanted).lexically_normal().string();
+}
+
+RunOutcome not_run(const Trial& trial, const Error& why) {
+  RunOutcome outcome;
+  outcome.ranks.resize(trial.ranks.size());
+  outcome.cause = Failure{{}, why, std::nullopt, -1, 0};
+  return outcome;
+}
+
+// A program that reads on the other side of a pipe is meant to get everything, and may be slower
+// for a while than the ranks print; somebody who looks at a terminal is not.
+std::size_t terminal_capacity() {
+  return ::isatty(STDOUT_FILENO) == 1 ? Terminal::usual_capacity : 8 * Terminal::usual_capacity;
+}
+
+// Where the logs of a task are written, beside the loop.
+Result<std::shared_ptr<AttemptLogs>> make_logs(const TaskRecord& task,
+                                               const ExperimentConfig& experiment) {
+  auto logs =
+      std::make_shared<AttemptLogs>(task.log_directory, task.world_size, experiment.log_limit);
+  if (auto created = logs->create(); !created)
+    return tl::make_unexpected(std::move(created.error()));
+  return logs;
+}
+
+// The end of everything else is bounded; a disk gets so long to take the record of it.
+constexpr milliseconds record_limit{10'000};
+
+// The parts of a supervisor, which must outlive each other in this order.
+class Supervisor {
+ public:
+  Supervisor(SupervisedTask& task, StopSignals& signals)
+      : s_(task),
+        signals_(signals),
+        open_files_(raise_open_files_limit()),
+        terminal_([this] { loop_.post([this] { has_room(); }); }, terminal_capacity()),
+        transports_(loop_, s_.plan.trial,
+                    open_files_ ? std::optional(open_files_->rlim_cur) : std::nullopt,
+                    [this](const std::string& said) { say(TerminalText(said)); }),
+        journal_(loop_, s_.store, s_.task.id),
+        recorder_(loop_, s_.store, s_.task, [this](const TerminalText& said) { say(said); }),
+        shown_(std::in_place, terminal_, s_.tee, fmt::format("train task logs {}", s_.task.id)),
+        story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_) {
+    if (!s_.resume) {
+      story_.on_first_start(s_.on_steady);
+      return;
+    }
+    story_.on_reached(s_.on_steady);
+    patience_ = loop_.after(longest_reach, [this] { s_.on_steady(); });
+  }
+
+  Ended run() {
+    if (s_.resume)
+      recorder_.write();  // who its launcher is now
+    else
+      keep_bundle();
+    auto logs = s_.logs ? Result<std::shared_ptr<AttemptLogs>>(s_.logs)
+                        : make_logs(s_.task, s_.plan.experiment);
+    if (const auto kept = keep_task_hosts(*s_.store, s_.task, hosts_of(s_.plan.trial));
+        logs && !kept)
+      logs = tl::make_unexpected(kept.error());
+    const RunOutcome outcome = logs ? drive(*logs) : not_run(s_.plan.trial, logs.error());
+    return end(outcome);
+  }
+
+ private:
+  // Through the terminal's queue: the middle of a rank's line is no place for it.
+  void say(const TerminalText& said) { terminal_.write(Terminal::Stream::err, talk_text(said)); }
+  void has_room() {
+    if (shown_) shown_->has_room();
+  }
+
+  // Beside the loop, and before the same thread records the end of the task, with which it goes.
+  void keep_bundle() {
+    const std::string request = encode_request(s_.request);
+    recorder_.run_first(
+        [store = s_.store, id = s_.task.id, request] { return store->keep_bundle(id, request); },
+        [this](const Error& why) {
+          say(terminal_text("nobody can go on with this task if this launcher dies: {}",
+                            why.diagnostics.front().message));
+        });
+  }
+
+  RunOutcome drive(const std::shared_ptr<AttemptLogs>& logs) {
+    const auto acknowledge = [this] {
+      if (driver_) driver_->acknowledge_output();
+    };
+    writer_.emplace(loop_, logs, s_.task.log_directory,
+                    LogWriter::Hooks{acknowledge, [this](const TerminalText& said) { say(said); }});
+    output_.emplace(*shown_, *writer_);
+    story_.on_attempt([this](int attempt) { output_->begin_attempt(attempt); });
+    const Plan& plan = s_.plan;
+    const int first_attempt = s_.resume ? s_.resume->replay.attempt : 0;
+    // A third request would leave hosts alone that have not been reached yet.
+    constexpr std::size_t most_stops = 2;
+    if (s_.resume && s_.resume->replay.stop_signals.size() >= most_stops) s_.stop_signal.reset();
+    driver_.emplace(
+        TaskDriver::Ports{loop_, transports_, *output_, context_of(s_, loop_), &journal_},
+        TaskDriver::Work{
+            plan, s_.task.id, port_needs(plan), working_directory_of(s_.request, plan),
+            [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
+            boot_id(), std::move(s_.resume)},
+        story_.hooks(first_attempt, [this] { loop_.stop(); }));
+    signals_.deliver(loop_, [this](int number) { driver_->stop(number); });
+    driver_->start();
+    const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
+                                      *driver_, [this](const TerminalText& said) { say(said); });
+    if (s_.stop_signal) driver_->stop(*s_.stop_signal);
+    if (!driver_->over()) loop_.run();
+    writer_->finish();
+    shown_->end();
+    return driver_->outcome();
+  }
+
+  // Where agents may have been killed; of a task that nobody had attended before it was stopped,
+  // also where they have said nothing at the end.
+  std::vector<AbandonedHost> abandoned_hosts(const RunOutcome& outcome) const {
+    std::set<int> hosts;
+    if (driver_)
+      for (const int host : driver_->broken_hosts()) hosts.insert(host);
+    if (s_.stop_signal)
+      for (const Leftover& leftover : outcome.leftovers) hosts.insert(leftover.host);
+    std::vector<AbandonedHost> abandoned;
+    abandoned.reserve(hosts.size());
+    for (const int host : hosts)
+      abandoned.push_back({s_.plan.trial.hosts[host].host, agent_key(s_.task.id, host)});
+    return abandoned;
+  }
+
+  // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). Only
+  // then do the signals go, and one more Ctrl-C ends this process.
+  Ended end(const RunOutcome& outcome) {
+    TaskRecord& task = s_.task;
+    task.ended = now_on_the_wall();
+    story_.end(outcome);
+    record_outcome(task, outcome, s_.plan.trial);
+    const bool is_recorded = recorder_.finish(record_limit);
+    if (driver_) {
+      driver_->await_agents([this] { loop_.stop(); });
+      loop_.run();
+    }
+    signals_.end();
+    const auto abandoned = abandoned_hosts(outcome);
+    const auto answers = sweep_hosts(loop_, transports_, abandoned, sweep_limit);
+    TerminalText found = describe_sweep(abandoned, answers);
+    driver_.reset();
+    terminal_.flush();
+    const TerminalText words = last_words(outcome, s_.plan.trial, *shown_, task);
+    if (!found.empty() && !words.empty()) found += "\n";
+    return {exit_code_of(outcome), found + words, is_recorded, verdict_of(answers)};
+  }
+
+  /// Hosts that do not answer are waited for out of sight.
+  static constexpr std::chrono::seconds longest_reach{15};
+
+  SupervisedTask& s_;
+  StopSignals& signals_;
+  std::optional<rlimit> open_files_;
+  Loop loop_;
+  std::optional<TaskDriver> driver_;
+  Terminal terminal_;
+  HostTransports transports_;
+  TaskJournal journal_;
+  TaskRecorder recorder_;
+  std::optional<RankOutput> shown_;
+  LaunchStory story_;
+  std::unique_ptr<Subscription> patience_;
+  std::optional<LogWriter> writer_;
+  std::optional<LaunchOutput> output_;
+};
+
+}  // namespace
+
+Ended supervise(SupervisedTask supervised, StopSignals& signals) {
+  return Supervisor(supervised, signals).run();
+}
+
+void ignore_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGTSTP, SIG_IGN);
+}
+
+std::vector<std::string> host_names(const Trial& trial) {
+  std::vector<std::string> names;
+  for (const PlannedHost& host : trial.hosts) names.push_back(host.host.name);
+  return names;
+}
+
+}  // namespace train

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/log/attempt_logs.hpp"
+#include "backends/store/sqlite_task_store.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/rank_output.hpp"
+#include "cli/stop_signals.hpp"
+#include "launcher/record/task_record.hpp"
+#include "launcher/run/sweep_driver.hpp"
+#include "launcher/task/task_driver.hpp"
+#include "launcher/task/task_request.hpp"
+
+namespace train {
+
+/// A task that this process is to run, or to go on with: it is its launcher in the store already.
+struct SupervisedTask {
+  const TaskRequest& request;
+  const Plan& plan;
+  TaskRecord& task;
+  std::shared_ptr<SqliteTaskStore> store;
+  Tee tee;
+  /// Once the ranks have started for the first time; of a task that is gone on with, once nothing
+  /// is to be asked for any more to reach its hosts.
+  std::function<void()> on_steady = [] {};
+  /// Of a task that is gone on with: its logs, and what else its last supervisor has left.
+  std::shared_ptr<AttemptLogs> logs = nullptr;
+  std::optional<TaskDriver::Resumption> resume = {};
+  /// The user has asked for the end already, by this signal.
+  std::optional<int> stop_signal = {};
+};
+
+/// How a run ended, and what is to be said about it.
+struct Ended {
+  ExitCode code;
+  TerminalText last_words;  ///< empty on success
+  bool is_recorded = false;
+  SweepVerdict verdict = SweepVerdict::clean;  ///< of the hosts that had to be swept
+};
+
+/// Runs the task to its end, which is recorded then. What is wrong meanwhile is said.
+Ended supervise(SupervisedTask supervised, StopSignals& signals);
+
+/// A pipe that its reader closed must not end a run, and a stopped launcher (Ctrl-Z) would starve
+/// the hosts of heartbeats.
+void ignore_signals();
+
+std::vector<std::string> host_names(const Trial& trial);
+
+}  // namespace train

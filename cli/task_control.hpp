@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/control/control_server.hpp"
+#include "config_schema/text/terminal_text.hpp"
+#include "launcher/task/task_driver.hpp"
+
+namespace train {
+
+// The control socket of a task, on both of its sides.
+
+/// How a task is now.
+ControlStatus status_of(const TaskDriver& driver);
+
+/// Serves the socket at `path` for a task; its driver outlives what is returned. Where there can be
+/// no socket, `say` is told and nothing is returned: signals still stop the task.
+std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
+                                            const std::string& task_id, TaskDriver& driver,
+                                            const std::function<void(const TerminalText&)>& say);
+
+/// What the supervisor that serves the socket at `path` says of its task, in lines for the user;
+/// empty when nobody serves it. That it does not answer is a line too.
+TerminalText describe_now(const std::string& path);
+
+/// Has the supervisor that serves the socket at `path` stop the task, as a signal would. False when
+/// nobody serves it.
+Result<bool> stop_through(const std::string& path, int signal);
+
+}  // namespace train

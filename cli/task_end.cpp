@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/task_end.hpp"
+
+#include "cli/talk.hpp"
+
+namespace train {
+
+namespace {
+
+// Of a task whose launcher died without a word, its class tells the code.
+ExitCode exit_code_of(const TaskRecord& task) {
+  if (task.state == TaskState::succeeded) return ExitCode();
+  if (task.exit_code) return ExitCode(*task.exit_code);
+  return exit_code_of(ErrorClass::interrupted);
+}
+
+}  // namespace
+
+ExitCode tell_end(const TaskRecord& task) {
+  const ExitCode code = exit_code_of(task);
+  if (task.state == TaskState::succeeded)
+    talk(terminal_text("task {}: succeeded", task.id));
+  else
+    talk(terminal_text("task {}: {}: {}: {} (exit {})", task.id, to_string(task.state),
+                       task.error_class, task.cause, code.value()));
+  return code;
+}
+
+ExitCode tell_unattended(const TaskRecord& task) {
+  const ExitCode code = exit_code_of(ErrorClass::busy);
+  talk(
+      terminal_text("task {} is unattended: its launcher (process {}) has died, and its ranks may "
+                    "go on\n"
+                    "  train task attach {}    goes on with it\n"
+                    "  train task kill {}      stops it",
+                    task.id, task.launcher_pid, task.id, task.id));
+  talk(verdict(ErrorClass::busy, code));
+  return code;
+}
+
+}  // namespace train

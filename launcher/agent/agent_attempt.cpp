@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/agent_attempt.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "launcher/agent/launch_values.hpp"
+#include "launcher/wire/message_limits.hpp"
+
+namespace train {
+
+namespace {
+
+// Of all error files that are kept in case they have to be told again. Further ones are told once.
+constexpr std::size_t most_kept_error_files = 4u << 20;
+
+// Where a message takes the place of an earlier one rather than being a further fact.
+bool is_same_fact(const Message& one, const Message& other) {
+  if (const auto* port = std::get_if<message::PortTaken>(&one)) {
+    const auto* also = std::get_if<message::PortTaken>(&other);
+    return also != nullptr && also->port == port->port;
+  }
+  const bool comes_once = std::holds_alternative<message::Finished>(one) ||
+                          std::holds_alternative<message::Refused>(one);
+  return comes_once && one.index() == other.index();
+}
+
+}  // namespace
+
+const StateTable<AgentAttemptState>& agent_attempt_states() {
+  using enum AgentAttemptState;
+  static const StateTable<AgentAttemptState> table(
+      "an attempt on a host",
+      {{waiting, "waiting", "the context is looked for, or taken", {checking, finished}},
+       {checking,
+        "checking",
+        "it is seen whether the ranks can be started",
+        {ready, killing, finished}},
+       {ready, "ready", "ports are held; the other hosts are waited for", {running, finished}},
+       {running, "running", "ranks are started, run, or have their grace to end", {killing}},
+       {killing,
+        "killing",
+        "everything that was begun for it is ended, and what ranks started killed and collected",
+        {flushing}},
+       {flushing, "flushing", "nothing runs; output waits to be acknowledged", {finished}},
+       {finished,
+        "finished",
+        "the launcher was told the end, or what keeps ranks from being started",
+        {}}});
+  return table;
+}
+
+AgentAttempt::AgentAttempt(AttemptId of, message::Prepare prepare)
+    : of_(of), prepare_(std::move(prepare)) {
+  for (const RankCommand& command : prepare_.ranks) ranks_[command.rank] = RankState::planned;
+}
+
+void AgentAttempt::say(Message message) {
+  act(agent_action::SendMessage{about(within_limits(std::move(message)), of_)});
+}
+
+void AgentAttempt::state_fact(Message message) {
+  message = about(within_limits(std::move(message)), of_);
+  act(agent_action::SendMessage{message});
+  const bool is_known = std::any_of(facts_.begin(), facts_.end(), [&](const Message& known) {
+    return is_same_fact(known, message);
+  });
+  if (is_known) return;
+  if (auto* ended = std::get_if<message::RankEnded>(&message)) {
+    const std::size_t size = ended->error_file.size();
+    if (kept_error_files_ + size > most_kept_error_files) ended->error_file.clear();
+    kept_error_files_ += ended->error_file.size();
+  }
+  facts_.push_back(std::move(message));
+}
+
+std::vector<Message> AgentAttempt::facts() const {
+  std::vector<Message> facts = facts_;
+  if (owes_end_)
+    std::erase_if(
+        facts, [](const Message& fact) { return std::holds_alternative<message::Finished>(fact); });
+  return facts;
+}
+
+void AgentAttempt::begin_check(const std::string& context_directory) {
+  if (state_ != AgentAttemptState::waiting) return;
+  if (prepare_.context)
+    for (RankCommand& command : prepare_.ranks) {
+      std::string& directory = command.working_directory;
+      if (directory.starts_with('/')) continue;
+      if (!directory.empty()) directory.insert(0, "/");
+      directory.insert(0, context_directory);
+    }
+  state_.become(AgentAttemptState::checking);
+  act(agent_action::CheckHost{prepare_, of_});
+}
+
+void AgentAttempt::refuse(message::Refused refusal) {
+  state_.become(AgentAttemptState::finished);
+  state_fact(std::move(refusal));
+}
+
+void AgentAttempt::on(const agent_event::HostChecked& event, Instant now) {
+  if (state_ != AgentAttemptState::checking) return;
+  if (!event.problems.empty()) return refuse({event.problems, event.error_class});
+  run_directory_ = event.run_directory;
+  gpus_ = event.gpus;
+  ready_at_ = now;
+  state_.become(AgentAttemptState::ready);
+  state_fact(message::Ready{event.held_ports, run_directory_, gpus_, event.checkpoint_mark});
+}
+
+void AgentAttempt::go(const message::Go& m) {
+  if (state_ != AgentAttemptState::ready) return;
+  state_.become(AgentAttemptState::running);
+  has_started_ = true;
+  go_ = m;
+  act(agent_action::ReleasePorts{of_});
+  for (const auto& command : prepare_.ranks) {
+    ranks_[command.rank] = RankState::starting;
+    act(agent_action::StartRank{command.rank, of_});
+  }
+  after_rank_ended();  // without ranks, all have ended
+}
+
+RankCommand AgentAttempt::command_of(int rank) const {
+  const auto found = std::find_if(prepare_.ranks.begin(), prepare_.ranks.end(),
+                                  [&](const RankCommand& command) { return command.rank == rank; });
+  assert(found != prepare_.ranks.end());
+  RankCommand complete = *found;
+  complete.environment =
+      fill_in(std::move(complete.environment), go_, prepare_.task_id, run_directory_, rank, gpus_);
+  return complete;
+}
+
+void AgentAttempt::on(const agent_event::RankStarted& event) {
+  ranks_[event.rank] = RankState::alive;
+  state_fact(message::RankStarted{event.rank, event.pid});
+  // A stop may have come between the request and the start.
+  if (is_running() && is_stopping()) act(agent_action::TerminateRank{event.rank, of_});
+}
+
+void AgentAttempt::on(const agent_event::RankNotStarted& event) {
+  ranks_[event.rank] = RankState::ended;
+  state_fact(message::RankNotStarted{event.rank, event.reason, event.error_class});
+  after_rank_ended();
+}
+
+void AgentAttempt::on(const agent_event::Blocked& event) {
+  if (state_ == AgentAttemptState::checking || has_processes())
+    say(message::Blocked{event.call, event.so_far});
+}
+
+void AgentAttempt::on(const agent_event::PortTaken& event) {
+  if (has_processes() || is_flushing()) state_fact(message::PortTaken{event.port, event.uid});
+}
+
+void AgentAttempt::on(const agent_event::RankEnded& event) {
+  RankState& rank = ranks_[event.rank];
+  if (rank == RankState::ended) return;
+  rank = RankState::ended;
+  // Its end may be told long after it happened, since its pipes are read first. A rank that ended
+  // before the stop ended by itself.
+  const bool after_stop = stopped_at_ && event.at >= *stopped_at_;
+  state_fact(message::RankEnded{event.rank, event.code, event.signal, event.dumped_core, after_stop,
+                                event.at, event.error_file});
+  after_rank_ended();
+}
+
+void AgentAttempt::after_rank_ended() {
+  const bool all_ended = std::all_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
+    return entry.second == RankState::ended;
+  });
+  // Even when every rank has ended by itself, what they left in the background must go.
+  if (all_ended && is_running()) kill_tree();
+}
+
+bool AgentAttempt::on(const agent_event::TreeKilled& event) {
+  if (state_ != AgentAttemptState::killing) return false;
+  survivors_ = event.survivors;
+  state_.become(AgentAttemptState::flushing);
+  return true;
+}
+
+void AgentAttempt::stop(milliseconds grace, Instant now) {
+  if (is_running()) return stop_ranks(grace, now);
+  // What looks at the host writes there, where another attempt must not meet it.
+  if (state_ == AgentAttemptState::checking) return kill_tree();
+  if (!has_processes() && !awaits_output())
+    finish();  // it may have failed when it was told to start
+}
+
+void AgentAttempt::finish() {
+  state_.become(AgentAttemptState::finished);
+  has_told_end_ = true;
+  state_fact(message::Finished{survivors_});
+}
+
+void AgentAttempt::stop_by_itself(message::OwnStop why, std::optional<milliseconds> grace,
+                                  Instant now) {
+  if (!is_running()) return;
+  if (own_stop_ == message::OwnStop::none) own_stop_ = why;
+  stop_ranks(grace.value_or(prepare_.stop_grace), now);
+}
+
+void AgentAttempt::fail(Instant now) {
+  own_stop_ = message::OwnStop::failure;
+  if (is_running()) return stop_ranks(prepare_.stop_grace, now);
+  if (has_processes()) return kill_tree();
+  if (!is_flushing()) state_.become(AgentAttemptState::finished);
+}
+
+void AgentAttempt::abandon(Instant now) {
+  if (is_running()) return stop_ranks(prepare_.stop_grace, now);
+  if (!has_processes()) state_.become(AgentAttemptState::finished);
+}
+
+void AgentAttempt::stop_ranks(milliseconds grace, Instant now) {
+  const bool first_time = !stopped_at_;
+  if (first_time) stopped_at_ = now;
+  if (grace.count() == 0) return kill_tree();
+  const Instant deadline = now + grace;
+  kill_at_ = kill_at_ ? std::min(*kill_at_, deadline) : deadline;
+  if (!first_time) return;
+  for (const auto& [rank, state] : ranks_)
+    if (state == RankState::alive) act(agent_action::TerminateRank{rank, of_});
+}
+
+void AgentAttempt::kill_if_due(Instant now) {
+  if (kill_at_ && now >= *kill_at_ && is_running()) kill_tree();
+}
+
+void AgentAttempt::kill_tree() {
+  kill_at_.reset();
+  state_.become(AgentAttemptState::killing);
+  // Nobody counts as ended while there is something in the pipes: they must be read.
+  resume_reading();
+  act(agent_action::KillTree{of_});
+}
+
+// Only ranks that run can be made to wait; those that have ended leave no more than their pipes
+// hold.
+void AgentAttempt::pause_reading() {
+  if (is_running() && !std::exchange(is_reading_paused_, true))
+    act(agent_action::PauseReading{of_});
+}
+
+void AgentAttempt::resume_reading() {
+  if (std::exchange(is_reading_paused_, false)) act(agent_action::ResumeReading{of_});
+}
+
+void AgentAttempt::output_is_written() {
+  if (!awaits_output()) return;
+  owes_end_ = false;
+  finish();
+}
+
+}  // namespace train

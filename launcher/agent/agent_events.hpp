@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "launcher/agent/spool.hpp"
+#include "launcher/ports/clock.hpp"
+#include "launcher/wire/message.hpp"
+#include "launcher/wire/output_chunk.hpp"
+
+namespace train {
+
+/// A stream from a launcher: a number that no other one has had.
+using LinkId = int;
+
+/// What happens to an agent. Instants are its own clock. What is about one attempt says which.
+namespace agent_event {
+/// A stream to a launcher is over: it left, died, or its connection broke. Not told of one that the
+/// agent or its driver has closed.
+struct LinkDown {
+  LinkId link = 0;
+};
+/// The first message on a link is an Attach, or the link is closed.
+struct Received {
+  LinkId link = 0;
+  Message message;
+};
+/// The guard is gone, or the machine shuts down: nothing is waited for any more.
+struct Dismissed {};
+/// The host lacks the context, and has taken so many bytes of it so far; first 0.
+struct ContextTaken {
+  std::uint64_t bytes = 0;
+};
+/// A piece of the context has come.
+struct ContextReceived {
+  LinkId link = 0;
+  std::string bytes;
+};
+/// A copy of the context is there, for this task alone: all its attempts use it.
+struct ContextReady {
+  std::string directory;  ///< absolute
+};
+struct ContextFailed {
+  Error why;
+};
+/// What CheckHost found: nothing wrong, or the problems.
+struct HostChecked {
+  std::vector<Diagnostic> problems = {};
+  std::vector<int> held_ports = {};
+  std::string run_directory = {};
+  /// Of the problems: `missing`, or `host` where the host itself is in trouble.
+  ErrorClass error_class = ErrorClass::missing;
+  HostGpus gpus = {};
+  AttemptId of = {};
+  std::string checkpoint_mark = {};  ///< as in message::Ready
+};
+struct RankStarted {
+  int rank = 0;
+  std::int64_t pid = 0;
+  AttemptId of = {};
+};
+struct RankNotStarted {
+  int rank = 0;
+  std::string reason;
+  ErrorClass error_class = ErrorClass::missing;
+  AttemptId of = {};
+};
+/// A call of CheckHost or StartRank has not come back yet; comes again and again while it lasts.
+struct Blocked {
+  std::string call;
+  milliseconds so_far{0};
+  AttemptId of = {};
+};
+/// Another user listens on a port that is held.
+struct PortTaken {
+  int port = 0;
+  std::int64_t uid = 0;
+  AttemptId of = {};
+};
+/// An exception came where none is expected, while actions were carried out: some of them may not
+/// have been.
+struct Failed {
+  std::string reason;
+};
+struct RankPrinted {
+  int rank = 0;
+  OutputStream stream = OutputStream::out;
+  std::string_view bytes;  ///< valid during the call
+  AttemptId of = {};
+};
+/// The process of a rank has ended and what it had printed by then has been read.
+struct RankEnded {
+  int rank = 0;
+  std::optional<int> code;
+  std::optional<int> signal;
+  bool dumped_core = false;
+  Instant at{0};
+  std::string error_file;
+  AttemptId of = {};
+};
+/// Every process of the attempt is gone, and every pipe has been read to its end.
+struct TreeKilled {
+  std::vector<message::Survivor> survivors;
+  AttemptId of = {};
+};
+/// The answer to a Spool.
+struct Spooled {
+  SpoolAnswer answer;
+};
+/// Time has passed; sent at `Agent::next_deadline()` at the latest.
+struct Tick {};
+}  // namespace agent_event
+
+using AgentEvent =
+    std::variant<agent_event::LinkDown, agent_event::Received, agent_event::Dismissed,
+                 agent_event::ContextTaken, agent_event::ContextReceived, agent_event::ContextReady,
+                 agent_event::ContextFailed, agent_event::HostChecked, agent_event::RankStarted,
+                 agent_event::RankNotStarted, agent_event::Blocked, agent_event::PortTaken,
+                 agent_event::Failed, agent_event::RankPrinted, agent_event::RankEnded,
+                 agent_event::TreeKilled, agent_event::Spooled, agent_event::Tick>;
+
+/// What an agent wants done, in order.
+namespace agent_action {
+/// Send on this link, which stands for the launcher from now on.
+struct UseLink {
+  LinkId link = 0;
+};
+struct CloseLink {
+  LinkId link = 0;
+};
+struct SendMessage {
+  Message message;
+};
+struct SendOutput {
+  std::shared_ptr<const OutputChunk> chunk;
+  OutputPacking packing = OutputPacking::none;
+};
+/// Do this with the file of the output that waits, after all that was asked before. Answer with
+/// Spooled.
+struct Spool {
+  SpoolWork work;
+};
+/// Make a copy of the context for this task; asked for once. Answer with ContextReady or
+/// ContextFailed; or, when it is not on this host, with ContextTaken first and again for each
+/// TakeContext.
+struct FindContext {
+  Context context;
+};
+/// The next piece of the packed context.
+struct TakeContext {
+  std::string bytes;
+};
+/// Look whether every rank's working directory and program are there, and the interface that they
+/// are told, count the GPUs, hold as many ports as asked, and write the files into the run
+/// directory, where nothing stays that an earlier attempt was told. Answer with HostChecked.
+struct CheckHost {
+  message::Prepare prepare;
+  AttemptId of = {};
+};
+/// Execute one rank, with what `Agent::command_of` says. Answer with RankStarted or RankNotStarted.
+struct StartRank {
+  int rank = 0;
+  AttemptId of = {};
+};
+/// The ranks are about to start: their servers must be able to listen on the held ports.
+struct ReleasePorts {
+  AttemptId of = {};
+};
+/// TERM to the process group of a rank.
+struct TerminateRank {
+  int rank = 0;
+  AttemptId of = {};
+};
+/// KILL to everything that this attempt has started, until nothing is left of it, and to nothing
+/// else. RankEnded follows for each rank that was alive, then TreeKilled.
+struct KillTree {
+  AttemptId of = {};
+};
+/// All that is kept of an attempt goes: its ports, its descriptors, what is known of its ranks.
+struct ForgetAttempt {
+  AttemptId of = {};
+};
+/// All ranks must be dead at this instant, even when the agent is not there to see to it; nothing:
+/// there are none.
+struct SetFence {
+  std::optional<Instant> at;
+};
+/// Stop reading the pipes of the attempt's ranks, or go on.
+struct PauseReading {
+  AttemptId of = {};
+};
+struct ResumeReading {
+  AttemptId of = {};
+};
+/// The agent has nothing left to do; the process ends, and what it made on the host goes.
+struct Leave {};
+}  // namespace agent_action
+
+using AgentAction =
+    std::variant<agent_action::UseLink, agent_action::CloseLink, agent_action::SetFence,
+                 agent_action::SendMessage, agent_action::SendOutput, agent_action::Spool,
+                 agent_action::CheckHost, agent_action::FindContext, agent_action::TakeContext,
+                 agent_action::StartRank, agent_action::ReleasePorts, agent_action::TerminateRank,
+                 agent_action::KillTree, agent_action::ForgetAttempt, agent_action::PauseReading,
+                 agent_action::ResumeReading, agent_action::Leave>;
+
+}  // namespace train

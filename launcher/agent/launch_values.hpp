@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/wire/message.hpp"
+
+namespace train {
+
+/// The environment of a rank with everything that only a launch can know filled in; without the
+/// variables that are not to be set on hosts like this one.
+std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
+                                      const message::Go& go, const std::string& task_id,
+                                      const std::string& run_directory, int rank,
+                                      const HostGpus& gpus = {});
+
+/// Where in the run directory a rank may append what it measures, a line of JSON each.
+std::string metrics_file_name(int rank);
+
+/// Where in the run directory a rank may write what went wrong.
+std::string error_file_name(int rank);
+
+}  // namespace train

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config_schema/text/error.hpp"
+#include "launcher/wire/output_chunk.hpp"
+
+namespace train {
+
+using SpooledChunks = std::vector<std::shared_ptr<OutputChunk>>;
+
+/// What the output queue of an agent wants done with its file on the host's disk, one after the
+/// other. Blocks are numbered 1, 2, ...
+namespace spool_work {
+/// Make the file, if there is none yet. Answer with Opened.
+struct Open {
+  std::uint64_t limit = 0;  ///< bytes that it may take at most
+};
+/// Keep these chunks in the `size` bytes from `offset` on. They are only read. Answer with Written.
+struct Write {
+  std::uint64_t block = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;  ///< at least what they cost
+  SpooledChunks chunks;
+};
+/// Answer with Read.
+struct Read {
+  std::uint64_t block = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+/// Nobody wants these bytes any more: their room is given back.
+struct Release {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+/// The same for the whole file.
+struct Clear {};
+}  // namespace spool_work
+
+using SpoolWork = std::variant<spool_work::Open, spool_work::Write, spool_work::Read,
+                               spool_work::Release, spool_work::Clear>;
+
+namespace spool_answer {
+struct Opened {
+  std::uint64_t limit = 0;  ///< bytes that it may take after all; 0: there is no such file
+};
+struct Written {
+  std::uint64_t block = 0;
+  bool is_kept = false;  ///< else there was no room, or the disk is in trouble
+};
+struct Read {
+  std::uint64_t block = 0;
+  bool is_whole = false;  ///< else what is there is not what was written
+  SpooledChunks chunks;
+};
+}  // namespace spool_answer
+
+using SpoolAnswer = std::variant<spool_answer::Opened, spool_answer::Written, spool_answer::Read>;
+
+/// The bytes of chunks in the spool: no more of them than the chunks cost (`cost_of`).
+std::string encode_spooled(const SpooledChunks& chunks);
+/// The chunks again. An error where the bytes are others; what follows the chunks may be anything.
+Result<SpooledChunks> decode_spooled(std::string_view bytes);
+
+}  // namespace train

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/control/control_talk.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/wire/json_fields.hpp"
+
+namespace train {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t most_hosts = 1u << 16;
+constexpr std::size_t longest_word = 1'000;
+constexpr int highest_signal = 64;
+
+// `read` throws Malformed for what does not belong there.
+template <class Value, class Read>
+Result<Value> decode(std::string_view line, std::size_t longest, Read read) {
+  const auto refuse = [](const std::string& why) {
+    return fail(ErrorClass::host, "this is no talk of train's: " + why);
+  };
+  if (line.size() > longest) return refuse("a line is too long");
+  try {
+    return read(json::parse(line));
+  } catch (const Malformed& malformed) {
+    return refuse(malformed.what);
+  } catch (const json::exception&) {
+    return refuse("a line is no JSON");  // whose own words would quote all of it
+  }
+}
+
+// Names and reasons may hold any bytes.
+std::string line_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json json_of(const control_request::Stop& stop) {
+  return {{"do", "stop"}, {"signal", stop.signal}};
+}
+json json_of(const control_request::Status&) { return {{"do", "status"}}; }
+
+json json_of(const ControlStatus& status) {
+  json hosts = json::array();
+  for (const auto& host : status.hosts)
+    hosts.push_back({{"name", host.name}, {"state", host.state}});
+  return {{"attempt", status.attempt},
+          {"max_restarts", status.max_restarts},
+          {"phase", status.phase},
+          {"ranks_left", status.ranks_left},
+          {"hosts", std::move(hosts)}};
+}
+
+ControlRequest request_of(const json& value) {
+  const std::string wanted = text_field(value, "do", longest_word);
+  if (wanted == "status") return control_request::Status{};
+  if (wanted != "stop") throw Malformed{"nothing is known by the name that it asks for"};
+  return control_request::Stop{int_field(value, "signal", 1, highest_signal)};
+}
+
+ControlStatus status_of(const json& value) {
+  ControlStatus status;
+  status.attempt = int_field(value, "attempt");
+  status.max_restarts = int_field(value, "max_restarts");
+  status.phase = text_field(value, "phase", longest_word);
+  status.ranks_left = int_field(value, "ranks_left");
+  for (const json& host : array_field(value, "hosts", most_hosts))
+    status.hosts.push_back(
+        {text_field(host, "name", longest_word), text_field(host, "state", longest_word)});
+  return status;
+}
+
+}  // namespace
+
+std::string encode_greeting(const ControlGreeting& greeting) {
+  return line_of({{"train_control", greeting.version},
+                  {"task", greeting.task_id},
+                  {"pid", greeting.pid},
+                  {"program", greeting.program}});
+}
+
+std::string encode_control_request(const ControlRequest& request) {
+  return line_of(std::visit([](const auto& each) { return json_of(each); }, request));
+}
+
+std::string encode_answer(const ControlAnswer& answer) {
+  return line_of({{"refused", answer.refused}, {"status", json_of(answer.status)}});
+}
+
+Result<ControlGreeting> decode_greeting(std::string_view line) {
+  return decode<ControlGreeting>(line, longest_control_request, [](const json& value) {
+    ControlGreeting greeting;
+    greeting.version = int_field(value, "train_control", 1);
+    greeting.task_id = text_field(value, "task", longest_word);
+    greeting.pid = number_field(value, "pid");
+    greeting.program = text_field(value, "program", longest_word);
+    return greeting;
+  });
+}
+
+Result<ControlRequest> decode_control_request(std::string_view line) {
+  return decode<ControlRequest>(line, longest_control_request, request_of);
+}
+
+Result<ControlAnswer> decode_answer(std::string_view line) {
+  return decode<ControlAnswer>(line, longest_control_answer, [](const json& value) {
+    return ControlAnswer{text_field(value, "refused", longest_word),
+                         status_of(field(value, "status"))};
+  });
+}
+
+}  // namespace train

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config_schema/text/error.hpp"
+
+namespace train {
+
+/// Of the talk below. A supervisor that says a higher one may mean other things by the same words.
+inline constexpr int control_version = 1;
+
+/// Longest line of one who asks.
+inline constexpr std::size_t longest_control_request = 4u << 10;
+/// Longest line of a supervisor: the status of thousands of hosts.
+inline constexpr std::size_t longest_control_answer = 4u << 20;
+
+/// What a supervisor says first on every connection.
+struct ControlGreeting {
+  int version = control_version;
+  std::string task_id;
+  std::int64_t pid = 0;
+  std::string program;  ///< version of the program, for people
+
+  bool operator==(const ControlGreeting&) const = default;
+};
+
+/// What may be asked of the supervisor of a task.
+namespace control_request {
+/// What the signal does that is sent to the supervisor: the first stops all ranks, a further one
+/// does so sooner.
+struct Stop {
+  int signal = 0;  ///< its number
+  bool operator==(const Stop&) const = default;
+};
+/// How everything is now.
+struct Status {
+  bool operator==(const Status&) const = default;
+};
+}  // namespace control_request
+
+using ControlRequest = std::variant<control_request::Stop, control_request::Status>;
+
+/// How a task is now, as its supervisor sees it.
+struct ControlStatus {
+  /// One host of the task. The words are those of the state tables of `run/`, or "out of reach".
+  struct HostStatus {
+    std::string name;
+    std::string state;
+    bool operator==(const HostStatus&) const = default;
+  };
+
+  int attempt = 0;                ///< restarts before the one that runs, or is waited for
+  int max_restarts = 0;           ///< at most so many
+  std::string phase;              ///< of that attempt: a word of `attempt_states`
+  int ranks_left = 0;             ///< of that attempt, whose end is not known
+  std::vector<HostStatus> hosts;  ///< in rank order
+
+  bool operator==(const ControlStatus&) const = default;
+};
+
+/// The answer to one request.
+struct ControlAnswer {
+  std::string refused;  ///< why nothing was done; empty: it was done
+  ControlStatus status;
+
+  bool operator==(const ControlAnswer&) const = default;
+};
+
+/// One line each, its end included.
+std::string encode_greeting(const ControlGreeting& greeting);
+std::string encode_control_request(const ControlRequest& request);
+std::string encode_answer(const ControlAnswer& answer);
+
+/// The lines without their ends. What is none of ours is of class `host`.
+Result<ControlGreeting> decode_greeting(std::string_view line);
+Result<ControlRequest> decode_control_request(std::string_view line);
+Result<ControlAnswer> decode_answer(std::string_view line);
+
+}  // namespace train

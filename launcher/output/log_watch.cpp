@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/output/log_watch.hpp"
+
+namespace train {
+
+namespace {
+
+std::vector<std::string> patterns_of(const std::vector<LogPolicy>& policies) {
+  std::vector<std::string> patterns;
+  for (const LogPolicy& policy : policies) patterns.push_back(policy.pattern);
+  return patterns;
+}
+
+}  // namespace
+
+LogWatch::LogWatch(const std::vector<LogPolicy>& policies)
+    : patterns_(patterns_of(policies)), is_idle_(policies.empty()) {}
+
+std::vector<PolicyMatch> LogWatch::look(const OutputChunk& chunk) {
+  std::vector<PolicyMatch> matches;
+  if (is_idle_ || chunk.stream == OutputStream::metrics) return matches;
+  lines_[{chunk.rank, chunk.stream}].add(
+      chunk.bytes, [&](std::string_view line) { look(chunk.rank, line, matches); });
+  return matches;
+}
+
+std::vector<PolicyMatch> LogWatch::end() {
+  std::vector<PolicyMatch> matches;
+  for (auto& [source, lines] : lines_)
+    lines.end([&, rank = source.first](std::string_view line) { look(rank, line, matches); });
+  lines_.clear();
+  found_.clear();
+  return matches;
+}
+
+void LogWatch::look(int rank, std::string_view line, std::vector<PolicyMatch>& matches) {
+  for (const int policy : patterns_.found_in(line))
+    if (found_.insert(policy).second)
+      matches.push_back(
+          {static_cast<std::size_t>(policy), rank, std::string(line.substr(0, longest_match))});
+}
+
+}  // namespace train

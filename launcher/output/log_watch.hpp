@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/text/line_patterns.hpp"
+#include "launcher/output/line_splitter.hpp"
+#include "launcher/wire/output_chunk.hpp"
+
+namespace train {
+
+/// A line that one of the experiment's `log_policies` looks for.
+struct PolicyMatch {
+  std::size_t policy = 0;  ///< its index
+  int rank = 0;
+  std::string line;  ///< at most `longest_match` bytes of it, as it was printed
+
+  bool operator==(const PolicyMatch&) const = default;
+};
+constexpr std::size_t longest_match = 200;
+
+/// Looks for the patterns of the experiment's log policies in what the ranks of an attempt print,
+/// line by line, both streams each for itself. Of each policy the first match counts.
+class LogWatch {
+ public:
+  explicit LogWatch(const std::vector<LogPolicy>& policies);
+
+  /// The matches in the lines that this chunk completes.
+  std::vector<PolicyMatch> look(const OutputChunk& chunk);
+  /// The attempt is over: what stands behind the last newlines is looked at as well. From here on
+  /// another attempt prints.
+  std::vector<PolicyMatch> end();
+
+ private:
+  void look(int rank, std::string_view line, std::vector<PolicyMatch>& matches);
+
+  LinePatterns patterns_;
+  bool is_idle_;  ///< there is nothing to look for
+  std::map<std::pair<int, OutputStream>, LineSplitter> lines_;
+  std::set<int> found_;  ///< the policies that have matched in this attempt
+};
+
+}  // namespace train

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "config_schema/text/error.hpp"
+
+namespace train {
+
+/// Where a task writes down what it decides, one entry after the other.
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  /// Calls back, never from inside, once the entry is written or cannot be. Entries are written in
+  /// the order in which they came: one that is written has all before it written as well. A written
+  /// entry outlives this process, a `durable` one also a loss of power.
+  virtual void append(std::string entry, bool durable,
+                      std::function<void(Result<void>)> on_written) = 0;
+};
+
+}  // namespace train

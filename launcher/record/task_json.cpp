@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/record/task_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "config_schema/text/terminal_text.hpp"
+
+namespace train {
+
+namespace {
+
+// Fields stay in the order in which people look for them.
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json rank_json(const RankRecord& rank) {
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"slots", rank.slots},
+          {"exit_code", or_null(rank.exit_code)},
+          {"signal", or_null(rank.signal)},
+          {"stopped", rank.stopped},
+          {"log", rank.log_file}};
+}
+
+// What was written down as JSON.
+Json or_null_json(const std::string& text) {
+  Json value = text.empty() ? Json(nullptr) : Json::parse(text, nullptr, false);
+  return value.is_discarded() ? Json(nullptr) : value;
+}
+
+Json attempt_json(const AttemptRecord& attempt) {
+  return {{"number", attempt.number},
+          {"started", attempt.started},
+          {"ended", or_null(attempt.ended)},
+          {"hosts", attempt.hosts},
+          {"cause", attempt.cause.empty() ? Json(nullptr) : Json(attempt.cause)},
+          {"log_policies", attempt.log_policies},
+          {"reports", attempt.reports},
+          {"ignored_lines", attempt.ignored_lines},
+          {"last_report", or_null_json(attempt.last_report)}};
+}
+
+Json summary(const TaskRecord& task) {
+  return {{"id", task.id},
+          {"name", task.name},
+          {"state", shown_state(task)},
+          {"slots", task.slots},
+          {"hosts", task.hosts},
+          {"ranks", task.world_size},
+          {"user", task.user},
+          {"created_ms", task.created},
+          {"started_ms", or_null(task.started)},
+          {"ended_ms", or_null(task.ended)},
+          {"restarts", task.restarts},
+          {"exit_code", or_null(task.exit_code)},
+          {"error_class", task.error_class.empty() ? Json(nullptr) : Json(task.error_class)},
+          {"cause", task.cause.empty() ? Json(nullptr) : Json(task.cause)}};
+}
+
+Json context_json(const ContextRecord& context) {
+  if (context.directory.empty()) return nullptr;
+  const bool is_known = !context.sha256.empty();
+  return {{"directory", context.directory},
+          {"sha256", is_known ? Json(context.sha256) : Json(nullptr)},
+          {"files", is_known ? Json(context.files) : Json(nullptr)},
+          {"bytes", is_known ? Json(context.bytes) : Json(nullptr)}};
+}
+
+std::string text_of(const Json& document) {
+  return shown_json(document.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+}  // namespace
+
+std::string task_to_json(const TaskRecord& task) {
+  Json document = summary(task);
+  document["working_directory"] = task.working_directory;
+  document["log_directory"] = task.log_directory;
+  document["context"] = context_json(task.context);
+  document["attempts"] = Json::array();
+  for (const AttemptRecord& attempt : task.attempts)
+    document["attempts"].push_back(attempt_json(attempt));
+  document["rank_results"] = Json::array();
+  for (const RankRecord& rank : task.ranks) document["rank_results"].push_back(rank_json(rank));
+  document["config"] = task.config_text;
+  document["plan"] = or_null_json(task.plan_json);
+  return text_of(document);
+}
+
+std::string tasks_to_json(const std::vector<TaskRecord>& tasks) {
+  Json list = Json::array();
+  for (const TaskRecord& task : tasks) list.push_back(summary(task));
+  return text_of({{"tasks", std::move(list)}});
+}
+
+}  // namespace train

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/record/task_record.hpp"
+
+namespace train {
+
+/// One task as a JSON document that follows config_schema/fields/task.schema.json, with its plan
+/// and its configuration. Ends with a newline. Bytes that are no UTF-8 are replaced.
+std::string task_to_json(const TaskRecord& task);
+
+/// `{"tasks": [...]}` of the same schema, without plans and configurations. Ends with a newline.
+std::string tasks_to_json(const std::vector<TaskRecord>& tasks);
+
+}  // namespace train

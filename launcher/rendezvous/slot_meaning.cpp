@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Apart from host_gpus.cpp, which needs all that a plan is made of: hosts need these alone.
+#include "launcher/rendezvous/host_gpus.hpp"
+
+namespace train {
+
+std::string_view to_string(SlotMeaning meaning) {
+  switch (meaning) {
+    case SlotMeaning::places:
+      return "places";
+    case SlotMeaning::cuda:
+      return "cuda";
+    case SlotMeaning::rocm:
+      return "rocm";
+  }
+  return "places";
+}
+
+std::optional<SlotMeaning> slot_meaning_of(std::string_view word) {
+  for (const auto meaning : {SlotMeaning::places, SlotMeaning::cuda, SlotMeaning::rocm})
+    if (to_string(meaning) == word) return meaning;
+  return std::nullopt;
+}
+
+}  // namespace train

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/run/host_streams.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "launcher/record/task_record.hpp"
+
+namespace train {
+
+namespace {
+
+// A host that is not there yet is tried again: when it is back, that is soon known.
+constexpr milliseconds reconnect_limit{800};
+// What is over waits for agents that were dismissed. One that is not told leaves later.
+constexpr milliseconds leave_limit{1'000};
+// For a host to look for what an agent of this task has left there.
+constexpr milliseconds sweep_limit{10'000};
+// Attempts of which an agent may still hold something.
+constexpr int most_positions = 4;
+// Of an attempt, besides what is about its ranks.
+constexpr int most_facts_of_host = 8;
+
+}  // namespace
+
+HostStreams::HostStreams(Ports ports, const Trial& trial, std::string task_id, Hooks hooks,
+                         Origin origin)
+    : ports_(ports),
+      trial_(trial),
+      task_id_(std::move(task_id)),
+      hooks_(std::move(hooks)),
+      epoch_(origin.epoch),
+      attempt_(origin.attempt),
+      first_attempt_(origin.attempt),
+      positions_{{origin.attempt, std::move(origin.positions)}} {
+  positions_[attempt_].resize(2 * trial.ranks.size());
+  const std::size_t window = output_window(trial.hosts.size());
+  hosts_.reserve(trial.hosts.size());
+  for (std::size_t i = 0; i < trial.hosts.size(); ++i) hosts_.emplace_back(window);
+}
+
+void HostStreams::begin_attempt(int number) {
+  if (number == attempt_) return;
+  const int before = std::exchange(attempt_, number);
+  positions_[number].resize(2 * trial_.ranks.size());
+  if (positions_.size() > most_positions) positions_.erase(positions_.begin());
+  for (Stream& host : hosts_) {
+    host.has_finished = false;
+    host.to_forget.insert(before);
+    for (const auto* kept : {&host.written, &host.received})
+      if (!kept->empty()) host.forget_behind = kept->back().output_number;
+    forget(host);
+  }
+}
+
+// An agent that forgets an attempt lets go of what it keeps of its output.
+void HostStreams::forget(Stream& stream) {
+  if (!stream.now.link || ports_.output.synced() < stream.forget_behind) return;
+  for (const int attempt : std::exchange(stream.to_forget, {}))
+    stream.now.link->send(frame_of(message::Forget{id_of(attempt)}));
+}
+
+void HostStreams::perform(const host_action::Send& action) {
+  send(action.host, frame_of(about(action.message, id_of(attempt_))));
+}
+
+void HostStreams::perform(const host_action::Open& action) {
+  const int host = action.host;
+  Stream& stream = of(host);
+  drop(stream.now);
+  stream.now.number = ++stream.opened;
+  LinkEvents events = events_of(host, stream.opened);
+  events.on_open = [this, host, number = stream.opened](const LinkInfo& info) {
+    if (of(host).now.number != number) return;
+    of(host).is_remote = info.transport != "local";
+    attach(host);
+    hooks_.on_event(connection_event::HostOpened{host, info.address, info.own_address,
+                                                 info.likely_own_address});
+  };
+  stream.now.link = ports_.transport.open(trial_.hosts[host].host, {agent_key(task_id_, host)},
+                                          std::move(events));
+}
+
+// A link that was replaced or closed may still have something to tell.
+LinkEvents HostStreams::events_of(int host, std::uint64_t number) {
+  LinkEvents events;
+  events.on_bytes = [this, host, number](std::string_view bytes) {
+    if (of(host).now.number == number) received(host, bytes);
+  };
+  events.on_closed = [this, host, number](const Error& why) { closed(host, number, why); };
+  return events;
+}
+
+void HostStreams::closed(int host, std::uint64_t number, const Error& why) {
+  Stream& stream = of(host);
+  const auto leaving = leaving_.find(host);
+  if (leaving != leaving_.end() && leaving->second.stream.number == number) return has_left(host);
+  if (stream.next.number == number) {
+    drop(stream.next);
+    return hooks_.on_event(connection_event::HostNotReopened{host, why});
+  }
+  if (stream.now.number != number) return;
+  stream.is_broken = stream.has_ranks;
+  drop(stream.now);
+  hooks_.on_event(connection_event::HostClosed{host, why});
+}
+
+// Nothing may go to the agent before this.
+void HostStreams::attach(int host) {
+  Stream& stream = of(host);
+  stream.decoder = FrameDecoder(FrameSender::agent);
+  stream.last_chunk = stream.last_written = stream.last_synced = stream.received_cost = 0;
+  message::Attach attach;
+  attach.epoch = epoch_;
+  attach.connection = ++stream.connection;
+  const PlannedHost& planned = trial_.hosts[host];
+  for (const auto& [attempt, positions] : positions_)
+    for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank)
+      for (const bool is_of_metrics : {false, true})
+        if (const auto position = positions[index_of(rank, is_of_metrics)]; position > 0)
+          attach.positions.push_back({rank, position, id_of(attempt), is_of_metrics});
+  // Whatever it has to say of attempts that are over, it says once more.
+  stream.of_the_past = Repetitions();
+  stream.of_the_past.expect(most_positions * (2 * planned.rank_count + most_facts_of_host));
+  attach.credit = credit_of(stream);
+  stream.now.link->send(frame_of(attach));
+}
+
+// The metrics of all ranks come behind what they print.
+std::size_t HostStreams::index_of(int rank, bool is_of_metrics) const {
+  return static_cast<std::size_t>(rank) + (is_of_metrics ? trial_.ranks.size() : 0);
+}
+
+// What was received and is not kept yet stays within the window, on whichever connection it came.
+std::uint64_t HostStreams::credit_of(const Stream& stream) const {
+  return stream.received_cost + stream.window.room();
+}
+
+// The old stream stays until the new one is open: until then it may still come back to life.
+void HostStreams::perform(const host_action::Reopen& action) {
+  const int host = action.host;
+  Stream& stream = of(host);
+  drop(stream.next);  // a try that has taken too long
+  stream.next.number = ++stream.opened;
+  LinkEvents events = events_of(host, stream.opened);
+  events.on_open = [this, host, number = stream.opened](const LinkInfo& info) {
+    if (of(host).next.number == number) reopened(host, info);
+  };
+  stream.next.link = ports_.transport.open(
+      trial_.hosts[host].host,
+      {agent_key(task_id_, host), AgentCall::Verb::reattach, reconnect_limit}, std::move(events));
+}
+
+// From here on nothing of the old stream counts: the agent is told what has come until now.
+void HostStreams::reopened(int host, const LinkInfo& info) {
+  Stream& stream = of(host);
+  drop(stream.now);
+  stream.now = std::exchange(stream.next, {});
+  stream.is_broken = false;
+  stream.is_remote = info.transport != "local";
+  attach(host);
+  hooks_.on_event(connection_event::HostReopened{host, info.address, info.own_address,
+                                                 info.likely_own_address});
+}
+
+void HostStreams::perform(const host_action::Sweep& action) {
+  const int host = action.host;
+  drop_sweep(of(host));
+  of(host).sweep = std::make_unique<SweepDriver>(
+      SweepDriver::Ports{ports_.timers, ports_.transport},
+      std::vector<AbandonedHost>{{trial_.hosts[host].host, agent_key(task_id_, host)}}, sweep_limit,
+      [this, host] { swept(host); });
+  of(host).sweep->start();
+}
+
+void HostStreams::drop_sweep(Stream& stream) {
+  if (!stream.sweep) return;
+  stream.sweep->forget();
+  ended_sweeps_.push_back(std::move(stream.sweep));
+  clear_later();
+}
+
+void HostStreams::swept(int host) {
+  const auto answers = of(host).sweep->answers();
+  drop_sweep(of(host));
+  connection_event::HostSwept event{host};
+  switch (verdict_of(answers)) {
+    case SweepVerdict::clean:
+      of(host).is_broken = of(host).has_ranks = false;
+      break;
+    case SweepVerdict::busy:
+      event.why = make_error(ErrorClass::host, "an agent of this task still ends its ranks there");
+      break;
+    case SweepVerdict::unclear:
+      event.why = answers.front() ? make_error(ErrorClass::host,
+                                               "processes of this task are left "
+                                               "there that cannot be killed")
+                                  : answers.front().error();
+      break;
+  }
+  hooks_.on_event(event);
+}
+
+void HostStreams::send(int host, std::string frame) {
+  if (const auto& link = of(host).now.link) link->send(std::move(frame));
+}
+
+void HostStreams::send_shared(int host, const std::shared_ptr<const std::string>& frame) {
+  if (const auto& link = of(host).now.link) link->send_shared(frame);
+}
+
+void HostStreams::received(int host, std::string_view bytes) {
+  FrameDecoder& decoder = of(host).decoder;
+  decoder.feed(bytes);
+  while (of(host).now.link) {
+    auto frame = decoder.next();
+    if (!frame) return break_protocol(host, frame.error());
+    if (!*frame) break;
+    received(host, **frame);
+  }
+  if (!of(host).received.empty()) hooks_.on_event(connection_event::HostPrinted{host});
+}
+
+void HostStreams::received(int host, const Frame& frame) {
+  if (frame.kind == FrameKind::output) return received_output(host, frame.payload);
+  if (frame.kind == FrameKind::context)
+    return break_protocol(host, not_our_protocol("sent a context"));
+  auto message = decode_message(frame.payload);
+  if (!message) return break_protocol(host, message.error());
+  received_message(host, std::move(*message));
+}
+
+void HostStreams::received_message(int host, Message message) {
+  const auto about = attempt_of(message);
+  if (about && (about->trial != trial_.trial || about->attempt > attempt_))
+    return break_protocol(host, not_our_protocol("spoke of an attempt that nobody has begun"));
+  if (about && (about->attempt < attempt_ || of(host).has_finished)) {
+    constexpr std::chrono::seconds span{2};
+    if (of(host).of_the_past.add(ports_.timers.now(), span)) return;
+    return break_protocol(host, flood_error(span));
+  }
+  if (const auto* hello = std::get_if<message::Hello>(&message)) {
+    of(host).to_forget.clear();
+    for (const message::AttemptStatus& status : hello->attempts)
+      if (status.of.trial == trial_.trial && status.of.attempt < attempt_)
+        of(host).to_forget.insert(status.of.attempt);
+    forget(of(host));
+  }
+  if (std::holds_alternative<message::Finished>(message)) of(host).has_finished = true;
+  hooks_.on_event(connection_event::HostSaid{host, std::move(message)});
+}
+
+// Chunks are numbered without gaps and belong to ranks of their own host: anything else is not an
+// agent of ours.
+void HostStreams::received_output(int host, std::string_view payload) {
+  auto chunk = decode_output(payload);
+  if (!chunk) return break_protocol(host, chunk.error());
+  const auto& ranks = trial_.ranks;
+  Stream& stream = of(host);
+  const bool is_own =
+      chunk->rank < static_cast<int>(ranks.size()) && ranks[chunk->rank].host == host;
+  const bool is_of_trial = chunk->of.trial == trial_.trial;
+  if (is_of_trial && chunk->of.attempt < first_attempt_ &&
+      chunk->of.attempt >= first_attempt_ - most_positions)
+    positions_[chunk->of.attempt].resize(2 * ranks.size());
+  const auto positions = is_of_trial ? positions_.find(chunk->of.attempt) : positions_.end();
+  const std::size_t place = index_of(chunk->rank, chunk->stream == OutputStream::metrics);
+  if (!is_own || positions == positions_.end() || chunk->number != stream.last_chunk + 1 ||
+      chunk->begin != positions->second[place])
+    return break_protocol(host, not_our_protocol("sent output out of turn"));
+  if (!stream.window.take(*chunk))
+    return break_protocol(host, not_our_protocol("sent more output than it was asked for"));
+  stream.last_chunk = chunk->number;
+  positions->second[place] += length_of(*chunk);
+  const std::size_t cost = cost_of(*chunk);
+  stream.received_cost += cost;
+  if (chunk->of.attempt < first_attempt_) return pass_over(stream, cost);
+  const Instant now = ports_.timers.now();
+  const nanoseconds age = now - hooks_.time_of(host, chunk->at, now);
+  if (chunk->of.attempt == attempt_) hooks_.on_output(*chunk);
+  const std::uint64_t number = ports_.output.take(std::move(*chunk), age);
+  stream.received.push_back({number, stream.connection, stream.last_chunk, cost});
+}
+
+// An agent keeps output for a while that was written down, and sends it to whoever does not say how
+// much it has.
+void HostStreams::pass_over(Stream& stream, std::size_t cost) {
+  const std::uint64_t number = stream.received.empty() ? 0 : stream.received.back().output_number;
+  stream.received.push_back({number, stream.connection, stream.last_chunk, cost});
+  acknowledge_output(stream);
+}
+
+void HostStreams::break_protocol(int host, const Error& why) {
+  hooks_.on_event(connection_event::HostBrokeProtocol{host, why});
+}
+
+void HostStreams::acknowledge_output() {
+  for (Stream& host : hosts_) acknowledge_output(host);
+}
+
+// What is synced is told together with what is written: it makes no message of its own while there
+// is output.
+void HostStreams::acknowledge_output(Stream& host) {
+  std::size_t cost = 0;
+  const std::uint64_t was_synced = host.last_synced;
+  for (; !host.received.empty() && host.received.front().output_number <= ports_.output.written();
+       host.received.pop_front()) {
+    const Received& chunk = host.received.front();
+    if (chunk.connection == host.connection) host.last_written = chunk.chunk_number;
+    cost += chunk.cost;
+    host.written.push_back(chunk);
+  }
+  for (; !host.written.empty() && host.written.front().output_number <= ports_.output.synced();
+       host.written.pop_front())
+    if (host.written.front().connection == host.connection)
+      host.last_synced = host.written.front().chunk_number;
+  host.window.acknowledge(cost);
+  if (!host.to_forget.empty()) forget(host);
+  if (!host.now.link || (cost == 0 && host.last_synced == was_synced)) return;
+  host.now.link->send(
+      frame_of(message::Acknowledge{host.last_written, credit_of(host), host.last_synced}));
+}
+
+void HostStreams::perform(const host_action::CloseHost& action) {
+  Stream& stream = of(action.host);
+  drop(stream.next);
+  drop_sweep(stream);
+  if (stream.now.link && stream.has_finished)
+    await_leaving(action.host);
+  else
+    drop(stream.now);
+}
+
+void HostStreams::await_leaving(int host) {
+  Leaving& leaving = leaving_[host];
+  leaving.stream = std::exchange(of(host).now, {});
+  leaving.patience = ports_.timers.after(leave_limit, [this, host] { has_left(host); });
+}
+
+void HostStreams::has_left(int host) {
+  const auto leaving = leaving_.find(host);
+  if (leaving == leaving_.end()) return;
+  drop(leaving->second.stream);
+  leaving_.erase(leaving);
+  tell_left();
+}
+
+void HostStreams::await_agents(std::function<void()> on_left) {
+  on_left_ = std::move(on_left);
+  left_notice_ = ports_.timers.after(nanoseconds(0), [this] {
+    left_notice_.reset();
+    tell_left();
+  });
+}
+
+void HostStreams::forget_agents() {
+  for (auto& [host, leaving] : leaving_) drop(leaving.stream);
+  leaving_.clear();
+  tell_left();
+}
+
+void HostStreams::tell_left() {
+  if (!leaving_.empty() || !on_left_) return;
+  const auto on_left = std::exchange(on_left_, nullptr);
+  on_left();
+}
+
+void HostStreams::drop(Numbered& link) {
+  link.number = 0;
+  if (!link.link) return;
+  closed_links_.push_back(std::move(link.link));
+  clear_later();
+}
+
+// We may be inside a callback of what is to go: it goes at the end of the wake-up.
+void HostStreams::clear_later() {
+  if (closing_) return;
+  closing_ = ports_.timers.after(nanoseconds(0), [this] {
+    closed_links_.clear();
+    ended_sweeps_.clear();
+    closing_.reset();
+  });
+}
+
+std::vector<int> HostStreams::broken_hosts() const {
+  std::vector<int> broken;
+  for (std::size_t host = 0; host < hosts_.size(); ++host)
+    if (hosts_[host].is_broken) broken.push_back(static_cast<int>(host));
+  return broken;
+}
+
+}  // namespace train

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launcher/output/output_sink.hpp"
+#include "launcher/output/output_window.hpp"
+#include "launcher/plan/plan.hpp"
+#include "launcher/ports/timers.hpp"
+#include "launcher/ports/transport.hpp"
+#include "launcher/run/connections.hpp"
+#include "launcher/run/sweep_driver.hpp"
+#include "launcher/wire/frame.hpp"
+
+namespace train {
+
+/// The streams to the agents of a task, over all its attempts: links, frames, and the windows and
+/// acknowledgements of output. Carries out what concerns one host; decides nothing.
+class HostStreams {
+ public:
+  /// How the world is reached. All outlive the streams.
+  struct Ports {
+    Timers& timers;
+    Transport& transport;
+    OutputSink& output;
+  };
+  /// Callbacks come from the ports, never from inside a call to the streams.
+  struct Hooks {
+    std::function<void(const ConnectionEvent&)> on_event;
+    /// An instant of a host's clock on the launcher's.
+    std::function<Instant(int host, Instant at, Instant now)> time_of;
+    /// Output has come.
+    std::function<void(const OutputChunk& chunk)> on_output = [](const OutputChunk&) {};
+  };
+
+  /// Where the streams begin: with the first attempt, or where another process has left them.
+  struct Origin {
+    std::uint64_t epoch = 1;  ///< of this supervisor
+    int attempt = 0;
+    /// By rank: how much of its output in this attempt is kept already; empty: nothing is.
+    std::vector<std::uint64_t> positions = {};
+  };
+
+  /// `trial` must outlive the streams.
+  HostStreams(Ports ports, const Trial& trial, std::string task_id, Hooks hooks, Origin origin);
+  HostStreams(const HostStreams&) = delete;
+  HostStreams& operator=(const HostStreams&) = delete;
+
+  /// Messages and output are about this attempt of the trial from now on. Agents are told to forget
+  /// the one before, which must be over, as soon as its output is synced.
+  void begin_attempt(int number);
+
+  void perform(const host_action::Open& action);
+  void perform(const host_action::Reopen& action);
+  void perform(const host_action::KeepStream& action) { drop(of(action.host).next); }
+  void perform(const host_action::Sweep& action);
+  void perform(const host_action::CloseHost& action);
+  void perform(const host_action::Send& action);
+  /// Nothing, where there is no stream.
+  void send(int host, std::string frame);
+  void send_shared(int host, const std::shared_ptr<const std::string>& frame);
+  /// What this host says next is not waited for: it has broken the protocol.
+  void break_protocol(int host, const Error& why);
+
+  /// More chunks were written or synced: they are acknowledged.
+  void acknowledge_output();
+
+  /// Whether its output comes over a network.
+  bool is_remote(int host) const { return of(host).is_remote; }
+  /// The ranks of this host are told to start: an agent whose stream ends by itself after that may
+  /// have been killed.
+  void begin_ranks(int host) { of(host).has_ranks = true; }
+  /// Another process has told them to, and has ended since.
+  void adopt_ranks(int host) { of(host).has_ranks = of(host).is_broken = true; }
+  /// The hosts whose stream has ended so, and was not made anew.
+  std::vector<int> broken_hosts() const;
+
+  /// Calls back once all agents that were dismissed have left, or have had a second for it; never
+  /// from inside. A stream that ends before its last words were delivered takes them along.
+  void await_agents(std::function<void()> on_left);
+  /// Nobody waits for them any more.
+  void forget_agents();
+
+ private:
+  /// A chunk that was received, and not acknowledged as synced yet.
+  struct Received {
+    std::uint64_t output_number = 0;  ///< the sink's
+    std::uint64_t connection = 0;     ///< that it came on
+    std::uint64_t chunk_number = 0;   ///< the host's, on that connection
+    std::size_t cost = 0;
+  };
+  /// Links of a host are numbered in the order in which they were opened; 0: none.
+  struct Numbered {
+    std::unique_ptr<HostLink> link;
+    std::uint64_t number = 0;
+  };
+  struct Stream {
+    explicit Stream(std::size_t output_window) : window(output_window) {}
+
+    Numbered now;
+    Numbered next;  ///< to take its place once it is open
+    std::uint64_t opened = 0;
+    bool is_remote = true;
+    OutputWindow window;
+    std::deque<Received> received;  ///< what is not written yet
+    std::deque<Received> written;   ///< what is, and not synced yet
+    // Of the connection:
+    std::uint64_t connection = 0;  ///< 1, 2, ...
+    FrameDecoder decoder{FrameSender::agent};
+    std::uint64_t last_chunk = 0;    ///< received
+    std::uint64_t last_written = 0;  ///< acknowledged as such
+    std::uint64_t last_synced = 0;
+    std::uint64_t received_cost = 0;  ///< of all chunks
+    bool has_ranks = false;           ///< it was told to start some
+    bool is_broken = false;           ///< its stream ended by itself after that
+    std::set<int> to_forget;          ///< attempts that its agent still knows
+    std::uint64_t forget_behind = 0;  ///< once this is synced; the sink's number
+    bool has_finished = false;        ///< its agent has said so, and waits for Bye
+    Repetitions of_the_past;          ///< what it says of attempts that are over
+    std::unique_ptr<SweepDriver> sweep;
+  };
+  /// The stream of an agent that was dismissed, until it has left.
+  struct Leaving {
+    Numbered stream;
+    std::unique_ptr<Subscription> patience;
+  };
+
+  Stream& of(int host) { return hosts_[static_cast<std::size_t>(host)]; }
+  const Stream& of(int host) const { return hosts_[static_cast<std::size_t>(host)]; }
+  LinkEvents events_of(int host, std::uint64_t number);
+  void closed(int host, std::uint64_t number, const Error& why);
+  AttemptId id_of(int attempt) const { return {trial_.trial, attempt}; }
+  void attach(int host);
+  void reopened(int host, const LinkInfo& info);
+  void swept(int host);
+  void drop_sweep(Stream& stream);
+  std::size_t index_of(int rank, bool is_of_metrics) const;
+  std::uint64_t credit_of(const Stream& stream) const;
+  void received(int host, std::string_view bytes);
+  void received(int host, const Frame& frame);
+  void received_message(int host, Message message);
+  void received_output(int host, std::string_view payload);
+  void forget(Stream& stream);
+  void pass_over(Stream& stream, std::size_t cost);
+  void acknowledge_output(Stream& host);
+  void drop(Numbered& link);
+  void clear_later();
+  void await_leaving(int host);
+  void has_left(int host);
+  void tell_left();
+
+  Ports ports_;
+  const Trial& trial_;
+  std::string task_id_;
+  Hooks hooks_;
+  std::vector<Stream> hosts_;
+  std::uint64_t epoch_;
+  int attempt_;
+  const int first_attempt_;  ///< what comes of attempts before it was kept by another process
+  /// Of the last attempts: bytes received of what each rank has printed, then of the metrics of
+  /// each.
+  std::map<int, std::vector<std::uint64_t>> positions_;
+  std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
+  std::vector<std::unique_ptr<SweepDriver>> ended_sweeps_;  ///< likewise
+  std::unique_ptr<Subscription> closing_;
+  std::map<int, Leaving> leaving_;  ///< by host
+  std::function<void()> on_left_;
+  std::unique_ptr<Subscription> left_notice_;
+};
+
+}  // namespace train

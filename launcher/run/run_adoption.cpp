@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run that another process has begun, which has ended since: all that is known of it is what that
+// has written down, and what the agents say again.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/run/run.hpp"
+
+namespace train {
+
+namespace {
+
+// Since when ranks may run that another boot of this machine has started.
+constexpr std::chrono::hours long_ago{24 * 365};
+// A third request is for those who cannot wait.
+constexpr std::size_t most_stops = 2;
+
+bool is_same(const Failure& one, const Failure& other) {
+  return one.rank == other.rank && one.host == other.host;
+}
+
+}  // namespace
+
+std::vector<RunAction> Run::adopt(const Adopted& known, Instant now) {
+  now_ = now;
+  context_awaited_ = false;
+  is_adopted_ = has_gone_ = true;
+  may_be_missed_ = known.go.has_value();
+  if (known.go) start_ = *known.go;
+  go_at_ = std::min(known.started_at.value_or(now - long_ago), now);
+  known_failure_ = known.failure;
+  phase_.become(RunPhase::running);
+  for (HostRun& host : hosts_) {
+    enter(host, HostState::preparing);
+    enter(host, HostState::running);
+  }
+  const std::size_t stops = std::min(known.stop_signals.size(), most_stops);
+  for (std::size_t i = 0; i < stops; ++i) handle(run_event::StopRequested{known.stop_signals[i]});
+  if (interrupted_at_) interrupted_at_ = std::min(known.stopped_at.value_or(go_at_), now);
+  if (stops == 0 && (known.is_failing || !known.go)) stop_again();
+  return std::exchange(actions_, {});
+}
+
+void Run::stop_again() {
+  const std::string why = known_failure_ ? known_failure_->error.diagnostics.front().message
+                                         : "the launcher before this one was stopping the ranks";
+  stop(rules_.stop_grace, why + ": stopping all ranks");
+}
+
+// Nothing of it was lost while nobody attended: an agent keeps what it has said of its ranks.
+bool Run::is_agent_of_run(int host, const message::AttemptStatus* status) {
+  if (!may_be_missed_ || status != nullptr) return true;
+  let_go(host, make_error(ErrorClass::host, "its agent knows nothing of these ranks",
+                          "the one that had started them has ended, and its ranks with it"));
+  return false;
+}
+
+// That ranks were stopped although nobody has asked for it here.
+std::string Run::words_of_stop(int host) const {
+  const message::OwnStop stop = hosts_[host].own_stop;
+  if (is_adopted_ && stop == message::OwnStop::none)
+    return "its ranks were stopped, by a launcher that has ended since, or since none was heard of "
+           "for too long";
+  return words_of(stop == message::OwnStop::none ? message::OwnStop::silence : stop);
+}
+
+// The first answer to a ping comes after what an agent says of the time before.
+void Run::align_later(int host, int rank, Instant at) {
+  if (!connections_.clock(host).align(at)) unaligned_.push_back({host, rank, at, now_});
+}
+
+void Run::align_now() {
+  for (const Unaligned& each : unaligned_) {
+    const auto aligned = connections_.clock(each.host).align(each.at);
+    if (!aligned) continue;
+    const AlignedInstant at{std::clamp(aligned->at, go_at_, each.told), aligned->bound};
+    outcome_.ranks[each.rank].at = at;
+    for (Failure& failure : failures_)
+      if (failure.rank == each.rank) failure.at = at;
+  }
+}
+
+// What was written down of the first failure is less than what is said of it now.
+void Run::add_known_failure() {
+  if (!known_failure_) return;
+  const bool is_told =
+      std::any_of(failures_.begin(), failures_.end(),
+                  [this](const Failure& failure) { return is_same(failure, *known_failure_); });
+  if (!is_told) failures_.push_back(*known_failure_);
+}
+
+}  // namespace train

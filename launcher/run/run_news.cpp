@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes known of hosts: that they can be talked to, can be again, or cannot any more.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/run/run.hpp"
+
+namespace train {
+
+const char* Run::words_of(message::OwnStop stop) {
+  switch (stop) {
+    case message::OwnStop::silence:
+      return "its agent stopped its ranks: it had not heard from this launcher for too long";
+    case message::OwnStop::launcher:
+      return "its agent stopped its ranks: its connection had ended as when a launcher dies";
+    case message::OwnStop::failure:
+    case message::OwnStop::none:
+      break;
+  }
+  return "its agent stopped its ranks";
+}
+
+void Run::handle(const HostNews& news) {
+  std::visit([this](const auto& each) { hear(each); }, news);
+}
+
+void Run::hear(const host_news::Up& news) {
+  if (hosts_[news.host].state == HostState::connecting) prepare(news.host);
+}
+
+void Run::prepare(int host) {
+  enter(hosts_[host], HostState::preparing);
+  hosts_[host].last_progress = now_;
+  look_again(host);
+  if (!context_awaited_) act(run_action::SendPrepare{host});
+}
+
+void Run::hear(const host_news::Said& news) {
+  std::visit([&](const auto& m) { receive(news.host, m); }, news.message);
+}
+
+void Run::hear(const host_news::Printed& news) {
+  auto& finish_by = hosts_[news.host].finish_by;
+  if (finish_by) finish_by = now_ + timing_.finish_limit;
+}
+
+void Run::hear(const host_news::Lost& news) { host_failed(news.host, news.why); }
+
+// On a new stream, or on the one that was.
+void Run::hear(const host_news::Resumed& news) {
+  HostRun& h = hosts_[news.host];
+  h.was_resumed = true;
+  // All that is known of its ranks is said once more.
+  h.repetitions.expect(2 * trial_.hosts[news.host].rank_count);
+  if (h.finish_by) h.finish_by = now_ + timing_.finish_limit;
+  if (h.state == HostState::connecting) return prepare(news.host);
+  // What told it to prepare may have been lost with the old stream.
+  if (h.state == HostState::preparing && !context_awaited_ && status_in(news.hello) == nullptr)
+    act(run_action::SendPrepare{news.host});
+  if (h.state == HostState::running) resume_ranks(news);
+}
+
+// What the agent says of this attempt; nothing when it does not know it.
+const message::AttemptStatus* Run::status_in(const message::Hello& hello) const {
+  const auto found =
+      std::find_if(hello.attempts.begin(), hello.attempts.end(),
+                   [&](const message::AttemptStatus& each) { return each.of == rules_.of; });
+  return found == hello.attempts.end() ? nullptr : &*found;
+}
+
+void Run::resume_ranks(const host_news::Resumed& news) {
+  const int host = news.host;
+  const message::AttemptStatus* const status = status_in(news.hello);
+  if (!is_agent_of_run(host, status)) return;
+  const message::OwnStop stop = status != nullptr ? status->stop : message::OwnStop::none;
+  hosts_[host].own_stop = stop;
+  if (phase_ == RunPhase::stopping) {
+    if (grace_sent_) act(host_action::Send{host, message::Stop{*grace_sent_}});
+  } else if (status == nullptr ||
+             !status->has_started) {  // what told it to was lost with the old stream
+    act(run_action::SendGo{host});
+  } else if (stop != message::OwnStop::none && stop != message::OwnStop::failure) {
+    host_in_trouble(host, news.away, make_error(ErrorClass::host, words_of(stop)));
+  }
+}
+
+// It may have died at any moment since it was last heard.
+AlignedInstant Run::lost_since(int host) const {
+  return sometime(connections_.last_heard(host), now_);
+}
+
+// The host cannot be talked to any more, or is not worth it.
+void Run::let_go(int host, Error why) {
+  const HostState state = hosts_[host].state;
+  if (state == HostState::failed || state == HostState::finished) return;
+  act(run_action::LetGo{host});
+  host_failed(host, std::move(why));
+}
+
+void Run::host_failed(int host, Error why) {
+  HostRun& h = hosts_[host];
+  if (h.state == HostState::failed || h.state == HostState::finished) return;
+  const bool was_running = h.state == HostState::running;
+  enter(h, HostState::failed);
+  if (was_running) outcome_.leftovers.push_back({host, {}, 0, why.diagnostics.front().message});
+  // When all its ranks have ended, only the last of their output and the tidying up are lost.
+  if (was_running && h.ranks_left == 0) return check_over();
+  const PlannedHost& planned = trial_.hosts[host];
+  for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank)
+    if (outcome_.ranks[rank].state == RankOutcome::State::running)
+      outcome_.ranks[rank].state = RankOutcome::State::lost;
+  const AlignedInstant since =
+      was_running ? lost_since(host) : AlignedInstant{now_, nanoseconds(0)};
+  failures_.push_back(
+      {since, with_context(why, fmt::format("host '{}'", name(host))), std::nullopt, host, 0});
+  if (phase_ == RunPhase::connecting)
+    decide_start();
+  else if (phase_ == RunPhase::running)
+    stop(rules_.stop_grace, why_stopping(fmt::format("host '{}' is lost", name(host))));
+  else
+    check_over();
+}
+
+}  // namespace train

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/task/journal_writer.hpp"
+
+#include <utility>
+
+namespace train {
+
+JournalWriter::JournalWriter(Journal* journal, Timers& timers, std::string boot_id,
+                             std::function<void(const Error&)> on_trouble)
+    : journal_(journal),
+      timers_(timers),
+      boot_id_(std::move(boot_id)),
+      on_trouble_(std::move(on_trouble)) {}
+
+void JournalWriter::write(JournalRecord record, Durable durable, std::function<void()> then,
+                          std::optional<nanoseconds> patience) {
+  if (journal_ == nullptr || trouble_) return then();
+  const std::uint64_t number = ++last_;
+  Pending& pending = pending_[number];
+  pending.then = std::move(then);
+  if (patience) pending.patience = timers_.after(*patience, [this, number] { go_on(number); });
+  const std::string entry = encode_entry({std::move(record), timers_.now(), boot_id_});
+  journal_->append(entry, durable == Durable::yes,
+                   [this, alive = std::weak_ptr(alive_), number](const Result<void>& result) {
+                     if (!alive.expired()) written(number, result);
+                   });
+}
+
+void JournalWriter::written(std::uint64_t number, const Result<void>& result) {
+  if (!result && !trouble_) {
+    trouble_ = result.error();
+    on_trouble_(*trouble_);
+  }
+  go_on(number);
+}
+
+void JournalWriter::go_on(std::uint64_t number) {
+  auto pending = pending_.extract(number);
+  if (!pending.empty()) pending.mapped().then();
+}
+
+}  // namespace train

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/task/task.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace train {
+
+const StateTable<AttemptState>& attempt_states() {
+  using enum AttemptState;
+  static const StateTable<AttemptState> table(
+      "an attempt of a task",
+      {{waiting, "waiting", "it begins once the restart delay has passed", {running, cancelled}},
+       {running, "running", "hosts are prepared, or ranks run", {failing, over}},
+       {failing, "failing", "something has failed, or the user stops it: its ranks end", {over}},
+       {over, "over", "nothing of it is left on any host that answers", {}},
+       {cancelled, "cancelled", "the user has ended the task before it began", {}}});
+  return table;
+}
+
+AttemptEnd end_of(const RunOutcome& outcome) {
+  AttemptEnd end;
+  end.succeeded = outcome.succeeded;
+  end.any_started = std::any_of(
+      outcome.ranks.begin(), outcome.ranks.end(),
+      [](const RankOutcome& rank) { return rank.state != RankOutcome::State::not_started; });
+  end.left_processes =
+      std::any_of(outcome.leftovers.begin(), outcome.leftovers.end(),
+                  [](const Leftover& leftover) { return !leftover.survivors.empty(); });
+  if (outcome.cause) end.exit_code = outcome.cause->exit_code;
+  return end;
+}
+
+Sequel sequel_of(int number, const AttemptEnd& end, bool is_stopped, int max_restarts) {
+  if (end.succeeded) return Sequel::succeeded;
+  if (is_stopped) return Sequel::stopped;
+  if (number == 0 && !end.any_started) return Sequel::never_started;
+  if (end.exit_code == invalid_hyperparameters_code) return Sequel::invalid_hyperparameters;
+  if (end.is_hopeless) return Sequel::hopeless;
+  if (end.is_unrecorded) return Sequel::unrecorded;
+  if (end.left_processes) return Sequel::processes_left;
+  return number < max_restarts ? Sequel::restart : Sequel::no_restarts_left;
+}
+
+Task::Rules Task::rules_of(const ExperimentConfig& experiment) {
+  Rules rules;
+  rules.max_restarts = experiment.max_restarts;
+  rules.restart_delay = experiment.restart_delay;
+  return rules;
+}
+
+std::vector<TaskAction> Task::on(const TaskEvent& event, Instant now) {
+  now_ = now;
+  if (!is_over_) std::visit([this](const auto& e) { handle(e); }, event);
+  return std::exchange(actions_, {});
+}
+
+void Task::handle(const task_event::Begin&) {
+  if (attempt() == 0 && attempts_.back() == AttemptState::waiting) begin();
+}
+
+void Task::begin() {
+  begins_at_.reset();
+  failing_at_.reset();
+  attempts_.back().become(AttemptState::running);
+  actions_.emplace_back(task_action::BeginAttempt{attempt()});
+}
+
+void Task::handle(const task_event::AttemptFailing&) {
+  if (attempts_.back() != AttemptState::running) return;
+  attempts_.back().become(AttemptState::failing);
+  failing_at_ = now_;
+}
+
+void Task::handle(const task_event::AttemptOver& event) {
+  TrackedState<AttemptState>& last = attempts_.back();
+  if (last != AttemptState::running && last != AttemptState::failing) return;
+  last.become(AttemptState::over);
+  const Sequel sequel = sequel_of(attempt(), event.end, is_stopped_, rules_.max_restarts);
+  if (sequel != Sequel::restart) return end(sequel, std::nullopt);
+  attempts_.emplace_back(attempt_states());
+  // The delay counts from the failure: it passes while the ranks are being stopped.
+  begins_at_ = failing_at_.value_or(now_) + delay_before(attempt());
+  const nanoseconds left = std::max(*begins_at_ - now_, nanoseconds(0));
+  actions_.emplace_back(task_action::AnnounceRestart{attempt(), rules_.max_restarts, left});
+  if (left == nanoseconds(0)) begin();
+}
+
+// A later request changes nothing here: the attempt that runs is told of each.
+void Task::handle(const task_event::StopRequested& event) {
+  is_stopped_ = true;
+  if (attempts_.back() != AttemptState::waiting) return;
+  attempts_.back().become(AttemptState::cancelled);
+  end(Sequel::stopped, event.signal);
+}
+
+void Task::handle(const task_event::Tick&) {
+  if (begins_at_ && now_ >= *begins_at_) begin();
+}
+
+void Task::end(Sequel why, std::optional<int> signal) {
+  is_over_ = true;
+  begins_at_.reset();
+  actions_.emplace_back(task_action::End{why, signal});
+}
+
+nanoseconds Task::delay_before(int number) const {
+  const milliseconds longest = std::max(rules_.longest_delay, rules_.restart_delay);
+  milliseconds delay = rules_.restart_delay;
+  for (int restart = 1; restart < number && delay < longest; ++restart) delay *= 2;
+  return std::min(delay, longest);
+}
+
+// `now_` is the instant of the last event, and matters to none that follows.
+std::string Task::snapshot() const {
+  std::string text = fmt::format("rules {} {} {};", rules_.max_restarts,
+                                 rules_.restart_delay.count(), rules_.longest_delay.count());
+  for (const auto& attempt : attempts_) {
+    for (const AttemptState state : attempt.path())
+      text.append(" ").append(attempt_states().row(state).name);
+    text += ";";
+  }
+  if (failing_at_) text += fmt::format(" failing at {}", failing_at_->count());
+  if (begins_at_) text += fmt::format(" begins at {}", begins_at_->count());
+  if (is_stopped_) text += " stopped";
+  if (is_over_) text += " over";
+  return text;
+}
+
+}  // namespace train

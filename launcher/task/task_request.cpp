@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/task/task_request.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "launcher/wire/json_fields.hpp"
+
+namespace train {
+
+using nlohmann::json;
+
+namespace {
+
+json json_of(const std::vector<std::string>& texts) {
+  json list = json::array();
+  for (const std::string& text : texts) list.push_back(from_bytes(text));
+  return list;
+}
+
+std::vector<std::string> texts_of(const json& object, const char* name) {
+  std::vector<std::string> texts;
+  for (const json& text : array_field(object, name)) texts.push_back(to_bytes(text));
+  return texts;
+}
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+std::optional<int> int_or_null(const json& object, const char* name) {
+  return field(object, name).is_null() ? std::nullopt : std::optional(int_field(object, name));
+}
+
+std::optional<std::uint64_t> count_or_null(const json& object, const char* name) {
+  if (field(object, name).is_null()) return std::nullopt;
+  return static_cast<std::uint64_t>(number_field(object, name));
+}
+
+double real_field(const json& object, const char* name) {
+  const json& value = field(object, name);
+  if (!value.is_number()) throw Malformed{fmt::format("field '{}' is no number", name)};
+  return value.get<double>();
+}
+
+// In parts, which no reading can round.
+Quantity quantity_field(const json& object, const char* name) {
+  const auto quantity = Quantity::from_double(static_cast<double>(number_field(object, name)) /
+                                              static_cast<double>(Quantity::scale));
+  if (!quantity) throw Malformed{fmt::format("field '{}' is no quantity", name)};
+  return *quantity;
+}
+
+json json_of(const std::map<std::string, std::string>& values) {
+  json list = json::array();
+  for (const auto& [name, value] : values)
+    list.push_back({{"name", from_bytes(name)}, {"value", from_bytes(value)}});
+  return list;
+}
+
+std::map<std::string, std::string> map_of(const json& object, const char* name) {
+  std::map<std::string, std::string> values;
+  for (const json& entry : array_field(object, name))
+    values[text_field(entry, "name")] = text_field(entry, "value");
+  return values;
+}
+
+json json_of(const Host& host) {
+  json custom = json::array();
+  for (const auto& [name, amount] : host.custom)
+    custom.push_back({{"name", from_bytes(name)}, {"parts", amount.parts()}});
+  return {{"name", from_bytes(host.name)},
+          {"address", from_bytes(host.address)},
+          {"user", from_bytes(host.user)},
+          {"port", or_null(host.port)},
+          {"identity_file", from_bytes(host.identity_file)},
+          {"transport", to_string(host.transport)},
+          {"slots", or_null(host.slots)},
+          {"slot_type", to_string(host.slot_type)},
+          {"accelerator_type", from_bytes(host.accelerator_type)},
+          {"accelerators", or_null(host.accelerators)},
+          {"too_few_gpus", or_null(host.too_few_gpus)},
+          {"cpu_parts", host.cpus ? json(host.cpus->parts()) : json(nullptr)},
+          {"memory", or_null(host.memory)},
+          {"custom", std::move(custom)},
+          {"labels", json_of(host.labels)},
+          {"pool", from_bytes(host.pool)},
+          {"slice", from_bytes(host.slice)},
+          {"weight", host.weight},
+          {"device_indices", host.device_indices},
+          {"slot_indices", host.slot_indices},
+          {"interface", from_bytes(host.interface)},
+          {"env", json_of(host.env)}};
+}
+
+constexpr std::size_t most_indices = 1'000'000;
+
+Host host_of(const json& value) {
+  Host host;
+  host.name = text_field(value, "name");
+  host.address = text_field(value, "address");
+  host.user = text_field(value, "user");
+  host.port = int_or_null(value, "port");
+  host.identity_file = text_field(value, "identity_file");
+  const auto transport = transport_of(text_field(value, "transport"));
+  const auto slot_type = slot_type_of(text_field(value, "slot_type"));
+  if (!transport || !slot_type) throw Malformed{"unknown transport or type of slots"};
+  host.transport = *transport;
+  host.slot_type = *slot_type;
+  host.slots = int_or_null(value, "slots");
+  host.accelerator_type = text_field(value, "accelerator_type");
+  host.accelerators = int_or_null(value, "accelerators");
+  host.too_few_gpus = int_or_null(value, "too_few_gpus");
+  if (!field(value, "cpu_parts").is_null()) host.cpus = quantity_field(value, "cpu_parts");
+  host.memory = count_or_null(value, "memory");
+  for (const json& entry : array_field(value, "custom"))
+    host.custom[text_field(entry, "name")] = quantity_field(entry, "parts");
+  host.labels = map_of(value, "labels");
+  host.pool = text_field(value, "pool");
+  host.slice = text_field(value, "slice");
+  host.weight = real_field(value, "weight");
+  host.device_indices = int_list_field(value, "device_indices", 0, INT32_MAX, most_indices);
+  host.slot_indices = int_list_field(value, "slot_indices", 0, INT32_MAX, most_indices);
+  host.interface = text_field(value, "interface");
+  host.env = map_of(value, "env");
+  return host;
+}
+
+json json_of(const std::vector<EnvironmentEntry>& entries) {
+  json list = json::array();
+  for (const EnvironmentEntry& entry : entries)
+    list.push_back({{"name", from_bytes(entry.name)},
+                    {"text", from_bytes(entry.text)},
+                    {"secret", entry.secret},
+                    {"default", entry.is_default}});
+  return list;
+}
+
+// Nothing that users want is left to the launch.
+std::vector<EnvironmentEntry> entries_of(const json& object, const char* name) {
+  std::vector<EnvironmentEntry> entries;
+  for (const json& entry : array_field(object, name))
+    entries.push_back({text_field(entry, "name"), text_field(entry, "text"), AtLaunch::no,
+                       bool_field(entry, "secret"), bool_field(entry, "default")});
+  return entries;
+}
+
+TaskRequest request_of(const json& value) {
+  TaskRequest request;
+  request.config = text_field(value, "config");
+  request.experiment_text = text_field(value, "experiment");
+  request.overrides.slots = int_or_null(value, "slots");
+  request.overrides.global_batch = count_or_null(value, "batch");
+  request.overrides.settings = texts_of(value, "settings");
+  request.overrides.command = texts_of(value, "command");
+  request.inventory.source = text_field(value, "hosts_source");
+  for (const json& host : array_field(value, "hosts"))
+    request.inventory.hosts.push_back(host_of(host));
+  request.user_variables.forwarded = entries_of(value, "forwarded");
+  request.user_variables.of_experiment = entries_of(value, "environment");
+  request.context_directory = text_field(value, "context");
+  request.directory = text_field(value, "directory");
+  request.is_detached = bool_field(value, "is_detached");
+  return request;
+}
+
+}  // namespace
+
+std::string encode_request(const TaskRequest& request) {
+  json hosts = json::array();
+  for (const Host& host : request.inventory.hosts) hosts.push_back(json_of(host));
+  const json document{{"config", from_bytes(request.config)},
+                      {"experiment", from_bytes(request.experiment_text)},
+                      {"slots", or_null(request.overrides.slots)},
+                      {"batch", or_null(request.overrides.global_batch)},
+                      {"settings", json_of(request.overrides.settings)},
+                      {"command", json_of(request.overrides.command)},
+                      {"hosts_source", from_bytes(request.inventory.source)},
+                      {"hosts", std::move(hosts)},
+                      {"forwarded", json_of(request.user_variables.forwarded)},
+                      {"environment", json_of(request.user_variables.of_experiment)},
+                      {"context", from_bytes(request.context_directory)},
+                      {"directory", from_bytes(request.directory)},
+                      {"is_detached", request.is_detached}};
+  return document.dump() + "\n";
+}
+
+Result<TaskRequest> decode_request(std::string_view text) {
+  const auto damaged = [](const std::string& what) {
+    return fail(ErrorClass::no_input, "what the task was asked for is damaged: " + what);
+  };
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object()) return damaged("no JSON");
+  try {
+    return request_of(document);
+  } catch (const Malformed& malformed) {
+    return damaged(malformed.what);
+  }
+}
+
+}  // namespace train

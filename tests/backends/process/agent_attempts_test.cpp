@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's process with several attempts: one after the other, and trials beside each other.
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "backends/posix/proc.hpp"
+#include "tests/backends/process/agent_under_test.hpp"
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace train::testing;
+
+namespace {
+
+constexpr AttemptId first{0, 0};
+constexpr AttemptId second{0, 1};
+constexpr AttemptId other_trial{1, 0};
+
+/// Leaves every session, parent and pipe of its rank; found by the name of its file.
+std::string daemon(const std::string& name) {
+  return "(setsid sh -c 'echo $$ > " + name + "; exec sleep 1000' >&- 2>&- <&- &); ";
+}
+
+/// The number that a process of a rank has written there.
+int process_in(const AgentUnderTest& agent, const std::string& name) {
+  const std::string path = agent.directory().path() + "/" + name;
+  int pid = 0;
+  REQUIRE(eventually([&] { return static_cast<bool>(std::ifstream(path) >> pid); }));
+  return pid;
+}
+
+void end(AgentUnderTest& agent) {
+  agent.send(message::Bye{});
+  CHECK(agent.wait() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("another attempt starts in the same run directory, with nothing of the one before") {
+  AgentUnderTest agent;
+  agent.start({daemon("daemon") + "echo mine > $(dirname $TORCHELASTIC_ERROR_FILE)/mine; "
+                                  "echo trouble > $TORCHELASTIC_ERROR_FILE; echo one; "
+                                  "while [ ! -s daemon ]; do sleep 0.01; done; exit 3"},
+              first);
+  const auto ended = agent.next<message::RankEnded>(first);
+  CHECK(ended.code == 3);
+  CHECK(ended.error_file == "trouble\n");
+  CHECK(agent.next<message::Finished>(first).survivors.empty());
+  CHECK_FALSE(is_running(process_in(agent, "daemon")));
+  agent.send(message::Forget{first});
+  agent.start({"cat $(dirname $TORCHELASTIC_ERROR_FILE)/mine; "
+               "test ! -e $TORCHELASTIC_ERROR_FILE && echo two"},
+              second);
+  CHECK(agent.next<message::RankEnded>(second).code == 0);
+  (void)agent.next<message::Finished>(second);
+  CHECK(agent.output_of(0, first) == "one\n");
+  CHECK(agent.output_of(0, second) == "mine\ntwo\n");
+  end(agent);
+}
+
+TEST_CASE("files and ports of another attempt are its own") {
+  AgentUnderTest agent;
+  std::string told;
+  for (const AttemptId of : {first, second}) {
+    auto prepare = agent.prepare({"true"});
+    prepare.hold_ports = 2;
+    prepare.files = {{"data.json", "attempt " + std::to_string(of.attempt)}};
+    agent.send(about(prepare, of));
+    const auto ready = agent.next<message::Ready>(of);
+    CHECK(ready.held_ports.size() == 2);
+    std::getline(std::ifstream(ready.run_directory + "/data.json"), told);
+    CHECK(told == "attempt " + std::to_string(of.attempt));
+    agent.send(about(message::Stop{}, of));
+    (void)agent.next<message::Finished>(of);
+  }
+  end(agent);
+}
+
+TEST_CASE("of two trials one is killed whole, and the other one lives on") {
+  AgentUnderTest agent;
+  agent.start({daemon("one") + "exec sleep 1000"}, first);
+  agent.start({daemon("other") + "exec sleep 1000"}, other_trial);
+  const auto rank = agent.next<message::RankStarted>(other_trial);
+  const int one = process_in(agent, "one");
+  const int other = process_in(agent, "other");
+  agent.send(about(message::Stop{}, first));
+  CHECK(agent.next<message::RankEnded>(first).signal == SIGKILL);
+  (void)agent.next<message::Finished>(first);
+  CHECK_FALSE(is_running(one));
+  CHECK(is_running(other));
+  CHECK(is_running(static_cast<int>(rank.pid)));
+  agent.send(message::Forget{first});
+  agent.start({"echo again"}, second);
+  CHECK(agent.next<message::RankEnded>(second).code == 0);
+  (void)agent.next<message::Finished>(second);
+  CHECK(is_running(other));
+  agent.send(about(message::Stop{}, other_trial));
+  (void)agent.next<message::Finished>(other_trial);
+  CHECK_FALSE(is_running(other));
+  end(agent);
+}
+
+TEST_CASE("each of two trials is told again after a reconnect, and its output is whole") {
+  AgentUnderTest agent;
+  auto prepare = agent.prepare({"echo one; exec sleep 1000"});
+  prepare.reconnect_window = milliseconds(20'000);
+  for (const AttemptId of : {first, other_trial}) {
+    agent.send(about(prepare, of));
+    (void)agent.next<message::Ready>(of);
+    agent.send(about(message::Go{"127.0.0.1", 1}, of));
+    (void)agent.next<message::RankStarted>(of);
+  }
+  agent.reconnect();
+  CHECK(agent.next<message::Hello>().attempts.size() == 2);
+  CHECK(agent.next<message::RankStarted>().of == first);
+  CHECK(agent.next<message::RankStarted>().of == other_trial);
+  for (const AttemptId of : {first, other_trial}) {
+    while (agent.output_of(0, of).empty()) (void)agent.next_message_or_output();
+    agent.send(about(message::Stop{}, of));
+    (void)agent.next<message::Finished>(of);
+    CHECK(agent.output_of(0, of) == "one\n");
+  }
+  end(agent);
+}
+
+TEST_CASE("a subreaper that is killed ends its attempt, leaves nothing, and touches no other") {
+  AgentUnderTest agent;
+  agent.start({daemon("one") + "exec sleep 1000"}, first);
+  agent.start({daemon("other") + "exec sleep 1000"}, other_trial);
+  const int one = process_in(agent, "one");
+  const int other = process_in(agent, "other");
+  const int subreaper = parent_of(one).value_or(0);
+  REQUIRE(parent_of(subreaper) == agent.pid());
+  REQUIRE(parent_of(other) != subreaper);
+  ::kill(subreaper, SIGKILL);
+  CHECK(agent.next<message::RankEnded>(first).signal == SIGKILL);
+  CHECK(agent.next<message::Finished>(first).survivors.empty());
+  CHECK_FALSE(is_running(one));
+  CHECK(is_running(other));
+  agent.send(message::Forget{first});
+  agent.start({"echo again"}, second);
+  CHECK(agent.next<message::RankEnded>(second).code == 0);
+  (void)agent.next<message::Finished>(second);
+  agent.send(about(message::Stop{}, other_trial));
+  (void)agent.next<message::Finished>(other_trial);
+  CHECK_FALSE(is_running(other));
+  end(agent);
+}
+
+TEST_CASE("a subreaper that is killed while a host is ready has the attempt fail") {
+  AgentUnderTest agent;
+  agent.send(agent.prepare({"true", "true"}));
+  (void)agent.next<message::Ready>();
+  const auto children = children_of(agent.pid());
+  REQUIRE(children.size() == 1);
+  ::kill(children.front(), SIGKILL);
+  REQUIRE(eventually([&] { return children_of(agent.pid()).empty(); }));
+  agent.send(message::Go{"127.0.0.1", 1});
+  const auto failed = agent.next<message::RankNotStarted>();
+  CHECK(failed.reason == "the process that ranks are started from was killed");
+  (void)agent.next<message::Finished>();
+  end(agent);
+}
+
+TEST_CASE("a subreaper that is killed at any moment of a start holds up nothing") {
+  AgentUnderTest agent;
+  std::mt19937 random(7);
+  const std::vector<std::string> scripts(16, "exec true");
+  for (int attempt = 0; attempt < 60; ++attempt) {
+    const AttemptId of{0, attempt};
+    agent.send(about(agent.prepare(scripts), of));
+    (void)agent.next<message::Ready>(of);
+    const auto children = children_of(agent.pid());
+    REQUIRE(children.size() == 1);
+    agent.send(about(message::Go{"127.0.0.1", 1}, of));
+    ::usleep(std::uniform_int_distribution<unsigned>(0, 20'000)(random));
+    ::kill(children.front(), SIGKILL);
+    CHECK(agent.next<message::Finished>(of).survivors.empty());
+    agent.send(message::Forget{of});
+    REQUIRE(eventually([&] { return children_of(agent.pid()).empty(); }));
+  }
+  end(agent);
+}
+
+TEST_CASE("attempts leave no process, thread or descriptor in their agent") {
+  AgentUnderTest agent;
+  const std::string process = "/proc/" + std::to_string(agent.pid());
+  const auto entries = [&](const char* folder) {
+    return std::distance(std::filesystem::directory_iterator(process + folder), {});
+  };
+  std::vector<std::ptrdiff_t> descriptors;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const AttemptId of{0, attempt};
+    agent.start({"echo x"}, of);
+    (void)agent.next<message::Finished>(of);
+    agent.send(message::Forget{of});
+    agent.send(message::Ping{Instant(1)});
+    (void)agent.next<message::Pong>();  // by now it has forgotten
+    REQUIRE(eventually([&] { return children_of(agent.pid()).empty(); }));
+    REQUIRE(eventually([&] { return entries("/task") == 1; }));
+    descriptors.push_back(entries("/fd"));
+  }
+  CHECK(descriptors.back() == descriptors.front());
+  end(agent);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/metrics_files.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/backends/process/testing.hpp"
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace train::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// The metrics files of some ranks, and what was told of them.
+class Desk {
+ public:
+  std::string path(int rank) const {
+    return directory.path() + "/metrics-" + std::to_string(rank) + ".jsonl";
+  }
+  void append(int rank, const std::string& text) const {
+    std::ofstream(path(rank), std::ios::app) << text;
+  }
+  void watch(int rank) {
+    append(rank, "");
+    files.watch(rank, path(rank));
+  }
+  /// Ends the rank, and returns all that was ever told of it.
+  std::string finish(int rank) {
+    bool is_done = false;
+    files.finish(rank, [&] { is_done = true; });
+    CHECK_FALSE(is_done);  // never from inside
+    CHECK(run_until([&] { return is_done; }));
+    return told[rank];
+  }
+  /// False when it takes more than ten seconds.
+  bool run_until(const std::function<bool()>& condition) {
+    const auto limit = loop.after(10s, [this] { loop.stop(); });
+    std::unique_ptr<Subscription> look;
+    std::function<void()> check = [&] {
+      if (condition()) return loop.stop();
+      look = loop.after(1ms, check);
+    };
+    look = loop.after(0ms, check);
+    loop.run();
+    return condition();
+  }
+
+  TemporaryDirectory directory;
+  Loop loop;
+  std::map<int, std::string> told;
+  MetricsFiles files{loop, [this](int rank, std::string_view bytes) { told[rank] += bytes; }};
+};
+
+}  // namespace
+
+TEST_CASE("what ranks append is told while they run, and what is left at their end") {
+  Desk desk;
+  desk.watch(0);
+  desk.watch(1);
+  desk.append(0, "{\"a\":1}\n");
+  CHECK(desk.run_until([&] { return desk.told[0] == "{\"a\":1}\n"; }));
+  desk.append(0, "{\"a\":2}\n");
+  desk.append(1, "{}\n");
+  CHECK(desk.finish(0) == "{\"a\":1}\n{\"a\":2}\n");
+  CHECK(desk.finish(1) == "{}\n");
+}
+
+TEST_CASE("a long file is told whole, in order") {
+  Desk desk;
+  desk.watch(0);
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(i) + "\n";
+  desk.append(0, text);
+  CHECK(desk.run_until([&] { return desk.told[0].size() == text.size(); }));
+  desk.append(0, text);
+  CHECK(desk.finish(0) == text + text);
+}
+
+TEST_CASE("nothing is read while paused, but at the end of a rank") {
+  Desk desk;
+  desk.watch(0);
+  desk.watch(1);
+  desk.files.pause();
+  desk.append(0, "{}\n");
+  desk.append(1, "{}\n");
+  CHECK(desk.finish(0) == "{}\n");
+  CHECK(desk.told[1].empty());
+  desk.files.resume();
+  CHECK(desk.run_until([&] { return desk.told[1] == "{}\n"; }));
+}
+
+TEST_CASE("a file that becomes shorter, or is another one now, is read from its beginning") {
+  Desk desk;
+  desk.watch(0);
+  desk.append(0, "{\"first\":1}\n");
+  CHECK(desk.run_until([&] { return desk.told[0].size() == 12; }));
+  std::ofstream(desk.path(0)) << "{\"b\":2}\n";
+  CHECK(desk.run_until([&] { return desk.told[0].ends_with("{\"b\":2}\n"); }));
+  const std::string other = desk.path(0) + ".new";
+  std::ofstream(other) << "{\"a longer one\":3}\n";
+  std::filesystem::rename(other, desk.path(0));
+  CHECK(desk.finish(0) == "{\"first\":1}\n{\"b\":2}\n{\"a longer one\":3}\n");
+}
+
+TEST_CASE("what is no regular file is not read, and nobody waits for it") {
+  Desk desk;
+  for (const int rank : {0, 1, 2, 3}) desk.watch(rank);
+  for (const int rank : {0, 1, 2, 3}) std::filesystem::remove(desk.path(rank));
+  REQUIRE(::mkfifo(desk.path(0).c_str(), 0600) == 0);
+  std::filesystem::create_directory(desk.path(1));
+  std::filesystem::create_symlink("/etc/passwd", desk.path(2));
+  for (const int rank : {0, 1, 2, 3}) CHECK(desk.finish(rank).empty());
+}
+
+TEST_CASE("ranks that have ended cost no descriptor, nor do those that run") {
+  Desk desk;
+  desk.watch(0);
+  desk.append(0, "{}\n");
+  desk.finish(0);
+  const std::size_t before = count_descriptors();
+  for (int rank = 1; rank < 50; ++rank) desk.watch(rank);
+  desk.append(49, "{}\n");
+  CHECK(desk.run_until([&] { return desk.told[49] == "{}\n"; }));
+  CHECK(count_descriptors() == before);
+}

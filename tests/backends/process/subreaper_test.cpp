@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/subreaper.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "backends/event_loop/background.hpp"
+#include "backends/posix/proc.hpp"
+#include "backends/process/spawner.hpp"
+#include "tests/backends/process/testing.hpp"
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace train::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A subreaper with a thread, and what it has told.
+class Attempt {
+ public:
+  Attempt(Loop& loop, std::string name)
+      : loop_(loop),
+        mark("SUBREAPER_TEST=" + std::to_string(::getpid()) + name),
+        subreaper(loop, {[this](int pid, const ExitStatus& status) {
+                           ends[pid] = status;
+                           loop_.stop();
+                         },
+                         [this](std::vector<Survivor> left) {
+                           survivors = std::move(left);
+                           loop_.stop();
+                         }}),
+        work(std::make_unique<Background>(loop)) {
+    REQUIRE(subreaper.start());
+  }
+
+  /// Starts `/bin/sh -c SCRIPT` in it.
+  SpawnedProcess start(const std::string& script) {
+    auto process = std::make_shared<SpawnedProcess>();
+    const auto job = [process, script, mark = mark, start = subreaper.child_start()] {
+      LinuxSpawner spawner({}, nullptr, start);
+      if (auto made = spawner.spawn(shell(script, {mark}))) *process = *made;
+    };
+    bool is_done = false;
+    REQUIRE(work->run(job, [&] {
+      is_done = true;
+      loop_.stop();
+    }));
+    while (!is_done) run();
+    REQUIRE(process->pid > 0);
+    return *process;
+  }
+  /// Runs the loop until something is told, ten seconds at most.
+  void run() {
+    bool is_late = false;
+    const auto limit = loop_.after(10s, [&] {
+      is_late = true;
+      loop_.stop();
+    });
+    loop_.run();
+    REQUIRE_FALSE(is_late);
+  }
+  ExitStatus await_end(const SpawnedProcess& process) {
+    while (!ends.contains(process.pid)) run();
+    return ends[process.pid];
+  }
+  void await_gone() {
+    while (!survivors) run();
+  }
+  bool has_any_left() const { return !running_with(mark).empty(); }
+
+ private:
+  Loop& loop_;
+
+ public:
+  const std::string mark;
+  std::map<int, ExitStatus> ends;
+  std::optional<std::vector<Survivor>> survivors;
+  Subreaper subreaper;
+  std::unique_ptr<Background> work;
+};
+
+// Leaves every session, parent and pipe of its rank, and says its number.
+std::string daemon() { return "(setsid sleep 1000 >&- 2>&- <&- &); "; }
+
+}  // namespace
+
+TEST_CASE("what a subreaper starts is below a process of its own, which tells how it ends") {
+  Loop loop;
+  Attempt attempt(loop, "a");
+  const auto first = attempt.start("exit 7");
+  CHECK(attempt.await_end(first).code == 7);
+  const auto second = attempt.start("kill -TERM $$");
+  const ExitStatus status = attempt.await_end(second);
+  CHECK(status.signal == SIGTERM);
+  CHECK(boot_time() - status.at < 10s);
+  const auto third = attempt.start("exec sleep 1000");
+  const int process = parent_of(third.pid).value_or(0);
+  CHECK(process != ::getpid());
+  CHECK(parent_of(process) == ::getpid());
+  attempt.subreaper.signal_rank(third.pid, SIGINT);
+  CHECK(attempt.await_end(third).signal == SIGINT);
+  attempt.subreaper.kill();
+  attempt.await_gone();
+  CHECK(attempt.survivors->empty());
+  attempt.work.reset();
+  CHECK(eventually([&] { return !is_running(process); }));
+}
+
+TEST_CASE("one is killed whole, and another one lives on") {
+  Loop loop;
+  Attempt one(loop, "one");
+  Attempt other(loop, "other");
+  const auto killed = one.start(daemon() + "exec sleep 1000");
+  const auto spared = other.start(daemon() + "exec sleep 1000");
+  REQUIRE(eventually(
+      [&] { return running_with(one.mark).size() == 2 && running_with(other.mark).size() == 2; }));
+  one.subreaper.kill();
+  one.await_gone();
+  CHECK(one.ends[killed.pid].signal == SIGKILL);
+  CHECK_FALSE(one.has_any_left());
+  CHECK(running_with(other.mark).size() == 2);
+  CHECK(is_running(spared.pid));
+  other.subreaper.kill();
+  other.await_gone();
+  CHECK_FALSE(other.has_any_left());
+}
+
+TEST_CASE("what a rank left in the background is killed after its end") {
+  Loop loop;
+  Attempt attempt(loop, "left");
+  const auto rank = attempt.start(daemon() + "true");
+  CHECK(attempt.await_end(rank).code == 0);
+  attempt.subreaper.kill();
+  attempt.await_gone();
+  CHECK_FALSE(attempt.has_any_left());
+}
+
+TEST_CASE("a subreaper that is killed takes all below it along, and nothing else") {
+  REQUIRE(become_subreaper());  // as an agent is
+  Loop loop;
+  Attempt one(loop, "killed");
+  Attempt other(loop, "bystander");
+  const auto rank = one.start(daemon() + "exec sleep 1000");
+  (void)other.start(daemon() + "exec sleep 1000");
+  REQUIRE(eventually(
+      [&] { return running_with(one.mark).size() == 2 && running_with(other.mark).size() == 2; }));
+  ::kill(*parent_of(rank.pid), SIGKILL);
+  one.await_gone();
+  CHECK(one.subreaper.was_killed());
+  CHECK(one.survivors->empty());
+  CHECK(one.ends[rank.pid].signal == SIGKILL);
+  CHECK_FALSE(one.has_any_left());
+  CHECK(running_with(other.mark).size() == 2);
+  other.subreaper.kill();
+  other.await_gone();
+}
+
+TEST_CASE("a subreaper that somebody has stopped goes on when it is told something") {
+  Loop loop;
+  Attempt attempt(loop, "stopped");
+  const auto rank = attempt.start(daemon() + "exec sleep 1000");
+  REQUIRE(eventually([&] { return running_with(attempt.mark).size() == 2; }));
+  ::kill(*parent_of(rank.pid), SIGSTOP);
+  attempt.subreaper.kill();
+  attempt.await_gone();
+  CHECK(attempt.ends[rank.pid].signal == SIGKILL);
+  CHECK_FALSE(attempt.subreaper.was_killed());
+  CHECK_FALSE(attempt.has_any_left());
+}
+
+TEST_CASE("below a subreaper that does not answer all dies when it is killed") {
+  REQUIRE(become_subreaper());
+  Loop loop;
+  Attempt attempt(loop, "silent");
+  const auto rank = attempt.start(daemon() + "exec sleep 1000");
+  REQUIRE(eventually([&] { return running_with(attempt.mark).size() == 2; }));
+  ::kill(*parent_of(rank.pid), SIGSTOP);
+  attempt.subreaper.kill_process();
+  attempt.await_gone();
+  CHECK(attempt.subreaper.was_killed());
+  CHECK(attempt.ends[rank.pid].signal == SIGKILL);
+  CHECK_FALSE(attempt.has_any_left());
+}
+
+TEST_CASE("a subreaper whose owner goes leaves nothing") {
+  Loop loop;
+  std::string mark;
+  {
+    Attempt attempt(loop, "owner");
+    mark = attempt.mark;
+    (void)attempt.start(daemon() + "exec sleep 1000");
+  }
+  CHECK(eventually([&] { return running_with(mark).empty(); }));
+}

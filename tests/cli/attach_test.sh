@@ -1,0 +1,288 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tasks whose launcher dies, and that another one goes on with.   attach_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+use_train "${1:-}"
+
+id='' # of the task
+task() { with_environment timeout -k 5 60 "$train" task "$@" >"$work/out" 2>"$work/err"; status=$?; }
+
+# detach [ARGUMENT...] -- COMMAND...: as `id=$(train launch -d ...)`.
+detach() {
+    id=$(with_environment "$train" launch -d "$@" 2>"$work/err")
+    status=$?
+    expect_status 0
+}
+
+# The process that holds the lock of the task.
+supervisor_of() {
+    local lock=$work/state/train/tasks/$1/launcher.lock fd
+    for fd in /proc/[0-9]*/fd/*; do
+        [ "$fd" -ef "$lock" ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; return; }
+    done
+    return 1
+}
+kill_supervisor() {
+    local pid
+    pid=$(supervisor_of "$id") || { note_failure "nobody attends the task"; return; }
+    kill -KILL "$pid"
+    within 5 "the supervisor is gone" has_gone "$pid"
+}
+has_gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
+
+# Prints lines with numbers until there is a file `go`, then ends with the code $1.
+counts='i=0; while [ ! -e go ] || [ $i -lt 40 ]; do echo "rank $RANK line $i"; i=$((i + 1)); sleep 0.02; done; echo "rank $RANK end"; [ "$RANK" = 0 ] || sleep 0.5; [ "$RANK" != 0 ] || exit 0; exit $1'
+counting() { detach -n 2 "${@:2}" -- /bin/sh -c "$counts" - "$1"; }
+
+# Nothing is lost, nothing is there twice.
+expect_whole() {
+    local rank
+    for rank in 0 1; do
+        with_environment "$train" task logs "$id" --rank "$rank" >"$work/log" 2>"$work/log.err" ||
+            note_failure "task logs fails"
+        expect_equal "what is said of the log of rank $rank" "" "$(cat "$work/log.err")"
+        local lines
+        lines=$(($(wc -l <"$work/log") - 1))
+        [ "$lines" -ge 40 ] || note_failure "rank $rank has only $lines lines"
+        { seq -f "rank $rank line %.0f" 0 $((lines - 1)); echo "rank $rank end"; } >"$work/expected"
+        expect_same "the log of rank $rank" "$work/expected" "$work/log"
+    done
+}
+
+is_taken_over() {
+    counting 3
+    kill_supervisor
+    expect_equal "state" unattended "$(state_of "$id")"
+    task show "$id" --json
+    expect_schema task "$work/out"
+    task wait "$id"
+    expect_status 75
+    expect_err "^train: task $id is unattended"
+    expect_err "^  train task attach $id "
+    task logs -f "$id"
+    expect_status 75
+    start task attach "$id"
+    within 10 "somebody attends it" err_has "^train: task $id is attended again"
+    expect_equal "state" running "$(state_of "$id")"
+    touch go
+    await 20
+    expect_status 3
+    expect_out 'rank 1 end$'
+    expect_whole
+    task wait "$id"
+    expect_status 3
+}
+
+# Five supervisors die, each while output is on its way.
+again_and_again() {
+    counting 0
+    local round
+    for round in 1 2 3 4 5; do
+        kill_supervisor
+        start task attach "$id"
+        within 10 "round $round: somebody attends it" err_has "is attended again"
+        sleep "0.$((RANDOM % 3))$round"
+        kill -KILL "$launcher" 2>/dev/null
+        wait "$launcher" 2>/dev/null
+    done
+    kill_supervisor
+    touch go
+    task attach --from-start "$id"
+    expect_status 0
+    expect_err "^train: task $id: succeeded"
+    expect_whole
+}
+
+ended_meanwhile() {
+    detach -n 2 -- /bin/sh -c 'while [ ! -e go ]; do sleep 0.02; done; echo "last words of $RANK"; [ $RANK = 0 ] || exit 7; [ -e wait ] || exit 0; exec sleep 4711'
+    [ "$1" = one ] && touch wait
+    kill_supervisor
+    touch go
+    within 5 "a rank has ended" process_count_is "$2" '^/bin/sh -c while|sleep 4711'
+    expect_equal "state" unattended "$(state_of "$id")"
+    task attach "$id"
+    expect_status 7
+    expect_err "rank 1 on 'localhost' exited with code 7"
+    task logs "$id"
+    expect_out '^\[1\] last words of 1$'
+    task show "$id" --json
+    expect_equal "codes of the ranks" "7" "$(field 'd["rank_results"][1]["exit_code"]' "$work/out")"
+}
+
+is_killed() {
+    detach -n 2 -- /bin/sh -c 'trap "echo told; exit 0" TERM; while :; do sleep 0.05; done'
+    kill_supervisor
+    task kill "$id"
+    expect_status 0
+    expect_err "^train: task $id: killed$"
+    expect_equal "state" killed "$(state_of "$id")"
+    task logs "$id"
+    expect_out '^\[1\] told$'
+    task attach "$id"
+    expect_status 143
+}
+
+is_killed_after_that() {
+    counting 0
+    kill_supervisor
+    start task attach "$id"
+    within 10 "somebody attends it" err_has "is attended again"
+    with_environment timeout -k 5 60 "$train" task kill "$id" >/dev/null 2>"$work/kill.err"
+    expect_equal "status of task kill" 0 $?
+    expect_equal "said" "train: task $id: killed" "$(cat "$work/kill.err")"
+    await 10
+    expect_status 143
+}
+
+# Exactly one of them goes on with it; the others see what it does.
+races() {
+    local round pids=() i
+    counting 0
+    for round in 1 2 3; do
+        kill_supervisor
+        pids=()
+        for i in 1 2 3 4; do
+            (exec_with_environment timeout -k 5 60 "$train" task attach "$id") >"$work/out.$i" 2>"$work/err.$i" &
+            pids+=($!)
+        done
+        within 10 "somebody attends it" attended
+        sleep 0.3
+        expect_equal "supervisors" 1 "$(with_environment "$train" task show "$id" --json >"$work/json"; pids_of 'task attach' | xargs -rI{} sh -c 'readlink /proc/{}/fd/* 2>/dev/null | grep -q launcher.lock && echo {}' | wc -l)"
+        [ "$round" -lt 3 ] || touch go
+        if [ "$round" -lt 3 ]; then kill -INT "${pids[@]}"; fi
+        for i in 1 2 3 4; do wait "${pids[i - 1]}"; done 2>/dev/null
+    done
+    within 10 "it ends" state_is "$id" succeeded
+    expect_whole
+}
+attended() { supervisor_of "$id" >/dev/null; }
+
+only_looks() {
+    counting 5
+    start task attach "$id"
+    within 10 "it shows what is printed" out_has '^\[0\] rank 0 line'
+    kill -INT "$launcher"
+    await 5
+    expect_status 130
+    expect_err "^train: task $id goes on; to see it again, or stop it:"
+    expect_equal "state" running "$(state_of "$id")"
+    start task attach --from-start "$id"
+    within 10 "from the start" out_has '^\[1\] rank 1 line 0$'
+    touch go
+    await 20
+    expect_status 5
+    expect_last_err "task $id: failed: worker: rank 1 on 'localhost' exited with code 5 (exit 5)"
+    task attach "$id"
+    expect_status 5
+}
+
+last_screen() {
+    detach -n 1 -- /bin/sh -c 'seq 1 5000; while [ ! -e go ]; do sleep 0.02; done; exit 0'
+    within 5 "all is printed" eval '[ "$(with_environment "$train" task logs "$id" | wc -l)" = 5000 ]'
+    start task attach "$id"
+    within 10 "the last line is shown" out_has '^\[0\] 5000$'
+    touch go
+    await 20
+    expect_status 0
+    expect_equal "lines" 22 "$(wc -l <"$work/out")"
+    expect_equal "the first" "[0] 4979" "$(head -n 1 "$work/out")"
+}
+
+keeps_secrets() {
+    environment=(TOKEN=from-the-session-4711)
+    printf 'environment: {environment_variables: [TOKEN, "OWN=in-the-file-4712"]}\n' >e.yaml
+    detach e.yaml -n 1 -- /bin/sh -c 'while [ ! -e go ]; do sleep 0.02; done; [ "$TOKEN$OWN" = from-the-session-4711in-the-file-4712 ]'
+    local bundle=$work/state/train/tasks/$id/bundle
+    within 5 "the bundle is whole" test -e "$bundle/request.json"
+    expect_equal "modes" "600 700" "$(stat -c %a "$bundle/request.json" "$bundle" | paste -sd' ')"
+    grep -q from-the-session-4711 "$bundle/request.json" || note_failure "the bundle lacks the value"
+    expect_equal "other files with the value" "" \
+        "$(grep -rl from-the-session-4711 "$work/state" | grep -v '/bundle/request.json$')"
+    kill_supervisor
+    environment=(TOKEN=another)
+    touch go
+    task attach "$id"
+    expect_status 0
+    test ! -e "$bundle" || note_failure "the bundle is there after the end"
+    expect_equal "programs that are kept, for the next launch" 1 "$(find "$work/state/train/programs" -type f | wc -l)"
+}
+
+stops_with_its_launcher() {
+    start launch -n 2 --set stop_grace=100ms --set reconnect_window=10s "$@" -- /bin/sh -c 'exec sleep 4711'
+    within 10 "the ranks run" process_count_is 2 '^sleep 4711'
+    id=$(task_id)
+    kill -KILL "$launcher"
+    within 2 "it is unattended" state_is "$id" unattended
+    within 12 "the ranks are gone" process_count_is 0 .
+    within 25 "it is lost" state_is "$id" lost
+    test ! -e "$work/state/train/tasks/$id/bundle" || note_failure "the bundle is there after the end"
+    task attach "$id"
+    expect_status 130
+}
+
+outlives_for_a_time() {
+    start launch -n 2 --set on_launcher_loss=15s -- /bin/sh -c "$counts" - 4
+    within 10 "it prints" out_has 'line 3'
+    id=$(task_id)
+    kill -KILL "$launcher"
+    sleep 7
+    expect_equal "ranks" 2 "$(processes '^/bin/sh -c i=0' | wc -l)"
+    touch go
+    task attach "$id"
+    expect_status 4
+}
+
+nothing_left() {
+    detach -n 2 -- /bin/sh -c 'exec sleep 4711'
+    kill_supervisor
+    kill_everything
+    task attach "$id"
+    expect_status 76
+    expect_err "its agent has ended"
+    rm -rf "$work/host"
+}
+
+other_build() {
+    detach -n 1 -- /bin/sh -c 'exec sleep 4711'
+    local bundle=$work/state/train/tasks/$id/bundle
+    within 5 "the bundle is whole" test -e "$bundle/request.json"
+    kill_supervisor
+    local kept
+    kept=$(echo "$bundle"/program-*)
+    cmp -s "$kept" "$train" || note_failure "the program is not kept"
+    mv "$kept" "$work/kept"
+    printf '#!/bin/sh\necho "$0 $*"\n' >"$bundle/program-0123"
+    chmod 700 "$bundle/program-0123"
+    task attach "$id"
+    expect_equal "what is executed" "$bundle/program-0123 task attach $id" "$(cat "$work/out")"
+    rm "$bundle/program-0123"
+    mv "$work/kept" "$kept"
+    sed -i 's/"slots":1}$/"slots":2}/' "$bundle/request.json"
+    task attach "$id"
+    expect_status 66
+    expect_err "the plan that is made of it now differs from the recorded one at '/"
+    rm -r "$bundle"
+    task attach "$id"
+    expect_status 66
+    task kill "$id"
+    expect_status 75
+    kill_everything
+    rm -rf "$work/host"
+}
+
+test_case "a task whose launcher was killed goes on, and is taken over: no output is lost, its code is told" is_taken_over
+test_case "it is taken over again and again, byte for byte" again_and_again
+test_case "a rank that failed while nobody attended is told with its code" ended_meanwhile one 1
+test_case "so are all, when nothing runs any more" ended_meanwhile all 0
+test_case "a task that nobody attends is killed like any other" is_killed
+test_case "so is one that was taken over" is_killed_after_that
+test_case "of several that take it over at once one does, and the others look on" races
+test_case "attach shows a task that is attended, and Ctrl-C leaves it alone" only_looks
+test_case "attach begins with the last screenful" last_screen
+test_case "what a task needs is kept for its user alone, and not longer than the task" keeps_secrets
+test_case "ranks in the foreground end with their launcher, and the task is lost once they must have" stops_with_its_launcher
+test_case "ranks outlive their launcher for as long as they are told" outlives_for_a_time
+test_case "a task of which nothing is left has failed" nothing_left
+test_case "the program that launched a task is the one that goes on with it" other_build
+finish

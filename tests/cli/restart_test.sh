@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tasks that are started again, as the commands of a user see them.   restart_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+use_train "${1:-}"
+
+two=(-H localhost:2 -n 2)
+task() { with_environment "$train" task "$@" >"$work/out" 2>"$work/err"; status=$?; }
+
+# In attempt 0, rank 1 fails once both have printed.
+fails_once='echo "attempt $TRAIN_RESTART_COUNT of $RANK"
+[ "$TRAIN_RESTART_COUNT" -lt 1 ] || exit 0
+[ "$RANK" = 1 ] || exec sleep 4711
+sleep 0.3; exit 7'
+restarted() { run launch "${two[@]}" --set max_restarts=4 --set restart_delay=0s "$@" -- /bin/sh -c "$fails_once"; }
+
+record_of_attempts() {
+    restarted --json
+    expect_status 0
+    expect_schema task "$work/out"
+    expect_equal "attempts" '0 1' "$(field '" ".join(str(a["number"]) for a in d["attempts"])' "$work/out")"
+    expect_equal "restarts" 1 "$(field 'd["restarts"]' "$work/out")"
+    expect_equal "causes" "rank 1 on 'localhost' exited with code 7|None" \
+        "$(field '"|".join(str(a["cause"]) for a in d["attempts"])' "$work/out")"
+    expect_equal "attempts that ended before the next began" True \
+        "$(field 'd["attempts"][0]["started"] <= d["attempts"][0]["ended"] <= d["attempts"][1]["started"]' "$work/out")"
+    task list --all
+    expect_out ' 1$'
+    task show "$(sed -n '2s/ .*//p' "$work/out")" --json
+    expect_schema task "$work/out"
+}
+
+logs_of_attempts() {
+    restarted
+    local id
+    id=$(task_id)
+    task logs "$id"
+    expect_equal "the last attempt" "[0] attempt 1 of 0 [1] attempt 1 of 1" "$(sort "$work/out" | paste -sd' ')"
+    task logs "$id" --attempt 0 --rank 1
+    expect_equal "attempt 0 of rank 1" "attempt 0 of 1" "$(cat "$work/out")"
+    task logs "$id" --attempt all --rank 0
+    expect_equal "all attempts of rank 0" "attempt 0 of 0 attempt 1 of 0" "$(paste -sd' ' "$work/out")"
+    expect_err '^train: attempt 0$'
+    task logs "$id" --attempt 2
+    expect_status 66
+    expect_err "task $id has no attempt 2: its attempts are 0 to 1"
+    task logs "$id" --attempt last
+    expect_status 64
+}
+
+follows_into_the_next() {
+    start launch "${two[@]}" --set max_restarts=1 --set restart_delay=1s -- /bin/sh -c "$fails_once; exit 0"
+    within 20 "the first attempt has failed" err_has '^train: restart 1 of 1'
+    local id
+    id=$(task_id)
+    with_environment timeout 20 "$train" task logs "$id" -f --rank 0 >"$work/followed" 2>/dev/null
+    await 20
+    expect_status 0
+    expect_equal "what was followed" "attempt 0 of 0 attempt 1 of 0" "$(paste -sd' ' "$work/followed")"
+}
+
+invalid_hyperparameters() {
+    run launch "${two[@]}" --set max_restarts=4 -- /bin/sh -c 'sleep 0.2; [ "$RANK" = 0 ] || exit 80; exec sleep 4711'
+    expect_status 80
+    ! err_has 'restart' || note_failure "there is talk of a restart"
+}
+
+killed_while_waiting() {
+    start launch "${two[@]}" --set max_restarts=4 --set restart_delay=1m -- /bin/sh -c "$fails_once"
+    within 20 "the restart is announced" err_has '^train: restart 1 of 4'
+    local id
+    id=$(task_id)
+    with_environment "$train" task kill "$id" >/dev/null 2>&1
+    await 10
+    expect_status 143
+    task show "$id" --json
+    expect_equal "state" killed "$(field 'd["state"]' "$work/out")"
+}
+
+last_line_without_an_end() {
+    run launch "${two[@]}" --set max_restarts=1 --set restart_delay=0s -- /bin/sh -c \
+        '[ "$RANK" = 1 ] || exec sleep 4711; sleep 0.2; printf "fatal: %s" "$TRAIN_RESTART_COUNT" >&2; exit 3'
+    expect_status 3
+    expect_err "^train: rank 1 on 'localhost' exited with code 3: fatal: 0$"
+}
+
+policies() {
+    cat >policies.yaml <<'YAML'
+entrypoint: ["/bin/sh", "-c", "sleep 0.2; [ $RANK = 0 ] || exec sleep 4711; echo CUDA out of memory >&2; exit 9"]
+resources: {slots_per_trial: 2}
+max_restarts: 4
+log_policies:
+  - {name: OOM, pattern: "out of memory", actions: [cancel_retries, {signal: too large}]}
+  - {pattern: "CUDA.*", action: exclude_node}
+YAML
+    run launch policies.yaml -H localhost:2 --json
+    expect_status 9
+    expect_err "^train: log policy 'OOM' has found its line, printed by rank 0 on 'localhost': a failure is not followed by a restart; marked 'too large'$"
+    expect_err "^train: log policy 'CUDA\.\*' has found its line, printed by rank 0 on 'localhost': the host is noted as one to leave out$"
+    ! err_has 'restart 1' || note_failure "there is talk of a restart"
+    expect_schema task "$work/out"
+    expect_equal "what policies found" 2 "$(field 'len(d["attempts"][0]["log_policies"])' "$work/out")"
+}
+
+# The first attempt fails before all its ranks have started.
+detached_start() {
+    run launch -d "${two[@]}" --set max_restarts=3 --set restart_delay=100ms -- /bin/sh -c \
+        '[ "$TRAIN_RESTART_COUNT" -ge 1 ] || exit 5; sleep 1'
+    expect_status 0
+    task wait "$(cat "$work/out")"
+    expect_status 0
+}
+
+test_case "a record has the attempts of its task" record_of_attempts
+test_case "logs are those of the last attempt, or of others" logs_of_attempts
+test_case "who follows a task follows it into its next attempt" follows_into_the_next
+test_case "hyperparameters that make no sense are not tried again" invalid_hyperparameters
+test_case "the last words of a failed attempt count without a newline" last_line_without_an_end
+test_case "log policies tell what they find, and that a restart is of no use" policies
+test_case "a task that is killed while it waits for its next attempt is killed" killed_while_waiting
+test_case "a detached launch returns once ranks have started in some attempt" detached_start
+
+finish

@@ -1,0 +1,224 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tasks on a cluster whose launcher dies, and that another one goes on with.
+#   attach_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for hosts and ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+
+use_cluster 3 --slots 2
+use_train "${1:-}"
+
+on_three=(-H 'node[01-03]:1' -n 3)
+id='' # of the task
+
+# Prints numbered lines until /srv/shared/go is there, and ends with the code $1.
+cat >"$shared/counts" <<'BASH'
+for ((i = 0; ; i++)); do
+    echo "line $i of rank $RANK"
+    [ $((i % 50)) -ne 0 ] || head -c 5000 /dev/zero | tr '\0' x
+    [ $((i % 50)) -ne 0 ] || echo
+    [ $i -lt 50 ] || [ ! -e /srv/shared/go ] || break
+    sleep 0.02
+done
+echo "end of rank $RANK after $i"
+[ "$RANK" = 1 ] || exit 0
+sleep 1
+exit "$1"
+BASH
+
+# detach CODE ARGUMENT...: sets `id`.
+detach() {
+    local code=$1
+    shift
+    rm -f "$shared/go"
+    id=$(on head "$train launch -d ${on_three[*]} $* -- /bin/bash /srv/shared/counts $code" 2>"$work/err")
+    [[ $id =~ ^[a-z2-7]{8}$ ]] || note_failure "launch -d: '$id' $(cat "$work/err")"
+}
+
+state_of() { on head "$train task list --all --csv" | tr -d '\r' | awk -F, -v id="$1" '$1 == id { print $3 }'; }
+state_is() { [ "$(state_of "$id")" = "$1" ]; }
+
+# The process on the head that holds the lock of the task.
+supervisor() { on head 'for fd in /proc/[0-9]*/fd/*; do [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }; done; exit 1'; }
+is_attended() { supervisor >/dev/null; }
+has_gone() { on head "[ ! -e /proc/$1 ] || grep -q '^State:.Z' /proc/$1/status"; }
+kill_supervisor() {
+    local pid
+    pid=$(supervisor) || { note_failure "nobody attends the task"; return; }
+    on head "kill -KILL $pid"
+    eventually 5 has_gone "$pid" || note_failure "the supervisor is still there"
+}
+
+start_attach() { start_on_head "$train" task attach "$id"; }
+attach() { run_on_head "$train" task attach "$id"; }
+task() { on head "$train task $*" >"$work/out" 2>"$work/err"; status=$?; }
+
+# Nothing lost, nothing doubled, nothing else: in the log of each rank.
+expect_whole() {
+    local rank last
+    for rank in 0 1 2; do
+        on head "$train task logs $id --rank $rank" >"$work/log" 2>"$work/log.err" || note_failure "task logs fails"
+        expect_equal "what is said of the log of rank $rank" "" "$(cat "$work/log.err")"
+        last=$(sed -n "s/^end of rank $rank after //p" "$work/log")
+        [ "${last:-0}" -ge 50 ] || { note_failure "the log of rank $rank ends with: $(tail -n 1 "$work/log" | head -c 200)"; continue; }
+        for ((i = 0; i <= last; i++)); do
+            echo "line $i of rank $rank"
+            [ $((i % 50)) -ne 0 ] || { head -c 5000 /dev/zero | tr '\0' x; echo; }
+        done >"$work/expected"
+        echo "end of rank $rank after $last" >>"$work/expected"
+        cmp "$work/log" "$work/expected" >"$work/differs" 2>&1 || note_failure "the log of rank $rank: $(head -n 1 "$work/differs")"
+    done
+}
+
+is_taken_over() {
+    detach 3
+    kill_supervisor
+    expect_equal "state" unattended "$(state_of "$id")"
+    task wait "$id"
+    expect_status 75
+    expect_err "^train: task $id is unattended"
+    sleep 7 # longer than ranks in the foreground would have
+    for host in "${nodes[@]}"; do expect_equal "ranks on $host" 1 "$(processes "$host" '/srv/shared/counts')"; done
+    start_attach
+    within 15 "somebody attends it" err_has "^train: task $id is attended again"
+    expect_equal "state" running "$(state_of "$id")"
+    sleep 0.5
+    kill_supervisor
+    within 10 "the view ends" launch_has_ended
+    await_launch 5
+    expect_status 75
+    start_attach
+    within 15 "somebody attends it again" err_has "^train: task $id is attended again"
+    touch "$shared/go"
+    await_launch 30
+    expect_status 3
+    expect_err "^train: task $id: failed: worker: rank [0-2] on 'node0[1-3]' exited with code 3"
+    expect_whole
+    task wait "$id"
+    expect_status 3
+    expect_idle 5 head "${nodes[@]}"
+}
+
+again_and_again() {
+    local round
+    detach 0
+    for round in 1 2 3 4 5; do
+        kill_supervisor
+        start_attach
+        within 15 "round $round: somebody attends it" err_has "is attended again"
+        sleep "0.$((RANDOM % 5))"
+        signal_launcher KILL 2>/dev/null
+        await_launch 5
+    done
+    kill_supervisor
+    touch "$shared/go"
+    attach
+    expect_status 0
+    expect_whole
+    expect_idle 5 head "${nodes[@]}"
+}
+
+ended_meanwhile() {
+    rm -f "$shared/go"
+    id=$(on head "$train launch -d ${on_three[*]} -- /bin/bash -c 'while [ ! -e /srv/shared/go ]; do sleep 0.05; done; echo last words of \$RANK; echo trouble >&2; [ \$RANK = 1 ] && exit 9; exec sleep 4711'" 2>"$work/err")
+    kill_supervisor
+    touch "$shared/go"
+    eventually 10 sleepers_are 2 || note_failure "rank 1 does not end"
+    attach
+    expect_status 9
+    expect_err "rank 1 on 'node02' exited with code 9"
+    task logs "$id" --rank 1
+    expect_out '^last words of 1$'
+    expect_out '^trouble$'
+    expect_idle 5 head "${nodes[@]}"
+}
+sleepers_are() { [ "$(all_processes '^sleep 4711' | wc -l)" -eq "$1" ]; }
+
+is_killed() {
+    detach 0 --set stop_grace=2s
+    kill_supervisor
+    task kill "$id"
+    expect_status 0
+    expect_err "^train: task $id: killed$"
+    expect_equal "state" killed "$(state_of "$id")"
+    expect_idle 5 head "${nodes[@]}"
+}
+
+host_is_started_anew() {
+    detach 0
+    kill_supervisor
+    restart node02
+    attach
+    expect_status 76
+    expect_err "host 'node02'.*(its agent has ended|was started anew)"
+    expect_idle 15 head "${nodes[@]}"
+}
+
+host_is_away() {
+    detach 0
+    kill_supervisor
+    "$cluster" cut node03 || return
+    start_attach
+    within 40 "somebody attends it" err_has "is attended again"
+    sleep 2
+    "$cluster" heal node03
+    touch "$shared/go"
+    await_launch 60
+    expect_status 0
+    expect_whole
+    expect_idle 5 head "${nodes[@]}"
+}
+
+is_started_again() {
+    rm -f "$shared/go"
+    id=$(on head "$train launch -d ${on_three[*]} --set max_restarts=1 --set restart_delay=100ms -- /bin/bash -c 'echo attempt \$TRAIN_RESTART_COUNT; [ \$TRAIN_RESTART_COUNT = 1 ] && exit 0; while [ ! -e /srv/shared/go ]; do sleep 0.05; done; [ \$RANK != 2 ] || exit 4; exec sleep 4711'" 2>"$work/err")
+    kill_supervisor
+    touch "$shared/go"
+    eventually 10 sleepers_are 2 || note_failure "rank 2 does not end"
+    attach
+    expect_status 0
+    task logs "$id" --rank 0 --attempt all
+    expect_equal "attempts" "attempt 0 attempt 1" "$(paste -sd' ' "$work/out")"
+    expect_idle 5 head "${nodes[@]}"
+}
+
+two_at_once() {
+    local first
+    detach 6
+    kill_supervisor
+    on head "$train task attach $id" >"$work/first.out" 2>"$work/first.err" & # for a minute at most
+    first=$!
+    start_attach
+    eventually 15 is_attended || note_failure "nobody attends it"
+    sleep 1
+    touch "$shared/go"
+    await_launch 30
+    expect_status 6
+    wait "$first"
+    expect_equal "exit status of the other" 6 $?
+    expect_equal "who went on with it" 1 "$(cat "$work/first.err" "$work/err" | grep -c 'is attended again')"
+    expect_whole
+    expect_idle 5 head "${nodes[@]}"
+}
+
+foreground() {
+    launch_start "${on_three[@]}" --set reconnect_window=10s -- /bin/sh -c "$forever"
+    within 30 "a worker runs on every host" workers_run
+    id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
+    signal_launcher KILL
+    await_launch 5
+    expect_equal "state" unattended "$(state_of "$id")"
+    expect_idle 20 "${nodes[@]}"
+    eventually 30 state_is lost || note_failure "state: $(state_of "$id")"
+}
+
+test_case "a task whose launcher was killed goes on and is taken over, twice: byte for byte, with its code" is_taken_over
+test_case "it is taken over again and again while output is on its way" again_and_again
+test_case "a rank that failed while nobody attended is told with its code and last words" ended_meanwhile
+test_case "a task that nobody attends is killed like any other" is_killed
+test_case "a host that was started anew meanwhile is lost" host_is_started_anew
+test_case "a host that is out of reach while a task is taken over is waited for" host_is_away
+test_case "a task that failed while nobody attended is started again" is_started_again
+test_case "of two that take it over at once one does, and the other looks on" two_at_once
+test_case "ranks in the foreground end with their launcher" foreground
+finish

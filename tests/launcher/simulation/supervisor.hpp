@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "launcher/task/task_driver.hpp"
+#include "tests/launcher/simulation/ports.hpp"
+
+namespace train::simulation {
+
+/// A process that runs the driver of the task over fake ports.
+struct Supervisor {
+  Supervisor(VirtualTime& time, Chance& chance, const Scenario& scenario, const Trial& trial,
+             std::deque<FakeHost>& hosts, std::vector<std::string>& complaints, KeptLogs& logs,
+             FakeDisk& disk, Instant booted_at, std::string boot)
+      : booted(booted_at),
+        boot_id(std::move(boot)),
+        timers(time, process, booted),
+        transport(time, chance, process, scenario, hosts),
+        output(time, process, scenario, trial.world_size, complaints, logs,
+               [this] {
+                 if (driver) driver->acknowledge_output();
+               }),
+        journal(time, chance, process, scenario, disk) {}
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  bool acts() const { return !process.is_dead() && !process.is_frozen(); }
+
+  FakeLauncher process;
+  Instant booted;
+  std::string boot_id;
+  FakeTimers timers;
+  FakeTransport transport;
+  CheckedOutput output;
+  FakeJournal journal;
+  /// Of the journal that it has begun with, in its own time.
+  std::vector<JournalEntry> entries = {};
+  std::size_t entries_seen = 0;
+  Instant replayed_at{0};
+  std::string replayed = {};  ///< the state of the task that the journal tells of
+  std::optional<TaskDriver> driver = {};
+};
+
+}  // namespace train::simulation

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/task/journal.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+namespace record = journal_record;
+
+namespace {
+
+Failure lost_host() {
+  return {{900s, 2s}, make_error(ErrorClass::host, "host 'a' is lost \xff", "look"), {}, 1, 0};
+}
+Failure failed_rank() {
+  return {{900s, 0s}, make_error(ErrorClass::worker, "rank 3 failed"), 3, 0, 137};
+}
+
+message::Go go_of(int attempt) {
+  message::Go go{"10.0.0.1", 2'900, "10.0.0.2", 2'901, {"a:1", "b:2"}};
+  go.slots = SlotMeaning::cuda;
+  go.of = {0, attempt};
+  return go;
+}
+
+AttemptEnd failed() {
+  AttemptEnd end;
+  end.any_started = true;
+  end.exit_code = 3;
+  return end;
+}
+
+std::vector<JournalRecord> one_of_each() {
+  return {record::Supervised{7},
+          record::AttemptBegun{2},
+          record::RanksStarted{go_of(2)},
+          record::AttemptFailing{},
+          record::AttemptFailing{lost_host()},
+          record::AttemptFailing{failed_rank()},
+          record::AttemptHopeless{},
+          record::AttemptOver{failed()},
+          record::StopRequested{15},
+          record::TaskOver{Sequel::unrecorded, failed(), {}},
+          record::TaskOver{Sequel::stopped, {}, 2}};
+}
+
+std::vector<JournalEntry> entries_of(const std::vector<JournalRecord>& records,
+                                     const std::string& boot_id = "boot") {
+  std::vector<JournalEntry> entries;
+  for (const JournalRecord& each : records)
+    entries.push_back({each, 100s + 1s * entries.size(), boot_id});
+  return entries;
+}
+
+Task::Rules rules() { return {3, 4'000ms}; }
+
+Result<Replay> replayed(const std::vector<JournalRecord>& records) {
+  return replay(entries_of(records), rules(), 1'000s, "boot");
+}
+
+std::string complaint_of(const std::vector<JournalRecord>& records) {
+  const auto result = replayed(records);
+  return result ? "" : result.error().diagnostics.front().message;
+}
+
+}  // namespace
+
+TEST_CASE("an entry of a journal is read back as it was written") {
+  for (const JournalEntry& entry : entries_of(one_of_each())) {
+    const std::string line = encode_entry(entry);
+    CAPTURE(line);
+    CHECK(line.find('\n') == std::string::npos);
+    const auto read = decode_entry(line);
+    REQUIRE(read);
+    CHECK(read->at == entry.at);
+    CHECK(read->boot_id == entry.boot_id);
+    CHECK(read->record.index() == entry.record.index());
+    CHECK(encode_entry(*read) == line);
+  }
+  const auto go = decode_entry(encode_entry({record::RanksStarted{go_of(1)}, 1s, "b"}));
+  CHECK(std::get<record::RanksStarted>(go->record).go == go_of(1));
+  const auto failing = decode_entry(encode_entry({record::AttemptFailing{lost_host()}, 1s, "b"}));
+  const Failure& first = *std::get<record::AttemptFailing>(failing->record).first;
+  CHECK(first.error == lost_host().error);
+  CHECK(first.at == lost_host().at);
+}
+
+TEST_CASE("no part of an entry is taken for a whole one") {
+  for (const JournalEntry& entry : entries_of(one_of_each())) {
+    const std::string line = encode_entry(entry);
+    for (std::size_t size = 0; size < line.size(); ++size) {
+      const auto read = decode_entry(std::string_view(line).substr(0, size));
+      CHECK(!read);
+      if (!read) CHECK(read.error().error_class == ErrorClass::no_input);
+    }
+  }
+}
+
+TEST_CASE("what is no entry of this version is refused") {
+  const std::string start = R"("at":1,"boot":"b")";
+  for (const std::string& line : {
+           std::string("null"),
+           std::string("[]"),
+           std::string("{}"),
+           std::string(100'000, '['),
+           "{\"type\":\"unheard_of\"," + start + "}",
+           "{\"type\":\"supervised\",\"epoch\":0," + start + "}",
+           "{\"type\":\"supervised\",\"epoch\":-1," + start + "}",
+           "{\"type\":\"supervised\",\"epoch\":1e3," + start + "}",
+           "{\"type\":\"attempt_begun\",\"attempt\":-1," + start + "}",
+           "{\"type\":\"attempt_begun\",\"attempt\":99999999," + start + "}",
+           "{\"type\":\"ranks_started\",\"go\":\"{\\\"type\\\":\\\"bye\\\"}\"," + start + "}",
+           "{\"type\":\"attempt_failing\",\"first\":{}," + start + "}",
+           "{\"type\":\"stop_requested\",\"signal\":1000," + start + "}",
+           "{\"type\":\"task_over\",\"why\":\"tired\"," + start + "}",
+           std::string("{\"type\":\"supervised\",\"epoch\":1,\"at\":1}"),
+           "{\"type\":\"supervised\",\"epoch\":1," + start + "} x",
+       }) {
+    CAPTURE(line.substr(0, 100));
+    CHECK(!decode_entry(line));
+  }
+  CHECK(!decode_entry("{\"type\":\"" + std::string(longest_journal_entry, 'x') + "\"}"));
+}
+
+TEST_CASE("a failure with much to say fits into its entry") {
+  Failure failure = lost_host();
+  failure.error = make_error(ErrorClass::host, std::string(1u << 20, '\xfe'));
+  const std::string line = encode_entry({record::AttemptFailing{failure}, 1s, "b"});
+  CHECK(line.size() < 16u << 10);
+  CHECK(decode_entry(line));
+}
+
+TEST_CASE("a journal is replayed to the state of its task") {
+  const auto running =
+      replayed({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)}});
+  REQUIRE(running);
+  CHECK(running->epoch == 1);
+  CHECK(running->attempt == 0);
+  CHECK(running->go == go_of(0));
+  CHECK(running->started_at == 102s);
+  CHECK(running->task.attempts().back() == AttemptState::running);
+
+  const auto waiting =
+      replayed({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
+                record::AttemptFailing{failed_rank()}, record::AttemptOver{failed()}});
+  REQUIRE(waiting);
+  CHECK(waiting->attempt == 0);
+  CHECK(waiting->task.attempt() == 1);
+  CHECK(waiting->task.attempts().back() == AttemptState::waiting);
+  CHECK(waiting->task.next_deadline() == 107s);  // four seconds after it was known to fail
+  CHECK_FALSE(waiting->go);
+  CHECK_FALSE(waiting->failure);
+}
+
+TEST_CASE("what a supervisor has begun and not started is begun again") {
+  const std::vector<JournalRecord> records = {
+      record::Supervised{1},         record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
+      record::AttemptOver{failed()}, record::AttemptBegun{1}, record::Supervised{2},
+      record::AttemptBegun{1},       record::StopRequested{2}};
+  const auto result = replayed(records);
+  REQUIRE(result);
+  CHECK(result->epoch == 2);
+  CHECK(result->attempt == 1);
+  CHECK_FALSE(result->go);
+  CHECK(result->stop_signals == std::vector<int>{2});
+}
+
+TEST_CASE("the end of a task is one record") {
+  const auto by_attempt = replayed({record::Supervised{1}, record::AttemptBegun{0},
+                                    record::TaskOver{Sequel::never_started, AttemptEnd{}, {}}});
+  REQUIRE(by_attempt);
+  CHECK(by_attempt->task.over());
+  CHECK(by_attempt->over->why == Sequel::never_started);
+  const auto by_user =
+      replayed({record::Supervised{1}, record::AttemptBegun{0}, record::AttemptOver{failed()},
+                record::TaskOver{Sequel::stopped, {}, 2}});
+  REQUIRE(by_user);
+  CHECK(by_user->task.over());
+  CHECK(by_user->task.attempts().back() == AttemptState::cancelled);
+}
+
+TEST_CASE("instants of another boot are not used") {
+  auto entries = entries_of({record::Supervised{1}, record::AttemptBegun{0},
+                             record::RanksStarted{go_of(0)}, record::AttemptFailing{lost_host()}},
+                            "boot before");
+  const auto failing = replay(entries, rules(), 50s, "boot");
+  REQUIRE(failing);
+  CHECK_FALSE(failing->started_at);
+  CHECK(failing->failure->at.at + failing->failure->at.bound <= 50s);
+  entries.push_back({record::AttemptOver{failed()}, 200s, "boot before"});
+  CHECK(replay(entries, rules(), 50s, "boot")->task.next_deadline() == 54s);
+  entries.push_back({record::AttemptBegun{1}, 20s, "boot"});  // and so before "now"
+  CHECK(replay(entries, rules(), 50s, "boot")->task.attempts().back() == AttemptState::running);
+}
+
+TEST_CASE("a journal that no task can have written is refused") {
+  const record::Supervised first{1};
+  const record::AttemptBegun begun{0};
+  const record::RanksStarted started{go_of(0)};
+  CHECK(complaint_of({}) == "the journal of the task is empty");
+  CHECK(complaint_of({begun}) == "the journal of the task is damaged: it has no supervisor");
+  for (const std::vector<JournalRecord>& records : {
+           std::vector<JournalRecord>{first, first},
+           {first, started},
+           {first, record::AttemptBegun{1}},
+           {first, begun, record::RanksStarted{go_of(1)}},
+           {first, begun, started, started},
+           {first, begun, started, begun},
+           {first, begun, record::AttemptOver{AttemptEnd{}}},
+           {first, record::AttemptOver{failed()}},
+           {first, record::AttemptFailing{}},
+           {first, record::AttemptHopeless{}},
+           {first, begun, record::AttemptOver{failed()}, record::StopRequested{2}},
+           {first, begun, record::TaskOver{Sequel::no_restarts_left, failed(), {}}},
+           {first, begun, record::TaskOver{Sequel::stopped, {}, 2}},
+           {first, begun, record::TaskOver{Sequel::never_started, AttemptEnd{}, {}}, begun},
+       })
+    CHECK(complaint_of(records) != "");
+}
+
+TEST_CASE("replays that differ in anything differ as text") {
+  const std::vector<JournalRecord> records = {record::Supervised{1},
+                                              record::AttemptBegun{0},
+                                              record::RanksStarted{go_of(0)},
+                                              record::AttemptHopeless{},
+                                              record::AttemptFailing{failed_rank()},
+                                              record::StopRequested{2},
+                                              record::TaskOver{Sequel::stopped, failed(), {}}};
+  std::vector<std::string> seen;
+  for (std::size_t count = 1; count <= records.size(); ++count) {
+    const auto result = replayed({records.begin(), records.begin() + static_cast<long>(count)});
+    REQUIRE(result);
+    CHECK(std::find(seen.begin(), seen.end(), snapshot_of(*result)) == seen.end());
+    seen.push_back(snapshot_of(*result));
+  }
+}

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a driver writes down before it acts, and how it goes on with what another one has left.
+#include "launcher/wire/sweep_report.hpp"
+#include "tests/launcher/run/trial_of.hpp"
+#include "tests/launcher/task/driver_bench.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+namespace record = journal_record;
+
+namespace {
+
+// Two hosts with one rank each, and a journal.
+struct JournaledHosts {
+  explicit JournaledHosts(int max_restarts = 1) {
+    plan.trial = trial_of({1, 1});
+    plan.experiment.entrypoint.shell = "true";
+    plan.experiment.reconnect_window = 60s;
+    plan.experiment.max_restarts = max_restarts;
+    plan.experiment.restart_delay = 0ms;
+  }
+  void make(std::optional<TaskDriver::Resumption> resume = {}) {
+    TaskDriver::Hooks hooks;
+    hooks.on_note = [this](const std::string& text) { notes.push_back(text); };
+    hooks.on_stopping = [this](const std::string& why, bool) { stopping.push_back(why); };
+    hooks.on_all_started = [this] { ++all_started; };
+    hooks.on_over = [this] { ++overs; };
+    driver.emplace(TaskDriver::Ports{timers, transport, output, {}, &journal},
+                   TaskDriver::Work{plan,
+                                    "t",
+                                    {},
+                                    "/",
+                                    [](int, int) { return std::vector<EnvironmentEntry>(); },
+                                    "boot",
+                                    std::move(resume)},
+                   std::move(hooks));
+    driver->start();
+  }
+  void launch() {
+    make();
+    for (const std::size_t host : {0u, 1u}) open(host);
+    for (const std::size_t host : {0u, 1u}) say(host, ready(host));
+  }
+  static message::Ready ready(std::size_t host) {
+    return {host == 0 ? std::vector{1'000} : std::vector<int>(), "/run"};
+  }
+  void open(std::size_t number) {
+    link(number).events.on_open({"10.0.0.1", "ssh"});
+    link(number).say(message::Hello{wire_version, "h", "boot", 1, {}});
+  }
+  /// Over a link that reaches an agent again.
+  void meet(std::size_t number, std::vector<message::AttemptStatus> attempts) {
+    link(number).events.on_open({"10.0.0.1", "ssh"});
+    link(number).say(message::Hello{wire_version, "h", "boot", 1, std::move(attempts)});
+  }
+  void no_agent(std::size_t number) {
+    link(number).events.on_open({"10.0.0.1", "ssh"});
+    link(number).say(message::NoAgent{"boot"});
+  }
+  void say(std::size_t number, const Message& message, int attempt = 0) {
+    link(number).say(about(message, {0, attempt}));
+  }
+  void started(std::size_t number, int rank, int attempt = 0) {
+    say(number, message::RankStarted{rank, 100}, attempt);
+  }
+  void ended(std::size_t number, int rank, int code, bool after_stop = false, int attempt = 0) {
+    say(number, message::RankEnded{rank, code, {}, false, after_stop, timers.time, {}}, attempt);
+  }
+  ManyLinks::Made& link(std::size_t number) { return transport.links.at(number); }
+  /// Goes on with a task of this journal.
+  void adopt(const std::vector<JournalRecord>& records, std::vector<std::uint64_t> positions = {}) {
+    std::vector<JournalEntry> entries;
+    for (const JournalRecord& each : records) entries.push_back({each, 900s, "boot"});
+    auto known = replay(entries, Task::rules_of(plan.experiment), timers.time, "boot");
+    REQUIRE(known);
+    const std::uint64_t epoch = known->epoch + 1;
+    make(TaskDriver::Resumption{std::move(*known), epoch, std::move(positions)});
+  }
+  const message::Attach& attach_of(std::size_t number) {
+    return std::get<message::Attach>(link(number).sent.front());
+  }
+  std::string cause() const {
+    return driver->outcome().cause ? in_one_line(driver->outcome().cause->error) : "";
+  }
+
+  Plan plan;
+  HandTimers timers;
+  ManyLinks transport;
+  KeptOutput output;
+  HandJournal journal;
+  std::vector<std::string> notes;
+  std::vector<std::string> stopping;
+  int all_started = 0;
+  int overs = 0;
+  std::optional<TaskDriver> driver;
+};
+
+message::Go go_of(int attempt) {
+  message::Go go{"10.0.0.7", 2'900};
+  go.of = {0, attempt};
+  return go;
+}
+std::vector<message::AttemptStatus> running(int attempt = 0) { return {{{0, attempt}, true}}; }
+std::vector<JournalRecord> started_task() {
+  return {record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)}};
+}
+AttemptEnd failed() {
+  AttemptEnd end;
+  end.any_started = true;
+  end.exit_code = 3;
+  return end;
+}
+
+}  // namespace
+
+TEST_CASE("no host is told to start before it is on the disk that ranks are") {
+  JournaledHosts hosts;
+  hosts.launch();
+  CHECK(hosts.link(0).all<message::Prepare>().size() == 1);
+  CHECK(hosts.link(0).all<message::Go>().empty());
+  CHECK(hosts.journal.waiting.back().durable);
+  hosts.journal.write();
+  CHECK(hosts.link(0).all<message::Go>().size() == 1);
+  CHECK(hosts.link(1).all<message::Go>().size() == 1);
+  REQUIRE(hosts.journal.count<record::RanksStarted>() == 1);
+  const auto& started = std::get<record::RanksStarted>(hosts.journal.entries.back().record);
+  CHECK(started.go == hosts.link(0).all<message::Go>().front());
+  CHECK(hosts.journal.entries.back().boot_id == "boot");
+}
+
+TEST_CASE("a stop that comes while a start is being written down wins") {
+  JournaledHosts hosts;
+  hosts.launch();
+  hosts.driver->stop(2);
+  hosts.journal.write();
+  for (const std::size_t host : {0u, 1u}) {
+    const auto& sent = hosts.link(host).sent;
+    const auto stop = std::find_if(sent.begin(), sent.end(), [](const Message& each) {
+      return std::holds_alternative<message::Stop>(each);
+    });
+    CHECK(stop != sent.end());
+  }
+  // The disk may have been faster than the user; then the ranks were started and are stopped.
+  SECTION("before the start was on the disk") {
+    CHECK(hosts.journal.count<record::StopRequested>() == 1);
+  }
+  for (const std::size_t host : {0u, 1u}) hosts.say(host, message::Finished{});
+  hosts.journal.write();
+  CHECK(hosts.driver->over());
+  CHECK(hosts.driver->outcome().stop_signal == 2);
+}
+
+TEST_CASE("a stop waits a second for a slow disk, and a second one for nothing") {
+  JournaledHosts hosts;
+  hosts.launch();
+  hosts.journal.write();
+  hosts.driver->stop(2);
+  CHECK(hosts.link(0).all<message::Stop>().empty());
+  SECTION("a second") {
+    hosts.timers.pass(1s);
+    CHECK(hosts.link(0).all<message::Stop>().size() == 1);
+  }
+  SECTION("another stop") {
+    hosts.driver->stop(2);
+    CHECK(hosts.link(0).all<message::Stop>().size() == 2);
+    CHECK(hosts.link(0).all<message::Stop>()[1].grace == 0ms);
+  }
+  SECTION("the disk") {
+    hosts.journal.write();
+    CHECK(hosts.link(0).all<message::Stop>().size() == 1);
+  }
+}
+
+TEST_CASE("where no journal can be written nothing is started, and that is the cause") {
+  JournaledHosts hosts;
+  hosts.journal.why_not = "the disk is full";
+  hosts.launch();
+  hosts.journal.write();
+  CHECK(hosts.link(0).all<message::Go>().empty());
+  for (const std::size_t host : {0u, 1u}) hosts.say(host, message::Finished{});
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.cause() == "the disk is full");
+  CHECK(hosts.notes.size() == 1);
+  CHECK(hosts.overs == 1);
+}
+
+TEST_CASE("when the journal fails later, what runs goes on and nothing follows it") {
+  JournaledHosts hosts(3);
+  hosts.launch();
+  hosts.journal.write();
+  for (const int host : {0, 1}) hosts.started(static_cast<std::size_t>(host), host);
+  hosts.journal.why_not = "the disk is full";
+  hosts.ended(0, 0, 3);
+  hosts.journal.write();
+  CHECK(hosts.link(1).all<message::Stop>().size() == 1);
+  hosts.ended(1, 1, 143, true);
+  for (const std::size_t host : {0u, 1u}) hosts.say(host, message::Finished{});
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.driver->outcome().cause->rank == 0);
+  CHECK(hosts.link(0).all<message::Prepare>().size() == 1);
+}
+
+TEST_CASE("agents keep what they know of an attempt until its end is on the disk") {
+  JournaledHosts hosts(1);
+  hosts.launch();
+  hosts.journal.write();
+  for (const int host : {0, 1}) {
+    hosts.started(static_cast<std::size_t>(host), host);
+    hosts.ended(static_cast<std::size_t>(host), host, 0);
+  }
+  hosts.say(0, message::Finished{});
+  hosts.journal.write();
+  CHECK(hosts.link(0).all<message::Bye>().empty());
+  hosts.say(1, message::Finished{});
+  CHECK(hosts.link(0).all<message::Bye>().empty());
+  CHECK_FALSE(hosts.driver->over());
+  REQUIRE(hosts.journal.waiting.size() == 1);
+  CHECK(hosts.journal.waiting.front().durable);
+  SECTION("the disk") { hosts.journal.write(); }
+  SECTION("a disk that hangs") { hosts.timers.pass(10s); }
+  SECTION("a user who cannot wait") { hosts.driver->stop(2); }
+  CHECK(hosts.link(0).all<message::Bye>().size() == 1);
+  CHECK(hosts.link(1).all<message::Bye>().size() == 1);
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.driver->outcome().succeeded);
+  CHECK(hosts.overs == 1);
+}
+
+TEST_CASE("an attempt is forgotten by nobody before it is written down that another one begins") {
+  JournaledHosts hosts(1);
+  hosts.launch();
+  hosts.journal.write();
+  for (const int host : {0, 1}) hosts.started(static_cast<std::size_t>(host), host);
+  hosts.link(0).print(1, 0, "last words");
+  hosts.ended(0, 0, 3);
+  hosts.ended(1, 1, 143, true);
+  for (const std::size_t host : {0u, 1u}) hosts.say(host, message::Finished{});
+  CHECK(hosts.link(0).all<message::Prepare>().size() == 1);
+  hosts.journal.write();
+  CHECK(hosts.link(0).all<message::Prepare>().size() == 2);
+  CHECK(hosts.link(1).all<message::Forget>().size() == 1);
+  // Nor before its output would outlive a loss of power.
+  CHECK(hosts.link(0).all<message::Forget>().empty());
+  hosts.output.is_kept = 1;
+  hosts.driver->acknowledge_output();
+  CHECK(hosts.link(0).all<message::Forget>().size() == 1);
+}
+
+TEST_CASE("a task is adopted: its agents are met with a higher epoch and go on") {
+  JournaledHosts hosts;
+  hosts.adopt(started_task(), {10, 0});
+  REQUIRE(hosts.transport.links.size() == 2);
+  CHECK(hosts.link(0).call.verb == AgentCall::Verb::reattach);
+  CHECK(hosts.driver->broken_hosts() == std::vector{0, 1});
+  hosts.meet(0, running());
+  hosts.meet(1, running());
+  CHECK(hosts.attach_of(0).epoch == 2);
+  CHECK(hosts.attach_of(0).positions == std::vector<message::OutputPosition>{{0, 10}});
+  CHECK(hosts.attach_of(1).positions.empty());
+  CHECK(hosts.driver->broken_hosts().empty());
+  CHECK(hosts.link(0).all<message::Go>().empty());
+  hosts.link(0).print(1, 10, "more");
+  CHECK(hosts.output.text == "more");
+  hosts.say(0, hosts.ready(0));
+  for (const int host : {0, 1}) {
+    hosts.started(static_cast<std::size_t>(host), host);
+    hosts.ended(static_cast<std::size_t>(host), host, 0);
+    hosts.say(static_cast<std::size_t>(host), message::Finished{});
+  }
+  hosts.journal.write();
+  CHECK(hosts.all_started == 1);
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.driver->outcome().succeeded);
+  CHECK(hosts.journal.count<record::RanksStarted>() == 0);
+  CHECK(hosts.journal.count<record::TaskOver>() == 1);
+}
+
+TEST_CASE("an agent that was not told to start before its launcher died is told now") {
+  JournaledHosts hosts;
+  hosts.adopt(started_task());
+  hosts.meet(0, running());
+  hosts.meet(1, {{{0, 0}, false}});
+  CHECK(hosts.link(0).all<message::Go>().empty());
+  REQUIRE(hosts.link(1).all<message::Go>().size() == 1);
+  CHECK(hosts.link(1).all<message::Go>().front() == go_of(0));
+}
+
+TEST_CASE("an agent that has gone, or is another one, is a host that is lost") {
+  JournaledHosts hosts(0);
+  hosts.adopt(started_task());
+  hosts.meet(1, running());
+  hosts.started(1, 1);
+  std::string why;
+  SECTION("gone") {
+    hosts.no_agent(0);
+    why = "host 'h0': its agent has ended, and its ranks with it";
+  }
+  SECTION("another one") {
+    hosts.meet(0, {});
+    why = "host 'h0': its agent knows nothing of these ranks";
+  }
+  SECTION("it has stopped its ranks") {
+    hosts.meet(0, {{{0, 0}, true, message::OwnStop::launcher}});
+    why =
+        "host 'h0': its agent stopped its ranks: its connection had ended as when a launcher dies";
+    hosts.say(0, message::Finished{});
+  }
+  CHECK(hosts.link(1).all<message::Stop>().size() == 1);
+  hosts.ended(1, 1, 143, true);
+  hosts.say(1, message::Finished{});
+  hosts.journal.write();
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.cause().starts_with(why));
+}
+
+TEST_CASE("an attempt that was failing is stopped, and what is known of why stays the cause") {
+  JournaledHosts hosts(0);
+  auto records = started_task();
+  const Failure lost{{890s, 1s}, make_error(ErrorClass::host, "host 'h1': lost"), {}, 1, 0};
+  records.push_back(record::AttemptFailing{lost});
+  hosts.adopt(records);
+  CHECK(hosts.stopping == std::vector<std::string>{"host 'h1': lost: stopping all ranks"});
+  hosts.meet(0, running());
+  REQUIRE(hosts.link(0).all<message::Stop>().size() == 1);
+  hosts.started(0, 0);
+  hosts.ended(0, 0, 143, true);
+  hosts.say(0, message::Finished{});
+  hosts.no_agent(1);
+  hosts.journal.write();
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.driver->outcome().cause->host == 1);
+}
+
+TEST_CASE(
+    "an agent that was started after the ranks does not speak for them when they are stopped") {
+  JournaledHosts hosts(0);
+  auto records = started_task();
+  records.push_back(record::AttemptFailing{});
+  hosts.adopt(records);
+  hosts.meet(0, {});
+  hosts.meet(1, running());
+  hosts.started(1, 1);
+  hosts.ended(1, 1, 143, true);
+  hosts.say(1, message::Finished{});
+  hosts.journal.write();
+  REQUIRE(hosts.driver->over());
+  REQUIRE(hosts.driver->outcome().leftovers.size() == 1);
+  CHECK(hosts.driver->outcome().leftovers.front().host == 0);
+}
+
+TEST_CASE("what the user has asked the one before for is done") {
+  JournaledHosts hosts(5);
+  auto records = started_task();
+  records.push_back(record::StopRequested{15});
+  hosts.adopt(records);
+  for (const std::size_t host : {0u, 1u}) {
+    hosts.meet(host, running());
+    CHECK(hosts.link(host).all<message::Stop>().size() == 1);
+    hosts.started(host, static_cast<int>(host));
+    hosts.ended(host, static_cast<int>(host), 143, true);
+    hosts.say(host, message::Finished{});
+  }
+  hosts.journal.write();
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.driver->outcome().stop_signal == 15);
+}
+
+TEST_CASE(
+    "an attempt that was only prepared is prepared again, and agents that have gone are not "
+    "missed") {
+  JournaledHosts hosts;
+  hosts.adopt({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
+               record::AttemptOver{failed()}, record::AttemptBegun{1}});
+  hosts.meet(0, {{{0, 1}, false}});
+  hosts.no_agent(1);
+  CHECK(hosts.link(0).all<message::Prepare>().empty());
+  hosts.journal.write();
+  REQUIRE(hosts.link(0).all<message::Prepare>().size() == 1);
+  CHECK(hosts.link(0).all<message::Prepare>().front().of.attempt == 1);
+  hosts.timers.pass(1s);
+  REQUIRE(hosts.transport.links.size() == 3);
+  CHECK(hosts.link(2).call.verb == AgentCall::Verb::sweep);
+  hosts.link(2).events.on_open({"10.0.0.2", "ssh"});
+  hosts.link(2).events.on_bytes(encode_sweep_report({}) + "\n");
+  REQUIRE(hosts.transport.links.size() == 4);
+  hosts.open(3);
+  hosts.say(0, hosts.ready(0), 1);
+  hosts.say(3, hosts.ready(1), 1);
+  CHECK(hosts.link(0).all<message::Go>().empty());
+  hosts.journal.write();
+  CHECK(hosts.link(0).all<message::Go>().size() == 1);
+  CHECK(hosts.link(3).all<message::Go>().size() == 1);
+  CHECK(hosts.journal.count<record::RanksStarted>() == 1);
+}
+
+TEST_CASE(
+    "agents that wait for an attempt are told that there is none, however soon that is known") {
+  JournaledHosts hosts;
+  hosts.plan.experiment.restart_delay = 60s;
+  auto records = started_task();
+  records.push_back(record::AttemptOver{failed()});
+  hosts.timers.time = 930s;
+  hosts.adopt(records);
+  hosts.driver->stop(15);
+  hosts.journal.write();
+  CHECK_FALSE(hosts.driver->over());
+  hosts.meet(0, running());
+  CHECK_FALSE(hosts.driver->over());
+  SECTION("all are found") {
+    hosts.meet(1, running());
+    REQUIRE(hosts.driver->over());
+    for (const std::size_t host : {0u, 1u}) CHECK(hosts.link(host).all<message::Bye>().size() == 1);
+  }
+  SECTION("one is not found in time") {
+    hosts.timers.pass(5s);
+    REQUIRE(hosts.driver->over());
+    CHECK(hosts.link(0).all<message::Bye>().size() == 1);
+  }
+  CHECK(hosts.driver->outcome().stop_signal == 15);
+}
+
+TEST_CASE("an attempt that was waited for is waited for, and a stop ends that") {
+  JournaledHosts hosts;
+  hosts.plan.experiment.restart_delay = 60s;
+  auto records = started_task();
+  records.push_back(record::AttemptOver{failed()});
+  hosts.timers.time = 930s;
+  hosts.adopt(records);  // it ended at 900 s
+  for (const std::size_t host : {0u, 1u}) hosts.meet(host, running());
+  CHECK_FALSE(hosts.driver->has_run());
+  SECTION("a stop") {
+    hosts.driver->stop(2);
+    hosts.journal.write();
+    REQUIRE(hosts.driver->over());
+    CHECK(hosts.driver->outcome().stop_signal == 2);
+    CHECK(hosts.link(0).all<message::Bye>().size() == 1);
+    CHECK(hosts.journal.count<record::TaskOver>() == 1);
+  }
+  SECTION("the attempt") {
+    hosts.timers.pass(29s);
+    hosts.journal.write();
+    CHECK(hosts.link(0).all<message::Prepare>().empty());
+    hosts.timers.pass(1s);
+    hosts.journal.write();
+    CHECK(hosts.link(0).all<message::Forget>().size() == 1);
+    REQUIRE(hosts.link(0).all<message::Prepare>().size() == 1);
+  }
+}
+
+TEST_CASE("output of an attempt before that comes again is passed over") {
+  JournaledHosts hosts;
+  hosts.adopt({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
+               record::AttemptOver{failed()}, record::AttemptBegun{1}});
+  hosts.journal.write();
+  hosts.meet(0, {{{0, 0}, true}, {{0, 1}, false}});
+  CHECK(hosts.link(0).all<message::Forget>().size() == 1);
+  hosts.link(0).print(1, 0, "of attempt 0");
+  CHECK(hosts.output.text.empty());
+  REQUIRE(hosts.link(0).all<message::Acknowledge>().size() == 1);
+  CHECK(hosts.link(0).all<message::Acknowledge>().front().chunk == 1);
+  CHECK_FALSE(hosts.driver->over());
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/task/task.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr AttemptEnd failed{.any_started = true, .exit_code = 1};
+
+struct TaskBench {
+  explicit TaskBench(int max_restarts, milliseconds delay = 1s) : task({max_restarts, delay, 60s}) {
+    on(task_event::Begin{});
+  }
+  void on(const TaskEvent& event) { last = task.on(event, now); }
+  template <class Action>
+  std::vector<Action> all() const {
+    std::vector<Action> found;
+    for (const TaskAction& action : last)
+      if (const auto* a = std::get_if<Action>(&action)) found.push_back(*a);
+    return found;
+  }
+  // The attempt that runs fails, and is over after so long.
+  void fail(nanoseconds stopping = 0s) {
+    on(task_event::AttemptFailing{});
+    now += stopping;
+    on(task_event::AttemptOver{failed});
+  }
+  // Until the next attempt has begun.
+  nanoseconds wait() {
+    REQUIRE(task.next_deadline());
+    const Instant begin = now;
+    now = *task.next_deadline();
+    on(task_event::Tick{});
+    REQUIRE(all<task_action::BeginAttempt>().size() == 1);
+    return now - begin;
+  }
+
+  Task task;
+  Instant now = 1'000s;
+  std::vector<TaskAction> last;
+};
+
+}  // namespace
+
+TEST_CASE("what follows an attempt") {
+  struct Row {
+    int number;
+    AttemptEnd end;
+    bool is_stopped;
+    int max_restarts;
+    Sequel sequel;
+  };
+  const AttemptEnd succeeded{.succeeded = true, .any_started = true};
+  const AttemptEnd never{.any_started = false};
+  const AttemptEnd invalid{.any_started = true, .exit_code = 80};
+  const AttemptEnd stuck{.any_started = true, .left_processes = true, .exit_code = 1};
+  const AttemptEnd hopeless{.any_started = true, .is_hopeless = true, .exit_code = 1};
+  const AttemptEnd lucky{.succeeded = true, .any_started = true, .is_hopeless = true};
+  const Row rows[] = {
+      {0, hopeless, false, 5, Sequel::hopeless},
+      {0, hopeless, true, 5, Sequel::stopped},
+      {0, lucky, false, 5, Sequel::succeeded},
+      {0, succeeded, false, 5, Sequel::succeeded},
+      {0, succeeded, true, 5, Sequel::succeeded},
+      {0, failed, false, 5, Sequel::restart},
+      {4, failed, false, 5, Sequel::restart},
+      {5, failed, false, 5, Sequel::no_restarts_left},
+      {0, failed, false, 0, Sequel::no_restarts_left},
+      {0, failed, true, 5, Sequel::stopped},
+      {0, never, false, 5, Sequel::never_started},
+      {1, never, false, 5, Sequel::restart},
+      {5, never, false, 5, Sequel::no_restarts_left},
+      {0, invalid, false, 5, Sequel::invalid_hyperparameters},
+      {3, invalid, false, 5, Sequel::invalid_hyperparameters},
+      {0, stuck, false, 5, Sequel::processes_left},
+      {0, invalid, true, 5, Sequel::stopped},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.number, row.max_restarts, row.is_stopped);
+    CHECK(sequel_of(row.number, row.end, row.is_stopped, row.max_restarts) == row.sequel);
+  }
+}
+
+TEST_CASE("a task without restarts ends with its first attempt") {
+  TaskBench b(0);
+  CHECK(b.all<task_action::BeginAttempt>().size() == 1);
+  CHECK_FALSE(b.task.may_restart());
+  b.fail();
+  REQUIRE(b.all<task_action::End>().size() == 1);
+  CHECK(b.all<task_action::End>()[0].why == Sequel::no_restarts_left);
+  CHECK(b.task.over());
+}
+
+TEST_CASE("max_restarts N gives N + 1 attempts and not one more") {
+  TaskBench b(3);
+  for (int restart = 1; restart <= 3; ++restart) {
+    CHECK(b.task.may_restart());
+    b.fail();
+    REQUIRE(b.all<task_action::AnnounceRestart>().size() == 1);
+    CHECK(b.all<task_action::AnnounceRestart>()[0].number == restart);
+    CHECK(b.all<task_action::AnnounceRestart>()[0].of == 3);
+    b.wait();
+    CHECK(b.all<task_action::BeginAttempt>()[0].number == restart);
+  }
+  CHECK_FALSE(b.task.may_restart());
+  b.fail();
+  CHECK(b.task.over());
+  CHECK(b.task.attempts().size() == 4);
+}
+
+TEST_CASE("the delay doubles with every restart, up to a minute") {
+  TaskBench b(9);
+  for (const nanoseconds delay : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
+    b.fail();
+    CHECK(b.wait() == delay);
+  }
+}
+
+TEST_CASE("a delay that is longer than a minute stays as it is") {
+  TaskBench b(2, 300s);
+  b.fail();
+  CHECK(b.wait() == 300s);
+  b.fail();
+  CHECK(b.wait() == 300s);
+}
+
+TEST_CASE("the delay counts from the failure") {
+  TaskBench b(2);
+  b.fail(700ms);
+  CHECK(b.all<task_action::AnnounceRestart>()[0].delay == 300ms);
+  CHECK(b.wait() == 300ms);
+  b.fail(5s);
+  // It has passed already.
+  CHECK(b.all<task_action::BeginAttempt>().size() == 1);
+}
+
+TEST_CASE("a stop during the delay ends the task at once") {
+  TaskBench b(2);
+  b.fail();
+  b.on(task_event::StopRequested{2});
+  REQUIRE(b.all<task_action::End>().size() == 1);
+  CHECK(b.all<task_action::End>()[0].signal == 2);
+  CHECK(b.all<task_action::End>()[0].why == Sequel::stopped);
+  CHECK_FALSE(b.task.next_deadline());
+  CHECK(b.task.attempts().back() == AttemptState::cancelled);
+}
+
+TEST_CASE("a stop while ranks run is followed by no attempt") {
+  TaskBench b(2);
+  b.on(task_event::StopRequested{2});
+  CHECK(b.last.empty());
+  CHECK_FALSE(b.task.may_restart());
+  b.fail();
+  REQUIRE(b.all<task_action::End>().size() == 1);
+  CHECK_FALSE(b.all<task_action::End>()[0].signal);
+}
+
+TEST_CASE("a stop that comes after a failure keeps the task from going on") {
+  TaskBench b(2);
+  b.on(task_event::AttemptFailing{});
+  b.on(task_event::StopRequested{2});
+  b.on(task_event::AttemptOver{failed});
+  CHECK(b.task.over());
+}
