@@ -105,7 +105,10 @@ class Supervisor {
         shown_(std::in_place, terminal_, s_.tee, fmt::format("train task logs {}", s_.task.id)),
         story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_) {
     if (!s_.resume) {
-      story_.on_first_start(s_.on_steady);
+      story_.on_first_start([this] {
+        has_started_ = true;
+        note_steady();
+      });
       return;
     }
     story_.on_reached(s_.on_steady);
@@ -135,13 +138,28 @@ class Supervisor {
 
   // Beside the loop, and before the same thread records the end of the task, with which it goes.
   void keep_bundle() {
-    const std::string request = encode_request(s_.request);
+    const auto tell = [this](std::string_view what, const Result<void>& kept) {
+      if (!kept)
+        say(terminal_text("{} if this launcher dies: {}", what,
+                          kept.error().diagnostics.front().message));
+    };
     recorder_.run_first(
-        [store = s_.store, id = s_.task.id, request] { return store->keep_bundle(id, request); },
-        [this](const Error& why) {
-          say(terminal_text("nobody can go on with this task if this launcher dies: {}",
-                            why.diagnostics.front().message));
+        [store = s_.store, id = s_.task.id, request = encode_request(s_.request)] {
+          return store->keep_request(id, request);
+        },
+        [this, tell](const Result<void>& kept) {
+          tell("nobody can go on with this task", kept);
+          is_request_kept_ = true;
+          note_steady();
         });
+    recorder_.run_first([store = s_.store, id = s_.task.id] { return store->keep_program(id); },
+                        [tell](const Result<void>& kept) {
+                          tell("only the same build of train can go on with this task", kept);
+                        });
+  }
+  // Who is told that the task runs on its own may kill this launcher in the same instant.
+  void note_steady() {
+    if (has_started_ && is_request_kept_) s_.on_steady();
   }
 
   RunOutcome drive(const std::shared_ptr<AttemptLogs>& logs) {
@@ -227,6 +245,8 @@ class Supervisor {
   TaskRecorder recorder_;
   std::optional<RankOutput> shown_;
   LaunchStory story_;
+  bool has_started_ = false;
+  bool is_request_kept_ = false;  ///< or it cannot be
   std::unique_ptr<Subscription> patience_;
   std::optional<LogWriter> writer_;
   std::optional<LaunchOutput> output_;

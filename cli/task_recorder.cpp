@@ -16,13 +16,11 @@ TaskRecorder::TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRec
       alive_(loop.after(timing.alive, [this] { note_alive(); })) {}
 
 void TaskRecorder::run_first(std::function<Result<void>()> work,
-                             const std::function<void(const Error&)>& on_error) {
+                             std::function<void(const Result<void>&)> on_done) {
   const auto result = std::make_shared<Result<void>>();
   const auto started = background_.run([work = std::move(work), result] { *result = work(); },
-                                       [result, on_error] {
-                                         if (!*result) on_error(result->error());
-                                       });
-  if (!started) on_error(started.error());
+                                       [result, on_done] { on_done(*result); });
+  if (!started) on_done(tl::make_unexpected(started.error()));
 }
 
 void TaskRecorder::change(TaskState state) {

@@ -31,10 +31,9 @@ class TaskRecorder {
   TaskRecorder(const TaskRecorder&) = delete;
   TaskRecorder& operator=(const TaskRecorder&) = delete;
 
-  /// Runs this on the thread that records, before anything that is asked for later; its error, if
-  /// any, is told.
+  /// Runs this on the thread that records, before anything that is asked for later.
   void run_first(std::function<Result<void>()> work,
-                 const std::function<void(const Error&)>& on_error);
+                 std::function<void(const Result<void>&)> on_done);
   /// Changes the state of the task, if this state may follow the present one.
   void change(TaskState state);
   /// Records the task as it is now, soon.

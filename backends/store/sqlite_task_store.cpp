@@ -381,8 +381,12 @@ Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
 
 std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
 
-Result<void> SqliteTaskStore::keep_bundle(const std::string& id, std::string_view request) const {
-  return train::keep_bundle(bundle_folder(id), impl_->programs(), request);
+Result<void> SqliteTaskStore::keep_request(const std::string& id, std::string_view request) const {
+  return train::keep_request(bundle_folder(id), request);
+}
+
+Result<void> SqliteTaskStore::keep_program(const std::string& id) const {
+  return train::keep_program(bundle_folder(id), impl_->programs());
 }
 
 std::string SqliteTaskStore::bundle_folder(const std::string& id) const {

@@ -45,7 +45,8 @@ class SqliteTaskStore final : public TaskStore {
 
   /// Keeps what another supervisor needs to go on with a task of this process, until it is final
   /// (`task_bundle.hpp`).
-  Result<void> keep_bundle(const std::string& id, std::string_view request) const;
+  Result<void> keep_request(const std::string& id, std::string_view request) const;
+  Result<void> keep_program(const std::string& id) const;
   /// Where that is.
   std::string bundle_folder(const std::string& id) const;
 

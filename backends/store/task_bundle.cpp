@@ -88,24 +88,6 @@ Result<void> copy_program(const std::string& path) {
   return {};
 }
 
-// The copy that other tasks have, or one that others can have.
-Result<void> keep_program(const std::string& folder, const std::string& programs,
-                          const std::string& id) {
-  const std::string own = fmt::format("{}/{}{}", folder, program_prefix, id);
-  const std::string common = fmt::format("{}/{}", programs, id);
-  if (::link(common.c_str(), own.c_str()) == 0 || errno == EEXIST) return {};
-  if (!has_room_for_program(folder)) return {};
-  const std::string partial = folder + "/.partial";
-  if (auto copied = copy_program(partial); !copied) {
-    (void)::unlink(partial.c_str());  // what it takes may be all that was left
-    return copied;
-  }
-  if (::rename(partial.c_str(), own.c_str()) != 0) return failed("make", own, errno);
-  // Where a file cannot have two names, each task keeps its own.
-  (void)::link(own.c_str(), common.c_str());
-  return {};
-}
-
 Result<void> sync_folder(const std::string& folder) {
   const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!open || ::fsync(open.get()) != 0) return failed("write", folder, errno);
@@ -133,13 +115,29 @@ std::string own_build_id() {
   return id;
 }
 
-Result<void> keep_bundle(const std::string& folder, const std::string& programs,
-                         std::string_view request) {
-  for (const std::string& made : {folder, programs})
-    if (auto is_made = make_private_directory(made); !is_made) return is_made;
-  if (auto written = write_request(folder, request); !written) return written;
-  // Without a copy, whoever has the same build goes on with the task.
-  if (const std::string id = own_build_id(); !id.empty()) (void)keep_program(folder, programs, id);
+Result<void> keep_request(const std::string& folder, std::string_view request) {
+  if (auto made = make_private_directory(folder); !made) return made;
+  return write_request(folder, request);
+}
+
+// The copy that other tasks have, or one that others can have.
+Result<void> keep_program(const std::string& folder, const std::string& programs) {
+  const std::string id = own_build_id();
+  if (id.empty()) return {};
+  for (const std::string& needed : {folder, programs})
+    if (auto made = make_private_directory(needed); !made) return made;
+  const std::string own = fmt::format("{}/{}{}", folder, program_prefix, id);
+  const std::string common = fmt::format("{}/{}", programs, id);
+  if (::link(common.c_str(), own.c_str()) == 0 || errno == EEXIST) return {};
+  if (!has_room_for_program(folder)) return {};
+  const std::string partial = folder + "/.partial";
+  if (auto copied = copy_program(partial); !copied) {
+    (void)::unlink(partial.c_str());  // what it takes may be all that was left
+    return copied;
+  }
+  if (::rename(partial.c_str(), own.c_str()) != 0) return failed("make", own, errno);
+  // Where a file cannot have two names, each task keeps its own.
+  (void)::link(own.c_str(), common.c_str());
   return {};
 }
 

@@ -20,11 +20,13 @@ namespace train {
 /// Which build this program is, in hexadecimal digits; empty when it does not say.
 std::string own_build_id();
 
-/// Makes the folder (0700) with this program and the request, which is on the disk when this
-/// returns; it comes last, so that a folder that has one is complete. Errors are of class
-/// `no_input`.
-Result<void> keep_bundle(const std::string& folder, const std::string& programs,
-                         std::string_view request);
+/// Makes the folder (0700) with the request, which is on the disk when this returns. Errors are of
+/// class `no_input`.
+Result<void> keep_request(const std::string& folder, std::string_view request);
+
+/// Adds this program to the folder. Nothing is done where there is little room, or where the
+/// program does not say which build it is. Errors are of class `no_input`.
+Result<void> keep_program(const std::string& folder, const std::string& programs);
 
 /// The request. Class `no_input` when there is none, or somebody else can write it.
 Result<std::string> read_bundle(const std::string& folder);

@@ -41,7 +41,7 @@ Lingering launcher_of(const std::string& root, const std::string& id, std::int64
       if (!store->append_journal(id, encode_entry({record, Instant(1), "boot"}), false))
         return false;
     task.state = TaskState::running;
-    return store->keep_bundle(id, "secret") && store->update(task).has_value();
+    return store->keep_request(id, "secret") && store->update(task).has_value();
   });
 }
 

@@ -29,7 +29,9 @@ struct Bed {
     return root.path() + "/" + id;
   }
   Result<void> keep(const std::string& id, const std::string& request = "{}") {
-    return keep_bundle(task(id) + "/" + bundle_name, programs, request);
+    const std::string folder = task(id) + "/" + bundle_name;
+    if (auto kept = keep_request(folder, request); !kept) return kept;
+    return keep_program(folder, programs);
   }
 };
 
