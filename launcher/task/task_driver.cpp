@@ -93,6 +93,7 @@ void TaskDriver::act_on_stops() {
     stops_.push_back(signal);
     feed(run_event::StopRequested{signal});
   }
+  begin_written_attempt();
   settle();
 }
 
@@ -242,13 +243,20 @@ void TaskDriver::perform(const host_action::CloseHost& action) {
 // written down that it is over.
 void TaskDriver::perform(const task_action::BeginAttempt& action) {
   const journal_record::AttemptBegun begun{action.number};
-  if (action.number > 0)
+  if (action.number > 0) {
+    is_being_written_ = true;
     return journal_.write(begun, JournalWriter::Durable::yes, [this] {
-      begin_attempt();
+      begin_written_attempt();
       settle();
     });
+  }
   journal_.write(begun, JournalWriter::Durable::no);
   begin_attempt();
+}
+
+// One that begins with a stop starts nothing: it need not wait for a disk that hangs.
+void TaskDriver::begin_written_attempt() {
+  if (std::exchange(is_being_written_, false)) begin_attempt();
 }
 
 Run::Rules TaskDriver::run_rules() const {

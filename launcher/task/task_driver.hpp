@@ -130,6 +130,7 @@ class TaskDriver {
   void feed(const TaskEvent& event);
   void note(const TaskEvent& event, bool was_running);
   void journal_failed(const Error& why);
+  void begin_written_attempt();
   void begin_attempt();
   void allow_start();
   void send_go(int host);
@@ -187,6 +188,7 @@ class TaskDriver {
   Task task_;
   JournalWriter journal_;
   std::optional<Run> run_;  ///< the last attempt; none before the first
+  bool is_being_written_ = false;  ///< that the next attempt begins
   bool has_run_ended_ = false;
   bool is_reaching_ = false;                ///< hosts that another supervisor has had
   std::optional<AttemptEnd> last_end_;      ///< of the attempt that is over now

@@ -246,6 +246,40 @@ TEST_CASE("an attempt is forgotten by nobody before it is written down that anot
   CHECK(hosts.link(0).all<message::Forget>().size() == 1);
 }
 
+TEST_CASE("a stop ends a task whose next attempt waits to be written down") {
+  JournaledHosts hosts(1);
+  hosts.launch();
+  hosts.journal.write();
+  for (const int host : {0, 1}) hosts.started(static_cast<std::size_t>(host), host);
+  hosts.ended(0, 0, 3);
+  hosts.ended(1, 1, 143, true);
+  for (const std::size_t host : {0u, 1u}) hosts.say(host, message::Finished{});
+  REQUIRE_FALSE(hosts.driver->over());
+  hosts.driver->stop(2);
+  CHECK_FALSE(hosts.driver->over());
+  SECTION("a slow disk") {
+    hosts.journal.write();
+    // An attempt that was begun tells its hosts to stop.
+    for (const std::size_t host : {0u, 1u})
+      if (!hosts.link(host).all<message::Prepare>().empty()) hosts.say(host, message::Finished{}, 1);
+    hosts.journal.write();
+  }
+  SECTION("a disk that hangs") {
+    hosts.timers.pass(1s);
+    hosts.timers.pass(10s);
+  }
+  SECTION("a user who cannot wait") {
+    hosts.driver->stop(2);
+    hosts.driver->stop(2);
+  }
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.driver->outcome().stop_signal == 2);
+  CHECK(hosts.link(0).all<message::Go>().size() == 1);
+  CHECK(hosts.link(0).all<message::Bye>().size() == 1);
+  CHECK(hosts.link(1).all<message::Bye>().size() == 1);
+  CHECK(hosts.overs == 1);
+}
+
 TEST_CASE("a task is adopted: its agents are met with a higher epoch and go on") {
   JournaledHosts hosts;
   hosts.adopt(started_task(), {10, 0});
