@@ -24,7 +24,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// Step i brings a registry of schema i to schema i + 1; steps are only ever added.
+/// Step i brings a registry of schema i to schema i + 1; steps are only ever added. A task is gone
+/// on with by the train that launched it, which may be older than the one that has brought the
+/// registry up to date: a step that adds tables, or columns with defaults, leaves it able to. After
+/// any other step, the step sets `compatibility.oldest` to its own schema.
 constexpr std::array schema_steps = {
     // Ranks are JSON: they are read and written as a whole. The partial index keeps the list of
     // what runs now fast, however many tasks have been.
@@ -89,6 +92,10 @@ constexpr std::array schema_steps = {
       ALTER TABLE attempts ADD COLUMN reports INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE attempts ADD COLUMN ignored_lines INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE attempts ADD COLUMN last_report TEXT NOT NULL DEFAULT '';
+    )sql",
+    R"sql(
+      CREATE TABLE compatibility (oldest INTEGER NOT NULL);
+      INSERT INTO compatibility VALUES (7);
     )sql",
 };
 constexpr int schema_version = schema_steps.size();
@@ -155,6 +162,13 @@ void migrate(SQLite::Database& database) {
   transaction.commit();
 }
 
+/// A registry of a newer schema that its maker says is still of use here.
+bool is_of_use(SQLite::Database& database) {
+  return schema_of(database) <= schema_version ||
+         (database.tableExists("compatibility") &&
+          database.execAndGet("SELECT max(oldest) FROM compatibility").getInt() <= schema_version);
+}
+
 /// The code without its extended part: what that tells apart is treated alike here.
 int primary_code(const SQLite::Exception& exception) { return exception.getErrorCode() & 0xff; }
 
@@ -188,12 +202,12 @@ Result<std::unique_ptr<SQLite::Database>> open_registry(const std::string& path)
         std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE, registry_wait_ms);
     sqlite3_extended_result_codes(database->getHandle(), 1);
     set_up(*database, path);
-    if (const int version = schema_of(*database); version > schema_version)
+    if (!is_of_use(*database))
       return fail(
           ErrorClass::no_input,
           fmt::format("the task registry '{}' was written by a newer train (schema {}; this "
                       "train knows {})",
-                      path, version, schema_version),
+                      path, schema_of(*database), schema_version),
           "use the newer train, or set XDG_STATE_HOME to another directory for this one");
     return database;
   } catch (const std::exception& exception) {

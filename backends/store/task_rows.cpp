@@ -213,9 +213,14 @@ void write_attempts(SQLite::Database& database, const TaskRecord& task) {
   const std::size_t known =
       select.executeStep() ? static_cast<std::size_t>(select.getColumn(0).getInt64()) : 0;
   SQLite::Statement insert(database,
-                           "INSERT OR REPLACE INTO attempts (task, number, started, ended, hosts, "
+                           "INSERT INTO attempts (task, number, started, ended, hosts, "
                            "cause, log_policies, reports, ignored_lines, last_report) "
-                           "VALUES (?,?,?,?,?,?,?,?,?,?)");
+                           "VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET "
+                           "started = excluded.started, ended = excluded.ended, "
+                           "hosts = excluded.hosts, cause = excluded.cause, "
+                           "log_policies = excluded.log_policies, reports = excluded.reports, "
+                           "ignored_lines = excluded.ignored_lines, "
+                           "last_report = excluded.last_report");
   for (std::size_t i = known; i < task.attempts.size(); ++i) {
     const AttemptRecord& attempt = task.attempts[i];
     insert.reset();

@@ -183,6 +183,7 @@ TEST_CASE("a registry of an older train is brought up to date, and keeps its tas
   run_sql(directory.path() + "/tasks.db",
           "DROP TABLE attempts;"
           "DROP TABLE journal;"
+          "DROP TABLE compatibility;"
           "ALTER TABLE task DROP COLUMN context_directory;"
           "ALTER TABLE task DROP COLUMN context_sha256;"
           "ALTER TABLE task DROP COLUMN context_files;"
@@ -195,12 +196,41 @@ TEST_CASE("a registry of an older train is brought up to date, and keeps its tas
   CHECK(found->context == ContextRecord());
 }
 
-TEST_CASE("a registry of a newer train is refused and left as it is") {
+TEST_CASE("a registry that is of no use to this train any more is refused and left as it is") {
   const TemporaryDirectory directory;
   { open_store(directory.path()); }
-  run_sql(directory.path() + "/tasks.db", "PRAGMA user_version = 7");
+  run_sql(directory.path() + "/tasks.db",
+          GENERATE("DROP TABLE compatibility; PRAGMA user_version = 8",
+                   "UPDATE compatibility SET oldest = 8; PRAGMA user_version = 8"));
   const Diagnostic diagnostic = refusal(directory.path());
-  CHECK(has(diagnostic.message, "was written by a newer train (schema 7; this train knows 6)"));
+  CHECK(has(diagnostic.message, "was written by a newer train (schema 8; this train knows 7)"));
+}
+
+// As when a newer train has listed the tasks, and the one that launched them goes on.
+TEST_CASE("what a newer train has added to a registry stays as it is") {
+  const TemporaryDirectory directory;
+  const auto store = open_store(directory.path());
+  TaskRecord task = some_task(*store, "abcd2345");
+  task.attempts.push_back({});
+  REQUIRE(store->create(task).has_value());
+  REQUIRE(store->update(task).has_value());
+  run_sql(directory.path() + "/tasks.db",
+          "CREATE TABLE more (task TEXT);"
+          "ALTER TABLE task ADD COLUMN more INTEGER NOT NULL DEFAULT 0;"
+          "ALTER TABLE attempts ADD COLUMN more INTEGER NOT NULL DEFAULT 0;"
+          "UPDATE task SET more = 1;"
+          "UPDATE attempts SET more = 1;"
+          "PRAGMA user_version = 8");
+  task.attempts.front().cause = "crashed";
+  REQUIRE(store->update(task).has_value());
+  const auto found = open_store(directory.path())->find(task.id);
+  REQUIRE(found.has_value());
+  CHECK(found->attempts.front().cause == "crashed");
+  // A check that fails is an error of the statement.
+  run_sql(directory.path() + "/tasks.db",
+          "CREATE TABLE all_are (count INTEGER CHECK (count = 1));"
+          "INSERT INTO all_are SELECT count(*) FROM task WHERE more = 1;"
+          "INSERT INTO all_are SELECT count(*) FROM attempts WHERE more = 1;");
 }
 
 TEST_CASE("a registry that stays locked is busy, and an unknown failure is a bug") {
