@@ -17,7 +17,8 @@ namespace train {
 inline constexpr int registry_wait_ms = 5'000;
 
 /// Opens the SQLite database of all tasks at `path`, creating it (0600) and bringing its schema up
-/// to date. One that a newer train has written is refused where this one cannot use it. Errors are those of `registry_error`.
+/// to date. One that a newer train has written is refused where this one cannot use it. Errors are
+/// those of `registry_error`.
 Result<std::unique_ptr<SQLite::Database>> open_registry(const std::string& path);
 
 /// Writes the write-ahead log back, waits for the disk, and empties it: what was recorded so far is

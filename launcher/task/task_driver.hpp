@@ -187,7 +187,7 @@ class TaskDriver {
   Connections connections_;
   Task task_;
   JournalWriter journal_;
-  std::optional<Run> run_;  ///< the last attempt; none before the first
+  std::optional<Run> run_;         ///< the last attempt; none before the first
   bool is_being_written_ = false;  ///< that the next attempt begins
   bool has_run_ended_ = false;
   bool is_reaching_ = false;                ///< hosts that another supervisor has had

@@ -261,7 +261,8 @@ TEST_CASE("a stop ends a task whose next attempt waits to be written down") {
     hosts.journal.write();
     // An attempt that was begun tells its hosts to stop.
     for (const std::size_t host : {0u, 1u})
-      if (!hosts.link(host).all<message::Prepare>().empty()) hosts.say(host, message::Finished{}, 1);
+      if (!hosts.link(host).all<message::Prepare>().empty())
+        hosts.say(host, message::Finished{}, 1);
     hosts.journal.write();
   }
   SECTION("a disk that hangs") {
