@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What changes on the launcher's machine while a task runs: its train, and the machine itself.
+#   changes_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for hosts and ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+
+use_cluster 2 --slots 2
+use_train "${1:-}"
+
+id='' # of the task
+newer=/srv/shared/newer
+
+# The same program as another build: what its build says of itself differs, and it has brought the
+# registry up to date by a step that this one does not know.
+make_newer_build() {
+    python3 - "$shared/bin/train" "$shared/newer" <<'PYTHON'
+import subprocess, sys
+notes = subprocess.run(["readelf", "-n", sys.argv[1]], capture_output=True, text=True).stdout
+build = bytes.fromhex(notes.split("Build ID:")[1].split()[0])
+program = open(sys.argv[1], "rb").read()
+assert program.count(build) == 1
+open(sys.argv[2], "wb").write(program.replace(build, bytes(255 - byte for byte in build)))
+PYTHON
+    chmod 755 "$shared/newer"
+}
+bring_registry_up_to_date() {
+    on head 'python3 -c "
+import os, sqlite3
+registry = sqlite3.connect(os.path.expanduser(\"~/.local/state/train/tasks.db\"))
+if registry.execute(\"pragma user_version\").fetchone()[0] < 1000:
+    registry.executescript(\"alter table task add column newer integer not null default 4711; pragma user_version = 1000\")
+"'
+}
+
+cat >"$shared/waits" <<'BASH'
+echo "rank $RANK of attempt $TRAIN_RESTART_COUNT runs"
+while [ ! -e /srv/shared/go ]; do sleep 0.02; done
+echo "rank $RANK ends"
+exit "$RANK"
+BASH
+
+detach() {
+    rm -f "$shared/go"
+    id=$(on head "$train launch -d -H 'node[01-02]:1' -n 2 -- /bin/bash /srv/shared/waits" 2>"$work/err")
+    [[ $id =~ ^[a-z2-7]{8}$ ]] || note_failure "launch -d: '$id' $(cat "$work/err")"
+}
+supervisor() { on head 'for fd in /proc/[0-9]*/fd/*; do [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }; done; exit 1'; }
+kill_supervisor() {
+    local pid
+    pid=$(supervisor) || { note_failure "nobody attends the task"; return; }
+    on head "kill -KILL $pid"
+    eventually 5 has_gone "$pid" || note_failure "the supervisor is still there"
+}
+has_gone() { on head "[ ! -e /proc/$1 ] || grep -q '^State:.Z' /proc/$1/status"; }
+# With the newer build.
+task() { on head "$newer task $*" >"$work/out" 2>"$work/err"; status=$?; }
+state() { task list --all --csv; tr -d '\r' <"$work/out" | awk -F, -v id="$id" '$1 == id { print $3 }'; }
+
+expect_log() {
+    task logs "$id" --rank 1
+    expect_equal "the log of rank 1" "rank 1 of attempt 0 runs,rank 1 ends" "$(paste -sd, "$work/out")"
+}
+
+is_looked_at() {
+    detach
+    bring_registry_up_to_date
+    expect_equal "state" running "$(state)"
+    task show "$id"
+    expect_out '^now +running; 2 ranks have not ended$'
+    start_on_head "$newer" task attach "$id"
+    within 10 "the view has begun" out_has 'rank 0 of attempt 0 runs'
+    touch "$shared/go"
+    await_launch 20
+    expect_status 1
+    expect_log
+    expect_idle 5 head node01 node02
+}
+
+is_killed() {
+    detach
+    task kill "$id"
+    expect_status 0
+    expect_equal "state" killed "$(state)"
+    detach
+    kill_supervisor
+    bring_registry_up_to_date
+    task kill "$id"
+    expect_status 0
+    expect_equal "state" killed "$(state)"
+    expect_idle 5 head node01 node02
+}
+
+is_taken_over() {
+    detach
+    bring_registry_up_to_date
+    kill_supervisor
+    start_on_head "$newer" task attach "$id"
+    within 15 "somebody attends it" err_has "is attended again"
+    on head "cmp /proc/$(supervisor)/exe $train" || note_failure "its supervisor is another build"
+    touch "$shared/go"
+    await_launch 20
+    expect_status 1
+    expect_log
+    expect_idle 5 head node01 node02
+}
+
+# A machine that starts anew has another boot_id, and its clock begins again; a host of the tests has
+# a new home besides.
+machine_starts_anew() {
+    local train="env XDG_STATE_HOME=/srv/shared/state $train"
+    detach
+    restart head || return
+    on head 'cat /proc/sys/kernel/random/uuid >/run/boot_id; mount --bind /run/boot_id /proc/sys/kernel/random/boot_id'
+    expect_equal "state" unattended "$(on head "$train task list --csv" | awk -F, -v id="$id" '$1 == id { print $3 }')"
+    # shellcheck disable=SC2086 # it is several words
+    start_on_head $train task attach "$id"
+    within 15 "somebody attends it" err_has "is attended again"
+    touch "$shared/go"
+    await_launch 20
+    expect_status 1
+    on head "$train task logs $id --rank 1" >"$work/log"
+    expect_equal "the log of rank 1" "rank 1 of attempt 0 runs,rank 1 ends" "$(paste -sd, "$work/log")"
+    expect_idle 5 head node01 node02
+    restart head
+}
+
+make_newer_build
+test_case "a task of another build is looked at" is_looked_at
+test_case "it is killed, attended or not" is_killed
+test_case "it is gone on with by the build that launched it" is_taken_over
+test_case "a task goes on although the launcher's machine was started anew" machine_starts_anew
+finish
