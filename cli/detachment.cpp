@@ -10,6 +10,7 @@
 
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/login_session.hpp"
 #include "cli/talk.hpp"
 
 namespace train {
@@ -46,6 +47,25 @@ std::string read_to_end(int fd) {
   }
 }
 
+// What runs on its own may not outlive its login all the same.
+TerminalText words_on_logout() {
+  switch (at_own_logout()) {
+    case AtLogout::kills_session:
+      return terminal_text(
+          "warning: logind here kills what a login has started when it ends "
+          "(KillUserProcesses=yes), this launcher too; what is started so outlives it:\n"
+          "  loginctl enable-linger && systemd-run --user --scope train ...");
+    case AtLogout::ends_manager:
+      return terminal_text(
+          "warning: your last logout here ends your systemd and what runs below it, this launcher "
+          "too; this keeps it:\n"
+          "  loginctl enable-linger");
+    case AtLogout::nothing:
+      break;
+  }
+  return {};
+}
+
 void redirect_to(int file) {
   for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(file, standard);
 }
@@ -73,6 +93,7 @@ std::optional<ExitCode> Detachment::fork(
 
 void Detachment::leave_terminal(const std::string& report, const std::string& log_file) {
   if (!report_) return;
+  if (const TerminalText words = words_on_logout(); !words.empty()) talk(words);
   (void)::setsid();  // a forked process leads no group: it works
   Descriptor file(
       ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));

@@ -20,6 +20,7 @@
 
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/login_session.hpp"
 #include "backends/posix/proc.hpp"
 
 namespace train {
@@ -67,17 +68,6 @@ std::string own_cgroup() {
 bool has_attribute(const std::string& path, const char* name) {
   char value = 0;
   return ::getxattr(path.c_str(), name, &value, 1) == 1 && value == '1';
-}
-
-// Whether the manager of this user goes on after the last logout. The agent is a static program and
-// cannot call getpwuid: the name is that of the variable USER, which is good enough for this
-// question only.
-bool lingers() {
-  const char* name = ::getenv("USER");
-  if (name == nullptr || *name == 0 || std::string_view(name).find('/') != std::string_view::npos)
-    return false;
-  struct stat file {};
-  return ::stat((std::string("/var/lib/systemd/linger/") + name).c_str(), &file) == 0;
 }
 
 std::vector<int> listed_in(const std::string& directory) {
@@ -165,7 +155,7 @@ std::optional<std::string> path_for_cgroup(const std::string& name) {
   for (const std::string mount : mounts) {
     if (own.empty() || !is_cgroup2(mount) || !contains_this_process(mount + own)) continue;
     CgroupSurroundings surroundings{own, ::access("/run/systemd/system", F_OK) == 0, ::geteuid(),
-                                    lingers()};
+                                    lingers("/", login_name())};
     surroundings.is_delegated = [&](const std::string& path) {
       return has_attribute(mount + path, "trusted.delegate") ||
              has_attribute(mount + path, "user.delegate");

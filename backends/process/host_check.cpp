@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/posix/descriptor.hpp"
+#include "backends/posix/login_session.hpp"
 #include "backends/process/checkpoint_folder.hpp"
 #include "backends/process/host_room.hpp"
 #include "backends/process/rank_process.hpp"
@@ -127,6 +128,7 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   Problems problems(checked.told);
   check_ranks(prepare, calls, problems);
   if (means.count_gpus) checked.told.gpus = means.count_gpus();
+  checked.told.ends_with_login = at_own_logout() != AtLogout::nothing;
   if (!prepare.interface.empty())
     if (const auto there = check_interface(prepare.interface); !there) problems.add(there.error());
   make_files(prepare, directory, key, calls, checked, problems);

@@ -107,7 +107,8 @@ void AgentAttempt::on(const agent_event::HostChecked& event, Instant now) {
   gpus_ = event.gpus;
   ready_at_ = now;
   state_.become(AgentAttemptState::ready);
-  state_fact(message::Ready{event.held_ports, run_directory_, gpus_, event.checkpoint_mark});
+  state_fact(message::Ready{event.held_ports, run_directory_, gpus_, event.checkpoint_mark,
+                            event.ends_with_login});
 }
 
 void AgentAttempt::go(const message::Go& m) {

@@ -58,6 +58,7 @@ struct HostChecked {
   HostGpus gpus = {};
   AttemptId of = {};
   std::string checkpoint_mark = {};  ///< as in message::Ready
+  bool ends_with_login = false;      ///< likewise
 };
 struct RankStarted {
   int rank = 0;

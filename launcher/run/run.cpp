@@ -122,6 +122,7 @@ void Run::receive(int host, const message::Ready& m) {
   h.held_ports = m.held_ports;
   h.gpus = m.gpus;
   h.checkpoint_mark = m.checkpoint_mark;
+  h.ends_with_login = m.ends_with_login;
   decide_start();
 }
 

@@ -168,6 +168,10 @@ class Run {
   const TrackedState<HostState>& host_state(int host) const {
     return hosts_[static_cast<std::size_t>(host)].state;
   }
+  /// Whether the host has said that it kills the ranks when the login ends that they come from.
+  bool ends_with_login(int host) const {
+    return hosts_[static_cast<std::size_t>(host)].ends_with_login;
+  }
   /// What every host is told to start its ranks with. Only once all of them are ready.
   const message::Go& start_message() const { return start_; }
   /// An instant of a host's clock on the launcher's clock, as far as the difference is known; never
@@ -199,6 +203,7 @@ class Run {
     bool was_stopped_early = false;  ///< before it was told to start its ranks
     HostGpus gpus;
     std::string checkpoint_mark;
+    bool ends_with_login = false;
     int ranks_left = 0;                ///< whose end is not known
     std::optional<Instant> finish_by;  ///< once all its ranks have ended
     std::vector<message::Survivor> survivors;

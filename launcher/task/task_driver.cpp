@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "config_schema/hosts/host_fold.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/rank_commands.hpp"
 
@@ -425,6 +426,29 @@ void TaskDriver::send_go(int host) {
   streams_.begin_ranks(host);
   if (start_frame_.empty()) start_frame_ = frame_of(about(run_->start_message(), of()));
   streams_.send(host, start_frame_);
+}
+
+void TaskDriver::perform(const run_action::AllStarted&) {
+  if (task_.attempt() == 0) tell_of_logins();
+  hooks_.on_all_started();
+}
+
+// Where a lost connection is to end no ranks, this does.
+void TaskDriver::tell_of_logins() {
+  const ExperimentConfig& experiment = work_.plan.experiment;
+  const bool is_patient =
+      experiment.reconnect_window > milliseconds(0) ||
+      experiment.launcher_wait.value_or(brief_launcher_wait) > brief_launcher_wait;
+  std::vector<std::string> hosts;
+  for (int host = 0; host < connections_.count(); ++host)
+    if (is_patient && streams_.is_remote(host) && run_->ends_with_login(host))
+      hosts.push_back(trial_.hosts[static_cast<std::size_t>(host)].host.name);
+  if (hosts.empty()) return;
+  hooks_.on_note(
+      fmt::format("warning: no rank on {} outlives a lost connection: logind there kills what a "
+                  "login has started when it ends; 'KillUserProcesses=no' in its logind.conf "
+                  "spares them",
+                  summarize_hosts(hosts)));
 }
 
 void TaskDriver::perform(const run_action::Stopping& action) {

@@ -139,6 +139,7 @@ class TaskDriver {
   void end_task();
   void settle();
   void tell_reached();
+  void tell_of_logins();
   void look_at(const OutputChunk& chunk);
   void tell_ignored_lines();
   void matched(const std::vector<PolicyMatch>& matches);
@@ -165,7 +166,7 @@ class TaskDriver {
   void perform(const run_action::LetGo& action) { carry_out(connections_.let_go(action.host)); }
   void perform(const run_action::Dismiss& action) { carry_out(connections_.dismiss(action.host)); }
   void perform(const run_action::Keep& action) { connections_.end_ranks(action.host); }
-  void perform(const run_action::AllStarted&) { hooks_.on_all_started(); }
+  void perform(const run_action::AllStarted& action);
   void perform(const run_action::Stopping& action);
   void perform(const run_action::Over&) { has_run_ended_ = true; }
 

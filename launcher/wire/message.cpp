@@ -228,13 +228,14 @@ json body(const message::Ready& m) {
           {"run_directory", from_bytes(m.run_directory)},
           {"ports", m.held_ports},
           {"gpus", json_of_gpus(m.gpus)},
-          {"checkpoint_mark", from_bytes(m.checkpoint_mark)}};
+          {"checkpoint_mark", from_bytes(m.checkpoint_mark)},
+          {"ends_with_login", m.ends_with_login}};
 }
 Message read_ready(const json& value) {
-  return message::Ready{int_list_field(value, "ports", 1, highest_port, most_held_ports),
-                        text_field(value, "run_directory", longest_path),
-                        gpus_of_json(field(value, "gpus")),
-                        text_field(value, "checkpoint_mark", longest_name)};
+  return message::Ready{
+      int_list_field(value, "ports", 1, highest_port, most_held_ports),
+      text_field(value, "run_directory", longest_path), gpus_of_json(field(value, "gpus")),
+      text_field(value, "checkpoint_mark", longest_name), bool_field(value, "ends_with_login")};
 }
 
 json body(const message::WantContext& m) { return {{"type", "want_context"}, {"taken", m.taken}}; }

@@ -177,6 +177,8 @@ struct Ready {
   /// The mark of the folder for checkpoints: the same on hosts that share it, and on no others;
   /// empty where none was asked for.
   std::string checkpoint_mark = {};
+  /// The host kills the agent and its ranks when the login ends that they were started from.
+  bool ends_with_login = false;
   AttemptId of = {};
   bool operator==(const Ready&) const = default;
 };

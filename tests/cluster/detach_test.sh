@@ -58,7 +58,36 @@ stopped_while_it_starts() {
 }
 nothing_left() { [ -z "$(all_processes 'agent attach|^sleep 4711')" ]; }
 
+# As systemd has it for a login: the cgroup of a session, and what logind is told.
+login_is_killed() {
+    local host
+    cat >"$shared/in_session" <<'BASH'
+#!/bin/bash
+session=/sys/fs/cgroup/user.slice/user-0.slice/session-1.scope
+mkdir -p "$session" && echo $$ >"$session/cgroup.procs"
+exec /bin/bash -c "$*"
+BASH
+    chmod 755 "$shared/in_session"
+    for host in head node02; do
+        # shellcheck disable=SC2016 # the host expands it
+        on "$host" 'mkdir -p /etc/systemd/logind.conf.d && printf "[Login]\nKillUserProcesses=yes\nKillExcludeUsers=\n" >/etc/systemd/logind.conf.d/kill.conf'
+    done
+    # shellcheck disable=SC2016 # sshd expands it
+    sshd_option 'ForceCommand USER=root exec /srv/shared/in_session $SSH_ORIGINAL_COMMAND' node02
+    run_on_head env USER=root /srv/shared/in_session "$train launch -d ${both[*]} -- sleep 4711"
+    expect_status 0
+    expect_err '^train: warning: no rank on node02 outlives a lost connection: logind there kills'
+    expect_err '^train: warning: logind here kills what a login has started when it ends'
+    expect_err 'systemd-run --user --scope train'
+    on head "$train task kill $(cat "$work/out")" 2>/dev/null
+    launch "${both[@]}" --set reconnect_window=0s -- true
+    expect_status 0
+    ! err_has warning || note_failure "a warning although nothing is to outlive a lost connection"
+    restart head node02
+}
+
 test_case "a detached launch outlives the login that it was called from" outlives_its_login
 test_case "a passphrase is asked for at the terminal, which is then not needed any more" outlives_its_terminal
 test_case "Ctrl-C before the ranks have started ends it" stopped_while_it_starts
+test_case "it is said where a login's end kills what it has started" login_is_killed
 finish
