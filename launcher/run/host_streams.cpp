@@ -55,9 +55,10 @@ void HostStreams::begin_attempt(int number) {
 
 // An agent that forgets an attempt lets go of what it keeps of its output.
 void HostStreams::forget(Stream& stream) {
-  if (!stream.now.link || ports_.output.synced() < stream.forget_behind) return;
+  HostLink* const agent = stream.now.to_agent();
+  if (agent == nullptr || ports_.output.synced() < stream.forget_behind) return;
   for (const int attempt : std::exchange(stream.to_forget, {}))
-    stream.now.link->send(frame_of(message::Forget{id_of(attempt)}));
+    agent->send(frame_of(message::Forget{id_of(attempt)}));
 }
 
 void HostStreams::perform(const host_action::Send& action) {
@@ -123,6 +124,7 @@ void HostStreams::attach(int host) {
   stream.of_the_past = Repetitions();
   stream.of_the_past.expect(most_positions * (2 * planned.rank_count + most_facts_of_host));
   attach.credit = credit_of(stream);
+  stream.now.is_attached = true;
   stream.now.link->send(frame_of(attach));
 }
 
@@ -202,11 +204,11 @@ void HostStreams::swept(int host) {
 }
 
 void HostStreams::send(int host, std::string frame) {
-  if (const auto& link = of(host).now.link) link->send(std::move(frame));
+  if (HostLink* const agent = of(host).now.to_agent()) agent->send(std::move(frame));
 }
 
 void HostStreams::send_shared(int host, const std::shared_ptr<const std::string>& frame) {
-  if (const auto& link = of(host).now.link) link->send_shared(frame);
+  if (HostLink* const agent = of(host).now.to_agent()) agent->send_shared(frame);
 }
 
 void HostStreams::received(int host, std::string_view bytes) {
@@ -316,9 +318,9 @@ void HostStreams::acknowledge_output(Stream& host) {
       host.last_synced = host.written.front().chunk_number;
   host.window.acknowledge(cost);
   if (!host.to_forget.empty()) forget(host);
-  if (!host.now.link || (cost == 0 && host.last_synced == was_synced)) return;
-  host.now.link->send(
-      frame_of(message::Acknowledge{host.last_written, credit_of(host), host.last_synced}));
+  HostLink* const agent = host.now.to_agent();
+  if (agent == nullptr || (cost == 0 && host.last_synced == was_synced)) return;
+  agent->send(frame_of(message::Acknowledge{host.last_written, credit_of(host), host.last_synced}));
 }
 
 void HostStreams::perform(const host_action::CloseHost& action) {
@@ -367,6 +369,7 @@ void HostStreams::tell_left() {
 
 void HostStreams::drop(Numbered& link) {
   link.number = 0;
+  link.is_attached = false;
   if (!link.link) return;
   closed_links_.push_back(std::move(link.link));
   clear_later();

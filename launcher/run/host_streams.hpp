@@ -101,6 +101,10 @@ class HostStreams {
   struct Numbered {
     std::unique_ptr<HostLink> link;
     std::uint64_t number = 0;
+    bool is_attached = false;  ///< Attach was sent: before it nothing may be
+
+    /// Over which its agent hears; null: none.
+    HostLink* to_agent() const { return is_attached ? link.get() : nullptr; }
   };
   struct Stream {
     explicit Stream(std::size_t output_window) : window(output_window) {}

@@ -168,6 +168,9 @@ void FakeHost::heard(LinkId link, const Frame& frame) {
     return feed(agent_event::ContextReceived{link, std::string(frame.payload)});
   auto message = decode_message(frame.payload);
   if (!message) return complaints_.push_back("an agent could not read a message");
+  if (!std::exchange(links_.at(link).has_spoken, true) &&
+      !std::holds_alternative<message::Attach>(*message))
+    complaints_.push_back("an agent was told something before Attach");
   if (std::holds_alternative<message::Stop>(*message)) note_stop();
   feed(agent_event::Received{link, std::move(*message)});
 }

@@ -147,6 +147,7 @@ class FakeHost {
   struct Link {
     OneWay* to_launcher = nullptr;
     FrameDecoder decoder{FrameSender::launcher};
+    bool has_spoken = false;
   };
   std::map<LinkId, Link> links_;
   LinkId last_link_ = 0;

@@ -63,7 +63,8 @@ std::unique_ptr<HostLink> FakeTransport::open(const Host&, const AgentCall& call
   made.is_sweep = call.verb == AgentCall::Verb::sweep;
   if (!launcher_.acts()) return std::make_unique<Link>(launcher_, made);
   if (call.verb == AgentCall::Verb::attach)
-    time_.at(script.connect_delay, [this, &made] { connect(made); });
+    time_.at(std::max<Instant>(script.connect_delay, time_.now() + script.login_time),
+             [this, &made] { connect(made); });
   else
     time_.at(time_.now(),
              [this, &made, limit = call.connect_limit.value_or(10s)] { reconnect(made, limit); });

@@ -470,6 +470,27 @@ TEST_CASE("a host that was lost is swept and reached anew for the next attempt")
   CHECK(hosts.attempts_told<message::Prepare>(4) == std::vector{1});
 }
 
+TEST_CASE("nothing goes over a link that is being opened, not even what was synced meanwhile") {
+  RestartedHosts hosts(2, 1, 0s);
+  hosts.run();
+  hosts.link(0).print(1, 0, "last words");
+  hosts.link(0).events.on_closed(make_error(ErrorClass::host, "connection reset"));
+  hosts.link(2).events.on_open({"10.0.0.2", "ssh"});
+  hosts.link(2).say(message::NoAgent{"other boot"});
+  hosts.say(1, message::RankEnded{1, 143, {}, false, true, hosts.timers.time, {}});
+  hosts.say(1, message::Finished{});
+  hosts.link(3).events.on_open({"10.0.0.2", "ssh"});
+  hosts.link(3).events.on_bytes(encode_sweep_report({}) + "\n");
+  hosts.timers.pass(0s);
+  REQUIRE(hosts.transport.links.size() == 5);
+  hosts.output.is_kept = 1;
+  hosts.driver->acknowledge_output();
+  CHECK(hosts.link(4).sent.empty());
+  hosts.link(4).events.on_open({"10.0.0.2", "ssh"});
+  REQUIRE_FALSE(hosts.link(4).sent.empty());
+  CHECK(std::holds_alternative<message::Attach>(hosts.link(4).sent.front()));
+}
+
 TEST_CASE("a host that speaks of an attempt that nobody has begun is none of ours") {
   RestartedHosts hosts(1);
   hosts.run();
