@@ -62,6 +62,7 @@ void HostStreams::forget(Stream& stream) {
 }
 
 void HostStreams::perform(const host_action::Send& action) {
+  if (std::holds_alternative<message::Bye>(action.message)) of(action.host).was_dismissed = true;
   send(action.host, frame_of(about(action.message, id_of(attempt_))));
 }
 
@@ -327,7 +328,7 @@ void HostStreams::perform(const host_action::CloseHost& action) {
   Stream& stream = of(action.host);
   drop(stream.next);
   drop_sweep(stream);
-  if (stream.now.link && stream.has_finished)
+  if (std::exchange(stream.was_dismissed, false) && stream.now.link)
     await_leaving(action.host);
   else
     drop(stream.now);
@@ -335,6 +336,7 @@ void HostStreams::perform(const host_action::CloseHost& action) {
 
 void HostStreams::await_leaving(int host) {
   Leaving& leaving = leaving_[host];
+  drop(leaving.stream);
   leaving.stream = std::exchange(of(host).now, {});
   leaving.patience = ports_.timers.after(leave_limit, [this, host] { has_left(host); });
 }

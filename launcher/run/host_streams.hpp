@@ -128,6 +128,7 @@ class HostStreams {
     std::set<int> to_forget;          ///< attempts that its agent still knows
     std::uint64_t forget_behind = 0;  ///< once this is synced; the sink's number
     bool has_finished = false;        ///< its agent has said so, and waits for Bye
+    bool was_dismissed = false;       ///< its agent is told Bye, and has to hear it
     Repetitions of_the_past;          ///< what it says of attempts that are over
     std::unique_ptr<SweepDriver> sweep;
   };

@@ -440,6 +440,24 @@ TEST_CASE("a stop during the delay says goodbye to all hosts at once") {
   for (const std::size_t host : {0u, 1u}) CHECK(hosts.link(host).all<message::Bye>().size() == 1);
 }
 
+TEST_CASE("an agent that may go on without its launcher has time to hear goodbye") {
+  RestartedHosts hosts(2, 1, 0s);
+  hosts.run();
+  hosts.fail();
+  // Of the next attempt nothing starts.
+  hosts.ready(0, 1);
+  hosts.say(1, message::Refused{{{{}, {}, "no such program", {}}}, ErrorClass::missing}, 1);
+  CHECK(hosts.driver->over());
+  hosts.timers.pass(0s);
+  for (const std::size_t host : {0u, 1u}) {
+    REQUIRE(hosts.link(host).all<message::Bye>().size() == 1);
+    CHECK_FALSE(hosts.link(host).is_closed);
+  }
+  hosts.link(0).events.on_closed(make_error(ErrorClass::host, "the agent exited with status 0"));
+  hosts.timers.pass(1s);
+  for (const std::size_t host : {0u, 1u}) CHECK(hosts.link(host).is_closed);
+}
+
 TEST_CASE("a task whose first attempt starts nothing is not started again") {
   RestartedHosts hosts(2, 5);
   hosts.say(0, message::Refused{{{{}, {}, "no such program", {}}}, ErrorClass::missing});
@@ -495,8 +513,8 @@ TEST_CASE("a host that speaks of an attempt that nobody has begun is none of our
   RestartedHosts hosts(1);
   hosts.run();
   hosts.say(0, message::Finished{}, 1);
-  CHECK(hosts.link(0).is_closed == false);
-  hosts.timers.pass(0s);
+  CHECK(hosts.link(0).all<message::Bye>().size() == 1);
+  hosts.timers.pass(1s);
   CHECK(hosts.link(0).is_closed);
 }
 
@@ -506,8 +524,9 @@ TEST_CASE("what a host says once more of an attempt that is over changes nothing
   hosts.fail();
   REQUIRE(hosts.attempts_told<message::Prepare>(0) == std::vector{0, 1});
   for (int i = 0; i < 20; ++i) hosts.say(0, message::Finished{}, 0);
-  CHECK_FALSE(hosts.link(0).is_closed);
+  CHECK(hosts.link(0).all<message::Bye>().empty());
   for (int i = 0; i < 1'000; ++i) hosts.say(0, message::Finished{}, 0);
-  hosts.timers.pass(0s);
+  CHECK(hosts.link(0).all<message::Bye>().size() == 1);
+  hosts.timers.pass(1s);
   CHECK(hosts.link(0).is_closed);
 }
