@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <utility>
+
+#include "backends/context/context_archive.hpp"
+#include "backends/context/sha256_digest.hpp"
+#include "backends/store/task_bundle.hpp"
 
 namespace train {
 
@@ -43,6 +48,37 @@ class AdoptedContext final : public ContextSource {
 };
 
 }  // namespace
+
+ContextPacker::Read reads_directory(const std::string& directory) {
+  return [directory, own_output = own_output_files()](const std::atomic<bool>& cancelled) {
+    return archive_context(directory, own_output, cancelled);
+  };
+}
+
+ContextPacker::Read reads_kept_context(std::string bundle, ContextRecord recorded,
+                                       const std::string& directory) {
+  return [bundle = std::move(bundle), recorded = std::move(recorded),
+          read = reads_directory(directory)](const std::atomic<bool>& cancelled) {
+    ArchivedContext kept;
+    if (!recorded.sha256.empty()) kept.archive = read_context(bundle);
+    if (kept.archive.empty() || sha256_of(kept.archive) != recorded.sha256) return read(cancelled);
+    kept.context = {recorded.sha256, kept.archive.size()};
+    kept.files = static_cast<std::size_t>(recorded.files);
+    kept.bytes = static_cast<std::uint64_t>(recorded.bytes);
+    return Result<ArchivedContext>(std::move(kept));
+  };
+}
+
+ContextSource::Open adopted_context(Loop& loop, std::string directory, ContextRecord recorded,
+                                    std::string bundle) {
+  std::string sha256 = recorded.sha256;
+  const auto read = reads_kept_context(std::move(bundle), std::move(recorded), directory);
+  return adopted_context(
+      [&loop, read](ContextSource::Events events) {
+        return std::make_unique<ContextPacker>(loop, read, std::move(events));
+      },
+      std::move(directory), std::move(sha256));
+}
 
 ContextSource::Open adopted_context(ContextSource::Open open, std::string directory,
                                     std::string sha256) {

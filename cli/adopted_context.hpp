@@ -3,14 +3,25 @@
 
 #include <string>
 
-#include "launcher/ports/context_source.hpp"
+#include "backends/context/context_packer.hpp"
+#include "launcher/record/task_record.hpp"
 
 namespace train {
 
-/// The context of a task that is gone on with. Hosts that have it keep it; where the directory has
-/// changed since the launch (its archive has not `sha256` any more), that is a warning, and none
-/// other is sent to hosts that lack it, so that all ranks have the same code. An empty `sha256`
-/// stands for any.
+/// Reads a directory for a launch; what this process prints into a file there is no part of it.
+ContextPacker::Read reads_directory(const std::string& directory);
+
+/// Reads the context of a task that is gone on with: what was kept of it in its bundle, which must
+/// be what is recorded, else its directory.
+ContextPacker::Read reads_kept_context(std::string bundle, ContextRecord recorded,
+                                       const std::string& directory);
+
+/// The context of such a task. Hosts that have it keep it; where its directory has to be read and
+/// has changed since the launch, that is a warning, and none other is sent to hosts that lack it,
+/// so that all ranks have the same code. A record without a checksum stands for any.
+ContextSource::Open adopted_context(Loop& loop, std::string directory, ContextRecord recorded,
+                                    std::string bundle);
+/// The same from another source.
 ContextSource::Open adopted_context(ContextSource::Open open, std::string directory,
                                     std::string sha256);
 

@@ -42,16 +42,16 @@ std::vector<Host> hosts_of(const Trial& trial) {
   return hosts;
 }
 
-ContextSource::Open context_of(const SupervisedTask& task, Loop& loop) {
-  const TaskRequest& request = task.request;
-  if (request.context_directory.empty()) return {};
-  ContextSource::Open open = [&request, &loop](ContextSource::Events events) {
-    return std::make_unique<ContextPacker>(loop, request.context_directory, own_output_files(),
-                                           std::move(events));
+ContextSource::Open context_of(const SupervisedTask& task, Loop& loop, ContextPacker::Keep keep) {
+  const std::string& directory = task.request.context_directory;
+  if (directory.empty()) return {};
+  if (task.resume)
+    return adopted_context(loop, directory, task.task.context,
+                           task.store->bundle_folder(task.task.id));
+  return [&loop, directory, keep = std::move(keep)](ContextSource::Events events) {
+    return std::make_unique<ContextPacker>(loop, reads_directory(directory), std::move(events),
+                                           keep);
   };
-  return task.resume
-             ? adopted_context(std::move(open), request.context_directory, task.task.context.sha256)
-             : open;
 }
 
 // Relative to the context where there is one, else absolute.
@@ -157,6 +157,19 @@ class Supervisor {
                           tell("only the same build of train can go on with this task", kept);
                         });
   }
+  // Ranks that may outlive this launcher may be started again by another one, on other hosts.
+  void keep_context(std::shared_ptr<const ArchivedContext> context) {
+    if (s_.task.outlives_ms == 0) return;
+    recorder_.run_first(
+        [store = s_.store, id = s_.task.id, context = std::move(context)] {
+          return store->keep_context(id, context->archive);
+        },
+        [this](const Result<void>& kept) {
+          if (!kept)
+            say(terminal_text("if this launcher dies, another one reads the context anew: {}",
+                              kept.error().diagnostics.front().message));
+        });
+  }
   // Who is told that the task runs on its own may kill this launcher in the same instant.
   void note_steady() {
     if (has_started_ && is_request_kept_) s_.on_steady();
@@ -175,8 +188,11 @@ class Supervisor {
     // A third request would leave hosts alone that have not been reached yet.
     constexpr std::size_t most_stops = 2;
     if (s_.resume && s_.resume->replay.stop_signals.size() >= most_stops) s_.stop_signal.reset();
+    auto context = context_of(
+        s_, loop_,
+        [this](const std::shared_ptr<const ArchivedContext>& read) { keep_context(read); });
     driver_.emplace(
-        TaskDriver::Ports{loop_, transports_, *output_, context_of(s_, loop_), &journal_},
+        TaskDriver::Ports{loop_, transports_, *output_, std::move(context), &journal_},
         TaskDriver::Work{
             plan, s_.task.id, port_needs(plan), working_directory_of(s_.request, plan),
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "backends/context/context_archive.hpp"
 #include "launcher/wire/frame.hpp"
 
 namespace train {
@@ -36,22 +35,24 @@ struct ContextPacker::Work {
   }
 };
 
-ContextPacker::ContextPacker(Loop& loop, const std::string& directory,
-                             std::vector<FileIdentity> own_output, Events events)
-    : loop_(loop), events_(std::move(events)), work_(std::make_shared<Work>()), background_(loop) {
-  read(directory, std::move(own_output));
+ContextPacker::ContextPacker(Loop& loop, Read read, Events events, Keep keep)
+    : loop_(loop),
+      events_(std::move(events)),
+      keep_(std::move(keep)),
+      work_(std::make_shared<Work>()),
+      background_(loop) {
+  begin(std::move(read));
 }
 
 ContextPacker::~ContextPacker() { work_->cancelled = true; }
 
-void ContextPacker::read(const std::string& directory, std::vector<FileIdentity> own_output) {
+void ContextPacker::begin(Read read) {
   const auto started = background_.run(
-      [work = work_, directory, own_output = std::move(own_output)] {
-        work->archived = archive_context(directory, own_output, work->cancelled);
-      },
+      [work = work_, read = std::move(read)] { work->archived = read(work->cancelled); },
       [this] {
         const Result<ArchivedContext>& archived = *work_->archived;
         if (!archived) return events_.on_failed(archived.error());
+        keep_(std::shared_ptr<const ArchivedContext>(work_, &*archived));
         events_.on_named({archived->context, archived->files, archived->bytes, archived->warnings});
       });
   if (started) return;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "backends/context/context_archive.hpp"
 #include "backends/context/context_files.hpp"
 #include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
@@ -15,11 +17,17 @@
 
 namespace train {
 
-/// Reads a directory beside the loop, and packs it there when the first host lacks it.
+/// Reads a context beside the loop, and packs it there when the first host lacks it.
 class ContextPacker final : public ContextSource {
  public:
-  ContextPacker(Loop& loop, const std::string& directory, std::vector<FileIdentity> own_output,
-                Events events);
+  /// Called once, on a thread of its own; it gives up once it is `cancelled`.
+  using Read = std::function<Result<ArchivedContext>(const std::atomic<bool>& cancelled)>;
+  /// Takes what was read, from the loop, before it is named.
+  using Keep = std::function<void(std::shared_ptr<const ArchivedContext>)>;
+
+  ContextPacker(
+      Loop& loop, Read read, Events events,
+      Keep keep = [](const std::shared_ptr<const ArchivedContext>&) {});
   /// Waits for nothing, also where the directory is on a file system that does not answer.
   ~ContextPacker() override;
   ContextPacker(const ContextPacker&) = delete;
@@ -30,12 +38,13 @@ class ContextPacker final : public ContextSource {
 
  private:
   struct Work;
-  void read(const std::string& directory, std::vector<FileIdentity> own_output);
+  void begin(Read read);
   void pack_more();
   void add(const std::string& piece);
 
   Loop& loop_;
   const Events events_;
+  const Keep keep_;
   std::vector<ContextPiece> pieces_;
   bool is_packing_ = false;
   std::shared_ptr<Work> work_;

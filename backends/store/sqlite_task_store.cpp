@@ -389,6 +389,10 @@ Result<void> SqliteTaskStore::keep_program(const std::string& id) const {
   return train::keep_program(bundle_folder(id), impl_->programs());
 }
 
+Result<void> SqliteTaskStore::keep_context(const std::string& id, std::string_view archive) const {
+  return train::keep_context(bundle_folder(id), archive);
+}
+
 std::string SqliteTaskStore::bundle_folder(const std::string& id) const {
   return impl_->directory(id) + "/" + bundle_name;
 }

@@ -47,6 +47,7 @@ class SqliteTaskStore final : public TaskStore {
   /// (`task_bundle.hpp`).
   Result<void> keep_request(const std::string& id, std::string_view request) const;
   Result<void> keep_program(const std::string& id) const;
+  Result<void> keep_context(const std::string& id, std::string_view archive) const;
   /// Where that is.
   std::string bundle_folder(const std::string& id) const;
 

@@ -23,8 +23,9 @@ namespace train {
 
 namespace {
 
-constexpr std::size_t largest_request = std::size_t{256} << 20;
+constexpr std::size_t largest_file = std::size_t{256} << 20;
 constexpr const char* request_name = "request.json";
+constexpr const char* context_name = "context.tar";
 constexpr std::string_view program_prefix = "program-";
 
 tl::unexpected<Error> failed(const std::string& doing, const std::string& path, int error) {
@@ -59,15 +60,19 @@ int find_build_id(dl_phdr_info* info, std::size_t, void* found) {
   return 1;
 }
 
-// A copy is a convenience for those who exchange their `train` while tasks run: it never takes more
-// than a small part of what is left.
-bool has_room_for_program(const std::string& folder) {
+// A copy is a convenience (for those who exchange their `train` or change their code while tasks
+// run): it never takes more than a small part of what is left.
+bool has_room_for(std::uint64_t bytes, const std::string& folder) {
   constexpr std::uint64_t parts = 16;
-  struct stat program {};
   struct statvfs room {};
-  return ::stat("/proc/self/exe", &program) == 0 && ::statvfs(folder.c_str(), &room) == 0 &&
-         std::uint64_t{room.f_bavail} * room.f_frsize / parts >
-             static_cast<std::uint64_t>(program.st_size);
+  return ::statvfs(folder.c_str(), &room) == 0 &&
+         std::uint64_t{room.f_bavail} * room.f_frsize / parts > bytes;
+}
+
+bool has_room_for_program(const std::string& folder) {
+  struct stat program {};
+  return ::stat("/proc/self/exe", &program) == 0 &&
+         has_room_for(static_cast<std::uint64_t>(program.st_size), folder);
 }
 
 Result<void> copy_program(const std::string& path) {
@@ -141,6 +146,25 @@ Result<void> keep_program(const std::string& folder, const std::string& programs
   return {};
 }
 
+// Whoever reads it knows its checksum: it need not be on the disk, nor whole.
+Result<void> keep_context(const std::string& folder, std::string_view archive) {
+  if (auto made = make_private_directory(folder); !made) return made;
+  if (!has_room_for(archive.size(), folder)) return {};
+  const std::string path = fmt::format("{}/{}", folder, context_name);
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file || ::fchmod(file.get(), 0600) != 0) return failed("make", path, errno);
+  if (const int error = write_whole(file.get(), archive); error != 0) {
+    (void)::unlink(path.c_str());  // what it takes may be all that was left
+    return failed("write", path, error);
+  }
+  return {};
+}
+
+std::string read_context(const std::string& folder) {
+  return read_small_file(fmt::format("{}/{}", folder, context_name), largest_file);
+}
+
 Result<std::string> read_bundle(const std::string& folder) {
   const std::string path = fmt::format("{}/{}", folder, request_name);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -149,7 +173,7 @@ Result<std::string> read_bundle(const std::string& folder) {
   const bool is_own =
       S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (!is_own || size > largest_request)
+  if (!is_own || size > largest_file)
     return fail(
         ErrorClass::no_input,
         fmt::format("'{}' is not what train has written: not yours alone, or too large", path));

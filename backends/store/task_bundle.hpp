@@ -12,6 +12,7 @@ namespace train {
 //
 //     <folder>/request.json         what was asked for, with secrets (0600)
 //     <folder>/program-<build id>   the `train` that launched it (0700)
+//     <folder>/context.tar          what its ranks start in, if they do (0600)
 //
 // Programs are kept once for all tasks: `<programs>/<build id>` is another name of the same file,
 // and is removed when no task has it any more, unless it is the one that runs. Where there is
@@ -27,6 +28,12 @@ Result<void> keep_request(const std::string& folder, std::string_view request);
 /// Adds this program to the folder. Nothing is done where there is little room, or where the
 /// program does not say which build it is. Errors are of class `no_input`.
 Result<void> keep_program(const std::string& folder, const std::string& programs);
+
+/// Adds the context. Nothing is done where there is little room. Errors are of class `no_input`.
+Result<void> keep_context(const std::string& folder, std::string_view archive);
+
+/// The context that was kept, as far as it was written; empty when none can be read.
+std::string read_context(const std::string& folder);
 
 /// The request. Class `no_input` when there is none, or somebody else can write it.
 Result<std::string> read_bundle(const std::string& folder);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/adopted_context.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <optional>
 
+#include "backends/store/task_bundle.hpp"
 #include "tests/catch.hpp"
+#include "tests/temporary_directory.hpp"
 
 using namespace train;
 
@@ -61,6 +65,27 @@ TEST_CASE("one that has changed since goes to no host: all ranks have the same c
   CHECK(adopted.directory.packed == 0);
 }
 
-TEST_CASE("a task without a context has none when it is gone on with") {
-  CHECK_FALSE(adopted_context({}, "", ""));
+TEST_CASE("a context is read as it was kept, and only where that is what was recorded") {
+  const TemporaryDirectory directory;
+  const TemporaryDirectory bundle;
+  const std::atomic<bool> cancelled = false;
+  std::ofstream(directory.path() + "/train.py") << "old";
+  const auto launched = reads_directory(directory.path())(cancelled);
+  REQUIRE(launched);
+  const ContextRecord recorded{directory.path(), launched->context.sha256, 1, 3};
+  std::ofstream(directory.path() + "/train.py") << "newer";
+  const auto read = reads_kept_context(bundle.path(), recorded, directory.path());
+  CHECK(read(cancelled)->context.sha256 != recorded.sha256);  // nothing was kept
+  REQUIRE(keep_context(bundle.path(), launched->archive));
+  const auto kept = read(cancelled);
+  REQUIRE(kept);
+  CHECK(kept->context == launched->context);
+  CHECK(kept->archive == launched->archive);
+  CHECK(kept->files == 1);
+  CHECK(kept->bytes == 3);
+  REQUIRE(keep_context(bundle.path(), launched->archive.substr(1)));
+  CHECK(read(cancelled)->context.sha256 != recorded.sha256);
+  std::filesystem::remove_all(directory.path());
+  REQUIRE(keep_context(bundle.path(), launched->archive));
+  CHECK(read(cancelled));
 }

@@ -182,6 +182,21 @@ is_started_again() {
     expect_idle 5 head "${nodes[@]}"
 }
 
+# A host that has lost its copy meanwhile is sent what the others have.
+context_has_changed() {
+    on head 'mkdir -p code && echo launched >code/version'
+    id=$(on head "$train launch -d ${on_three[*]} --context code --set max_restarts=1 --set restart_delay=100ms -- /bin/sh -c 'cat version; [ \$TRAIN_RESTART_COUNT = 1 ] || exec sleep 4711'" 2>"$work/err")
+    kill_supervisor
+    on head 'echo changed >code/version'
+    restart node02
+    attach
+    expect_status 0
+    ! err_has 'has changed since the launch' || note_failure "the directory was read"
+    task logs "$id" --attempt 1
+    expect_equal "versions" "[0] launched,[1] launched,[2] launched" "$(sort "$work/out" | paste -sd,)"
+    expect_idle 5 head "${nodes[@]}"
+}
+
 two_at_once() {
     local first
     detach 6
@@ -219,6 +234,7 @@ test_case "a task that nobody attends is killed like any other" is_killed
 test_case "a host that was started anew meanwhile is lost" host_is_started_anew
 test_case "a host that is out of reach while a task is taken over is waited for" host_is_away
 test_case "a task that failed while nobody attended is started again" is_started_again
+test_case "a context that has changed meanwhile is sent as it was" context_has_changed
 test_case "of two that take it over at once one does, and the other looks on" two_at_once
 test_case "ranks in the foreground end with their launcher" foreground
 finish

@@ -187,10 +187,26 @@ BASH
     expect_second_attempt
 }
 
+# Agents that outlive their launcher would be there for a week.
+nothing_stays() {
+    local host
+    for host in "${nodes[@]}"; do
+        on "$host" 'printf "#!/bin/sh\nexit 1\n" >/usr/local/bin/fails; chmod 755 /usr/local/bin/fails'
+    done
+    launch_start "${on_three[@]}" --set on_launcher_loss=continue --set max_restarts=1 --set restart_delay=2s -- fails
+    within 10 "a restart waits" err_has '^train: restart 1 of 1 in'
+    on node02 'rm /usr/local/bin/fails'
+    await_launch 20
+    expect_status 72
+    expect_err "host 'node02': .*'fails'"
+    expect_idle 3 head "${nodes[@]}"
+}
+
 test_case "ranks that fail twice are started three times, over one login per host" fails_twice
 test_case "a task ends when its restarts are used up" budget_is_used_up
 test_case "a task that cannot start anything is not started again" no_restart_for_what_never_started
 test_case "Ctrl-C during the delay ends the task at once" stopped_while_waiting
+test_case "no agent stays where the next attempt cannot start" nothing_stays
 test_case "a daemon that a rank has left is gone before the next attempt" daemon_is_left
 test_case "an agent that is killed costs an attempt" agent_is_killed
 test_case "a host that is switched off and on costs an attempt" host_is_rebooted
