@@ -24,6 +24,7 @@
 #include "cli/request.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_control.hpp"
+#include "cli/task_hosts.hpp"
 #include "cli/task_recorder.hpp"
 #include "cli/task_table.hpp"
 #include "cli/transports.hpp"
@@ -119,9 +120,7 @@ class Supervisor {
       keep_bundle();
     auto logs = s_.logs ? Result<std::shared_ptr<AttemptLogs>>(s_.logs)
                         : make_logs(s_.task, s_.plan.experiment);
-    if (const auto kept = keep_task_hosts(*s_.store, s_.task, hosts_of(s_.plan.trial));
-        logs && !kept)
-      logs = tl::make_unexpected(kept.error());
+    if (const auto kept = keep_hosts(); logs && !kept) logs = tl::make_unexpected(kept.error());
     const RunOutcome outcome = logs ? drive(*logs) : not_run(s_.plan.trial, logs.error());
     return end(outcome);
   }
@@ -144,6 +143,12 @@ class Supervisor {
         });
   }
 
+  // Of a task that is gone on with they are there.
+  Result<void> keep_hosts() const {
+    if (s_.resume) return {};
+    return keep_task_hosts(*s_.store, s_.task, hosts_of(s_.plan.trial));
+  }
+
   RunOutcome drive(const std::shared_ptr<AttemptLogs>& logs) {
     const auto acknowledge = [this] {
       if (driver_) driver_->acknowledge_output();
@@ -154,9 +159,7 @@ class Supervisor {
     story_.on_attempt([this](int attempt) { output_->begin_attempt(attempt); });
     const Plan& plan = s_.plan;
     const int first_attempt = s_.resume ? s_.resume->replay.attempt : 0;
-    // A third request would leave hosts alone that have not been reached yet.
-    constexpr std::size_t most_stops = 2;
-    if (s_.resume && s_.resume->replay.stop_signals.size() >= most_stops) s_.stop_signal.reset();
+    const bool is_stop_known = s_.resume && !s_.resume->replay.stop_signals.empty();
     driver_.emplace(
         TaskDriver::Ports{loop_, transports_, *output_, context_of(s_, loop_), &journal_},
         TaskDriver::Work{
@@ -168,26 +171,40 @@ class Supervisor {
     driver_->start();
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
                                       *driver_, [this](const TerminalText& said) { say(said); });
-    if (s_.stop_signal) driver_->stop(*s_.stop_signal);
+    if (s_.stop_signal && !is_stop_known) driver_->stop(*s_.stop_signal);
     if (!driver_->over()) loop_.run();
     writer_->finish();
     shown_->end();
     return driver_->outcome();
   }
 
-  // Where agents may have been killed; of a task that nobody had attended before it was stopped,
-  // also where they have said nothing at the end.
-  std::vector<AbandonedHost> abandoned_hosts(const RunOutcome& outcome) const {
-    std::set<int> hosts;
-    if (driver_)
-      for (const int host : driver_->broken_hosts()) hosts.insert(host);
-    if (s_.stop_signal)
-      for (const Leftover& leftover : outcome.leftovers) hosts.insert(leftover.host);
-    std::vector<AbandonedHost> abandoned;
-    abandoned.reserve(hosts.size());
-    for (const int host : hosts)
-      abandoned.push_back({s_.plan.trial.hosts[host].host, agent_key(s_.task.id, host)});
-    return abandoned;
+  // Where agents may have been killed, or have not been seen to leave. Hosts that did not answer are
+  // not asked once more, unless it is all that this process is there for.
+  std::set<int> doubtful_hosts(const RunOutcome& outcome) const {
+    if (!driver_) return {};
+    std::set<int> hosts = unsettled_hosts();
+    if (!s_.stop_signal)
+      for (const Leftover& leftover : outcome.leftovers) hosts.erase(leftover.host);
+    for (const int host : driver_->broken_hosts()) hosts.insert(host);
+    return hosts;
+  }
+
+  std::set<int> unsettled_hosts() const {
+    if (!driver_) return {};
+    const auto hosts = driver_->unsettled_hosts();
+    return {hosts.begin(), hosts.end()};
+  }
+
+  // What cannot be written counts as unsettled.
+  void keep_unsettled(const std::set<int>& hosts) {
+    if (const auto kept = keep_unsettled_hosts(*s_.store, s_.task.id, hosts); !kept)
+      say(terminal_text("{}", terminal_text(kept.error())));
+  }
+
+  // Agents that wait for another launcher without an end do not leave by themselves.
+  std::optional<Goodbye> goodbye() const {
+    const bool agents_wait = s_.task.outlives_ms >= for_ever.count();
+    return agents_wait || s_.stop_signal ? std::optional(last_goodbye()) : std::nullopt;
   }
 
   // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). Only
@@ -197,14 +214,22 @@ class Supervisor {
     task.ended = now_on_the_wall();
     story_.end(outcome);
     record_outcome(task, outcome, s_.plan.trial);
+    keep_unsettled(unsettled_hosts());
     const bool is_recorded = recorder_.finish(record_limit);
     if (driver_) {
       driver_->await_agents([this] { loop_.stop(); });
       loop_.run();
     }
     signals_.end();
-    const auto abandoned = abandoned_hosts(outcome);
-    const auto answers = sweep_hosts(loop_, transports_, abandoned, sweep_limit);
+    std::set<int> unsettled = unsettled_hosts();
+    std::vector<AbandonedHost> abandoned;
+    for (const int host : doubtful_hosts(outcome))
+      abandoned.push_back({s_.plan.trial.hosts[host].host, agent_key(s_.task.id, host)});
+    const auto answers = sweep_hosts(loop_, transports_, abandoned, sweep_limit, goodbye());
+    auto answer = answers.begin();
+    for (const int host : doubtful_hosts(outcome))
+      if (is_clean(*answer++)) unsettled.erase(host);
+    keep_unsettled(unsettled);
     TerminalText found = describe_sweep(abandoned, answers);
     driver_.reset();
     terminal_.flush();

@@ -31,7 +31,7 @@ struct SupervisedTask {
   /// Of a task that is gone on with: its logs, and what else its last supervisor has left.
   std::shared_ptr<AttemptLogs> logs = nullptr;
   std::optional<TaskDriver::Resumption> resume = {};
-  /// The user has asked for the end already, by this signal.
+  /// It is only to be stopped, as by this signal.
   std::optional<int> stop_signal = {};
 };
 

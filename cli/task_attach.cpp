@@ -69,7 +69,7 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
   }
   const std::string log = adoption->store().launcher_log(task_id);
   const Ended ended =
-      adoption->run([&] { detachment.leave_terminal(std::string(it_attends), log); }, std::nullopt);
+      adoption->run([&] { detachment.leave_terminal(std::string(it_attends), log); });
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code;
 }

@@ -30,6 +30,9 @@ enum class SweepVerdict {
 };
 SweepVerdict verdict_of(const std::vector<Result<SweepReport>>& answers);
 
+/// Of a task that is over: nobody supervises it after that.
+constexpr std::uint64_t last_epoch = std::uint64_t{1} << 62;
+
 /// How agents that are not dead are told to stop their ranks, with their grace, and to leave.
 struct Goodbye {
   /// Above that of every supervisor that they may have heard.
