@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <optional>
 
 #include "launcher/run/outcome.hpp"
@@ -11,6 +10,9 @@
 namespace train {
 
 namespace {
+
+// SIGTERM on every Linux: `task kill` and batch systems; others come from a terminal.
+constexpr int termination = 15;
 
 // What matters of the end, of a journal that may have anything else.
 class EndReader {
@@ -46,8 +48,8 @@ class EndReader {
     task.exit_code = 0;
   }
   void stop(TaskRecord& task) const {
-    const int signal = over_->signal.value_or(signal_.value_or(SIGTERM));
-    task.state = signal == SIGTERM ? TaskState::killed : TaskState::interrupted;
+    const int signal = over_->signal.value_or(signal_.value_or(termination));
+    task.state = signal == termination ? TaskState::killed : TaskState::interrupted;
     task.exit_code = 128 + signal;
     task.error_class = to_string(ErrorClass::interrupted);
     task.cause = fmt::format("stopped by {}", signal_name(signal));
