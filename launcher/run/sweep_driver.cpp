@@ -7,6 +7,8 @@
 #include <chrono>
 #include <utility>
 
+#include "config_schema/text/duration.hpp"
+
 namespace train {
 
 namespace {
@@ -16,7 +18,7 @@ constexpr milliseconds goodbye_pause{1'000};
 
 Result<SweepReport> unanswered(nanoseconds limit) {
   return fail(ErrorClass::host,
-              fmt::format("no answer within {} s", limit / std::chrono::seconds(1)));
+              fmt::format("no answer within {}", duration_text(limit)));
 }
 
 }  // namespace

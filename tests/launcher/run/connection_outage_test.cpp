@@ -177,6 +177,22 @@ TEST_CASE("a host that cannot be reached is told of after five seconds, and when
   CHECK(b.notes[1] == "host 'h1' is back after 21 s; nothing of its output is lost");
 }
 
+TEST_CASE("a host that is kept without ranks is told of only when an attempt waits for it") {
+  OutageBench b({1, 1}, window, for_ever);
+  b.connections.end_ranks(1);
+  b.lose(1);
+  b.refuse(1);
+  b.pass(20s, {0});
+  CHECK(b.notes.empty());
+  b.connections.want(1, b.now);
+  b.pass(1s, {0});
+  CHECK(b.notes ==
+        std::vector<std::string>{"host 'h1' is out of reach for 20 s now; it is waited for another "
+                                 "42 s (reconnect_window): connection timed out"});
+  b.resume(1);
+  CHECK(b.notes.back() == "host 'h1' is back after 21 s");
+}
+
 TEST_CASE("tries to reach a host have pauses between them, about one a second") {
   OutageBench b({1, 1});
   b.lose(1);
