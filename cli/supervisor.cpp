@@ -109,8 +109,8 @@ class Supervisor {
       story_.on_first_start(s_.on_steady);
       return;
     }
-    story_.on_reached(s_.on_steady);
-    patience_ = loop_.after(longest_reach, [this] { s_.on_steady(); });
+    story_.on_reached([this] { become_steady(); });
+    await_hosts(longest_reach);
   }
 
   Ended run() {
@@ -121,11 +121,44 @@ class Supervisor {
     auto logs = s_.logs ? Result<std::shared_ptr<AttemptLogs>>(s_.logs)
                         : make_logs(s_.task, s_.plan.experiment);
     if (const auto kept = keep_hosts(); logs && !kept) logs = tl::make_unexpected(kept.error());
-    const RunOutcome outcome = logs ? drive(*logs) : not_run(s_.plan.trial, logs.error());
-    return end(outcome);
+    const auto outcome = logs ? drive(*logs) : not_run(s_.plan.trial, logs.error());
+    return outcome ? end(*outcome) : give_up();
   }
 
  private:
+  void become_steady() {
+    patience_.reset();
+    s_.on_steady();
+  }
+
+  // Hosts that do not answer are waited for out of sight, but not while somebody is being asked for
+  // what it takes to reach them.
+  void await_hosts(nanoseconds patience) {
+    static constexpr std::chrono::seconds next_look{1};
+    patience_ = loop_.after(patience, [this] {
+      if (transports_.is_asking()) return await_hosts(next_look);
+      become_steady();
+    });
+  }
+
+  // A task that is to be gone on with is not stopped by the Ctrl-C of somebody who only has no
+  // passphrase for it.
+  void signalled(int number) {
+    if (!patience_ || s_.stop_signal) return driver_->stop(number);
+    left_by_ = number;
+    loop_.stop();
+  }
+
+  // As it was: its agents see a launcher that ends without a word.
+  Ended give_up() {
+    signals_.end();
+    driver_.reset();
+    terminal_.flush();
+    return {ExitCode(128 + *left_by_),
+            terminal_text("task {} stays unattended: stopped by {} before its hosts were reached",
+                          s_.task.id, signal_name(*left_by_))};
+  }
+
   // Through the terminal's queue: the middle of a rank's line is no place for it.
   void say(const TerminalText& said) { terminal_.write(Terminal::Stream::err, talk_text(said)); }
   void has_room() {
@@ -149,7 +182,8 @@ class Supervisor {
     return keep_task_hosts(*s_.store, s_.task, hosts_of(s_.plan.trial));
   }
 
-  RunOutcome drive(const std::shared_ptr<AttemptLogs>& logs) {
+  // Nothing, when it was left as it was.
+  std::optional<RunOutcome> drive(const std::shared_ptr<AttemptLogs>& logs) {
     const auto acknowledge = [this] {
       if (driver_) driver_->acknowledge_output();
     };
@@ -167,7 +201,7 @@ class Supervisor {
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
             boot_id(), std::move(s_.resume)},
         story_.hooks(first_attempt, [this] { loop_.stop(); }));
-    signals_.deliver(loop_, [this](int number) { driver_->stop(number); });
+    signals_.deliver(loop_, [this](int number) { signalled(number); });
     driver_->start();
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
                                       *driver_, [this](const TerminalText& said) { say(said); });
@@ -175,6 +209,7 @@ class Supervisor {
     if (!driver_->over()) loop_.run();
     writer_->finish();
     shown_->end();
+    if (!driver_->over()) return std::nullopt;
     return driver_->outcome();
   }
 
@@ -238,7 +273,6 @@ class Supervisor {
     return {exit_code_of(outcome), found + words, is_recorded, verdict_of(answers)};
   }
 
-  /// Hosts that do not answer are waited for out of sight.
   static constexpr std::chrono::seconds longest_reach{15};
 
   SupervisedTask& s_;
@@ -252,7 +286,8 @@ class Supervisor {
   TaskRecorder recorder_;
   std::optional<RankOutput> shown_;
   LaunchStory story_;
-  std::unique_ptr<Subscription> patience_;
+  std::unique_ptr<Subscription> patience_;  ///< of a task that is gone on with, until it is steady
+  std::optional<int> left_by_;              ///< the signal by which it was left as it was
   std::optional<LogWriter> writer_;
   std::optional<LaunchOutput> output_;
 };

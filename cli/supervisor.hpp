@@ -26,7 +26,8 @@ struct SupervisedTask {
   std::shared_ptr<SqliteTaskStore> store;
   Tee tee;
   /// Once the ranks have started for the first time; of a task that is gone on with, once nothing
-  /// is to be asked for any more to reach its hosts.
+  /// is to be asked for any more to reach its hosts. A signal before that leaves such a task as it
+  /// was.
   std::function<void()> on_steady = [] {};
   /// Of a task that is gone on with: its logs, and what else its last supervisor has left.
   std::shared_ptr<AttemptLogs> logs = nullptr;

@@ -93,7 +93,7 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
   }
   // The store is closed: it must not go through a fork.
   Detachment detachment;
-  const auto code = detachment.fork(Detachment::Signals::spare_it, [&](const std::string& told) {
+  const auto code = detachment.fork([&](const std::string& told) {
     if (told == it_attends) talk(terminal_text("task {} is attended again", task_id));
     auto store = open_task_store();
     if (!store) return report(store.error());
