@@ -15,10 +15,10 @@ namespace train {
 /// and what is wrong is said there.
 class Detachment {
  public:
-  /// Forks the new process; call it before there are threads. There this returns nothing. Ctrl-C and
-  /// SIGTERM mean the new process until that has reported. In the
-  /// old one it returns what `on_report` makes of what the new process has reported, or, when that
-  /// has ended without a word, its exit code.
+  /// Forks the new process; call it before there are threads. There this returns nothing. Ctrl-C
+  /// and SIGTERM mean the new process until that has reported. In the old one it returns what
+  /// `on_report` makes of what the new process has reported, or, when that has ended without a
+  /// word, its exit code.
   std::optional<ExitCode> fork(const std::function<ExitCode(const std::string& report)>& on_report);
 
   /// In the new process: leaves session and terminal. What it still has to say goes to `log_file`,

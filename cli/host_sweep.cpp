@@ -27,7 +27,8 @@ TerminalText processes(int count) {
 TerminalText describe(const SweepReport& report) {
   if (report.is_running && report.was_dismissed)
     return "its agent was told to stop its ranks and leave, and is still there";
-  if (report.was_dismissed) return "its agent was still there; its ranks have ended, and it has left";
+  if (report.was_dismissed)
+    return "its agent was still there; its ranks have ended, and it has left";
   if (report.is_running) return "its agent is still there, and ends its ranks by itself";
   if (report.ended > 0) return "its agent was killed; " + processes(report.ended);
   if (report.found_state && report.survivors.empty())
@@ -41,7 +42,8 @@ std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport,
                                              const std::vector<AbandonedHost>& hosts,
                                              nanoseconds limit, std::optional<Goodbye> goodbye) {
   if (hosts.empty()) return {};
-  SweepDriver sweep({loop, transport}, hosts, limit, [&] { loop.stop(); }, goodbye);
+  SweepDriver sweep(
+      {loop, transport}, hosts, limit, [&] { loop.stop(); }, goodbye);
   sweep.start();
   loop.run();
   return sweep.answers();
@@ -72,9 +74,7 @@ TerminalText describe_sweep(const std::vector<AbandonedHost>& hosts,
   return text;
 }
 
-Goodbye last_goodbye() {
-  return {last_epoch, static_cast<std::uint64_t>(now_on_the_wall())};
-}
+Goodbye last_goodbye() { return {last_epoch, static_cast<std::uint64_t>(now_on_the_wall())}; }
 
 bool is_clean(const Result<SweepReport>& answer) {
   return answer && !answer->is_running && answer->survivors.empty();
@@ -102,9 +102,8 @@ Result<SweepVerdict> settle_hosts(const SqliteTaskStore& store, const TaskRecord
   Loop loop;
   HostTransports transports(loop, trial, std::nullopt,
                             [](const std::string& said) { talk(TerminalText(said)); });
-  const auto answers =
-      sweep_hosts(loop, transports, hosts, sweep_limit + milliseconds(task.stop_grace_ms),
-                  last_goodbye());
+  const auto answers = sweep_hosts(loop, transports, hosts,
+                                   sweep_limit + milliseconds(task.stop_grace_ms), last_goodbye());
   if (const TerminalText found = describe_sweep(hosts, answers); !found.empty()) talk(found);
   auto answer = answers.begin();
   for (auto host = unsettled.begin(); host != unsettled.end(); ++answer)

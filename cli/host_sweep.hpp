@@ -28,8 +28,8 @@ TerminalText describe_sweep(const std::vector<AbandonedHost>& hosts,
 /// Nothing is left on this host.
 bool is_clean(const Result<SweepReport>& answer);
 
-/// Goes to those hosts of a task where something of it may be left: agents stop the ranks and leave,
-/// and what dead ones have left is ended. Says what is found, and keeps which hosts are left
+/// Goes to those hosts of a task where something of it may be left: agents stop the ranks and
+/// leave, and what dead ones have left is ended. Says what is found, and keeps which hosts are left
 /// (`keep_unsettled_hosts`).
 Result<SweepVerdict> settle_hosts(const SqliteTaskStore& store, const TaskRecord& task);
 

@@ -213,8 +213,8 @@ class Supervisor {
     return driver_->outcome();
   }
 
-  // Where agents may have been killed, or have not been seen to leave. Hosts that did not answer are
-  // not asked once more, unless it is all that this process is there for.
+  // Where agents may have been killed, or have not been seen to leave. Hosts that did not answer
+  // are not asked once more, unless it is all that this process is there for.
   std::set<int> doubtful_hosts(const RunOutcome& outcome) const {
     if (!driver_) return {};
     std::set<int> hosts = unsettled_hosts();

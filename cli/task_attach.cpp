@@ -94,6 +94,7 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
   // The store is closed: it must not go through a fork.
   Detachment detachment;
   const auto code = detachment.fork([&](const std::string& told) {
+    say_on_interrupt(task_id);
     if (told == it_attends) talk(terminal_text("task {} is attended again", task_id));
     auto store = open_task_store();
     if (!store) return report(store.error());

@@ -104,7 +104,8 @@ Result<SweepVerdict> end_without_journal(const std::string& task_id, const Error
   return verdict;
 }
 
-// Its ranks are stopped by a launcher, which this process becomes. Class `busy` when another one has.
+// Its ranks are stopped by a launcher, which this process becomes. Class `busy` when another one
+// has.
 Result<SweepVerdict> stop_unattended(const std::string& task_id) {
   auto adoption = Adoption::begin_stop(task_id, SIGTERM);
   if (!adoption && adoption.error().error_class == ErrorClass::busy)
@@ -129,11 +130,11 @@ ExitCode tell_state(const std::string& task_id, SweepVerdict verdict = SweepVerd
   talk(terminal_text("task {}: {}", task->id, to_string(task->state)));
   const auto unsettled = names_of_unsettled_hosts(**store, *task);
   if (unsettled.empty()) return ExitCode();
-  return report(make_error(
-      verdict == SweepVerdict::busy ? ErrorClass::busy : ErrorClass::host,
-      fmt::format("{} may still have something of it", summarize_hosts(unsettled)),
-      fmt::format("train task kill {} asks {} again", task_id,
-                  unsettled.size() == 1 ? "that host" : "these hosts")));
+  return report(
+      make_error(verdict == SweepVerdict::busy ? ErrorClass::busy : ErrorClass::host,
+                 fmt::format("{} may still have something of it", summarize_hosts(unsettled)),
+                 fmt::format("train task kill {} asks {} again", task_id,
+                             unsettled.size() == 1 ? "that host" : "these hosts")));
 }
 
 ExitCode kill_unattended(std::unique_ptr<SqliteTaskStore> store, const TaskRecord& task) {

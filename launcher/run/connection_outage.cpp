@@ -144,17 +144,16 @@ void Connections::note_outage(int host) {
   const bool matters = h.has_ranks || h.is_wanted;
   if (!matters || outages_named_ >= most_outages_named) return;
   h.outage->is_named = true;
-  std::string text = fmt::format(
-      "host '{}' is out of reach for {} now; {} is waited for {}: {}", h.name,
-      duration_text(now_ - h.outage->since), h.has_ranks ? "its ranks go on, and it" : "it",
-      waited_for(h), h.outage->why);
+  std::string text =
+      fmt::format("host '{}' is out of reach for {} now; {} is waited for {}: {}", h.name,
+                  duration_text(now_ - h.outage->since),
+                  h.has_ranks ? "its ranks go on, and it" : "it", waited_for(h), h.outage->why);
   if (++outages_named_ == most_outages_named) text += " (further hosts are not named)";
   act(host_action::Note{std::move(text)});
 }
 
 std::string Connections::waited_for(const Host& host) const {
-  if (waits_for_ever() && host.has_ranks)
-    return "until it is back (on_launcher_loss: continue)";
+  if (waits_for_ever() && host.has_ranks) return "until it is back (on_launcher_loss: continue)";
   return fmt::format("another {} ({})",
                      duration_text(std::max(nanoseconds(0), lost_at(host) - now_)),
                      waits_for_ever() ? "reconnect_window" : window_key());

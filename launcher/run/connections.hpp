@@ -259,7 +259,7 @@ class Connections {
     bool is_lasting = false;  ///< its agent was told to start ranks at least once
     bool has_ranks = false;
     bool is_wanted = false;  ///< by an attempt that is about to begin
-    bool is_unmet = false;  ///< another process has met its agent, and this one not yet
+    bool is_unmet = false;   ///< another process has met its agent, and this one not yet
     Heartbeat heartbeat;
     Repetitions repetitions;
     bool has_said_hello = false;

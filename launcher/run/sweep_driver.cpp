@@ -17,8 +17,7 @@ namespace {
 constexpr milliseconds goodbye_pause{1'000};
 
 Result<SweepReport> unanswered(nanoseconds limit) {
-  return fail(ErrorClass::host,
-              fmt::format("no answer within {}", duration_text(limit)));
+  return fail(ErrorClass::host, fmt::format("no answer within {}", duration_text(limit)));
 }
 
 }  // namespace

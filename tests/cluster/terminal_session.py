@@ -3,8 +3,8 @@
 
     terminal_session.py [WORDS ANSWER]... -- COMMAND...
 
-Waits for each of the words in turn and types the answer ("^C" is the key; "17s:word" comes after 17 seconds) and Enter. Prints all that
-the terminal showed, then "echo: on" or "echo: off", the terminal's state after the command's end.
+Waits for each of the words in turn and types the answer ("^C" is the key; "17s:word" comes after 17
+seconds) and Enter. Prints all that the terminal showed, then "echo: on" or "echo: off", the terminal's state after the command's end.
 Exits as the command did; 124 when nothing happens for 60 s.
 """
 import os

@@ -145,22 +145,44 @@ TEST_CASE("a task whose launcher died with its end in the journal alone has that
     std::optional<int> exit_code;
     std::string cause;
   };
-  const Failure failure{{}, make_error(ErrorClass::worker, "rank 1 on 'b' exited with code 7"), 1, 1, 7};
+  const Failure failure{
+      {}, make_error(ErrorClass::worker, "rank 1 on 'b' exited with code 7"), 1, 1, 7};
   const Failure lost{{}, make_error(ErrorClass::host, "host 'b': gone"), std::nullopt, 1, 0};
   const AttemptEnd seven{.any_started = true, .exit_code = 7};
   const AttemptEnd bare{.any_started = true};
   using journal_record::AttemptFailing;
   using journal_record::StopRequested;
   const auto row = GENERATE_COPY(values<Case>({
-      {for_ever.count(), {TaskOver{Sequel::succeeded, AttemptEnd{.succeeded = true}}}, TaskState::succeeded, 0, ""},
-      {0, {TaskOver{Sequel::succeeded, AttemptEnd{.succeeded = true}}}, TaskState::succeeded, 0, ""},
-      {for_ever.count(), {AttemptFailing{failure}, TaskOver{Sequel::no_restarts_left, seven}}, TaskState::failed, 7,
+      {for_ever.count(),
+       {TaskOver{Sequel::succeeded, AttemptEnd{.succeeded = true}}},
+       TaskState::succeeded,
+       0,
+       ""},
+      {0,
+       {TaskOver{Sequel::succeeded, AttemptEnd{.succeeded = true}}},
+       TaskState::succeeded,
+       0,
+       ""},
+      {for_ever.count(),
+       {AttemptFailing{failure}, TaskOver{Sequel::no_restarts_left, seven}},
+       TaskState::failed,
+       7,
        "rank 1 on 'b' exited with code 7"},
-      {0, {AttemptFailing{lost}, TaskOver{Sequel::no_restarts_left, bare}}, TaskState::failed, std::nullopt,
+      {0,
+       {AttemptFailing{lost}, TaskOver{Sequel::no_restarts_left, bare}},
+       TaskState::failed,
+       std::nullopt,
        "host 'b': gone"},
-      {for_ever.count(), {StopRequested{SIGTERM}, AttemptFailing{}, TaskOver{Sequel::stopped, bare}}, TaskState::killed,
-       143, "stopped by SIGTERM"},
-      {for_ever.count(), {TaskOver{Sequel::stopped, {}, SIGINT}}, TaskState::interrupted, 130, "stopped by SIGINT"},
+      {for_ever.count(),
+       {StopRequested{SIGTERM}, AttemptFailing{}, TaskOver{Sequel::stopped, bare}},
+       TaskState::killed,
+       143,
+       "stopped by SIGTERM"},
+      {for_ever.count(),
+       {TaskOver{Sequel::stopped, {}, SIGINT}},
+       TaskState::interrupted,
+       130,
+       "stopped by SIGINT"},
   }));
   std::vector<JournalRecord> records = ranks_run;
   records.insert(records.end(), row.records.begin(), row.records.end());

@@ -36,8 +36,7 @@ class ScriptedTransport final : public Transport {
       next.erase(next.begin());
     }
     time_.at(time_.now() + said.delay,
-             [wanted = std::weak_ptr<bool>(link->wanted), said,
-              events = std::move(events)] {
+             [wanted = std::weak_ptr<bool>(link->wanted), said, events = std::move(events)] {
                if (!wanted.expired() && !said.text.empty()) events.on_open({});
                for (const char byte : said.text)
                  if (!wanted.expired()) events.on_bytes(std::string_view(&byte, 1));
@@ -79,8 +78,9 @@ struct Bench {
       host.host.name = name;
       host.key = "task-" + std::to_string(hosts.size() - 1);
     }
-    driver.emplace(SweepDriver::Ports{timers, transport}, hosts, limit,
-                   [this] { ends.push_back(time.now()); }, goodbye);
+    driver.emplace(
+        SweepDriver::Ports{timers, transport}, hosts, limit, [this] { ends.push_back(time.now()); },
+        goodbye);
     driver->start();
     CHECK(ends.empty());
     while (time.step()) continue;
@@ -210,9 +210,8 @@ TEST_CASE("an agent that is not dead is told to leave, and its host asked again 
   bench.transport.further["busy"] = {{3s, "", "the agent has left"},
                                      {1s, encode_sweep_report(clean), "the sweep is over"}};
   bench.sweep({"busy"}, 30s, Goodbye{7, 40});
-  CHECK(bench.transport.asked == std::vector<std::string>{"busy sweep task-0",
-                                                          "busy reattach task-0",
-                                                          "busy sweep task-0"});
+  CHECK(bench.transport.asked ==
+        std::vector<std::string>{"busy sweep task-0", "busy reattach task-0", "busy sweep task-0"});
   message::Attach attach;
   attach.epoch = 7;
   attach.connection = 40;
