@@ -135,11 +135,11 @@ is_killed_after_that() {
     expect_status 143
 }
 
-# Exactly one of them goes on with it; the others see what it does.
+# Exactly one of them goes on with it; the others see what it does. TRAIN_RACES=1000: as often.
 races() {
-    local round pids=() i
+    local round rounds=${TRAIN_RACES:-3} pids=() i
     counting 0
-    for round in 1 2 3; do
+    for ((round = 1; round <= rounds; round++)); do
         kill_supervisor
         pids=()
         rm -f "$work"/err.[1-4]
@@ -149,8 +149,8 @@ races() {
         done
         within 10 "somebody attends it" attended
         expect_equal "supervisors" 1 "$(with_environment "$train" task show "$id" --json >"$work/json"; pids_of 'task attach' | xargs -rI{} sh -c 'readlink /proc/{}/fd/* 2>/dev/null | grep -q launcher.lock && echo {}' | wc -l)"
-        [ "$round" -lt 3 ] || touch go
-        if [ "$round" -lt 3 ]; then kill -INT "${pids[@]}"; fi
+        [ "$round" -lt "$rounds" ] || touch go
+        if [ "$round" -lt "$rounds" ]; then kill -INT "${pids[@]}"; fi
         for i in 1 2 3 4; do wait "${pids[i - 1]}"; done 2>/dev/null
     done
     within 10 "it ends" state_is "$id" succeeded
