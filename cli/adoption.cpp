@@ -14,8 +14,9 @@
 #include "backends/store/task_bundle.hpp"
 #include "cli/request.hpp"
 #include "cli/state_directory.hpp"
+#include "cli/task_hosts.hpp"
 #include "launcher/formats/formats.hpp"
-#include "launcher/task/journal.hpp"
+#include "launcher/task/stopping_plan.hpp"
 
 namespace train {
 
@@ -51,23 +52,45 @@ Result<std::vector<JournalEntry>> decode_journal(const std::vector<std::string>&
   return entries;
 }
 
+Result<Replay> replay_of(const std::vector<JournalEntry>& journal, const Plan& plan) {
+  return replay(journal, Task::rules_of(plan.experiment), boot_time(), boot_id());
+}
+
+// A third request would leave hosts alone that have not been reached yet.
+constexpr std::size_t most_stops = 2;
+
 }  // namespace
 
 Result<Adoption> Adoption::begin(const std::string& task_id) {
   Adoption adoption;
-  auto store = open_task_store();
-  if (!store) return tl::make_unexpected(store.error());
-  adoption.store_ = std::move(*store);
-  if (auto read = adoption.read(task_id); !read) return tl::make_unexpected(read.error());
-  if (auto taken = adoption.take(); !taken) return tl::make_unexpected(taken.error());
+  auto begun = adoption.open(task_id);
+  if (begun) begun = adoption.read();
+  if (begun) begun = adoption.take();
+  if (!begun) return tl::make_unexpected(begun.error());
   return adoption;
 }
 
-// What it was asked for, and whether the same is planned for it still.
-Result<void> Adoption::read(const std::string& task_id) {
+Result<Adoption> Adoption::begin_stop(const std::string& task_id, int signal) {
+  Adoption adoption;
+  adoption.stop_signal_ = signal;
+  auto begun = adoption.open(task_id);
+  if (begun) begun = adoption.take();
+  if (!begun) return tl::make_unexpected(begun.error());
+  return adoption;
+}
+
+Result<void> Adoption::open(const std::string& task_id) {
+  auto store = open_task_store();
+  if (!store) return tl::make_unexpected(store.error());
+  store_ = std::move(*store);
   auto task = store_->find(task_id);
   if (!task) return tl::make_unexpected(task.error());
   task_ = std::move(*task);
+  return {};
+}
+
+// What it was asked for, and whether the same is planned for it still.
+Result<void> Adoption::read() {
   const auto text = read_bundle(store_->bundle_folder(task_.id));
   if (!text) return cannot(task_, text.error().diagnostics.front().message);
   auto request = decode_request(*text);
@@ -93,37 +116,65 @@ Result<void> Adoption::take() {
   if (auto adopted = store_->adopt(task_.id); !adopted) return adopted;
   // As the last launcher left it.
   auto task = store_->find(task_.id);
-  const auto lines = store_->read_journal(task_.id);
-  if (!task || !lines) return tl::make_unexpected((!task ? task.error() : lines.error()));
+  if (!task) return tl::make_unexpected(task.error());
   task_ = std::move(*task);
-  const auto entries = decode_journal(*lines);
-  if (!entries) return cannot(task_, entries.error().diagnostics.front().message);
-  const Instant now = boot_time();
-  auto replayed = replay(*entries, Task::rules_of(plan_->experiment), now, boot_id());
-  if (!replayed) return cannot(task_, replayed.error().diagnostics.front().message);
-  if (replayed->over || replayed->attempt < 0)
+  auto entries = read_journal();
+  if (!entries) return tl::make_unexpected(entries.error());
+  if (!plan_)
+    if (auto planned = plan_stop(*entries); !planned) return planned;
+  const auto known = replay_of(*entries, *plan_);
+  if (!known) return cannot(task_, known.error().diagnostics.front().message);
+  if (known->over || known->attempt < 0)
     return cannot(task_, "by its journal, nothing of it is to be gone on with");
   logs_ = std::make_shared<AttemptLogs>(task_.log_directory, task_.world_size,
                                         plan_->experiment.log_limit);
-  auto positions = logs_->adopt(replayed->attempt);
+  auto positions = logs_->adopt(known->attempt);
   if (!positions) return cannot(task_, positions.error().diagnostics.front().message);
-  const std::uint64_t epoch = replayed->epoch + 1;
-  const JournalEntry begin{journal_record::Supervised{epoch}, now, boot_id()};
-  if (auto written = store_->append_journal(task_.id, encode_entry(begin), true); !written)
-    return written;
+  const std::uint64_t epoch = known->epoch + 1;
+  if (auto written = write(journal_record::Supervised{epoch}, *entries); !written) return written;
+  // While another attempt is waited for, the wish for the end is the end, which is the driver's.
+  if (stop_signal_ && known->attempt == known->task.attempt() &&
+      known->stop_signals.size() < most_stops)
+    if (auto written = write(journal_record::StopRequested{*stop_signal_}, *entries); !written)
+      return written;
+  auto replayed = replay_of(*entries, *plan_);
+  if (!replayed) return cannot(task_, replayed.error().diagnostics.front().message);
   task_.launcher_pid = ::getpid();
   task_.plan_json = {};  // recorded, and with the environments of all ranks long
   resume_ = TaskDriver::Resumption{std::move(*replayed), epoch, std::move(*positions)};
   return {};
 }
 
-Ended Adoption::run(std::function<void()> on_steady, std::optional<int> stop_signal) {
+Result<std::vector<JournalEntry>> Adoption::read_journal() {
+  const auto lines = store_->read_journal(task_.id);
+  if (!lines) return tl::make_unexpected(lines.error());
+  auto entries = decode_journal(*lines);
+  if (!entries) return cannot(task_, entries.error().diagnostics.front().message);
+  return entries;
+}
+
+Result<void> Adoption::write(const JournalRecord& record, std::vector<JournalEntry>& journal) {
+  journal.push_back({record, boot_time(), boot_id()});
+  return store_->append_journal(task_.id, encode_entry(journal.back()), true);
+}
+
+Result<void> Adoption::plan_stop(const std::vector<JournalEntry>& journal) {
+  const auto hosts = read_task_hosts(*store_, task_.id);
+  if (!hosts) return tl::make_unexpected(hosts.error());
+  auto plan = stopping_plan(task_, *hosts, journal);
+  if (!plan) return cannot(task_, plan.error().diagnostics.front().message);
+  plan_ = std::move(*plan);
+  request_.directory = task_.working_directory;
+  return {};
+}
+
+Ended Adoption::run(std::function<void()> on_steady) {
   ignore_signals();
   StopSignals signals;
   Tee nothing;
   nothing.mode = Tee::Mode::none;
   return supervise({request_, *plan_, task_, store_, nothing, std::move(on_steady), logs_,
-                    std::move(resume_), stop_signal},
+                    std::move(resume_), stop_signal_},
                    signals);
 }
 

@@ -5,12 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/log/attempt_logs.hpp"
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/supervisor.hpp"
 #include "launcher/plan/plan.hpp"
+#include "launcher/task/journal.hpp"
 #include "launcher/task/task_request.hpp"
 
 namespace train {
@@ -23,15 +25,22 @@ class Adoption {
   /// whole records. Class `busy` when another process is its launcher by now; other errors leave
   /// the task as it was. The working directory becomes that of its launch.
   static Result<Adoption> begin(const std::string& task_id);
+  /// The same for a task that is only to be stopped: for that its record, its journal and the file
+  /// with its hosts are enough. That this is wanted is in the journal then.
+  static Result<Adoption> begin_stop(const std::string& task_id, int signal);
 
-  /// Runs the task to its end. `on_steady` and `stop_signal` are those of `SupervisedTask`.
-  Ended run(std::function<void()> on_steady, std::optional<int> stop_signal);
+  /// Runs the task to its end. `on_steady` is that of `SupervisedTask`.
+  Ended run(std::function<void()> on_steady);
   SqliteTaskStore& store() { return *store_; }
 
  private:
   Adoption() = default;
-  Result<void> read(const std::string& task_id);
+  Result<void> open(const std::string& task_id);
+  Result<void> read();
   Result<void> take();
+  Result<std::vector<JournalEntry>> read_journal();
+  Result<void> write(const JournalRecord& record, std::vector<JournalEntry>& journal);
+  Result<void> plan_stop(const std::vector<JournalEntry>& journal);
 
   std::shared_ptr<SqliteTaskStore> store_;
   TaskRecord task_;
@@ -39,6 +48,7 @@ class Adoption {
   std::optional<Plan> plan_;
   std::optional<TaskDriver::Resumption> resume_;
   std::shared_ptr<AttemptLogs> logs_;
+  std::optional<int> stop_signal_;
 };
 
 /// Where another `train` has launched the task, executes that one with these arguments. Returns

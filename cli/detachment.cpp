@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <map>
 
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
@@ -22,19 +23,34 @@ volatile std::sig_atomic_t forked_launcher = 0;
 // The terminal tells both processes of Ctrl-C; who sends SIGTERM means the one that they know.
 void pass_on_signal(int number) { (void)::kill(static_cast<pid_t>(forked_launcher), number); }
 
-// No signal finds the old process as it was before, once there is a new one.
-pid_t fork_before_signals(Detachment::Signals signals) {
-  const WithoutSignals blocked;
-  const pid_t launcher = ::fork();
-  if (launcher == 0 && signals == Detachment::Signals::spare_it)
-    for (const int number : {SIGINT, SIGQUIT, SIGHUP}) (void)::signal(number, SIG_IGN);
-  if (launcher <= 0) return launcher;
-  if (signals == Detachment::Signals::spare_it) return launcher;
-  forked_launcher = launcher;
-  for (const int number : {SIGINT, SIGQUIT, SIGHUP}) (void)::signal(number, SIG_IGN);
-  (void)::signal(SIGTERM, pass_on_signal);
-  return launcher;
-}
+/// What the old process makes of signals while the new one belongs to the terminal.
+class PassedOn {
+ public:
+  // No signal finds the old process as it was before, once there is a new one.
+  pid_t fork() {
+    const WithoutSignals blocked;
+    const pid_t launcher = ::fork();
+    if (launcher <= 0) return launcher;
+    forked_launcher = launcher;
+    for (const int number : {SIGINT, SIGQUIT, SIGHUP}) replace(number, SIG_IGN);
+    replace(SIGTERM, pass_on_signal);
+    return launcher;
+  }
+  /// From here on they mean what they meant before.
+  void end() {
+    for (const auto& [number, action] : before_) (void)::sigaction(number, &action, nullptr);
+    before_.clear();
+  }
+
+ private:
+  void replace(int number, void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    (void)::sigaction(number, &action, &before_[number]);
+  }
+  std::map<int, struct sigaction> before_;
+};
 
 // Until the other end is closed.
 std::string read_to_end(int fd) {
@@ -73,10 +89,11 @@ void redirect_to(int file) {
 }  // namespace
 
 std::optional<ExitCode> Detachment::fork(
-    Signals signals, const std::function<ExitCode(const std::string& report)>& on_report) {
+    const std::function<ExitCode(const std::string& report)>& on_report) {
   auto pipe = make_pipe();
   if (!pipe) return report(pipe.error());
-  const pid_t launcher = fork_before_signals(signals);
+  PassedOn signals;
+  const pid_t launcher = signals.fork();
   if (launcher < 0)
     return report(make_error(ErrorClass::host, "cannot start a process: " + system_reason(errno),
                              "the user's limit of processes may be reached (ulimit -u)"));
@@ -86,7 +103,10 @@ std::optional<ExitCode> Detachment::fork(
   }
   pipe->write_end.reset();
   const std::string told = read_to_end(pipe->read_end.get());
-  if (!told.empty()) return on_report(told);
+  if (!told.empty()) {
+    signals.end();
+    return on_report(told);
+  }
   const ExitStatus ended = wait_for_child(launcher);
   return ExitCode(ended.code.value_or(128 + ended.signal.value_or(0)));
 }

@@ -15,16 +15,11 @@ namespace train {
 /// and what is wrong is said there.
 class Detachment {
  public:
-  /// What Ctrl-C and SIGTERM mean before the new process has left the terminal.
-  enum class Signals {
-    end_it,  ///< they reach the new process
-    spare_it,
-  };
-  /// Forks the new process; call it before there are threads. There this returns nothing. In the
-  /// old one it returns what `on_report` makes of what the new process has reported, or, when that
-  /// has ended without a word, its exit code.
-  std::optional<ExitCode> fork(Signals signals,
-                               const std::function<ExitCode(const std::string& report)>& on_report);
+  /// Forks the new process; call it before there are threads. There this returns nothing. Ctrl-C
+  /// and SIGTERM mean the new process until that has reported. In the old one it returns what
+  /// `on_report` makes of what the new process has reported, or, when that has ended without a
+  /// word, its exit code.
+  std::optional<ExitCode> fork(const std::function<ExitCode(const std::string& report)>& on_report);
 
   /// In the new process: leaves session and terminal. What it still has to say goes to `log_file`,
   /// which is made; where that cannot be, nowhere. Only the first of these two calls counts.

@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <iterator>
+#include <set>
 
 #include "cli/talk.hpp"
+#include "cli/task_hosts.hpp"
 #include "cli/task_table.hpp"
 #include "cli/transports.hpp"
-#include "launcher/record/task_hosts.hpp"
 
 namespace train {
 
@@ -26,6 +25,10 @@ TerminalText processes(int count) {
 }
 
 TerminalText describe(const SweepReport& report) {
+  if (report.is_running && report.was_dismissed)
+    return "its agent was told to stop its ranks and leave, and is still there";
+  if (report.was_dismissed)
+    return "its agent was still there; its ranks have ended, and it has left";
   if (report.is_running) return "its agent is still there, and ends its ranks by itself";
   if (report.ended > 0) return "its agent was killed; " + processes(report.ended);
   if (report.found_state && report.survivors.empty())
@@ -37,9 +40,10 @@ TerminalText describe(const SweepReport& report) {
 
 std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport,
                                              const std::vector<AbandonedHost>& hosts,
-                                             nanoseconds limit) {
+                                             nanoseconds limit, std::optional<Goodbye> goodbye) {
   if (hosts.empty()) return {};
-  SweepDriver sweep({loop, transport}, hosts, limit, [&] { loop.stop(); });
+  SweepDriver sweep(
+      {loop, transport}, hosts, limit, [&] { loop.stop(); }, goodbye);
   sweep.start();
   loop.run();
   return sweep.answers();
@@ -70,88 +74,62 @@ TerminalText describe_sweep(const std::vector<AbandonedHost>& hosts,
   return text;
 }
 
+Goodbye last_goodbye() { return {last_epoch, static_cast<std::uint64_t>(now_on_the_wall())}; }
+
+bool is_clean(const Result<SweepReport>& answer) {
+  return answer && !answer->is_running && answer->survivors.empty();
+}
+
 namespace {
 
-// Longer than at the end of a launch: nothing else is waited for, and hosts may be slow to log in
-// to.
+// Besides the ranks' grace. Longer than at the end of a launch: nothing else is waited for, and
+// hosts may be slow to log in to.
 constexpr std::chrono::seconds sweep_limit{30};
-constexpr std::size_t largest_hosts_file = 64u << 20;
-
-Result<HostInventory> read_task_hosts(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file || size > largest_hosts_file)
-    return fail(
-        ErrorClass::no_input,
-        fmt::format("'{}' cannot be read, so that nobody knows how its hosts are reached", path),
-        "look there for what its ranks may have left");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_hosts({path, text.str()});
-}
 
 }  // namespace
 
-Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& task,
-                             const std::vector<Host>& hosts) {
-  const std::string path = store.hosts_file(task.id);
-  // Not synced to the disk, which a launch would have to wait for: the file is read only when this
-  // process has died, and then the system still writes it.
-  std::ofstream file(path, std::ios::binary);
-  file << task_hosts_file(hosts, task.working_directory) << std::flush;
-  if (file) return {};
-  return fail(ErrorClass::no_input, fmt::format("cannot write '{}'", path),
-              "make room on this file system");
-}
-
-namespace {
-
-Result<void> record_lost(SqliteTaskStore& store, TaskRecord task) {
-  if (auto adopted = store.adopt(task.id); !adopted) return adopted;
-  lose(
-      task, now_on_the_wall(),
-      fmt::format("the launcher (process {}) ended without a word, and nothing of the task is left "
-                  "on its hosts",
-                  task.launcher_pid));
-  return store.update(task);
-}
-
-}  // namespace
-
-ExitCode sweep_lost_task(SqliteTaskStore& store, const TaskRecord& task) {
-  const auto inventory = read_task_hosts(store.hosts_file(task.id));
-  if (!inventory) return report(inventory.error());
+Result<SweepVerdict> settle_hosts(const SqliteTaskStore& store, const TaskRecord& task) {
+  const auto all = read_task_hosts(store, task.id);
+  if (!all) return tl::make_unexpected(all.error());
+  std::set<int> unsettled = read_unsettled_hosts(store, task, all->size());
   Trial trial;
   std::vector<AbandonedHost> hosts;
-  for (const Host& host : inventory->hosts) {
-    PlannedHost& planned = trial.hosts.emplace_back();
-    planned.host = host;
-    hosts.push_back({host, agent_key(task.id, static_cast<int>(hosts.size()))});
+  for (const int host : unsettled) {
+    const Host& reached = (*all)[static_cast<std::size_t>(host)];
+    trial.hosts.emplace_back().host = reached;
+    hosts.push_back({reached, agent_key(task.id, host)});
   }
   Loop loop;
   HostTransports transports(loop, trial, std::nullopt,
                             [](const std::string& said) { talk(TerminalText(said)); });
-  const auto answers = sweep_hosts(loop, transports, hosts, sweep_limit);
+  const auto answers = sweep_hosts(loop, transports, hosts,
+                                   sweep_limit + milliseconds(task.stop_grace_ms), last_goodbye());
   if (const TerminalText found = describe_sweep(hosts, answers); !found.empty()) talk(found);
+  auto answer = answers.begin();
+  for (auto host = unsettled.begin(); host != unsettled.end(); ++answer)
+    host = is_clean(*answer) ? unsettled.erase(host) : std::next(host);
+  if (auto kept = keep_unsettled_hosts(store, task.id, unsettled); !kept)
+    return tl::make_unexpected(kept.error());
+  return verdict_of(answers);
+}
+
+ExitCode settle_ended_task(const SqliteTaskStore& store, const TaskRecord& task) {
+  const auto verdict = settle_hosts(store, task);
+  if (!verdict) return report(verdict.error());
   const std::string name =
-      task.is_unattended
-          ? fmt::format("task {} is unattended, and what another launcher needs is not there",
-                        task.id)
-          : fmt::format("task {} has ended already: {}", task.id, to_string(task.state));
-  switch (verdict_of(answers)) {
+      fmt::format("task {} has ended already: {}", task.id, to_string(task.state));
+  const std::string again = fmt::format("train task kill {} asks them once more", task.id);
+  switch (*verdict) {
     case SweepVerdict::unclear:
-      return report(make_error(ErrorClass::host, name + "; its hosts are not all clean"));
+      return report(make_error(ErrorClass::host, name + "; its hosts are not all clean", again));
     case SweepVerdict::busy:
-      return report(make_error(ErrorClass::busy, name + "; its hosts are not all clean yet",
-                               fmt::format("train task kill {} in a minute looks again", task.id)));
+      return report(
+          make_error(ErrorClass::busy, name + "; its hosts are not all clean yet", again));
     case SweepVerdict::clean:
       break;
   }
   talk(terminal_text("{}; nothing of it is left on its hosts", name));
-  if (!task.is_unattended) return ExitCode();
-  const auto recorded = record_lost(store, task);
-  return recorded ? ExitCode() : report(recorded.error());
+  return ExitCode();
 }
 
 }  // namespace train

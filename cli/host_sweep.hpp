@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
@@ -14,20 +15,26 @@ namespace train {
 /// Sweeps these hosts (`SweepDriver`), running the loop until that is over; `limit` at most.
 std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport,
                                              const std::vector<AbandonedHost>& hosts,
-                                             nanoseconds limit);
+                                             nanoseconds limit,
+                                             std::optional<Goodbye> goodbye = {});
+
+/// For agents of a task that is over.
+Goodbye last_goodbye();
 
 /// The answers as lines for the user; hosts where nothing was found are left out.
 TerminalText describe_sweep(const std::vector<AbandonedHost>& hosts,
                             const std::vector<Result<SweepReport>>& answers);
 
-/// Writes, beside the record of a task, how its hosts are reached, for `sweep_lost_task`.
-Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& task,
-                             const std::vector<Host>& hosts);
+/// Nothing is left on this host.
+bool is_clean(const Result<SweepReport>& answer);
 
-/// `train task kill` of a task whose launcher died: goes to its hosts, ends what a dead agent has
-/// left there, and says what was found. Code 75 where agents still do that themselves, 76 where a
-/// host does not answer or a process cannot be killed. One that is unattended becomes lost when
-/// nothing of it is left.
-ExitCode sweep_lost_task(SqliteTaskStore& store, const TaskRecord& task);
+/// Goes to those hosts of a task where something of it may be left: agents stop the ranks and
+/// leave, and what dead ones have left is ended. Says what is found, and keeps which hosts are left
+/// (`keep_unsettled_hosts`).
+Result<SweepVerdict> settle_hosts(const SqliteTaskStore& store, const TaskRecord& task);
+
+/// `train task kill` of a task that has ended: settles its hosts, and says so. Code 75 where agents
+/// have not left yet, 76 where a host does not answer or a process cannot be killed.
+ExitCode settle_ended_task(const SqliteTaskStore& store, const TaskRecord& task);
 
 }  // namespace train

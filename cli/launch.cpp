@@ -87,7 +87,7 @@ ExitCode tell_started(const std::string& task_id) {
 ExitCode launch_command(const LaunchFlags& flags) {
   Detachment detachment;
   if (flags.detach)
-    if (const auto code = detachment.fork(Detachment::Signals::end_it, tell_started)) return *code;
+    if (const auto code = detachment.fork(tell_started)) return *code;
   auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
   settle_for_launcher(request->experiment, flags.detach);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/host_troubles.hpp"
+#include "config_schema/text/duration.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/plan/summaries.hpp"
 
@@ -145,6 +146,14 @@ std::string what_is_missing(const Error& error) {
   return named.size() <= longest && is_one_line ? named : std::string();
 }
 
+// The reason of a host's trouble, where that fits into a line.
+std::string reason_of(const Error& error) {
+  constexpr std::size_t longest = 160;
+  const std::string& message = error.diagnostics.front().message;
+  const bool is_short = message.size() <= longest && message.find('\n') == message.npos;
+  return error.error_class == ErrorClass::host && is_short ? message : what_is_missing(error);
+}
+
 // What ended the attempts before the last one, a line each.
 TerminalText describe_attempts(const TaskRecord& task) {
   FewLines lines;
@@ -177,11 +186,11 @@ bool is_named(const RunOutcome& outcome, int host) {
 
 // What becomes of ranks that nobody has confirmed to be gone.
 std::string what_agents_do(const TaskRecord& task) {
-  constexpr auto silence = std::chrono::duration_cast<milliseconds>(Agent::silence_limit).count();
+  constexpr auto silence = std::chrono::duration_cast<milliseconds>(Agent::silence_limit);
   if (task.outlives_ms >= for_ever.count())
     return "they may go on there, as on_launcher_loss says, until they end by themselves";
-  return fmt::format("its agent stops them once it has missed the launcher for {} s",
-                     std::max<std::int64_t>(task.outlives_ms, silence) / 1000);
+  return fmt::format("its agent stops them once it has missed the launcher for {}",
+                     duration_text(std::max(milliseconds(task.outlives_ms), silence)));
 }
 
 TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
@@ -262,11 +271,11 @@ TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const Ran
       const std::string hosts = troubles.front().names(trial);
       const TerminalText described = terminal_text(troubles.front().named(trial));
       const bool is_one_line = described.text().find('\n') == std::string::npos;
-      // The last line does not repeat what is said above; it has only the host and what it lacks.
+      // The last line does not repeat what to do about it; it has the host and what is wrong there.
       if (!is_one_line) add_line(text, described);
-      const std::string missing = what_is_missing(troubles.front().error);
+      const std::string reason = reason_of(troubles.front().error);
       summary =
-          is_one_line ? described : TerminalText(hosts + (missing.empty() ? "" : ": " + missing));
+          is_one_line ? described : TerminalText(hosts + (reason.empty() ? "" : ": " + reason));
     } else {
       add_line(text, terminal_text(cause.error));
     }

@@ -24,6 +24,7 @@
 #include "cli/request.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_control.hpp"
+#include "cli/task_hosts.hpp"
 #include "cli/task_recorder.hpp"
 #include "cli/task_table.hpp"
 #include "cli/transports.hpp"
@@ -111,8 +112,8 @@ class Supervisor {
       });
       return;
     }
-    story_.on_reached(s_.on_steady);
-    patience_ = loop_.after(longest_reach, [this] { s_.on_steady(); });
+    story_.on_reached([this] { become_steady(); });
+    await_hosts(longest_reach);
   }
 
   Ended run() {
@@ -122,14 +123,45 @@ class Supervisor {
       keep_bundle();
     auto logs = s_.logs ? Result<std::shared_ptr<AttemptLogs>>(s_.logs)
                         : make_logs(s_.task, s_.plan.experiment);
-    if (const auto kept = keep_task_hosts(*s_.store, s_.task, hosts_of(s_.plan.trial));
-        logs && !kept)
-      logs = tl::make_unexpected(kept.error());
-    const RunOutcome outcome = logs ? drive(*logs) : not_run(s_.plan.trial, logs.error());
-    return end(outcome);
+    if (const auto kept = keep_hosts(); logs && !kept) logs = tl::make_unexpected(kept.error());
+    const auto outcome = logs ? drive(*logs) : not_run(s_.plan.trial, logs.error());
+    return outcome ? end(*outcome) : give_up();
   }
 
  private:
+  void become_steady() {
+    patience_.reset();
+    s_.on_steady();
+  }
+
+  // Hosts that do not answer are waited for out of sight, but not while somebody is being asked for
+  // what it takes to reach them.
+  void await_hosts(nanoseconds patience) {
+    static constexpr std::chrono::seconds next_look{1};
+    patience_ = loop_.after(patience, [this] {
+      if (transports_.is_asking()) return await_hosts(next_look);
+      become_steady();
+    });
+  }
+
+  // A task that is to be gone on with is not stopped by the Ctrl-C of somebody who only has no
+  // passphrase for it.
+  void signalled(int number) {
+    if (!patience_ || s_.stop_signal) return driver_->stop(number);
+    left_by_ = number;
+    loop_.stop();
+  }
+
+  // As it was: its agents see a launcher that ends without a word.
+  Ended give_up() {
+    signals_.end();
+    driver_.reset();
+    terminal_.flush();
+    return {ExitCode(128 + *left_by_),
+            terminal_text("task {} stays unattended: stopped by {} before its hosts were reached",
+                          s_.task.id, signal_name(*left_by_))};
+  }
+
   // Through the terminal's queue: the middle of a rank's line is no place for it.
   void say(const TerminalText& said) { terminal_.write(Terminal::Stream::err, talk_text(said)); }
   void has_room() {
@@ -175,7 +207,14 @@ class Supervisor {
     if (has_started_ && is_request_kept_) s_.on_steady();
   }
 
-  RunOutcome drive(const std::shared_ptr<AttemptLogs>& logs) {
+  // Of a task that is gone on with they are there.
+  Result<void> keep_hosts() const {
+    if (s_.resume) return {};
+    return keep_task_hosts(*s_.store, s_.task, hosts_of(s_.plan.trial));
+  }
+
+  // Nothing, when it was left as it was.
+  std::optional<RunOutcome> drive(const std::shared_ptr<AttemptLogs>& logs) {
     const auto acknowledge = [this] {
       if (driver_) driver_->acknowledge_output();
     };
@@ -185,9 +224,7 @@ class Supervisor {
     story_.on_attempt([this](int attempt) { output_->begin_attempt(attempt); });
     const Plan& plan = s_.plan;
     const int first_attempt = s_.resume ? s_.resume->replay.attempt : 0;
-    // A third request would leave hosts alone that have not been reached yet.
-    constexpr std::size_t most_stops = 2;
-    if (s_.resume && s_.resume->replay.stop_signals.size() >= most_stops) s_.stop_signal.reset();
+    const bool is_stop_known = s_.resume && !s_.resume->replay.stop_signals.empty();
     auto context = context_of(
         s_, loop_,
         [this](const std::shared_ptr<const ArchivedContext>& read) { keep_context(read); });
@@ -198,30 +235,45 @@ class Supervisor {
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
             boot_id(), std::move(s_.resume)},
         story_.hooks(first_attempt, [this] { loop_.stop(); }));
-    signals_.deliver(loop_, [this](int number) { driver_->stop(number); });
+    signals_.deliver(loop_, [this](int number) { signalled(number); });
     driver_->start();
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
                                       *driver_, [this](const TerminalText& said) { say(said); });
-    if (s_.stop_signal) driver_->stop(*s_.stop_signal);
+    if (s_.stop_signal && !is_stop_known) driver_->stop(*s_.stop_signal);
     if (!driver_->over()) loop_.run();
     writer_->finish();
     shown_->end();
+    if (!driver_->over()) return std::nullopt;
     return driver_->outcome();
   }
 
-  // Where agents may have been killed; of a task that nobody had attended before it was stopped,
-  // also where they have said nothing at the end.
-  std::vector<AbandonedHost> abandoned_hosts(const RunOutcome& outcome) const {
-    std::set<int> hosts;
-    if (driver_)
-      for (const int host : driver_->broken_hosts()) hosts.insert(host);
-    if (s_.stop_signal)
-      for (const Leftover& leftover : outcome.leftovers) hosts.insert(leftover.host);
-    std::vector<AbandonedHost> abandoned;
-    abandoned.reserve(hosts.size());
-    for (const int host : hosts)
-      abandoned.push_back({s_.plan.trial.hosts[host].host, agent_key(s_.task.id, host)});
-    return abandoned;
+  // Where agents may have been killed, or have not been seen to leave. Hosts that did not answer
+  // are not asked once more, unless it is all that this process is there for.
+  std::set<int> doubtful_hosts(const RunOutcome& outcome) const {
+    if (!driver_) return {};
+    std::set<int> hosts = unsettled_hosts();
+    if (!s_.stop_signal)
+      for (const Leftover& leftover : outcome.leftovers) hosts.erase(leftover.host);
+    for (const int host : driver_->broken_hosts()) hosts.insert(host);
+    return hosts;
+  }
+
+  std::set<int> unsettled_hosts() const {
+    if (!driver_) return {};
+    const auto hosts = driver_->unsettled_hosts();
+    return {hosts.begin(), hosts.end()};
+  }
+
+  // What cannot be written counts as unsettled.
+  void keep_unsettled(const std::set<int>& hosts) {
+    if (const auto kept = keep_unsettled_hosts(*s_.store, s_.task.id, hosts); !kept)
+      say(terminal_text("{}", terminal_text(kept.error())));
+  }
+
+  // Agents that wait for another launcher without an end do not leave by themselves.
+  std::optional<Goodbye> goodbye() const {
+    const bool agents_wait = s_.task.outlives_ms >= for_ever.count();
+    return agents_wait || s_.stop_signal ? std::optional(last_goodbye()) : std::nullopt;
   }
 
   // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). Only
@@ -231,14 +283,22 @@ class Supervisor {
     task.ended = now_on_the_wall();
     story_.end(outcome);
     record_outcome(task, outcome, s_.plan.trial);
+    keep_unsettled(unsettled_hosts());
     const bool is_recorded = recorder_.finish(record_limit);
     if (driver_) {
       driver_->await_agents([this] { loop_.stop(); });
       loop_.run();
     }
     signals_.end();
-    const auto abandoned = abandoned_hosts(outcome);
-    const auto answers = sweep_hosts(loop_, transports_, abandoned, sweep_limit);
+    std::set<int> unsettled = unsettled_hosts();
+    std::vector<AbandonedHost> abandoned;
+    for (const int host : doubtful_hosts(outcome))
+      abandoned.push_back({s_.plan.trial.hosts[host].host, agent_key(s_.task.id, host)});
+    const auto answers = sweep_hosts(loop_, transports_, abandoned, sweep_limit, goodbye());
+    auto answer = answers.begin();
+    for (const int host : doubtful_hosts(outcome))
+      if (is_clean(*answer++)) unsettled.erase(host);
+    keep_unsettled(unsettled);
     TerminalText found = describe_sweep(abandoned, answers);
     driver_.reset();
     terminal_.flush();
@@ -247,7 +307,6 @@ class Supervisor {
     return {exit_code_of(outcome), found + words, is_recorded, verdict_of(answers)};
   }
 
-  /// Hosts that do not answer are waited for out of sight.
   static constexpr std::chrono::seconds longest_reach{15};
 
   SupervisedTask& s_;
@@ -262,8 +321,9 @@ class Supervisor {
   std::optional<RankOutput> shown_;
   LaunchStory story_;
   bool has_started_ = false;
-  bool is_request_kept_ = false;  ///< or it cannot be
-  std::unique_ptr<Subscription> patience_;
+  bool is_request_kept_ = false;            ///< or it cannot be
+  std::unique_ptr<Subscription> patience_;  ///< of a task that is gone on with, until it is steady
+  std::optional<int> left_by_;              ///< the signal by which it was left as it was
   std::optional<LogWriter> writer_;
   std::optional<LaunchOutput> output_;
 };

@@ -26,12 +26,13 @@ struct SupervisedTask {
   std::shared_ptr<SqliteTaskStore> store;
   Tee tee;
   /// Once the ranks have started for the first time; of a task that is gone on with, once nothing
-  /// is to be asked for any more to reach its hosts.
+  /// is to be asked for any more to reach its hosts. A signal before that leaves such a task as it
+  /// was.
   std::function<void()> on_steady = [] {};
   /// Of a task that is gone on with: its logs, and what else its last supervisor has left.
   std::shared_ptr<AttemptLogs> logs = nullptr;
   std::optional<TaskDriver::Resumption> resume = {};
-  /// The user has asked for the end already, by this signal.
+  /// It is only to be stopped, as by this signal.
   std::optional<int> stop_signal = {};
 };
 

@@ -69,7 +69,7 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
   }
   const std::string log = adoption->store().launcher_log(task_id);
   const Ended ended =
-      adoption->run([&] { detachment.leave_terminal(std::string(it_attends), log); }, std::nullopt);
+      adoption->run([&] { detachment.leave_terminal(std::string(it_attends), log); });
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code;
 }
@@ -93,7 +93,8 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
   }
   // The store is closed: it must not go through a fork.
   Detachment detachment;
-  const auto code = detachment.fork(Detachment::Signals::spare_it, [&](const std::string& told) {
+  const auto code = detachment.fork([&](const std::string& told) {
+    say_on_interrupt(task_id);
     if (told == it_attends) talk(terminal_text("task {} is attended again", task_id));
     auto store = open_task_store();
     if (!store) return report(store.error());

@@ -7,10 +7,13 @@ namespace train {
 
 namespace {
 
-// Of a task whose launcher died without a word, its class tells the code.
+// Of a task whose launcher died before it could record one, its class tells the code.
 ExitCode exit_code_of(const TaskRecord& task) {
   if (task.state == TaskState::succeeded) return ExitCode();
   if (task.exit_code) return ExitCode(*task.exit_code);
+  for (const ErrorClass error_class : {ErrorClass::missing, ErrorClass::host, ErrorClass::config,
+                                       ErrorClass::no_input, ErrorClass::worker})
+    if (to_string(error_class) == task.error_class) return exit_code_of(error_class);
   return exit_code_of(ErrorClass::interrupted);
 }
 

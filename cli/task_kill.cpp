@@ -11,13 +11,16 @@
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 #include "backends/store/launcher_lock.hpp"
-#include "backends/store/task_bundle.hpp"
 #include "cli/adoption.hpp"
 #include "cli/commands.hpp"
 #include "cli/host_sweep.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_control.hpp"
+#include "cli/task_hosts.hpp"
+#include "cli/task_table.hpp"
+#include "config_schema/hosts/host_fold.hpp"
+#include "launcher/run/outcome.hpp"
 #include "launcher/run/run.hpp"
 
 namespace train {
@@ -80,23 +83,73 @@ bool wait_for_end(int pidfd, const std::string& lock_file, std::chrono::millisec
   return true;
 }
 
-// Its ranks are stopped by a launcher, which this process becomes.
-ExitCode kill_unattended(std::unique_ptr<SqliteTaskStore> store, const TaskRecord& task) {
-  if (auto same = become_kept_program(*store, task, {"task", "kill", task.id}); !same)
-    return report(same.error());
-  if (!read_bundle(store->bundle_folder(task.id))) return sweep_lost_task(*store, task);
-  store.reset();
-  auto adoption = Adoption::begin(task.id);
-  if (!adoption) return report(adoption.error());
-  const Ended ended = adoption->run([] {}, SIGTERM);
-  if (!ended.is_recorded) return ended.code;
-  if (ended.verdict != SweepVerdict::clean) {
-    talk(ended.last_words);
-    return exit_code_of(ended.verdict == SweepVerdict::busy ? ErrorClass::busy : ErrorClass::host);
+// Where nobody can go on with the task, not even to stop it: its agents are told that it is over.
+Result<SweepVerdict> end_without_journal(const std::string& task_id, const Error& why) {
+  auto store = open_task_store();
+  if (!store) return tl::make_unexpected(store.error());
+  if (auto adopted = (*store)->adopt(task_id); !adopted)
+    return tl::make_unexpected(adopted.error());
+  auto task = (*store)->find(task_id);
+  if (!task) return tl::make_unexpected(task.error());
+  talk(terminal_text("{}; its hosts are told to end it", why.diagnostics.front().message));
+  const auto verdict = settle_hosts(**store, *task);
+  if (!verdict) return verdict;
+  task->state = TaskState::killed;
+  task->ended = now_on_the_wall();
+  task->exit_code = 128 + SIGTERM;
+  task->error_class = to_string(ErrorClass::interrupted);
+  task->cause = fmt::format("stopped by {}", signal_name(SIGTERM));
+  end_last_attempt(*task);
+  if (auto updated = (*store)->update(*task); !updated) return tl::make_unexpected(updated.error());
+  return verdict;
+}
+
+// Its ranks are stopped by a launcher, which this process becomes. Class `busy` when another one
+// has.
+Result<SweepVerdict> stop_unattended(const std::string& task_id) {
+  auto adoption = Adoption::begin_stop(task_id, SIGTERM);
+  if (!adoption && adoption.error().error_class == ErrorClass::busy)
+    return tl::make_unexpected(adoption.error());
+  if (!adoption) {
+    const Error why = adoption.error();
+    return end_without_journal(task_id, why);
   }
-  const auto now = adoption->store().find(task.id);
-  if (!now) return report(now.error());
-  talk(terminal_text("task {}: {}", task.id, to_string(now->state)));
+  const Ended ended = adoption->run([] {});
+  if (!ended.is_recorded)
+    return fail(ErrorClass::no_input,
+                fmt::format("task {} was stopped, and its end is not recorded", task_id));
+  if (ended.verdict != SweepVerdict::clean) talk(ended.last_words);
+  return ended.verdict;
+}
+
+ExitCode tell_state(const std::string& task_id, SweepVerdict verdict = SweepVerdict::unclear) {
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  const auto task = (*store)->find(task_id);
+  if (!task) return report(task.error());
+  talk(terminal_text("task {}: {}", task->id, to_string(task->state)));
+  const auto unsettled = names_of_unsettled_hosts(**store, *task);
+  if (unsettled.empty()) return ExitCode();
+  return report(
+      make_error(verdict == SweepVerdict::busy ? ErrorClass::busy : ErrorClass::host,
+                 fmt::format("{} may still have something of it", summarize_hosts(unsettled)),
+                 fmt::format("train task kill {} asks {} again", task_id,
+                             unsettled.size() == 1 ? "that host" : "these hosts")));
+}
+
+ExitCode kill_unattended(std::unique_ptr<SqliteTaskStore> store, const TaskRecord& task) {
+  // Its agents may be too old for this program; whatever it is, it is better than none.
+  if (auto same = become_kept_program(*store, task, {"task", "kill", task.id}); !same)
+    talk(terminal_text(same.error()));
+  store.reset();
+  const auto verdict = stop_unattended(task.id);
+  return verdict ? tell_state(task.id, *verdict) : report(verdict.error());
+}
+
+ExitCode kill_ended(const SqliteTaskStore& store, const TaskRecord& task) {
+  const bool is_settled = names_of_unsettled_hosts(store, task).empty();
+  if (task.state == TaskState::lost || !is_settled) return settle_ended_task(store, task);
+  talk(terminal_text("task {} has ended already: {}", task.id, to_string(task.state)));
   return ExitCode();
 }
 
@@ -107,12 +160,8 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
   if (!store) return report(store.error());
   auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
-  if (task->state == TaskState::lost) return sweep_lost_task(**store, *task);
   if (task->is_unattended) return kill_unattended(std::move(*store), *task);
-  if (is_final(task->state)) {
-    talk(terminal_text("task {} has ended already: {}", task->id, to_string(task->state)));
-    return ExitCode();
-  }
+  if (is_final(task->state)) return kill_ended(**store, *task);
   const std::string lock_file = (*store)->lock_file(task->id);
   const Descriptor launcher = open_launcher(*task, lock_file);
   if (const auto told = tell_to_stop(*task, launcher, (*store)->control_socket(task->id)); !told)
@@ -126,10 +175,7 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
         fmt::format("train task kill {} once more kills its ranks without "
                     "grace",
                     task->id)));
-  task = (*store)->find(task->id);
-  if (!task) return report(task.error());
-  talk(terminal_text("task {}: {}", task->id, to_string(task->state)));
-  return ExitCode();
+  return tell_state(task->id);
 }
 
 }  // namespace train

@@ -3,6 +3,7 @@
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_control.hpp"
+#include "cli/task_hosts.hpp"
 #include "cli/task_table.hpp"
 #include "config_schema/fields/secrets.hpp"
 #include "launcher/record/task_json.hpp"
@@ -39,6 +40,7 @@ ExitCode task_show_command(const TaskShowFlags& flags) {
   auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
   task->config_text = without_secrets(task->config_text);  // earlier versions kept them
+  task->unsettled_hosts = names_of_unsettled_hosts(**store, *task);
   if (flags.json) return answer(task_to_json(*task));
   TerminalText now;
   if (!is_final(task->state)) now = describe_now((*store)->control_socket(task->id));

@@ -177,6 +177,9 @@ std::string task_to_text(const TaskRecord& task, UnixMillis now, const std::stri
         "cause      its launcher (process {}) has died, and its ranks may go on: train task attach "
         "{}\n",
         task.launcher_pid, task.id);
+  if (!task.unsettled_hosts.empty())
+    text += fmt::format("left on    {}: not known to be clean; train task kill {} asks once more\n",
+                        escaped(summarize_hosts(task.unsettled_hosts)), task.id);
   text += fmt::format("directory  {}\nlogs       {}\n", escaped(task.working_directory),
                       task.log_directory);
   text += context_line(task.context) + "\n";

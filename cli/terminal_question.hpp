@@ -30,6 +30,8 @@ class TerminalQuestion {
   /// `on_answer` comes once, from the loop: one line, or null when nobody can be asked, the
   /// terminal was closed, or the answer ended with Ctrl-D.
   void ask(const std::string& question, OnAnswer on_answer);
+  /// One waits for its answer.
+  bool is_open() const { return readable_ != nullptr; }
 
  private:
   bool open(const std::string& question);

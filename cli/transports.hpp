@@ -28,6 +28,8 @@ class HostTransports final : public Transport {
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
+  /// Somebody at the terminal is being asked, and has not answered yet.
+  bool is_asking() const { return question_.is_open(); }
 
  private:
   /// What transports are made of.

@@ -33,7 +33,7 @@ launcher/control: wire
 launcher/output: ports wire
 launcher/agent: states ports rendezvous wire
 launcher/run: states plan context record ports rendezvous wire output
-launcher/task: states plan context ports rendezvous wire output run
+launcher/task: states plan context record ports rendezvous wire output run
 
 backends/posix:
 backends/event_loop: posix

@@ -23,6 +23,7 @@
 #include "backends/store/task_end.hpp"
 #include "backends/store/task_rows.hpp"
 #include "launcher/task/journal.hpp"
+#include "launcher/task/journaled_end.hpp"
 
 namespace train {
 namespace {
@@ -92,7 +93,8 @@ struct SqliteTaskStore::Impl {
   Result<LauncherLock> make_directories(const std::string& id, std::size_t ranks);
   void remove_directories(const std::string& id) const;
   UnixMillis last_sign_of_life(const TaskRecord& task);
-  bool may_go_on(const TaskRecord& task);
+  std::vector<JournalEntry> journal_of(const std::string& id);
+  bool may_go_on(const TaskRecord& task, const std::vector<JournalEntry>& journal);
   TaskRecord with_actual_state(TaskRecord task);
   Result<void> write(const TaskRecord& task);
   Result<void> check_journal(const std::string& id, const OwnTask& own);
@@ -132,41 +134,52 @@ UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
   return latest;
 }
 
+/// All entries that can be read.
+std::vector<JournalEntry> SqliteTaskStore::Impl::journal_of(const std::string& id) {
+  std::vector<JournalEntry> journal;
+  for (const std::string& line : read_entries(*database, id, most_journal_entries)) {
+    if (auto entry = decode_entry(line)) journal.push_back(std::move(*entry));
+  }
+  return journal;
+}
+
 /// Whether ranks of a task whose launcher has died may still run: some were started, and their
 /// agents let them outlive it.
-bool SqliteTaskStore::Impl::may_go_on(const TaskRecord& task) {
+bool SqliteTaskStore::Impl::may_go_on(const TaskRecord& task,
+                                      const std::vector<JournalEntry>& journal) {
   if (task.outlives_ms <= 0) return false;
   const bool is_for_ever = task.outlives_ms >= for_ever.count();
   if (!is_for_ever && now() > last_sign_of_life(task) + task.outlives_ms) return false;
-  bool any_started = false;
-  for (const std::string& line : read_entries(*database, task.id, most_journal_entries)) {
-    const auto entry = decode_entry(line);
-    if (!entry || std::holds_alternative<journal_record::TaskOver>(entry->record)) return false;
-    any_started =
-        any_started || std::holds_alternative<journal_record::RanksStarted>(entry->record);
-  }
-  return any_started;
+  return std::any_of(journal.begin(), journal.end(), [](const JournalEntry& entry) {
+    return std::holds_alternative<journal_record::RanksStarted>(entry.record);
+  });
 }
 
 /// The record that was read. When it is not final and its launcher is gone, it gets the end that
-/// the launcher has left in its file, or the state `lost`, or is unattended.
+/// the launcher has left in its file or in the journal, or the state `lost`, or is unattended.
 TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
   if (is_final(task.state) || own_tasks.contains(task.id)) return task;
   if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
   // Whoever takes the task over meanwhile has the lock.
   std::optional<LauncherLock> lock;
   if (!read_task_end(end_file(task.id), task)) {
-    if (may_go_on(task)) {
+    const std::vector<JournalEntry> journal = journal_of(task.id);
+    TaskRecord ended = task;
+    const bool has_end = end_by_journal(ended, journal, last_sign_of_life(task));
+    if (!has_end && may_go_on(task, journal)) {
       task.is_unattended = true;
       return task;
     }
     auto taken_lock = LauncherLock::adopt(lock_file(task.id));
     if (!taken_lock && taken_lock.error().error_class == ErrorClass::busy) return task;
     if (taken_lock) lock = std::move(*taken_lock);
-    lose(task, last_sign_of_life(task),
-         fmt::format("the launcher (process {}) ended without a word; its last sign of life is the "
-                     "end given here",
-                     task.launcher_pid));
+    if (has_end)
+      task = std::move(ended);
+    else
+      lose(task, last_sign_of_life(task),
+           fmt::format("the launcher (process {}) ended without a word; its last sign of life is "
+                       "the end given here",
+                       task.launcher_pid));
   }
   try {
     // The launcher may have recorded its end after the first read and before the look at the lock.
@@ -407,6 +420,10 @@ std::string SqliteTaskStore::control_socket(const std::string& id) const {
 
 std::string SqliteTaskStore::hosts_file(const std::string& id) const {
   return impl_->directory(id) + "/hosts.yaml";
+}
+
+std::string SqliteTaskStore::unsettled_file(const std::string& id) const {
+  return impl_->directory(id) + "/unsettled.json";
 }
 
 std::string SqliteTaskStore::log_directory(const std::string& id) const {

@@ -15,6 +15,7 @@ namespace train {
 ///     <root>/tasks/<id>/launcher.lock     held by the launcher of the task as long as it lives
 ///     <root>/tasks/<id>/control           socket of the launcher of the task
 ///     <root>/tasks/<id>/hosts.yaml        how its hosts are reached; the launcher writes it
+///     <root>/tasks/<id>/unsettled.json    where something of it may be left, once it has ended
 ///     <root>/tasks/<id>/end.json          how it ended, until tasks.db has it for good
 ///     <root>/tasks/<id>/launcher.log      what the launcher of a detached task said
 ///     <root>/tasks/<id>/logs/             what its ranks wrote
@@ -72,6 +73,8 @@ class SqliteTaskStore final : public TaskStore {
   std::string lock_file(const std::string& id) const;
   /// Where it is kept how the hosts of a task are reached. Its folder is open to nobody else.
   std::string hosts_file(const std::string& id) const;
+  /// Where it is kept which of them may still have something of the task, once that has ended.
+  std::string unsettled_file(const std::string& id) const;
   /// The socket through which the launcher of a task is spoken with as long as it lives.
   std::string control_socket(const std::string& id) const;
   /// What the launcher of a detached task has to say once it has left its terminal.

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "config_schema/fields/amounts.hpp"
+#include "config_schema/text/duration.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
@@ -33,8 +34,11 @@ std::string range_text(const Field& field) {
 
 // Of seconds.
 std::string duration_range_text(const Field& field) {
-  return has_range(field) ? fmt::format(", 0 or from {}s to {}s", field.minimum, field.maximum)
-                          : "";
+  using std::chrono::seconds;
+  return has_range(field)
+             ? fmt::format(", 0 or from {} to {}", duration_text(seconds(field.minimum)),
+                           duration_text(seconds(field.maximum)))
+             : "";
 }
 
 std::string pattern_text(FieldPattern pattern) {

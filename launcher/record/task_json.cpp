@@ -82,6 +82,7 @@ std::string task_to_json(const TaskRecord& task) {
   document["working_directory"] = task.working_directory;
   document["log_directory"] = task.log_directory;
   document["context"] = context_json(task.context);
+  document["unsettled_hosts"] = task.unsettled_hosts;
   document["attempts"] = Json::array();
   for (const AttemptRecord& attempt : task.attempts)
     document["attempts"].push_back(attempt_json(attempt));

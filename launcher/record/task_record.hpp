@@ -103,6 +103,9 @@ struct TaskRecord {
   std::int64_t outlives_ms = 0;
   /// Its launcher has died, and its ranks may go on. Never recorded: it is seen when it is read.
   bool is_unattended = false;
+  /// Hosts of a task that has ended which have not said that nothing of it is left there. Kept
+  /// beside the record.
+  std::vector<std::string> unsettled_hosts = {};
   ContextRecord context;
   std::vector<RankRecord> ranks;  ///< of the last attempt
   std::vector<AttemptRecord> attempts;

@@ -7,13 +7,12 @@
 
 #include <algorithm>
 
+#include "config_schema/text/duration.hpp"
 #include "launcher/run/connections.hpp"
 
 namespace train {
 
 namespace {
-
-using std::chrono::seconds;
 
 // Clocks differ in rate, and a process that is killed takes a moment to go.
 constexpr milliseconds fixed_margin{2'000};
@@ -142,19 +141,32 @@ void Connections::check_outage(int host) {
 void Connections::note_outage(int host) {
   Host& h = of(host);
   h.outage->is_noted = true;
-  if (!h.has_ranks || outages_named_ >= most_outages_named) return;
+  const bool matters = h.has_ranks || h.is_wanted;
+  if (!matters || outages_named_ >= most_outages_named) return;
   h.outage->is_named = true;
-  std::string text = fmt::format(
-      "host '{}' is out of reach for {} s now; its ranks go on, and it is waited for {}: {}",
-      h.name, (now_ - h.outage->since) / seconds(1), waited_for(h), h.outage->why);
+  std::string text =
+      fmt::format("host '{}' is out of reach for {} now; {} is waited for {}: {}", h.name,
+                  duration_text(now_ - h.outage->since),
+                  h.has_ranks ? "its ranks go on, and it" : "it", waited_for(h), h.outage->why);
   if (++outages_named_ == most_outages_named) text += " (further hosts are not named)";
   act(host_action::Note{std::move(text)});
 }
 
 std::string Connections::waited_for(const Host& host) const {
-  if (waits_for_ever()) return "until it is back (on_launcher_loss: continue)";
-  return fmt::format("another {} s ({})",
-                     std::max<std::int64_t>(0, (lost_at(host) - now_) / seconds(1)), window_key());
+  if (waits_for_ever() && host.has_ranks) return "until it is back (on_launcher_loss: continue)";
+  return fmt::format("another {} ({})",
+                     duration_text(std::max(nanoseconds(0), lost_at(host) - now_)),
+                     waits_for_ever() ? "reconnect_window" : window_key());
+}
+
+// One that nobody was told of while it did not matter is told of now.
+void Connections::want(int host, Instant now) {
+  now_ = now;
+  Host& h = of(host);
+  h.is_wanted = true;
+  if (!h.outage || h.outage->is_named) return;
+  h.outage->is_noted = false;
+  look_again(host);
 }
 
 void Connections::drop_outage(Host& host) {
@@ -165,8 +177,9 @@ void Connections::drop_outage(Host& host) {
 void Connections::end_outage(int host) {
   Host& h = of(host);
   if (h.outage->is_named)
-    act(host_action::Note{fmt::format("host '{}' is back after {} s; nothing of its output is lost",
-                                      h.name, (now_ - h.outage->since) / seconds(1))});
+    act(host_action::Note{fmt::format("host '{}' is back after {}{}", h.name,
+                                      duration_text(now_ - h.outage->since),
+                                      h.has_ranks ? "; nothing of its output is lost" : "")});
   drop_outage(h);
 }
 
@@ -205,9 +218,9 @@ void Connections::receive(int host, const message::NoAgent& m) {
 
 void Connections::out_of_reach(int host) {
   const Host& h = of(host);
-  std::string what = fmt::format("out of reach for {} s, longer than {} ({} s): {}",
-                                 (now_ - h.heartbeat.trusted_at()) / seconds(1), window_key(),
-                                 window() / seconds(1), h.outage->why);
+  std::string what = fmt::format("out of reach for {}, longer than {} ({}): {}",
+                                 duration_text(now_ - h.heartbeat.trusted_at()), window_key(),
+                                 duration_text(window()), h.outage->why);
   fail(host, make_error(ErrorClass::host, std::move(what),
                         "by now its agent has stopped its ranks by itself"));
 }

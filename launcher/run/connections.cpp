@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "config_schema/text/duration.hpp"
+
 namespace train {
 
 namespace {
-
-using std::chrono::seconds;
 
 constexpr const char* what_silence_means =
     "its network, the machine or its agent is gone or frozen";
@@ -36,6 +36,7 @@ std::vector<ConnectionAction> Connections::on(const ConnectionEvent& event, Inst
 void Connections::begin_ranks(int host, Instant now) {
   Host& h = of(host);
   h.is_lasting = h.has_ranks = true;
+  h.is_wanted = false;
   // The agent reckons its fence from its last word until it knows of an answer to a ping.
   h.heartbeat.trust(now);
 }
@@ -55,7 +56,7 @@ std::vector<ConnectionAction> Connections::dismiss(int host) {
 
 void Connections::close(int host) {
   Host& h = of(host);
-  h.open = h.is_expected = h.is_lasting = h.has_ranks = false;
+  h.open = h.is_expected = h.is_lasting = h.has_ranks = h.is_wanted = false;
   h.reach.reset();
   drop_outage(h);
   act(host_action::CloseHost{host});
@@ -208,12 +209,12 @@ Error Connections::silence(int host, Instant now) const {
   const bool is_away = may_be_away(of(host));
   return make_error(
       ErrorClass::host,
-      fmt::format("silent for {} s: {}", silence / seconds(1), what_silence_means),
+      fmt::format("silent for {}: {}", duration_text(silence), what_silence_means),
       is_away && waits_for_ever()
           ? "its ranks go on there, as on_launcher_loss says, until they end by themselves"
           : fmt::format("its agent stops its ranks by itself once it has missed the launcher for "
-                        "{} s",
-                        is_away ? window() / seconds(1) : 40));
+                        "{}",
+                        duration_text(is_away ? window() : milliseconds(40'000))));
 }
 
 std::vector<ConnectionAction> Connections::reach_anew(int host, Instant now) {
@@ -251,12 +252,12 @@ void Connections::check_reach(int host) {
   Reach& reach = *of(host).reach;
   if (now_ >= reach.until)
     return fail(host, make_error(ErrorClass::host,
-                                 fmt::format("could not be reached again for {} s: {}",
-                                             (now_ - reach.since) / seconds(1), reach.why)));
+                                 fmt::format("could not be reached again for {}: {}",
+                                             duration_text(now_ - reach.since), reach.why)));
   if (!reach.is_noted && now_ >= reach.since + timing_.broken_notice) {
     reach.is_noted = true;
-    act(host_action::Note{fmt::format("host '{}' is waited for, {} s at most: {}", of(host).name,
-                                      (reach.until - now_) / seconds(1), reach.why)});
+    act(host_action::Note{fmt::format("host '{}' is waited for, {} at most: {}", of(host).name,
+                                      duration_text(reach.until - now_), reach.why)});
   }
   if (reach.next_try && now_ >= *reach.next_try) try_to_reach(host);
 }

@@ -191,7 +191,10 @@ class Connections {
   /// The ranks of this host are being told to start: from here on its agent outlives its streams.
   void begin_ranks(int host, Instant now);
   /// They have ended, and the host is kept for others: it is no matter for the user any more.
-  void end_ranks(int host) { of(host).has_ranks = false; }
+  void end_ranks(int host) { of(host).has_ranks = of(host).is_wanted = false; }
+  /// An attempt waits for this host: where it is out of reach, the user is told so, although no
+  /// ranks are there.
+  void want(int host, Instant now);
   /// Nothing more is expected of this host. An agent that would wait for this launcher to come back
   /// hears that it need not.
   std::vector<ConnectionAction> let_go(int host);
@@ -255,7 +258,8 @@ class Connections {
     bool open = false;
     bool is_lasting = false;  ///< its agent was told to start ranks at least once
     bool has_ranks = false;
-    bool is_unmet = false;  ///< another process has met its agent, and this one not yet
+    bool is_wanted = false;  ///< by an attempt that is about to begin
+    bool is_unmet = false;   ///< another process has met its agent, and this one not yet
     Heartbeat heartbeat;
     Repetitions repetitions;
     bool has_said_hello = false;

@@ -96,7 +96,10 @@ LinkEvents HostStreams::events_of(int host, std::uint64_t number) {
 void HostStreams::closed(int host, std::uint64_t number, const Error& why) {
   Stream& stream = of(host);
   const auto leaving = leaving_.find(host);
-  if (leaving != leaving_.end() && leaving->second.stream.number == number) return has_left(host);
+  if (leaving != leaving_.end() && leaving->second.stream.number == number) {
+    if (stream.presence == Presence::idle) stream.presence = Presence::nothing;
+    return has_left(host);
+  }
   if (stream.next.number == number) {
     drop(stream.next);
     return hooks_.on_event(connection_event::HostNotReopened{host, why});
@@ -190,6 +193,7 @@ void HostStreams::swept(int host) {
   switch (verdict_of(answers)) {
     case SweepVerdict::clean:
       of(host).is_broken = of(host).has_ranks = false;
+      of(host).presence = Presence::nothing;
       break;
     case SweepVerdict::busy:
       event.why = make_error(ErrorClass::host, "an agent of this task still ends its ranks there");
@@ -249,7 +253,12 @@ void HostStreams::received_message(int host, Message message) {
         of(host).to_forget.insert(status.of.attempt);
     forget(of(host));
   }
-  if (std::holds_alternative<message::Finished>(message)) of(host).has_finished = true;
+  if (std::holds_alternative<message::NoAgent>(message)) of(host).presence = Presence::nothing;
+  if (const auto* finished = std::get_if<message::Finished>(&message)) {
+    of(host).has_finished = true;
+    if (of(host).presence == Presence::ranks && finished->survivors.empty())
+      of(host).presence = Presence::idle;
+  }
   hooks_.on_event(connection_event::HostSaid{host, std::move(message)});
 }
 
@@ -385,6 +394,27 @@ void HostStreams::clear_later() {
     ended_sweeps_.clear();
     closing_.reset();
   });
+}
+
+void HostStreams::begin_ranks(int host) {
+  of(host).has_ranks = true;
+  of(host).presence = Presence::ranks;
+}
+
+void HostStreams::adopt_ranks(int host) {
+  begin_ranks(host);
+  of(host).is_broken = true;
+}
+
+std::vector<int> HostStreams::unsettled_hosts(bool agents_wait) const {
+  std::vector<int> unsettled;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    const Presence presence = of(host).presence;
+    const bool may_stay = agents_wait && !leaving_.contains(host);
+    if (presence == Presence::ranks || (presence == Presence::idle && may_stay))
+      unsettled.push_back(host);
+  }
+  return unsettled;
 }
 
 std::vector<int> HostStreams::broken_hosts() const {

@@ -77,11 +77,17 @@ class HostStreams {
   bool is_remote(int host) const { return of(host).is_remote; }
   /// The ranks of this host are told to start: an agent whose stream ends by itself after that may
   /// have been killed.
-  void begin_ranks(int host) { of(host).has_ranks = true; }
+  void begin_ranks(int host);
   /// Another process has told them to, and has ended since.
-  void adopt_ranks(int host) { of(host).has_ranks = of(host).is_broken = true; }
+  void adopt_ranks(int host);
+  /// Another process has left an agent there, perhaps, whose ranks have ended.
+  void adopt_agent(int host) { of(host).presence = Presence::idle; }
   /// The hosts whose stream has ended so, and was not made anew.
   std::vector<int> broken_hosts() const;
+  /// The hosts where something of the task may be left: ranks, of which the host has not said that
+  /// all their processes are gone; or, where agents wait for another launcher without an end
+  /// (`agents_wait`), one that has not left, nor is about to.
+  std::vector<int> unsettled_hosts(bool agents_wait) const;
 
   /// Calls back once all agents that were dismissed have left, or have had a second for it; never
   /// from inside. A stream that ends before its last words were delivered takes them along.
@@ -106,6 +112,12 @@ class HostStreams {
     /// Over which its agent hears; null: none.
     HostLink* to_agent() const { return is_attached ? link.get() : nullptr; }
   };
+  /// What a host may have of the task, as far as it has said.
+  enum class Presence {
+    nothing,
+    idle,   ///< an agent, whose ranks and all that they have started are gone
+    ranks,  ///< more than that
+  };
   struct Stream {
     explicit Stream(std::size_t output_window) : window(output_window) {}
 
@@ -124,6 +136,7 @@ class HostStreams {
     std::uint64_t last_synced = 0;
     std::uint64_t received_cost = 0;  ///< of all chunks
     bool has_ranks = false;           ///< it was told to start some
+    Presence presence = Presence::nothing;
     bool is_broken = false;           ///< its stream ended by itself after that
     std::set<int> to_forget;          ///< attempts that its agent still knows
     std::uint64_t forget_behind = 0;  ///< once this is synced; the sink's number

@@ -7,13 +7,17 @@
 #include <chrono>
 #include <utility>
 
+#include "config_schema/text/duration.hpp"
+
 namespace train {
 
 namespace {
 
+// Between two looks at a host whose agent was told to leave, and is still there.
+constexpr milliseconds goodbye_pause{1'000};
+
 Result<SweepReport> unanswered(nanoseconds limit) {
-  return fail(ErrorClass::host,
-              fmt::format("no answer within {} s", limit / std::chrono::seconds(1)));
+  return fail(ErrorClass::host, fmt::format("no answer within {}", duration_text(limit)));
 }
 
 }  // namespace
@@ -28,11 +32,12 @@ SweepVerdict verdict_of(const std::vector<Result<SweepReport>>& answers) {
 }
 
 SweepDriver::SweepDriver(Ports ports, std::vector<AbandonedHost> hosts, nanoseconds limit,
-                         std::function<void()> on_over)
+                         std::function<void()> on_over, std::optional<Goodbye> goodbye)
     : ports_(ports),
       hosts_(std::move(hosts)),
       limit_(limit),
       on_over_(std::move(on_over)),
+      goodbye_(goodbye),
       answers_(hosts_.size(), unanswered(limit)),
       questions_(hosts_.size()),
       open_(hosts_.size()) {}
@@ -48,18 +53,64 @@ void SweepDriver::ask(std::size_t host) {
   LinkEvents events;
   events.on_open = [](const LinkInfo&) {};
   events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
-  events.on_closed = [this, host](const Error& why) { answer(host, tl::make_unexpected(why)); };
+  events.on_closed = [this, host](const Error& why) {
+    if (!has_reported(host)) answer(host, tl::make_unexpected(why));
+  };
+  questions_[host].text.clear();
   questions_[host].link = ports_.transport.open(
       hosts_[host].host, {hosts_[host].key, AgentCall::Verb::sweep}, std::move(events));
 }
 
+bool SweepDriver::has_reported(std::size_t host) const {
+  return questions_[host].text.find('\n') != std::string::npos;
+}
+
 // A report is one line; what is longer than any report is none.
 void SweepDriver::received(std::size_t host, std::string_view bytes) {
+  if (has_reported(host)) return;
   std::string& text = questions_[host].text;
   text += bytes.substr(0, longest_sweep_report + 1 - std::min(text.size(), longest_sweep_report));
   const std::size_t end = text.find('\n');
   if (end != text.npos || text.size() > longest_sweep_report)
-    answer(host, decode_sweep_report(std::string_view(text).substr(0, end)));
+    reported(host, decode_sweep_report(std::string_view(text).substr(0, end)));
+}
+
+// At the limit, the last report is what is known.
+void SweepDriver::reported(std::size_t host, Result<SweepReport> what) {
+  Question& question = questions_[host];
+  if (is_over_ || question.is_answered) return;
+  if (what) what->was_dismissed = question.goodbyes > 0;
+  if (!what || !what->is_running || !goodbye_) return answer(host, std::move(what));
+  answers_[host] = std::move(what);
+  later(host, question.goodbyes > 0 ? goodbye_pause : nanoseconds(0),
+        [this, host] { say_goodbye(host); });
+}
+
+// Its agent leaves once its ranks have ended, and its stream with it. One that is on its way
+// already closes the stream at once.
+void SweepDriver::say_goodbye(std::size_t host) {
+  Question& question = questions_[host];
+  message::Attach attach;
+  attach.epoch = goodbye_->epoch;
+  attach.connection = goodbye_->first_connection + question.goodbyes++;
+  answers_[host]->was_dismissed = true;
+  LinkEvents events;
+  events.on_open = [](const LinkInfo&) {};
+  events.on_bytes = [](std::string_view) {};
+  events.on_closed = [this, host](const Error&) {
+    later(host, nanoseconds(0), [this, host] { ask(host); });
+  };
+  question.link = ports_.transport.open(
+      hosts_[host].host, {hosts_[host].key, AgentCall::Verb::reattach}, std::move(events));
+  question.link->send(frame_of(attach) + frame_of(message::Bye{}));
+}
+
+// A link is not destroyed inside of its own callbacks.
+void SweepDriver::later(std::size_t host, nanoseconds wait, std::function<void()> step) {
+  if (is_over_) return;
+  questions_[host].next_step = ports_.timers.after(wait, [this, step = std::move(step)] {
+    if (!is_over_) step();
+  });
 }
 
 void SweepDriver::answer(std::size_t host, Result<SweepReport> what) {

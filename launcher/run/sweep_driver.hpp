@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +30,20 @@ enum class SweepVerdict {
 };
 SweepVerdict verdict_of(const std::vector<Result<SweepReport>>& answers);
 
+/// Of a task that is over: nobody supervises it after that.
+constexpr std::uint64_t last_epoch = std::uint64_t{1} << 62;
+
+/// How agents that are not dead are told to stop their ranks, with their grace, and to leave.
+struct Goodbye {
+  /// Above that of every supervisor that they may have heard.
+  std::uint64_t epoch = 0;
+  /// Above that of whoever has used the same epoch.
+  std::uint64_t first_connection = 1;
+};
+
 /// Asks hosts, all at the same time and over new connections, to end what a dead agent has left
-/// there (`AgentCall::Verb::sweep`), and collects what they answer.
+/// there (`AgentCall::Verb::sweep`), and collects what they answer. With a `Goodbye`, an agent that
+/// is not dead is told it, and the host asked again once that has left.
 class SweepDriver {
  public:
   /// How the world is reached.
@@ -42,7 +56,7 @@ class SweepDriver {
   /// from the ports and never from inside of `start`: when all have answered, or at the limit.
   /// What the ports refer to must outlive the driver.
   SweepDriver(Ports ports, std::vector<AbandonedHost> hosts, nanoseconds limit,
-              std::function<void()> on_over);
+              std::function<void()> on_over, std::optional<Goodbye> goodbye = {});
   SweepDriver(const SweepDriver&) = delete;
   SweepDriver& operator=(const SweepDriver&) = delete;
 
@@ -60,10 +74,16 @@ class SweepDriver {
     std::unique_ptr<HostLink> link;
     std::string text;  ///< what came so far
     bool is_answered = false;
+    std::uint64_t goodbyes = 0;  ///< how often its agent was told to leave
+    std::unique_ptr<Subscription> next_step;
   };
 
   void ask(std::size_t host);
+  bool has_reported(std::size_t host) const;
   void received(std::size_t host, std::string_view bytes);
+  void reported(std::size_t host, Result<SweepReport> what);
+  void say_goodbye(std::size_t host);
+  void later(std::size_t host, nanoseconds wait, std::function<void()> step);
   void answer(std::size_t host, Result<SweepReport> what);
   void end();
 
@@ -71,6 +91,7 @@ class SweepDriver {
   std::vector<AbandonedHost> hosts_;
   nanoseconds limit_;
   std::function<void()> on_over_;
+  std::optional<Goodbye> goodbye_;
   std::vector<Result<SweepReport>> answers_;
   std::vector<Question> questions_;
   std::size_t open_;  ///< hosts that have not answered

@@ -22,6 +22,7 @@ void TaskDriver::resume() {
   } else {
     may_be_missing_.assign(trial_.hosts.size(), true);
     may_owe_goodbye_ = true;
+    for (int host = 0; host < connections_.count(); ++host) streams_.adopt_agent(host);
     look_for_agents(false);
     if (last == AttemptState::running) perform(task_action::BeginAttempt{task_.attempt()});
   }

@@ -288,6 +288,7 @@ void TaskDriver::begin_attempt() {
   for (const int signal : stops_) feed(run_event::StopRequested{signal});
   if (has_run_ended_) return;
   for (int host = 0; host < connections_.count(); ++host) {
+    connections_.want(host, ports_.timers.now());
     if (connections_.is_up(host))
       feed(host_news::Up{host});
     else if (!connections_.is_expected(host))
@@ -299,6 +300,7 @@ void TaskDriver::begin_attempt() {
 void TaskDriver::perform(const task_action::AnnounceRestart& action) {
   hooks_.on_restart(action);
   for (int host = 0; host < connections_.count(); ++host) {
+    connections_.want(host, ports_.timers.now());
     if (!connections_.is_expected(host))
       carry_out(connections_.reach_anew(host, ports_.timers.now()));
   }

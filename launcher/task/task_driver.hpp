@@ -116,6 +116,11 @@ class TaskDriver {
   /// The hosts whose stream ended by itself after their ranks were told to start: their agents may
   /// have been killed.
   std::vector<int> broken_hosts() const { return streams_.broken_hosts(); }
+  /// The hosts that have not said that nothing of the task is left there: ranks, or an agent that
+  /// waits for another launcher without an end.
+  std::vector<int> unsettled_hosts() const {
+    return streams_.unsettled_hosts(connections_.waits_for_ever());
+  }
 
  private:
   enum class Go { not_wanted, being_written, allowed };

@@ -16,6 +16,9 @@ struct SweepReport {
   bool found_state = false;  ///< it had no time to tidy up
   int ended = 0;             ///< processes that are gone now
   std::vector<message::Survivor> survivors = {};
+  /// The agent was not dead, and was told to stop its ranks and leave. Not sent: whoever has told
+  /// it knows.
+  bool was_dismissed = false;
 
   bool operator==(const SweepReport&) const = default;
 };

@@ -135,28 +135,28 @@ is_killed_after_that() {
     expect_status 143
 }
 
-# Exactly one of them goes on with it; the others see what it does.
+# Exactly one of them goes on with it; the others see what it does. TRAIN_RACES=1000: as often.
 races() {
-    local round pids=() i
+    local round rounds=${TRAIN_RACES:-3} pids=() i
     counting 0
-    for round in 1 2 3; do
+    for ((round = 1; round <= rounds; round++)); do
         kill_supervisor
         pids=()
+        rm -f "$work"/err.[1-4]
         for i in 1 2 3 4; do
             (exec_with_environment timeout -k 5 60 "$train" task attach "$id") >"$work/out.$i" 2>"$work/err.$i" &
             pids+=($!)
         done
         within 10 "somebody attends it" attended
-        sleep 0.3
         expect_equal "supervisors" 1 "$(with_environment "$train" task show "$id" --json >"$work/json"; pids_of 'task attach' | xargs -rI{} sh -c 'readlink /proc/{}/fd/* 2>/dev/null | grep -q launcher.lock && echo {}' | wc -l)"
-        [ "$round" -lt 3 ] || touch go
-        if [ "$round" -lt 3 ]; then kill -INT "${pids[@]}"; fi
+        [ "$round" -lt "$rounds" ] || touch go
+        if [ "$round" -lt "$rounds" ]; then kill -INT "${pids[@]}"; fi
         for i in 1 2 3 4; do wait "${pids[i - 1]}"; done 2>/dev/null
     done
     within 10 "it ends" state_is "$id" succeeded
     expect_whole
 }
-attended() { supervisor_of "$id" >/dev/null; }
+attended() { cat "$work"/err.[1-4] 2>/dev/null | grep -q 'is attended again'; }
 
 only_looks() {
     counting 5
@@ -269,9 +269,79 @@ other_build() {
     task attach "$id"
     expect_status 66
     task kill "$id"
-    expect_status 75
-    kill_everything
-    rm -rf "$work/host"
+    expect_killed
+}
+
+# expect_killed: and that no host has anything of it.
+expect_killed() {
+    expect_status 0
+    expect_err "^train: task $id: killed$"
+    within 5 "its processes are gone" process_count_is 0 .
+    task wait "$id"
+    expect_status 143
+    task kill "$id"
+    expect_status 0
+    expect_equal "said of a task that has ended" "train: task $id has ended already: killed" "$(cat "$work/err")"
+    task show "$id" --json
+    expect_schema task "$work/out"
+    expect_equal "hosts that are not clean" "[]" "$(field 'd["unsettled_hosts"]' "$work/out")"
+}
+
+# What its ranks print until they end is not lost, and how they ended is recorded.
+expect_last_words() {
+    task logs "$id" --rank 1
+    expect_out '^told$'
+    task show "$id" --json
+    expect_equal "code of rank 1" 0 "$(field 'd["rank_results"][1]["exit_code"]' "$work/out")"
+}
+
+told='trap "echo told; exit 0" TERM; echo runs; while :; do sleep 0.05; done'
+unattended_telling() {
+    detach -n 2 "$@" -- /bin/sh -c "$told"
+    within 10 "rank 1 runs" logs_have 1 runs
+    kill_supervisor
+}
+logs_have() { with_environment "$train" task logs "$id" --rank "$1" 2>/dev/null | grep -q "$2"; }
+
+without_directory() {
+    mkdir "$work/gone"
+    cd "$work/gone" || return
+    unattended_telling
+    cd "$work" || return
+    rm -r "$work/gone"
+    task attach "$id"
+    expect_status 66
+    expect_err "its directory '.*/gone' cannot be used"
+    task kill "$id"
+    expect_killed
+    expect_last_words
+}
+
+without_bundle_or_plan() {
+    unattended_telling --set max_restarts=3
+    rm -r "$work/state/train/tasks/$id/bundle"
+    (cd / && task kill "$id"; exit "$status")
+    status=$?
+    expect_killed
+    expect_last_words
+    expect_equal "attempts" 1 "$(field 'len(d["attempts"])' "$work/out")"
+}
+
+# change_journal SQL: of the task.
+change_journal() {
+    python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db: db.execute(sys.argv[2], (sys.argv[3],))' "$work/state/train/tasks.db" "$1" "$id"
+}
+
+without_journal() {
+    unattended_telling
+    change_journal "UPDATE journal SET entry = '{}' WHERE task = ? AND number = 0"
+    change_journal "INSERT INTO journal VALUES (?, 50, 'torn')"
+    task attach "$id"
+    expect_status 66
+    task kill "$id"
+    expect_err "its hosts are told to end it"
+    expect_killed
 }
 
 test_case "a task whose launcher was killed goes on, and is taken over: no output is lost, its code is told" is_taken_over
@@ -288,4 +358,7 @@ test_case "ranks in the foreground end with their launcher, and the task is lost
 test_case "ranks outlive their launcher for as long as they are told" outlives_for_a_time
 test_case "a task of which nothing is left has failed" nothing_left
 test_case "the program that launched a task is the one that goes on with it" other_build
+test_case "a task whose directory is gone is stopped all the same" without_directory
+test_case "so is one of which only its record, its journal and its hosts are left" without_bundle_or_plan
+test_case "so is one whose journal is damaged" without_journal
 finish

@@ -110,5 +110,5 @@ TEST_CASE("all that is wrong with hosts is told with what to do, the cause last"
         "also: host 'node03': name 'node03' does not resolve\n  correct it\n"
         "also: hosts node[05-06,08]: no answer by then\n"
         "hosts node[02,04]: connection refused at port 22\n  start sshd\n"
-        "failed: host: hosts node[02,04] (exit 76)");
+        "failed: host: hosts node[02,04]: connection refused at port 22 (exit 76)");
 }

@@ -74,7 +74,7 @@ unusable_host_directory() {
     run launch -n 1 -- touch started
     expect_status 76
     expect_err "$work/host"
-    expect_last_err "failed: host: host 'localhost' (exit 76)"
+    expect_err "^train: failed: host: host 'localhost': .*$work/host.* \(exit 76\)$"
     [ ! -e started ] || note_failure "it was launched"
 }
 

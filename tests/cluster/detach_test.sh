@@ -86,8 +86,35 @@ BASH
     restart head node02
 }
 
+# The questions of `task attach`, of a task whose launcher is dead.
+attach_asks() {
+    local id pid
+    on head 'cp .ssh/id_ed25519 .ssh/locked && ssh-keygen -q -p -P "" -N secret -f .ssh/locked' >/dev/null
+    id=$(on head "$train launch -d ${both[*]} -- /bin/sh -c '$forever'" 2>/dev/null)
+    pid=$(on head "fuser .local/state/train/tasks/$id/launcher.lock 2>/dev/null || pgrep -f 'launch -d' | tail -n 1")
+    on head "kill -KILL $pid"
+    eventually 5 is_unattended "$id" || note_failure "state: $(state_of "$id")"
+    configure 'Host node*' '  IdentityFile ~/.ssh/locked' '  IdentitiesOnly yes'
+    at_terminal 'passphrase for the key ~/.ssh/locked: ' '^C' -- "$train" task attach "$id"
+    expect_status 130
+    expect_out "task $id stays unattended: stopped by SIGINT before its hosts were reached"
+    expect_out '^echo: on$'
+    expect_equal "state" unattended "$(state_of "$id")"
+    # Longer than hosts that do not answer are waited for.
+    at_terminal 'passphrase for the key ~/.ssh/locked: ' '17s:secret' 'is attended again' '^C' -- "$train" task attach "$id"
+    expect_status 130
+    expect_out "task $id goes on; to see it again, or stop it:"
+    expect_equal "state" running "$(state_of "$id")"
+    on head "$train task kill $id"
+    expect_equal "state" killed "$(state_of "$id")"
+    eventually 10 nothing_left || note_failure "left: $(all_processes 'agent attach|^sleep 4711')"
+    on head 'rm .ssh/config .ssh/locked'
+}
+is_unattended() { [ "$(state_of "$1")" = unattended ]; }
+
 test_case "a detached launch outlives the login that it was called from" outlives_its_login
 test_case "a passphrase is asked for at the terminal, which is then not needed any more" outlives_its_terminal
 test_case "Ctrl-C before the ranks have started ends it" stopped_while_it_starts
 test_case "it is said where a login's end kills what it has started" login_is_killed
+test_case "attach asks for a passphrase as long as it takes, and Ctrl-C at the question leaves the task as it was" attach_asks
 finish

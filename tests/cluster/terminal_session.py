@@ -3,14 +3,16 @@
 
     terminal_session.py [WORDS ANSWER]... -- COMMAND...
 
-Waits for each of the words in turn and types the answer ("^C" is the key) and Enter. Prints all that
-the terminal showed, then "echo: on" or "echo: off", the terminal's state after the command's end.
+Waits for each of the words in turn and types the answer ("^C" is the key; "17s:word" comes after 17
+seconds) and Enter. Prints all that the terminal showed, then "echo: on" or "echo: off", the terminal's state after the command's end.
 Exits as the command did; 124 when nothing happens for 60 s.
 """
 import os
+import re
 import select
 import sys
 import termios
+import time
 
 SILENCE_SECONDS = 60
 
@@ -45,6 +47,10 @@ def main() -> int:
         if turns and turns[0][0].encode() in read:
             answer = turns.pop(0)[1]
             read = b""
+            delay = re.match(r"(\d+)s:", answer)
+            if delay:
+                time.sleep(int(delay[1]))
+                answer = answer[delay.end() :]
             os.write(terminal, b"\x03" if answer == "^C" else answer.encode() + b"\n")
     has_echo = termios.tcgetattr(inside)[3] & termios.ECHO
     sys.stdout.write(shown.decode(errors="replace").replace("\r", ""))

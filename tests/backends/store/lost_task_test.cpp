@@ -128,13 +128,75 @@ TEST_CASE("a task of which no rank can run any more is lost") {
       {0, ranks_run},
       {for_ever.count(), {}},
       {for_ever.count(), {Supervised{1}, AttemptBegun{0}}},
-      {for_ever.count(), {Supervised{1}, AttemptBegun{0}, RanksStarted{}, TaskOver{}}},
   }));
   Lingering launcher = launcher_of(directory.path(), "abcd2345", row.outlives_ms, row.records);
   launcher.kill();
   const auto store = open_store(directory.path());
   CHECK(store->find("abcd")->state == TaskState::lost);
   CHECK_FALSE(std::filesystem::exists(store->bundle_folder("abcd2345")));
+}
+
+TEST_CASE("a task whose launcher died with its end in the journal alone has that end") {
+  const TemporaryDirectory directory;
+  struct Case {
+    std::int64_t outlives_ms;
+    std::vector<JournalRecord> records;
+    TaskState state;
+    std::optional<int> exit_code;
+    std::string cause;
+  };
+  const Failure failure{
+      {}, make_error(ErrorClass::worker, "rank 1 on 'b' exited with code 7"), 1, 1, 7};
+  const Failure lost{{}, make_error(ErrorClass::host, "host 'b': gone"), std::nullopt, 1, 0};
+  const AttemptEnd seven{.any_started = true, .exit_code = 7};
+  const AttemptEnd bare{.any_started = true};
+  using journal_record::AttemptFailing;
+  using journal_record::StopRequested;
+  const auto row = GENERATE_COPY(values<Case>({
+      {for_ever.count(),
+       {TaskOver{Sequel::succeeded, AttemptEnd{.succeeded = true}}},
+       TaskState::succeeded,
+       0,
+       ""},
+      {0,
+       {TaskOver{Sequel::succeeded, AttemptEnd{.succeeded = true}}},
+       TaskState::succeeded,
+       0,
+       ""},
+      {for_ever.count(),
+       {AttemptFailing{failure}, TaskOver{Sequel::no_restarts_left, seven}},
+       TaskState::failed,
+       7,
+       "rank 1 on 'b' exited with code 7"},
+      {0,
+       {AttemptFailing{lost}, TaskOver{Sequel::no_restarts_left, bare}},
+       TaskState::failed,
+       std::nullopt,
+       "host 'b': gone"},
+      {for_ever.count(),
+       {StopRequested{SIGTERM}, AttemptFailing{}, TaskOver{Sequel::stopped, bare}},
+       TaskState::killed,
+       143,
+       "stopped by SIGTERM"},
+      {for_ever.count(),
+       {TaskOver{Sequel::stopped, {}, SIGINT}},
+       TaskState::interrupted,
+       130,
+       "stopped by SIGINT"},
+  }));
+  std::vector<JournalRecord> records = ranks_run;
+  records.insert(records.end(), row.records.begin(), row.records.end());
+  Lingering launcher = launcher_of(directory.path(), "abcd2345", row.outlives_ms, records);
+  launcher.kill();
+  for (int look = 0; look < 2; ++look) {
+    const auto task = open_store(directory.path())->find("abcd").value();
+    CHECK(task.state == row.state);
+    CHECK(task.exit_code == row.exit_code);
+    CHECK(task.cause == row.cause);
+    CHECK(task.ended);
+    CHECK_FALSE(task.is_unattended);
+  }
+  CHECK_FALSE(std::filesystem::exists(open_store(directory.path())->bundle_folder("abcd2345")));
 }
 
 TEST_CASE("a task is unattended for as long as its ranks may outlive its launcher, then lost") {

@@ -128,10 +128,10 @@ TEST_CASE("a host whose ranks outlive their launcher for a time is waited for as
   b.refuse(1);
   b.pass(599s, {0});
   REQUIRE(b.notes.size() == 1);
-  CHECK(b.notes[0].find("waited for another 597 s (on_launcher_loss)") != std::string::npos);
+  CHECK(b.notes[0].find("waited for another 9 min 57 s (on_launcher_loss)") != std::string::npos);
   CHECK(b.told<message::Stop>().empty());
   b.pass(10s, {0});
-  CHECK(b.lost_why(1).find("longer than on_launcher_loss (600 s)") != std::string::npos);
+  CHECK(b.lost_why(1).find("longer than on_launcher_loss (10 min)") != std::string::npos);
 }
 
 TEST_CASE("a stream that ends before the ranks were told to start loses its host") {
@@ -175,6 +175,22 @@ TEST_CASE("a host that cannot be reached is told of after five seconds, and when
   b.resume(1);
   REQUIRE(b.notes.size() == 2);
   CHECK(b.notes[1] == "host 'h1' is back after 21 s; nothing of its output is lost");
+}
+
+TEST_CASE("a host that is kept without ranks is told of only when an attempt waits for it") {
+  OutageBench b({1, 1}, window, for_ever);
+  b.connections.end_ranks(1);
+  b.lose(1);
+  b.refuse(1);
+  b.pass(20s, {0});
+  CHECK(b.notes.empty());
+  b.connections.want(1, b.now);
+  b.pass(1s, {0});
+  CHECK(b.notes ==
+        std::vector<std::string>{"host 'h1' is out of reach for 20 s now; it is waited for another "
+                                 "42 s (reconnect_window): connection timed out"});
+  b.resume(1);
+  CHECK(b.notes.back() == "host 'h1' is back after 21 s");
 }
 
 TEST_CASE("tries to reach a host have pauses between them, about one a second") {

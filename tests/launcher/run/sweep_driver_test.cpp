@@ -27,12 +27,16 @@ class ScriptedTransport final : public Transport {
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override {
     asked.push_back(host.name + " " + to_string(call.verb) + " " + call.key);
-    auto link = std::make_unique<Link>();
+    auto link = std::make_unique<Link>(sent);
     const auto script = scripts.find(host.name);
     if (script == scripts.end()) return link;
-    time_.at(time_.now() + script->second.delay,
-             [wanted = std::weak_ptr<bool>(link->wanted), said = script->second,
-              events = std::move(events)] {
+    const Script said = script->second;
+    if (auto& next = further[host.name]; !next.empty()) {
+      script->second = next.front();
+      next.erase(next.begin());
+    }
+    time_.at(time_.now() + said.delay,
+             [wanted = std::weak_ptr<bool>(link->wanted), said, events = std::move(events)] {
                if (!wanted.expired() && !said.text.empty()) events.on_open({});
                for (const char byte : said.text)
                  if (!wanted.expired()) events.on_bytes(std::string_view(&byte, 1));
@@ -43,11 +47,15 @@ class ScriptedTransport final : public Transport {
   }
 
   std::map<std::string, Script> scripts;
+  std::map<std::string, std::vector<Script>> further = {};  // what is done when asked again
   std::vector<std::string> asked;
+  std::string sent;
 
  private:
   struct Link final : HostLink {
-    void send(std::string) override {}
+    explicit Link(std::string& all) : sent(all) {}
+    std::string& sent;
+    void send(std::string bytes) override { sent += bytes; }
     std::size_t unsent_bytes() const override { return 0; }
     std::shared_ptr<bool> wanted = std::make_shared<bool>(true);
   };
@@ -62,15 +70,17 @@ struct Bench {
   std::vector<Instant> ends;  // when the sweep was over
 
   // Until nothing happens any more, also after the end.
-  void sweep(const std::vector<std::string>& names, nanoseconds limit = 10s) {
+  void sweep(const std::vector<std::string>& names, nanoseconds limit = 10s,
+             std::optional<Goodbye> goodbye = {}) {
     std::vector<AbandonedHost> hosts;
     for (const std::string& name : names) {
       AbandonedHost& host = hosts.emplace_back();
       host.host.name = name;
       host.key = "task-" + std::to_string(hosts.size() - 1);
     }
-    driver.emplace(SweepDriver::Ports{timers, transport}, hosts, limit,
-                   [this] { ends.push_back(time.now()); });
+    driver.emplace(
+        SweepDriver::Ports{timers, transport}, hosts, limit, [this] { ends.push_back(time.now()); },
+        goodbye);
     driver->start();
     CHECK(ends.empty());
     while (time.step()) continue;
@@ -192,4 +202,49 @@ TEST_CASE("the worst answer of a sweep decides what all come to") {
   CHECK(verdict_of({clean, alive, ended}) == SweepVerdict::busy);
   CHECK(verdict_of({alive, swept}) == SweepVerdict::unclear);
   CHECK(verdict_of({gone, alive}) == SweepVerdict::unclear);
+}
+
+TEST_CASE("an agent that is not dead is told to leave, and its host asked again once it has") {
+  Bench bench;
+  bench.transport.scripts["busy"] = {1s, encode_sweep_report(alive), "the sweep is over"};
+  bench.transport.further["busy"] = {{3s, "", "the agent has left"},
+                                     {1s, encode_sweep_report(clean), "the sweep is over"}};
+  bench.sweep({"busy"}, 30s, Goodbye{7, 40});
+  CHECK(bench.transport.asked ==
+        std::vector<std::string>{"busy sweep task-0", "busy reattach task-0", "busy sweep task-0"});
+  message::Attach attach;
+  attach.epoch = 7;
+  attach.connection = 40;
+  CHECK(bench.transport.sent == frame_of(attach) + frame_of(message::Bye{}));
+  REQUIRE(bench.driver->answers()[0]);
+  CHECK_FALSE(bench.driver->answers()[0]->is_running);
+  CHECK(bench.driver->answers()[0]->was_dismissed);
+  CHECK(verdict_of(bench.driver->answers()) == SweepVerdict::clean);
+  CHECK(bench.ends == std::vector<Instant>{5s});
+}
+
+TEST_CASE("an agent that does not leave is told again, each time on a newer connection") {
+  Bench bench;
+  bench.transport.scripts["stubborn"] = {0s, encode_sweep_report(alive)};
+  auto& further = bench.transport.further["stubborn"];
+  for (int i = 0; i < 40; ++i) {
+    further.push_back({0s, "", "it has closed the stream"});
+    further.push_back({0s, encode_sweep_report(alive)});
+  }
+  bench.sweep({"stubborn"}, 10s, Goodbye{7, 1});
+  CHECK(bench.transport.asked.size() == 21);
+  CHECK(bench.transport.sent.find("\"connection\":9") != std::string::npos);
+  REQUIRE(bench.driver->answers()[0]);
+  CHECK(bench.driver->answers()[0]->is_running);
+  CHECK(verdict_of(bench.driver->answers()) == SweepVerdict::busy);
+  CHECK(bench.ends == std::vector<Instant>{10s});
+}
+
+TEST_CASE("a host that is not reached for the goodbye is not known to be clean") {
+  Bench bench;
+  bench.transport.scripts["away"] = {0s, encode_sweep_report(alive)};
+  bench.transport.further["away"] = {{1s, "", "no route to host"}, {1s, "", "no route to host"}};
+  bench.sweep({"away"}, 10s, Goodbye{7, 1});
+  CHECK(bench.why(0) == "no route to host");
+  CHECK(bench.ends == std::vector<Instant>{2s});
 }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/task_hosts.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "launcher/record/task_hosts.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t largest_file = 64u << 20;
+
+tl::unexpected<Error> unreadable(const std::string& path) {
+  return fail(
+      ErrorClass::no_input,
+      fmt::format("'{}' cannot be read, so that nobody knows how its hosts are reached", path),
+      "look there for what its ranks may have left");
+}
+
+std::optional<std::string> text_in(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file || size > largest_file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Not synced to the disk, which a launch would have to wait for: what is written here is read only
+// when this process has died, and then the system still writes it.
+Result<void> write(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (file) return {};
+  return fail(ErrorClass::no_input, fmt::format("cannot write '{}'", path),
+              "make room on this file system");
+}
+
+}  // namespace
+
+Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& task,
+                             const std::vector<Host>& hosts) {
+  return write(store.hosts_file(task.id), task_hosts_file(hosts, task.working_directory));
+}
+
+Result<std::vector<Host>> read_task_hosts(const SqliteTaskStore& store,
+                                          const std::string& task_id) {
+  const std::string path = store.hosts_file(task_id);
+  const auto text = text_in(path);
+  if (!text) return unreadable(path);
+  auto inventory = parse_hosts({path, *text});
+  if (!inventory) return tl::make_unexpected(inventory.error());
+  return std::move(inventory->hosts);
+}
+
+Result<void> keep_unsettled_hosts(const SqliteTaskStore& store, const std::string& task_id,
+                                  const std::set<int>& unsettled) {
+  return write(store.unsettled_file(task_id), nlohmann::json(unsettled).dump() + "\n");
+}
+
+// A file that was written in part is no list: then any host may be one of them.
+std::set<int> read_unsettled_hosts(const SqliteTaskStore& store, const TaskRecord& task,
+                                   std::size_t hosts) {
+  std::set<int> unsettled;
+  const auto text = text_in(store.unsettled_file(task.id));
+  const auto list = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  const bool is_known = list.is_array();
+  for (int host = 0; host < static_cast<int>(hosts); ++host)
+    if (!is_known || std::find(list.begin(), list.end(), host) != list.end())
+      unsettled.insert(host);
+  return unsettled;
+}
+
+std::vector<std::string> names_of_unsettled_hosts(const SqliteTaskStore& store,
+                                                  const TaskRecord& task) {
+  std::vector<std::string> names;
+  const auto hosts = is_final(task.state) ? read_task_hosts(store, task.id)
+                                          : Result<std::vector<Host>>(std::vector<Host>());
+  if (!hosts) return names;
+  for (const int host : read_unsettled_hosts(store, task, hosts->size()))
+    names.push_back((*hosts)[static_cast<std::size_t>(host)].name);
+  return names;
+}
+
+}  // namespace train

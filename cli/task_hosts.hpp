@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "backends/store/sqlite_task_store.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+
+namespace train {
+
+// What is kept beside the record of a task about its hosts, for whoever has to go there when its
+// launcher is gone.
+
+/// Writes how the hosts of a task are reached.
+Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& task,
+                             const std::vector<Host>& hosts);
+/// The same again, in the same order.
+Result<std::vector<Host>> read_task_hosts(const SqliteTaskStore& store, const std::string& task_id);
+
+/// Writes on which hosts of a task that has ended, or is about to, something of it may be left:
+/// numbers, in the order of `keep_task_hosts`.
+Result<void> keep_unsettled_hosts(const SqliteTaskStore& store, const std::string& task_id,
+                                  const std::set<int>& unsettled);
+/// The same again; all hosts of a task whose launcher died before it could say so.
+std::set<int> read_unsettled_hosts(const SqliteTaskStore& store, const TaskRecord& task,
+                                   std::size_t hosts);
+/// Their names, of a task that has ended; none while it goes on, or where nobody knows any more.
+std::vector<std::string> names_of_unsettled_hosts(const SqliteTaskStore& store,
+                                                  const TaskRecord& task);
+
+}  // namespace train

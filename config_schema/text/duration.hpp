@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace train {
+
+/// For people, whole seconds: "45 s", "119 s", then by the two largest units: "10 min", "1 h 1
+/// min", "1 d". What is shorter than the second of them is left out.
+std::string duration_text(std::chrono::nanoseconds duration);
+
+}  // namespace train

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_schema/text/duration.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+
+TEST_CASE("durations are told in the units that people would use") {
+  CHECK(duration_text(0s) == "0 s");
+  CHECK(duration_text(2'900ms) == "2 s");
+  CHECK(duration_text(119s) == "119 s");
+  CHECK(duration_text(120s) == "2 min");
+  CHECK(duration_text(125s) == "2 min 5 s");
+  CHECK(duration_text(3'605s) == "1 h");
+  CHECK(duration_text(3'660s) == "1 h 1 min");
+  CHECK(duration_text(24h) == "1 d");
+  CHECK(duration_text(24h + 90min) == "1 d 1 h");
+  CHECK(duration_text(40 * 24h) == "40 d");
+}
