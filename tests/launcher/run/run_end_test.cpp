@@ -139,6 +139,25 @@ TEST_CASE("an agent that never finishes is given up, sooner or later") {
   CHECK(b.outcome().leftovers.size() == 1);
 }
 
+TEST_CASE("what failed ranks had printed is waited for as long as it comes, but not by a user") {
+  RunBench b({1});
+  b.start();
+  const bool by_user = GENERATE(false, true);
+  if (by_user) b.interrupt();
+  b.ended(0, 1, by_user);
+  for (int i = 0; i < 6 && !b.run.over(); ++i) {
+    pass(b, 10s, {0});
+    b.on(connection_event::HostPrinted{0});
+  }
+  CHECK(b.run.over() == by_user);
+  if (by_user) return;
+  pass(b, 14s, {0});
+  CHECK_FALSE(b.run.over());
+  pass(b, 2s, {0});
+  REQUIRE(b.run.over());
+  CHECK(b.outcome().leftovers.size() == 1);
+}
+
 TEST_CASE("a host that does not stop is given up after the grace and the slack") {
   RunBench b({1, 1}, 10s);
   b.start();
