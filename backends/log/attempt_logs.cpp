@@ -74,10 +74,13 @@ LogSink::Sync AttemptLogs::begin_sync() {
   for (auto* logs : {&files_, &metrics_})
     if (*logs) syncs.push_back((*logs)->begin_sync());
   return [syncs = std::move(syncs)] {
-    std::string trouble;
-    for (const Sync& sync : syncs)
-      if (std::string said = sync(); !said.empty()) trouble = std::move(said);
-    return trouble;
+    Synced all;
+    for (const Sync& sync : syncs) {
+      Synced synced = sync();
+      if (!synced.trouble.empty()) all.trouble = std::move(synced.trouble);
+      if (!synced.lost.empty()) all.lost = std::move(synced.lost);
+    }
+    return all;
   };
 }
 

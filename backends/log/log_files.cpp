@@ -45,13 +45,18 @@ bool may_pass(int error) {
   }
 }
 
-// By its path, so that no descriptor is kept for it. A segment that was removed needs no sync, and
-// some file systems know of none.
-int sync_path(const std::string& path, int flags) {
+// Some file systems know of no sync.
+int sync_file(const Descriptor& file) {
+  if (::fdatasync(file.get()) == 0 || errno == EINVAL || errno == EROFS) return 0;
+  return errno;
+}
+
+// By its path, so that no descriptor is kept for it. A segment that was removed needs no sync.
+void sync_path(const std::string& path, int flags, LogSink::Synced& synced) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | flags));
-  if (!file) return errno == ENOENT ? 0 : errno;
-  if (::fdatasync(file.get()) == 0) return 0;
-  return errno == EINVAL || errno == EROFS ? 0 : errno;
+  if (!file && errno != ENOENT) synced.trouble = cannot("sync", path, errno);
+  if (!file) return;
+  if (const int error = sync_file(file); error != 0) synced.lost = cannot("sync", path, error);
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -60,15 +65,14 @@ struct LogSync {
   std::vector<std::string> files;
   std::string folder;  ///< whose names are to be on the disk too; may be empty
 
+  std::string lost;  ///< before this, as in `Synced`
+
   // Goes on after an error: what it tells of the others is told once only.
-  std::string operator()() const {
-    std::string trouble;
-    for (const std::string& file : files)
-      if (const int error = sync_path(file, 0); error != 0) trouble = cannot("sync", file, error);
-    if (folder.empty()) return trouble;
-    if (const int error = sync_path(folder, O_DIRECTORY); error != 0)
-      trouble = cannot("sync", folder, error);
-    return trouble;
+  LogSink::Synced operator()() const {
+    LogSink::Synced synced{{}, lost};
+    for (const std::string& file : files) sync_path(file, 0, synced);
+    if (!folder.empty()) sync_path(folder, O_DIRECTORY, synced);
+    return synced;
   }
 };
 
@@ -182,6 +186,7 @@ LogFiles::Failure LogFiles::write_entry(int rank, std::string_view bytes,
 
 LogSink::Sync LogFiles::begin_sync() {
   LogSync sync;
+  sync.lost = std::exchange(lost_in_sync_, {});
   for (const auto& [rank, begin] : std::exchange(unsynced_, {})) {
     sync.files.push_back(log_segment(log_of(rank).file, begin));
     sync.files.push_back(log_index(log_of(rank).file, begin));
@@ -234,12 +239,13 @@ void LogFiles::begin_segment(int rank) {
   log.bytes = log.dropped = log.index_size = 0;
 }
 
-// Where this fails, the sync that follows says so.
+// Where this fails, the kernel does not say so again to the sync that follows.
 void LogFiles::sync_before_the_next(int rank) {
   const auto open = by_rank_.find(rank);
   if (segment_size_ < least_synced_segment || open == by_rank_.end()) return;
-  (void)::fdatasync(open->second->bytes.get());
-  (void)::fdatasync(open->second->index.get());
+  for (const Descriptor* file : {&open->second->bytes, &open->second->index})
+    if (const int error = sync_file(*file); error != 0)
+      lost_in_sync_ = cannot("sync", log_segment(log_of(rank).file, log_of(rank).begin), error);
 }
 
 void LogFiles::remove_surplus() {

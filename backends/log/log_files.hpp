@@ -89,6 +89,7 @@ class LogFiles final : public LogSink {
   std::map<int, std::list<OpenLog>::iterator> by_rank_;
   std::set<Segment> unsynced_;
   bool has_new_files_ = false;  ///< their names are not on the disk yet
+  std::string lost_in_sync_;    ///< and not told yet
 };
 
 /// How many bytes this user may still write where `directory` is; 0 when not known.

@@ -28,9 +28,15 @@ class LogSink {
     std::uint64_t lost = 0;   ///< bytes of what was taken that will never be written
     std::string trouble;      ///< why not all was written; empty when all was
   };
-  /// Makes what was appended outlast the machine. Any thread may carry it out, again where it
-  /// failed. Returns why it failed; empty when it did not.
-  using Sync = std::function<std::string()>;
+  struct Synced {
+    std::string trouble;  ///< why it has to be carried out once more; empty when it need not be
+    /// What may be missing after a crash of this machine, and why: the kernel tells once that it
+    /// could not write something, forgets it, and says that all is well when it is asked again.
+    std::string lost;
+  };
+  /// Makes what was appended outlast the machine. Any thread may carry it out, again where there
+  /// was trouble.
+  using Sync = std::function<Synced()>;
 
   virtual ~LogSink() = default;
   /// Appends what of the piece lies behind its first `from` bytes.

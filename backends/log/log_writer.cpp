@@ -134,20 +134,25 @@ void LogWriter::begin_sync() {
 }
 
 void LogWriter::sync(std::uint64_t up_to, const LogSink::Sync& work) {
-  const auto trouble = std::make_shared<std::string>();
+  const auto synced = std::make_shared<LogSink::Synced>();
   const auto started =
-      syncing_.run([work, trouble] { *trouble = work(); },
-                   [this, up_to, work, trouble] { end_sync(up_to, work, *trouble); });
-  if (!started) end_sync(up_to, work, started.error().diagnostics.front().message);
+      syncing_.run([work, synced] { *synced = work(); },
+                   [this, up_to, work, synced] { end_sync(up_to, work, *synced); });
+  if (!started) end_sync(up_to, work, {started.error().diagnostics.front().message, {}});
 }
 
 void LogWriter::end_sync(std::uint64_t up_to, const LogSink::Sync& work,
-                         const std::string& trouble) {
+                         const LogSink::Synced& synced) {
   if (has_given_up_) return;
-  if (!trouble.empty()) {
+  if (!synced.lost.empty() && !std::exchange(has_said_sync_loss_, true))
+    hooks_.say(
+        terminal_text("{}: output that was just written may be missing from the logs after "
+                      "a crash of this machine",
+                      synced.lost));
+  if (!synced.trouble.empty()) {
     if (!std::exchange(has_said_sync_trouble_, true))
-      hooks_.say(
-          terminal_text("{}: until this passes, what ranks print is kept on their hosts", trouble));
+      hooks_.say(terminal_text("{}: until this passes, what ranks print is kept on their hosts",
+                               synced.trouble));
     next_sync_ = loop_.after(timing_.sync, [this, up_to, work] { sync(up_to, work); });
     return;
   }

@@ -83,7 +83,7 @@ class LogWriter {
   void sync_later();
   void begin_sync();
   void sync(std::uint64_t up_to, const LogSink::Sync& work);
-  void end_sync(std::uint64_t up_to, const LogSink::Sync& work, const std::string& trouble);
+  void end_sync(std::uint64_t up_to, const LogSink::Sync& work, const LogSink::Synced& synced);
   void look();
   void give_up();
   std::uint64_t unwritten_of_current() const;
@@ -111,6 +111,7 @@ class LogWriter {
   std::unique_ptr<Subscription> next_try_;
   bool has_said_trouble_ = false;
   bool has_said_sync_trouble_ = false;
+  bool has_said_sync_loss_ = false;
   bool end_is_near_ = false;
   bool is_finishing_ = false;
   bool has_given_up_ = false;

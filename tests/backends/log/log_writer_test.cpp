@@ -37,10 +37,10 @@ class StalledSink final : public LogSink {
       ++syncs_;
       if (sync_failures_ > 0) {
         --sync_failures_;
-        return std::string("cannot sync: input/output error");
+        return Synced{"cannot sync: too many open files", {}};
       }
       synced_ = bytes;
-      return std::string();
+      return Synced{{}, std::exchange(sync_loss_, {})};
     };
   }
   void open() {
@@ -54,6 +54,9 @@ class StalledSink final : public LogSink {
   }
   void fail_syncs(int count) {
     change([&] { sync_failures_ = count; });
+  }
+  void lose_in_sync(const std::string& why) {
+    change([&] { sync_loss_ = why; });
   }
   std::string bytes() {
     const std::lock_guard lock(mutex_);
@@ -86,6 +89,7 @@ class StalledSink final : public LogSink {
   bool may_sync_ = true;
   std::size_t room_ = SIZE_MAX / 2;
   int sync_failures_ = 0;
+  std::string sync_loss_;
   int tries_ = 0;
   int syncs_ = 0;
   std::string bytes_;
@@ -288,7 +292,21 @@ TEST_CASE("a sync that fails is said once and tried again") {
   REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == 1; }));
   CHECK(fixture.sink->syncs() == 4);
   REQUIRE(fixture.said.size() == 1);
-  CHECK(fixture.said.front().find("cannot sync: input/output error") == 0);
+  CHECK(fixture.said.front().find("cannot sync: too many open files") == 0);
+}
+
+TEST_CASE("what a disk has lost in a sync is said once, and not asked for again") {
+  Fixture fixture;
+  fixture.sink->open();
+  for (int i = 1; i <= 2; ++i) {
+    fixture.sink->lose_in_sync("cannot sync '/logs/rank-0.log': input/output error");
+    fixture.write("a");
+    REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == static_cast<unsigned>(i); }));
+    CHECK(fixture.sink->syncs() == i);
+  }
+  REQUIRE(fixture.said.size() == 1);
+  CHECK(fixture.said.front().find("cannot sync '/logs/rank-0.log': input/output error: output ") ==
+        0);
 }
 
 TEST_CASE("the end does not wait for a sync") {
