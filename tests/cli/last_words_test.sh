@@ -47,7 +47,7 @@ every_word_is_kept() {
         done
     done
     expect_equal "ranks without their last words" 0 "$lost"
-    expect_err '^train:   \| 0+[0-9]* 000063$'
+    expect_err '^(train:)? *\| 0+[0-9]* 000063$'
     task show "$(task_id)" --json
     expect_equal "attempts" $((restarts + 1)) "$(field 'len(d["attempts"])' "$work/out")"
 }
@@ -70,8 +70,8 @@ memory_runs_out() {
     rmdir "$box"
     expect_status 137
     expect_last_err "failed: worker: rank 1 on 'localhost' was killed by the kernel for want of memory (OOM: its cgroup's limit of 32 MiB) (exit 137)"
-    expect_err '^train:   the kernel killed process [0-9]+ \(awk\)'
-    expect_err '^train:   \| growing$'
+    expect_err '^(train:)? *the kernel killed process [0-9]+ \(awk\)'
+    expect_err '^(train:)? *\| growing$'
     task show "$(task_id)" --json
     expect_schema task "$work/out"
     expect_equal "what is recorded" True \
@@ -98,7 +98,7 @@ core_is_named() {
     esac
     run launch -H localhost:1 -n 1 -- /bin/sh -c 'ulimit -c unlimited; kill -ABRT $$'
     expect_status 134
-    expect_err "^train:   its core: '$work/here/core"
+    expect_err "^(train:)? *its core: '$work/here/core"
     task show "$(task_id)" --json
     expect_schema task "$work/out"
     expect_equal "what is recorded" True "$(field 'd["rank_results"][0]["core"].startswith("'"'$work/here/core"'")' "$work/out")"
