@@ -102,14 +102,14 @@ Result<void> LogFiles::create() {
   return {};
 }
 
-LogSink::Outcome LogFiles::append(const LogPiece& piece, std::size_t from) {
+LogSink::Outcome LogFiles::append(const LogPiece& piece, std::size_t from, NoRoom no_room) {
   Outcome outcome;
   outcome.taken = from;
   Log& log = log_of(piece.rank);
   if (log.lost > 0) begin_segment(piece.rank);
   if (log.lost > 0 || piece.dropped > 0)
     if (Failure failure = write_gap(piece); failure.error != 0)
-      return failed(piece, std::move(outcome), std::move(failure));
+      return failed(piece, std::move(outcome), std::move(failure), no_room);
   while (outcome.taken < piece.bytes.size()) {
     const std::string_view rest = std::string_view(piece.bytes).substr(outcome.taken);
     // The index counts too: for a rank that prints byte by byte, it is nearly all.
@@ -117,16 +117,17 @@ LogSink::Outcome LogFiles::append(const LogPiece& piece, std::size_t from) {
     if (log.bytes > 0 && size > segment_size_) begin_segment(piece.rank);
     const std::string_view bytes = rest.substr(0, segment_size_);
     if (Failure failure = write(piece, bytes); failure.error != 0)
-      return failed(piece, std::move(outcome), std::move(failure));
+      return failed(piece, std::move(outcome), std::move(failure), no_room);
     outcome.taken += bytes.size();
   }
   remove_surplus();
   return outcome;
 }
 
-LogSink::Outcome LogFiles::failed(const LogPiece& piece, Outcome outcome, Failure failure) {
+LogSink::Outcome LogFiles::failed(const LogPiece& piece, Outcome outcome, Failure failure,
+                                  NoRoom no_room) {
   outcome.trouble = std::move(failure.text);
-  outcome.is_waiting = may_pass(failure.error);
+  outcome.is_waiting = may_pass(failure.error) && no_room == NoRoom::waits;
   if (outcome.is_waiting) return outcome;
   outcome.lost = piece.bytes.size() - outcome.taken;
   outcome.taken = piece.bytes.size();

@@ -38,9 +38,15 @@ class LogSink {
   /// was trouble.
   using Sync = std::function<Synced()>;
 
+  /// What becomes of a piece that there is no room for now.
+  enum class NoRoom { waits, is_lost };
+
   virtual ~LogSink() = default;
   /// Appends what of the piece lies behind its first `from` bytes.
-  virtual Outcome append(const LogPiece& piece, std::size_t from) = 0;
+  virtual Outcome append(const LogPiece& piece, std::size_t from, NoRoom no_room) = 0;
+  Outcome append(const LogPiece& piece, std::size_t from) {
+    return append(piece, from, NoRoom::waits);
+  }
   /// For all that was appended since the last call.
   virtual Sync begin_sync() = 0;
 };

@@ -37,7 +37,7 @@ words_are_whole() {
 
 every_word_is_kept() {
     local restarts=$((${TRAIN_CRASHES:-40} / ranks - 1)) rank attempt lost=0
-    limit=1800 run launch -H "localhost:$ranks" -n "$ranks" --tee none --set max_restarts=$restarts \
+    limit=1800 run launch -H "localhost:$ranks" -n "$ranks" --tee none --set max_restarts="$restarts" \
         --set restart_delay=0s "$@" -- /bin/sh -c "$dies"
     [ "$status" != 0 ] || note_failure "it has succeeded"
     for ((attempt = 0; attempt <= restarts; ++attempt)); do

@@ -16,7 +16,7 @@ namespace {
 /// Writes nothing until it may, as a disk that does not answer; takes no more than there is room.
 class StalledSink final : public LogSink {
  public:
-  Outcome append(const LogPiece& piece, std::size_t from) override {
+  Outcome append(const LogPiece& piece, std::size_t from, NoRoom no_room) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return open_; });
     ++tries_;
@@ -25,8 +25,11 @@ class StalledSink final : public LogSink {
     room_ -= outcome.taken - from;
     bytes_ += piece.bytes.substr(from, outcome.taken - from);
     if (outcome.taken == piece.bytes.size()) return outcome;
-    outcome.is_waiting = true;
     outcome.trouble = "cannot write: no space left on device";
+    outcome.is_waiting = no_room == NoRoom::waits;
+    if (outcome.is_waiting) return outcome;
+    outcome.lost = piece.bytes.size() - outcome.taken;
+    outcome.taken = piece.bytes.size();
     return outcome;
   }
   Sync begin_sync() override {
@@ -248,6 +251,25 @@ TEST_CASE("at the end a full disk is waited for so long and no longer, and what 
   }
   fixture.writer.finish();
   CHECK(fixture.writer.written() == 2);
+  CHECK(fixture.said.back() == "2 bytes of output are not in the logs (/logs)");
+}
+
+TEST_CASE("a full disk does not hold up the next attempt, whose output waits for room again") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.sink->make_room(5);
+  fixture.write("abcdefg");
+  fixture.writer.expect_another(0);
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  fixture.writer.write({0, OutputStream::out, 0, "of the next", 0, 1});
+  const int tries = fixture.sink->tries();
+  REQUIRE(fixture.run_until([&] { return fixture.sink->tries() > tries + 30; }));
+  CHECK(fixture.writer.written() == 1);
+  for (const std::string& line : fixture.said) CHECK(line.find("takes output again") == line.npos);
+  fixture.sink->make_room(100);
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  fixture.writer.finish();
+  CHECK(fixture.sink->bytes() == "abcdeof the next");
   CHECK(fixture.said.back() == "2 bytes of output are not in the logs (/logs)");
 }
 
