@@ -19,6 +19,7 @@ class LaunchOutput final : public OutputSink {
   std::uint64_t written() const override { return logs_.written(); }
   std::uint64_t synced() const override { return logs_.synced(); }
   void expect_end() override { logs_.expect_end(); }
+  void expect_another(int attempt) override { logs_.expect_another(attempt); }
 
  private:
   RankOutput& shown_;

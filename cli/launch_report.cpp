@@ -56,9 +56,15 @@ TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome, con
   const Host& host = trial.hosts[trial.ranks[*cause.rank].host].host;
   TerminalText text = terminal_text("rank {} on '{}':", *cause.rank, host.name);
   const RankOutcome& rank = outcome.ranks[*cause.rank];
-  if (rank.signal)
+  if (rank.memory_kill) {
+    if (!rank.memory_kill->process.empty())
+      text += terminal_text("\n  the kernel killed process {} (its words are in dmesg there)",
+                            rank.memory_kill->process);
+  } else if (rank.signal) {
     if (const auto meaning = meaning_of_signal(*rank.signal); !meaning.empty())
       text += terminal_text("\n  {}", meaning);
+  }
+  if (!rank.core.empty()) text += terminal_text("\n  its core: {}", rank.core);
   if (!rank.reported.empty()) text += terminal_text("\n  it reported: {}", rank.reported);
   const auto errors = output.last_errors(*cause.rank);
   if (errors.empty()) {
@@ -246,6 +252,10 @@ void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& tr
     record.exit_code = rank.code;
     record.signal = rank.signal;
     record.stopped = rank.state == RankOutcome::State::stopped;
+    record.core = rank.core;
+    if (!rank.memory_kill) continue;
+    record.oom = rank.memory_kill->limit;
+    if (!rank.memory_kill->process.empty()) record.oom += ": process " + rank.memory_kill->process;
   }
 }
 

@@ -54,7 +54,7 @@ LogFiles& AttemptLogs::metrics() {
 
 // Files that cannot be made now are made when something is to be written to them, or that says why
 // it cannot be.
-LogSink::Outcome AttemptLogs::append(const LogPiece& piece, std::size_t from) {
+LogSink::Outcome AttemptLogs::append(const LogPiece& piece, std::size_t from, NoRoom no_room) {
   const std::size_t size = piece.bytes.size();
   if (piece.attempt < attempt_)
     return {size, false, size - from, "it came after the next attempt had begun"};
@@ -64,7 +64,7 @@ LogSink::Outcome AttemptLogs::append(const LogPiece& piece, std::size_t from) {
       trouble = begun.error().diagnostics.front().message;
   if (size == 0 && piece.dropped == 0) return {0, false, 0, std::move(trouble)};
   LogFiles& logs = piece.stream == OutputStream::metrics ? metrics() : *files_;
-  Outcome outcome = logs.append(piece, from);
+  Outcome outcome = logs.append(piece, from, no_room);
   if (outcome.trouble.empty()) outcome.trouble = std::move(trouble);
   return outcome;
 }
@@ -74,10 +74,13 @@ LogSink::Sync AttemptLogs::begin_sync() {
   for (auto* logs : {&files_, &metrics_})
     if (*logs) syncs.push_back((*logs)->begin_sync());
   return [syncs = std::move(syncs)] {
-    std::string trouble;
-    for (const Sync& sync : syncs)
-      if (std::string said = sync(); !said.empty()) trouble = std::move(said);
-    return trouble;
+    Synced all;
+    for (const Sync& sync : syncs) {
+      Synced synced = sync();
+      if (!synced.trouble.empty()) all.trouble = std::move(synced.trouble);
+      if (!synced.lost.empty()) all.lost = std::move(synced.lost);
+    }
+    return all;
   };
 }
 

@@ -28,7 +28,8 @@ class AttemptLogs final : public LogSink {
   Result<std::vector<std::uint64_t>> adopt(int attempt);
   /// The first piece of an attempt makes its files, an empty one no more than that. What comes of
   /// an attempt before it is lost.
-  Outcome append(const LogPiece& piece, std::size_t from) override;
+  Outcome append(const LogPiece& piece, std::size_t from, NoRoom no_room) override;
+  using LogSink::append;
   /// Of all attempts.
   Sync begin_sync() override;
 

@@ -45,8 +45,9 @@ Result<std::vector<std::uint64_t>> LogFiles::adopt() {
   }
   remove_surplus();
   has_new_files_ = true;  // some may just have been made
-  if (const std::string trouble = begin_sync()(); !trouble.empty())
-    return fail(ErrorClass::no_input, trouble);
+  const Synced synced = begin_sync()();
+  for (const std::string& why : {synced.trouble, synced.lost})
+    if (!why.empty()) return fail(ErrorClass::no_input, why);
   return positions;
 }
 

@@ -45,13 +45,18 @@ bool may_pass(int error) {
   }
 }
 
-// By its path, so that no descriptor is kept for it. A segment that was removed needs no sync, and
-// some file systems know of none.
-int sync_path(const std::string& path, int flags) {
+// Some file systems know of no sync.
+int sync_file(const Descriptor& file) {
+  if (::fdatasync(file.get()) == 0 || errno == EINVAL || errno == EROFS) return 0;
+  return errno;
+}
+
+// By its path, so that no descriptor is kept for it. A segment that was removed needs no sync.
+void sync_path(const std::string& path, int flags, LogSink::Synced& synced) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | flags));
-  if (!file) return errno == ENOENT ? 0 : errno;
-  if (::fdatasync(file.get()) == 0) return 0;
-  return errno == EINVAL || errno == EROFS ? 0 : errno;
+  if (!file && errno != ENOENT) synced.trouble = cannot("sync", path, errno);
+  if (!file) return;
+  if (const int error = sync_file(file); error != 0) synced.lost = cannot("sync", path, error);
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -60,15 +65,14 @@ struct LogSync {
   std::vector<std::string> files;
   std::string folder;  ///< whose names are to be on the disk too; may be empty
 
+  std::string lost;  ///< before this, as in `Synced`
+
   // Goes on after an error: what it tells of the others is told once only.
-  std::string operator()() const {
-    std::string trouble;
-    for (const std::string& file : files)
-      if (const int error = sync_path(file, 0); error != 0) trouble = cannot("sync", file, error);
-    if (folder.empty()) return trouble;
-    if (const int error = sync_path(folder, O_DIRECTORY); error != 0)
-      trouble = cannot("sync", folder, error);
-    return trouble;
+  LogSink::Synced operator()() const {
+    LogSink::Synced synced{{}, lost};
+    for (const std::string& file : files) sync_path(file, 0, synced);
+    if (!folder.empty()) sync_path(folder, O_DIRECTORY, synced);
+    return synced;
   }
 };
 
@@ -98,14 +102,14 @@ Result<void> LogFiles::create() {
   return {};
 }
 
-LogSink::Outcome LogFiles::append(const LogPiece& piece, std::size_t from) {
+LogSink::Outcome LogFiles::append(const LogPiece& piece, std::size_t from, NoRoom no_room) {
   Outcome outcome;
   outcome.taken = from;
   Log& log = log_of(piece.rank);
   if (log.lost > 0) begin_segment(piece.rank);
   if (log.lost > 0 || piece.dropped > 0)
     if (Failure failure = write_gap(piece); failure.error != 0)
-      return failed(piece, std::move(outcome), std::move(failure));
+      return failed(piece, std::move(outcome), std::move(failure), no_room);
   while (outcome.taken < piece.bytes.size()) {
     const std::string_view rest = std::string_view(piece.bytes).substr(outcome.taken);
     // The index counts too: for a rank that prints byte by byte, it is nearly all.
@@ -113,16 +117,17 @@ LogSink::Outcome LogFiles::append(const LogPiece& piece, std::size_t from) {
     if (log.bytes > 0 && size > segment_size_) begin_segment(piece.rank);
     const std::string_view bytes = rest.substr(0, segment_size_);
     if (Failure failure = write(piece, bytes); failure.error != 0)
-      return failed(piece, std::move(outcome), std::move(failure));
+      return failed(piece, std::move(outcome), std::move(failure), no_room);
     outcome.taken += bytes.size();
   }
   remove_surplus();
   return outcome;
 }
 
-LogSink::Outcome LogFiles::failed(const LogPiece& piece, Outcome outcome, Failure failure) {
+LogSink::Outcome LogFiles::failed(const LogPiece& piece, Outcome outcome, Failure failure,
+                                  NoRoom no_room) {
   outcome.trouble = std::move(failure.text);
-  outcome.is_waiting = may_pass(failure.error);
+  outcome.is_waiting = may_pass(failure.error) && no_room == NoRoom::waits;
   if (outcome.is_waiting) return outcome;
   outcome.lost = piece.bytes.size() - outcome.taken;
   outcome.taken = piece.bytes.size();
@@ -182,6 +187,7 @@ LogFiles::Failure LogFiles::write_entry(int rank, std::string_view bytes,
 
 LogSink::Sync LogFiles::begin_sync() {
   LogSync sync;
+  sync.lost = std::exchange(lost_in_sync_, {});
   for (const auto& [rank, begin] : std::exchange(unsynced_, {})) {
     sync.files.push_back(log_segment(log_of(rank).file, begin));
     sync.files.push_back(log_index(log_of(rank).file, begin));
@@ -234,12 +240,13 @@ void LogFiles::begin_segment(int rank) {
   log.bytes = log.dropped = log.index_size = 0;
 }
 
-// Where this fails, the sync that follows says so.
+// Where this fails, the kernel does not say so again to the sync that follows.
 void LogFiles::sync_before_the_next(int rank) {
   const auto open = by_rank_.find(rank);
   if (segment_size_ < least_synced_segment || open == by_rank_.end()) return;
-  (void)::fdatasync(open->second->bytes.get());
-  (void)::fdatasync(open->second->index.get());
+  for (const Descriptor* file : {&open->second->bytes, &open->second->index})
+    if (const int error = sync_file(*file); error != 0)
+      lost_in_sync_ = cannot("sync", log_segment(log_of(rank).file, log_of(rank).begin), error);
 }
 
 void LogFiles::remove_surplus() {

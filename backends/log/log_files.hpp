@@ -41,7 +41,8 @@ class LogFiles final : public LogSink {
   Result<std::vector<std::uint64_t>> adopt();
   /// What cannot be written for a reason that does not pass (its folder was removed) is lost; what
   /// comes after it goes to a new segment, behind a gap.
-  Outcome append(const LogPiece& piece, std::size_t from) override;
+  Outcome append(const LogPiece& piece, std::size_t from, NoRoom no_room) override;
+  using LogSink::append;
   /// Two of these syncs may be carried out at the same time.
   Sync begin_sync() override;
 
@@ -71,7 +72,7 @@ class LogFiles final : public LogSink {
 
   Log& log_of(int rank) { return logs_[static_cast<std::size_t>(rank)]; }
   Result<std::uint64_t> adopt(int rank, const std::vector<std::uint64_t>& segments);
-  Outcome failed(const LogPiece& piece, Outcome outcome, Failure failure);
+  Outcome failed(const LogPiece& piece, Outcome outcome, Failure failure, NoRoom no_room);
   Failure write_gap(const LogPiece& piece);
   Failure write(const LogPiece& piece, std::string_view bytes);
   Failure write_entry(int rank, std::string_view bytes, const std::string& record);
@@ -89,6 +90,7 @@ class LogFiles final : public LogSink {
   std::map<int, std::list<OpenLog>::iterator> by_rank_;
   std::set<Segment> unsynced_;
   bool has_new_files_ = false;  ///< their names are not on the disk yet
+  std::string lost_in_sync_;    ///< and not told yet
 };
 
 /// How many bytes this user may still write where `directory` is; 0 when not known.

@@ -28,13 +28,25 @@ class LogSink {
     std::uint64_t lost = 0;   ///< bytes of what was taken that will never be written
     std::string trouble;      ///< why not all was written; empty when all was
   };
-  /// Makes what was appended outlast the machine. Any thread may carry it out, again where it
-  /// failed. Returns why it failed; empty when it did not.
-  using Sync = std::function<std::string()>;
+  struct Synced {
+    std::string trouble;  ///< why it has to be carried out once more; empty when it need not be
+    /// What may be missing after a crash of this machine, and why: the kernel tells once that it
+    /// could not write something, forgets it, and says that all is well when it is asked again.
+    std::string lost;
+  };
+  /// Makes what was appended outlast the machine. Any thread may carry it out, again where there
+  /// was trouble.
+  using Sync = std::function<Synced()>;
+
+  /// What becomes of a piece that there is no room for now.
+  enum class NoRoom { waits, is_lost };
 
   virtual ~LogSink() = default;
   /// Appends what of the piece lies behind its first `from` bytes.
-  virtual Outcome append(const LogPiece& piece, std::size_t from) = 0;
+  virtual Outcome append(const LogPiece& piece, std::size_t from, NoRoom no_room) = 0;
+  Outcome append(const LogPiece& piece, std::size_t from) {
+    return append(piece, from, NoRoom::waits);
+  }
   /// For all that was appended since the last call.
   virtual Sync begin_sync() = 0;
 };

@@ -44,8 +44,10 @@ void LogWriter::begin() {
 }
 
 void LogWriter::write_current() {
-  const auto started = background_.run([sink = sink_, batch = current_] { append(*sink, *batch); },
-                                       [this, batch = current_] { ended(*batch); });
+  const auto started =
+      background_.run([sink = sink_, batch = current_,
+                       hurried = hurried_attempt_] { append(*sink, *batch, hurried); },
+                      [this, batch = current_] { ended(*batch); });
   if (!started) {
     say_trouble(terminal_text(started.error()));
     return give_up();
@@ -54,11 +56,14 @@ void LogWriter::write_current() {
 }
 
 // On the writing thread.
-void LogWriter::append(LogSink& sink, Batch& batch) {
+void LogWriter::append(LogSink& sink, Batch& batch, int hurried) {
   batch.is_waiting = false;
   batch.trouble.clear();
   for (; batch.written < batch.pieces.size(); ++batch.written, batch.taken = 0) {
-    auto outcome = sink.append(batch.pieces[batch.written], batch.taken);
+    const LogPiece& piece = batch.pieces[batch.written];
+    const bool waits = piece.attempt > hurried;
+    auto outcome =
+        sink.append(piece, batch.taken, waits ? LogSink::NoRoom::waits : LogSink::NoRoom::is_lost);
     batch.lost += outcome.lost;
     if (batch.trouble.empty()) batch.trouble = std::move(outcome.trouble);
     batch.taken = outcome.taken;
@@ -74,7 +79,9 @@ void LogWriter::ended(const Batch& batch) {
         terminal_text("the log disk ({}) answers again, after some {} s", place_, seconds(stall)));
   if (batch.is_waiting) return wait_for_room(batch);
   if (!batch.trouble.empty()) say_trouble(TerminalText(batch.trouble));
-  if (std::exchange(no_room_since_, Instant(0)) > Instant(0) && said_of_room_ <= most_said_of_room)
+  const bool had_room = batch.lost == 0 || no_room_since_ == Instant(0);
+  if (had_room && std::exchange(no_room_since_, Instant(0)) > Instant(0) &&
+      said_of_room_ <= most_said_of_room)
     hooks_.say(terminal_text("the log disk ({}) takes output again", place_));
   current_.reset();
   written_ += batch.pieces.size();
@@ -134,20 +141,25 @@ void LogWriter::begin_sync() {
 }
 
 void LogWriter::sync(std::uint64_t up_to, const LogSink::Sync& work) {
-  const auto trouble = std::make_shared<std::string>();
+  const auto synced = std::make_shared<LogSink::Synced>();
   const auto started =
-      syncing_.run([work, trouble] { *trouble = work(); },
-                   [this, up_to, work, trouble] { end_sync(up_to, work, *trouble); });
-  if (!started) end_sync(up_to, work, started.error().diagnostics.front().message);
+      syncing_.run([work, synced] { *synced = work(); },
+                   [this, up_to, work, synced] { end_sync(up_to, work, *synced); });
+  if (!started) end_sync(up_to, work, {started.error().diagnostics.front().message, {}});
 }
 
 void LogWriter::end_sync(std::uint64_t up_to, const LogSink::Sync& work,
-                         const std::string& trouble) {
+                         const LogSink::Synced& synced) {
   if (has_given_up_) return;
-  if (!trouble.empty()) {
+  if (!synced.lost.empty() && !std::exchange(has_said_sync_loss_, true))
+    hooks_.say(
+        terminal_text("{}: output that was just written may be missing from the logs after "
+                      "a crash of this machine",
+                      synced.lost));
+  if (!synced.trouble.empty()) {
     if (!std::exchange(has_said_sync_trouble_, true))
-      hooks_.say(
-          terminal_text("{}: until this passes, what ranks print is kept on their hosts", trouble));
+      hooks_.say(terminal_text("{}: until this passes, what ranks print is kept on their hosts",
+                               synced.trouble));
     next_sync_ = loop_.after(timing_.sync, [this, up_to, work] { sync(up_to, work); });
     return;
   }
@@ -161,9 +173,11 @@ void LogWriter::look() {
   look_ = loop_.after(timing_.look, [this] { look(); });
   const nanoseconds busy = background_.busy_for().value_or(nanoseconds(0));
   const bool is_last = end_is_near_ || is_finishing_;
-  const bool is_full =
-      no_room_since_ > Instant(0) && loop_.now() - no_room_since_ >= timing_.last_stall;
+  // Between two tries, since it is known then what was written.
+  const bool is_full = next_try_ != nullptr && no_room_since_ > Instant(0) &&
+                       loop_.now() - no_room_since_ >= timing_.last_stall;
   if (is_last && (busy >= timing_.last_stall || is_full)) return give_up();
+  if (is_full) hurried_attempt_ = ended_attempt_;
   if (busy < timing_.stall) return;
   if (std::exchange(stalled_for_, busy).count() > 0) return;
   hooks_.say(
@@ -175,6 +189,12 @@ void LogWriter::look() {
 void LogWriter::expect_end() {
   if (!std::exchange(end_is_near_, true) && no_room_since_ > Instant(0))
     no_room_since_ = loop_.now();
+}
+
+// As at the end, a disk that has been full for long gets a last chance.
+void LogWriter::expect_another(int attempt) {
+  ended_attempt_ = attempt;
+  if (no_room_since_ > Instant(0)) no_room_since_ = loop_.now();
 }
 
 void LogWriter::give_up() {

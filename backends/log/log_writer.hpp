@@ -53,6 +53,9 @@ class LogWriter {
   /// The ranks have ended or are being stopped: from now on a write that takes too long is given
   /// up, with all that waits behind it, so that it does not keep the task from ending.
   void expect_end();
+  /// The ranks of this attempt have ended: what a full disk does not take of it soon is lost, so
+  /// that another attempt can begin. What comes of that waits again.
+  void expect_another(int attempt);
   /// Runs the loop until everything is written or given up, then says what was lost. Does not wait
   /// for the last sync.
   void finish();
@@ -75,7 +78,7 @@ class LogWriter {
   // How often the user is told that a disk is full.
   static constexpr int most_said_of_room = 3;
 
-  static void append(LogSink& sink, Batch& batch);
+  static void append(LogSink& sink, Batch& batch, int hurried);
   void begin();
   void write_current();
   void ended(const Batch& batch);
@@ -83,7 +86,7 @@ class LogWriter {
   void sync_later();
   void begin_sync();
   void sync(std::uint64_t up_to, const LogSink::Sync& work);
-  void end_sync(std::uint64_t up_to, const LogSink::Sync& work, const std::string& trouble);
+  void end_sync(std::uint64_t up_to, const LogSink::Sync& work, const LogSink::Synced& synced);
   void look();
   void give_up();
   std::uint64_t unwritten_of_current() const;
@@ -111,6 +114,9 @@ class LogWriter {
   std::unique_ptr<Subscription> next_try_;
   bool has_said_trouble_ = false;
   bool has_said_sync_trouble_ = false;
+  bool has_said_sync_loss_ = false;
+  int ended_attempt_ = -1;    ///< the last one
+  int hurried_attempt_ = -1;  ///< up to this one, what there is no room for is lost
   bool end_is_near_ = false;
   bool is_finishing_ = false;
   bool has_given_up_ = false;

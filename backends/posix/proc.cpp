@@ -116,7 +116,10 @@ std::string command_of(int pid) {
   std::string command = read_small_file(path_of(pid, "cmdline"), command_limit);
   while (!command.empty() && command.back() == '\0') command.pop_back();
   std::replace(command.begin(), command.end(), '\0', ' ');
-  if (!command.empty()) return escaped(command);
+  return command.empty() ? name_of(pid) : escaped(command);
+}
+
+std::string name_of(int pid) {
   std::string name = read_small_file(path_of(pid, "comm"));
   while (!name.empty() && name.back() == '\n') name.pop_back();
   return name.empty() ? name : "[" + escaped(name) + "]";

@@ -48,6 +48,9 @@ std::optional<unsigned> owner_of(int pid);
 /// read, not pasted. The kernel's short name in brackets when it has none.
 std::string command_of(int pid);
 
+/// The kernel's short name, `escaped` and in brackets; never waits for the process.
+std::string name_of(int pid);
+
 /// The environment that the process started with, NUL-terminated entries, at most 4 MiB; empty when
 /// this user may not see it.
 std::string environment_of(int pid);

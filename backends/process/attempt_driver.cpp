@@ -19,9 +19,12 @@ constexpr std::chrono::seconds work_limit{5};
 
 // Longer than a subreaper takes to give up.
 constexpr std::chrono::seconds kill_limit{12};
+// From then on, where that had to be killed; longer than its remains are looked at.
+constexpr std::chrono::seconds cleaning_limit{8};
 
-Error killed_process() {
-  return make_error(ErrorClass::host, "the process that ranks are started from was killed");
+std::vector<Diagnostic> joined(std::vector<Diagnostic> first, const Diagnostic& last) {
+  first.push_back(last);
+  return first;
 }
 
 }  // namespace
@@ -33,7 +36,7 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
       events_(std::move(events)),
       subreaper_(loop_, subreaper_events()),
       work_(std::make_unique<Background>(loop_)),
-      error_files_(loop_),
+      end_inquiry_(loop_),
       metrics_files_(
           loop_,
           [this](int rank, std::string_view bytes) {
@@ -78,16 +81,19 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
     return tell_soon([this, problems = begun.error().diagnostics] {
       events_.on_event(agent_event::HostChecked{problems, {}, {}, ErrorClass::host, {}, of_});
     });
+  for (const RankCommand& rank : prepare.ranks)
+    working_directories_[rank.rank] = rank.working_directory;
   is_checking_ = true;
   tell_blocked();
 }
 
 void AttemptDriver::checked(CheckedHost& host) {
   is_checking_ = false;
-  if (gone_ && !is_killing_) fail_check();
+  if (gone_ && !is_killing_) fail_check(std::move(host.told.problems));
   if (gone_ || is_killing_) return settle_soon();
   run_directory_ = host.told.run_directory;
   ports_ = std::move(host.ports);
+  end_inquiry_.count_from(std::move(host.memory_kills));
   starter_.record_with(surroundings_.recorder, std::move(host.cgroup));
   host.told.of = of_;
   events_.on_event(host.told);
@@ -193,25 +199,32 @@ void AttemptDriver::rank_ended(int rank, const ExitStatus& status) {
   agent_event::RankEnded end{rank, status.code, status.signal, status.dumped_core, status.at,
                              {},   of_};
   ++ends_pending_;
-  metrics_files_.finish(rank, [this, end] {
-    tell_soon([this, end] {
+  metrics_files_.finish(rank, [this, end, status, is_killing = is_killing_] {
+    tell_soon([this, end, status, is_killing] {
       if (end.code == 0 || survivors_) return tell_end(end);
-      read_error_file(end);
+      look_into_end(
+          end, {workers_.at(end.rank)->pid(), status, is_killing,
+                run_directory_ + "/" + error_file_name(end.rank), working_directories_[end.rank]});
     });
   });
 }
 
-// Of a rank that failed. It is also looked whether another user has taken a port of the task: the
-// launcher hears of that before it hears of the end.
-void AttemptDriver::read_error_file(const agent_event::RankEnded& told) {
-  agent_event::RankEnded end = told;
-  const std::string path = run_directory_ + "/" + error_file_name(end.rank);
-  error_files_.read(path, [this, end](std::string text) mutable {
-    end.error_file = std::move(text);
-    if (!port_watch_) return tell_end(end);
-    port_watch_->look([this, end, existence = std::weak_ptr<int>(existence_)] {
-      if (!existence.expired()) tell_end(end);
-    });
+// Of a rank that failed.
+void AttemptDriver::look_into_end(const agent_event::RankEnded& told, const EndedRank& rank) {
+  end_inquiry_.look(rank, [this, end = told](FoundAtEnd found) mutable {
+    end.error_file = std::move(found.error_file);
+    end.memory_kill = std::move(found.memory_kill);
+    end.core = std::move(found.core);
+    look_at_ports(end);
+  });
+}
+
+// Whether another user has taken a port of the task: the launcher hears of that before it hears of
+// the end.
+void AttemptDriver::look_at_ports(const agent_event::RankEnded& end) {
+  if (!port_watch_) return tell_end(end);
+  port_watch_->look([this, end, existence = std::weak_ptr<int>(existence_)] {
+    if (!existence.expired()) tell_end(end);
   });
 }
 
@@ -234,13 +247,22 @@ void AttemptDriver::kill_tree() {
   if (survivors_) return tell_soon([this] { finish_kill(); });
   if (gone_) return;  // it is being found out what was started last
   subreaper_.kill();
-  kill_timer_ = loop_.after(kill_limit, [this] { subreaper_.kill_process(); });
+  kill_timer_ = loop_.after(kill_limit, [this] {
+    subreaper_.kill_process();
+    kill_timer_ = loop_.after(cleaning_limit, [this] { give_up_cleaning(); });
+  });
+}
+
+// Even to look at a process that is stuck in the kernel may take for ever.
+void AttemptDriver::give_up_cleaning() {
+  all_gone({{::getpid(), ::geteuid(), "the agent, looking for what its ranks have left"}});
 }
 
 // What it has started is gone. The thread beside the loop may still have something to tell of the
 // last rank, or may still write in the run directory, where another attempt would meet that; a call
 // that hangs is not waited for.
 void AttemptDriver::all_gone(std::vector<Survivor> survivors) {
+  if (gone_ || survivors_) return;  // it was not waited for any longer
   gone_ = std::move(survivors);
   kill_timer_.reset();
   if (!is_checking_ && !starter_.is_starting()) return settle();
@@ -249,10 +271,13 @@ void AttemptDriver::all_gone(std::vector<Survivor> survivors) {
 
 // Something that may still write is something that has survived.
 void AttemptDriver::note_hanging_check() {
-  const auto call = calls_->current();
   if (!is_checking_ || !is_killing_) return;
-  const std::string what = call ? call->text : "the check of the host";
-  gone_->push_back({::getpid(), ::geteuid(), "the agent, in " + what});
+  gone_->push_back({::getpid(), ::geteuid(), "the agent, in " + hanging_call()});
+}
+
+std::string AttemptDriver::hanging_call() const {
+  const auto call = calls_->current();
+  return call ? call->text : "the check of the host";
 }
 
 // The thread has nothing left to do.
@@ -284,13 +309,21 @@ void AttemptDriver::end_what_is_gone() {
 
 // Somebody has killed the process that would have done it.
 void AttemptDriver::fail_what_waits() {
-  for (const int rank : std::set<int>(starting_)) rank_not_started(rank, killed_process());
-  if (std::exchange(is_checking_, false)) fail_check();
+  for (const int rank : std::set<int>(starting_))
+    rank_not_started(rank, Error{ErrorClass::host, {end_of_subreaper()}});
+  if (!std::exchange(is_checking_, false)) return;
+  fail_check(
+      {{{}, {}, "its check does not end, and may still write there: " + hanging_call(), {}}});
 }
 
-void AttemptDriver::fail_check() {
-  events_.on_event(
-      agent_event::HostChecked{killed_process().diagnostics, {}, {}, ErrorClass::host, {}, of_});
+// With what the check has found by itself, which may be why.
+void AttemptDriver::fail_check(std::vector<Diagnostic> problems) {
+  events_.on_event(agent_event::HostChecked{
+      joined(std::move(problems), end_of_subreaper()), {}, {}, ErrorClass::host, {}, of_});
+}
+
+Diagnostic AttemptDriver::end_of_subreaper() const {
+  return {{}, {}, "the process that ranks are started from " + subreaper_.how_it_ended(), {}};
 }
 
 void AttemptDriver::finish_kill() {

@@ -12,7 +12,7 @@
 #include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "backends/process/agent_process.hpp"
-#include "backends/process/error_files.hpp"
+#include "backends/process/end_inquiry.hpp"
 #include "backends/process/host_check.hpp"
 #include "backends/process/metrics_files.hpp"
 #include "backends/process/port_watch.hpp"
@@ -66,7 +66,8 @@ class AttemptDriver {
   void rank_not_started(int rank, const Error& why);
   void process_ended(int pid, const ExitStatus& status);
   void rank_ended(int rank, const ExitStatus& status);
-  void read_error_file(const agent_event::RankEnded& end);
+  void look_into_end(const agent_event::RankEnded& end, const EndedRank& rank);
+  void look_at_ports(const agent_event::RankEnded& end);
   void tell_end(const agent_event::RankEnded& end);
   void all_gone(std::vector<Survivor> survivors);
   void note_hanging_check();
@@ -74,7 +75,10 @@ class AttemptDriver {
   void settle();
   void end_what_is_gone();
   void fail_what_waits();
-  void fail_check();
+  void fail_check(std::vector<Diagnostic> problems);
+  void give_up_cleaning();
+  std::string hanging_call() const;
+  Diagnostic end_of_subreaper() const;
   void finish_kill();
 
   Loop& loop_;
@@ -84,12 +88,13 @@ class AttemptDriver {
   const std::shared_ptr<FileCalls> calls_ = std::make_shared<FileCalls>();
   Subreaper subreaper_;
   std::unique_ptr<Background> work_;  ///< checks, then starts; nothing once all are gone
-  ErrorFiles error_files_;
+  EndInquiry end_inquiry_;
   MetricsFiles metrics_files_;
   RankStarter starter_;
   std::vector<PortHold> ports_;
   std::optional<PortWatch> port_watch_;
   std::string run_directory_;
+  std::map<int, std::string> working_directories_;  ///< by rank
   std::map<int, std::unique_ptr<Worker>> workers_;  ///< by rank
   std::set<int> starting_;                          ///< ranks that nothing was told of yet
   std::map<int, ExitStatus> early_ends_;            ///< of processes that were not told of yet

@@ -175,6 +175,14 @@ int make_cgroup(const std::string& path) {
   return directory ? directory->release() : -1;
 }
 
+std::string path_of_cgroup(const Descriptor& directory) {
+  if (!directory) return {};
+  char path[4096];
+  const std::string link = fmt::format("/proc/self/fd/{}", directory.get());
+  const ssize_t size = ::readlink(link.c_str(), path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
+}
+
 void remove_cgroups_below(const std::string& path, const std::set<std::string>& but) {
   FolderReader folder(path);
   struct stat status {};

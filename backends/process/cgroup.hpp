@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/posix/descriptor.hpp"
 #include "launcher/ports/clock.hpp"
 
 namespace train {
@@ -42,6 +43,9 @@ std::optional<std::string> path_for_cgroup(const std::string& name);
 /// Makes the cgroup and opens it for `ChildSetup::cgroup`; -1 when that fails. Also removes empty
 /// ones beside it that dead agents have left.
 int make_cgroup(const std::string& path);
+
+/// The path of an open one; empty where there is none.
+std::string path_of_cgroup(const Descriptor& directory);
 
 /// Removes the empty cgroups in that of this agent whose names are not among those.
 void remove_cgroups_below(const std::string& path, const std::set<std::string>& but);

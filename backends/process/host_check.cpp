@@ -141,6 +141,8 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   if (auto begun = calls("write", directory.lock_path(key), record); !begun)
     problems.add(begun.error());
   checked.cgroup = recorder.make_cgroup_of(prepare.of);
+  checked.memory_kills =
+      std::make_shared<MemoryKills>(path_of_cgroup(checked.cgroup), memory_kill_places());
   // Before the ports, whose descriptors count as well.
   const int ranks = static_cast<int>(prepare.ranks.size());
   if (auto lacks = shortages(room_limits(ranks, prepare.hold_ports)); !lacks.empty()) {

@@ -9,6 +9,7 @@
 #include "backends/process/agent_record.hpp"
 #include "backends/process/file_calls.hpp"
 #include "backends/process/host_directory.hpp"
+#include "backends/process/memory_kills.hpp"
 #include "backends/process/port_hold.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/agent/agent.hpp"
@@ -21,6 +22,7 @@ struct CheckedHost {
   agent_event::HostChecked told;
   std::vector<PortHold> ports;
   Descriptor cgroup;
+  std::shared_ptr<MemoryKills> memory_kills;  ///< which there were before ranks start in it
 };
 
 /// Looks whether the ranks can be started here: working directories, programs, interpreters, the

@@ -58,7 +58,13 @@ std::vector<Survivor> list_descendants() {
 
 }  // namespace
 
-Survivor describe(int pid) { return {pid, owner_of(pid).value_or(0), command_of(pid)}; }
+// The arguments of a process are in its memory, which nobody can look at while the process waits
+// for it in the kernel: then only the name is told.
+Survivor describe(int pid) {
+  const auto status = status_of(pid);
+  const bool is_stuck = status && status->state == 'D';
+  return {pid, owner_of(pid).value_or(0), is_stuck ? name_of(pid) : command_of(pid)};
+}
 
 Result<void> become_subreaper() {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0) return {};
@@ -70,7 +76,7 @@ bool signal_group(int leader, int signal) {
   return ::kill(-leader, signal) == 0 || errno != EPERM;
 }
 
-std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal) {
+std::vector<Survivor> kill_descendants(const std::function<std::set<int>()>& keep, int signal) {
   // Only when there are children: what was looked at in /proc, the kernel has to clean up when that
   // process ends.
   if (!has_child()) return {};
@@ -78,9 +84,13 @@ std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal) {
   // parent and are not found below it any more.
   std::vector<int> queue = {::getpid()};
   std::set<int> tree = {::getpid()};
-  for (size_t i = 0; i < queue.size(); ++i)
-    for (const int child : children_of(queue[i]))
-      if (!keep.contains(child) && tree.insert(child).second) queue.push_back(child);
+  std::set<int> kept;
+  for (size_t i = 0; i < queue.size(); ++i) {
+    const std::vector<int> children = children_of(queue[i]);
+    if (i == 0 && keep) kept = keep();
+    for (const int child : children)
+      if (!kept.contains(child) && tree.insert(child).second) queue.push_back(child);
+  }
 
   std::vector<Survivor> survivors;
   for (size_t i = 1; i < queue.size(); ++i)
@@ -91,7 +101,7 @@ std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal) {
 std::vector<Survivor> kill_all_descendants(nanoseconds limit) {
   const Instant deadline = boot_time() + limit;
   while (true) {
-    kill_descendants({}, SIGKILL);
+    kill_descendants(nullptr, SIGKILL);
     while (reap_any() != 0) continue;
     if (!has_child()) return {};
     if (boot_time() >= deadline) return list_descendants();

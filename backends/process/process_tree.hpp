@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,9 +32,10 @@ Result<void> become_subreaper();
 /// not have been collected yet, or its number may mean another process.
 bool signal_group(int leader, int signal);
 
-/// Signals every descendant of this process but those in `keep` and what descends from them.
-/// One pass: what is forked meanwhile may be missed. Names those that may not be signalled.
-std::vector<Survivor> kill_descendants(const std::set<int>& keep, int signal);
+/// Signals every descendant of this process but the children in `keep` and what descends from them.
+/// That is asked for once the children are known, so that it has those that were just made. One
+/// pass: what is forked meanwhile may be missed. Names those that may not be signalled.
+std::vector<Survivor> kill_descendants(const std::function<std::set<int>()>& keep, int signal);
 
 /// Kills and collects all descendants of this process, which is a subreaper, again and again until
 /// no child is left, new ones included: afterwards nothing of the tree exists. The statuses of all

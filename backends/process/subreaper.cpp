@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/posix/proc.hpp"
+#include "launcher/run/outcome.hpp"
 
 namespace train {
 
@@ -27,7 +28,8 @@ constexpr int round_milliseconds = 5;
 constexpr nanoseconds thread_pause = 100ms;
 
 // The processes of all subreapers of this agent. None is made but while this is locked, so that who
-// has locked it knows all of them.
+// has locked it knows all that were made before. It is locked for moments only: the loop waits for
+// it, and looking through /proc may take long.
 struct Registry {
   std::mutex mutex;
   std::set<int> pids;
@@ -38,6 +40,11 @@ Registry& registry() {
   return all;
 }
 
+std::set<int> registered() {
+  const std::lock_guard all(registry().mutex);
+  return registry().pids;
+}
+
 struct Remains {
   std::vector<EndedChild> collected;
   std::vector<Survivor> survivors;
@@ -45,11 +52,12 @@ struct Remains {
 
 // One round: everything that is not below the process of another attempt. Returns what is left.
 std::vector<int> kill_what_is_left(std::vector<EndedChild>& collected) {
-  const std::lock_guard all(registry().mutex);
-  kill_descendants(registry().pids, SIGKILL);
+  kill_descendants(registered, SIGKILL);
   std::vector<int> left;
-  for (const int pid : children_of(::getpid())) {
-    if (registry().pids.contains(pid)) continue;
+  const std::vector<int> children = children_of(::getpid());
+  const std::set<int> subreapers = registered();
+  for (const int pid : children) {
+    if (subreapers.contains(pid)) continue;
     if (const auto status = collect_child(pid, boot_time()))
       collected.push_back({pid, *status});
     else
@@ -86,7 +94,32 @@ Remains see_off(pid_t process) {
   }
 }
 
+// It has ended, and is collected later.
+ExitStatus status_of_ended(pid_t process) {
+  siginfo_t info{};
+  ExitStatus status;
+  if (::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT | WNOHANG) != 0 ||
+      info.si_pid != process)
+    return status;
+  (info.si_code == CLD_EXITED ? status.code : status.signal) = info.si_status;
+  return status;
+}
+
 }  // namespace
+
+std::string words_of_subreaper_end(const ExitStatus& status) {
+  if (status.signal) return "was killed by " + signal_name(*status.signal);
+  if (!status.code) return "was killed";
+  switch (static_cast<SubreaperFailure>(*status.code)) {
+    case SubreaperFailure::no_thread:
+      return "could have no thread: the user's limit of processes may be reached (ulimit -u)";
+    case SubreaperFailure::no_memory:
+      return "is out of memory";
+    case SubreaperFailure::bug:
+      break;
+  }
+  return "has ended with code " + std::to_string(*status.code);
+}
 
 // The socket for starts belongs to the thread that asks for them; it is there before that does.
 struct Subreaper::Starts {
@@ -102,7 +135,7 @@ Result<ChildAnswer> Subreaper::Starts::ask(const ChildRequest& request) const {
   const bool is_answered = *answer && (*answer)->child.failed != ChildStep::parent;
   if (is_answered) return std::move(**answer);
   return fail(ErrorClass::host, is_ending ? "its attempt was ended before it was started"
-                                          : "the process that ranks are started from was killed");
+                                          : "the process that ranks are started from has ended");
 }
 
 Subreaper::Subreaper(Loop& loop, Events events)
@@ -179,6 +212,7 @@ void Subreaper::hear() {
 void Subreaper::process_ended() {
   ended_.reset();
   hear();
+  how_it_ended_ = words_of_subreaper_end(status_of_ended(process_));
   sendable_.reset();
   was_killed_ = !is_gone_;
   if (was_killed_) return clean_up();

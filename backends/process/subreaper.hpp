@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/event_loop/background.hpp"
@@ -55,6 +56,9 @@ class Subreaper {
   void kill_process();
   /// The process was killed, or never answers again for another reason.
   bool was_killed() const { return was_killed_; }
+  /// How it ended, where it did so before it was told to: "was killed by SIGKILL", "is out of
+  /// memory".
+  const std::string& how_it_ended() const { return how_it_ended_; }
 
  private:
   struct Starts;
@@ -76,7 +80,11 @@ class Subreaper {
   std::vector<Survivor> survivors_;
   bool is_gone_ = false;  ///< on_gone was told
   bool was_killed_ = false;
+  std::string how_it_ended_ = "was killed";
   Background cleaning_;
 };
+
+/// The words of `Subreaper::how_it_ended` about such a status.
+std::string words_of_subreaper_end(const ExitStatus& status);
 
 }  // namespace train

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <vector>
@@ -31,7 +32,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int exit_code_of_a_bug = 70;
 // A rank may be stuck in the kernel (a dead NFS server, a sick driver).
 constexpr nanoseconds rank_limit = 5s;
 constexpr nanoseconds tree_limit = 5s;
@@ -82,8 +82,9 @@ int Family::run() {
   ::sigemptyset(&children);
   ::sigaddset(&children, SIGCHLD);
   ended_children_ = Descriptor(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!ended_children_) return exit_code_of_a_bug;
-  if (!start_thread([this] { start_ranks(); })) return exit_code_of_a_bug;
+  if (!ended_children_) return static_cast<int>(SubreaperFailure::no_thread);
+  if (!start_thread([this] { start_ranks(); }))
+    return static_cast<int>(SubreaperFailure::no_thread);
   serve();
   return 0;
 }
@@ -128,7 +129,7 @@ void Family::serve() {
     const bool is_quiet = ranks_.empty() && !is_starting_;
     lock.unlock();
     if (is_due && !deadline) {
-      kill_descendants({}, SIGKILL);
+      kill_descendants(nullptr, SIGKILL);
       deadline = boot_time() + rank_limit;
     } else if (is_due && (is_quiet || boot_time() >= *deadline)) {
       finish_kill();
@@ -220,8 +221,10 @@ void Family::wait(std::optional<nanoseconds> limit) {
   close_others({talk.get(), starts.get()});
   try {
     ::_exit(Family(std::move(talk), std::move(starts)).run());
-  } catch (...) {  // nobody hears why: the agent cleans up
-    ::_exit(exit_code_of_a_bug);
+  } catch (const std::bad_alloc&) {
+    ::_exit(static_cast<int>(SubreaperFailure::no_memory));
+  } catch (...) {  // the agent hears no more than that, and cleans up
+    ::_exit(static_cast<int>(SubreaperFailure::bug));
   }
 }
 

@@ -17,6 +17,13 @@ struct SubreaperProcess {
   Descriptor starts;  ///< for ranks that are to be started; blocks
 };
 
+/// What it exits with where it cannot do its work.
+enum class SubreaperFailure {
+  bug = 70,
+  no_thread = 71,  ///< or no descriptor
+  no_memory = 72,
+};
+
 /// Makes the process by fork(2). It dies with the thread that calls this. Class `host`.
 Result<SubreaperProcess> start_subreaper_process();
 

@@ -78,6 +78,8 @@ json rank_to_json(const RankRecord& rank) {
   if (rank.exit_code) object["exit_code"] = *rank.exit_code;
   if (rank.signal) object["signal"] = *rank.signal;
   if (rank.stopped) object["stopped"] = true;
+  if (!rank.oom.empty()) object["oom"] = rank.oom;
+  if (!rank.core.empty()) object["core"] = rank.core;
   if (!rank.log_file.empty()) object["log_file"] = rank.log_file;
   return object;
 }
@@ -116,7 +118,9 @@ std::optional<RankRecord> rank_from_json(const json& object) {
                     .exit_code = number("exit_code"),
                     .signal = number("signal"),
                     .stopped = member<bool>(object, "stopped", bad).value_or(false),
-                    .log_file = text("log_file")};
+                    .log_file = text("log_file"),
+                    .oom = text("oom"),
+                    .core = text("core")};
   if (bad) return std::nullopt;
   return record;
 }

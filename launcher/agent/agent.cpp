@@ -211,6 +211,13 @@ void Agent::handle(const agent_event::RankPrinted& event) {
   send_output();
 }
 
+// All that it had printed has come by then.
+void Agent::handle(const agent_event::RankEnded& event) {
+  output_.keep_last_words_of(event.of, event.rank);
+  tell_attempt(event);
+  send_output();
+}
+
 void Agent::handle(const agent_event::TreeKilled& event) {
   AgentAttempt* attempt = find(event.of);
   if (attempt == nullptr || !attempt->on(event)) return;

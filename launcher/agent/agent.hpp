@@ -76,7 +76,7 @@ class Agent {
   void handle(const agent_event::PortTaken& event) { tell_attempt(event); }
   void handle(const agent_event::Failed& event);
   void handle(const agent_event::RankPrinted& event);
-  void handle(const agent_event::RankEnded& event) { tell_attempt(event); }
+  void handle(const agent_event::RankEnded& event);
   void handle(const agent_event::TreeKilled& event);
   void handle(const agent_event::Spooled& event);
   void handle(const agent_event::Tick& event);

@@ -163,8 +163,16 @@ void AgentAttempt::on(const agent_event::RankEnded& event) {
   // Its end may be told long after it happened, since its pipes are read first. A rank that ended
   // before the stop ended by itself.
   const bool after_stop = stopped_at_ && event.at >= *stopped_at_;
-  state_fact(message::RankEnded{event.rank, event.code, event.signal, event.dumped_core, after_stop,
-                                event.at, event.error_file});
+  state_fact(message::RankEnded{event.rank,
+                                event.code,
+                                event.signal,
+                                event.dumped_core,
+                                after_stop,
+                                event.at,
+                                event.error_file,
+                                {},
+                                event.memory_kill,
+                                event.core});
   after_rank_ended();
 }
 

@@ -103,6 +103,8 @@ struct RankEnded {
   Instant at{0};
   std::string error_file;
   AttemptId of = {};
+  std::optional<message::MemoryKill> memory_kill = {};
+  std::string core = {};  ///< as in message::RankEnded
 };
 /// Every process of the attempt is gone, and every pipe has been read to its end.
 struct TreeKilled {

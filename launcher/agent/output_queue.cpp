@@ -45,11 +45,34 @@ void OutputQueue::push(const RankOfAttempt& printer, OutputStream stream, std::s
   known.end += bytes.size();
   if (is_dropping_ && !ending_.contains(rank.of)) {
     may_have_gaps_ = true;
-    return;
+    return tails_[rank].add(stream, bytes, begin, now_);
   }
   const std::size_t appended = append_to_last(rank, stream, bytes);
   for (std::size_t at = appended; at < bytes.size(); at += max_chunk_bytes)
     append(rank, stream, bytes.substr(at, max_chunk_bytes), begin + at, now);
+  spill();
+  look_for_room();
+}
+
+// Bounded by the number of ranks, so that there is always room for it.
+void OutputQueue::keep(std::map<RankOfAttempt, OutputTail>::iterator tail) {
+  for (const OutputTail::Piece& piece : tail->second.take())
+    append(tail->first, piece.stream, piece.bytes, piece.begin, piece.at);
+  tails_.erase(tail);
+}
+
+void OutputQueue::keep_last_words_of(AttemptId of, int rank) {
+  for (const bool is_of_metrics : {false, true})
+    if (const auto tail = tails_.find({of, rank, is_of_metrics}); tail != tails_.end()) keep(tail);
+  spill();
+  look_for_room();
+}
+
+void OutputQueue::keep_the_rest_of(AttemptId of) {
+  ending_.insert(of);
+  for (auto tail = tails_.lower_bound({of, 0, false});
+       tail != tails_.end() && tail->first.of == of;)
+    keep(tail++);
   spill();
   look_for_room();
 }
@@ -309,10 +332,12 @@ void OutputQueue::clear() {
   last_numbers_.clear();
   asks_after_.reset();
   is_full_ = is_dropping_ = may_have_gaps_ = false;
+  tails_.clear();
 }
 
 void OutputQueue::forget(AttemptId of) {
   std::erase_if(ranks_, [of](const auto& entry) { return entry.first.of == of; });
+  std::erase_if(tails_, [of](const auto& entry) { return entry.first.of == of; });
   last_numbers_.erase(of);
   ending_.erase(of);
   for (std::uint64_t number = first_block_; number < end_of_blocks(); ++number)
@@ -346,10 +371,12 @@ std::uint64_t OutputQueue::kept() const {
 
 // Between full and not full there is a step, so that what changes then changes seldom.
 void OutputQueue::look_for_room() {
-  if (memory_ >= capacity_)
+  if (memory_ >= capacity_) {
     is_full_ = true;
-  else if (memory_ + memory_step_ <= capacity_)
+  } else if (memory_ + memory_step_ <= capacity_) {
     is_full_ = is_dropping_ = false;
+    while (!tails_.empty()) keep(tails_.begin());
+  }
   if (!rule_.drops || !is_out_of_disk() || !is_full_) return;
   is_full_ = false;
   is_dropping_ = true;

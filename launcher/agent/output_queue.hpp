@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "launcher/agent/output_tail.hpp"
 #include "launcher/agent/spool.hpp"
 #include "launcher/wire/message.hpp"
 #include "launcher/wire/output_chunk.hpp"
@@ -28,7 +29,8 @@ struct RankOfAttempt {
 /// whatever becomes of the connection and of the launcher, and bounded: in memory, then on the
 /// host's disk. "Bounded", "never blocks" and "never loses" exclude each other, so where both are
 /// used up, its owner stops reading the ranks' pipes, or, where the user wants that, what comes is
-/// dropped: it has positions, and the launcher is told of the gap.
+/// dropped: it has positions, and the launcher is told of the gap. The newest of each rank is kept
+/// even then, and follows the gap.
 ///
 /// Decides what is written to the disk and read again; its owner carries that out beside its loop,
 /// and tells the answers.
@@ -63,8 +65,10 @@ class OutputQueue {
   void clear();
   /// The same for one attempt, of which nothing more is pushed.
   void forget(AttemptId of);
+  /// This rank has ended, and all that it had printed was pushed: the last of it is not dropped.
+  void keep_last_words_of(AttemptId of, int rank);
   /// The ranks of this attempt are being killed: nothing of what is left in their pipes is dropped.
-  void keep_the_rest_of(AttemptId of) { ending_.insert(of); }
+  void keep_the_rest_of(AttemptId of);
 
   /// No more is to be pushed. Once full, it is so until there is room for a while.
   bool full() const { return is_full_; }
@@ -104,6 +108,7 @@ class OutputQueue {
   void append(const RankOfAttempt& rank, OutputStream stream, std::string_view piece,
               std::uint64_t begin, Instant now);
   void note_end(Block& block, const RankOfAttempt& rank, std::uint64_t end);
+  void keep(std::map<RankOfAttempt, OutputTail>::iterator tail);
   bool is_known_to_launcher(const Block& block) const;
   std::shared_ptr<const OutputChunk> take_from(Block& block);
   std::shared_ptr<const OutputChunk> take_last();
@@ -142,6 +147,7 @@ class OutputQueue {
   bool is_dropping_ = false;
   bool may_have_gaps_ = false;  ///< behind all chunks
   std::set<AttemptId> ending_;
+  std::map<RankOfAttempt, OutputTail> tails_;  ///< of what is being dropped
   // The next chunk to send.
   std::uint64_t next_block_ = 1;
   std::size_t next_chunk_ = 0;

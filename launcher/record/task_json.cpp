@@ -24,6 +24,8 @@ Json rank_json(const RankRecord& rank) {
           {"exit_code", or_null(rank.exit_code)},
           {"signal", or_null(rank.signal)},
           {"stopped", rank.stopped},
+          {"oom", rank.oom.empty() ? Json(nullptr) : Json(rank.oom)},
+          {"core", rank.core.empty() ? Json(nullptr) : Json(rank.core)},
           {"log", rank.log_file}};
 }
 

@@ -46,6 +46,8 @@ struct RankRecord {
   std::optional<int> signal;     ///< when a signal ended it
   bool stopped = false;          ///< train stopped it: never a cause
   std::string log_file;          ///< absolute path on the launcher's machine
+  std::string oom = {};          ///< the kernel killed it for want of memory: of which, and whom
+  std::string core = {};         ///< where its core is, in words
 
   bool operator==(const RankRecord&) const = default;
 };

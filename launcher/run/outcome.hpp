@@ -28,6 +28,8 @@ struct RankOutcome {
   bool dumped_core = false;
   std::optional<AlignedInstant> at;
   std::string reported;  ///< in its error file, as one line; usually empty
+  std::optional<message::MemoryKill> memory_kill = {};
+  std::string core = {};  ///< where its core is, in words; usually empty
 
   bool operator==(const RankOutcome&) const = default;
 };

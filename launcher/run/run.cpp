@@ -16,6 +16,12 @@ Error rank_error(int rank, const std::string& host, const message::RankEnded& m)
   std::string what = m.code ? fmt::format("exited with code {}", *m.code)
                             : fmt::format("was killed by {}", signal_name(*m.signal));
   if (m.dumped_core) what += " (core dumped)";
+  // The line may come to a terminal, and its words come from a host.
+  if (m.memory_kill && m.signal)
+    what = "was killed by the kernel for want of memory (OOM: " + m.memory_kill->limit + ")";
+  else if (m.memory_kill)
+    what += ": the kernel killed a process of it for want of memory (OOM: " + m.memory_kill->limit +
+            ")";
   return make_error(ErrorClass::worker, fmt::format("rank {} on '{}' {}", rank, host, what));
 }
 
@@ -221,6 +227,8 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->signal = m.signal;
   rank->dumped_core = m.dumped_core;
   rank->reported = message_of_error_file(m.error_file);
+  rank->memory_kill = m.memory_kill;
+  rank->core = m.core;
   rank->at = align(host, m.at);
   align_later(host, m.rank, m.at);
   rank_is_over(host);

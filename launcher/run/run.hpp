@@ -109,7 +109,9 @@ class Run {
     milliseconds unpack_limit{300'000};  ///< to Ready from the last piece taken of a context
     milliseconds block_notice{5'000};    ///< the user is told of a call that lasts so long
     milliseconds start_limit{60'000};    ///< for one call of the agent while it starts ranks
-    milliseconds stop_slack{15'000};     ///< after the grace, until a host says Finished
+    /// After the grace, until a host says Finished; after a failure also from the last output of a
+    /// host whose ranks have ended.
+    milliseconds stop_slack{15'000};
     /// To Finished from the end of a host's last rank, or from its last output after that.
     milliseconds finish_limit{120'000};
   };

@@ -42,7 +42,11 @@ void Run::hear(const host_news::Said& news) {
 
 void Run::hear(const host_news::Printed& news) {
   auto& finish_by = hosts_[news.host].finish_by;
-  if (finish_by) finish_by = now_ + timing_.finish_limit;
+  if (!finish_by) return;
+  finish_by = now_ + timing_.finish_limit;
+  // What its ranks said last comes behind all that they had said. Whoever stops a task by hand does
+  // not wait for that.
+  if (stop_by_ && stop_requests_ == 0) stop_by_ = std::max(*stop_by_, now_ + timing_.stop_slack);
 }
 
 void Run::hear(const host_news::Lost& news) { host_failed(news.host, news.why); }

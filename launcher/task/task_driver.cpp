@@ -181,8 +181,11 @@ void TaskDriver::perform(const HostNews& news) {
   const auto* said = std::get_if<host_news::Said>(&news);
   if (said == nullptr || !std::holds_alternative<message::RankEnded>(said->message) || !run_)
     return;
-  const bool may_another_follow = run_->has_failed() && task_.may_restart();
-  if (run_->has_no_ranks_left() && !may_another_follow) ports_.output.expect_end();
+  if (!run_->has_no_ranks_left()) return;
+  if (run_->has_failed() && task_.may_restart())
+    ports_.output.expect_another(task_.attempt());
+  else
+    ports_.output.expect_end();
 }
 
 // The end of an attempt is told once everything that came with it has been: what else is known of

@@ -294,6 +294,10 @@ json body(const message::RankEnded& m) {
   if (m.code) value["code"] = *m.code;
   if (m.signal) value["signal"] = *m.signal;
   if (!m.error_file.empty()) value["error_file"] = from_bytes(m.error_file);
+  if (m.memory_kill)
+    value["memory_kill"] = {{"limit", from_bytes(m.memory_kill->limit)},
+                            {"process", from_bytes(m.memory_kill->process)}};
+  if (!m.core.empty()) value["core_place"] = from_bytes(m.core);
   return value;
 }
 Message read_rank_ended(const json& value) {
@@ -308,6 +312,13 @@ Message read_rank_ended(const json& value) {
   m.at = instant_field(value, "at");
   if (value.contains("error_file"))
     m.error_file = text_field(value, "error_file", longest_error_file);
+  if (value.contains("memory_kill")) {
+    const json& kill = value["memory_kill"];
+    if (!kill.is_object()) throw Malformed{"'memory_kill' is no object"};
+    m.memory_kill = {text_field(kill, "limit", longest_words),
+                     text_field(kill, "process", longest_words)};
+  }
+  if (value.contains("core_place")) m.core = text_field(value, "core_place", longest_words);
   return m;
 }
 

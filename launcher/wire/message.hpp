@@ -212,6 +212,12 @@ struct RankNotStarted {
   AttemptId of = {};
   bool operator==(const RankNotStarted&) const = default;
 };
+/// The kernel has killed a process for want of memory.
+struct MemoryKill {
+  std::string limit;    ///< what was used up: "the host's memory", "its cgroup's limit of 2 GiB"
+  std::string process;  ///< "4711 (python3)"; empty: not known
+  bool operator==(const MemoryKill&) const = default;
+};
 /// How a rank ended. Exactly one of `code` and `signal` is set.
 struct RankEnded {
   int rank = 0;
@@ -222,6 +228,9 @@ struct RankEnded {
   Instant at{0};            ///< agent's clock, when its pidfd became ready
   std::string error_file;   ///< what the rank wrote there, bounded; usually empty
   AttemptId of = {};
+  /// Why SIGKILL came, where the kernel says so.
+  std::optional<MemoryKill> memory_kill = {};
+  std::string core = {};  ///< where the core is, in words; empty: there is none
   bool operator==(const RankEnded&) const = default;
 };
 /// A process that could not be killed.

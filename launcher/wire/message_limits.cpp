@@ -54,7 +54,13 @@ void limit(message::Refused& m) {
 
 void limit(message::RankNotStarted& m) { cut(m.reason, longest_words); }
 
-void limit(message::RankEnded& m) { cut(m.error_file, longest_error_file); }
+void limit(message::RankEnded& m) {
+  cut(m.error_file, longest_error_file);
+  cut(m.core, longest_words);
+  if (!m.memory_kill) return;
+  cut(m.memory_kill->limit, longest_words);
+  cut(m.memory_kill->process, longest_words);
+}
 
 void limit(message::Finished& m) {
   if (m.survivors.size() > most_survivors) {

@@ -100,6 +100,19 @@ TEST_CASE("what a signal usually means is said") {
   CHECK(reported.words().find("out-of-memory") != std::string::npos);
 }
 
+TEST_CASE("a kill for want of memory and a core are told, and no guess about the signal") {
+  Reported reported;
+  reported.outcome.cause = rank_failure(0, "rank 0 on 'gpu-a' was killed by the kernel", 137);
+  reported.outcome.ranks[0].signal = SIGKILL;
+  reported.outcome.ranks[0].memory_kill =
+      message::MemoryKill{"its cgroup's limit of 2 GiB", "4711 (python3)"};
+  reported.outcome.ranks[0].core = "'/srv/core.4711'";
+  const std::string words = reported.words();
+  CHECK(words.find("out-of-memory") == words.npos);
+  CHECK(words.find("\n  the kernel killed process 4711 (python3)") != words.npos);
+  CHECK(words.find("\n  its core: '/srv/core.4711'") != words.npos);
+}
+
 TEST_CASE("the trouble of a host is said once, and its host again at the end") {
   Reported reported;
   reported.outcome.cause = Failure{

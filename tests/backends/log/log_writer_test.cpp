@@ -16,7 +16,7 @@ namespace {
 /// Writes nothing until it may, as a disk that does not answer; takes no more than there is room.
 class StalledSink final : public LogSink {
  public:
-  Outcome append(const LogPiece& piece, std::size_t from) override {
+  Outcome append(const LogPiece& piece, std::size_t from, NoRoom no_room) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return open_; });
     ++tries_;
@@ -25,8 +25,11 @@ class StalledSink final : public LogSink {
     room_ -= outcome.taken - from;
     bytes_ += piece.bytes.substr(from, outcome.taken - from);
     if (outcome.taken == piece.bytes.size()) return outcome;
-    outcome.is_waiting = true;
     outcome.trouble = "cannot write: no space left on device";
+    outcome.is_waiting = no_room == NoRoom::waits;
+    if (outcome.is_waiting) return outcome;
+    outcome.lost = piece.bytes.size() - outcome.taken;
+    outcome.taken = piece.bytes.size();
     return outcome;
   }
   Sync begin_sync() override {
@@ -37,10 +40,10 @@ class StalledSink final : public LogSink {
       ++syncs_;
       if (sync_failures_ > 0) {
         --sync_failures_;
-        return std::string("cannot sync: input/output error");
+        return Synced{"cannot sync: too many open files", {}};
       }
       synced_ = bytes;
-      return std::string();
+      return Synced{{}, std::exchange(sync_loss_, {})};
     };
   }
   void open() {
@@ -54,6 +57,9 @@ class StalledSink final : public LogSink {
   }
   void fail_syncs(int count) {
     change([&] { sync_failures_ = count; });
+  }
+  void lose_in_sync(const std::string& why) {
+    change([&] { sync_loss_ = why; });
   }
   std::string bytes() {
     const std::lock_guard lock(mutex_);
@@ -86,6 +92,7 @@ class StalledSink final : public LogSink {
   bool may_sync_ = true;
   std::size_t room_ = SIZE_MAX / 2;
   int sync_failures_ = 0;
+  std::string sync_loss_;
   int tries_ = 0;
   int syncs_ = 0;
   std::string bytes_;
@@ -247,6 +254,25 @@ TEST_CASE("at the end a full disk is waited for so long and no longer, and what 
   CHECK(fixture.said.back() == "2 bytes of output are not in the logs (/logs)");
 }
 
+TEST_CASE("a full disk does not hold up the next attempt, whose output waits for room again") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.sink->make_room(5);
+  fixture.write("abcdefg");
+  fixture.writer.expect_another(0);
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  fixture.writer.write({0, OutputStream::out, 0, "of the next", 0, 1});
+  const int tries = fixture.sink->tries();
+  REQUIRE(fixture.run_until([&] { return fixture.sink->tries() > tries + 30; }));
+  CHECK(fixture.writer.written() == 1);
+  for (const std::string& line : fixture.said) CHECK(line.find("takes output again") == line.npos);
+  fixture.sink->make_room(100);
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  fixture.writer.finish();
+  CHECK(fixture.sink->bytes() == "abcdeof the next");
+  CHECK(fixture.said.back() == "2 bytes of output are not in the logs (/logs)");
+}
+
 TEST_CASE("what was written is synced after a while, and not before it counts as such") {
   Fixture fixture;
   fixture.sink->open();
@@ -288,7 +314,21 @@ TEST_CASE("a sync that fails is said once and tried again") {
   REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == 1; }));
   CHECK(fixture.sink->syncs() == 4);
   REQUIRE(fixture.said.size() == 1);
-  CHECK(fixture.said.front().find("cannot sync: input/output error") == 0);
+  CHECK(fixture.said.front().find("cannot sync: too many open files") == 0);
+}
+
+TEST_CASE("what a disk has lost in a sync is said once, and not asked for again") {
+  Fixture fixture;
+  fixture.sink->open();
+  for (int i = 1; i <= 2; ++i) {
+    fixture.sink->lose_in_sync("cannot sync '/logs/rank-0.log': input/output error");
+    fixture.write("a");
+    REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == static_cast<unsigned>(i); }));
+    CHECK(fixture.sink->syncs() == i);
+  }
+  REQUIRE(fixture.said.size() == 1);
+  CHECK(fixture.said.front().find("cannot sync '/logs/rank-0.log': input/output error: output ") ==
+        0);
 }
 
 TEST_CASE("the end does not wait for a sync") {

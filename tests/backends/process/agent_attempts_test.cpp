@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
+#include <utility>
 
 #include "backends/posix/proc.hpp"
 #include "tests/backends/process/agent_under_test.hpp"
@@ -160,12 +162,12 @@ TEST_CASE("a subreaper that is killed while a host is ready has the attempt fail
   REQUIRE(eventually([&] { return children_of(agent.pid()).empty(); }));
   agent.send(message::Go{"127.0.0.1", 1});
   const auto failed = agent.next<message::RankNotStarted>();
-  CHECK(failed.reason == "the process that ranks are started from was killed");
+  CHECK(failed.reason == "the process that ranks are started from was killed by SIGKILL");
   (void)agent.next<message::Finished>();
   end(agent);
 }
 
-TEST_CASE("a subreaper that is killed at any moment of a start holds up nothing") {
+TEST_CASE("a subreaper that is killed at any moment of a start: each rank has one end, told once") {
   AgentUnderTest agent;
   std::mt19937 random(7);
   const std::vector<std::string> scripts(16, "exec true");
@@ -178,7 +180,35 @@ TEST_CASE("a subreaper that is killed at any moment of a start holds up nothing"
     agent.send(about(message::Go{"127.0.0.1", 1}, of));
     ::usleep(std::uniform_int_distribution<unsigned>(0, 20'000)(random));
     ::kill(children.front(), SIGKILL);
-    CHECK(agent.next<message::Finished>(of).survivors.empty());
+    // Of each rank: whether it was started, and how often its end was told.
+    std::map<int, bool> started;
+    std::map<int, int> ends;
+    while (true) {
+      const Message message = agent.next_message();
+      if (const auto* finished = std::get_if<message::Finished>(&message)) {
+        CHECK(finished->survivors.empty());
+        break;
+      }
+      if (const auto* start = std::get_if<message::RankStarted>(&message)) {
+        CHECK_FALSE(std::exchange(started[start->rank], true));
+        CHECK(ends[start->rank] == 0);
+      }
+      if (const auto* end = std::get_if<message::RankEnded>(&message)) {
+        CHECK(started[end->rank]);
+        CHECK((end->code == 0 || end->signal == SIGKILL));
+        ++ends[end->rank];
+      }
+      if (const auto* not_started = std::get_if<message::RankNotStarted>(&message)) {
+        CHECK_FALSE(started[not_started->rank]);
+        CHECK(not_started->reason.starts_with("the process that ranks are started from "));
+        ++ends[not_started->rank];
+      }
+    }
+    CHECK(ends.size() == scripts.size());
+    for (const auto& [rank, count] : ends) {
+      CAPTURE(attempt, rank);
+      CHECK(count == 1);
+    }
     agent.send(message::Forget{of});
     REQUIRE(eventually([&] { return children_of(agent.pid()).empty(); }));
   }

@@ -119,6 +119,7 @@ void AgentUnderTest::take_output(const Frame& frame) {
     throw std::runtime_error("output out of turn");
   output_ += chunk->bytes;
   of_rank += chunk->bytes;
+  of_rank.append(chunk->dropped, '?');
   received_ += cost_of(*chunk);
   send(message::Acknowledge{last_chunk_, received_ + most_output_window, last_chunk_});
 }

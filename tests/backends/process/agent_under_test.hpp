@@ -81,6 +81,7 @@ class AgentUnderTest {
 
   /// What ranks printed on both streams so far.
   const std::string& output() const { return output_; }
+  /// The same of one of them, with '?' for each byte that was dropped.
   const std::string& output_of(int rank, AttemptId of = {}) { return outputs_[{of, rank}]; }
 
  private:

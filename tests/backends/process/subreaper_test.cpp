@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <memory>
 
 #include "backends/event_loop/background.hpp"
 #include "backends/posix/proc.hpp"
@@ -183,6 +184,40 @@ TEST_CASE("below a subreaper that does not answer all dies when it is killed") {
   CHECK(attempt.subreaper.was_killed());
   CHECK(attempt.ends[rank.pid].signal == SIGKILL);
   CHECK_FALSE(attempt.has_any_left());
+}
+
+TEST_CASE("how a subreaper has ended is told in words") {
+  const auto words = [](std::optional<int> code, std::optional<int> signal) {
+    return words_of_subreaper_end({.code = code, .signal = signal});
+  };
+  CHECK(words({}, SIGKILL) == "was killed by SIGKILL");
+  CHECK(words({}, {}) == "was killed");
+  CHECK(words(70, {}) == "has ended with code 70");
+  CHECK(words(71, {}).starts_with("could have no thread"));
+  CHECK(words(72, {}) == "is out of memory");
+}
+
+TEST_CASE("a new attempt is begun while what another one left is looked for") {
+  REQUIRE(become_subreaper());
+  Loop loop;
+  Attempt one(loop, "left behind");
+  const auto rank = one.start(daemon() + "exec sleep 1000");
+  REQUIRE(eventually([&] { return running_with(one.mark).size() == 2; }));
+  ::kill(*parent_of(rank.pid), SIGKILL);
+  // Made while the first one is cleaned up after: none of these may be taken for a part of it.
+  std::vector<std::unique_ptr<Attempt>> others;
+  for (int i = 0; i < 20; ++i) {
+    others.push_back(std::make_unique<Attempt>(loop, "new" + std::to_string(i)));
+    (void)others.back()->start("exec sleep 1000");
+  }
+  one.await_gone();
+  CHECK_FALSE(one.has_any_left());
+  for (const auto& other : others) {
+    CHECK(running_with(other->mark).size() == 1);
+    CHECK_FALSE(other->subreaper.was_killed());
+    other->subreaper.kill();
+    other->await_gone();
+  }
 }
 
 TEST_CASE("a subreaper whose owner goes leaves nothing") {

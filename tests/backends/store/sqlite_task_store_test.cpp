@@ -44,7 +44,7 @@ TEST_CASE("a task is read as it was written, through its whole life") {
   task.ranks.resize(3);
   task.ranks[0] = {0, "gpu-a", "0,1", {}, {}, false, "/logs/rank-0.log"};
   task.ranks[1] = {1, "gpu-b", "", 3, {}, false, "/logs/rank-1.log"};
-  task.ranks[2] = {2, "gpu-b", "2", {}, 9, true, ""};
+  task.ranks[2] = {2, "gpu-b", "2", {}, 9, true, "", "the host's memory", "'/core'"};
   task.context.sha256 = std::string(64, 'a');
   task.context.files = 12;
   task.context.bytes = 3'456;

@@ -139,6 +139,45 @@ TEST_CASE("an agent that never finishes is given up, sooner or later") {
   CHECK(b.outcome().leftovers.size() == 1);
 }
 
+TEST_CASE("what failed ranks had printed is waited for as long as it comes, but not by a user") {
+  RunBench b({1});
+  b.start();
+  const bool by_user = GENERATE(false, true);
+  if (by_user) b.interrupt();
+  b.ended(0, 1, by_user);
+  for (int i = 0; i < 6 && !b.run.over(); ++i) {
+    pass(b, 10s, {0});
+    b.on(connection_event::HostPrinted{0});
+  }
+  CHECK(b.run.over() == by_user);
+  if (by_user) return;
+  pass(b, 14s, {0});
+  CHECK_FALSE(b.run.over());
+  pass(b, 2s, {0});
+  REQUIRE(b.run.over());
+  CHECK(b.outcome().leftovers.size() == 1);
+}
+
+TEST_CASE("a kill for want of memory is the cause, in words of its own, and a core is kept") {
+  RunBench b({1});
+  b.start();
+  const bool is_below = GENERATE(false, true);
+  message::RankEnded end{0, std::nullopt, 9, false, false, b.now, {}, {}};
+  if (is_below) end = {0, 137, std::nullopt, false, false, b.now, {}, {}};
+  end.memory_kill = message::MemoryKill{"the host's memory", "12 (python3)"};
+  end.core = "'/core'";
+  b.say(0, end);
+  b.finished(0);
+  const std::string cause = b.outcome().cause->error.diagnostics.front().message;
+  CHECK(cause == (is_below ? "rank 0 on 'h0' exited with code 137: the kernel killed a process of "
+                             "it for want of memory (OOM: the host's memory)"
+                           : "rank 0 on 'h0' was killed by the kernel for want of memory (OOM: the "
+                             "host's memory)"));
+  CHECK(b.outcome().cause->exit_code == 137);
+  CHECK(b.outcome().ranks[0].memory_kill == end.memory_kill);
+  CHECK(b.outcome().ranks[0].core == "'/core'");
+}
+
 TEST_CASE("a host that does not stop is given up after the grace and the slack") {
   RunBench b({1, 1}, 10s);
   b.start();

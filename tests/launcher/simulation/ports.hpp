@@ -113,6 +113,7 @@ class CheckedOutput final : public OutputSink {
   std::uint64_t written() const override { return kept_; }
   std::uint64_t synced() const override { return synced_; }
   void expect_end() override {}
+  void expect_another(int) override {}
   std::uint64_t taken() const { return taken_; }
   /// Another launcher writes into the logs now.
   void displace() {

@@ -69,6 +69,7 @@ struct KeptOutput final : OutputSink {
   std::uint64_t written() const override { return is_kept; }
   std::uint64_t synced() const override { return is_kept; }
   void expect_end() override {}
+  void expect_another(int) override {}
   std::string text;
   std::size_t cost = 0;
   std::uint64_t taken = 0;

@@ -109,6 +109,16 @@ TEST_CASE("more than an agent may say is refused") {
   CHECK(refused(message::RankNotStarted{0, long_text(longest_words)}));
   CHECK(refused(message::RankEnded{0, 1, std::nullopt, false, false, Instant(0),
                                    long_text(longest_error_file)}));
+  message::RankEnded ended;
+  ended.signal = 9;
+  ended.core = long_text(longest_words);
+  CHECK(refused(ended));
+  ended.core.clear();
+  ended.memory_kill = message::MemoryKill{long_text(longest_words), ""};
+  CHECK(refused(ended));
+  ended.memory_kill = message::MemoryKill{"", long_text(longest_words)};
+  CHECK(refused(ended));
+  CHECK(decode_message(encode_message(within_limits(ended))));
   CHECK(refused(message::Finished{std::vector<message::Survivor>(most_survivors + 1)}));
   CHECK(refused(message::Finished{{{1, 1, long_text(longest_command)}}}));
 }

@@ -113,7 +113,16 @@ std::vector<Message> all_messages() {
       message::RankNotStarted{0, "no descriptor", ErrorClass::host},
       message::RankNotStarted{0, "too long", ErrorClass::config},
       message::RankEnded{3, 255, std::nullopt, false, true, late, not_text},
-      message::RankEnded{3, std::nullopt, 64, true, false, Instant(0), ""},
+      message::RankEnded{3, std::nullopt, 64, true, false, Instant(0), "", {}, {}, not_text},
+      message::RankEnded{3,
+                         std::nullopt,
+                         9,
+                         false,
+                         false,
+                         late,
+                         "",
+                         {},
+                         message::MemoryKill{"the host's memory", not_text}},
       message::Finished{{}},
       message::Finished{{{12, 0, not_text}, {13, 1000, ""}}, INT32_MAX},
       message::Pong{Instant(0), late},
@@ -168,8 +177,8 @@ TEST_CASE("what is no message is refused as the host's fault") {
 }
 
 TEST_CASE("every field of a message must be there, but for those that may be missing") {
-  const std::set<std::string> may_be_missing = {"context", "interface", "slots",
-                                                "code",    "signal",    "error_file"};
+  const std::set<std::string> may_be_missing = {
+      "context", "interface", "slots", "code", "signal", "error_file", "memory_kill", "core_place"};
   for (const Message& message : all_messages()) {
     const json whole = json::parse(encode_message(message));
     for (const auto& [name, value] : whole.items()) {
