@@ -155,7 +155,12 @@ class Disturbed:
         fault.length = min(fault.length, 4)
         for process in stopped:
             process.kill(signal.SIGSTOP)
-        return lambda: [process.kill(signal.SIGCONT) for process in stopped]
+
+        # nsenter stops with its child, and does not go on with it.
+        def go_on():
+            for process in stopped + [p for p in self.bed.processes("head") if p.state == "T"]:
+                process.kill(signal.SIGCONT)
+        return go_on
 
     def begin_view(self, _):
         if self.id:
@@ -255,7 +260,8 @@ class Disturbed:
                 for process in self.bed.processes("head"):
                     if re.search(rf"task (attach|logs|kill).*{self.id}", process.words):
                         process.kill()
-            elif what in ("view", "adopter") and viewer.returncode not in (status, 75):
+            elif what in ("view", "adopter") and viewer.returncode not in (
+                    [status, 75] + [137] * self.scenario.has("launcher")):
                 self.wrong.append(f"a {what} exits with {viewer.returncode}, task wait with {status}")
 
     def check_log(self, rank):
