@@ -28,6 +28,7 @@ class Disturbed:
         self.id, self.task, self.status = "", {}, None
         self.viewers = []
         self.ending = []      # (instant, what ends a fault)
+        self.off = set()
         self.adoptions = 0
         self.unattended_since = None
         self.began = time.monotonic()
@@ -130,6 +131,8 @@ class Disturbed:
     # --- Faults ---
 
     def begin(self, fault):
+        if fault.host in self.off:
+            return
         self.note(str(fault))
         end = getattr(self, "begin_" + fault.kind.replace(" ", "_"))(fault)
         if end:
@@ -173,18 +176,20 @@ class Disturbed:
     def begin_cut(self, fault):
         direction = fault.kind.split()[1:]
         self.bed.run("cut", fault.host, *direction)
-        return lambda: self.bed.run("heal", fault.host)
+        return lambda: fault.host in self.off or self.bed.run("heal", fault.host)
 
     begin_cut_in = begin_cut_out = begin_cut
 
     def begin_freeze(self, fault):
         self.bed.run("freeze", fault.host)
-        return lambda: self.bed.run("thaw", fault.host)
+        return lambda: fault.host in self.off or self.bed.run("thaw", fault.host)
 
     def begin_power(self, fault):
         self.bed.run("crash" if fault.kind == "crash" else "kill", fault.host)
+        self.off.add(fault.host)
 
         def boot():
+            self.off.remove(fault.host)
             self.bed.run("boot", fault.host)
             self.bed.limit_disks(fault.host)
         return boot
@@ -240,7 +245,8 @@ class Disturbed:
         status, _, err = self.bed.train(STATE, ["task", "wait", self.id])
         self.status = status
         if state == "lost":
-            if not self.scenario.has("launcher") or not self.scenario.abandon:
+            has_run = any(self.shared.glob("*.count"))
+            if not self.scenario.has("launcher") or (has_run and not self.scenario.abandon):
                 self.wrong.append("it is lost")
             eventually(self.scenario.window + 15, lambda: not self.left_on_hosts())
             return
