@@ -86,6 +86,7 @@ class LogWriter {
   void end_sync(std::uint64_t up_to, const LogSink::Sync& work, const std::string& trouble);
   void look();
   void give_up();
+  void tell_written_later();
   std::uint64_t unwritten_of_current() const;
   void say_trouble(const TerminalText& trouble);
 

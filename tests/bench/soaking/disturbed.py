@@ -174,8 +174,9 @@ class Disturbed:
             self.attach("logs")
 
     def begin_cut(self, fault):
-        direction = fault.kind.split()[1:]
-        self.bed.run("cut", fault.host, *direction)
+        if (self.bed.folder / "cut" / fault.host).exists():
+            return None
+        self.bed.run("cut", fault.host, *fault.kind.split()[1:])
         return lambda: fault.host in self.off or self.bed.run("heal", fault.host)
 
     begin_cut_in = begin_cut_out = begin_cut
@@ -267,7 +268,8 @@ class Disturbed:
                     if re.search(rf"task (attach|logs|kill).*{self.id}", process.words):
                         process.kill()
             elif what in ("view", "adopter") and viewer.returncode not in (
-                    [status, 75] + [137] * self.scenario.has("launcher")):
+                    [status, 75] + [137] * self.scenario.has("launcher")
+                    + [66] * self.scenario.has("full head")):
                 self.wrong.append(f"a {what} exits with {viewer.returncode}, task wait with {status}")
 
     def check_log(self, rank):

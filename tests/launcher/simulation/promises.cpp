@@ -297,7 +297,10 @@ void World::check_leftovers(Lines& broken) const {
     if (fake.dead() || !fake.was_connected()) continue;
     if (script.kill_hangs) continue;  // what lives is told as a leftover
     // They wait for somebody to attach, perhaps because nobody reads what they print.
-    if (is_unattended() && scenario_.waits_for_ever() && fake.alive() > 0) continue;
+    const auto& attempts = fake.agent().attempts();
+    const bool waits = std::any_of(attempts.begin(), attempts.end(),
+                                   [](const auto& each) { return each.second.has_processes(); });
+    if (is_unattended() && scenario_.waits_for_ever() && waits && !fake.gone_at()) continue;
     if (fake.alive() > 0) broken.push_back("processes are left behind" + of_host(host));
     if (!fake.gone_at()) {
       broken.push_back("an agent stays for ever" + of_host(host));
