@@ -61,8 +61,6 @@ void World::check_losses() {
   for (; losses_seen_ < leftovers.size(); ++losses_seen_) {
     const Leftover& lost = leftovers[losses_seen_];
     const FakeHost& fake = hosts_[static_cast<std::size_t>(lost.host)];
-    if (scenario_.waits_for_ever() && lost.why.starts_with("out of reach"))
-      complaints_.push_back("silence is taken for a proof" + of_host(lost.host));
     if (!is_proof(lost.why) || fake.dead() || fake.frozen()) continue;
     if (fake.alive() > 0)
       complaints_.push_back("a host is lost, and its ranks live" + of_host(lost.host));
@@ -296,11 +294,16 @@ void World::check_leftovers(Lines& broken) const {
     const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
     if (fake.dead() || !fake.was_connected()) continue;
     if (script.kill_hangs) continue;  // what lives is told as a leftover
-    // They wait for somebody to attach, perhaps because nobody reads what they print.
+    // Without a fence they wait for somebody to attach, perhaps because nobody reads what they
+    // print; so do those of a host that was out of reach when the user ended the task.
     const auto& attempts = fake.agent().attempts();
     const bool waits = std::any_of(attempts.begin(), attempts.end(),
                                    [](const auto& each) { return each.second.has_processes(); });
-    if (is_unattended() && scenario_.waits_for_ever() && waits && !fake.gone_at()) continue;
+    const auto& given_up = outcome().leftovers;
+    const bool is_known =
+        is_unattended() || std::any_of(given_up.begin(), given_up.end(),
+                                       [host](const Leftover& left) { return left.host == host; });
+    if (is_known && scenario_.waits_for_ever() && waits && !fake.gone_at()) continue;
     if (fake.alive() > 0) broken.push_back("processes are left behind" + of_host(host));
     if (!fake.gone_at()) {
       broken.push_back("an agent stays for ever" + of_host(host));

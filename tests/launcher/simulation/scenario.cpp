@@ -221,12 +221,11 @@ void give_launcher_wait(Scenario& scenario, Chance& chance) {
   if (scenario.launcher_wait > brief_launcher_wait)
     for (LauncherDeath& death : scenario.deaths)
       if (chance.one_in(3)) death.unattended = chance.up_to(150s);
-  const bool may_wait =
-      scenario.interrupts.empty() && !scenario.is_undisturbed(Scenario::Deaths::allowed);
   if (!scenario.waits_for_ever()) return;
-  if (may_wait) scenario.interrupts = {900s, 1'100s, 1'300s};
-  // A launcher that another one has replaced while it was frozen looks for such an agent for ever.
-  for (HostScript& host : scenario.hosts) host.kill_hangs = false;
+  if (!scenario.is_undisturbed(Scenario::Deaths::allowed))
+    for (const Instant late : {900s, 1'100s, 1'300s}) scenario.interrupts.push_back(late);
+  // One that another has replaced while it was frozen may look for its hosts without an end.
+  for (LauncherDeath& death : scenario.deaths) death.freezes = false;
 }
 
 }  // namespace

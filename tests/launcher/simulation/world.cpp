@@ -138,8 +138,11 @@ bool World::have_ranks_met(const Supervisor& supervisor) const {
 }
 
 void World::died(Supervisor& supervisor, const LauncherDeath& death) {
-  are_deaths_soft_ = are_deaths_soft_ && !death.freezes &&
-                     death.unattended <= scenario_.soft_loss() && have_ranks_met(supervisor);
+  // Whoever dies may not have met them yet.
+  const nanoseconds away =
+      death.unattended <= 3s ? death.unattended : unattended_ + death.unattended;
+  are_deaths_soft_ = are_deaths_soft_ && !death.freezes && away <= scenario_.soft_loss() &&
+                     have_ranks_met(supervisor);
   lost_at_ = time_.now();
   if (death.freezes)
     supervisor.process.freeze();
