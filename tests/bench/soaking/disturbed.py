@@ -223,7 +223,7 @@ class Disturbed:
         return pathlib.Path(f"{root}{STATE}/train/tasks/{self.id or 'none'}/launcher.log")
 
     def left_on_hosts(self):
-        mine = (self.id or "no task") + "|" + f"ranks-{self.scenario.seed}|sleep 4711"
+        mine = (self.id or "no task") + "|" + f"ranks-{self.scenario.seed}|sleep 471101"
         left = []
         for host in self.bed.nodes + ["head"]:
             left += [f"{host}: {p.pid} {p.words[:120]}" for p in self.bed.processes(host)

@@ -67,7 +67,7 @@ def main():
     if script["deaf"]:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if script["daemon"]:
-        subprocess.Popen(["sleep", "4711"], start_new_session=True, env={}, close_fds=True,
+        subprocess.Popen(["sleep", "471101"], start_new_session=True, env={}, close_fds=True,
                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     began, done = time.monotonic(), 0
     pieces = list(stream(rank, attempt, script))
