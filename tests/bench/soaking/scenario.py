@@ -54,6 +54,14 @@ class Scenario:
     def continues(self):
         return self.loss == "continue" or (self.loss is None and self.detached)
 
+    @property
+    def harmless(self):
+        """Seconds that a host may be out of reach without its agent telling its ranks to end: the
+        newest answer that it knows to have come may be 6 s old, and this machine may be busy."""
+        if self.continues:
+            return 60
+        return self.window - min(self.grace, self.window / 4) - 6 - 2
+
     def make_script(self):
         chance = self.chance
         flood = chance.random() < 0.25
@@ -100,7 +108,7 @@ class Scenario:
     def is_hard(self, fault):
         """Whether ranks may come to harm by it."""
         if fault.kind in ("cut", "cut in", "cut out", "freeze"):
-            return fault.early or fault.length > 4
+            return fault.early or fault.length > self.harmless
         return fault.kind in HARD
 
     def hard_hosts(self):
