@@ -27,6 +27,7 @@ std::uint64_t LogWriter::write(LogPiece piece) {
   if (has_given_up_) {
     lost_bytes_ += piece.bytes.size();
     written_ = synced_ = taken_;
+    tell_written_later();
     return taken_;
   }
   if (waiting_.empty() || waiting_.back()->bytes >= longest_batch)
@@ -214,7 +215,11 @@ void LogWriter::give_up() {
   current_.reset();
   written_ = synced_ = taken_;
   if (is_finishing_) loop_.stop();
-  // Posted, because the owner may be inside of `write` now.
+  tell_written_later();
+}
+
+// The owner may be inside of `write` now.
+void LogWriter::tell_written_later() {
   loop_.post([this] { hooks_.on_written(); });
 }
 

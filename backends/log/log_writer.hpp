@@ -89,6 +89,7 @@ class LogWriter {
   void end_sync(std::uint64_t up_to, const LogSink::Sync& work, const LogSink::Synced& synced);
   void look();
   void give_up();
+  void tell_written_later();
   std::uint64_t unwritten_of_current() const;
   void say_trouble(const TerminalText& trouble);
 

@@ -15,6 +15,7 @@ constexpr std::size_t read_ahead = 4096;
 constexpr std::size_t max_ahead = 64u << 10;
 // Many times as much as waits while a peer reads what it is sent.
 constexpr std::size_t max_unread = 8u << 20;
+constexpr std::size_t most_kept = 64u << 10;
 
 }  // namespace
 
@@ -98,6 +99,8 @@ void ByteStream::flush() {
     output_.erase(0, flushed_);
     flushed_ = 0;
   }
+  // Of the upload of an agent, nothing stays with each of many hosts.
+  if (output_.empty() && output_.capacity() > most_kept) output_.shrink_to_fit();
 }
 
 void ByteStream::shut() {

@@ -55,16 +55,21 @@ digits_without_a_file() {
 
 accuracies() { sed -n 's/.*test accuracy //p' "$work/out" | sort -u | xargs; }
 
-# A rank is killed in the middle: all go on after the last whole epoch, to where they would have got.
-digits_after_a_failure() {
-    local unbroken
+# learn_unbroken: sets `unbroken`, the accuracies of a run to which nothing happens.
+learn_unbroken() {
     launch_in /srv/shared/project examples/digits/experiment.yaml --hostfile /srv/shared/hosts.yaml
     expect_status 0
     unbroken=$(accuracies)
     mkdir -p "$shared/checkpoints"
-    start_on_head env --chdir=/srv/shared/project "$train" launch examples/digits/experiment.yaml \
-        --hostfile /srv/shared/hosts.yaml \
-        --set 'checkpoint_storage={type: shared_fs, host_path: /srv/shared, storage_path: checkpoints}'
+}
+with_checkpoints=(examples/digits/experiment.yaml --hostfile /srv/shared/hosts.yaml
+    --set 'checkpoint_storage={type: shared_fs, host_path: /srv/shared, storage_path: checkpoints}')
+
+# A rank is killed in the middle: all go on after the last whole epoch, to where they would have got.
+digits_after_a_failure() {
+    local unbroken
+    learn_unbroken
+    start_on_head env --chdir=/srv/shared/project "$train" launch "${with_checkpoints[@]}"
     within 60 "four epochs are over" out_has '^\[0\] epoch 4/12'
     on node03 "pkill -KILL -f '^/usr/bin/python3 examples/digits/train.py'"
     await_launch 120
@@ -78,8 +83,44 @@ digits_after_a_failure() {
     expect_idle 2 "${nodes[@]}"
 }
 
+# The launcher dies as well, before the failure and after it, and others go on with the task.
+digits_after_adoptions() {
+    local unbroken id
+    learn_unbroken
+    start_on_head env --chdir=/srv/shared/project "$train" launch -d "${with_checkpoints[@]}"
+    await_launch 60
+    expect_status 0
+    id=$(cat "$work/out")
+    eventually 60 has_logged "$id" '^epoch 2/12' || note_failure "epoch 2 does not come"
+    take_over "$id"
+    eventually 60 has_logged "$id" '^epoch 4/12' || note_failure "epoch 4 does not come"
+    on node03 "pkill -KILL -f '^/usr/bin/python3 examples/digits/train.py'"
+    eventually 60 has_logged "$id" '^going on after epoch' || note_failure "it is not started again"
+    take_over "$id"
+    train_on_head task wait "$id"
+    expect_status 0
+    expect_equal "attempts" "[0, 1]" "$(on head "$train task show $id --json" |
+        python3 -c 'import json, sys; print([a["number"] for a in json.load(sys.stdin)["attempts"]])')"
+    on head "$train task logs $id" >"$work/out"
+    expect_accuracy 4
+    expect_equal "test accuracy" "$unbroken" "$(accuracies)"
+    on head "$train task logs $id --rank 0 --attempt all" >"$work/out"
+    expect_equal "epochs that were learned" 12 "$(grep -oE 'epoch [0-9]+/12: ' "$work/out" | sort -u | wc -l)"
+    expect_idle 5 head "${nodes[@]}"
+}
+has_logged() { on head "$train task logs $1 --rank 0 | grep -q '$2'"; }
+# take_over ID: kills its launcher, has another one made, and leaves the view.
+take_over() {
+    on head "pkill -KILL -f '^$train (launch -d|task attach)'" || note_failure "nobody attends the task"
+    start_on_head "$train" task attach "$1"
+    within 20 "somebody attends it" err_has "^train: task $1 is attended again"
+    signal_launcher INT
+    await_launch 5
+}
+
 test_case "four hosts train one model" digits_on_four_hosts
 test_case "a rank that is killed costs no accuracy: all go on from their checkpoint" digits_after_a_failure
+test_case "launchers that are killed cost none either" digits_after_adoptions
 test_case "the same file trains on one machine, with no hosts file" digits_on_one_machine
 test_case "one rank with the same global batch reaches the same accuracy" digits_with_one_rank
 test_case "four hosts train without a configuration file" digits_without_a_file

@@ -195,8 +195,11 @@ TEST_CASE("ranks that are being stopped do not wait for a disk that does not ans
   fixture.writer.expect_end();
   CHECK(fixture.run_until([&] { return was_told; }));
   CHECK(fixture.writer.written() == 1);
+  was_told = false;
   CHECK(fixture.writer.write({0, OutputStream::out, 0, "late"}) == 2);
   CHECK(fixture.writer.written() == 2);
+  CHECK_FALSE(was_told);  // its owner is inside of `write`
+  CHECK(fixture.run_until([&] { return was_told; }));
   fixture.writer.finish();
   CHECK(fixture.said.back() == "7 bytes of output are not in the logs (/logs)");
 }

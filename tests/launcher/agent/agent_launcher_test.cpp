@@ -370,6 +370,17 @@ TEST_CASE("ranks that are to outlive their launcher go on without one, and witho
   }
 }
 
+TEST_CASE(
+    "an agent without a fence goes at last when its launcher is silent and its stream never ends") {
+  Bench b;
+  b.launcher_wait = for_ever;
+  b.start({0});
+  b.end_all({0});
+  const Instant end = b.now;
+  CHECK(b.agent.next_deadline() == end + Agent::longest_vigil);
+  CHECK(has<agent_action::Leave>(b.tick(end + Agent::longest_vigil)));
+}
+
 TEST_CASE("ranks may outlive their launcher for a time, which is then the fence of silence, too") {
   Bench b;
   b.window = 60s;

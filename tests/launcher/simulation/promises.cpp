@@ -97,8 +97,10 @@ void World::check_end(Lines& broken) const {
   nanoseconds start = 15s + timing.prepare_limit + timing.answer_wait;
   if (scenario_.has_context) start += scenario_.context_packed.value_or(1s) + timing.unpack_limit;
   const nanoseconds stop = scenario_.grace + timing.stop_slack;
-  const nanoseconds lost = connection.silence_limit + 2 * connection.heartbeat + scenario_.window +
-                           scenario_.window / 1'000 + scenario_.outage_time();
+  // Where it is for ever, the user ends it.
+  const nanoseconds silence = scenario_.waits_for_ever() ? last_interrupt() : scenario_.fence();
+  const nanoseconds lost = connection.silence_limit + 2 * connection.heartbeat + silence +
+                           silence / 1'000 + scenario_.outage_time();
   // Ranks that print much to a launcher that writes slowly, or over a slow line.
   const nanoseconds blocked =
       30s + scenario_.write_time * now().output.taken() + scenario_.line_time();
@@ -118,6 +120,10 @@ void World::check_end(Lines& broken) const {
     broken.push_back("the run has ended late after the second interrupt");
   if (interrupts.size() > 2 && end > interrupts[2])
     broken.push_back("the run has not ended at the third interrupt");
+}
+
+nanoseconds World::last_interrupt() const {
+  return scenario_.interrupts.empty() ? nanoseconds(0) : scenario_.interrupts.back();
 }
 
 Instant World::last_attended() const {
@@ -163,7 +169,7 @@ void World::check_adoptions(Lines& broken) const {
 void World::check_survival(Lines& broken) const {
   const bool must_succeed = scenario_.is_undisturbed(Scenario::Deaths::allowed) &&
                             scenario_.failing_ranks().empty() && are_deaths_soft_ &&
-                            scenario_.window >= 20s;
+                            scenario_.fence() >= 20s;
   if (must_succeed && !outcome().succeeded)
     broken.push_back("no success, but nothing went wrong other than that launchers died");
 }
@@ -288,26 +294,30 @@ void World::check_leftovers(Lines& broken) const {
     const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
     if (fake.dead() || !fake.was_connected()) continue;
     if (script.kill_hangs) continue;  // what lives is told as a leftover
+    // Without a fence they wait for somebody to attach, perhaps because nobody reads what they
+    // print; so do those of a host that was out of reach when the user ended the task.
+    const auto& attempts = fake.agent().attempts();
+    const bool waits = std::any_of(attempts.begin(), attempts.end(),
+                                   [](const auto& each) { return each.second.has_processes(); });
+    const auto& given_up = outcome().leftovers;
+    const bool is_known =
+        is_unattended() || std::any_of(given_up.begin(), given_up.end(),
+                                       [host](const Leftover& left) { return left.host == host; });
+    if (is_known && scenario_.waits_for_ever() && waits && !fake.gone_at()) continue;
     if (fake.alive() > 0) broken.push_back("processes are left behind" + of_host(host));
     if (!fake.gone_at()) {
       broken.push_back("an agent stays for ever" + of_host(host));
       continue;
     }
     const Instant thaw = script.fault_for ? script.fault_at + *script.fault_for : Instant(0);
-    const nanoseconds patience =
-        std::max(nanoseconds(Agent::silence_limit), nanoseconds(scenario_.window));
+    const nanoseconds patience = std::max(
+        nanoseconds(Agent::silence_limit),
+        scenario_.waits_for_ever() ? nanoseconds(Agent::longest_vigil) : scenario_.fence());
     Instant since = std::max(end, thaw);
+    if (scenario_.waits_for_ever()) since += scenario_.longest_lifetime() + scenario_.line_time();
     for (const Cut& cut : script.cuts) since = std::max(since, cut.end() + cut.stall);
     if (*fake.gone_at() > since + patience + scenario_.grace + 15s)
-      broken.push_back(
-          "an agent stays too long" + of_host(host) +
-          (getenv("DBG") ? " gone " + std::to_string(fake.gone_at()->count() / 1000000) +
-                               " since " + std::to_string(since.count() / 1000000) + " over " +
-                               std::to_string(over_at_.value_or(0ns).count() / 1000000) + " lost " +
-                               std::to_string(lost_at_.value_or(0ns).count() / 1000000) + " w " +
-                               std::to_string(scenario_.window.count()) + " g " +
-                               std::to_string(scenario_.grace.count())
-                         : ""));
+      broken.push_back("an agent stays too long" + of_host(host));
   }
 }
 

@@ -213,6 +213,21 @@ void give_context(Scenario& scenario, bool may_fail, Chance& chance) {
   }
 }
 
+// How long ranks go on without a launcher. Where that is for ever, and a host may be so for ever,
+// the user ends the task at last.
+void give_launcher_wait(Scenario& scenario, Chance& chance) {
+  static constexpr milliseconds waits[] = {brief_launcher_wait, 30s, 120s, for_ever};
+  scenario.launcher_wait = waits[chance.below(4)];
+  if (scenario.launcher_wait > brief_launcher_wait)
+    for (LauncherDeath& death : scenario.deaths)
+      if (chance.one_in(3)) death.unattended = chance.up_to(150s);
+  if (!scenario.waits_for_ever()) return;
+  if (!scenario.is_undisturbed(Scenario::Deaths::allowed))
+    for (const Instant late : {900s, 1'100s, 1'300s}) scenario.interrupts.push_back(late);
+  // One that another has replaced while it was frozen may look for its hosts without an end.
+  for (LauncherDeath& death : scenario.deaths) death.freezes = false;
+}
+
 }  // namespace
 
 Trial Scenario::trial() const {
@@ -239,6 +254,14 @@ std::optional<Instant> HostScript::cut_until(Way way, Instant now) const {
   for (const Cut& cut : cuts)
     if (cut.is_of(way) && now >= cut.at && now < cut.end()) return cut.end() + cut.stall;
   return std::nullopt;
+}
+
+// Agents know of an answer that came when it is two heartbeats old; who adopts the task logs in
+// anew.
+nanoseconds Scenario::soft_loss() const {
+  if (waits_for_ever()) return Instant::max();
+  const nanoseconds last_call = std::min(grace, fence() / 4);
+  return std::min(nanoseconds(launcher_wait) - 2s, nanoseconds(fence()) - last_call - 8s);
 }
 
 nanoseconds Scenario::outage_time() const {
@@ -376,6 +399,7 @@ Scenario adoptions_of(std::uint64_t seed) {
     death.unattended = chance.up_to(longest[chance.below(6)]);
     scenario.deaths.push_back(death);
   }
+  give_launcher_wait(scenario, chance);
   return scenario;
 }
 

@@ -8,6 +8,7 @@
 #include "launcher/plan/plan.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/port_needs.hpp"
+#include "launcher/wire/message.hpp"
 
 namespace train::simulation {
 
@@ -109,8 +110,9 @@ struct Scenario {
   std::uint64_t seed = 0;
   std::vector<HostScript> hosts;
   milliseconds grace{0};
-  milliseconds window{0};          ///< reconnect_window
-  bool outages_are_short = false;  ///< so much so that nothing may come of them
+  milliseconds window{0};                           ///< reconnect_window
+  milliseconds launcher_wait{brief_launcher_wait};  ///< on_launcher_loss
+  bool outages_are_short = false;                   ///< so much so that nothing may come of them
   /// Something is printed on every host at least every half second, until all is over: it arrives
   /// soon after the network is back.
   bool prints_steadily = false;
@@ -135,6 +137,11 @@ struct Scenario {
   std::optional<Instant> context_packed;  ///< when; nothing: it cannot be packed
 
   Trial trial() const;
+  /// How long ranks go on without a word of a launcher.
+  milliseconds fence() const { return fence_window(window, launcher_wait); }
+  bool waits_for_ever() const { return fence() >= for_ever; }
+  /// How long a launcher may be dead without any rank being told to end, whatever was on its way.
+  nanoseconds soft_loss() const;
   /// Nothing but the ranks' own doing can end the run.
   enum class Deaths { forbidden, allowed };  ///< of launchers whose task others adopt
   bool is_undisturbed(Deaths deaths_are = Deaths::forbidden) const;

@@ -282,3 +282,36 @@ TEST_CASE("two thousand hosts of eight ranks start, run and end") {
   CHECK(world.broken_promises().empty());
   CHECK(world.outcome().succeeded == !fails);
 }
+
+TEST_CASE("four thousand hosts start again after a failing rank and a crashed host") {
+  Scenario scenario;
+  scenario.seed = 1;
+  scenario.grace = 1s;
+  scenario.window = 60s;
+  scenario.max_restarts = 3;
+  Chance chance(3);
+  for (int host = 0; host < 4'096; ++host) {
+    HostScript& script = scenario.hosts.emplace_back();
+    script.clock_ahead = chance.up_to(1'000s);
+    script.latency = chance.up_to(1ms);
+    script.connect_delay = chance.up_to(3s);
+    RankScript rank;
+    rank.lifetime = 10s + chance.up_to(2s);
+    rank.prints = 2;
+    rank.print_bytes = 10;
+    script.ranks.assign(2, rank);
+  }
+  RankScript& failing = scenario.hosts[1'234].ranks[1];
+  failing.lifetime = 500ms;
+  failing.code = 3;
+  failing.fails_until = 1;
+  HostScript& crashing = scenario.hosts[3'210];
+  crashing.fault = HostFault::crash;
+  crashing.fault_at = 12s;  // in the second attempt
+  crashing.fault_for = 5s;
+  World world(std::move(scenario));
+  world.play();
+  CHECK(world.broken_promises() == std::vector<std::string>());
+  CHECK(world.outcome().succeeded);
+  CHECK(world.attempts() == 3);
+}

@@ -13,6 +13,7 @@ Plan plan_of(const Scenario& scenario) {
   plan.experiment.entrypoint.shell = "true";
   plan.experiment.stop_grace = scenario.grace;
   plan.experiment.reconnect_window = scenario.window;
+  plan.experiment.launcher_wait = scenario.launcher_wait;
   plan.experiment.max_restarts = scenario.max_restarts;
   plan.experiment.restart_delay = scenario.restart_delay;
   return plan;
@@ -137,8 +138,11 @@ bool World::have_ranks_met(const Supervisor& supervisor) const {
 }
 
 void World::died(Supervisor& supervisor, const LauncherDeath& death) {
-  are_deaths_soft_ =
-      are_deaths_soft_ && !death.freezes && death.unattended <= 3s && have_ranks_met(supervisor);
+  // Whoever dies may not have met them yet.
+  const nanoseconds away =
+      death.unattended <= 3s ? death.unattended : unattended_ + death.unattended;
+  are_deaths_soft_ = are_deaths_soft_ && !death.freezes && away <= scenario_.soft_loss() &&
+                     have_ranks_met(supervisor);
   lost_at_ = time_.now();
   if (death.freezes)
     supervisor.process.freeze();
@@ -199,8 +203,10 @@ void World::thaw_later(Supervisor& frozen) {
 
 void World::play() {
   constexpr std::uint64_t most_events = 10'000'000;
+  // Agents to which nobody comes back go at last.
+  const nanoseconds longest = 3600s + (scenario_.waits_for_ever() ? Agent::longest_vigil : 0h);
   while (!endless_ && time_.step()) {
-    endless_ = ++events_ > most_events || time_.now() > 3600s;
+    endless_ = ++events_ > most_events || time_.now() > longest;
     check_losses();
     if (scenario_.has_journal) check_replay();
   }

@@ -72,6 +72,7 @@ class World {
   void check_survival(Lines& broken) const;
   void check_adoptions(Lines& broken) const;
   Instant last_attended() const;
+  nanoseconds last_interrupt() const;
   void check_logins(Lines& broken) const;
   const FakeProcess* process(int rank) const;
 

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Much output, and learning, through connections that break and launchers that die.
+#   survival_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for hosts and ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+
+use_cluster 2 --slots 1
+use_train "${1:-}"
+
+reconnects=20
+adoptions=5
+megabytes=${TRAIN_TEST_MEGABYTES:-100} # of both ranks together
+
+# Prints its half of what is asked for, while it is being disturbed and at the latest afterwards.
+cat >"$shared/prints_much" <<'BASH'
+pieces=250
+lines=$(($1 * 1000000 / 2 / 20 / pieces)) # of 20 bytes
+for ((i = 0; i < pieces; i++)); do
+    seq -f "$RANK: %016.0f" $((i * lines)) $((i * lines + lines - 1))
+    [ -e "$2" ] || sleep 0.08
+done
+until [ -e "$2" ]; do sleep 0.05; done
+BASH
+
+# The process on the head that holds the lock of the task.
+supervisor() {
+    on head 'for fd in /proc/[0-9]*/fd/*; do
+        [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }
+    done; exit 1'
+}
+kill_supervisor() {
+    local pid
+    pid=$(supervisor) || { note_failure "nobody attends the task"; return; }
+    on head "kill -KILL $pid; while kill -0 $pid 2>/dev/null && ! grep -qs '^State:.Z' /proc/$pid/status; do sleep 0.01; done"
+}
+take_over() {
+    kill_supervisor
+    start_on_head "$train" task attach "$id"
+    within 20 "somebody attends it" err_has "^train: task $id is attended again"
+    # The view; who attends the task goes on.
+    signal_launcher KILL
+    await_launch 5
+}
+
+# logins: to both hosts, so far.
+logins() { for host in "${nodes[@]}"; do on "$host" 'grep -c Accepted /run/sshd.log'; done | paste -sd+ | bc; }
+have_logged_in() { [ "$(logins)" -ge "$1" ]; }
+# What sshd runs for a login there.
+break_sessions() { on "$1" 'pkill -KILL -f "^sshd: root@notty"'; }
+
+much_output() {
+    local round before rank began=$SECONDS
+    id=$(on head "$train launch -d -H node01:1,node02:1 -n 2 -- /bin/bash /srv/shared/prints_much $megabytes /srv/shared/go" 2>"$work/err")
+    [[ $id =~ ^[a-z2-7]{8}$ ]] || note_failure "launch -d: '$id' $(cat "$work/err")"
+    for ((round = 1; round <= reconnects; round++)); do
+        before=$(logins)
+        break_sessions "${nodes[$((round % 2))]}"
+        eventually 10 have_logged_in $((before + 1)) || note_failure "round $round: no connection comes again"
+        [ $((round % (reconnects / adoptions))) -ne 0 ] || take_over
+    done
+    echo "      $reconnects reconnects and $adoptions adoptions in $((SECONDS - began)) s, $(on head "du -sm ~/.local/state/train/tasks/$id/logs" | cut -f1) MB of logs by then"
+    touch "$shared/go"
+    train_on_head task wait "$id"
+    expect_status 0
+    for rank in 0 1; do
+        RANK=$rank /bin/bash "$shared/prints_much" "$megabytes" "$shared/go" >"$shared/expected"
+        on head "$train task logs $id --rank $rank | cmp - /srv/shared/expected" >"$work/differs" 2>&1 ||
+            note_failure "the log of rank $rank: $(head -n 2 "$work/differs")"
+        expect_equal "bytes of rank $rank" $((megabytes * 500000)) "$(stat -c %s "$shared/expected")"
+    done
+    expect_idle 5 head "${nodes[@]}"
+}
+
+test_case "$megabytes MB of output come through $reconnects reconnects and $adoptions adoptions, byte for byte" much_output
+finish
