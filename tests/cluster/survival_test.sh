@@ -18,7 +18,7 @@ pieces=250
 lines=$(($1 * 1000000 / 2 / 20 / pieces)) # of 20 bytes
 for ((i = 0; i < pieces; i++)); do
     seq -f "$RANK: %016.0f" $((i * lines)) $((i * lines + lines - 1))
-    [ -e "$2" ] || sleep 0.08
+    [ -e "$2" ] || sleep 0.15
 done
 until [ -e "$2" ]; do sleep 0.05; done
 BASH
