@@ -6,7 +6,6 @@
 #include <atomic>
 #include <utility>
 
-#include "backends/context/context_archive.hpp"
 #include "backends/context/sha256_digest.hpp"
 #include "backends/store/task_bundle.hpp"
 
@@ -48,12 +47,6 @@ class AdoptedContext final : public ContextSource {
 };
 
 }  // namespace
-
-ContextPacker::Read reads_directory(const std::string& directory) {
-  return [directory, own_output = own_output_files()](const std::atomic<bool>& cancelled) {
-    return archive_context(directory, own_output, cancelled);
-  };
-}
 
 ContextPacker::Read reads_kept_context(std::string bundle, ContextRecord recorded,
                                        const std::string& directory) {

@@ -8,9 +8,6 @@
 
 namespace train {
 
-/// Reads a directory for a launch; what this process prints into a file there is no part of it.
-ContextPacker::Read reads_directory(const std::string& directory);
-
 /// Reads the context of a task that is gone on with: what was kept of it in its bundle, which must
 /// be what is recorded, else its directory.
 ContextPacker::Read reads_kept_context(std::string bundle, ContextRecord recorded,

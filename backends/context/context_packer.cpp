@@ -92,4 +92,10 @@ std::vector<FileIdentity> own_output_files() {
   return files;
 }
 
+ContextPacker::Read reads_directory(const std::string& directory) {
+  return [directory, own_output = own_output_files()](const std::atomic<bool>& cancelled) {
+    return archive_context(directory, own_output, cancelled);
+  };
+}
+
 }  // namespace train

@@ -54,4 +54,7 @@ class ContextPacker final : public ContextSource {
 /// The standard output and error of this process, where they are files.
 std::vector<FileIdentity> own_output_files();
 
+/// Reads a directory; what this process prints into a file there is no part of it.
+ContextPacker::Read reads_directory(const std::string& directory);
+
 }  // namespace train

@@ -354,7 +354,8 @@ TEST_CASE("a directory is read at once, and packed when somebody lacks it") {
   Fixture f;
   std::optional<ContextSummary> named;
   std::optional<ContextPacker> packer;
-  packer.emplace(f.loop, f.from.path(), std::vector<FileIdentity>{},
+  std::shared_ptr<const ArchivedContext> kept;
+  packer.emplace(f.loop, reads_directory(f.from.path()),
                  ContextPacker::Events{[&](const ContextSummary& summary) {
                                          named = summary;
                                          CHECK(packer->pieces().empty());
@@ -363,9 +364,15 @@ TEST_CASE("a directory is read at once, and packed when somebody lacks it") {
                                        [&](const Error&) { f.loop.stop(); },
                                        [&] {
                                          if (packer->pieces().back().is_last) f.loop.stop();
-                                       }});
+                                       }},
+                 [&](std::shared_ptr<const ArchivedContext> read) {
+                   CHECK_FALSE(named);
+                   kept = std::move(read);
+                 });
   f.loop.run();
   REQUIRE(named);
+  REQUIRE(kept);
+  CHECK(kept->archive == f.context.archive);
   CHECK(named->context == f.context.context);
   CHECK(named->files == 1);
   std::uint64_t end = 0;
@@ -387,9 +394,10 @@ TEST_CASE("a directory that cannot be packed is told, and a packer that goes tel
     f.loop.stop();
   };
   {
-    ContextPacker packer(f.loop, f.from.path(), {}, {[&](const auto&) { FAIL(); }, failed, [] {}});
+    ContextPacker packer(f.loop, reads_directory(f.from.path()),
+                         {[&](const auto&) { FAIL(); }, failed, [] {}});
   }
-  ContextPacker packer(f.loop, f.home.at("gone"), {},
+  ContextPacker packer(f.loop, reads_directory(f.home.at("gone")),
                        {[&](const auto&) { FAIL(); }, failed, [] {}});
   f.loop.run();
   REQUIRE(why);

@@ -68,7 +68,7 @@ TEST_CASE("a context on a file system that does not answer does not hold up the 
   Loop loop;
   std::optional<ContextPacker> packer;
   packer.emplace(
-      loop, stalled.path(), std::vector<FileIdentity>{},
+      loop, reads_directory(stalled.path()),
       ContextPacker::Events{[](const auto&) { FAIL(); }, [](const auto&) { FAIL(); }, [] {}});
   const auto begin = RealClock::now();
   run_for(loop, 50ms);
@@ -104,7 +104,7 @@ TEST_CASE("a context for which there can be no thread fails in words") {
   CHECK(at_the_limit_of_processes([] {
           Loop loop;
           int code = 1;
-          ContextPacker packer(loop, "/nowhere", {},
+          ContextPacker packer(loop, reads_directory("/nowhere"),
                                {[](const auto&) {},
                                 [&](const Error& why) {
                                   code = why.error_class == ErrorClass::host ? 0 : 2;
