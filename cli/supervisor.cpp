@@ -107,8 +107,10 @@ class Supervisor {
         story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_) {
     if (!s_.resume) {
       story_.on_first_start([this] {
-        has_started_ = true;
-        note_steady();
+        recorder_.when_written([this] {
+          has_started_ = true;
+          note_steady();
+        });
       });
       return;
     }
@@ -120,7 +122,7 @@ class Supervisor {
     if (s_.resume)
       recorder_.write();  // who its launcher is now
     else
-      keep_bundle();
+      keep_request();
     auto logs = s_.logs ? Result<std::shared_ptr<AttemptLogs>>(s_.logs)
                         : make_logs(s_.task, s_.plan.experiment);
     if (const auto kept = keep_hosts(); logs && !kept) logs = tl::make_unexpected(kept.error());
@@ -168,44 +170,48 @@ class Supervisor {
     if (shown_) shown_->has_room();
   }
 
-  // Beside the loop, and before the same thread records the end of the task, with which it goes.
-  void keep_bundle() {
-    const auto tell = [this](std::string_view what, const Result<void>& kept) {
-      if (!kept)
-        say(terminal_text("{} if this launcher dies: {}", what,
-                          kept.error().diagnostics.front().message));
-    };
+  // What is kept is written beside the loop, and before the same thread records the end of the
+  // task, with which it goes.
+  void keep_request() {
     recorder_.run_first(
         [store = s_.store, id = s_.task.id, request = encode_request(s_.request)] {
           return store->keep_request(id, request);
         },
-        [this, tell](const Result<void>& kept) {
-          tell("nobody can go on with this task", kept);
+        [this](const Result<void>& kept) {
+          say_unkept("nobody can go on with this task", kept);
           is_request_kept_ = true;
           note_steady();
         });
+  }
+  void keep_program() {
     recorder_.run_first([store = s_.store, id = s_.task.id] { return store->keep_program(id); },
-                        [tell](const Result<void>& kept) {
-                          tell("only the same build of train can go on with this task", kept);
+                        [this](const Result<void>& kept) {
+                          say_unkept("only the same build of train can go on with this task", kept);
                         });
+  }
+  void say_unkept(std::string_view what_follows, const Result<void>& kept) {
+    if (!kept)
+      say(terminal_text("{} if this launcher dies: {}", what_follows,
+                        kept.error().diagnostics.front().message));
   }
   // Ranks that may outlive this launcher may be started again by another one, on other hosts.
   void keep_context(std::shared_ptr<const ArchivedContext> context) {
-    if (s_.task.outlives_ms == 0) return;
+    if (s_.task.outlives_ms == 0 || is_over()) return;
     recorder_.run_first(
         [store = s_.store, id = s_.task.id, context = std::move(context)] {
           return store->keep_context(id, context->archive);
         },
-        [this](const Result<void>& kept) {
-          if (!kept)
-            say(terminal_text("if this launcher dies, another one reads the context anew: {}",
-                              kept.error().diagnostics.front().message));
-        });
+        [this](const Result<void>& kept) { say_unkept("the context is read anew", kept); });
   }
-  // Who is told that the task runs on its own may kill this launcher in the same instant.
+  // Who is told that the task runs on its own may look at it, or kill this launcher, in the same
+  // instant. A copy of the program is long, and may come later.
   void note_steady() {
-    if (has_started_ && is_request_kept_) s_.on_steady();
+    if (!has_started_ || !is_request_kept_) return;
+    s_.on_steady();
+    if (!is_over()) keep_program();
   }
+  // What is kept would be kept for ever.
+  bool is_over() const { return !driver_ || driver_->over(); }
 
   // Of a task that is gone on with they are there.
   Result<void> keep_hosts() const {

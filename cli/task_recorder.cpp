@@ -23,6 +23,11 @@ void TaskRecorder::run_first(std::function<Result<void>()> work,
   if (!started) on_done(tl::make_unexpected(started.error()));
 }
 
+void TaskRecorder::when_written(std::function<void()> callback) {
+  when_written_ = std::move(callback);
+  if (!is_busy_ && !is_wanted_) write();
+}
+
 void TaskRecorder::change(TaskState state) {
   if (!is_legal_change(task_.state, state)) return;
   task_.state = state;
@@ -62,6 +67,8 @@ void TaskRecorder::ended(const Result<void>& written) {
   } else if (is_finishing_) {
     loop_.stop();
   }
+  const bool is_told = !is_wanted_ || trouble_;
+  if (is_told && when_written_) std::exchange(when_written_, nullptr)();
 }
 
 // Not while the store writes a record, which is a sign of life as well.

@@ -34,6 +34,8 @@ class TaskRecorder {
   /// Runs this on the thread that records, before anything that is asked for later.
   void run_first(std::function<Result<void>()> work,
                  std::function<void(const Result<void>&)> on_done);
+  /// Calls back once, from the loop: when the task is recorded as it is now, or that has failed.
+  void when_written(std::function<void()> callback);
   /// Changes the state of the task, if this state may follow the present one.
   void change(TaskState state);
   /// Records the task as it is now, soon.
@@ -63,6 +65,7 @@ class TaskRecorder {
   bool is_stale_ = false;                ///< a change of the task waits to be recorded
   std::optional<TerminalText> trouble_;  ///< of the last write
   bool has_said_ = false;
+  std::function<void()> when_written_;
   static constexpr int most_failures_at_end = 3;
   int failures_ = 0;  ///< at the end
   std::unique_ptr<Subscription> retry_;
