@@ -92,7 +92,7 @@ Result<SweepVerdict> end_without_journal(const std::string& task_id, const Error
   auto task = (*store)->find(task_id);
   if (!task) return tl::make_unexpected(task.error());
   talk(terminal_text("{}; its hosts are told to end it", why.diagnostics.front().message));
-  const auto verdict = settle_hosts(**store, *task);
+  auto verdict = settle_hosts(**store, *task);
   if (!verdict) return verdict;
   task->state = TaskState::killed;
   task->ended = now_on_the_wall();

@@ -301,7 +301,7 @@ void AttemptDriver::end_what_is_gone() {
   for (const auto& [rank, worker] : workers_) {
     const bool survives =
         std::any_of(survivors_->begin(), survivors_->end(),
-                    [&](const Survivor& each) { return each.pid == worker->pid(); });
+                    [pid = worker->pid()](const Survivor& each) { return each.pid == pid; });
     if (!survives && !worker->ended() && !ending_.contains(rank))
       worker->end({.code = {}, .signal = SIGKILL, .at = loop_.now()});
   }
