@@ -37,17 +37,7 @@ detach() {
 
 state_of() { on head "$train task list --all --csv" | tr -d '\r' | awk -F, -v id="$1" '$1 == id { print $3 }'; }
 state_is() { [ "$(state_of "$id")" = "$1" ]; }
-
-# The process on the head that holds the lock of the task.
-supervisor() { on head 'for fd in /proc/[0-9]*/fd/*; do [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }; done; exit 1'; }
 is_attended() { supervisor >/dev/null; }
-has_gone() { on head "[ ! -e /proc/$1 ] || grep -q '^State:.Z' /proc/$1/status"; }
-kill_supervisor() {
-    local pid
-    pid=$(supervisor) || { note_failure "nobody attends the task"; return; }
-    on head "kill -KILL $pid"
-    eventually 5 has_gone "$pid" || note_failure "the supervisor is still there"
-}
 
 start_attach() { start_on_head "$train" task attach "$id"; }
 attach() { run_on_head "$train" task attach "$id"; }

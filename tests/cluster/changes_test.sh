@@ -45,14 +45,7 @@ detach() {
     id=$(on head "$train launch -d -H 'node[01-02]:1' -n 2 -- /bin/bash /srv/shared/waits" 2>"$work/err")
     [[ $id =~ ^[a-z2-7]{8}$ ]] || note_failure "launch -d: '$id' $(cat "$work/err")"
 }
-supervisor() { on head 'for fd in /proc/[0-9]*/fd/*; do [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }; done; exit 1'; }
-kill_supervisor() {
-    local pid
-    pid=$(supervisor) || { note_failure "nobody attends the task"; return; }
-    on head "kill -KILL $pid"
-    eventually 5 has_gone "$pid" || note_failure "the supervisor is still there"
-}
-has_gone() { on head "[ ! -e /proc/$1 ] || grep -q '^State:.Z' /proc/$1/status"; }
+
 # With the newer build.
 task() { on head "$newer task $*" >"$work/out" 2>"$work/err"; status=$?; }
 state() { task list --all --csv; tr -d '\r' <"$work/out" | awk -F, -v id="$id" '$1 == id { print $3 }'; }

@@ -26,15 +26,6 @@ unsettled() { task show "$id" --json; python3 -c 'import json, sys; print(*json.
 expect_unsettled() { expect_equal "hosts that may have something left" "$1" "$(unsettled)"; }
 ranks_on() { processes "$1" '^/bin/sh /srv/shared/ranks'; }
 
-supervisor() { on head 'for fd in /proc/[0-9]*/fd/*; do [ "$fd" -ef '"$(folder)"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }; done; exit 1'; }
-has_gone() { on head "[ ! -e /proc/$1 ] || grep -q '^State:.Z' /proc/$1/status"; }
-kill_supervisor() {
-    local pid
-    pid=$(supervisor) || { note_failure "nobody attends the task"; return; }
-    on head "kill -KILL $pid"
-    eventually 5 has_gone "$pid" || note_failure "the supervisor is still there"
-}
-
 # The host that was away answers again: what it has is ended by one more `task kill`.
 expect_settled_by_kill() { # STATE
     "$cluster" heal node03

@@ -267,6 +267,19 @@ expect_nothing_started() {
     expect_idle 2 head "${nodes[@]}"
 }
 
+# --- The supervisor of the task `id`, on the head ---
+
+# The process that holds the lock of the task.
+# shellcheck disable=SC2016,SC2154 # the head expands it; scripts set `id`
+supervisor() { on head 'for fd in /proc/[0-9]*/fd/*; do [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }; done; exit 1'; }
+head_process_has_gone() { on head "[ ! -e /proc/$1 ] || grep -q '^State:.Z' /proc/$1/status"; }
+kill_supervisor() {
+    local pid
+    pid=$(supervisor) || { note_failure "nobody attends the task"; return; }
+    on head "kill -KILL $pid"
+    eventually 5 head_process_has_gone "$pid" || note_failure "the supervisor is still there"
+}
+
 # --- Cases ---
 
 # restart HOST...: fresh private folders, everything else as at first.
