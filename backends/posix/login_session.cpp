@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
@@ -28,15 +29,9 @@ std::string joined(const std::string& root, std::string_view path) {
 // The part of a path below the user's slice, in the hierarchy that systemd manages: that of version
 // 2, or "name=systemd" of version 1, or both alike. Empty: it is elsewhere.
 std::string_view within_slice(std::string_view cgroups, const std::string& slice) {
-  for (const std::string_view line : split(cgroups, '\n')) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
-    if (second == line.npos) continue;
-    const std::string_view hierarchy = line.substr(first + 1, second - first - 1);
-    const std::string_view path = line.substr(second + 1);
+  for (const auto& [hierarchy, path] : cgroups_in(cgroups))
     if ((hierarchy.empty() || hierarchy == "name=systemd") && path.starts_with(slice))
       return path.substr(slice.size());
-  }
   return {};
 }
 

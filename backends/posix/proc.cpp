@@ -11,6 +11,7 @@
 
 #include "backends/posix/files.hpp"
 #include "config_schema/text/terminal_text.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -153,6 +154,17 @@ Descriptor open_process(int pid) {
 int send_signal(const Descriptor& process, int signal) {
   if (::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0) return 0;
   return errno;
+}
+
+std::vector<CgroupMembership> cgroups_in(std::string_view text) {
+  std::vector<CgroupMembership> all;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
+    if (second != line.npos)
+      all.push_back({line.substr(first + 1, second - first - 1), line.substr(second + 1)});
+  }
+  return all;
 }
 
 std::string boot_id() { return first_line_of("/proc/sys/kernel/random/boot_id"); }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/posix/descriptor.hpp"
@@ -31,6 +32,15 @@ struct ProcessStatus {
   bool has_ended() const { return state == 'Z' || state == 'X'; }
 };
 std::optional<ProcessStatus> status_of(int pid);
+
+/// Where a process is in one hierarchy of cgroups.
+struct CgroupMembership {
+  std::string_view
+      hierarchy;          ///< its controllers ("cpu,cpuacct"), "name=NAME", or empty: version 2
+  std::string_view path;  ///< "/a/b"
+};
+/// The lines of /proc/PID/cgroup, which `text` is and must outlive them.
+std::vector<CgroupMembership> cgroups_in(std::string_view text);
 
 /// What this start of the machine is called, by the kernel.
 std::string boot_id();

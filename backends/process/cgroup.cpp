@@ -56,13 +56,12 @@ bool is_within(const std::string& path, const std::string& ancestor) {
   return path == ancestor || path.starts_with(joined(ancestor, ""));
 }
 
-// The line of version 2: "0::/PATH".
+// That of version 2.
 std::string own_cgroup() {
-  const std::string lines = "\n" + read_small_file("/proc/self/cgroup");
-  const size_t start = lines.find("\n0::/");
-  if (start == lines.npos) return {};
-  const size_t end = std::min(lines.find('\n', start + 1), lines.size());
-  return lines.substr(start + 4, end - start - 4);
+  const std::string text = read_small_file("/proc/self/cgroup");
+  for (const auto& [hierarchy, path] : cgroups_in(text))
+    if (hierarchy.empty() && path.starts_with('/')) return std::string(path);
+  return {};
 }
 
 bool has_attribute(const std::string& path, const char* name) {

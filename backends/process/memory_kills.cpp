@@ -13,6 +13,7 @@
 
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 
@@ -90,18 +91,11 @@ std::uint64_t count_in(const std::string& lines, std::string_view name) {
   return number_at<std::uint64_t>(std::string_view(all).substr(at + name.size() + 2)).value_or(0);
 }
 
-// The path of this process in the hierarchy of that line of /proc/self/cgroup, or nothing.
+// The path of this process in that hierarchy, or nothing.
 std::optional<std::string> own_path(bool (*is_it)(std::string_view controllers)) {
-  std::string_view lines;
   const std::string text = read_small_file("/proc/self/cgroup");
-  for (lines = text; !lines.empty();) {
-    const std::string_view line = lines.substr(0, lines.find('\n'));
-    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
-    if (second != line.npos && is_it(line.substr(first + 1, second - first - 1)))
-      return std::string(line.substr(second + 1));
-  }
+  for (const auto& [hierarchy, path] : cgroups_in(text))
+    if (is_it(hierarchy)) return std::string(path);
   return std::nullopt;
 }
 
