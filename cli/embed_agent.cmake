@@ -23,7 +23,7 @@ extern \"C\" const char train_packed_agent[];
 extern \"C\" const char train_packed_agent_end[];
 
 train::AgentBinary train::embedded_agent() {
-  return {std::make_shared<const std::string>(train_packed_agent, train_packed_agent_end), ${size},
-          \"${sha256}\"};
+  const auto size = static_cast<std::size_t>(train_packed_agent_end - train_packed_agent);
+  return {SharedBytes::constant({train_packed_agent, size}), ${size}, \"${sha256}\"};
 }
 ")

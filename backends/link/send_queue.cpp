@@ -5,30 +5,28 @@
 
 namespace train {
 
-void SendQueue::push(std::string bytes) {
-  push(std::make_shared<const std::string>(std::move(bytes)));
-}
+void SendQueue::push(std::string bytes) { push(SharedBytes(std::move(bytes))); }
 
-void SendQueue::push(std::shared_ptr<const std::string> bytes) {
-  if (bytes->empty()) return;
-  size_ += bytes->size();
+void SendQueue::push(SharedBytes bytes) {
+  if (bytes.bytes.empty()) return;
+  size_ += bytes.bytes.size();
   pieces_.push_back(std::move(bytes));
 }
 
 void SendQueue::push_upload(const AgentBinary& agent) {
-  push(upload_header(agent.packed->size(), agent.size, agent.sha256));
+  push(upload_header(agent.packed.bytes.size(), agent.size, agent.sha256));
   push(agent.packed);
 }
 
 std::string_view SendQueue::front() const {
   if (pieces_.empty()) return {};
-  return std::string_view(*pieces_.front()).substr(offset_);
+  return pieces_.front().bytes.substr(offset_);
 }
 
 void SendQueue::consume(std::size_t count) {
   offset_ += count;
   size_ -= count;
-  if (pieces_.empty() || offset_ < pieces_.front()->size()) return;
+  if (pieces_.empty() || offset_ < pieces_.front().bytes.size()) return;
   pieces_.pop_front();
   offset_ = 0;
 }

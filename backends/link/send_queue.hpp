@@ -2,7 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,7 +13,7 @@ namespace train {
 class SendQueue {
  public:
   void push(std::string bytes);
-  void push(std::shared_ptr<const std::string> bytes);
+  void push(SharedBytes bytes);
   /// Pushes what a host is sent that asked for the agent: `upload_header`, then the packed bytes,
   /// which are not copied.
   void push_upload(const AgentBinary& agent);
@@ -28,7 +27,7 @@ class SendQueue {
   void clear();
 
  private:
-  std::deque<std::shared_ptr<const std::string>> pieces_;
+  std::deque<SharedBytes> pieces_;
   std::size_t offset_ = 0;  ///< in the first piece
   std::size_t size_ = 0;
 };

@@ -262,7 +262,7 @@ LinkInfo OpensshLink::link_info() const {
 
 void OpensshLink::send(std::shared_ptr<const std::string> bytes) {
   if (is_closed() || has_stream_ended_) return;
-  queue_.push(std::move(bytes));
+  queue_.push(SharedBytes(bytes));
   if (phase_ == Phase::streaming && !writable_) flush();
 }
 

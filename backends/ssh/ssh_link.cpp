@@ -271,7 +271,7 @@ void SshLink::finish() {
 void SshLink::send(std::shared_ptr<const std::string> bytes) {
   if (is_closed() || bytes->empty()) return;
   if (other_) return other_->send_shared(bytes);
-  queue_.push(std::move(bytes));
+  queue_.push(SharedBytes(bytes));
   if (phase_ == Phase::streaming) connection_->post_pump();
 }
 

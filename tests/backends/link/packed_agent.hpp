@@ -31,7 +31,7 @@ inline AgentBinary packed_agent(const std::string& program) {
   if (deflate(&stream, Z_FINISH) != Z_STREAM_END) throw std::runtime_error("zlib");
   packed.resize(stream.total_out);
   deflateEnd(&stream);
-  agent.packed = std::make_shared<const std::string>(std::move(packed));
+  agent.packed = SharedBytes(std::move(packed));
   return agent;
 }
 

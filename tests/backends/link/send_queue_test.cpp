@@ -10,7 +10,7 @@ TEST_CASE("bytes come out in the order in which they went in, in pieces of any s
   CHECK(queue.empty());
   queue.push("abc");
   queue.push("");
-  queue.push(std::make_shared<const std::string>("defg"));
+  queue.push(SharedBytes::constant("defg"));
   CHECK(queue.size() == 7);
   std::string taken;
   for (std::size_t step = 1; !queue.empty(); ++step) {
@@ -27,7 +27,7 @@ TEST_CASE("bytes come out in the order in which they went in, in pieces of any s
 TEST_CASE("an upload is a line with sizes and checksum, then the packed bytes, which are shared") {
   const auto packed = std::make_shared<const std::string>("packed");
   SendQueue queue;
-  queue.push_upload({packed, 17, "abc"});
+  queue.push_upload({SharedBytes(packed), 17, "abc"});
   CHECK(queue.front() == "6 17 abc\n");
   queue.consume(queue.front().size());
   CHECK(queue.front().data() == packed->data());

@@ -51,7 +51,7 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
     expect_echo(probe, megabyte);
     CHECK(read_file(fixture.cached_agent()) == fake_binary);
     // A second upload would fail.
-    fixture.options.agent.packed = std::make_shared<const std::string>("no gzip");
+    fixture.options.agent.packed = SharedBytes("no gzip");
   }
 }
 

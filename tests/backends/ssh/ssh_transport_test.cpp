@@ -57,7 +57,7 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
         fixture.server.home() / (".cache/train/train-" + fixture.options.agent.name());
     CHECK(read_file(cached) == fake_binary);
     // A second upload would fail.
-    fixture.options.agent.packed = std::make_shared<const std::string>("no gzip");
+    fixture.options.agent.packed = SharedBytes("no gzip");
   }
 }
 
