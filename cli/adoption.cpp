@@ -140,7 +140,7 @@ Result<void> Adoption::take() {
   auto replayed = replay_of(*entries, *plan_);
   if (!replayed) return cannot(task_, replayed.error().diagnostics.front().message);
   task_.launcher_pid = ::getpid();
-  task_.plan_json = {};  // recorded, and with the environments of all ranks long
+  std::string().swap(task_.plan_json);  // recorded, and with the environments of all ranks long
   resume_ = TaskDriver::Resumption{std::move(*replayed), epoch, std::move(*positions)};
   return {};
 }

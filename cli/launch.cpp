@@ -119,7 +119,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
   // From here on an end is recorded: no signal may come between.
   StopSignals signals;
   if (const auto created = store->create(task); !created) return report(created.error());
-  task.plan_json = {};  // recorded, and with the environments of all ranks long
+  std::string().swap(task.plan_json);  // recorded, and with the environments of all ranks long
 
   talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
                      task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),

@@ -2,6 +2,7 @@
 #include "cli/supervisor.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -134,6 +135,7 @@ class Supervisor {
   void become_steady() {
     patience_.reset();
     s_.on_steady();
+    (void)::malloc_trim(0);
   }
 
   // Hosts that do not answer are waited for out of sight, but not while somebody is being asked for
@@ -208,6 +210,7 @@ class Supervisor {
   void note_steady() {
     if (!has_started_ || !is_request_kept_) return;
     s_.on_steady();
+    (void)::malloc_trim(0);  // what reading and planning took is not needed for days
     if (!is_over()) keep_program();
   }
   // What is kept would be kept for ever.

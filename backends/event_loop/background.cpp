@@ -2,6 +2,7 @@
 #include "backends/event_loop/background.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -14,6 +15,8 @@ namespace train {
 
 namespace {
 
+constexpr std::chrono::seconds longest_rest{2};
+
 struct Piece {
   std::function<void()> work;
   std::function<void()> done;
@@ -24,9 +27,12 @@ struct Piece {
 // Shared with the thread, which may outlive the owner. `loop` is null once the owner is gone; it is
 // used only while the mutex is held, so never after that.
 struct Background::State : std::enable_shared_from_this<State> {
-  explicit State(Loop& of_owner) : loop(&of_owner) {}
+  State(Loop& of_owner, Idle when_idle) : idle(when_idle), loop(&of_owner) {}
 
   void work();
+  bool await_work(std::unique_lock<std::mutex>& lock);
+
+  const Idle idle;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -36,11 +42,19 @@ struct Background::State : std::enable_shared_from_this<State> {
   bool has_thread = false;
 };
 
+// False when the thread is to go.
+bool Background::State::await_work(std::unique_lock<std::mutex>& lock) {
+  const auto has_changed = [this] { return loop == nullptr || !waiting.empty(); };
+  if (idle == Idle::stays)
+    changed.wait(lock, has_changed);
+  else if (!changed.wait_for(lock, longest_rest, has_changed))
+    has_thread = false;
+  return has_thread && loop != nullptr;
+}
+
 void Background::State::work() {
   std::unique_lock lock(mutex);
-  while (true) {
-    changed.wait(lock, [this] { return loop == nullptr || !waiting.empty(); });
-    if (loop == nullptr) return;
+  while (await_work(lock)) {
     Piece piece = std::move(waiting.front());
     waiting.pop_front();
     busy_since = boot_time();
@@ -65,7 +79,8 @@ void Background::State::work() {
   }
 }
 
-Background::Background(Loop& loop) : loop_(loop), state_(std::make_shared<State>(loop)) {}
+Background::Background(Loop& loop, Idle idle)
+    : loop_(loop), state_(std::make_shared<State>(loop, idle)) {}
 
 Background::~Background() {
   std::deque<Piece> forgotten;  // destroyed outside of the lock: they own what they like
@@ -78,11 +93,11 @@ Background::~Background() {
 }
 
 Result<void> Background::run(std::function<void()> work, std::function<void()> done) {
+  const std::lock_guard lock(state_->mutex);
   if (!state_->has_thread) {
     if (auto started = start_thread([state = state_] { state->work(); }); !started) return started;
     state_->has_thread = true;
   }
-  const std::lock_guard lock(state_->mutex);
   state_->waiting.push_back({std::move(work), std::move(done)});
   state_->changed.notify_one();
   return {};

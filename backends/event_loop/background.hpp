@@ -19,7 +19,11 @@ namespace train {
 /// thread. So work must own all that it touches (capture by value, or by shared_ptr).
 class Background {
  public:
-  explicit Background(Loop& loop);
+  /// A thread with nothing to do stays, so that work can be done also where no more threads can be
+  /// started; or it goes after a moment, and comes again with the next piece.
+  enum class Idle { stays, goes };
+
+  explicit Background(Loop& loop, Idle idle = Idle::stays);
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;

@@ -15,7 +15,7 @@ constexpr std::size_t read_ahead = 4096;
 constexpr std::size_t max_ahead = 64u << 10;
 // Many times as much as waits while a peer reads what it is sent.
 constexpr std::size_t max_unread = 8u << 20;
-constexpr std::size_t most_kept = 64u << 10;
+constexpr std::size_t most_kept = 1u << 10;
 
 }  // namespace
 
@@ -27,6 +27,11 @@ ssize_t ByteStream::receive(char* buffer, std::size_t size) {
   if (excess == Excess::none) return count;
   end_for(excess);
   return -ECONNABORTED;
+}
+
+void ByteStream::log_in() {
+  limits_.log_in();
+  input_.shrink_to_fit();  // the greeting has been read
 }
 
 void ByteStream::end_for(Excess excess) {
@@ -99,7 +104,7 @@ void ByteStream::flush() {
     output_.erase(0, flushed_);
     flushed_ = 0;
   }
-  // Of the upload of an agent, nothing stays with each of many hosts.
+  // There may be thousands of hosts, and most of them are sent little once their ranks run.
   if (output_.empty() && output_.capacity() > most_kept) output_.shrink_to_fit();
 }
 

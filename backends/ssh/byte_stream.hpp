@@ -37,7 +37,7 @@ class ByteStream {
   /// more than 64 KiB.
   bool receive_ahead();
   /// The login was accepted: from now on the peer may send more.
-  void log_in() { limits_.log_in(); }
+  void log_in();
   /// So many bytes that came, or were sent, were of use.
   void use(std::size_t count) { limits_.use(count); }
   /// Appends to the buffer. Always takes everything, unless the peer reads nothing of it.

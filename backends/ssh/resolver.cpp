@@ -77,7 +77,7 @@ void Resolver::ask_next() {
     if (idle_.empty() && threads_.size() == most_at_a_time) return;
     if (idle_.empty()) {
       idle_.push_back(threads_.size());
-      threads_.push_back(std::make_unique<Background>(loop_));
+      threads_.push_back(std::make_unique<Background>(loop_, Background::Idle::goes));
     }
     const std::size_t thread = idle_.back();
     idle_.pop_back();

@@ -2,6 +2,7 @@
 #include "backends/ssh/ssh_session.hpp"
 
 #include <libssh2.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/posix/memory.hpp"
 #include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
@@ -87,6 +89,8 @@ std::vector<int> kinds_of(SshSession::Method method) {
 SshSession::SshSession(ByteStream& stream)
     : stream_(stream), session_(libssh2_session_init_ex(nullptr, nullptr, nullptr, &stream)) {
   if (!session_) return;
+  // It is 54 KB large, most of that for the longest packet that there may be.
+  release_zero_pages(session_, ::malloc_usable_size(session_));
   libssh2_session_set_blocking(session_, 0);
   libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_RECV,
                                reinterpret_cast<void*>(receive_bytes));

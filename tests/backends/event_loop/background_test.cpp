@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <functional>
 #include <future>
 #include <stdexcept>
 #include <string>
@@ -69,6 +71,39 @@ TEST_CASE("work that hangs stops neither the loop nor the end of its owner, and 
   REQUIRE(run(loop));
   CHECK_FALSE(is_answered);
   CHECK_FALSE(has_run);
+}
+
+TEST_CASE(
+    "a thread that may go is gone after a moment without work, and comes again with the next") {
+  Loop loop;
+  const auto threads = [] {
+    std::size_t count = 0;
+    for (auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+      count += !entry.path().empty();
+    return count;
+  };
+  const std::size_t before = threads();
+  Background background(loop, Background::Idle::goes);
+  for (const int round : {1, 2}) {
+    CAPTURE(round);
+    bool is_done = false;
+    REQUIRE(background.run([] {},
+                           [&] {
+                             is_done = true;
+                             loop.stop();
+                           }));
+    REQUIRE(run(loop));
+    CHECK(is_done);
+    CHECK(threads() == before + 1);
+    std::function<void()> look;
+    std::unique_ptr<Subscription> next;
+    look = [&] {
+      if (threads() == before) return loop.stop();
+      next = loop.after(20ms, look);
+    };
+    loop.post(look);
+    REQUIRE(run(loop));
+  }
 }
 
 TEST_CASE("background work at the limit of processes is an error, not an exception") {
