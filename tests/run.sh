@@ -24,6 +24,18 @@ passed=0
 failed=0
 skipped=0
 reasons=() # "suite: reason" for each that was skipped
+groups=()  # process groups beside this one, which end with it
+
+end_groups() { for group in "${groups[@]}"; do kill -TERM -- "-$group" 2>/dev/null; done; }
+trap end_groups EXIT
+
+# beside COMMAND...: runs it in a process group of its own; its number is $!.
+beside() {
+    set -m
+    "$@" &
+    set +m
+    groups+=($!)
+}
 
 step() { printf '\n=== %s\n' "$*"; }
 
@@ -92,15 +104,13 @@ run_scripts() { # run_scripts FOLDER
 run_scripts_in_pairs() { # run_scripts_in_pairs FOLDER
     local script results result suite
     results=$(mktemp -d)
-    set -m # a process group of their own, which ends with this script
+    scripts_in "$1" >"$results/scripts"
     # shellcheck disable=SC2016 # expanded by the shell of each
-    scripts_in "$1" | xargs -P 2 -I{} /bin/bash -c '
+    beside xargs -a "$results/scripts" -P 2 -I{} /bin/bash -c '
         result=$2/$(basename "$3")
         "$3" "$1" >"$result" 2>&1
-        echo $? >"$result.verdict"' - "$PWD/$program" "$results" {} &
-    runner=$!
-    set +m
-    trap 'kill -TERM -- "-$runner" 2>/dev/null' EXIT
+        echo $? >"$result.verdict"' - "$PWD/$program" "$results" {} </dev/null
+    local pairs=$!
     for script in $(scripts_in "$1"); do
         suite=${script#tests/} result=$results/$(basename "$script")
         step "$suite"
@@ -108,8 +118,7 @@ run_scripts_in_pairs() { # run_scripts_in_pairs FOLDER
         cat "$result"
         count_script "$suite" "$(cat "$result.verdict")" "$result"
     done
-    trap - EXIT
-    wait
+    wait "$pairs"
     rm -rf "$results"
 }
 
@@ -117,6 +126,20 @@ run_cli() { run_scripts tests/cli; }
 run_cluster() { run_scripts_in_pairs tests/cluster; }
 run_browser() { run_scripts tests/browser; }
 run_fuzz() { run_script tests/fuzz/fuzz.sh; }
+# Tests that wait more than they work leave time to compile, to what yields to them.
+build_fuzz_meanwhile() {
+    beside nice -n 19 tests/fuzz/fuzz.sh --build >/dev/null 2>&1 # run_fuzz says what is wrong
+    fuzz_build=$!
+}
+run_all() {
+    run_unit
+    build_fuzz_meanwhile
+    run_cli
+    run_cluster
+    run_browser
+    wait "$fuzz_build"
+    run_fuzz
+}
 run_tidy() { run_script tests/lint/tidy.sh; }
 
 install=yes suite=all
@@ -136,10 +159,7 @@ step "build ($build)"
 [ -f $build/build.ninja ] || cmake --preset release || exit 1
 cmake --build --preset release || exit 1
 
-case $suite in
-    all) run_unit; run_cli; run_cluster; run_browser; run_fuzz ;;
-    *) "run_$suite" ;;
-esac
+"run_$suite"
 
 step "summary"
 for reason in "${reasons[@]}"; do echo "$reason"; done

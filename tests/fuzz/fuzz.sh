@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-#: Builds the fuzz targets (preset "fuzz") and runs them, all at a time.   fuzz.sh [TARGET]...
+#: Builds the fuzz targets (preset "fuzz") and runs them, all at a time.   fuzz.sh [--build] [TARGET]...
+#:
+#:   --build        only builds them
 #:
 #:   FUZZ_SECONDS   for each target (30)
 #:   FUZZ_JOBS      targets at a time (all)
@@ -14,8 +16,10 @@ cd "$(dirname "$0")/../.." || exit 1
 build=build/fuzz
 seconds=${FUZZ_SECONDS:-30}
 targets=()
+only_build=no
 for argument in "$@"; do
     case $argument in
+        --build) only_build=yes ;;
         allocation | experiment | hosts | host_set | frame | context | agent) targets+=("$argument") ;;
         */train) ;; # the program under test, which every test script is given
         *) sed -n 's/^#: \{0,1\}//p' "$0" >&2; exit 64 ;;
@@ -116,6 +120,7 @@ command -v clang++ >/dev/null || skip "there is no clang++"
 has_libfuzzer || skip "clang++ cannot link libFuzzer and its sanitizers (package libclang-rt-dev)"
 if [ ! -f $build/build.ninja ]; then cmake --preset fuzz || exit 1; fi
 cmake --build --preset fuzz || exit 1
+[ $only_build = no ] || exit 0
 gather_seeds
 echo "${#targets[@]} targets, $seconds s each, $jobs at a time"
 
