@@ -122,7 +122,7 @@ run_scripts_in_pairs() { # run_scripts_in_pairs FOLDER
     rm -rf "$results"
 }
 
-run_cli() { run_scripts tests/cli; }
+run_cli() { run_scripts_in_pairs tests/cli; }
 run_cluster() { run_scripts_in_pairs tests/cluster; }
 run_browser() { run_scripts tests/browser; }
 run_fuzz() { run_script tests/fuzz/fuzz.sh; }

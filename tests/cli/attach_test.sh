@@ -29,7 +29,8 @@ kill_supervisor() {
     kill -KILL "$pid"
     within 5 "the supervisor is gone" has_gone "$pid"
 }
-has_gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
+# A process whose first thread is a zombie still has its files, and its lock, while others of it live.
+has_gone() { ! grep -qs '^State:.[^Z]' "/proc/$1"/task/*/status; }
 
 # Prints lines with numbers until there is a file `go`, then ends with the code $1.
 counts='i=0; while [ ! -e go ] || [ $i -lt 40 ]; do echo "rank $RANK line $i"; i=$((i + 1)); sleep 0.02; done; echo "rank $RANK end"; [ "$RANK" = 0 ] || sleep 0.5; [ "$RANK" != 0 ] || exit 0; exit $1'

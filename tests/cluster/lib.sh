@@ -272,7 +272,8 @@ expect_nothing_started() {
 # The process that holds the lock of the task.
 # shellcheck disable=SC2016,SC2154 # the head expands it; scripts set `id`
 supervisor() { on head 'for fd in /proc/[0-9]*/fd/*; do [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }; done; exit 1'; }
-head_process_has_gone() { on head "[ ! -e /proc/$1 ] || grep -q '^State:.Z' /proc/$1/status"; }
+# A process whose first thread is a zombie still has its files, and its lock, while others of it live.
+head_process_has_gone() { on head "! grep -qs '^State:.[^Z]' /proc/$1/task/*/status"; }
 kill_supervisor() {
     local pid
     pid=$(supervisor) || { note_failure "nobody attends the task"; return; }

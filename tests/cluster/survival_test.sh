@@ -23,17 +23,6 @@ done
 until [ -e "$2" ]; do sleep 0.05; done
 BASH
 
-# The process on the head that holds the lock of the task.
-supervisor() {
-    on head 'for fd in /proc/[0-9]*/fd/*; do
-        [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }
-    done; exit 1'
-}
-kill_supervisor() {
-    local pid
-    pid=$(supervisor) || { note_failure "nobody attends the task"; return; }
-    on head "kill -KILL $pid; while kill -0 $pid 2>/dev/null && ! grep -qs '^State:.Z' /proc/$pid/status; do sleep 0.01; done"
-}
 take_over() {
     kill_supervisor
     start_on_head "$train" task attach "$id"
