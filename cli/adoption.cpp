@@ -15,7 +15,9 @@
 #include "cli/request.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/task_hosts.hpp"
+#include "cli/task_table.hpp"
 #include "launcher/formats/formats.hpp"
+#include "launcher/run/sweep_driver.hpp"
 #include "launcher/task/stopping_plan.hpp"
 
 namespace train {
@@ -54,6 +56,12 @@ Result<std::vector<JournalEntry>> decode_journal(const std::vector<std::string>&
 
 Result<Replay> replay_of(const std::vector<JournalEntry>& journal, const Plan& plan) {
   return replay(journal, Task::rules_of(plan.experiment), boot_time(), boot_id());
+}
+
+// Above that of any supervisor with a journal and of whoever has tried this before, and below that
+// of a goodbye.
+std::uint64_t epoch_without_journal() {
+  return last_epoch / 2 + static_cast<std::uint64_t>(now_on_the_wall());
 }
 
 // A third request would leave hosts alone that have not been reached yet.
@@ -118,10 +126,8 @@ Result<void> Adoption::take() {
   auto task = store_->find(task_.id);
   if (!task) return tl::make_unexpected(task.error());
   task_ = std::move(*task);
-  auto entries = read_journal();
+  auto entries = usable_journal();
   if (!entries) return tl::make_unexpected(entries.error());
-  if (!plan_)
-    if (auto planned = plan_stop(*entries); !planned) return planned;
   const auto known = replay_of(*entries, *plan_);
   if (!known) return cannot(task_, known.error().diagnostics.front().message);
   if (known->over || known->attempt < 0)
@@ -143,6 +149,24 @@ Result<void> Adoption::take() {
   std::string().swap(task_.plan_json);  // recorded, and with the environments of all ranks long
   resume_ = TaskDriver::Resumption{std::move(*replayed), epoch, std::move(*positions)};
   return {};
+}
+
+// With a plan. To stop a task it takes no journal: agents know what there is to stop.
+Result<std::vector<JournalEntry>> Adoption::usable_journal() {
+  auto entries = read_journal();
+  if (!stop_signal_) return entries;
+  std::optional<Error> trouble;
+  if (!entries) {
+    trouble = entries.error();
+  } else {
+    if (auto planned = plan_stop(*entries); !planned) return tl::make_unexpected(planned.error());
+    if (const auto known = replay_of(*entries, *plan_); !known) trouble = known.error();
+  }
+  if (!trouble) return entries;
+  journal_trouble_ = std::move(trouble);
+  entries = stopping_journal(task_, epoch_without_journal());
+  if (auto planned = plan_stop(*entries); !planned) return tl::make_unexpected(planned.error());
+  return entries;
 }
 
 Result<std::vector<JournalEntry>> Adoption::read_journal() {

@@ -26,9 +26,13 @@ class Adoption {
   /// the task as it was. The working directory becomes that of its launch.
   static Result<Adoption> begin(const std::string& task_id);
   /// The same for a task that is only to be stopped: for that its record, its journal and the file
-  /// with its hosts are enough. That this is wanted is in the journal then.
+  /// with its hosts are enough, and of a damaged journal it can do without. That this is wanted is
+  /// in the journal then.
   static Result<Adoption> begin_stop(const std::string& task_id, int signal);
 
+  /// Of a task that is only to be stopped: why its journal is of no use, if it is not. Then the
+  /// last attempt that its record has is stopped.
+  const std::optional<Error>& journal_trouble() const { return journal_trouble_; }
   /// Runs the task to its end. `on_steady` is that of `SupervisedTask`.
   Ended run(std::function<void()> on_steady);
   SqliteTaskStore& store() { return *store_; }
@@ -40,6 +44,7 @@ class Adoption {
   Result<void> take();
   Result<std::vector<JournalEntry>> read_journal();
   Result<void> write(const JournalRecord& record, std::vector<JournalEntry>& journal);
+  Result<std::vector<JournalEntry>> usable_journal();
   Result<void> plan_stop(const std::vector<JournalEntry>& journal);
 
   std::shared_ptr<SqliteTaskStore> store_;
@@ -49,6 +54,7 @@ class Adoption {
   std::optional<TaskDriver::Resumption> resume_;
   std::shared_ptr<AttemptLogs> logs_;
   std::optional<int> stop_signal_;
+  std::optional<Error> journal_trouble_;
 };
 
 /// Where another `train` has launched the task, executes that one with these arguments. Returns

@@ -52,6 +52,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.launcher_pid = ::getpid();
   task.stop_grace_ms = plan.experiment.stop_grace.count();
   task.outlives_ms = outlives_ms_of(plan.experiment);
+  task.log_limit = plan.experiment.log_limit;
   for (const std::string& name : host_names(plan.trial))
     task.hosts += (task.hosts.empty() ? "" : ",") + name;
   for (const PlannedRank& rank : plan.trial.ranks)

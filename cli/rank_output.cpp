@@ -64,6 +64,12 @@ void RankOutput::add(const OutputChunk& chunk) {
   pass_on(chunk.stream, std::move(text));
 }
 
+// A line that it had not ended goes on in what comes.
+void RankOutput::remember(int rank, std::string_view errors) {
+  RankStreams& streams = streams_of(rank);
+  streams.err.add(errors, [&](std::string_view line) { streams.errors.add(line); });
+}
+
 // Where the lines would have been, so that nobody takes what follows for what came next.
 void RankOutput::has_room() {
   is_behind_ = false;

@@ -40,6 +40,8 @@ class RankOutput {
       : terminal_(terminal), tee_(std::move(tee)), elsewhere_(std::move(elsewhere)) {}
 
   void add(const OutputChunk& chunk);
+  /// The last that a rank has written to its stderr before: that was shown elsewhere.
+  void remember(int rank, std::string_view errors);
   /// The terminal has caught up.
   void has_room();
   /// Prints what is left without a newline.

@@ -13,6 +13,7 @@
 #include "backends/context/context_files.hpp"
 #include "backends/context/context_packer.hpp"
 #include "backends/event_loop/loop.hpp"
+#include "backends/log/log_reader.hpp"
 #include "backends/log/log_writer.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
@@ -87,6 +88,9 @@ Result<std::shared_ptr<AttemptLogs>> make_logs(const TaskRecord& task,
     return tl::make_unexpected(std::move(created.error()));
   return logs;
 }
+
+// As much as the last lines of a rank may be in a report, each cut at 500 bytes.
+constexpr std::uint64_t longest_report = 16u << 10;
 
 // The end of everything else is bounded; a disk gets so long to take the record of it.
 constexpr milliseconds record_limit{10'000};
@@ -172,6 +176,23 @@ class Supervisor {
     if (shown_) shown_->has_room();
   }
 
+  // What a rank has said before it failed it may have said to the launcher before this one.
+  void remember_errors(int attempt) {
+    LogDirectory folder(s_.task.log_directory);
+    auto read = folder.refresh();
+    for (int rank = 0; read && rank < s_.task.world_size; ++rank) {
+      const auto last = last_of_stream(folder, rank_log_file(s_.task.log_directory, rank, attempt),
+                                       OutputStream::err, longest_report);
+      if (last)
+        shown_->remember(rank, *last);
+      else
+        read = tl::make_unexpected(last.error());
+    }
+    if (!read)
+      say(terminal_text("the last lines of ranks that fail may be missing in the report: {}",
+                        read.error().diagnostics.front().message));
+  }
+
   // What is kept is written beside the loop, and before the same thread records the end of the
   // task, with which it goes.
   void keep_request() {
@@ -233,6 +254,7 @@ class Supervisor {
     story_.on_attempt([this](int attempt) { output_->begin_attempt(attempt); });
     const Plan& plan = s_.plan;
     const int first_attempt = s_.resume ? s_.resume->replay.attempt : 0;
+    const bool is_adopted = s_.resume.has_value();
     const bool is_stop_known = s_.resume && !s_.resume->replay.stop_signals.empty();
     auto context = context_of(
         s_, loop_,
@@ -244,6 +266,7 @@ class Supervisor {
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
             boot_id(), std::move(s_.resume)},
         story_.hooks(first_attempt, [this] { loop_.stop(); }));
+    if (is_adopted) remember_errors(first_attempt);
     signals_.deliver(loop_, [this](int number) { signalled(number); });
     driver_->start();
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
@@ -273,10 +296,15 @@ class Supervisor {
     return {hosts.begin(), hosts.end()};
   }
 
-  // What cannot be written counts as unsettled.
-  void keep_unsettled(const std::set<int>& hosts) {
-    if (const auto kept = keep_unsettled_hosts(*s_.store, s_.task.id, hosts); !kept)
-      say(terminal_text("{}", terminal_text(kept.error())));
+  // Before the end is recorded, and like that beside the loop: the disk may hang. What cannot be
+  // written counts as unsettled.
+  void keep_unsettled_first(const std::set<int>& hosts) {
+    recorder_.run_first([store = s_.store, id = s_.task.id,
+                         hosts] { return keep_unsettled_hosts(*store, id, hosts); },
+                        [this](const Result<void>& kept) { say_unwritten(kept); });
+  }
+  void say_unwritten(const Result<void>& kept) {
+    if (!kept) say(terminal_text("{}", terminal_text(kept.error())));
   }
 
   // Agents that wait for another launcher without an end do not leave by themselves.
@@ -292,7 +320,8 @@ class Supervisor {
     task.ended = now_on_the_wall();
     story_.end(outcome);
     record_outcome(task, outcome, s_.plan.trial);
-    keep_unsettled(unsettled_hosts());
+    const std::set<int> unsettled_before = unsettled_hosts();
+    keep_unsettled_first(unsettled_before);
     const bool is_recorded = recorder_.finish(record_limit);
     if (driver_) {
       driver_->await_agents([this] { loop_.stop(); });
@@ -307,7 +336,9 @@ class Supervisor {
     auto answer = answers.begin();
     for (const int host : doubtful_hosts(outcome))
       if (is_clean(*answer++)) unsettled.erase(host);
-    keep_unsettled(unsettled);
+    // With a disk that has just answered.
+    if (is_recorded && unsettled != unsettled_before)
+      say_unwritten(keep_unsettled_hosts(*s_.store, task.id, unsettled));
     TerminalText found = describe_sweep(abandoned, answers);
     driver_.reset();
     terminal_.flush();

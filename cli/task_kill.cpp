@@ -114,6 +114,9 @@ Result<SweepVerdict> stop_unattended(const std::string& task_id) {
     const Error why = adoption.error();
     return end_without_journal(task_id, why);
   }
+  if (const auto& trouble = adoption->journal_trouble())
+    talk(terminal_text("{}; its ranks are stopped all the same",
+                       trouble->diagnostics.front().message));
   const Ended ended = adoption->run([] {});
   if (!ended.is_recorded)
     return fail(ErrorClass::no_input,

@@ -31,6 +31,7 @@ class RankLog {
   RankLog(const LogDirectory& directory, int rank, const std::string& file, std::string prefix)
       : rank_(rank), file_(file), reader_(directory, file), prefix_(std::move(prefix)) {}
 
+  Result<void> begin_at_last(std::uint64_t bytes) { return reader_.begin_at_last(bytes); }
   Result<std::optional<LogReader::Next>> peek() { return reader_.peek(); }
 
   /// Appends the piece that `peek` showed.
@@ -105,6 +106,19 @@ class TaskLogs {
       logs_.emplace_back(directory_, record.rank, log_of(task, record, attempt),
                          rank ? std::string() : fmt::format("[{}] ", record.rank));
     }
+    return {};
+  }
+
+  /// Begins each log where the last of it begins that a screen can have: nothing was printed yet.
+  Result<void> begin_at_last() {
+    constexpr std::uint64_t most = 8u << 20;
+    constexpr std::uint64_t of_rank = 256u << 10;
+    constexpr std::uint64_t least_of_rank = 4u << 10;
+    if (auto refreshed = directory_.refresh(); !refreshed) return refreshed;
+    const std::uint64_t share = most / std::max<std::size_t>(1, logs_.size());
+    for (RankLog& log : logs_)
+      if (auto begun = log.begin_at_last(std::clamp(share, least_of_rank, of_rank)); !begun)
+        return begun;
     return {};
   }
 
@@ -184,6 +198,7 @@ Result<bool> print_last_screen(TaskLogs& logs) {
     if (kept.size() > 2 * most_kept) kept.erase(0, kept.size() - most_kept);
     return true;
   };
+  if (auto begun = logs.begin_at_last(); !begun) return tl::make_unexpected(begun.error());
   if (auto read = logs.print_new(keep); !read) return read;
   std::size_t begin = kept.size();
   for (int lines = screen_lines(); lines > 0 && begin > 0; --lines) {

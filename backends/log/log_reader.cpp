@@ -73,6 +73,38 @@ LogReader::LogReader(const LogDirectory& directory, std::string log_file)
   is_plain_ = std::count(name.begin(), name.end(), '.') < 2;
 }
 
+// Only the index tells where pieces begin, and how much of a segment is in gaps.
+Result<void> LogReader::begin_at_last(std::uint64_t bytes) {
+  const std::uint64_t passed = find_last(bytes);
+  if (is_plain_) {
+    position_ = offset_ = passed;
+    return {};
+  }
+  while (records_.empty()) {
+    const auto found = read_index();
+    if (!found) return tl::make_unexpected(found.error());
+    if (!*found) return {};
+    while (!records_.empty() && records_.back().offset + records_.back().record.length <= passed)
+      records_.pop_back();
+  }
+  return {};
+}
+
+// Goes to the segment of it; returns how many bytes of that come before it.
+std::uint64_t LogReader::find_last(std::uint64_t bytes) {
+  const auto segments = directory_.segments_of(log_file_);
+  std::uint64_t behind = 0;
+  for (auto each = segments.rbegin(); each != segments.rend(); ++each) {
+    struct stat status {};
+    const bool is_there = ::stat(log_segment(log_file_, *each).c_str(), &status) == 0;
+    const std::uint64_t size = is_there ? static_cast<std::uint64_t>(status.st_size) : 0;
+    segment_ = position_ = *each;
+    if (behind + size > bytes) return behind + size - bytes;
+    behind += size;
+  }
+  return 0;
+}
+
 Result<std::optional<LogReader::Next>> LogReader::peek() {
   while (records_.empty()) {
     auto found = is_plain_ ? read_plain() : read_index();
@@ -197,6 +229,46 @@ tl::unexpected<Error> LogReader::unreadable(const std::string& path, int error) 
 tl::unexpected<Error> LogReader::damaged(const std::string& path) const {
   return fail(ErrorClass::no_input, fmt::format("the log '{}' is damaged", path),
               "what ranks wrote is in the files beside it, as it is");
+}
+
+namespace {
+
+Result<std::uint64_t> bytes_of_stream(LogReader reader, OutputStream stream) {
+  std::uint64_t bytes = 0;
+  for (auto next = reader.peek(); true; next = reader.peek()) {
+    if (!next) return tl::make_unexpected(next.error());
+    if (!*next) return bytes;
+    if ((*next)->record.stream == stream) bytes += (*next)->record.length;
+    reader.pass();
+  }
+}
+
+}  // namespace
+
+Result<std::string> last_of_stream(const LogDirectory& directory, const std::string& log_file,
+                                   OutputStream stream, std::uint64_t bytes) {
+  LogReader reader(directory, log_file);
+  if (auto begun = reader.begin_at_last(most_looked_through); !begun)
+    return tl::make_unexpected(begun.error());
+  const auto all = bytes_of_stream(reader, stream);
+  if (!all) return tl::make_unexpected(all.error());
+  std::string last;
+  for (std::uint64_t at = 0; at < *all;) {
+    const auto next = reader.peek();
+    if (!next) return tl::make_unexpected(next.error());
+    if (!*next) break;
+    const LogRecord& record = (*next)->record;
+    const bool is_of_stream = record.stream == stream;
+    if (is_of_stream) at += record.length;
+    if (!is_of_stream || at + bytes <= *all) {
+      reader.pass();
+      continue;
+    }
+    const auto piece = reader.take();
+    if (!piece) return tl::make_unexpected(piece.error());
+    if (*piece) last += **piece;
+  }
+  return last.substr(last.size() - std::min<std::size_t>(last.size(), bytes));
 }
 
 }  // namespace train

@@ -40,12 +40,17 @@ class LogReader {
   /// `directory` outlives the reader.
   LogReader(const LogDirectory& directory, std::string log_file);
 
+  /// Before anything else is read: begins with the piece in which the last `bytes` begin, as of the
+  /// last refresh of the directory. Costs the index of one segment, whatever the length of the log.
+  Result<void> begin_at_last(std::uint64_t bytes);
   /// The next piece that is there as of the last refresh of the directory; nothing when there is
   /// none yet. Fails with class `no_input` when the log cannot be read.
   Result<std::optional<Next>> peek();
   /// Takes the piece that `peek` showed: its bytes, which are valid until the next call; none of a
   /// gap (`LogRecord::dropped`). Nothing when it was removed since; it then counts to the next gap.
   Result<std::optional<std::string_view>> take();
+  /// Passes over that piece without reading its bytes.
+  void pass() { records_.pop_back(); }
   /// How many bytes at the end of the log have no record: they are being written, or a crash has
   /// left them.
   std::uint64_t bytes_without_record() const;
@@ -55,6 +60,7 @@ class LogReader {
     LogRecord record;
     std::uint64_t offset = 0;  ///< in the file of its segment
   };
+  std::uint64_t find_last(std::uint64_t bytes);
   Result<bool> read_index();
   Result<bool> read_plain();
   Result<bool> next_segment();
@@ -75,5 +81,11 @@ class LogReader {
   std::string ahead_;             ///< bytes of the segment from `ahead_begin_`
   std::uint64_t ahead_begin_ = 0;
 };
+
+/// The last of what a rank has written to this stream: `bytes` of it, as far as they are within the
+/// last `most_looked_through` of its log. Fails with class `no_input` when that cannot be read.
+Result<std::string> last_of_stream(const LogDirectory& directory, const std::string& log_file,
+                                   OutputStream stream, std::uint64_t bytes);
+constexpr std::uint64_t most_looked_through = 64u << 20;
 
 }  // namespace train

@@ -24,9 +24,10 @@ LogWriter::LogWriter(Loop& loop, std::shared_ptr<LogSink> sink, std::string plac
 
 std::uint64_t LogWriter::write(LogPiece piece) {
   ++taken_;
-  if (has_given_up_) {
+  if (has_given_up_ || is_of_no_use(piece)) {
     lost_bytes_ += piece.bytes.size();
-    written_ = synced_ = taken_;
+    written_ = taken_;
+    if (has_given_up_) synced_ = taken_;
     tell_written_later();
     return taken_;
   }
@@ -36,6 +37,12 @@ std::uint64_t LogWriter::write(LogPiece piece) {
   waiting_.back()->pieces.push_back(std::move(piece));
   if (!current_) begin();
   return taken_;
+}
+
+// The thread hangs, and nobody waits for what there is of an attempt that has ended.
+bool LogWriter::is_of_no_use(const LogPiece& piece) const {
+  return current_ && current_->is_abandoned && waiting_.empty() &&
+         piece.attempt <= hurried_attempt_;
 }
 
 void LogWriter::begin() {
@@ -54,6 +61,12 @@ void LogWriter::write_current() {
     return give_up();
   }
   if (!look_) look_ = loop_.after(timing_.look, [this] { look(); });
+}
+
+std::uint64_t LogWriter::Batch::unwritten() const {
+  std::uint64_t done = taken;
+  for (std::size_t piece = 0; piece < written; ++piece) done += pieces[piece].bytes.size();
+  return bytes - done + lost;
 }
 
 // On the writing thread.
@@ -78,16 +91,20 @@ void LogWriter::ended(const Batch& batch) {
   if (const auto stall = std::exchange(stalled_for_, nanoseconds(0)); stall.count() > 0)
     hooks_.say(
         terminal_text("the log disk ({}) answers again, after some {} s", place_, seconds(stall)));
-  if (batch.is_waiting) return wait_for_room(batch);
+  if (batch.is_waiting && !batch.is_abandoned) return wait_for_room(batch);
   if (!batch.trouble.empty()) say_trouble(TerminalText(batch.trouble));
   const bool had_room = batch.lost == 0 || no_room_since_ == Instant(0);
   if (had_room && std::exchange(no_room_since_, Instant(0)) > Instant(0) &&
       said_of_room_ <= most_said_of_room)
     hooks_.say(terminal_text("the log disk ({}) takes output again", place_));
   current_.reset();
-  written_ += batch.pieces.size();
   unsynced_bytes_ += batch.bytes;
-  lost_bytes_ += batch.lost;
+  if (batch.is_abandoned) {
+    lost_bytes_ -= batch.bytes - batch.unwritten();
+  } else {
+    written_ += batch.pieces.size();
+    lost_bytes_ += batch.lost;
+  }
   if (!waiting_.empty()) {
     begin();
   } else {
@@ -174,16 +191,38 @@ void LogWriter::look() {
   look_ = loop_.after(timing_.look, [this] { look(); });
   const nanoseconds busy = background_.busy_for().value_or(nanoseconds(0));
   const bool is_last = end_is_near_ || is_finishing_;
+  const bool hangs = busy >= timing_.last_stall;
   // Between two tries, since it is known then what was written.
   const bool is_full = next_try_ != nullptr && no_room_since_ > Instant(0) &&
                        loop_.now() - no_room_since_ >= timing_.last_stall;
-  if (is_last && (busy >= timing_.last_stall || is_full)) return give_up();
-  if (is_full) hurried_attempt_ = ended_attempt_;
+  if (is_last && (hangs || is_full)) return give_up();
+  if (hangs || is_full) hurried_attempt_ = ended_attempt_;
+  if (hangs) abandon_ended(busy);
   if (busy < timing_.stall) return;
   if (std::exchange(stalled_for_, busy).count() > 0) return;
   hooks_.say(
       terminal_text("the log disk ({}) has not answered for {} s; ranks that print wait for it",
                     place_, seconds(busy)));
+}
+
+// Nothing of the next attempt is among it, which begins once this counts as written.
+void LogWriter::abandon_ended(nanoseconds busy) {
+  if (!current_ || current_->is_abandoned || current_->pieces.back().attempt > hurried_attempt_)
+    return;
+  current_->is_abandoned = true;
+  written_ += current_->pieces.size();
+  lost_bytes_ += current_->bytes;
+  for (; !waiting_.empty() && waiting_.front()->pieces.back().attempt <= hurried_attempt_;
+       waiting_.pop_front()) {
+    written_ += waiting_.front()->pieces.size();
+    lost_bytes_ += waiting_.front()->bytes;
+  }
+  stalled_for_ = busy;
+  hooks_.say(
+      terminal_text("the log disk ({}) has not answered for {} s: the last output of the attempt "
+                    "that has ended may be missing",
+                    place_, seconds(busy)));
+  tell_written_later();
 }
 
 // A disk that has been full for long gets a last chance.
@@ -209,7 +248,7 @@ void LogWriter::give_up() {
                       "longer",
                       place_, seconds(busy)));
   for (const auto& batch : waiting_) lost_bytes_ += batch->bytes;
-  if (current_) lost_bytes_ += unwritten_of_current();
+  if (current_ && !current_->is_abandoned) lost_bytes_ += unwritten_of_current();
   next_try_.reset();
   waiting_.clear();
   current_.reset();
@@ -225,11 +264,7 @@ void LogWriter::tell_written_later() {
 
 // The thread may be writing it: then all of it counts as lost.
 std::uint64_t LogWriter::unwritten_of_current() const {
-  if (!next_try_) return current_->bytes;
-  std::uint64_t written = current_->taken;
-  for (std::size_t piece = 0; piece < current_->written; ++piece)
-    written += current_->pieces[piece].bytes.size();
-  return current_->bytes - written + current_->lost;
+  return next_try_ ? current_->unwritten() : current_->bytes;
 }
 
 void LogWriter::finish() {

@@ -53,8 +53,8 @@ class LogWriter {
   /// The ranks have ended or are being stopped: from now on a write that takes too long is given
   /// up, with all that waits behind it, so that it does not keep the task from ending.
   void expect_end();
-  /// The ranks of this attempt have ended: what a full disk does not take of it soon is lost, so
-  /// that another attempt can begin. What comes of that waits again.
+  /// The ranks of this attempt have ended: what a disk that is full or hangs does not take of it
+  /// soon is lost, so that another attempt can begin. What comes of that waits again.
   void expect_another(int attempt);
   /// Runs the loop until everything is written or given up, then says what was lost. Does not wait
   /// for the last sync.
@@ -70,6 +70,9 @@ class LogWriter {
     bool is_waiting = false;  ///< for room
     std::uint64_t lost = 0;   ///< bytes
     std::string trouble;
+    bool is_abandoned = false;  ///< it counts as lost already, though the thread may still write it
+
+    std::uint64_t unwritten() const;
   };
   // A small part of what a host may send without acknowledgement, so that it goes on sending.
   static constexpr std::uint64_t longest_batch = 128u << 10;
@@ -88,6 +91,8 @@ class LogWriter {
   void sync(std::uint64_t up_to, const LogSink::Sync& work);
   void end_sync(std::uint64_t up_to, const LogSink::Sync& work, const LogSink::Synced& synced);
   void look();
+  void abandon_ended(nanoseconds busy);
+  bool is_of_no_use(const LogPiece& piece) const;
   void give_up();
   void tell_written_later();
   std::uint64_t unwritten_of_current() const;

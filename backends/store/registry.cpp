@@ -97,6 +97,7 @@ constexpr std::array schema_steps = {
       CREATE TABLE compatibility (oldest INTEGER NOT NULL);
       INSERT INTO compatibility VALUES (7);
     )sql",
+    "ALTER TABLE task ADD COLUMN log_limit INTEGER;",
 };
 constexpr int schema_version = schema_steps.size();
 

@@ -23,6 +23,14 @@ constexpr std::size_t longest_cause = 2'000;
 constexpr std::size_t room_of_task = 16u << 10;
 // "[-2147483648,64,false]," and some.
 constexpr std::size_t room_of_rank = 32;
+// What the kernel and the core have to say of ranks: that of a few however long it is, or of all in
+// usual words.
+constexpr std::size_t room_of_findings = 40u << 10;
+constexpr std::size_t room_of_finding = 128;
+
+std::size_t room_for(std::size_t ranks) {
+  return room_of_task + room_of_findings + ranks * (room_of_rank + room_of_finding);
+}
 
 tl::unexpected<Error> failed(std::string_view doing, const std::string& path, int error) {
   return fail(ErrorClass::no_input,
@@ -40,19 +48,43 @@ std::optional<T> optional(const json& value) {
   return value.is_null() ? std::nullopt : std::optional<T>(value.get<T>());
 }
 
+std::string dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// With the place of the rank: for want of what memory it was killed, and where its core is. As much
+// as has room; first that of the ranks that are causes.
+json findings_of(const TaskRecord& task, std::size_t room) {
+  json findings = json::array();
+  for (const bool stopped : {false, true})
+    for (std::size_t i = 0; i < task.ranks.size(); ++i) {
+      const RankRecord& rank = task.ranks[i];
+      if (rank.stopped != stopped || (rank.oom.empty() && rank.core.empty())) continue;
+      json finding = {i, rank.oom, rank.core};
+      const std::size_t size = dump(finding).size() + 1;
+      if (size > room) return findings;
+      room -= size;
+      findings.push_back(std::move(finding));
+    }
+  return findings;
+}
+
 std::string text_of(const TaskRecord& task) {
   json ranks = json::array();
   for (const RankRecord& rank : task.ranks)
     ranks.push_back({or_null(rank.exit_code), or_null(rank.signal), rank.stopped});
-  const json end = {{"state", to_string(task.state)},
-                    {"started", or_null(task.started)},
-                    {"ended", or_null(task.ended)},
-                    {"restarts", task.restarts},
-                    {"exit_code", or_null(task.exit_code)},
-                    {"error_class", task.error_class},
-                    {"cause", task.cause.substr(0, longest_cause)},
-                    {"ranks", std::move(ranks)}};
-  return end.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  json end = {{"state", to_string(task.state)},
+              {"started", or_null(task.started)},
+              {"ended", or_null(task.ended)},
+              {"restarts", task.restarts},
+              {"exit_code", or_null(task.exit_code)},
+              {"error_class", task.error_class},
+              {"cause", task.cause.substr(0, longest_cause)},
+              {"ranks", std::move(ranks)},
+              {"findings", json::array()}};
+  const std::size_t used = dump(end).size() + 1;
+  end["findings"] = findings_of(task, room_for(task.ranks.size()) - used);
+  return dump(end) + "\n";
 }
 
 /// Nothing when it is another document. Throws json::exception when parts are missing.
@@ -73,6 +105,13 @@ std::optional<TaskRecord> with_end(TaskRecord task, const json& end) {
     task.ranks[i].signal = optional<int>(ranks[i].at(1));
     task.ranks[i].stopped = ranks[i].at(2).get<bool>();
   }
+  // An earlier train wrote none.
+  for (const json& finding : end.value("findings", json::array())) {
+    const auto place = finding.at(0).get<std::size_t>();
+    if (place >= task.ranks.size()) return std::nullopt;
+    task.ranks[place].oom = finding.at(1).get<std::string>();
+    task.ranks[place].core = finding.at(2).get<std::string>();
+  }
   return task;
 }
 
@@ -82,8 +121,7 @@ Result<void> reserve_task_end(const std::string& path, std::size_t ranks) {
   const Descriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return failed("create", path, errno);
-  const auto room = static_cast<off_t>(room_of_task + ranks * room_of_rank);
-  const int error = ::posix_fallocate(file.get(), 0, room);
+  const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(room_for(ranks)));
   if (error != 0) return failed("reserve room for", path, error);
   return {};
 }

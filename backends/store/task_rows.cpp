@@ -21,7 +21,7 @@ constexpr std::string_view brief_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
     "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
     "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, "
-    "outlives_ms, ranks";
+    "outlives_ms, log_limit, ranks";
 
 [[noreturn]] void throw_damaged(const std::string& what) {
   throw SQLite::Exception(what, SQLITE_CORRUPT);
@@ -184,6 +184,7 @@ TaskRecord read_brief(Reader& reader) {
   task.context.files = reader.number();
   task.context.bytes = reader.number();
   task.outlives_ms = reader.number();
+  task.log_limit = reader.optional<std::uint64_t>();
   task.ranks = ranks_of(task.id, reader.text());
   return task;
 }
@@ -193,15 +194,16 @@ TaskRecord read_brief(Reader& reader) {
 bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
   SQLite::Statement insert(
       database,
-      fmt::format("INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
-                  "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
-                  brief_columns));
+      fmt::format(
+          "INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
+          "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+          brief_columns));
   Binder(insert) << task.id << task.name << to_string(task.state) << task.slots << task.hosts
                  << task.world_size << task.user << task.created << task.started << task.ended
                  << task.restarts << task.exit_code << task.error_class << task.cause
                  << task.working_directory << task.log_directory << task.launcher_pid
                  << task.stop_grace_ms << task.context.directory << task.context.sha256
-                 << task.context.files << task.context.bytes << task.outlives_ms
+                 << task.context.files << task.context.bytes << task.outlives_ms << task.log_limit
                  << ranks_to_json(task.ranks) << task.config_text << task.plan_json << now;
   return insert.exec() == 1;
 }

@@ -193,9 +193,11 @@ void Agent::receive(const message::Forget& m) {
 }
 
 // Any of the last actions may not have been carried out, so those that end attempts are repeated.
-void Agent::handle(const agent_event::Failed& event) {
-  if (!failure_) failure_ = message::AgentFailed{event.reason};
-  say(message::AgentFailed{event.reason});
+void Agent::handle(const agent_event::Failed& event) { fail_attempts(event.reason); }
+
+void Agent::fail_attempts(const std::string& reason) {
+  if (!failure_) failure_ = message::AgentFailed{reason};
+  say(message::AgentFailed{reason});
   for (auto& [of, attempt] : attempts_) {
     attempt.fail(now_);
     take_actions(attempt);

@@ -43,6 +43,10 @@ class Agent {
   /// has asked for what they have printed: nobody will.
   static constexpr std::chrono::hours longest_vigil{7 * 24};
 
+  /// Once it is dismissed and nothing runs any more, the launcher gets so long to take what is left
+  /// for it and to say goodbye.
+  static constexpr milliseconds dismissal_limit{5'000};
+
   explicit Agent(AgentIdentity identity, std::size_t output_capacity = OutputQueue::usual_capacity);
 
   /// Takes one event; the actions are to be carried out in order.
@@ -131,6 +135,8 @@ class Agent {
   void watch_launcher();
   void watch_attempt(AgentAttempt& attempt);
   void give_up_launcher();
+  void fail_attempts(const std::string& reason);
+  Instant dismissal_end() const { return std::max(idle_since_, *dismissed_at_) + dismissal_limit; }
   void send_output();
   void tell_facts();
   void tell_blocked();
@@ -155,6 +161,7 @@ class Agent {
   std::optional<Instant> told_fence_;
   std::optional<Instant> death_at_;  ///< the launcher has died: when it is not waited for any more
   Instant idle_since_{0};            ///< the last processes have ended
+  std::optional<Instant> dismissed_at_;
   bool has_said_blocked_ = false;
   Instant last_heard_{0};
   OutputQueue output_;

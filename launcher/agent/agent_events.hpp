@@ -30,7 +30,8 @@ struct Received {
   LinkId link = 0;
   Message message;
 };
-/// The guard is gone, or the machine shuts down: nothing is waited for any more.
+/// The guard is gone, or the machine shuts down: the ranks are stopped, and the agent leaves.
+/// Again: nothing is waited for any more.
 struct Dismissed {};
 /// The host lacks the context, and has taken so many bytes of it so far; first 0.
 struct ContextTaken {

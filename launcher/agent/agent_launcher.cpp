@@ -115,7 +115,14 @@ void Agent::handle(const agent_event::LinkDown& event) {
   if (has_died && launcher_wait_ < for_ever) death_at_ = now_ + launcher_wait_;
 }
 
-void Agent::handle(const agent_event::Dismissed&) { give_up_launcher(); }
+// What its ranks print until they end reaches the launcher, as long as that takes it. A second
+// time: nobody is waited for.
+void Agent::handle(const agent_event::Dismissed&) {
+  const bool has_news = state_ == AgentState::serving && (has_processes() || !output_.empty());
+  if (dismissed_at_ || !has_news) return give_up_launcher();
+  dismissed_at_ = now_;
+  fail_attempts("a signal has told it to end");
+}
 
 void Agent::give_up_launcher() {
   link_.reset();
@@ -136,6 +143,7 @@ void Agent::watch_launcher() {
     watch_attempt(attempt);
     take_actions(attempt);
   }
+  if (dismissed_at_ && !has_processes() && now_ >= dismissal_end()) return leave();
   if (!is_window_open()) {
     if (link_ && now_ >= last_heard_ + silence_limit) give_up_launcher();
     return;
@@ -173,6 +181,7 @@ std::optional<Instant> Agent::next_deadline() const {
     if (has_fence()) consider(last_call_of(attempt));
     if (death_at_) consider(*death_at_);
   }
+  if (dismissed_at_ && !has_processes()) consider(dismissal_end());
   if (!is_window_open()) {
     if (link_) consider(last_heard_ + silence_limit);
   } else if (!has_processes()) {  // what is being killed takes what it takes

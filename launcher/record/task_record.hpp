@@ -103,6 +103,7 @@ struct TaskRecord {
   /// How long there may be ranks of it after the last sign of life of its launcher; 0: no longer
   /// than it takes to find out, at least `for_ever`: until somebody ends them.
   std::int64_t outlives_ms = 0;
+  std::optional<std::uint64_t> log_limit;  ///< the experiment's
   /// Its launcher has died, and its ranks may go on. Never recorded: it is seen when it is read.
   bool is_unattended = false;
   /// Hosts of a task that has ended which have not said that nothing of it is left there. Kept

@@ -122,7 +122,7 @@ void Connections::heard(int host) {
 void Connections::handle(const connection_event::HostPrinted& event) {
   if (!of(event.host).open) return;
   heard(event.host);
-  tell(host_news::Printed{event.host});
+  tell(host_news::Printed{event.host, event.bytes});
 }
 
 void Connections::receive(int host, const message::Hello& m) {

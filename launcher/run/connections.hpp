@@ -35,6 +35,7 @@ struct HostSaid {
 /// when its answers to pings are stuck behind what it prints.
 struct HostPrinted {
   int host = 0;
+  std::uint64_t bytes = 0;  ///< that have arrived
 };
 /// The stream is over, or was never opened.
 struct HostClosed {
@@ -88,6 +89,7 @@ struct Said {
 };
 struct Printed {
   int host = 0;
+  std::uint64_t bytes = 0;  ///< 0: what has arrived before is not written down yet
 };
 /// The agent can be talked to again, after it was out of reach at some moment `away`. What was sent
 /// to it before may be lost; what it has said of its attempts it says again.

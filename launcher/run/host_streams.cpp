@@ -225,7 +225,8 @@ void HostStreams::received(int host, std::string_view bytes) {
     if (!*frame) break;
     received(host, **frame);
   }
-  if (!of(host).received.empty()) hooks_.on_event(connection_event::HostPrinted{host});
+  if (!of(host).received.empty())
+    hooks_.on_event(connection_event::HostPrinted{host, std::exchange(of(host).untold_bytes, 0)});
 }
 
 void HostStreams::received(int host, const Frame& frame) {
@@ -286,19 +287,26 @@ void HostStreams::received_output(int host, std::string_view payload) {
   positions->second[place] += length_of(*chunk);
   const std::size_t cost = cost_of(*chunk);
   stream.received_cost += cost;
-  if (chunk->of.attempt < first_attempt_) return pass_over(stream, cost);
+  stream.untold_bytes += chunk->bytes.size();
+  if (chunk->of.attempt < first_attempt_) return pass_over(host, cost);
   const Instant now = ports_.timers.now();
   const nanoseconds age = now - hooks_.time_of(host, chunk->at, now);
   if (chunk->of.attempt == attempt_) hooks_.on_output(*chunk);
   const std::uint64_t number = ports_.output.take(std::move(*chunk), age);
-  stream.received.push_back({number, stream.connection, stream.last_chunk, cost});
+  keep(host, number, cost);
+}
+
+void HostStreams::keep(int host, std::uint64_t output_number, std::size_t cost) {
+  Stream& stream = of(host);
+  stream.received.push_back({output_number, stream.connection, stream.last_chunk, cost});
+  unwritten_.push_back({output_number, host});
 }
 
 // An agent keeps output for a while that was written down, and sends it to whoever does not say how
 // much it has.
-void HostStreams::pass_over(Stream& stream, std::size_t cost) {
-  const std::uint64_t number = stream.received.empty() ? 0 : stream.received.back().output_number;
-  stream.received.push_back({number, stream.connection, stream.last_chunk, cost});
+void HostStreams::pass_over(int host, std::size_t cost) {
+  Stream& stream = of(host);
+  keep(host, stream.received.empty() ? 0 : stream.received.back().output_number, cost);
   acknowledge_output(stream);
 }
 
@@ -307,7 +315,23 @@ void HostStreams::break_protocol(int host, const Error& why) {
 }
 
 void HostStreams::acknowledge_output() {
-  for (Stream& host : hosts_) acknowledge_output(host);
+  const std::uint64_t written = ports_.output.written();
+  const std::uint64_t synced = ports_.output.synced();
+  for (; !unwritten_.empty() && unwritten_.front().output_number <= written;
+       unwritten_.pop_front()) {
+    note_due(unwritten_.front());
+    unsynced_.push_back(unwritten_.front());
+  }
+  for (; !unsynced_.empty() && unsynced_.front().output_number <= synced; unsynced_.pop_front())
+    note_due(unsynced_.front());
+  for (const int host : std::exchange(due_, {})) {
+    of(host).is_due = false;
+    acknowledge_output(of(host));
+  }
+}
+
+void HostStreams::note_due(const Arrival& arrival) {
+  if (!std::exchange(of(arrival.host).is_due, true)) due_.push_back(arrival.host);
 }
 
 // What is synced is told together with what is written: it makes no message of its own while there

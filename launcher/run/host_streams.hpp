@@ -126,6 +126,7 @@ class HostStreams {
     std::uint64_t opened = 0;
     bool is_remote = true;
     OutputWindow window;
+    bool is_due = false;            ///< for an acknowledgement
     std::deque<Received> received;  ///< what is not written yet
     std::deque<Received> written;   ///< what is, and not synced yet
     // Of the connection:
@@ -135,6 +136,7 @@ class HostStreams {
     std::uint64_t last_written = 0;  ///< acknowledged as such
     std::uint64_t last_synced = 0;
     std::uint64_t received_cost = 0;  ///< of all chunks
+    std::uint64_t untold_bytes = 0;   ///< of output that has arrived
     bool has_ranks = false;           ///< it was told to start some
     Presence presence = Presence::nothing;
     bool is_broken = false;           ///< its stream ended by itself after that
@@ -167,8 +169,15 @@ class HostStreams {
   void received_message(int host, Message message);
   void received_output(int host, std::string_view payload);
   void forget(Stream& stream);
-  void pass_over(Stream& stream, std::size_t cost);
+  void pass_over(int host, std::size_t cost);
+  void keep(int host, std::uint64_t output_number, std::size_t cost);
   void acknowledge_output(Stream& host);
+  /// A chunk of a host.
+  struct Arrival {
+    std::uint64_t output_number = 0;  ///< the sink's
+    int host = 0;
+  };
+  void note_due(const Arrival& arrival);
   void drop(Numbered& link);
   void clear_later();
   void await_leaving(int host);
@@ -180,6 +189,10 @@ class HostStreams {
   std::string task_id_;
   Hooks hooks_;
   std::vector<Stream> hosts_;
+  // Of all hosts, so that acknowledging costs nothing for those of which nothing was written.
+  std::deque<Arrival> unwritten_;
+  std::deque<Arrival> unsynced_;
+  std::vector<int> due_;
   std::uint64_t epoch_;
   int attempt_;
   const int first_attempt_;  ///< what comes of attempts before it was kept by another process

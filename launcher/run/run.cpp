@@ -175,7 +175,8 @@ RankOutcome* Run::outcome_of(int host, int rank, const char* what) {
 void Run::rank_is_over(int host) {
   HostRun& h = hosts_[host];
   if (--h.ranks_left > 0) return;
-  h.finish_by = now_ + timing_.finish_limit;
+  h.drain_by = now_ + timing_.drain_limit;
+  await_finish(h);
   look_again(host);
 }
 

@@ -114,6 +114,8 @@ class Run {
     milliseconds stop_slack{15'000};
     /// To Finished from the end of a host's last rank, or from its last output after that.
     milliseconds finish_limit{120'000};
+    /// The same in all, however much output comes: as long as 1 GiB takes at 1 MB/s.
+    milliseconds drain_limit{1'200'000};
   };
 
   /// Whether hosts are told to prepare as soon as they are open, or once the context is packed.
@@ -208,6 +210,9 @@ class Run {
     bool ends_with_login = false;
     int ranks_left = 0;                ///< whose end is not known
     std::optional<Instant> finish_by;  ///< once all its ranks have ended
+    Instant drain_by{0};               ///< that is never later than this
+    nanoseconds missed{0};             ///< of the time until then it was out of reach so long
+    std::uint64_t late_bytes = 0;      ///< of output that came since
     std::vector<message::Survivor> survivors;
     int more_survivors = 0;
   };
@@ -250,6 +255,9 @@ class Run {
 
   RankOutcome* outcome_of(int host, int rank, const char* what);
   void rank_is_over(int host);
+  void await_finish(HostRun& host);
+  void make_up_for(HostRun& host, const AlignedInstant& away);
+  static std::string words_of_flood(const HostRun& host);
   AlignedInstant align(int host, Instant at) const;
   const message::AttemptStatus* status_in(const message::Hello& hello) const;
   /// That an agent has stopped its ranks by itself, and why.

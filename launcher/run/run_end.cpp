@@ -29,9 +29,18 @@ void Run::check(int host) {
   if (const auto deadline = prepare_deadline(h); deadline && now_ >= *deadline)
     return let_go(host, not_ready(h));
   if (h.finish_by && now_ >= *h.finish_by)
-    return let_go(
-        host, make_error(ErrorClass::host, "its ranks have ended, but its agent does not finish"));
+    return let_go(host, make_error(ErrorClass::host,
+                                   now_ >= h.drain_by
+                                       ? words_of_flood(h)
+                                       : "its ranks have ended, but its agent does not finish"));
   look_again(host);
+}
+
+std::string Run::words_of_flood(const HostRun& host) {
+  return fmt::format(
+      "its ranks have ended, and output of theirs still came after that ({} bytes): "
+      "the rest of it was not waited for any longer",
+      host.late_bytes);
 }
 
 void Run::handle(const run_event::StartForbidden& event) {
@@ -114,7 +123,8 @@ void Run::give_up_waiting() {
     }
     Leftover& leftover = outcome_.leftovers.emplace_back();
     leftover.host = host;
-    leftover.why = "it was not waited for any longer";
+    leftover.why = hosts_[host].late_bytes > 0 ? words_of_flood(hosts_[host])
+                                               : "it was not waited for any longer";
     enter(hosts_[host], HostState::finished);
     act(run_action::LetGo{host});
   }

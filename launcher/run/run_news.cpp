@@ -41,12 +41,29 @@ void Run::hear(const host_news::Said& news) {
 }
 
 void Run::hear(const host_news::Printed& news) {
-  auto& finish_by = hosts_[news.host].finish_by;
-  if (!finish_by) return;
-  finish_by = now_ + timing_.finish_limit;
+  HostRun& h = hosts_[news.host];
+  if (!h.finish_by) return;
+  h.late_bytes += news.bytes;
+  await_finish(h);
   // What its ranks said last comes behind all that they had said. Whoever stops a task by hand does
   // not wait for that.
-  if (stop_by_ && stop_requests_ == 0) stop_by_ = std::max(*stop_by_, now_ + timing_.stop_slack);
+  const Instant limit = std::min(now_ + timing_.stop_slack, h.drain_by);
+  if (stop_by_ && stop_requests_ == 0) stop_by_ = std::max(*stop_by_, limit);
+}
+
+// Its ranks have ended. A host may print without an end: it is not waited for without one.
+void Run::await_finish(HostRun& host) {
+  host.finish_by = std::min(now_ + timing_.finish_limit, host.drain_by);
+}
+
+// What it cannot say while it is out of reach it may say later, but not by being so again and
+// again.
+void Run::make_up_for(HostRun& host, const AlignedInstant& away) {
+  const nanoseconds window = connections_.timing().reconnect_window;
+  const nanoseconds missed =
+      std::min(now_ - (away.at - away.bound), std::max(window - host.missed, nanoseconds(0)));
+  host.missed += missed;
+  host.drain_by += missed;
 }
 
 void Run::hear(const host_news::Lost& news) { host_failed(news.host, news.why); }
@@ -57,7 +74,10 @@ void Run::hear(const host_news::Resumed& news) {
   h.was_resumed = true;
   // All that is known of its ranks is said once more.
   h.repetitions.expect(2 * trial_.hosts[news.host].rank_count);
-  if (h.finish_by) h.finish_by = now_ + timing_.finish_limit;
+  if (h.finish_by) {
+    make_up_for(h, news.away);
+    await_finish(h);
+  }
   if (h.state == HostState::connecting) return prepare(news.host);
   // What told it to prepare may have been lost with the old stream.
   if (h.state == HostState::preparing && !context_awaited_ && status_in(news.hello) == nullptr)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace train {
 
@@ -23,6 +24,7 @@ ExperimentConfig experiment_of(const TaskRecord& task, const std::vector<Journal
   experiment.name = task.name;
   experiment.workers = task.world_size;
   experiment.max_restarts = restarts_in(journal);
+  experiment.log_limit = task.log_limit;
   experiment.stop_grace = milliseconds(task.stop_grace_ms);
   const milliseconds outlives(task.outlives_ms);
   experiment.launcher_wait = outlives >= for_ever ? for_ever : brief_launcher_wait;
@@ -57,6 +59,22 @@ Result<Plan> stopping_plan(const TaskRecord& task, const std::vector<Host>& host
     rank.host = place->second;
   }
   return plan;
+}
+
+std::vector<JournalEntry> stopping_journal(const TaskRecord& task, std::uint64_t epoch) {
+  AttemptEnd failed;
+  failed.any_started = true;
+  failed.exit_code = 1;
+  std::vector<JournalEntry> journal;
+  const auto write = [&](JournalRecord record) {
+    journal.push_back({std::move(record), Instant(0), {}});
+  };
+  write(journal_record::Supervised{epoch});
+  for (int attempt = 0; attempt <= task.restarts; ++attempt) {
+    if (attempt > 0) write(journal_record::AttemptOver{failed});
+    write(journal_record::AttemptBegun{attempt});
+  }
+  return journal;
 }
 
 }  // namespace train

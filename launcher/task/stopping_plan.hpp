@@ -17,4 +17,9 @@ namespace train {
 Result<Plan> stopping_plan(const TaskRecord& task, const std::vector<Host>& hosts,
                            const std::vector<JournalEntry>& journal);
 
+/// What takes the place of a journal that is damaged: as much as it takes to stop the last attempt
+/// that the task's record has, as another boot would have written it. `epoch` is above that of
+/// every supervisor that the task has had.
+std::vector<JournalEntry> stopping_journal(const TaskRecord& task, std::uint64_t epoch);
+
 }  // namespace train

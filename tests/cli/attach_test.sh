@@ -111,6 +111,19 @@ ended_meanwhile() {
     expect_equal "codes of the ranks" "7" "$(field 'd["rank_results"][1]["exit_code"]' "$work/out")"
 }
 
+# In the report, which goes where a launcher without a terminal speaks.
+reports_earlier_words() {
+    detach -n 1 -- /bin/sh -c 'echo "said before" >&2; while [ ! -e go ]; do sleep 0.02; done; exit 7'
+    within 10 "it has said so" logs_have 0 'said before'
+    kill_supervisor
+    start task attach "$id"
+    within 10 "somebody attends it" err_has "^train: task $id is attended again"
+    touch go
+    await 20
+    expect_status 7
+    within 5 "the report has its last words" grep -q '^ *| said before$' "$work/state/train/tasks/$id/launcher.log"
+}
+
 is_killed() {
     detach -n 2 -- /bin/sh -c 'trap "echo told; exit 0" TERM; while :; do sleep 0.05; done'
     kill_supervisor
@@ -341,14 +354,16 @@ without_journal() {
     task attach "$id"
     expect_status 66
     task kill "$id"
-    expect_err "its hosts are told to end it"
+    expect_err "the journal of the task is damaged.*; its ranks are stopped all the same"
     expect_killed
+    expect_last_words
 }
 
 test_case "a task whose launcher was killed goes on, and is taken over: no output is lost, its code is told" is_taken_over
 test_case "it is taken over again and again, byte for byte" again_and_again
 test_case "a rank that failed while nobody attended is told with its code" ended_meanwhile one 1
 test_case "so are all, when nothing runs any more" ended_meanwhile all 0
+test_case "what a rank said before it was taken over is in the report of its failure" reports_earlier_words
 test_case "a task that nobody attends is killed like any other" is_killed
 test_case "so is one that was taken over" is_killed_after_that
 test_case "of several that take it over at once one does, and the others look on" races

@@ -204,6 +204,26 @@ daemon_of_a_finished_rank() {
     expect_gone 1
 }
 
+daemon_that_floods() { # daemon_that_floods CODE
+    local began=$SECONDS
+    run launch -n 1 --tee none -- /bin/sh -c 'setsid sh -c "echo up >up; exec yes 4711" & while [ ! -e up ]; do sleep 0.01; done; exit $1' - "$1"
+    expect_status "$1"
+    [ $((SECONDS - began)) -lt 20 ] || note_failure "it waited for the daemon"
+    within 5 "it is gone" process_count_is 0 '^yes 4711'
+}
+
+# The ranks say their last words when they are told to end, and those arrive.
+agent_is_told_to_end() {
+    start launch "${two[@]}" -- /bin/sh -c 'trap "echo last words; exit 3" TERM; echo up; while :; do sleep 0.05; done'
+    within 30 "both ranks are up" out_count_is 2 up
+    kill -TERM "$(agent_pid)"
+    await 20
+    expect_status 76
+    expect_err "^train: host 'localhost': its agent failed: a signal has told it to end"
+    expect_equal "last words" 2 "$(grep -c 'last words$' "$work/out")"
+    expect_gone 10
+}
+
 daemon_forked_twice() {
     run launch -n 1 -- /usr/bin/python3 -c 'import os, sys, time
 for _ in range(2):
@@ -252,6 +272,9 @@ done
 test_case "kill -9 of launcher and agent leaves nothing" launcher_and_agent_are_killed
 test_case "ranks that ignore TERM are killed after the grace, with their daemons" ignores_term
 test_case "a daemon that holds stdout neither delays the end nor survives it" daemon_of_a_finished_rank
+test_case "one that prints for ever does not delay the end either" daemon_that_floods 0
+test_case "nor does it after a failure" daemon_that_floods 3
+test_case "what ranks say when their agent is told to end is not lost" agent_is_told_to_end
 test_case "a daemon that forked twice does not survive its task" daemon_forked_twice
 test_case "a daemon with an empty environment does not survive its task" daemon_without_our_marks
 test_case "stopped ranks are killed" frozen_rank

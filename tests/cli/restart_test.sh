@@ -112,12 +112,26 @@ detached_start() {
     expect_status 0
 }
 
+# To open a pipe that nobody reads takes for ever, like a call to a file server that is gone.
+log_disk_hangs() {
+    local began=$SECONDS
+    run launch -n 1 --set max_restarts=1 --set restart_delay=0s -- /bin/sh -c '[ "$TRAIN_RESTART_COUNT" -lt 1 ] || exec echo "the next attempt"
+        mkfifo "$0/$TRAIN_TASK_ID/logs/rank-0.0.index" || exit 9
+        echo hangs; exit 7' "$work/state/train/tasks"
+    expect_status 0
+    expect_out '^\[0\] the next attempt$'
+    expect_err 'the last output of the attempt that has ended may be missing'
+    expect_err 'bytes of output are not in the logs'
+    [ $((SECONDS - began)) -lt 30 ] || note_failure "it has taken $((SECONDS - began)) s"
+}
+
 test_case "a record has the attempts of its task" record_of_attempts
 test_case "logs are those of the last attempt, or of others" logs_of_attempts
 test_case "who follows a task follows it into its next attempt" follows_into_the_next
 test_case "hyperparameters that make no sense are not tried again" invalid_hyperparameters
 test_case "the last words of a failed attempt count without a newline" last_line_without_an_end
 test_case "log policies tell what they find, and that a restart is of no use" policies
+test_case "a disk of the logs that hangs holds up neither the next attempt nor the end" log_disk_hangs
 test_case "a task that is killed while it waits for its next attempt is killed" killed_while_waiting
 test_case "a detached launch returns once ranks have started in some attempt" detached_start
 

@@ -48,6 +48,10 @@ class Reading {
   Reading(const std::string& path, const std::string& log_file)
       : directory_(path), reader_(directory_, log_file) {}
 
+  void begin_at_last(std::uint64_t bytes) {
+    REQUIRE(directory_.refresh());
+    REQUIRE(reader_.begin_at_last(bytes));
+  }
   std::string all() {
     REQUIRE(directory_.refresh());
     while (true) {
@@ -110,6 +114,66 @@ TEST_CASE("a log is what its rank wrote, byte for byte, and the index has its pi
   CHECK(reading.records() ==
         std::vector<LogRecord>{{0, 6, checksum_of("one\ntw"), OutputStream::out, 10},
                                {6, 2, checksum_of("o\n"), OutputStream::err, 12}});
+}
+
+TEST_CASE("a log is read from where the last of it begins, in whatever segment that is") {
+  const TemporaryDirectory directory;
+  LogLimits limits;
+  limits.segment = 1'000;
+  LogFiles logs(log_files(directory, 1), limits);
+  REQUIRE(logs.create());
+  std::string written;
+  for (int i = 0; i < 100; ++i) {
+    const std::string bytes(100, static_cast<char>('a' + i % 26));
+    REQUIRE(add(logs, piece(0, bytes)).trouble.empty());
+    LogPiece gap{0, OutputStream::out, 0, {}, 7};
+    if (i % 10 == 5) REQUIRE(add(logs, gap).trouble.empty());
+    written += bytes + (i % 10 == 5 ? "<7>" : "");
+  }
+  const std::string file = directory.path() + "/rank-0.0.log";
+  const std::size_t bytes = GENERATE(0, 1, 100, 101, 550, 5'000, 9'999, 10'000, 20'000);
+  Reading reading(directory.path(), file);
+  reading.begin_at_last(bytes);
+  const std::string last = reading.all();
+  CAPTURE(bytes, last);
+  CHECK(written.ends_with(last));
+  const auto letters = static_cast<std::size_t>(
+      std::count_if(last.begin(), last.end(), [](char c) { return c >= 'a'; }));
+  CHECK(letters >= std::min<std::size_t>(bytes, 10'000));
+  CHECK(letters < bytes + 100);
+  // What comes after that is read as well.
+  REQUIRE(add(logs, piece(0, "later")).trouble.empty());
+  CHECK(reading.all() == last + "later");
+}
+
+TEST_CASE("a log of an earlier train is read from where the last of it begins") {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path() + "/rank-0.log";
+  std::ofstream(file) << std::string(50'000, 'a') << "last";
+  Reading reading(directory.path(), file);
+  reading.begin_at_last(6);
+  CHECK(reading.all() == "aalast");
+}
+
+TEST_CASE("the last of one stream is found between what the other has") {
+  const TemporaryDirectory directory;
+  LogLimits limits;
+  limits.segment = 4'000;
+  LogFiles logs(log_files(directory, 1), limits);
+  REQUIRE(logs.create());
+  for (int i = 0; i < 30; ++i) {
+    add(logs, piece(0, std::string(1'000, 'o')));
+    if (i % 5 == 0) add(logs, piece(0, "e" + std::to_string(i) + "\n", OutputStream::err));
+  }
+  LogDirectory folder(directory.path());
+  REQUIRE(folder.refresh());
+  const std::string file = directory.path() + "/rank-0.0.log";
+  CHECK(last_of_stream(folder, file, OutputStream::err, 1'000).value() ==
+        "e0\ne5\ne10\ne15\ne20\ne25\n");
+  CHECK(last_of_stream(folder, file, OutputStream::err, 6).value() == "0\ne25\n");
+  CHECK(last_of_stream(folder, file, OutputStream::err, 0).value().empty());
+  CHECK(last_of_stream(folder, file, OutputStream::out, 1'500).value() == std::string(1'500, 'o'));
+  CHECK_FALSE(last_of_stream(folder, directory.path() + "/none.0.log", OutputStream::err, 1));
 }
 
 TEST_CASE("more ranks than files may be open are all logged") {

@@ -276,6 +276,51 @@ TEST_CASE("a full disk does not hold up the next attempt, whose output waits for
   CHECK(fixture.said.back() == "2 bytes of output are not in the logs (/logs)");
 }
 
+TEST_CASE("a disk that hangs does not hold up the next attempt, whose output waits for it") {
+  Fixture fixture;
+  const auto write = [&](const std::string& bytes, int attempt) {
+    fixture.writer.write({0, OutputStream::out, 0, bytes, 0, attempt});
+  };
+  write("hangs", 0);
+  write("waits", 0);
+  fixture.writer.expect_another(0);
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  write("late", 0);
+  CHECK(fixture.writer.written() == 3);
+  write("next", 1);
+  bool is_over = false;
+  const auto wait = fixture.loop.after(100ms, [&] { is_over = true; });
+  REQUIRE(fixture.run_until([&] { return is_over; }));
+  CHECK(fixture.writer.written() == 3);
+  CHECK(fixture.said.back().find("the last output of the attempt that has ended may be missing") !=
+        std::string::npos);
+  SECTION("which answers at last") {
+    fixture.sink->open();
+    REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 4; }));
+    fixture.writer.finish();
+    CHECK(fixture.sink->bytes() == "hangsnext");
+    CHECK(fixture.said.back() == "9 bytes of output are not in the logs (/logs)");
+  }
+  SECTION("which never answers") {
+    fixture.writer.finish();
+    CHECK(fixture.said.back() == "18 bytes of output are not in the logs (/logs)");
+  }
+}
+
+TEST_CASE("a disk that hangs while an attempt runs is waited for, whatever has ended before") {
+  Fixture fixture;
+  fixture.writer.expect_another(0);
+  fixture.writer.write({0, OutputStream::out, 0, "next", 0, 1});
+  bool is_over = false;
+  const auto wait = fixture.loop.after(150ms, [&] { is_over = true; });
+  REQUIRE(fixture.run_until([&] { return is_over; }));
+  CHECK(fixture.writer.written() == 0);
+  fixture.sink->open();
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  fixture.writer.finish();
+  CHECK(fixture.sink->bytes() == "next");
+}
+
 TEST_CASE("what was written is synced after a while, and not before it counts as such") {
   Fixture fixture;
   fixture.sink->open();

@@ -229,6 +229,17 @@ TEST_CASE("a launcher that is lost takes its ranks with it") {
   CHECK(ranks_of(agent).empty());
 }
 
+TEST_CASE("what ranks say when their agent is told to end reaches the launcher") {
+  AgentUnderTest agent;
+  agent.start({"trap 'echo last words; exit 3' TERM; touch up; while :; do sleep 0.01; done"});
+  REQUIRE(has_file(agent, "up"));
+  ::kill(agent.pid(), SIGTERM);
+  CHECK(agent.next<message::AgentFailed>().reason == "a signal has told it to end");
+  CHECK(agent.next<message::RankEnded>().code == 3);
+  finish(agent);
+  CHECK(agent.output().find("last words\n") != std::string::npos);
+}
+
 TEST_CASE("after a frame that is no launcher's, nothing more is believed") {
   AgentUnderTest agent;
   agent.send_bytes(encode_frame(FrameKind::control, "nonsense") +

@@ -46,6 +46,7 @@ inline TaskRecord some_task(const SqliteTaskStore& store, const std::string& id,
   task.log_directory = store.log_directory(id);
   task.launcher_pid = getpid();
   task.stop_grace_ms = 2'500;
+  task.log_limit = std::uint64_t{1} << 40;
   return task;
 }
 

@@ -33,6 +33,8 @@ TaskRecord ended(TaskRecord task) {
   task.ranks[0].signal = 15;
   task.ranks[0].stopped = true;
   task.ranks[1].exit_code = 3;
+  task.ranks[1].oom = "its cgroup's limit of 2 GiB: process 12 (python3)";
+  task.ranks[1].core = "'/cores/core.12' on 'gpu-b'";
   return task;
 }
 
@@ -95,14 +97,37 @@ TEST_CASE("the longest end has room in what was reserved") {
   for (RankRecord& rank : task.ranks) {
     rank.exit_code = -2147483647;
     rank.signal = 64;
+    rank.stopped = rank.rank == 0;
+    rank.oom = std::string(300, '\x02');
+    rank.core = std::string(300, '\x03');
   }
+  task.ranks.back().stopped = false;
   task.state = TaskState::interrupted;
   task.cause = std::string(100'000, '\x01');
   REQUIRE(reserve_task_end(path, task.ranks.size()));
   const auto room = fs::file_size(path);
   REQUIRE(write_task_end(path, task));
   CHECK(fs::file_size(path) == room);
-  CHECK(read_task_end(path, task));
+  TaskRecord read = task;
+  for (RankRecord& rank : read.ranks) rank.oom = rank.core = {};
+  CHECK(read_task_end(path, read));
+  CHECK(read.ranks.back() == task.ranks.back());  // the cause
+  CHECK(read.ranks.front() == task.ranks.front());
+  CHECK_FALSE(read.ranks[2'000] == task.ranks[2'000]);
+}
+
+TEST_CASE("an end that an earlier train wrote has no more to say of its ranks") {
+  const TemporaryDirectory directory;
+  const auto store = open_store(directory.path() + "/state");
+  const std::string path = directory.path() + "/end.json";
+  TaskRecord task = begun_task(*store, "abcd2345");
+  std::ofstream(path) << R"({"state":"failed","started":null,"ended":3,"restarts":0,"exit_code":3,)"
+                      << R"("error_class":"worker","cause":"x","ranks":[[3,null,false],)"
+                      << R"([null,15,true]]})"
+                      << "\n";
+  REQUIRE(read_task_end(path, task));
+  CHECK(task.ranks[1].stopped);
+  CHECK(task.ranks[0].oom.empty());
 }
 
 TEST_CASE("a task that ended while the registry was locked is not lost") {

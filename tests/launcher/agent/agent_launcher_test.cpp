@@ -469,11 +469,58 @@ TEST_CASE(
   CHECK(closed(b.last) == std::vector{b.link});
 }
 
-TEST_CASE("an agent that is dismissed waits for nobody") {
+TEST_CASE("what ranks print until they end is passed on by an agent that is dismissed") {
+  Bench b = running({0});
+  const bool is_away = GENERATE(false, true);
+  if (is_away) cut(b);
+  b.on(agent_event::Dismissed{});
+  CHECK(said<message::AgentFailed>(b.last).has_value() == !is_away);
+  CHECK(terminated(b.last) == std::vector{0});
+  b.print(0, "last words");
+  if (is_away) {
+    b.end(0, 143);
+    b.on(agent_event::TreeKilled{});
+    b.connect();
+    CHECK(said<message::AgentFailed>(b.last));
+    CHECK(said<message::RankEnded>(b.last)->after_stop);
+    CHECK(output(b.last) == "last words");
+  } else {
+    CHECK(output(b.last) == "last words");
+    CHECK(said<message::RankEnded>(b.end(0, 143))->after_stop);
+    b.on(agent_event::TreeKilled{});
+  }
+  CHECK_FALSE(b.agent.gone());
+  CHECK(said<message::Finished>(b.say(message::Acknowledge{1, b.credit})));
+  CHECK_FALSE(b.agent.gone());
+  SECTION("and leaves when the launcher says goodbye") { b.say(message::Bye{}); }
+  SECTION("and leaves when it does not") {
+    CHECK(b.agent.next_deadline() == b.now + Agent::dismissal_limit);
+    b.tick(b.now + Agent::dismissal_limit);
+  }
+  CHECK(has<agent_action::Leave>(b.last));
+}
+
+TEST_CASE("an agent that is dismissed and has nothing for its launcher leaves") {
+  Bench b = running({0});
+  b.end_all({0});
+  CHECK(has<agent_action::Leave>(b.on(agent_event::Dismissed{})));
+}
+
+TEST_CASE("an agent that is dismissed begins nothing") {
+  Bench b = running({0});
+  b.on(agent_event::Dismissed{});
+  message::Prepare next;
+  next.of = {1, 0};
+  CHECK(said<message::Refused>(b.say(next)));
+}
+
+TEST_CASE("an agent that is dismissed twice waits for nobody") {
   Bench b = running({0});
   b.print(0, "x");
   b.on(agent_event::Dismissed{});
   CHECK(terminated(b.last) == std::vector{0});
+  CHECK(b.agent.next_deadline() == b.now + grace);
+  b.on(agent_event::Dismissed{});
   CHECK(b.agent.next_deadline() == b.now + grace);
   b.connect();
   CHECK(closed(b.last) == std::vector{b.link});

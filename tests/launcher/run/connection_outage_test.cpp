@@ -546,3 +546,20 @@ TEST_CASE("checks of hosts that come and go do not add up") {
   }
   CHECK(ticks < 150);
 }
+
+TEST_CASE("output of ended ranks is not waited for longer where the host comes and goes") {
+  OutageBench b({1});
+  b.ended(0, 0);
+  const Instant end = b.now;
+  while (!b.run.over() && b.now < end + 1h) {
+    b.pass(10s, {0});
+    b.on(connection_event::HostPrinted{0, 100});
+    b.lose(0);
+    b.pass(10s, {});
+    b.resume(0);
+  }
+  REQUIRE(b.run.over());
+  CHECK(b.now - end >= 20min + window);
+  CHECK(b.now - end <= 22min + window);
+  CHECK(b.outcome().succeeded);
+}

@@ -158,6 +158,24 @@ TEST_CASE("what failed ranks had printed is waited for as long as it comes, but 
   CHECK(b.outcome().leftovers.size() == 1);
 }
 
+TEST_CASE("a host that prints for ever once its ranks have ended is given up") {
+  RunBench b({1});
+  b.start();
+  const bool has_failed = GENERATE(false, true);
+  b.ended(0, has_failed ? 1 : 0);
+  const Instant end = b.now;
+  while (!b.run.over() && b.now < end + 1h) {
+    pass(b, 10s, {0});
+    b.on(connection_event::HostPrinted{0, 100});
+  }
+  REQUIRE(b.run.over());
+  CHECK(b.now - end >= 20min);
+  CHECK(b.now - end <= 21min);
+  CHECK(b.outcome().succeeded == !has_failed);
+  REQUIRE(b.outcome().leftovers.size() == 1);
+  CHECK(b.outcome().leftovers[0].why.find("still came after that (1") != std::string::npos);
+}
+
 TEST_CASE("a kill for want of memory is the cause, in words of its own, and a core is kept") {
   RunBench b({1});
   b.start();

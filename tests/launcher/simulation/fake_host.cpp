@@ -84,6 +84,11 @@ void FakeHost::meet_troubles() {
       note_stop();
       feed(agent_event::Failed{"out of memory"});
     });
+  if (script_.fault == HostFault::agent_dismissed)
+    later(script_.fault_at, [this] {
+      note_stop();
+      feed(agent_event::Dismissed{});
+    });
   if (script_.fault == HostFault::agent_killed) later(script_.fault_at, [this] { die(); });
   if (script_.port_taken_at)
     later(*script_.port_taken_at, [this] {
@@ -454,8 +459,22 @@ void FakeHost::perform(const agent_action::KillTree& action) {
   killing_.insert(action.of);
   for (auto& [id, process] : processes_)
     if (id.of == action.of) kill(id, process);
+  if (script_.floods) flood({action.of, first_rank_});
   later(chance_.up_to(2ms), [this, of = action.of] { tree_killed_if_so(of); });
   later(kill_limit, [this, of = action.of] { kill_given_up(of); });
+}
+
+// In the name of a rank that has ended, for longer than anybody may wait for it.
+void FakeHost::flood(const RankOfAttempt& id) {
+  if (gone_at_ || time_.now() > std::chrono::minutes(30)) return;
+  later(1s, [this, id] {
+    FakeProcess& process = processes_[id];
+    if (process.reported) {
+      process.printed[0] += 100;
+      plan_read(id);
+    }
+    flood(id);
+  });
 }
 
 void FakeHost::kill(const RankOfAttempt& id, FakeProcess& process) {

@@ -134,6 +134,7 @@ class FakeHost {
   bool has_unreported(AttemptId of) const;
   void tree_killed_if_so(AttemptId of);
   void kill_given_up(AttemptId of);
+  void flood(const RankOfAttempt& id);
 
   VirtualTime& time_;
   Chance& chance_;

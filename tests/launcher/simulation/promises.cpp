@@ -101,9 +101,9 @@ void World::check_end(Lines& broken) const {
   const nanoseconds silence = scenario_.waits_for_ever() ? last_interrupt() : scenario_.fence();
   const nanoseconds lost = connection.silence_limit + 2 * connection.heartbeat + silence +
                            silence / 1'000 + scenario_.outage_time();
-  // Ranks that print much to a launcher that writes slowly, or over a slow line.
-  const nanoseconds blocked =
-      30s + scenario_.write_time * now().output.taken() + scenario_.line_time();
+  const bool is_flooded = std::any_of(scenario_.hosts.begin(), scenario_.hosts.end(),
+                                      [](const HostScript& host) { return host.floods; });
+  const nanoseconds blocked = is_flooded ? nanoseconds(timing.drain_limit) : output_time();
   const nanoseconds attempt =
       start + scenario_.longest_lifetime() + blocked + lost + stop + timing.finish_limit;
   // To be reached anew a host has the window, and the delays are short here.
@@ -120,6 +120,11 @@ void World::check_end(Lines& broken) const {
     broken.push_back("the run has ended late after the second interrupt");
   if (interrupts.size() > 2 && end > interrupts[2])
     broken.push_back("the run has not ended at the third interrupt");
+}
+
+// Of ranks that print much to a launcher that writes slowly, or over a slow line.
+nanoseconds World::output_time() const {
+  return 30s + scenario_.write_time * now().output.taken() + scenario_.line_time();
 }
 
 nanoseconds World::last_interrupt() const {
@@ -325,7 +330,9 @@ void World::check_leftovers(Lines& broken) const {
 // else does, is seen on arrival.
 void World::check_output(Lines& broken, int attempt, const RunOutcome& outcome) const {
   std::vector<bool> lost(hosts_.size(), false);
-  const bool is_well = scenario_.is_undisturbed() && scenario_.failing_ranks().empty();
+  // What takes longer to come than the limit is not waited for.
+  const bool is_well = scenario_.is_undisturbed() && scenario_.failing_ranks().empty() &&
+                       output_time() < Run::Timing().drain_limit;
   for (const Leftover& leftover : outcome.leftovers) {
     const auto host = static_cast<std::size_t>(leftover.host);
     if (leftover.survivors.empty()) lost[host] = true;

@@ -105,11 +105,12 @@ HostScript random_host(Chance& chance) {
 }
 
 void make_faulty(HostScript& host, Chance& chance) {
-  static constexpr HostFault kinds[] = {HostFault::crash,         HostFault::freeze,
-                                        HostFault::partition,     HostFault::link_break,
-                                        HostFault::agent_failure, HostFault::agent_killed};
+  static constexpr HostFault kinds[] = {HostFault::crash,          HostFault::freeze,
+                                        HostFault::partition,      HostFault::link_break,
+                                        HostFault::agent_failure,  HostFault::agent_killed,
+                                        HostFault::agent_dismissed};
   static constexpr nanoseconds lengths[] = {1s, 5s, 12s, 20s, 50s, 90s};
-  host.fault = kinds[chance.below(6)];
+  host.fault = kinds[chance.below(std::size(kinds))];
   host.fault_at = chance.up_to(10s);
   host.fault_for.reset();
   if (chance.one_in(6)) host.port_taken_at = chance.up_to(10s);

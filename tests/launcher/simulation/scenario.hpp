@@ -33,8 +33,17 @@ struct RankScript {
 };
 
 /// agent_failure: something throws in the agent, which lives on. agent_killed: the agent dies, and
-/// its guard kills what it has left.
-enum class HostFault { none, crash, freeze, partition, link_break, agent_failure, agent_killed };
+/// its guard kills what it has left. agent_dismissed: a signal tells it to end.
+enum class HostFault {
+  none,
+  crash,
+  freeze,
+  partition,
+  link_break,
+  agent_failure,
+  agent_killed,
+  agent_dismissed
+};
 
 /// The directions of a connection.
 enum class Way { to_host, to_launcher };
@@ -75,6 +84,7 @@ struct HostScript {
   bool miscounts_ports = false;  ///< holds one port less than it was asked for, or one too many
   nanoseconds start_delay{0};
   bool kill_hangs = false;  ///< the agent lives on, but never sees the end of its processes
+  bool floods = false;      ///< then, one of these prints for half an hour
   HostFault fault = HostFault::none;
   Instant fault_at{0};
   /// Of a freeze or a partition, or how long a crashed machine takes to start anew; nothing: for

@@ -202,6 +202,19 @@ TEST_CASE("a host whose output is written very slowly is waited for while some o
   CHECK(world.outcome().succeeded);
 }
 
+TEST_CASE("a host that prints for ever is given up, whatever becomes of its ranks") {
+  const int code = GENERATE(0, 3);
+  Scenario scenario = printing_much();
+  scenario.hosts[0].kill_hangs = scenario.hosts[0].floods = true;
+  scenario.hosts[0].ranks[0].prints = 1;
+  scenario.hosts[0].ranks[0].code = code;
+  World world(std::move(scenario));
+  world.play();
+  CHECK(world.broken_promises() == std::vector<std::string>());
+  CHECK(world.outcome().succeeded == (code == 0));
+  CHECK(world.outcome().leftovers.size() == 1);
+}
+
 TEST_CASE("a host is alive while its output comes, although its pongs are stuck behind it") {
   Scenario scenario = printing_much();
   scenario.hosts[0].bytes_per_second = 1'000;  // packed, a window of output takes most of a minute

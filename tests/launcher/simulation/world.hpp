@@ -73,6 +73,7 @@ class World {
   void check_adoptions(Lines& broken) const;
   Instant last_attended() const;
   nanoseconds last_interrupt() const;
+  nanoseconds output_time() const;
   void check_logins(Lines& broken) const;
   const FakeProcess* process(int rank) const;
 
