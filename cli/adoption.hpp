@@ -30,7 +30,7 @@ class Adoption {
   static Result<Adoption> begin_stop(const std::string& task_id, int signal);
 
   /// Runs the task to its end. `on_steady` is that of `SupervisedTask`.
-  Ended run(std::function<void()> on_steady);
+  Ended run(decltype(SupervisedTask::on_steady) on_steady);
   SqliteTaskStore& store() { return *store_; }
 
  private:

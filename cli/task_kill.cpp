@@ -114,7 +114,7 @@ Result<SweepVerdict> stop_unattended(const std::string& task_id) {
     const Error why = adoption.error();
     return end_without_journal(task_id, why);
   }
-  const Ended ended = adoption->run([] {});
+  const Ended ended = adoption->run([](const TerminalText&) {});
   if (!ended.is_recorded)
     return fail(ErrorClass::no_input,
                 fmt::format("task {} was stopped, and its end is not recorded", task_id));
