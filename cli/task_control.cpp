@@ -92,7 +92,7 @@ ControlStatus status_of(const TaskDriver& driver) {
 
 std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
-                                            std::function<void(const TerminalText&)> say) {
+                                            const std::function<void(const TerminalText&)>& say) {
   auto server = ControlServer::open(
       loop, path, {control_version, task_id, ::getpid(), TRAIN_VERSION, true},
       [task, say](const ControlRequest& request) { return answer_to(request, task, say); });

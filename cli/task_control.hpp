@@ -26,7 +26,7 @@ struct Controlled {
 /// socket, `say` is told and nothing is returned: signals still stop the task.
 std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
-                                            std::function<void(const TerminalText&)> say);
+                                            const std::function<void(const TerminalText&)>& say);
 
 /// What the supervisor that serves the socket at `path` says of its task, in lines for the user;
 /// empty when nobody serves it. That it does not answer is a line too.
