@@ -192,7 +192,7 @@ Result<void> Adoption::plan_stop(const std::vector<JournalEntry>& journal) {
   return {};
 }
 
-Ended Adoption::run(std::function<void()> on_steady) {
+Ended Adoption::run(decltype(SupervisedTask::on_steady) on_steady) {
   ignore_signals();
   StopSignals signals;
   Tee nothing;

@@ -128,7 +128,8 @@ ExitCode launch_command(const LaunchFlags& flags) {
   const TaskRequest kept = task_request_of(*request, flags.request, flags.detach);
   SupervisedTask supervised{kept, *plan, task, store, flags.tee};
   if (flags.detach)
-    supervised.on_steady = [&] {
+    supervised.on_steady = [&](const TerminalText& words) {
+      if (!words.empty()) talk(words);
       detachment.leave_terminal(task.id, store->launcher_log(task.id));
     };
   const Ended ended = supervise(std::move(supervised), signals);

@@ -23,6 +23,7 @@
 #include "cli/launch_output.hpp"
 #include "cli/launch_report.hpp"
 #include "cli/launch_story.hpp"
+#include "cli/login_words.hpp"
 #include "cli/request.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_control.hpp"
@@ -138,7 +139,7 @@ class Supervisor {
  private:
   void become_steady() {
     patience_.reset();
-    s_.on_steady();
+    s_.on_steady(describe_logins(transports_.logins(), s_.task.id));
     (void)::malloc_trim(0);
   }
 
@@ -230,7 +231,7 @@ class Supervisor {
   // instant. A copy of the program is long, and may come later.
   void note_steady() {
     if (!has_started_ || !is_request_kept_) return;
-    s_.on_steady();
+    s_.on_steady(describe_logins(transports_.logins(), s_.task.id));
     (void)::malloc_trim(0);  // what reading and planning took is not needed for days
     if (!is_over()) keep_program();
   }
@@ -270,7 +271,8 @@ class Supervisor {
     signals_.deliver(loop_, [this](int number) { signalled(number); });
     driver_->start();
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
-                                      *driver_, [this](const TerminalText& said) { say(said); });
+                                      {*driver_, transports_.logins()},
+                                      [this](const TerminalText& said) { say(said); });
     if (s_.stop_signal && !is_stop_known) driver_->stop(*s_.stop_signal);
     if (!driver_->over()) loop_.run();
     writer_->finish();

@@ -27,8 +27,9 @@ struct SupervisedTask {
   Tee tee;
   /// Once the ranks have started for the first time; of a task that is gone on with, once nothing
   /// is to be asked for any more to reach its hosts. A signal before that leaves such a task as it
-  /// was.
-  std::function<void()> on_steady = [] {};
+  /// was. `words`: what becomes of hosts that cannot be logged in to once this terminal has gone;
+  /// may be empty.
+  std::function<void(const TerminalText& words)> on_steady = [](const TerminalText&) {};
   /// Of a task that is gone on with: its logs, and what else its last supervisor has left.
   std::shared_ptr<AttemptLogs> logs = nullptr;
   std::optional<TaskDriver::Resumption> resume = {};

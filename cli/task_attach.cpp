@@ -12,6 +12,7 @@
 #include "cli/detachment.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
+#include "cli/task_control.hpp"
 #include "cli/task_end.hpp"
 #include "cli/task_view.hpp"
 
@@ -59,6 +60,13 @@ ExitCode view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord t
   return task.is_unattended ? tell_unattended(task) : tell_end(task);
 }
 
+// The supervisor that goes on with the task has the credentials of another terminal.
+ExitCode lend_and_view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord task) {
+  if (const TerminalText words = lend_credentials(store.control_socket(task.id)); !words.empty())
+    talk(words);
+  return view(flags, store, std::move(task));
+}
+
 // In the process that is to go on with the task.
 ExitCode attend(const std::string& task_id, Detachment& detachment) {
   auto adoption = Adoption::begin(task_id);
@@ -68,8 +76,10 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
     return exit_code_of(ErrorClass::busy);
   }
   const std::string log = adoption->store().launcher_log(task_id);
-  const Ended ended =
-      adoption->run([&] { detachment.leave_terminal(std::string(it_attends), log); });
+  const Ended ended = adoption->run([&](const TerminalText& words) {
+    if (!words.empty()) talk(words);
+    detachment.leave_terminal(std::string(it_attends), log);
+  });
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code;
 }
@@ -84,7 +94,7 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
     auto task = (*store)->find(flags.task);
     if (!task) return report(task.error());
     if (is_final(task->state)) return tell_end(*task);
-    if (!task->is_unattended) return view(flags, **store, std::move(*task));
+    if (!task->is_unattended) return lend_and_view(flags, **store, std::move(*task));
     std::vector<std::string> arguments = {"task", "attach", task->id};
     if (flags.from_start) arguments.emplace_back("--from-start");
     if (auto same = become_kept_program(**store, *task, arguments); !same)
@@ -95,11 +105,12 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
   Detachment detachment;
   const auto code = detachment.fork([&](const std::string& told) {
     say_on_interrupt(task_id);
-    if (told == it_attends) talk(terminal_text("task {} is attended again", task_id));
     auto store = open_task_store();
     if (!store) return report(store.error());
     auto task = (*store)->find(task_id);
     if (!task) return report(task.error());
+    if (told != it_attends) return lend_and_view(flags, **store, std::move(*task));
+    talk(terminal_text("task {} is attended again", task_id));
     return view(flags, **store, std::move(*task));
   });
   return code ? *code : attend(task_id, detachment);

@@ -9,6 +9,8 @@
 #include <map>
 
 #include "backends/control/control_client.hpp"
+#include "backends/ssh/key_agent.hpp"
+#include "cli/transports.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 
 namespace train {
@@ -17,9 +19,38 @@ namespace {
 
 // A supervisor answers from its loop, which nothing blocks.
 constexpr std::chrono::milliseconds answer_limit{2'000};
+// An agent that need not ask a person answers in milliseconds.
+constexpr std::chrono::milliseconds agent_limit{1'000};
 
-ControlAnswer answer_to(const ControlRequest& request, TaskDriver& driver) {
+// An agent without keys is of no use, and would be asked in the place of another.
+bool has_keys(const std::string& agent_socket) {
+  const auto held = keys_of_agent(agent_socket, agent_limit, agent_limit);
+  return held && (!held->keys.empty() || !held->foreign.empty());
+}
+
+std::string summary_of(const std::vector<std::string>& hosts) {
+  return (hosts.size() == 1 ? "host " : "hosts ") + summarize_hosts(hosts);
+}
+
+void take_credentials(const control_request::Lend& lend, const Controlled& task,
+                      const std::function<void(const TerminalText&)>& say, ControlAnswer& answer) {
+  const Connections& connections = task.driver.connections();
+  for (int host = 0; host < connections.count(); ++host)
+    if (!connections.is_expected(host)) task.logins.forget(connections.name(host));
+  answer.waiting = task.logins.waiting();
+  answer.served = task.logins.lend({lend.agent_socket, lend.kerberos_cache});
+  if (answer.served.empty()) return;
+  say(terminal_text("{} logged in to with what 'train task attach' has lent from now on",
+                    summary_of(answer.served) + (answer.served.size() == 1 ? " is" : " are")));
+  task.driver.try_hosts_now();
+}
+
+ControlAnswer answer_to(const ControlRequest& request, const Controlled& task,
+                        const std::function<void(const TerminalText&)>& say) {
   ControlAnswer answer;
+  TaskDriver& driver = task.driver;
+  if (const auto* lend = std::get_if<control_request::Lend>(&request))
+    take_credentials(*lend, task, say, answer);
   if (const auto* stop = std::get_if<control_request::Stop>(&request)) {
     if (stop->signal == SIGINT || stop->signal == SIGTERM || stop->signal == SIGHUP)
       driver.stop(stop->signal);
@@ -60,11 +91,11 @@ ControlStatus status_of(const TaskDriver& driver) {
 }
 
 std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
-                                            const std::string& task_id, TaskDriver& driver,
+                                            const std::string& task_id, Controlled task,
                                             const std::function<void(const TerminalText&)>& say) {
   auto server = ControlServer::open(
-      loop, path, {control_version, task_id, ::getpid(), TRAIN_VERSION},
-      [&driver](const ControlRequest& request) { return answer_to(request, driver); });
+      loop, path, {control_version, task_id, ::getpid(), TRAIN_VERSION, true},
+      [task, say](const ControlRequest& request) { return answer_to(request, task, say); });
   if (server) return std::move(*server);
   say(terminal_text("{}; 'train task show' cannot tell how the task is while it runs",
                     terminal_text(server.error())));
@@ -85,6 +116,26 @@ TerminalText describe_now(const std::string& path) {
   text += terminal_text("; {} rank{} not ended", status.ranks_left,
                         status.ranks_left == 1 ? " has" : "s have");
   return text + "\n" + describe_hosts(status);
+}
+
+TerminalText lend_credentials(const std::string& path) {
+  auto client = ControlClient::connect(path, answer_limit);
+  if (!client) return terminal_text(client.error());
+  if (!*client || !(*client)->greeting().takes_credentials) return {};
+  Credentials own = own_credentials();
+  if (!own.agent_socket.empty() && !has_keys(own.agent_socket)) own.agent_socket.clear();
+  const auto answer =
+      (*client)->ask(control_request::Lend{own.agent_socket, own.kerberos_cache}, answer_limit);
+  if (!answer) return terminal_text(answer.error());
+  if (!answer->served.empty())
+    return terminal_text("{} logged in to with the {} of this terminal from now on",
+                         summary_of(answer->served) + (answer->served.size() == 1 ? " is" : " are"),
+                         own.agent_socket.empty() ? "Kerberos tickets" : "ssh-agent");
+  if (answer->waiting.empty()) return {};
+  return terminal_text(
+      "{} for a login, and this terminal has nothing to lend that the launcher can use; once "
+      "'ssh-add -l' shows a key here, attach again",
+      summary_of(answer->waiting) + (answer->waiting.size() == 1 ? " waits" : " wait"));
 }
 
 Result<bool> stop_through(const std::string& path, int signal) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backends/control/control_server.hpp"
+#include "backends/link/logins.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/task/task_driver.hpp"
 
@@ -15,15 +16,25 @@ namespace train {
 /// How a task is now.
 ControlStatus status_of(const TaskDriver& driver);
 
-/// Serves the socket at `path` for a task; its driver outlives what is returned. Where there can be
-/// no socket, `say` is told and nothing is returned: signals still stop the task.
+/// What the requests over the socket of a task are about.
+struct Controlled {
+  TaskDriver& driver;
+  Logins& logins;
+};
+
+/// Serves the socket at `path` for a task, which outlives what is returned. Where there can be no
+/// socket, `say` is told and nothing is returned: signals still stop the task.
 std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
-                                            const std::string& task_id, TaskDriver& driver,
+                                            const std::string& task_id, Controlled task,
                                             const std::function<void(const TerminalText&)>& say);
 
 /// What the supervisor that serves the socket at `path` says of its task, in lines for the user;
 /// empty when nobody serves it. That it does not answer is a line too.
 TerminalText describe_now(const std::string& path);
+
+/// Lends the supervisor that serves the socket at `path` what this process has for logging in. What
+/// came of it, in a line for the user; empty where nothing is wanted.
+TerminalText lend_credentials(const std::string& path);
 
 /// Has the supervisor that serves the socket at `path` stop the task, as a signal would. False when
 /// nobody serves it.

@@ -117,7 +117,7 @@ Result<SweepVerdict> stop_unattended(const std::string& task_id) {
   if (const auto& trouble = adoption->journal_trouble())
     talk(terminal_text("{}; its ranks are stopped all the same",
                        trouble->diagnostics.front().message));
-  const Ended ended = adoption->run([] {});
+  const Ended ended = adoption->run([](const TerminalText&) {});
   if (!ended.is_recorded)
     return fail(ErrorClass::no_input,
                 fmt::format("task {} was stopped, and its end is not recorded", task_id));

@@ -34,10 +34,14 @@ std::vector<std::string> attach_options(std::optional<rlim_t> open_files) {
   return {"--open-files", std::to_string(*open_files)};
 }
 
-SshOptions ssh_options() {
-  const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
-  SshOptions options =
-      default_ssh_options(home_of_ssh(), user_name(), agent_socket == nullptr ? "" : agent_socket);
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+SshOptions ssh_options(std::shared_ptr<Logins> logins) {
+  SshOptions options = default_ssh_options(home_of_ssh(), user_name());
+  options.logins = std::move(logins);
   options.agent = embedded_agent();
   return options;
 }
@@ -45,6 +49,7 @@ SshOptions ssh_options() {
 OpensshOptions openssh_options(const SshOptions& options, std::shared_ptr<SshFiles> files) {
   OpensshOptions result;
   result.agent = options.agent;
+  result.logins = options.logins;
   result.settings_of = [files = std::move(files)](const Host& host, const auto& on_settings) {
     files->host_settings_of(host, on_settings);
   };
@@ -57,20 +62,21 @@ OpensshOptions openssh_options(const SshOptions& options, std::shared_ptr<SshFil
 
 }  // namespace
 
+Credentials own_credentials() { return {variable("SSH_AUTH_SOCK"), variable("KRB5CCNAME")}; }
+
 HostTransports::HostTransports(Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
                                std::function<void(const std::string&)> say)
-    : question_(loop) {
+    : logins_(std::make_shared<Logins>(own_credentials())), question_(loop) {
   const Parts parts{loop, open_files, std::move(say)};
   for (const PlannedHost& planned : trial.hosts) make_for(planned.host, parts);
 }
 
 void HostTransports::make_for(const Host& host, const Parts& parts) {
-  auto& transport = transport_of(host);
-  if (transport) return;
+  if (transport_of(host) != nullptr) return;
   if (host.transport == TransportKind::local)
-    transport = std::make_unique<LocalTransport>(parts.loop,
-                                                 std::vector<std::string>{own_binary(), "agent"},
-                                                 attach_options(parts.open_files));
+    local_ = std::make_unique<LocalTransport>(parts.loop,
+                                              std::vector<std::string>{own_binary(), "agent"},
+                                              attach_options(parts.open_files));
   else
     make_over_ssh(parts);
 }
@@ -78,7 +84,7 @@ void HostTransports::make_for(const Host& host, const Parts& parts) {
 // Makes both ways over SSH, since libssh2 hands hosts that it cannot serve to OpenSSH. They share
 // the window and what was read of ssh's files.
 void HostTransports::make_over_ssh(const Parts& parts) {
-  SshOptions options = ssh_options();
+  SshOptions options = ssh_options(logins_);
   const auto window = std::make_shared<SetupWindow>(parts.loop, SetupWindow::default_most);
   const auto files = std::make_shared<SshFiles>(parts.loop, options);
   OpensshOptions of_openssh = openssh_options(options, files);
@@ -93,17 +99,17 @@ void HostTransports::make_over_ssh(const Parts& parts) {
   ssh_ = std::make_unique<SshTransport>(parts.loop, std::move(options), window, files);
 }
 
-std::unique_ptr<Transport>& HostTransports::transport_of(const Host& host) {
+Transport* HostTransports::transport_of(const Host& host) const {
   switch (host.transport) {
     case TransportKind::local:
-      return local_;
+      return local_.get();
     case TransportKind::openssh:
-      return openssh_;
+      return openssh_.get();
     case TransportKind::automatic:
     case TransportKind::ssh:
-      return ssh_;
+      return ssh_.get();
   }
-  return ssh_;
+  return ssh_.get();
 }
 
 std::unique_ptr<HostLink> HostTransports::open(const Host& host, const AgentCall& call,

@@ -9,11 +9,16 @@
 #include <string>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/link/logins.hpp"
+#include "backends/openssh/openssh_transport.hpp"
 #include "cli/terminal_question.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
+
+/// What this process has for logging in, by its environment.
+Credentials own_credentials();
 
 /// Reaches each host the way its `transport` says: this machine by a child process, all others over
 /// SSH, by libssh2 or by OpenSSH's client. `auto` takes libssh2, and OpenSSH for the hosts that
@@ -28,8 +33,10 @@ class HostTransports final : public Transport {
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
-  /// Somebody at the terminal is being asked, and has not answered yet.
-  bool is_asking() const { return question_.is_open(); }
+  /// Somebody is being asked, at the terminal or by a program of ssh's, and has not answered yet.
+  bool is_asking() const { return question_.is_open() || (openssh_ && openssh_->is_asking()); }
+  /// With what the hosts are logged in to; a host of this machine takes no part.
+  Logins& logins() { return *logins_; }
 
  private:
   /// What transports are made of.
@@ -40,10 +47,11 @@ class HostTransports final : public Transport {
   };
   void make_for(const Host& host, const Parts& parts);
   void make_over_ssh(const Parts& parts);
-  std::unique_ptr<Transport>& transport_of(const Host& host);
+  Transport* transport_of(const Host& host) const;
 
+  std::shared_ptr<Logins> logins_;
   TerminalQuestion question_;
-  std::unique_ptr<Transport> openssh_;
+  std::unique_ptr<OpensshTransport> openssh_;
   std::unique_ptr<Transport> local_;
   std::unique_ptr<Transport> ssh_;
 };

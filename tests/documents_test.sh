@@ -106,8 +106,8 @@ check_exit_codes() {
 }
 
 check_environment() {
-    grep -rhoE '(getenv|variable|find)\(([a-z_]+, )?"[A-Z_]+"' cli | cut -d '"' -f 2 | sort -u >"$work/a"
-    sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' man/train.1 | sort -u >"$work/b"
+    grep -rhoE '(getenv|variable|find)\(([a-z_]+, )?"[A-Z0-9_]+"' cli | cut -d '"' -f 2 | sort -u >"$work/a"
+    sed -n 's/^\.It Ev \([A-Z0-9_]*\).*/\1/p' man/train.1 | sort -u >"$work/b"
     expect_same "environment variables read in cli/ (<) and in man/train.1 (>)"
 }
 

@@ -11,8 +11,8 @@
 namespace train {
 
 /// The owner's handle of a link; when it is destroyed, the link itself may live on until a callback
-/// of its own has returned. `Link` has `send` for bytes that may be shared, `unsent_bytes` and
-/// `close`.
+/// of its own has returned. `Link` has `send` for bytes that may be shared, `unsent_bytes`,
+/// `is_asking` and `close`.
 template <class Link>
 class LinkHandle final : public HostLink {
  public:
@@ -26,6 +26,7 @@ class LinkHandle final : public HostLink {
   }
   void send_shared(const std::shared_ptr<const std::string>& bytes) override { link_->send(bytes); }
   std::size_t unsent_bytes() const override { return link_->unsent_bytes(); }
+  bool is_asking() const override { return link_->is_asking(); }
 
  private:
   std::shared_ptr<Link> link_;

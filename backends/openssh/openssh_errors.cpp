@@ -137,7 +137,7 @@ OpensshFailure refused_login(const OpensshLog& log, const std::string& at) {
   const std::string_view line = line_with(log.text(), "Permission denied (");
   const std::string_view accepted = after(line, "Permission denied (");
   const bool too_many = has_any(log.text(), {"Too many authentication failures"});
-  return failure(
+  OpensshFailure refused = failure(
       fmt::format("authentication failed{} at {}: {}{}{}", user, at, tried,
                   accepted.empty()
                       ? ""
@@ -147,6 +147,8 @@ OpensshFailure refused_login(const OpensshLog& log, const std::string& at) {
                  "IdentitiesOnly in ~/.ssh/config"
                : "check that the host's ~/.ssh/authorized_keys, or its certificate authority, "
                  "has one of these keys; nothing is prompted for");
+  refused.is_refusal = true;
+  return refused;
 }
 
 // "gpu-a: Name or service not known"
@@ -189,10 +191,13 @@ OpensshFailure broken_proxy(const OpensshLog& log, const Host& host, const std::
                    "it may limit simultaneous logins (MaxStartups in sshd_config), or ban this "
                    "machine; its log says which",
                    Tries::many);
-  return failure(fmt::format("there is no way to {}: its ProxyCommand or ProxyJump failed{}", at,
-                             said_apart_from(log, "Connection closed by UNKNOWN")),
-                 fmt::format("check that this works: {} true", openssh_command_to_type(host)),
-                 stays ? Tries::one : Tries::few);
+  OpensshFailure broken =
+      failure(fmt::format("there is no way to {}: its ProxyCommand or ProxyJump failed{}", at,
+                          said_apart_from(log, "Connection closed by UNKNOWN")),
+              fmt::format("check that this works: {} true", openssh_command_to_type(host)),
+              stays ? Tries::one : Tries::few);
+  broken.is_refusal = has_any(log.text(), {"Permission denied ("});
+  return broken;
 }
 
 // Whether the connection ended with the words that come from a server with too many logins.

@@ -16,6 +16,7 @@ struct OpensshFailure {
   enum class Tries { one = 1, few = 3, many = 8 };
   Error error;  ///< of class `host`, with the cause and the next step
   Tries tries = Tries::one;
+  bool is_refusal = false;  ///< it, or a jump host, takes nothing of what ssh can log in with
 };
 
 /// Reads the cause from ssh's own words.

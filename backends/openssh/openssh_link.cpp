@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/link/link_handle.hpp"
+#include "backends/openssh/askpass.hpp"
 #include "backends/openssh/openssh_command.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/random.hpp"
@@ -25,6 +26,9 @@ namespace {
 
 constexpr int default_ssh_port = 22;
 constexpr std::size_t max_name = 200;
+// An sshd waits no longer for a login (LoginGraceTime); nor does a window that nobody sees keep a
+// host from being tried again.
+constexpr nanoseconds question_limit = std::chrono::seconds(120);
 constexpr nanoseconds own_end_margin = std::chrono::seconds(1);
 constexpr int max_reads = 16;  // of read_buffer's size in a row; then others have their turn
 constexpr int max_last_reads = 256;
@@ -99,10 +103,11 @@ void OpensshLink::launch() {
   auto process =
       start_connected({.program = program_,
                        .arguments = openssh_arguments(host_, *command, settings_.new_host_key),
-                       .environment = shared_->options.environment,
+                       .environment = shared_->environment(),
                        .next_step = "install OpenSSH's client, or put its ssh first in PATH"});
   if (!process) return fail_with(process.error());
   process_ = std::move(*process);
+  launched_ = shared_->loop.now();
   end_ = {};
   has_process_ended_ = has_stream_ended_ = false;
   log_ = {};
@@ -182,6 +187,12 @@ void OpensshLink::follow_log() {
   timed_connections_ = log_.connections();
 }
 
+bool OpensshLink::is_asking() const {
+  return phase_ == Phase::bootstrap && log_.stage() < OpensshStage::logged_in &&
+         process_.pid >= 0 && shared_->loop.now() - launched_ < question_limit &&
+         is_run_below(process_.pid, shared_->options.askpass);
+}
+
 void OpensshLink::tell_accepted_keys() {
   for (const AcceptedKey& accepted : log_.take_accepted_keys()) {
     if (settings_.new_host_key == NewHostKey::accepted_for_no) shared_->warn_of_strict_no();
@@ -240,6 +251,7 @@ void OpensshLink::become_open() {
   deadline_.reset();
   upload_.clear();
   leave_setup();
+  if (shared_->options.logins) shared_->options.logins->logged_in(host_.name, log_.means());
   const LinkInfo info = link_info();
   const std::string first = bootstrap_->take_rest();
   bootstrap_.reset();

@@ -30,6 +30,9 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   /// Begins a try; called from the loop, when there is room for another set-up.
   void start();
   void send(std::shared_ptr<const std::string> bytes);
+  /// ssh, or a ProxyCommand of it, has started the program that asks for passphrases, which has not
+  /// had its time yet.
+  bool is_asking() const;
   std::size_t unsent_bytes() const { return queue_.size(); }
   /// Closes the link; no event comes any more.
   void close();
@@ -83,6 +86,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
 
   // Declared before the subscriptions, which watch its descriptors and must be destroyed first.
   ConnectedProcess process_;
+  Instant launched_{};
   ExitStatus end_;
   bool has_process_ended_ = false;
   bool has_stream_ended_ = false;

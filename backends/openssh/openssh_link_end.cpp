@@ -54,6 +54,7 @@ void OpensshLink::conclude() {
 void OpensshLink::retry_or_fail() {
   const OpensshFailure failure = login_failure(log_, host_, end_);
   if (tries_ >= static_cast<int>(failure.tries)) {
+    if (failure.is_refusal && shared_->options.logins) shared_->options.logins->refused(host_.name);
     Error error = failure.error;
     if (tries_ > 1) error.diagnostics.back().message += fmt::format(" (tried {} times)", tries_);
     return fail_with(error);
@@ -77,6 +78,7 @@ void OpensshLink::set_deadline(nanoseconds delay) {
 
 void OpensshLink::on_deadline(nanoseconds delay) {
   if (has_stream_ended_) return conclude();
+  if (is_asking()) return set_deadline(delay);  // a person is slow
   const double seconds =
       static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(delay).count()) /
       1000;

@@ -57,7 +57,7 @@ void OpensshLog::finish() {
 void OpensshLog::read_line(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
   if (take_prefix(line, "debug1: ")) return read_debug(line);
-  if (line.starts_with("Authenticated to ")) return reach(OpensshStage::logged_in);
+  if (line.starts_with("Authenticated to ")) return authenticated(between(line, "using \"", "\""));
   if (stage_ != OpensshStage::logged_in) {
     // "node02' (ED25519) to the list of known hosts."
     if (take_prefix(line, "Warning: Permanently added '"))
@@ -96,10 +96,26 @@ void OpensshLog::read_debug(std::string_view line) {
   } else if (take_prefix(line, "Offering public key: ")) {
     if (offered_keys_.size() < max_offered)
       offered_keys_.push_back(fact(line.substr(0, line.find(" SHA256:"))));
+  } else if (take_prefix(line, "Server accepts key: ")) {
+    accepted_key_ = line;
   } else if (line.starts_with("Entering interactive session.") ||
              line.starts_with("mux_client_request_session: master session id: ")) {
     reach(OpensshStage::logged_in);
   }
+}
+
+// "me@there ED25519-SK SHA256:... agent" of a key: its comment may hold anything.
+void OpensshLog::authenticated(std::string_view method) {
+  if (stage_ == OpensshStage::logged_in) return;  // these are words of the host
+  const std::string_view key = accepted_key_;
+  const std::string_view type = key.substr(0, key.rfind(" SHA256:"));
+  if (method.starts_with("gssapi-"))
+    means_ = LoginMeans::kerberos;
+  else if (method == "publickey" && key.ends_with(" agent"))
+    means_ = LoginMeans::agent;
+  else if (method == "publickey" && (type.ends_with("-SK") || type.ends_with("-SK-CERT")))
+    means_ = LoginMeans::security_key;
+  reach(OpensshStage::logged_in);
 }
 
 // A key that was accepted before the host has shown its own is one of a jump host.

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/link/logins.hpp"
+
 namespace train {
 
 /// How far an ssh process has come.
@@ -47,6 +49,8 @@ class OpensshLog {
   const std::string& user() const { return user_; }
   /// "ssh-ed25519 SHA256:..."; empty before the host has shown its key.
   const std::string& host_key() const { return host_key_; }
+  /// What the host was logged in to with; `file` before that, and with a ControlMaster.
+  LoginMeans means() const { return means_; }
   /// The keys that were offered to the host: "/home/me/.ssh/id_ed25519 ED25519". At most 8.
   const std::vector<std::string>& offered_keys() const { return offered_keys_; }
   /// The keys that were accepted since the last call. At most 8 are kept.
@@ -58,6 +62,7 @@ class OpensshLog {
   void read_line(std::string_view line);
   void read_debug(std::string_view line);
   void add_accepted_key(std::string_view host, std::string_view type, bool is_written);
+  void authenticated(std::string_view method);
   void reach(OpensshStage stage);
 
   std::string line_;
@@ -70,6 +75,8 @@ class OpensshLog {
   std::string port_;
   std::string user_;
   std::string host_key_;
+  std::string accepted_key_;  ///< the last one: "me@there ED25519 SHA256:... agent"
+  LoginMeans means_ = LoginMeans::file;
   std::vector<std::string> offered_keys_;
   std::vector<AcceptedKey> accepted_keys_;
 };

@@ -14,6 +14,8 @@
 
 namespace train {
 
+class OpensshLink;
+
 /// What all links of a transport share.
 struct OpensshShared {
   OpensshShared(Loop& loop, OpensshOptions options, std::shared_ptr<SetupWindow> window);
@@ -23,12 +25,15 @@ struct OpensshShared {
   using OnProgram = std::function<void(Result<std::string>)>;
   void find_program(OnProgram on_program);
   void say(const std::string& line) const;
+  /// What an ssh that is started now sees.
+  std::vector<std::string> environment() const;
   /// Says, once, that `StrictHostKeyChecking no` is treated as accept-new.
   void warn_of_strict_no();
 
   Loop& loop;
   OpensshOptions options;
   std::shared_ptr<SetupWindow> window;
+  std::vector<std::weak_ptr<OpensshLink>> links;  ///< some of them are gone
   Children children;  ///< ssh processes; none is left when this object goes
   std::array<char, 65536> read_buffer{};
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/openssh/openssh_transport.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -37,6 +39,9 @@ OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
       disk_(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
   options.environment = ssh_environment(options.environment);
+  constexpr std::string_view variable = "SSH_ASKPASS=";
+  for (const std::string& each : options.environment)
+    if (each.starts_with(variable)) options.askpass = each.substr(variable.size());
 }
 
 void OpensshShared::find_program(OnProgram on_program) {
@@ -61,6 +66,21 @@ void OpensshShared::say(const std::string& line) const {
   if (options.say) options.say(line);
 }
 
+// ssh asks one agent only: the best one there is.
+std::vector<std::string> OpensshShared::environment() const {
+  std::vector<std::string> result = options.environment;
+  if (!options.logins) return result;
+  const auto agents = options.logins->agent_sockets();
+  const std::pair<std::string, std::string> means[] = {
+      {"SSH_AUTH_SOCK=", agents.empty() ? "" : agents.front()},
+      {"KRB5CCNAME=", options.logins->kerberos_cache()}};
+  for (const auto& [name, value] : means) {
+    std::erase_if(result, [&prefix = name](const auto& each) { return each.starts_with(prefix); });
+    if (!value.empty()) result.push_back(name + value);
+  }
+  return result;
+}
+
 void OpensshShared::warn_of_strict_no() {
   if (!std::exchange(has_warned_of_strict_no_, true)) say(strict_no_warning);
 }
@@ -71,9 +91,20 @@ OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options,
 
 OpensshTransport::~OpensshTransport() = default;
 
+bool OpensshTransport::is_asking() const {
+  return std::any_of(shared_->links.begin(), shared_->links.end(), [](const auto& weak) {
+    const auto link = weak.lock();
+    return link && link->is_asking();
+  });
+}
+
 std::unique_ptr<HostLink> OpensshTransport::open(const Host& host, const AgentCall& call,
                                                  LinkEvents events) {
   auto link = std::make_shared<OpensshLink>(shared_, host, call, std::move(events));
+  auto& links = shared_->links;
+  if (links.size() == links.capacity())  // before it would grow
+    std::erase_if(links, [](const auto& weak) { return weak.expired(); });
+  links.push_back(link);
   // Posted, so that no event comes from inside this call.
   shared_->loop.post([weak = std::weak_ptr(link)] {
     const auto waiting = weak.lock();

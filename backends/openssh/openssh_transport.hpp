@@ -9,6 +9,7 @@
 #include "backends/event_loop/loop.hpp"
 #include "backends/link/agent_binary.hpp"
 #include "backends/link/host_settings.hpp"
+#include "backends/link/logins.hpp"
 #include "backends/link/setup_window.hpp"
 #include "launcher/ports/transport.hpp"
 
@@ -18,7 +19,11 @@ namespace train {
 struct OpensshOptions {
   std::string search_path;               ///< $PATH, along which `ssh` is looked for
   std::vector<std::string> environment;  ///< of this process; ssh sees what it needs of it
-  AgentBinary agent;                     ///< what is shipped
+  /// With what hosts are logged in to; empty: with what `environment` says. Others may share it.
+  std::shared_ptr<Logins> logins;
+  /// What asks for passphrases, unless it is another one in `environment`.
+  std::string askpass = "/usr/bin/ssh-askpass";
+  AgentBinary agent;  ///< what is shipped
   /// What ssh's configuration says of a host; empty: nothing that matters here.
   HostSettingsOf settings_of;
   /// Tells the user something in one line; may be empty.
@@ -53,6 +58,8 @@ class OpensshTransport final : public Transport {
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
+  /// A program of ssh's asks for a passphrase, or whether to trust a host, and has no answer yet.
+  bool is_asking() const;
 
  private:
   std::shared_ptr<OpensshShared> shared_;

@@ -120,6 +120,11 @@ std::string command_of(int pid) {
   return command.empty() ? name_of(pid) : escaped(command);
 }
 
+std::string words_of(int pid) {
+  constexpr std::size_t most = 4096;
+  return read_small_file(path_of(pid, "cmdline"), most);
+}
+
 std::string name_of(int pid) {
   std::string name = read_small_file(path_of(pid, "comm"));
   while (!name.empty() && name.back() == '\n') name.pop_back();

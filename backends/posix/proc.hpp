@@ -58,6 +58,9 @@ std::optional<unsigned> owner_of(int pid);
 /// read, not pasted. The kernel's short name in brackets when it has none.
 std::string command_of(int pid);
 
+/// The beginning of the command line as it is: arguments, each with a NUL behind it.
+std::string words_of(int pid);
+
 /// The kernel's short name, `escaped` and in brackets; never waits for the process.
 std::string name_of(int pid);
 

@@ -38,7 +38,7 @@ const LoginPlan& Identities::plan(const IdentityChoice& choice) {
 
 LoginPlan Identities::make_plan(const IdentityChoice& choice) {
   LoginPlan plan;
-  const AgentKeys& held = agent(choice.agent_socket, plan.unusable);
+  const AgentKeys held = held_keys(choice, plan.unusable);
   const auto add_held = [&](const std::string& blob) {
     for (const auto& key : held.keys)
       if (key->public_blob() == blob) add_key(plan, choice, key);
@@ -59,7 +59,17 @@ LoginPlan Identities::make_plan(const IdentityChoice& choice) {
     plan.foreign = held.foreign;
   }
   for (std::size_t i = choice.named; i < choice.files.size(); ++i) add_file(plan, choice, i);
+  note_files(plan, choice);
   return plan;
+}
+
+void Identities::note_files(LoginPlan& plan, const IdentityChoice& choice) {
+  for (const IdentityFile& identity : choice.files) {
+    const File& file = load(identity);
+    if (!file.key || (*file.key)->is_locked()) continue;
+    for (LoginKey& login : plan.keys)
+      if (login.key->public_blob() == file.public_blob) login.is_in_file = true;
+  }
 }
 
 void Identities::add_file(LoginPlan& plan, const IdentityChoice& choice, std::size_t index) {
@@ -80,15 +90,36 @@ void Identities::add_file(LoginPlan& plan, const IdentityChoice& choice, std::si
   plan.unusable.insert(plan.unusable.end(), diagnostics.begin(), diagnostics.end());
 }
 
+AgentKeys Identities::held_keys(const IdentityChoice& choice, std::vector<Diagnostic>& trouble) {
+  AgentKeys all;
+  for (const std::string& socket : choice.agent_sockets) {
+    const AgentKeys& held = agent(socket, trouble);
+    all.keys.insert(all.keys.end(), held.keys.begin(), held.keys.end());
+    all.foreign.insert(all.foreign.end(), held.foreign.begin(), held.foreign.end());
+  }
+  return all;
+}
+
 const AgentKeys& Identities::agent(const std::string& socket, std::vector<Diagnostic>& trouble) {
   static const AgentKeys none;
-  if (socket.empty()) return none;
   auto known = agents_.find(socket);
-  if (known == agents_.end())
-    known = agents_.emplace(socket, keys_of_agent(socket, agent_deadline_, agent_patience_)).first;
-  if (known->second) return *known->second;
-  trouble = known->second.error().diagnostics;
+  if (known == agents_.end()) {
+    auto keys = keys_of_agent(socket, agent_deadline_, agent_patience_);
+    known = agents_.emplace(socket, Agent{std::move(keys), std::chrono::steady_clock::now()}).first;
+  }
+  const auto& keys = known->second.keys;
+  if (keys) return *keys;
+  const auto& why = keys.error().diagnostics;
+  trouble.insert(trouble.end(), why.begin(), why.end());
   return none;
+}
+
+// Thousands of hosts that are refused at once do not each ask anew.
+void Identities::forget_agents() {
+  constexpr std::chrono::seconds fresh{1};
+  const auto now = std::chrono::steady_clock::now();
+  if (std::erase_if(agents_, [&](const auto& each) { return now - each.second.read >= fresh; }) > 0)
+    plans_.clear();
 }
 
 // An encrypted key whose public half is known can be offered to hosts before it is opened.

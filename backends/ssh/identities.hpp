@@ -28,10 +28,10 @@ struct IdentityChoice {
   /// Files in order. The `named` first ones are those that the hosts file names.
   std::vector<IdentityFile> files;
   std::size_t named = 0;
-  bool missing_is_news = false;         ///< the user is told of files that do not exist
-  bool only_files = false;              ///< the agent's other keys are not used
-  std::string agent_socket;             ///< empty: no agent
-  std::vector<std::string> algorithms;  ///< of signatures, that may be used; empty: all
+  bool missing_is_news = false;            ///< the user is told of files that do not exist
+  bool only_files = false;                 ///< the agent's other keys are not used
+  std::vector<std::string> agent_sockets;  ///< in order; empty: no agent
+  std::vector<std::string> algorithms;     ///< of signatures, that may be used; empty: all
 
   auto operator<=>(const IdentityChoice&) const = default;
 };
@@ -40,6 +40,7 @@ struct IdentityChoice {
 struct LoginKey {
   std::shared_ptr<SigningKey> key;
   std::string algorithm;
+  bool is_in_file = false;  ///< also one that another holds: a file could take its place
 };
 
 /// What to try on a host, in order, and what could not be tried and why.
@@ -50,7 +51,8 @@ struct LoginPlan {
   std::vector<std::string> foreign;
 };
 
-/// All keys of one user, each file and agent read once, when first needed. Reading them may block.
+/// All keys of one user, each file and agent read once, when first needed; agents again when they
+/// are to be forgotten. Reading them may block.
 class Identities {
  public:
   /// With `can_unlock`, encrypted keys are among those to try; they are opened (`replace`) once a
@@ -65,6 +67,9 @@ class Identities {
   const LoginPlan& plan(const IdentityChoice& choice);
 
   using Loaded = Result<std::shared_ptr<SigningKey>>;
+  /// Agents that were read a second ago, or earlier, are read anew for later plans: what they hold
+  /// may have changed, or another one may listen in the place of a dead one.
+  void forget_agents();
   /// For all later plans: what opening a locked key has given, the open key or an error.
   void replace(const SigningKey& locked, const Loaded& opened);
 
@@ -77,14 +82,21 @@ class Identities {
 
   LoginPlan make_plan(const IdentityChoice& choice);
   void add_file(LoginPlan& plan, const IdentityChoice& choice, std::size_t index);
+  struct Agent {
+    Result<AgentKeys> keys;
+    std::chrono::steady_clock::time_point read;
+  };
+
   const AgentKeys& agent(const std::string& socket, std::vector<Diagnostic>& trouble);
+  AgentKeys held_keys(const IdentityChoice& choice, std::vector<Diagnostic>& trouble);
   const File& load(const IdentityFile& identity);
+  void note_files(LoginPlan& plan, const IdentityChoice& choice);
   static Loaded locked_key(const IdentityFile& identity, File& file);
 
   std::chrono::milliseconds agent_deadline_;
   std::chrono::milliseconds agent_patience_;
   bool can_unlock_;
-  std::map<std::string, Result<AgentKeys>> agents_;  ///< by socket
+  std::map<std::string, Agent> agents_;  ///< by socket
   std::map<IdentityFile, File> files_;
   std::map<IdentityChoice, LoginPlan> plans_;
 };

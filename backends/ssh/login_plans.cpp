@@ -16,6 +16,12 @@ void LoginPlans::make(const IdentityChoice& choice, OnPlan on_plan) {
       });
 }
 
+void LoginPlans::forget_agents() {
+  work_.run(
+      "reading the keys of this user", [identities = identities_] { identities->forget_agents(); },
+      [](const Result<void>&) {});
+}
+
 void LoginPlans::replace(std::shared_ptr<SigningKey> locked, Identities::Loaded opened) {
   work_.run(
       "reading the keys of this user",

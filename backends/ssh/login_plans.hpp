@@ -23,6 +23,8 @@ class LoginPlans {
   /// keys take too long to be read.
   using OnPlan = std::function<void(Result<LoginPlan>)>;
   void make(const IdentityChoice& choice, OnPlan on_plan);
+  /// As `Identities::forget_agents`.
+  void forget_agents();
   /// As `Identities::replace`, for all plans that are asked for later.
   void replace(std::shared_ptr<SigningKey> locked, Identities::Loaded opened);
 

@@ -71,6 +71,8 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   /// Steps as far as there is something to do.
   void pump();
 
+  /// Whoever holds the key is waited for.
+  bool is_signing() const { return signing_ != nullptr; }
   SshSession& session() { return *session_; }
   ByteStream& stream() { return *stream_; }
   /// The jump host before it; null: none.
@@ -134,6 +136,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   void on_signed(Result<std::string> made);
   bool listen_only();
   void fail_login();
+  void note_refusal();
   void open_key(const std::shared_ptr<SigningKey>& key);
 
   // All.

@@ -108,6 +108,7 @@ bool SshConnection::listen_only() {
 
 // No key is left to try, except those that OpenSSH might log in with.
 void SshConnection::fail_login() {
+  note_refusal();
   if (login_.foreign.empty())
     return fail_with(login_error(settings_.user, refused_, login_.unusable));
   const std::string text =
@@ -115,6 +116,12 @@ void SshConnection::fail_login() {
                   refused_.empty() ? "there is no other key to try" : "it refused all other keys",
                   login_.foreign.front());
   report_obstacle({text, "let the host accept an ed25519, ecdsa or rsa key as well"});
+}
+
+// What ssh-agent holds may be another by the next try.
+void SshConnection::note_refusal() {
+  shared_->login_plans.forget_agents();
+  shared_->options.logins->refused(target_.name);
 }
 
 bool SshConnection::step_login() {
@@ -129,6 +136,8 @@ bool SshConnection::step_login() {
       phase_ = Phase::logged_in;
       deadline_.reset();
       stream_->log_in();
+      shared_->options.logins->logged_in(target_.name,
+                                         login.is_in_file ? LoginMeans::file : LoginMeans::agent);
       user_->on_login();
       return true;
     case Progress::failed:
@@ -143,15 +152,17 @@ bool SshConnection::step_login() {
   tried_.emplace(login.key->public_blob(), login.algorithm);
   refused_.push_back(
       fmt::format("{} ({})", login.key->origin(), trouble.empty() ? login.algorithm : trouble));
-  if (stream_->cause() || stream_->excess() != Excess::none)
+  if (stream_->cause() || stream_->excess() != Excess::none) {
     fail_with(broken_error("during the login"));
-  else if (stream_->ended())
+  } else if (stream_->ended()) {
+    note_refusal();
     fail_with(with_context(login_error(settings_.user, refused_, login_.unusable),
                            fmt::format("{} ended the connection (MaxAuthTries?)", at())));
-  else if (++login_key_ == login_.keys.size())
+  } else if (++login_key_ == login_.keys.size()) {
     fail_login();
-  else
+  } else {
     return true;
+  }
   return false;
 }
 

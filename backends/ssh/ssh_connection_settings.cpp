@@ -16,18 +16,19 @@ IdentityFile identity_file(const std::string& written, const SshTokens& tokens) 
   return {written, {}, path.error().diagnostics.front().message};
 }
 
-std::string agent_socket(const SshSettings& settings, const SshOptions& options,
-                         const SshTokens& tokens) {
+std::vector<std::string> agent_sockets(const SshSettings& settings, const Logins& logins,
+                                       const SshTokens& tokens) {
   const std::string& agent = settings.identity_agent;
-  if (agent.empty() || agent == "SSH_AUTH_SOCK") return options.agent_socket;
+  if (agent.empty() || agent == "SSH_AUTH_SOCK") return logins.agent_sockets();
   if (agent == "none") return {};
   if (agent.starts_with("$") && !agent.starts_with("${")) {
     const char* value = environment_variable(agent.c_str() + 1);
-    return value == nullptr ? "" : value;
+    if (value == nullptr || *value == '\0') return {};
+    return {value};
   }
   // When the path cannot be expanded it is taken as written, so that the error of the agent names
   // it.
-  return expand_ssh_path(agent, tokens, environment_variable).value_or(agent);
+  return {expand_ssh_path(agent, tokens, environment_variable).value_or(agent)};
 }
 
 bool accepts_new_keys(const SshSettings& settings) {
@@ -141,7 +142,7 @@ IdentityChoice SshConnection::identity_choice() const {
       choice.files.push_back(identity_file(file, tokens));
   choice.missing_is_news = !are_defaults;
   choice.only_files = settings_.identities_only;
-  choice.agent_socket = agent_socket(settings_, shared_->options, tokens);
+  choice.agent_sockets = agent_sockets(settings_, *shared_->options.logins, tokens);
   choice.algorithms = settings_.public_key_algorithms;
   return choice;
 }

@@ -275,6 +275,11 @@ void SshLink::send(std::shared_ptr<const std::string> bytes) {
   if (phase_ == Phase::streaming) connection_->post_pump();
 }
 
+bool SshLink::is_asking() const {
+  if (other_) return other_->is_asking();
+  return connection_ && connection_->is_signing();
+}
+
 std::size_t SshLink::unsent_bytes() const {
   if (other_) return other_->unsent_bytes();
   return queue_.size() + (phase_ == Phase::streaming ? connection_->stream().pending() : 0);

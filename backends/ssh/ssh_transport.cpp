@@ -16,7 +16,7 @@
 
 namespace train {
 
-SshOptions default_ssh_options(std::string home, std::string user, std::string agent_socket) {
+SshOptions default_ssh_options(std::string home, std::string user) {
   SshOptions options;
   options.user_config = home + "/.ssh/config";
   options.system_config = "/etc/ssh/ssh_config";
@@ -25,7 +25,6 @@ SshOptions default_ssh_options(std::string home, std::string user, std::string a
   options.global_known_hosts_files = {"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
   options.home = std::move(home);
   options.default_user = std::move(user);
-  options.agent_socket = std::move(agent_socket);
   return options;
 }
 

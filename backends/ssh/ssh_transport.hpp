@@ -9,6 +9,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/link/agent_binary.hpp"
+#include "backends/link/logins.hpp"
 #include "backends/link/setup_window.hpp"
 #include "backends/ssh/passphrases.hpp"
 #include "launcher/ports/transport.hpp"
@@ -26,7 +27,8 @@ struct SshOptions {
   // Files that are read once, when nothing else is configured; missing ones hold no keys.
   std::vector<std::string> known_hosts_files;  ///< the user's; the first takes accepted keys
   std::vector<std::string> global_known_hosts_files;
-  std::string agent_socket;  ///< ssh-agent's ($SSH_AUTH_SOCK); empty: none
+  /// With what hosts are logged in to beside files; others may share it.
+  std::shared_ptr<Logins> logins = std::make_shared<Logins>(Credentials());
   std::string default_user;  ///< for hosts that name none
   AgentBinary agent;         ///< what is shipped
   /// Takes over the hosts that libssh2 cannot serve; must outlive the links. Null: such a host
@@ -55,7 +57,7 @@ struct SshOptions {
 
 /// Options for this user: configuration and known_hosts of the user (whose home, as for ssh, is
 /// what the user database says) and of the machine.
-SshOptions default_ssh_options(std::string home, std::string user, std::string agent_socket);
+SshOptions default_ssh_options(std::string home, std::string user);
 
 class SshFiles;
 struct SshShared;

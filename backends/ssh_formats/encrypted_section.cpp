@@ -46,7 +46,7 @@ const unsigned char* bytes_of(std::string_view text) {
 
 bool is_known_cipher(std::string_view cipher) { return find_cipher(cipher) != nullptr; }
 
-std::optional<std::string> decrypt_section(std::string_view cipher_name, std::string_view kdf,
+std::optional<LockedBytes> decrypt_section(std::string_view cipher_name, std::string_view kdf,
                                            std::string_view kdf_options, std::string_view section,
                                            const KeyOpening& opening) {
   const Cipher* cipher = find_cipher(cipher_name);
@@ -61,14 +61,14 @@ std::optional<std::string> decrypt_section(std::string_view cipher_name, std::st
                                     cipher->key_bytes + iv_bytes, opening.is_cancelled);
   const std::string_view material(key.data(), key.size());
   const std::unique_ptr<EVP_CIPHER_CTX, FreeContext> context(EVP_CIPHER_CTX_new());
-  std::string text(section.size(), '\0');
+  LockedBytes text(section.size());
   int size = 0;
   const bool is_decrypted =
       is_made && context &&
       EVP_DecryptInit_ex(context.get(), cipher->make(), nullptr, bytes_of(material),
                          bytes_of(material.substr(cipher->key_bytes))) == 1 &&
       EVP_CIPHER_CTX_set_padding(context.get(), 0) == 1 &&
-      EVP_DecryptUpdate(context.get(), reinterpret_cast<unsigned char*>(text.data()), &size,
+      EVP_DecryptUpdate(context.get(), reinterpret_cast<unsigned char*>(text.bytes().data()), &size,
                         bytes_of(section), static_cast<int>(section.size())) == 1;
   OPENSSL_cleanse(key.data(), key.size());
   if (!is_decrypted) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/ssh_formats/locked_bytes.hpp"
 #include "backends/ssh_formats/secret.hpp"
 
 namespace train {
@@ -22,8 +23,8 @@ bool is_known_cipher(std::string_view cipher);
 
 /// Decrypts the private section of one of OpenSSH's key files (PROTOCOL.key). With a wrong
 /// passphrase what comes out makes no sense. Nothing when the file is broken, or asks for more work
-/// than a key is worth. The result is the caller's to wipe.
-std::optional<std::string> decrypt_section(std::string_view cipher, std::string_view kdf,
+/// than a key is worth.
+std::optional<LockedBytes> decrypt_section(std::string_view cipher, std::string_view kdf,
                                            std::string_view kdf_options, std::string_view section,
                                            const KeyOpening& opening);
 

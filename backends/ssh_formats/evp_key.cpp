@@ -164,6 +164,19 @@ EvpKey make_rsa_key(const RsaNumbers& numbers) {
   return key_from("RSA", builder.get());
 }
 
+LockedBytes der_of(EVP_PKEY* key) {
+  const int size = i2d_PrivateKey(key, nullptr);
+  if (size <= 0) return {};
+  LockedBytes der(static_cast<std::size_t>(size));
+  auto* position = reinterpret_cast<unsigned char*>(der.bytes().data());
+  return i2d_PrivateKey(key, &position) == size ? std::move(der) : LockedBytes();
+}
+
+EvpKey private_key_of_der(std::string_view der) {
+  const unsigned char* position = bytes_of(der);
+  return EvpKey(d2i_AutoPrivateKey(nullptr, &position, static_cast<long>(der.size())));
+}
+
 std::string public_blob_of(EVP_PKEY* key) {
   switch (EVP_PKEY_get_base_id(key)) {
     case EVP_PKEY_ED25519: {

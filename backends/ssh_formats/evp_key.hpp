@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "backends/ssh_formats/locked_bytes.hpp"
+
 namespace train {
 
 struct EvpKeyFree {
@@ -23,6 +25,10 @@ struct RsaNumbers {
   std::string_view n, e, d, p, q, q_inverse;
 };
 EvpKey make_rsa_key(const RsaNumbers& numbers);
+
+/// The private half as DER, for `private_key_of_der`; empty when OpenSSL does not write it.
+LockedBytes der_of(EVP_PKEY* key);
+EvpKey private_key_of_der(std::string_view der);
 
 /// The public half as RFC 4253 encodes it; empty for kinds that are not supported.
 std::string public_blob_of(EVP_PKEY* key);

@@ -24,21 +24,46 @@ constexpr std::string_view openssh_begin = "-----BEGIN OPENSSH PRIVATE KEY-----"
 constexpr std::string_view openssh_end = "-----END OPENSSH PRIVATE KEY-----";
 constexpr std::string_view openssh_magic{"openssh-key-v1\0", 15};
 
+// Signatures of a key, however it is kept.
+Result<std::string> signature_by(EVP_PKEY* key, const SigningKey& of, std::string_view data,
+                                 std::string_view algorithm) {
+  std::string signature = key == nullptr ? std::string() : sign_with(key, data, algorithm);
+  if (signature.empty())
+    return fail(ErrorClass::host, fmt::format("{} could not sign with {}", of.origin(), algorithm),
+                "try another key");
+  return signature;
+}
+
 class FileKey final : public SigningKey {
  public:
   FileKey(EvpKey key, std::string public_blob, std::string origin)
       : SigningKey(std::move(public_blob), std::move(origin)), key_(std::move(key)) {}
 
   Result<std::string> sign(std::string_view data, std::string_view algorithm) override {
-    std::string signature = sign_with(key_.get(), data, algorithm);
-    if (signature.empty())
-      return fail(ErrorClass::host, fmt::format("{} could not sign with {}", origin(), algorithm),
-                  "try another key");
-    return signature;
+    return signature_by(key_.get(), *this, data, algorithm);
   }
 
  private:
   EvpKey key_;
+};
+
+// A key that a passphrase has opened: the file on the disk does not have it as it is here. OpenSSL,
+// which wipes what it had, gets it for each signature.
+class OpenedKey final : public SigningKey {
+ public:
+  using Read = EvpKey (*)(std::string_view kept);
+  OpenedKey(LockedBytes kept, Read read, std::string public_blob, std::string origin)
+      : SigningKey(std::move(public_blob), std::move(origin)),
+        kept_(std::move(kept)),
+        read_(read) {}
+
+  Result<std::string> sign(std::string_view data, std::string_view algorithm) override {
+    return signature_by(read_(kept_.view()).get(), *this, data, algorithm);
+  }
+
+ private:
+  LockedBytes kept_;
+  Read read_;
 };
 
 struct Trouble {
@@ -77,20 +102,36 @@ EvpKey read_private_section(WireReader& section, std::string_view type) {
   return nullptr;
 }
 
+// Of a section that makes sense: with a wrong passphrase the two numbers before it differ.
+std::optional<std::string_view> begin_section(WireReader& section) {
+  const auto check = section.number(), check_again = section.number();
+  return check && check == check_again ? section.string() : std::nullopt;
+}
+
+EvpKey key_of_section(std::string_view bytes) {
+  WireReader section(bytes);
+  const auto type = begin_section(section);
+  return type ? read_private_section(section, *type) : nullptr;
+}
+
 using Loaded = Result<std::shared_ptr<SigningKey>>;
 
-Loaded parse_section(std::string_view bytes, std::string_view blob, bool was_encrypted,
-                     const Trouble& trouble) {
+// The key of a section, unless it is not the one of `blob`.
+Result<EvpKey> parse_section(std::string_view bytes, std::string_view blob,
+                             const Trouble& trouble) {
   WireReader section(bytes);
-  const auto check = section.number(), check_again = section.number();
-  const bool is_opened = check && check == check_again;
-  if (was_encrypted && !is_opened) return nullptr;  // a wrong passphrase
-  const auto type = section.string();
-  if (!is_opened || !type) return trouble.broken();
+  const auto type = begin_section(section);
+  if (!type) return trouble.broken();
   if (signature_algorithms(*type).empty()) return trouble.unsupported(*type);
   EvpKey key = read_private_section(section, *type);
   if (!key || public_blob_of(key.get()) != blob) return trouble.broken();
-  return std::make_shared<FileKey>(std::move(key), std::string(blob), trouble.origin);
+  return key;
+}
+
+bool is_opened(std::string_view bytes) {
+  WireReader section(bytes);
+  const auto check = section.number();
+  return check && check == section.number();
 }
 
 // The parts of OpenSSH's format (PROTOCOL.key), views into the decoded text.
@@ -111,13 +152,20 @@ std::optional<OpensshKey> read_openssh(std::string_view bytes) {
 Loaded parse_openssh(std::string_view bytes, const Trouble& trouble, const KeyOpening* opening) {
   const auto key = read_openssh(bytes);
   if (!key) return trouble.broken();
-  if (key->cipher == "none") return parse_section(key->secrets, key->blob, false, trouble);
+  std::string blob(key->blob);
+  if (key->cipher == "none") {
+    auto plain = parse_section(key->secrets, key->blob, trouble);
+    if (!plain) return tl::make_unexpected(plain.error());
+    return std::make_shared<FileKey>(std::move(*plain), std::move(blob), trouble.origin);
+  }
   if (!opening || !is_known_cipher(key->cipher)) return trouble.encrypted();
   auto secrets = decrypt_section(key->cipher, key->kdf, key->kdf_options, key->secrets, *opening);
   if (!secrets) return trouble.broken();
-  auto loaded = parse_section(*secrets, key->blob, true, trouble);
-  OPENSSL_cleanse(secrets->data(), secrets->size());
-  return loaded;
+  if (!is_opened(secrets->view())) return nullptr;  // a wrong passphrase
+  if (const auto parsed = parse_section(secrets->view(), key->blob, trouble); !parsed)
+    return tl::make_unexpected(parsed.error());
+  return std::make_shared<OpenedKey>(std::move(*secrets), key_of_section, std::move(blob),
+                                     trouble.origin);
 }
 
 // The decoded text between the lines that mark it; nothing when the text is in another format.
@@ -158,7 +206,12 @@ Loaded parse_pem(std::string_view text, const Trouble& trouble, const KeyOpening
     const char* name = EVP_PKEY_get0_type_name(key.get());
     return trouble.unsupported(name ? name : "unknown");
   }
-  return std::make_shared<FileKey>(std::move(key), std::move(blob), trouble.origin);
+  if (!passphrase.is_asked)
+    return std::make_shared<FileKey>(std::move(key), std::move(blob), trouble.origin);
+  LockedBytes der = der_of(key.get());
+  if (der.view().empty()) return trouble.broken();
+  return std::make_shared<OpenedKey>(std::move(der), private_key_of_der, std::move(blob),
+                                     trouble.origin);
 }
 
 struct Wiped {

@@ -43,6 +43,12 @@ json json_of(const control_request::Stop& stop) {
 }
 json json_of(const control_request::Status&) { return {{"do", "status"}}; }
 
+json json_of(const control_request::Lend& lend) {
+  return {{"do", "lend"},
+          {"agent_socket", from_bytes(lend.agent_socket)},
+          {"kerberos_cache", from_bytes(lend.kerberos_cache)}};
+}
+
 json json_of(const ControlStatus& status) {
   json hosts = json::array();
   for (const auto& host : status.hosts)
@@ -54,9 +60,30 @@ json json_of(const ControlStatus& status) {
           {"hosts", std::move(hosts)}};
 }
 
+std::string credential_field(const json& value, const char* name) {
+  std::string text = text_field(value, name, longest_word);
+  if (text.find('\0') != text.npos) throw Malformed{"what it lends is no name"};
+  return text;
+}
+
+// A supervisor of an earlier version says nothing of it.
+std::vector<std::string> hosts_field(const json& value, const char* name) {
+  std::vector<std::string> hosts;
+  if (!value.contains(name)) return hosts;
+  for (const json& host : array_field(value, name, most_hosts)) {
+    if (!host.is_string() || host.get_ref<const std::string&>().size() > longest_word)
+      throw Malformed{"a host has no name"};
+    hosts.push_back(host.get<std::string>());
+  }
+  return hosts;
+}
+
 ControlRequest request_of(const json& value) {
   const std::string wanted = text_field(value, "do", longest_word);
   if (wanted == "status") return control_request::Status{};
+  if (wanted == "lend")
+    return control_request::Lend{credential_field(value, "agent_socket"),
+                                 credential_field(value, "kerberos_cache")};
   if (wanted != "stop") throw Malformed{"nothing is known by the name that it asks for"};
   return control_request::Stop{int_field(value, "signal", 1, highest_signal)};
 }
@@ -79,7 +106,8 @@ std::string encode_greeting(const ControlGreeting& greeting) {
   return line_of({{"train_control", greeting.version},
                   {"task", greeting.task_id},
                   {"pid", greeting.pid},
-                  {"program", greeting.program}});
+                  {"program", greeting.program},
+                  {"takes_credentials", greeting.takes_credentials}});
 }
 
 std::string encode_control_request(const ControlRequest& request) {
@@ -87,7 +115,10 @@ std::string encode_control_request(const ControlRequest& request) {
 }
 
 std::string encode_answer(const ControlAnswer& answer) {
-  return line_of({{"refused", answer.refused}, {"status", json_of(answer.status)}});
+  return line_of({{"refused", answer.refused},
+                  {"status", json_of(answer.status)},
+                  {"served", answer.served},
+                  {"waiting", answer.waiting}});
 }
 
 Result<ControlGreeting> decode_greeting(std::string_view line) {
@@ -97,6 +128,8 @@ Result<ControlGreeting> decode_greeting(std::string_view line) {
     greeting.task_id = text_field(value, "task", longest_word);
     greeting.pid = number_field(value, "pid");
     greeting.program = text_field(value, "program", longest_word);
+    greeting.takes_credentials =
+        value.contains("takes_credentials") && bool_field(value, "takes_credentials");
     return greeting;
   });
 }
@@ -108,7 +141,8 @@ Result<ControlRequest> decode_control_request(std::string_view line) {
 Result<ControlAnswer> decode_answer(std::string_view line) {
   return decode<ControlAnswer>(line, longest_control_answer, [](const json& value) {
     return ControlAnswer{text_field(value, "refused", longest_word),
-                         status_of(field(value, "status"))};
+                         status_of(field(value, "status")), hosts_field(value, "served"),
+                         hosts_field(value, "waiting")};
   });
 }
 

@@ -26,6 +26,8 @@ struct ControlGreeting {
   std::string task_id;
   std::int64_t pid = 0;
   std::string program;  ///< version of the program, for people
+  /// Whether `Lend` may be asked: one that does not know it ends the connection.
+  bool takes_credentials = false;
 
   bool operator==(const ControlGreeting&) const = default;
 };
@@ -42,9 +44,16 @@ struct Stop {
 struct Status {
   bool operator==(const Status&) const = default;
 };
+/// That hosts be logged in to with what the terminal of the one who asks has.
+struct Lend {
+  std::string agent_socket;    ///< ssh-agent's; empty: none
+  std::string kerberos_cache;  ///< as $KRB5CCNAME has it; empty: none
+  bool operator==(const Lend&) const = default;
+};
 }  // namespace control_request
 
-using ControlRequest = std::variant<control_request::Stop, control_request::Status>;
+using ControlRequest =
+    std::variant<control_request::Stop, control_request::Status, control_request::Lend>;
 
 /// How a task is now, as its supervisor sees it.
 struct ControlStatus {
@@ -68,6 +77,9 @@ struct ControlStatus {
 struct ControlAnswer {
   std::string refused;  ///< why nothing was done; empty: it was done
   ControlStatus status;
+  // Of `Lend`, names of hosts:
+  std::vector<std::string> served = {};   ///< that are logged in to with what was lent from now on
+  std::vector<std::string> waiting = {};  ///< that take nothing of what there is
 
   bool operator==(const ControlAnswer&) const = default;
 };

@@ -68,6 +68,9 @@ class HostLink {
   virtual void send_shared(const std::shared_ptr<const std::string>& bytes) { send(*bytes); }
   /// Bytes queued and not yet handed to the network.
   virtual std::size_t unsent_bytes() const = 0;
+  /// Before `on_open`: somebody is being asked for what the login takes, and would be asked again
+  /// by another link.
+  virtual bool is_asking() const { return false; }
 };
 
 /// How hosts are reached. Local and remote hosts differ in nothing else.

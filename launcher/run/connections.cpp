@@ -228,6 +228,17 @@ std::vector<ConnectionAction> Connections::reach_anew(int host, Instant now) {
   return std::exchange(actions_, {});
 }
 
+std::vector<ConnectionAction> Connections::try_now(Instant now) {
+  now_ = now;
+  for (int host = 0; host < count(); ++host) {
+    const Host& h = of(host);
+    if (h.outage && !h.outage->is_opening && !h.outage->is_attaching) reopen(host);
+    if (h.reach && h.reach->next_try) try_to_reach(host);
+    if (is_watched(h)) look_again(host);
+  }
+  return std::exchange(actions_, {});
+}
+
 void Connections::try_to_reach(int host) {
   of(host).reach->next_try.reset();
   act(host_action::Sweep{host});

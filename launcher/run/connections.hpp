@@ -202,6 +202,8 @@ class Connections {
   std::vector<ConnectionAction> let_go(int host);
   /// The same for one that is open, whose agent is told to leave.
   std::vector<ConnectionAction> dismiss(int host);
+  /// What has kept hosts from being reached may be over: none waits for its next try.
+  std::vector<ConnectionAction> try_now(Instant now);
   /// A host that was lost, or let go, is wanted again.
   std::vector<ConnectionAction> reach_anew(int host, Instant now);
 

@@ -146,7 +146,8 @@ std::uint64_t HostStreams::credit_of(const Stream& stream) const {
 void HostStreams::perform(const host_action::Reopen& action) {
   const int host = action.host;
   Stream& stream = of(host);
-  drop(stream.next);  // a try that has taken too long
+  if (stream.next.link && stream.next.link->is_asking()) return;  // it has time
+  drop(stream.next);                                              // a try that has taken too long
   stream.next.number = ++stream.opened;
   LinkEvents events = events_of(host, stream.opened);
   events.on_open = [this, host, number = stream.opened](const LinkInfo& info) {

@@ -89,6 +89,11 @@ void TaskDriver::stop(int signal) {
   if (is_hurry) act_on_stops();
 }
 
+void TaskDriver::try_hosts_now() {
+  carry_out(connections_.try_now(ports_.timers.now()));
+  settle();
+}
+
 void TaskDriver::act_on_stops() {
   for (const int signal : std::exchange(new_stops_, {})) {
     stops_.push_back(signal);

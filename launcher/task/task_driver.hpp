@@ -97,6 +97,8 @@ class TaskDriver {
   /// The user wants everything to end, by this signal. Again: sooner. When all is over: agents that
   /// were dismissed are not waited for. The ranks are told once that is written down, or soon.
   void stop(int signal);
+  /// What has kept hosts from being reached may be over: they are tried again at once.
+  void try_hosts_now();
   /// More chunks were written or synced: they are acknowledged.
   void acknowledge_output() { streams_.acknowledge_output(); }
   /// Calls back, never from inside, once the agents that were dismissed have left, or have had a

@@ -127,6 +127,38 @@ through_a_jump_host() {
 # on_with_input HOST LINE: as `on`, with standard input.
 on_with_input() { "$cluster" exec "$1" timeout -k 5 60 /bin/bash -c "$2"; }
 
+# What ssh itself asks, by the program that SSH_ASKPASS names, of a task that has lost its launcher.
+question_has_time() {
+    local id
+    cat >"$shared/asks" <<'BASH'
+#!/bin/bash
+echo "$1" >>/srv/shared/asked
+until [ -e /srv/shared/answer ]; do sleep 0.05; done
+echo secret
+BASH
+    chmod 755 "$shared/asks"
+    on head 'cp .ssh/id_ed25519 .ssh/locked && ssh-keygen -q -p -P "" -N secret -f .ssh/locked' >/dev/null
+    configure 'Host node02' '  IdentityFile ~/.ssh/locked' '  IdentitiesOnly yes' 'Host node03' '  ProxyJump node02'
+    touch "$shared/answer"
+    run_on_head env DISPLAY=:9 SSH_ASKPASS=/srv/shared/asks "$train" launch -d "${through[@]}" -H node03:1 -n 1 -- /bin/sh -c "$forever"
+    expect_status 0
+    id=$(cat "$work/out")
+    kill_supervisor
+    rm -f "$shared/answer" "$shared/asked"
+    start_on_head env DISPLAY=:9 SSH_ASKPASS=/srv/shared/asks "$train" task attach "$id"
+    # Longer than hosts that do not answer are waited for, and than a try may take.
+    sleep 18
+    ! err_has 'is attended again' || note_failure "attach does not wait for the answer"
+    expect_equal "questions" 1 "$(grep -c 'passphrase for key' "$shared/asked")"
+    touch "$shared/answer"
+    within 10 "the answer is taken" err_has "^train: task $id is attended again"
+    signal_launcher INT
+    await_launch 5
+    on head "$train task kill $id" 2>/dev/null
+    expect_equal "questions" 1 "$(grep -c 'passphrase for key' "$shared/asked")"
+    restart head
+}
+
 existing_master_is_used() {
     on head 'printf "Host node*\n ControlMaster auto\n ControlPath /tmp/master-%%h\n" >.ssh/config'
     on head 'ssh -f -N -o ControlPersist=yes node01'
@@ -302,6 +334,7 @@ test_case "a host certificate is trusted" host_certificate
 test_case "a ProxyCommand is used, and the host's own address told" \
     through_a_jump_host 'ProxyCommand ssh -W %h:%p node01'
 test_case "a ProxyJump is used, and the host's own address told" through_a_jump_host 'ProxyJump node01'
+test_case "a question of ssh's own has the time that it takes when a task is gone on with" question_has_time
 test_case "a master connection that exists is used, and survives" existing_master_is_used
 test_case "no ssh process shows a secret" no_secrets
 test_case "an unknown host key stops the launch and shows the fingerprint" host_key_is_unknown

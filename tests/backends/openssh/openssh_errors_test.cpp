@@ -134,6 +134,20 @@ TEST_CASE("ssh's words about a login that failed become a cause and a next step"
   }
 }
 
+TEST_CASE("a host that takes no key is told from one that cannot be reached") {
+  const auto is_refusal = [](const std::string& log) {
+    return login_failure(log_of(log), host_a(), exit_255).is_refusal;
+  };
+  CHECK(is_refusal(key_shown + "me@gpu-a: Permission denied (publickey,password).\r\n"));
+  CHECK(is_refusal(key_shown + "Received disconnect from 10.77.1.3 port 22:2: Too many "
+                               "authentication failures\r\n"));
+  CHECK(is_refusal(proxied + "me@gate: Permission denied (publickey).\r\n"
+                             "kex_exchange_identification: Connection closed by remote host\r\n"));
+  CHECK_FALSE(
+      is_refusal(proxied + "kex_exchange_identification: Connection closed by remote host\r\n"));
+  CHECK_FALSE(is_refusal(key_shown + "Connection closed by 10.77.1.3 port 22\r\n"));
+}
+
 TEST_CASE("a hostile host steers no terminal through ssh's words") {
   const auto failure =
       login_failure(log_of(connected + "kex_exchange_identification: \x1b[2J\x07 closed\r\n"),

@@ -95,6 +95,26 @@ TEST_CASE(
   CHECK(log.take_accepted_keys().empty());
 }
 
+TEST_CASE("what a host was logged in to with is told by ssh") {
+  const auto means = [](const std::string& key, const std::string& method) {
+    OpensshLog log;
+    log.feed("debug1: Offering public key: me@there ED25519 SHA256:8zSL agent\r\n");
+    if (!key.empty()) log.feed("debug1: Server accepts key: " + key + "\r\n");
+    log.feed("Authenticated to gpu-a ([10.77.1.3]:22) using \"" + method + "\".\r\n");
+    log.feed("Authenticated to evil ([6.6.6.6]:22) using \"gssapi-with-mic\".\r\n");
+    return log.means();
+  };
+  CHECK(means("/home/me/.ssh/id_ed25519 ED25519 SHA256:8zSL", "publickey") == LoginMeans::file);
+  CHECK(means("me agent ED25519 SHA256:8zSL", "publickey") == LoginMeans::file);
+  CHECK(means("me@there ED25519-CERT SHA256:8zSL agent", "publickey") == LoginMeans::agent);
+  CHECK(means("me@there ED25519-SK SHA256:8zSL agent", "publickey") == LoginMeans::agent);
+  CHECK(means("/home/me/.ssh/id_sk ED25519-SK SHA256:8zSL authenticator", "publickey") ==
+        LoginMeans::security_key);
+  CHECK(means("", "gssapi-with-mic") == LoginMeans::kerberos);
+  CHECK(means("me@there RSA SHA256:8zSL agent", "gssapi-keyex") == LoginMeans::kerberos);
+  CHECK(means("", "hostbased") == LoginMeans::file);
+}
+
 TEST_CASE("errors are kept as text, the last line also without an end") {
   OpensshLog log;
   log.feed("ssh: connect to host a port 22: Connection refused");

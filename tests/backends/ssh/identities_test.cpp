@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <thread>
+
 #include "backends/ssh_formats/private_key_file.hpp"
 #include "tests/backends/ssh_formats/temporary_keys.hpp"
 #include "tests/catch.hpp"
@@ -60,9 +62,16 @@ TEST_CASE("keys are tried in ssh's order: the agent's named ones, its others, th
   IdentityChoice choice;
   choice.files = {fixture.file("a"), fixture.file("b"), fixture.file("c"), fixture.file("d")};
   CHECK(fixture.order(fixture.identities.plan(choice)) == Words{"a", "b", "c", "d"});
-  choice.agent_socket = fixture.socket;
+  choice.agent_sockets = {fixture.socket};
   CHECK(fixture.order(fixture.identities.plan(choice)) ==
         Words{"agent:c", "agent:b", "agent:other", "a", "d"});
+  const auto is_in_file = [&] {
+    std::string text;
+    for (const LoginKey& login : fixture.identities.plan(choice).keys)
+      text += login.is_in_file ? "f" : "-";
+    return text;
+  };
+  CHECK(is_in_file() == "ff-ff");
   choice.only_files = true;
   CHECK(fixture.order(fixture.identities.plan(choice)) == Words{"agent:c", "agent:b", "a", "d"});
   choice.files = {fixture.file("d"), fixture.file("b")};
@@ -78,11 +87,12 @@ TEST_CASE("an encrypted key, or a public one, is used through the agent or told 
   fixture.hold(fixture.key("held"));
   fixture.key("stranger");
   IdentityChoice choice;
-  choice.agent_socket = fixture.socket;
+  choice.agent_sockets = {fixture.socket};
   choice.only_files = true;
   choice.files = {fixture.file("held.pub"), fixture.file("locked"), fixture.file("stranger.pub")};
   const LoginPlan& plan = fixture.identities.plan(choice);
   CHECK(fixture.order(plan) == Words{"agent:held"});
+  CHECK_FALSE(plan.keys[0].is_in_file);
   REQUIRE(plan.unusable.size() == 2);
   CHECK(plan.unusable[0].message == "locked is encrypted");
   CHECK(plan.unusable[1].message ==
@@ -134,7 +144,7 @@ TEST_CASE("keys that only OpenSSH can use are remembered") {
   fixture.hold(signed_key);  // with its certificate
   IdentityChoice choice;
   choice.files = {fixture.file("id_ed25519_sk")};
-  choice.agent_socket = fixture.socket;
+  choice.agent_sockets = {fixture.socket};
   const LoginPlan& plan = fixture.identities.plan(choice);
   CHECK(plan.foreign == Words{"ssh-agent's certificate 'test'", "the FIDO key id_ed25519_sk"});
   CHECK(fixture.order(plan) == Words{"agent:signed"});
@@ -157,7 +167,7 @@ TEST_CASE("a key that is encrypted in its file signs through the agent, with SHA
   IdentityChoice choice;
   choice.files = {fixture.file("second")};
   choice.named = 1;
-  choice.agent_socket = fixture.socket;
+  choice.agent_sockets = {fixture.socket};
   const LoginPlan& plan = fixture.identities.plan(choice);
   CHECK(fixture.order(plan) == Words{"agent:second", "agent:second", "agent:first", "agent:third"});
   CHECK(plan.unusable.empty());
@@ -168,18 +178,56 @@ TEST_CASE("a key that is encrypted in its file signs through the agent, with SHA
   CHECK_FALSE(plan.keys[3].key->sign("data", "ecdsa-sha2-nistp384").value().empty());
 }
 
+TEST_CASE("the keys of several agents are tried, each once, and one that has gone is told of") {
+  Fixture fixture, other;
+  const std::string shared = fixture.key("shared");
+  fixture.hold(shared);
+  other.hold(shared);
+  other.hold(fixture.key("others"));
+  IdentityChoice choice;
+  choice.agent_sockets = {(fixture.folder.path() / "none").string(), fixture.socket, other.socket};
+  const LoginPlan& plan = fixture.identities.plan(choice);
+  CHECK(fixture.order(plan) == Words{"agent:shared", "agent:others"});
+  REQUIRE(plan.unusable.size() == 1);
+  CHECK(plan.unusable[0].message.find("no such file") != std::string::npos);
+}
+
+TEST_CASE("an agent that took the place of another is asked once the old one is forgotten") {
+  Fixture fixture;
+  fixture.socket = (fixture.folder.path() / "another").string();
+  IdentityChoice choice;
+  choice.agent_sockets = {fixture.socket};
+  {
+    ShellDialogue first({"ssh-agent", "-D", "-a", fixture.socket}, "/");
+    REQUIRE_FALSE(first.read().empty());
+    fixture.hold(fixture.key("first"));
+    CHECK(fixture.order(fixture.identities.plan(choice)) == Words{"agent:first"});
+  }
+  std::filesystem::remove(fixture.socket);
+  ShellDialogue second({"ssh-agent", "-D", "-a", fixture.socket}, "/");
+  REQUIRE_FALSE(second.read().empty());
+  fixture.hold(fixture.key("second"));
+  const auto began = std::chrono::steady_clock::now();
+  fixture.identities.forget_agents();
+  while (fixture.order(fixture.identities.plan(choice)) != Words{"agent:second"}) {
+    REQUIRE(std::chrono::steady_clock::now() - began < 10s);
+    fixture.identities.forget_agents();
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
 TEST_CASE("an agent that is not there is named, and one that is silent is not waited for twice") {
   TemporaryFolder folder;
   Identities identities{50ms, 50ms};
   IdentityChoice choice;
-  choice.agent_socket = (folder.path() / "none").string();
+  choice.agent_sockets = {(folder.path() / "none").string()};
   REQUIRE(identities.plan(choice).unusable.size() == 1);
   CHECK(identities.plan(choice).unusable[0].message.find("no such file") != std::string::npos);
 
-  choice.agent_socket = (folder.path() / "silent").string();
+  choice.agent_sockets = {(folder.path() / "silent").string()};
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  choice.agent_socket.copy(address.sun_path, choice.agent_socket.size());
+  choice.agent_sockets[0].copy(address.sun_path, choice.agent_sockets[0].size());
   const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
   REQUIRE(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
   REQUIRE(::listen(listener, 1) == 0);

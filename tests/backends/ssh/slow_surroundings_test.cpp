@@ -43,7 +43,7 @@ struct ConfirmFixture : SshFixture {
   ConfirmFixture() : other_key(make_key(folder.path() / "other", "-t ed25519")) {
     server.authorize(confirmed.key);
     server.authorize(other_key);
-    options.agent_socket = confirmed.socket;
+    options.logins = std::make_shared<Logins>(Credentials{confirmed.socket});
     host.identity_file = confirmed.key + ".pub";
     other = host;
     other.name = "other";

@@ -335,12 +335,13 @@ TEST_CASE("keys of ssh-agent log in") {
   REQUIRE_SSHD();
   Fixture fixture;
   TemporaryFolder folder;
-  fixture.options.agent_socket = (folder.path() / "agent").string();
-  ShellDialogue agent({"ssh-agent", "-D", "-a", fixture.options.agent_socket}, "/");
+  const std::string socket = (folder.path() / "agent").string();
+  fixture.options.logins = std::make_shared<Logins>(Credentials{socket});
+  ShellDialogue agent({"ssh-agent", "-D", "-a", socket}, "/");
   REQUIRE_FALSE(agent.read().empty());
   const std::string key = make_key(folder.path() / "rsa", "-t rsa -b 2048");
   write_file(fixture.server.authorized_keys(), public_line(key) + "\n");
-  output_of("SSH_AUTH_SOCK=" + fixture.options.agent_socket + " ssh-add -q " + key + " 2>&1");
+  output_of("SSH_AUTH_SOCK=" + socket + " ssh-add -q " + key + " 2>&1");
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
   run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
@@ -447,7 +448,7 @@ TEST_CASE("a server that accepts and says nothing is given up") {
 }
 
 TEST_CASE("files are looked for in the home directory that is given") {
-  const SshOptions options = default_ssh_options("/home/me", "me", "");
+  const SshOptions options = default_ssh_options("/home/me", "me");
   CHECK(options.user_config == "/home/me/.ssh/config");
   CHECK(options.known_hosts_files.front() == "/home/me/.ssh/known_hosts");
   CHECK(options.default_user == "me");

@@ -26,13 +26,28 @@ ControlStatus a_status() {
 }  // namespace
 
 TEST_CASE("what is said over a control socket is heard as it was meant") {
-  const ControlGreeting greeting{control_version, "abcdefgh", 4711, "0.1.0"};
+  const ControlGreeting greeting{control_version, "abcdefgh", 4711, "0.1.0", true};
   CHECK(*decode_greeting(without_end(encode_greeting(greeting))) == greeting);
   for (const ControlRequest& request :
-       {ControlRequest(control_request::Stop{15}), ControlRequest(control_request::Status{})})
+       {ControlRequest(control_request::Stop{15}), ControlRequest(control_request::Status{}),
+        ControlRequest(control_request::Lend{"/tmp/ssh-\xff/agent", "KEYRING:persistent:1000"})})
     CHECK(*decode_control_request(without_end(encode_control_request(request))) == request);
-  for (const ControlAnswer& answer : {ControlAnswer{"", a_status()}, ControlAnswer{"no", {}}})
+  for (const ControlAnswer& answer : {ControlAnswer{"", a_status()}, ControlAnswer{"no", {}},
+                                      ControlAnswer{"", {}, {"n1"}, {"n1", "n2"}}})
     CHECK(*decode_answer(without_end(encode_answer(answer))) == answer);
+}
+
+TEST_CASE("a supervisor of an earlier version lends nothing, and is understood") {
+  const auto greeting =
+      decode_greeting(R"({"pid":4711,"program":"0.1.0","task":"abcdefgh","train_control":1})");
+  REQUIRE(greeting);
+  CHECK_FALSE(greeting->takes_credentials);
+  const auto answer = decode_answer(
+      R"({"refused":"","status":{"attempt":0,"max_restarts":0,"phase":"running","ranks_left":1,)"
+      R"("hosts":[]}})");
+  REQUIRE(answer);
+  CHECK(answer->served.empty());
+  CHECK(answer->waiting.empty());
 }
 
 TEST_CASE("names of any bytes fit into a line") {
@@ -54,8 +69,11 @@ TEST_CASE("every beginning of a line is refused, and so is what is none of ours"
     CHECK_FALSE(decode_answer(std::string_view(answer).substr(0, size)));
   for (const char* line :
        {"[]", "1", "null", "{}", R"({"do":"dance"})", R"({"do":1})", R"({"do":"stop"})",
-        R"({"do":"stop","signal":0})", R"({"do":"stop","signal":65})",
-        R"({"do":"stop","signal":"TERM"})", R"({"do":"stop","signal":9.5})"}) {
+        R"({"do":"stop","signal":0})", R"({"do":"stop","signal":65})", R"({"do":"lend"})",
+        R"({"do":"lend","agent_socket":"/a"})",
+        R"({"do":"lend","agent_socket":"/a\u0000b","kerberos_cache":""})",
+        R"({"do":"lend","agent_socket":1,"kerberos_cache":""})", R"({"do":"stop","signal":"TERM"})",
+        R"({"do":"stop","signal":9.5})"}) {
     INFO(line);
     const auto request = decode_control_request(line);
     REQUIRE_FALSE(request);

@@ -203,6 +203,25 @@ TEST_CASE("tries to reach a host have pauses between them, about one a second") 
   CHECK(b.tries <= 14);
 }
 
+TEST_CASE("what may help is tried at once, but not beside a try that is on its way") {
+  OutageBench b({1, 1, 1});
+  for (const int host : {1, 2}) {
+    b.lose(host);
+    b.refuse(host);
+  }
+  b.pass(3s, {0});
+  for (const int host : {1, 2}) CHECK(b.connections.is_away(host));
+  b.try_now();
+  std::vector<int> tried;
+  for (const auto& again : b.all<host_action::Reopen>()) tried.push_back(again.host);
+  CHECK(tried == std::vector{1, 2});
+  b.refuse(1);
+  b.try_now();
+  REQUIRE(b.all<host_action::Reopen>().size() == 1);
+  CHECK(b.all<host_action::Reopen>()[0].host == 1);
+  CHECK(b.next_deadline());
+}
+
 TEST_CASE("a host that takes every connection and ends it is not stormed with logins") {
   const bool says_hello = GENERATE(false, true);
   OutageBench b({1, 1});

@@ -38,6 +38,10 @@ class RunBench {
       feed(event);
   }
   void say(int host, Message m) { on(connection_event::HostSaid{host, std::move(m)}); }
+  void try_now() {
+    last.clear();
+    carry_out(connections.try_now(now));
+  }
   void wait(nanoseconds time) { now += time; }
   void tick() {
     on(connection_event::Tick{});

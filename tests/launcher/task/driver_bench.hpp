@@ -21,6 +21,7 @@ struct ManyLinks final : Transport {
     AgentCall call;
     std::vector<Message> sent;
     bool is_closed = false;
+    bool is_asking = false;
 
     template <class M>
     std::vector<M> all() const {
@@ -50,6 +51,7 @@ struct ManyLinks final : Transport {
       made.sent.push_back(*message);
     }
     std::size_t unsent_bytes() const override { return 0; }
+    bool is_asking() const override { return made.is_asking; }
     Made& made;
   };
 

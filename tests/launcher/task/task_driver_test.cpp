@@ -183,6 +183,27 @@ TEST_CASE("what comes late on a connection that was replaced is not heard") {
   CHECK(host.link(0).is_closed);
 }
 
+TEST_CASE("a try that asks somebody is not given up for another that would ask again") {
+  RunningHost host;
+  host.break_off(0);
+  REQUIRE(host.transport.links.size() == 2);
+  host.transport.links[1].is_asking = true;
+  host.timers.pass(10s);
+  host.timers.pass(10s);
+  CHECK(host.transport.links.size() == 2);
+  CHECK_FALSE(host.link(1).is_closed);
+  SECTION("the answer comes") {
+    host.reopen(1);
+    CHECK(host.attach_of(1).connection == 2);
+  }
+  SECTION("nobody is asked any more") {
+    host.transport.links[1].is_asking = false;
+    host.timers.pass(10s);
+    CHECK(host.transport.links.size() == 3);
+    CHECK(host.link(2).call.verb == AgentCall::Verb::reattach);
+  }
+}
+
 TEST_CASE("a connection that is not wanted any more is closed, and what it says is not heard") {
   RunningHost host;
   host.timers.pass(2s);
