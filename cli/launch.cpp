@@ -66,10 +66,13 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   return task;
 }
 
-// As the registry has it, or, where that could not be told of the end, without its plan.
-std::string whole_record(TaskRecord task, TaskStore& store, bool is_recorded) {
-  if (!is_recorded) return task_to_json(task);
-  if (auto recorded = store.find(task.id)) task.plan_json = std::move(recorded->plan_json);
+// As the registry has it, or, where that could not be told of the end, without its plan. Of one
+// that is another launcher's, what that one has recorded.
+std::string whole_record(TaskRecord task, TaskStore& store, const Ended& ended) {
+  if (!ended.is_recorded && !ended.is_displaced) return task_to_json(task);
+  auto recorded = store.find(task.id);
+  if (recorded && ended.is_displaced) return task_to_json(*recorded);
+  if (recorded) task.plan_json = std::move(recorded->plan_json);
   return task_to_json(task);
 }
 
@@ -133,8 +136,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
       detachment.leave_terminal(task.id, store->launcher_log(task.id));
     };
   const Ended ended = supervise(std::move(supervised), signals);
-  const ExitCode answered =
-      flags.json ? answer(whole_record(task, *store, ended.is_recorded)) : ExitCode();
+  const ExitCode answered = flags.json ? answer(whole_record(task, *store, ended)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code.value() != 0 ? ended.code : answered;
 }

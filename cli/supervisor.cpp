@@ -67,6 +67,11 @@ std::string working_directory_of(const TaskRequest& request, const Plan& plan) {
   return wanted.empty() ? here.string() : (here / wanted).lexically_normal().string();
 }
 
+// Who a launcher is, for one that it replaces.
+std::string this_launcher() {
+  return fmt::format("process {} on '{}'", ::getpid(), first_line_of("/proc/sys/kernel/hostname"));
+}
+
 RunOutcome not_run(const Trial& trial, const Error& why) {
   RunOutcome outcome;
   outcome.ranks.resize(trial.ranks.size());
@@ -111,6 +116,7 @@ class Supervisor {
         recorder_(loop_, s_.store, s_.task, [this](const TerminalText& said) { say(said); }),
         shown_(std::in_place, terminal_, s_.tee, fmt::format("train task logs {}", s_.task.id)),
         story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_) {
+    recorder_.on_displaced([this] { found_displaced(); });
     if (!s_.resume) {
       story_.on_first_start([this] {
         recorder_.when_written([this] {
@@ -133,6 +139,7 @@ class Supervisor {
                         : make_logs(s_.task, s_.plan.experiment);
     if (const auto kept = keep_hosts(); logs && !kept) logs = tl::make_unexpected(kept.error());
     const auto outcome = logs ? drive(*logs) : not_run(s_.plan.trial, logs.error());
+    if (displacement_) return leave();
     return outcome ? end(*outcome) : give_up();
   }
 
@@ -169,6 +176,44 @@ class Supervisor {
     return {ExitCode(128 + *left_by_),
             terminal_text("task {} stays unattended: stopped by {} before its hosts were reached",
                           s_.task.id, signal_name(*left_by_))};
+  }
+
+  // In the registry or in the logs, without a word of any host.
+  void found_displaced() {
+    if (driver_ && !driver_->over())
+      driver_->displace({});
+    else
+      displaced({});
+  }
+
+  void displaced(const TaskDriver::Displacement& by) {
+    if (!displacement_) displacement_ = by;
+    loop_.stop();
+  }
+
+  // The other one's are the hosts, the record and the logs.
+  Ended leave() {
+    signals_.end();
+    const TerminalText words = words_on_leaving();
+    driver_.reset();
+    terminal_.flush();
+    return {exit_code_of(ErrorClass::busy), words, false, SweepVerdict::clean, true};
+  }
+
+  TerminalText words_on_leaving() const {
+    std::string by = displacement_->by;
+    const auto recorded = s_.store->find(s_.task.id);
+    if (by.empty() && recorded && recorded->launcher_pid != ::getpid())
+      by = fmt::format("process {}", recorded->launcher_pid);
+    const TerminalText who = by.empty() ? TerminalText() : terminal_text(" ({})", by);
+    const TerminalText source = displacement_->host.empty()
+                                    ? TerminalText(", as the registry says")
+                                    : terminal_text(", as host '{}' says", displacement_->host);
+    return terminal_text(
+               "task {} goes on with another launcher{}{}; this one leaves it alone\n"
+               "  train task attach {}    shows it\n",
+               s_.task.id, who, source, s_.task.id) +
+           verdict(ErrorClass::busy, exit_code_of(ErrorClass::busy));
   }
 
   // Through the terminal's queue: the middle of a rank's line is no place for it.
@@ -249,8 +294,10 @@ class Supervisor {
     const auto acknowledge = [this] {
       if (driver_) driver_->acknowledge_output();
     };
-    writer_.emplace(loop_, logs, s_.task.log_directory,
-                    LogWriter::Hooks{acknowledge, [this](const TerminalText& said) { say(said); }});
+    writer_.emplace(
+        loop_, logs, s_.task.log_directory,
+        LogWriter::Hooks{acknowledge, [this](const TerminalText& said) { say(said); },
+                         s_.store->own_mark(s_.task.id), [this] { found_displaced(); }});
     output_.emplace(*shown_, *writer_);
     story_.on_attempt([this](int attempt) { output_->begin_attempt(attempt); });
     const Plan& plan = s_.plan;
@@ -260,13 +307,15 @@ class Supervisor {
     auto context = context_of(
         s_, loop_,
         [this](const std::shared_ptr<const ArchivedContext>& read) { keep_context(read); });
+    TaskDriver::Hooks hooks = story_.hooks(first_attempt, [this] { loop_.stop(); });
+    hooks.on_displaced = [this](const TaskDriver::Displacement& by) { displaced(by); };
     driver_.emplace(
         TaskDriver::Ports{loop_, transports_, *output_, std::move(context), &journal_},
         TaskDriver::Work{
             plan, s_.task.id, port_needs(plan), working_directory_of(s_.request, plan),
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
-            boot_id(), std::move(s_.resume)},
-        story_.hooks(first_attempt, [this] { loop_.stop(); }));
+            boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), this_launcher()},
+        std::move(hooks));
     if (is_adopted) remember_errors(first_attempt);
     signals_.deliver(loop_, [this](int number) { signalled(number); });
     driver_->start();
@@ -275,7 +324,10 @@ class Supervisor {
                                       [this](const TerminalText& said) { say(said); });
     if (s_.stop_signal && !is_stop_known) driver_->stop(*s_.stop_signal);
     if (!driver_->over()) loop_.run();
-    writer_->finish();
+    if (displacement_)
+      writer_->leave();
+    else
+      writer_->finish();
     shown_->end();
     if (!driver_->over()) return std::nullopt;
     return driver_->outcome();
@@ -325,6 +377,7 @@ class Supervisor {
     const std::set<int> unsettled_before = unsettled_hosts();
     keep_unsettled_first(unsettled_before);
     const bool is_recorded = recorder_.finish(record_limit);
+    if (displacement_) return leave();
     if (driver_) {
       driver_->await_agents([this] { loop_.stop(); });
       loop_.run();
@@ -366,6 +419,7 @@ class Supervisor {
   bool is_request_kept_ = false;            ///< or it cannot be
   std::unique_ptr<Subscription> patience_;  ///< of a task that is gone on with, until it is steady
   std::optional<int> left_by_;              ///< the signal by which it was left as it was
+  std::optional<TaskDriver::Displacement> displacement_;
   std::optional<LogWriter> writer_;
   std::optional<LaunchOutput> output_;
 };

@@ -43,9 +43,11 @@ struct Ended {
   TerminalText last_words;  ///< empty on success
   bool is_recorded = false;
   SweepVerdict verdict = SweepVerdict::clean;  ///< of the hosts that had to be swept
+  bool is_displaced = false;                   ///< another launcher goes on with the task
 };
 
-/// Runs the task to its end, which is recorded then. What is wrong meanwhile is said.
+/// Runs the task to its end, which is recorded then, unless another launcher takes it over before:
+/// that one's it is from then on. What is wrong meanwhile is said.
 Ended supervise(SupervisedTask supervised, StopSignals& signals);
 
 /// A pipe that its reader closed must not end a run, and a stopped launcher (Ctrl-Z) would starve

@@ -81,6 +81,7 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
     detachment.leave_terminal(std::string(it_attends), log);
   });
   if (!ended.last_words.empty()) talk(ended.last_words);
+  if (ended.is_displaced) detachment.tell(std::string(another_attends));
   return ended.code;
 }
 

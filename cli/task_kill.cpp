@@ -118,6 +118,9 @@ Result<SweepVerdict> stop_unattended(const std::string& task_id) {
     talk(terminal_text("{}; its ranks are stopped all the same",
                        trouble->diagnostics.front().message));
   const Ended ended = adoption->run([](const TerminalText&) {});
+  if (ended.is_displaced)
+    return fail(ErrorClass::busy, fmt::format("another launcher goes on with task {}", task_id),
+                fmt::format("train task kill {} once more tells that one to stop", task_id));
   if (!ended.is_recorded)
     return fail(ErrorClass::no_input,
                 fmt::format("task {} was stopped, and its end is not recorded", task_id));

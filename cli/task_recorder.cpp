@@ -36,30 +36,45 @@ void TaskRecorder::change(TaskState state) {
 
 void TaskRecorder::write() {
   is_wanted_ = true;
-  if (!is_busy_) begin();
+  if (!is_busy_ && !is_displaced_) begin();
 }
 
 void TaskRecorder::begin() {
   retry_.reset();
   is_wanted_ = is_stale_ = false;
-  const auto written = std::make_shared<Result<void>>();
-  const auto started =
-      background_.run([store = store_, task = task_, written] { *written = store->update(task); },
-                      [this, written] { ended(*written); });
+  const auto written = std::make_shared<Written>();
+  const auto started = background_.run(
+      [store = store_, task = task_, written] {
+        written->result = store->update(task);
+        written->is_displaced = !written->result && store->was_displaced(task.id);
+      },
+      [this, written] { ended(*written); });
   is_busy_ = started.has_value();
-  if (!started) ended(started);
+  if (!started) ended({started});
 }
 
-void TaskRecorder::ended(const Result<void>& written) {
+bool TaskRecorder::is_displaced(bool found) {
+  if (!found) return false;
+  alive_.reset();
+  if (!std::exchange(is_displaced_, true)) on_displaced_();
+  return true;
+}
+
+void TaskRecorder::ended(const Written& written) {
   is_busy_ = false;
   trouble_.reset();
-  if (!written) {
-    trouble_ = terminal_text(written.error());
+  if (is_displaced(written.is_displaced)) {
+    if (is_finishing_) loop_.stop();
+    return;
+  }
+  if (!written.result) {
+    const Error& why = written.result.error();
+    trouble_ = terminal_text(why);
     is_wanted_ = true;
     if (!is_finishing_) say_trouble(*trouble_);
     // A locked registry is free again soon; other troubles hardly pass while somebody waits for the
     // end.
-    const bool may_pass = written.error().error_class == ErrorClass::busy;
+    const bool may_pass = why.error_class == ErrorClass::busy;
     if (is_finishing_ && !may_pass && ++failures_ == most_failures_at_end) return loop_.stop();
     retry_ = loop_.after(timing_.retry, [this] { begin(); });
   } else if (is_wanted_) {
@@ -76,11 +91,16 @@ void TaskRecorder::note_alive() {
   alive_ = loop_.after(timing_.alive, [this] { note_alive(); });
   if (is_busy_) return;
   if (is_stale_ && !retry_) return begin();
-  const auto started = background_.run([store = store_, id = task_.id] { store->note_alive(id); },
-                                       [this] {
-                                         is_busy_ = false;
-                                         if (is_wanted_ && !retry_) begin();
-                                       });
+  const auto is_anothers = std::make_shared<bool>();
+  const auto started = background_.run(
+      [store = store_, id = task_.id, is_anothers] {
+        store->note_alive(id);
+        *is_anothers = store->was_displaced(id);
+      },
+      [this, is_anothers] {
+        is_busy_ = false;
+        if (!is_displaced(*is_anothers) && is_wanted_ && !retry_) begin();
+      });
   is_busy_ = started.has_value();
 }
 
@@ -98,8 +118,9 @@ bool TaskRecorder::finish(milliseconds limit) {
     loop_.stop();
   });
   write();
-  loop_.run();
+  if (!is_displaced_) loop_.run();
   retry_.reset();
+  if (is_displaced_) return false;
   if (!is_late && !trouble_) return true;
   say_(TerminalText("the end of this task could not be recorded: ") +
        trouble_.value_or(terminal_text("the disk of the registry has not answered for {} s",

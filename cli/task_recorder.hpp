@@ -22,6 +22,9 @@ class TaskRecorder {
   };
   /// Takes one line for the user.
   using Say = std::function<void(const TerminalText&)>;
+  /// Another process has become the launcher of the task: nothing is recorded any more. Comes at
+  /// most once.
+  using OnDisplaced = std::function<void()>;
 
   /// `loop` and `task` outlive the recorder.
   TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Say say,
@@ -31,6 +34,7 @@ class TaskRecorder {
   TaskRecorder(const TaskRecorder&) = delete;
   TaskRecorder& operator=(const TaskRecorder&) = delete;
 
+  void on_displaced(OnDisplaced callback) { on_displaced_ = std::move(callback); }
   /// Runs this on the thread that records, before anything that is asked for later.
   void run_first(std::function<Result<void>()> work,
                  std::function<void(const Result<void>&)> on_done);
@@ -49,7 +53,13 @@ class TaskRecorder {
 
  private:
   void begin();
-  void ended(const Result<void>& written);
+  /// What the thread has found out.
+  struct Written {
+    Result<void> result;
+    bool is_displaced = false;
+  };
+  void ended(const Written& written);
+  bool is_displaced(bool found);
   void note_alive();
   void say_trouble(const TerminalText& trouble);
 
@@ -66,6 +76,8 @@ class TaskRecorder {
   std::optional<TerminalText> trouble_;  ///< of the last write
   bool has_said_ = false;
   std::function<void()> when_written_;
+  OnDisplaced on_displaced_ = [] {};
+  bool is_displaced_ = false;
   static constexpr int most_failures_at_end = 3;
   int failures_ = 0;  ///< at the end
   std::unique_ptr<Subscription> retry_;

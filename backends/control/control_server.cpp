@@ -36,10 +36,18 @@ ControlServer::ControlServer(Loop& loop, std::string path, Descriptor listening,
       greeting_(encode_greeting(greeting)),
       handler_(std::move(handler)),
       patience_(patience),
-      acceptor_(loop, listening_.get(), [this](Descriptor socket) { accept(std::move(socket)); }) {}
+      acceptor_(loop, listening_.get(), [this](Descriptor socket) { accept(std::move(socket)); }) {
+  (void)::stat(path_.c_str(), &made_);
+}
 
-// A socket that cannot be removed is replaced by the next supervisor, or goes with its folder.
-ControlServer::~ControlServer() { (void)::unlink(path_.c_str()); }
+// A socket that cannot be removed is replaced by the next supervisor, or goes with its folder. One
+// that another supervisor has put in its place is that one's.
+ControlServer::~ControlServer() {
+  struct stat named {};
+  const bool is_ours = ::stat(path_.c_str(), &named) == 0 && named.st_dev == made_.st_dev &&
+                       named.st_ino == made_.st_ino;
+  if (is_ours) (void)::unlink(path_.c_str());
+}
 
 void ControlServer::accept(Descriptor socket) {
   if (!is_of_this_user(socket.get())) return;

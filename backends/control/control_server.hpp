@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,7 +28,7 @@ class ControlServer {
   static Result<std::unique_ptr<ControlServer>> open(
       Loop& loop, const std::string& path, const ControlGreeting& greeting, Handler handler,
       nanoseconds patience = std::chrono::seconds(10));
-  /// Removes the socket.
+  /// Removes the socket, unless another supervisor has put its own there.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
@@ -54,6 +56,7 @@ class ControlServer {
 
   Loop& loop_;
   const std::string path_;
+  struct stat made_ {};  ///< the socket there
   const Descriptor listening_;
   const std::string greeting_;
   const Handler handler_;

@@ -19,11 +19,13 @@ LogWriter::LogWriter(Loop& loop, std::shared_ptr<LogSink> sink, std::string plac
       place_(std::move(place)),
       hooks_(std::move(hooks)),
       timing_(timing),
+      permission_(std::make_shared<Permission>(Permission{hooks_.may_write})),
       background_(loop),
       syncing_(loop) {}
 
 std::uint64_t LogWriter::write(LogPiece piece) {
   ++taken_;
+  if (has_left_) return taken_;
   if (has_given_up_ || is_of_no_use(piece)) {
     lost_bytes_ += piece.bytes.size();
     written_ = taken_;
@@ -53,8 +55,8 @@ void LogWriter::begin() {
 
 void LogWriter::write_current() {
   const auto started =
-      background_.run([sink = sink_, batch = current_,
-                       hurried = hurried_attempt_] { append(*sink, *batch, hurried); },
+      background_.run([sink = sink_, batch = current_, hurried = hurried_attempt_,
+                       permission = permission_] { append(*sink, *batch, hurried, *permission); },
                       [this, batch = current_] { ended(*batch); });
   if (!started) {
     say_trouble(terminal_text(started.error()));
@@ -69,11 +71,25 @@ std::uint64_t LogWriter::Batch::unwritten() const {
   return bytes - done + lost;
 }
 
+// Looked at whenever so much time has passed that somebody else may have taken the logs over. Who
+// is frozen between the look and the write, and is replaced meanwhile, spoils them: no file system
+// has a write that depends on a look.
+bool LogWriter::Permission::is_given() {
+  constexpr milliseconds moment{20};
+  const Instant now = boot_time();
+  if (is_refused || now - asked_at < moment) return !is_refused;
+  asked_at = now;
+  is_refused = !may_write();
+  return !is_refused;
+}
+
 // On the writing thread.
-void LogWriter::append(LogSink& sink, Batch& batch, int hurried) {
+void LogWriter::append(LogSink& sink, Batch& batch, int hurried, Permission& permission) {
   batch.is_waiting = false;
   batch.trouble.clear();
   for (; batch.written < batch.pieces.size(); ++batch.written, batch.taken = 0) {
+    batch.is_refused = !permission.is_given();
+    if (batch.is_refused) return;
     const LogPiece& piece = batch.pieces[batch.written];
     const bool waits = piece.attempt > hurried;
     auto outcome =
@@ -87,7 +103,11 @@ void LogWriter::append(LogSink& sink, Batch& batch, int hurried) {
 }
 
 void LogWriter::ended(const Batch& batch) {
-  if (has_given_up_) return;
+  if (has_left_ || has_given_up_) return;
+  if (batch.is_refused) {
+    leave();
+    return hooks_.on_refused();
+  }
   if (const auto stall = std::exchange(stalled_for_, nanoseconds(0)); stall.count() > 0)
     hooks_.say(
         terminal_text("the log disk ({}) answers again, after some {} s", place_, seconds(stall)));
@@ -132,7 +152,7 @@ void LogWriter::wait_for_room(const Batch& batch) {
 }
 
 void LogWriter::sync_later() {
-  if (is_syncing_ || is_finishing_ || has_given_up_ || synced_ == written_) return;
+  if (has_left_ || is_syncing_ || is_finishing_ || has_given_up_ || synced_ == written_) return;
   if (unsynced_bytes_ >= much_unsynced) {
     next_sync_.reset();
     return begin_sync();
@@ -147,7 +167,7 @@ void LogWriter::sync_later() {
 // The thread that writes says what there is to sync: by then it has written all that it was told
 // before, and the loop has heard of it.
 void LogWriter::begin_sync() {
-  if (is_finishing_ || has_given_up_) return;
+  if (is_finishing_ || has_given_up_ || has_left_) return;
   is_syncing_ = true;
   const auto work = std::make_shared<LogSink::Sync>();
   const auto started = background_.run([sink = sink_, work] { *work = sink->begin_sync(); },
@@ -168,7 +188,7 @@ void LogWriter::sync(std::uint64_t up_to, const LogSink::Sync& work) {
 
 void LogWriter::end_sync(std::uint64_t up_to, const LogSink::Sync& work,
                          const LogSink::Synced& synced) {
-  if (has_given_up_) return;
+  if (has_given_up_ || has_left_) return;
   if (!synced.lost.empty() && !std::exchange(has_said_sync_loss_, true))
     hooks_.say(
         terminal_text("{}: output that was just written may be missing from the logs after "
@@ -274,6 +294,16 @@ void LogWriter::finish() {
   if (current_) loop_.run();
   if (lost_bytes_ > 0)
     hooks_.say(terminal_text("{} bytes of output are not in the logs ({})", lost_bytes_, place_));
+}
+
+void LogWriter::leave() {
+  has_left_ = true;
+  look_.reset();
+  next_sync_.reset();
+  next_try_.reset();
+  waiting_.clear();
+  current_.reset();
+  if (is_finishing_) loop_.stop();
 }
 
 void LogWriter::say_trouble(const TerminalText& trouble) {

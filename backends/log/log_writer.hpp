@@ -33,6 +33,11 @@ class LogWriter {
   struct Hooks {
     std::function<void()> on_written;                   ///< `written` or `synced` has grown
     std::function<void(const TerminalText& said)> say;  ///< for the user
+    /// Asked on the writing thread, before a piece, where it was last asked some time ago: this
+    /// process may have been frozen meanwhile. False: the logs are somebody else's, and nothing is
+    /// written from then on; `written` does not grow any more.
+    std::function<bool()> may_write = [] { return true; };
+    std::function<void()> on_refused = [] {};  ///< `may_write` was false; once
   };
 
   /// `place` is where the logs are, for people.
@@ -59,6 +64,8 @@ class LogWriter {
   /// Runs the loop until everything is written or given up, then says what was lost. Does not wait
   /// for the last sync.
   void finish();
+  /// Writes nothing more: what waits belongs into the logs of another process.
+  void leave();
 
  private:
   struct Batch {
@@ -70,9 +77,18 @@ class LogWriter {
     bool is_waiting = false;  ///< for room
     std::uint64_t lost = 0;   ///< bytes
     std::string trouble;
+    bool is_refused = false;    ///< the logs are somebody else's
     bool is_abandoned = false;  ///< it counts as lost already, though the thread may still write it
 
     std::uint64_t unwritten() const;
+  };
+  /// Whether the logs are still this process' own.
+  struct Permission {
+    std::function<bool()> may_write;
+    Instant asked_at{0};
+    bool is_refused = false;
+
+    bool is_given();
   };
   // A small part of what a host may send without acknowledgement, so that it goes on sending.
   static constexpr std::uint64_t longest_batch = 128u << 10;
@@ -81,7 +97,7 @@ class LogWriter {
   // How often the user is told that a disk is full.
   static constexpr int most_said_of_room = 3;
 
-  static void append(LogSink& sink, Batch& batch, int hurried);
+  static void append(LogSink& sink, Batch& batch, int hurried, Permission& permission);
   void begin();
   void write_current();
   void ended(const Batch& batch);
@@ -103,6 +119,7 @@ class LogWriter {
   std::string place_;
   Hooks hooks_;
   Timing timing_;
+  std::shared_ptr<Permission> permission_;  ///< the writing thread's
   Background background_;
   Background syncing_;
   std::deque<std::shared_ptr<Batch>> waiting_;
@@ -126,6 +143,7 @@ class LogWriter {
   bool end_is_near_ = false;
   bool is_finishing_ = false;
   bool has_given_up_ = false;
+  bool has_left_ = false;
   std::unique_ptr<Subscription> look_;
 };
 

@@ -110,7 +110,7 @@ void AgentDriver::perform(const agent_action::SetFence& action) {
 }
 
 void AgentDriver::perform(const agent_action::CloseLink& action) {
-  links_.close(action.link);
+  links_.close(action.link, action.last_word ? frame_of(*action.last_word) : std::string());
   tell_uncaught_exceptions(links_.used_socket());
 }
 

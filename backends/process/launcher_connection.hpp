@@ -27,6 +27,7 @@ class LauncherConnection {
 
   /// Writes what the socket takes now and the rest later. After the end it goes nowhere.
   void send(std::string bytes);
+  bool has_unsent() const { return !unsent_.empty(); }
   int socket() const { return socket_.get(); }
 
  private:

@@ -51,9 +51,12 @@ void LauncherLinks::use(LinkId link) {
 }
 
 // We may be inside of a callback of this very connection.
-void LauncherLinks::close(LinkId link) {
+void LauncherLinks::close(LinkId link, std::string last_word) {
   const auto found = links_.find(link);
   if (found == links_.end()) return;
+  // Behind a part of a frame it would be no word.
+  LauncherConnection& connection = *found->second.connection;
+  if (!last_word.empty() && !connection.has_unsent()) connection.send(std::move(last_word));
   dropped_.push_back(std::move(found->second));
   links_.erase(found);
   if (used_ == link) used_ = 0;

@@ -35,7 +35,9 @@ class LauncherLinks {
   /// What is sent goes over this link from now on, if it still stands.
   void use(LinkId link);
   /// The link is told of no more. Its other side sees the end once it has read all that was sent.
-  void close(LinkId link);
+  void close(LinkId link) { close(link, {}); }
+  /// The same after a last word, which is left out where something else waits to be sent.
+  void close(LinkId link, std::string last_word);
   /// Goes nowhere where there is no launcher.
   void send(std::string bytes);
   /// The socket of the link that is used; -1 where there is none.

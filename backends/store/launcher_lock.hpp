@@ -22,10 +22,19 @@ class LauncherLock {
 
   /// Sets the time of the last change of the file to now.
   void touch();
+  /// Takes the path for this process also where the lock lies, as those of network file systems
+  /// may: to whoever has had it before it is not theirs any more.
+  void sign();
+  /// False once another lock was signed at this path. A file that is gone is nobody else's.
+  bool is_ours() const;
 
  private:
-  explicit LauncherLock(Descriptor file) : file_(std::move(file)) {}
+  LauncherLock(Descriptor file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
+
   Descriptor file_;  ///< closing it releases the lock; the file stays
+  std::string path_;
+  std::string signature_ = {};  ///< in the file
 };
 
 enum class LauncherSign {

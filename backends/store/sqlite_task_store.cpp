@@ -30,10 +30,10 @@ namespace {
 
 /// A task that this process launches.
 struct OwnTask {
-  LauncherLock lock;
+  std::shared_ptr<LauncherLock> lock;
   TaskState state;
   std::int64_t next_entry = 0;  ///< of its journal
-  bool is_displaced = false;    ///< another process has written there
+  bool is_displaced = false;    ///< another process has taken it over
 };
 
 UnixMillis now() {
@@ -97,7 +97,7 @@ struct SqliteTaskStore::Impl {
   bool may_go_on(const TaskRecord& task, const std::vector<JournalEntry>& journal);
   TaskRecord with_actual_state(TaskRecord task);
   Result<void> write(const TaskRecord& task);
-  Result<void> check_journal(const std::string& id, const OwnTask& own);
+  Result<void> check_ours(const std::string& id, OwnTask& own);
   void settle(const std::string& id);
   Error none_or_several(const std::string& prefix, const std::vector<std::string>& ids);
 };
@@ -245,7 +245,8 @@ Result<void> SqliteTaskStore::create(const TaskRecord& task) {
     return {};
   });
   if (created)
-    impl_->own_tasks.emplace(task.id, OwnTask{std::move(*lock), task.state, 0});
+    impl_->own_tasks.emplace(
+        task.id, OwnTask{std::make_shared<LauncherLock>(std::move(*lock)), task.state, 0});
   else
     impl_->remove_directories(task.id);
   return created;
@@ -258,7 +259,7 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   if (task.state != own->second.state && !is_legal_change(own->second.state, task.state))
     return fail(ErrorClass::bug, fmt::format("task '{}' cannot go from {} to {}", task.id,
                                              to_string(own->second.state), to_string(task.state)));
-  if (auto ours = impl_->check_journal(task.id, own->second); !ours) return ours;
+  if (auto ours = impl_->check_ours(task.id, own->second); !ours) return ours;
   const bool is_end = is_final(task.state);
   const auto end_written = is_end ? write_task_end(impl_->end_file(task.id), task) : Result<void>();
   if (auto updated = impl_->write(task); !updated) {
@@ -283,9 +284,11 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   return {};
 }
 
-/// That nobody else has written into the journal. A registry that cannot be read now is found out,
-/// and waited for, by what follows.
-Result<void> SqliteTaskStore::Impl::check_journal(const std::string& id, const OwnTask& own) {
+/// That nobody else has adopted the task, nor written into the journal. A registry that cannot be
+/// read now is found out, and waited for, by what follows.
+Result<void> SqliteTaskStore::Impl::check_ours(const std::string& id, OwnTask& own) {
+  own.is_displaced = own.is_displaced || !own.lock->is_ours();
+  if (own.is_displaced) return displaced(id);
   std::int64_t next = 0;
   database->setBusyTimeout(0);
   try {
@@ -293,7 +296,8 @@ Result<void> SqliteTaskStore::Impl::check_journal(const std::string& id, const O
   } catch (const SQLite::Exception&) {
   }
   database->setBusyTimeout(registry_wait_ms);
-  if (next > own.next_entry) return displaced(id);
+  own.is_displaced = next > own.next_entry;
+  if (own.is_displaced) return displaced(id);
   return {};
 }
 
@@ -312,8 +316,10 @@ Result<void> SqliteTaskStore::adopt(const std::string& id) {
     if (is_final(task->state))
       return fail(ErrorClass::no_input,
                   fmt::format("task '{}' has ended: {}", id, to_string(task->state)));
+    lock->sign();
     const std::int64_t next = next_entry(*impl_->database, id);
-    impl_->own_tasks.emplace(id, OwnTask{std::move(*lock), task->state, next});
+    impl_->own_tasks.emplace(
+        id, OwnTask{std::make_shared<LauncherLock>(std::move(*lock)), task->state, next});
     return {};
   });
 }
@@ -326,9 +332,10 @@ Result<void> SqliteTaskStore::append_journal(const std::string& id, const std::s
   if (own->second.next_entry >= static_cast<std::int64_t>(most_journal_entries))
     return fail(ErrorClass::no_input, fmt::format("the journal of task '{}' is full", id));
   return impl_->guarded([&]() -> Result<void> {
-    own->second.is_displaced =
-        !insert_entry(*impl_->database, id, own->second.next_entry, entry, durable);
-    if (own->second.is_displaced) return displaced(id);
+    OwnTask& task = own->second;
+    task.is_displaced = task.is_displaced || !task.lock->is_ours() ||
+                        !insert_entry(*impl_->database, id, task.next_entry, entry, durable);
+    if (task.is_displaced) return displaced(id);
     ++own->second.next_entry;
     return {};
   });
@@ -338,6 +345,17 @@ bool SqliteTaskStore::was_displaced(const std::string& id) const {
   const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(id);
   return own != impl_->own_tasks.end() && own->second.is_displaced;
+}
+
+std::function<bool()> SqliteTaskStore::own_mark(const std::string& id) const {
+  const std::lock_guard turn(impl_->mutex);
+  const auto own = impl_->own_tasks.find(id);
+  std::weak_ptr<LauncherLock> mark;
+  if (own != impl_->own_tasks.end()) mark = own->second.lock;
+  return [mark] {
+    const auto lock = mark.lock();
+    return !lock || lock->is_ours();
+  };
 }
 
 Result<std::vector<std::string>> SqliteTaskStore::read_journal(const std::string& id) {
@@ -361,7 +379,8 @@ Result<void> SqliteTaskStore::Impl::write(const TaskRecord& task) {
 void SqliteTaskStore::note_alive(const std::string& id) {
   const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(id);
-  if (own != impl_->own_tasks.end()) own->second.lock.touch();
+  if (own == impl_->own_tasks.end() || !impl_->check_ours(id, own->second)) return;
+  own->second.lock->touch();
 }
 
 Result<TaskRecord> SqliteTaskStore::find(const std::string& prefix) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,11 +60,14 @@ class SqliteTaskStore final : public TaskStore {
   Result<void> adopt(const std::string& id);
   /// Writes the next entry of the journal of a task of this process; a `durable` one survives a
   /// loss of power when this returns, and all before it with it. Class `busy` when another process
-  /// has written into it since: that one is the launcher of the task now, and nothing more is
-  /// written here, the record included.
+  /// has adopted the task, or written into the journal since: that one is the launcher of the task
+  /// now, and nothing more is written here, the record included.
   Result<void> append_journal(const std::string& id, const std::string& entry, bool durable);
-  /// Whether `append_journal` has found that.
-  bool was_displaced(const std::string& id) const;
+  bool was_displaced(const std::string& id) const override;
+  /// A look at the mark of this process as the launcher of a task, which does not wait for the
+  /// registry: false once another one has adopted the task. Any thread may call it, as long as the
+  /// task is not final.
+  std::function<bool()> own_mark(const std::string& id) const;
   /// All entries of a journal, in order: at most `most_journal_entries`.
   Result<std::vector<std::string>> read_journal(const std::string& id);
 

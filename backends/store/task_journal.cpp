@@ -33,8 +33,11 @@ void TaskJournal::append(std::string entry, bool durable,
   const auto told = std::make_shared<std::function<void(Result<void>)>>(std::move(on_written));
   const auto started = background_.run(
       [store = store_, id = task_id_, entry = std::move(entry), durable, written,
-       trouble = trouble_] {
-        if (*trouble) *trouble = append_patiently(*store, id, entry, durable);
+       trouble = trouble_, is_anothers = is_anothers_] {
+        if (*trouble) {
+          *trouble = append_patiently(*store, id, entry, durable);
+          *is_anothers = !*trouble && store->was_displaced(id);
+        }
         *written = *trouble;
       },
       [written, told] { (*told)(*written); });

@@ -21,12 +21,15 @@ class TaskJournal final : public Journal {
 
   void append(std::string entry, bool durable,
               std::function<void(Result<void>)> on_written) override;
+  bool is_anothers() const override { return *is_anothers_; }
 
  private:
   Loop& loop_;
   std::shared_ptr<SqliteTaskStore> store_;
   std::string task_id_;
-  std::shared_ptr<Result<void>> trouble_ = std::make_shared<Result<void>>();  ///< the thread's
+  // The thread's, which writes them for the last time before it tells of the trouble:
+  std::shared_ptr<Result<void>> trouble_ = std::make_shared<Result<void>>();
+  std::shared_ptr<bool> is_anothers_ = std::make_shared<bool>(false);
   Background background_;
 };
 

@@ -86,6 +86,7 @@ class Agent {
   void handle(const agent_event::Tick& event);
 
   void attach(LinkId link, const message::Attach& m);
+  void refuse(LinkId link, const message::Attach& m);
   /// Whether what comes on a link is the launcher's.
   bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
@@ -151,6 +152,7 @@ class Agent {
   std::optional<LinkId> link_;  ///< to the launcher
   std::uint64_t epoch_ = 0;     ///< of the last Attach
   std::uint64_t connection_ = 0;
+  std::string launcher_;  ///< as it names itself
   std::optional<message::AgentFailed> failure_;
   bool has_started_ = false;       ///< some attempt was told to start
   milliseconds window_{0};         ///< `fence_window` of the last Prepare

@@ -136,6 +136,8 @@ struct UseLink {
 };
 struct CloseLink {
   LinkId link = 0;
+  /// Said before, unless something else has not got through yet.
+  std::optional<Message> last_word = {};
 };
 struct SendMessage {
   Message message;

@@ -41,14 +41,18 @@ bool Agent::is_heard(LinkId link) {
 void Agent::attach(LinkId link, const message::Attach& m) {
   const bool is_same_epoch = epoch_ > 0 && m.epoch == epoch_;
   const bool is_newer = m.epoch > epoch_ || (is_same_epoch && m.connection > connection_);
-  if (state_ == AgentState::abandoned || link_ == link || !is_newer) {
-    if (link_ == link) return give_up_launcher();
-    return act(agent_action::CloseLink{link});
+  const bool is_foreign = epoch_ > 0 && m.version != wire_version;
+  if (link_ == link) return give_up_launcher();
+  if (state_ == AgentState::abandoned || !is_newer || is_foreign) return refuse(link, m);
+  if (link_) {
+    agent_action::CloseLink close{*link_};
+    if (m.epoch > epoch_) close.last_word = message::Displaced{m.epoch, m.launcher};
+    act(std::move(close));
   }
-  if (link_) act(agent_action::CloseLink{*link_});
   link_ = link;
   epoch_ = m.epoch;
   connection_ = m.connection;
+  launcher_ = m.launcher;
   last_heard_ = attached_at_ = now_;
   death_at_.reset();
   state_.become(AgentState::serving);
@@ -64,6 +68,16 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   if (!output_.resume(positions, m.credit)) return give_up_launcher();
   tell_facts();
   send_output();
+}
+
+// Of a launcher that speaks another version the epoch is not known: it hears no more than ours.
+void Agent::refuse(LinkId link, const message::Attach& m) {
+  agent_action::CloseLink close{link};
+  if (m.version != wire_version)
+    close.last_word = message::Hello{wire_version, {}, {}, 0};
+  else if (m.epoch < epoch_)
+    close.last_word = message::Displaced{epoch_, launcher_};
+  act(std::move(close));
 }
 
 // A launcher whose machine has lost its power lacks output that another one had: as before, it is

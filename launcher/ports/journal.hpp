@@ -17,6 +17,9 @@ class Journal {
   /// entry outlives this process, a `durable` one also a loss of power.
   virtual void append(std::string entry, bool durable,
                       std::function<void(Result<void>)> on_written) = 0;
+  /// An entry was not written because another process has written into this journal since, which is
+  /// the supervisor of the task now.
+  virtual bool is_anothers() const = 0;
 };
 
 }  // namespace train

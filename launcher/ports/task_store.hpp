@@ -25,6 +25,9 @@ class TaskStore {
   /// Notes that the launcher of this task, which is this process, lives now: the last such moment
   /// is the end of a task that is found `lost`.
   virtual void note_alive(const std::string& id) = 0;
+  /// One of the calls above has found that another process has become the launcher of this task,
+  /// and nothing was or will be recorded for this one.
+  virtual bool was_displaced(const std::string& id) const = 0;
   /// The task whose id starts with `prefix`: class `no_input` when there is none or several.
   virtual Result<TaskRecord> find(const std::string& prefix) = 0;
   /// All tasks, newest first; only those that are not final unless `all`. They come without

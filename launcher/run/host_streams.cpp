@@ -30,6 +30,7 @@ HostStreams::HostStreams(Ports ports, const Trial& trial, std::string task_id, H
       task_id_(std::move(task_id)),
       hooks_(std::move(hooks)),
       epoch_(origin.epoch),
+      launcher_(std::move(origin.launcher)),
       attempt_(origin.attempt),
       first_attempt_(origin.attempt),
       positions_{{origin.attempt, std::move(origin.positions)}} {
@@ -67,6 +68,7 @@ void HostStreams::perform(const host_action::Send& action) {
 }
 
 void HostStreams::perform(const host_action::Open& action) {
+  if (has_left_) return;
   const int host = action.host;
   Stream& stream = of(host);
   drop(stream.now);
@@ -117,6 +119,7 @@ void HostStreams::attach(int host) {
   stream.last_chunk = stream.last_written = stream.last_synced = stream.received_cost = 0;
   message::Attach attach;
   attach.epoch = epoch_;
+  attach.launcher = launcher_;
   attach.connection = ++stream.connection;
   const PlannedHost& planned = trial_.hosts[host];
   for (const auto& [attempt, positions] : positions_)
@@ -144,6 +147,7 @@ std::uint64_t HostStreams::credit_of(const Stream& stream) const {
 
 // The old stream stays until the new one is open: until then it may still come back to life.
 void HostStreams::perform(const host_action::Reopen& action) {
+  if (has_left_) return;
   const int host = action.host;
   Stream& stream = of(host);
   if (stream.next.link && stream.next.link->is_asking()) return;  // it has time
@@ -171,6 +175,7 @@ void HostStreams::reopened(int host, const LinkInfo& info) {
 }
 
 void HostStreams::perform(const host_action::Sweep& action) {
+  if (has_left_) return;
   const int host = action.host;
   drop_sweep(of(host));
   of(host).sweep = std::make_unique<SweepDriver>(
@@ -240,6 +245,10 @@ void HostStreams::received(int host, const Frame& frame) {
 }
 
 void HostStreams::received_message(int host, Message message) {
+  if (const auto* displaced = std::get_if<message::Displaced>(&message)) {
+    if (displaced->epoch > epoch_) return hooks_.on_displaced(host, *displaced);
+    return break_protocol(host, not_our_protocol("speaks of a launcher before this one"));
+  }
   const auto about = attempt_of(message);
   if (about && (about->trial != trial_.trial || about->attempt > attempt_))
     return break_protocol(host, not_our_protocol("spoke of an attempt that nobody has begun"));
@@ -395,6 +404,16 @@ void HostStreams::forget_agents() {
   for (auto& [host, leaving] : leaving_) drop(leaving.stream);
   leaving_.clear();
   tell_left();
+}
+
+void HostStreams::leave() {
+  has_left_ = true;
+  for (Stream& stream : hosts_) {
+    drop(stream.now);
+    drop(stream.next);
+    drop_sweep(stream);
+  }
+  forget_agents();
 }
 
 void HostStreams::tell_left() {

@@ -39,6 +39,9 @@ class HostStreams {
     std::function<Instant(int host, Instant at, Instant now)> time_of;
     /// Output has come.
     std::function<void(const OutputChunk& chunk)> on_output = [](const OutputChunk&) {};
+    /// The host's agent serves a later supervisor.
+    std::function<void(int host, const message::Displaced& by)> on_displaced =
+        [](int, const message::Displaced&) {};
   };
 
   /// Where the streams begin: with the first attempt, or where another process has left them.
@@ -47,6 +50,7 @@ class HostStreams {
     int attempt = 0;
     /// By rank: how much of its output in this attempt is kept already; empty: nothing is.
     std::vector<std::uint64_t> positions = {};
+    std::string launcher = {};  ///< who this is, for agents to tell others
   };
 
   /// `trial` must outlive the streams.
@@ -94,6 +98,9 @@ class HostStreams {
   void await_agents(std::function<void()> on_left);
   /// Nobody waits for them any more.
   void forget_agents();
+
+  /// All streams end without a word, and no host is reached any more.
+  void leave();
 
  private:
   /// A chunk that was received, and not acknowledged as synced yet.
@@ -194,6 +201,7 @@ class HostStreams {
   std::deque<Arrival> unsynced_;
   std::vector<int> due_;
   std::uint64_t epoch_;
+  std::string launcher_;
   int attempt_;
   const int first_attempt_;  ///< what comes of attempts before it was kept by another process
   /// Of the last attempts: bytes received of what each rank has printed, then of the metrics of
@@ -203,6 +211,7 @@ class HostStreams {
   std::vector<std::unique_ptr<SweepDriver>> ended_sweeps_;  ///< likewise
   std::unique_ptr<Subscription> closing_;
   std::map<int, Leaving> leaving_;  ///< by host
+  bool has_left_ = false;           ///< this launcher
   std::function<void()> on_left_;
   std::unique_ptr<Subscription> left_notice_;
 };

@@ -40,8 +40,8 @@ Task task_of(const TaskDriver::Work& work) {
 }
 
 HostStreams::Origin origin_of(const TaskDriver::Work& work) {
-  if (!work.resume) return {};
-  return {work.resume->epoch, work.resume->replay.attempt, work.resume->positions};
+  if (!work.resume) return {.launcher = work.launcher};
+  return {work.resume->epoch, work.resume->replay.attempt, work.resume->positions, work.launcher};
 }
 
 }  // namespace
@@ -61,7 +61,8 @@ TaskDriver::TaskDriver(Ports ports, Work work, Hooks hooks)
                 [this](int host, Instant at, Instant now) {
                   return run_ ? run_->time_of(host, at, now) : now;
                 },
-                [this](const OutputChunk& chunk) { look_at(chunk); }},
+                [this](const OutputChunk& chunk) { look_at(chunk); },
+                [this](int host, const message::Displaced& by) { told_of_another(host, by); }},
                origin_of(work_)),
       log_watch_(work_.plan.experiment.log_policies),
       deadline_(ports_.timers, [this] { tick(); }) {}
@@ -76,6 +77,7 @@ void TaskDriver::start() {
 }
 
 void TaskDriver::stop(int signal) {
+  if (displacement_) return;
   if (over()) return streams_.forget_agents();
   ports_.output.expect_end();
   if (ending_) return end_task();
@@ -122,7 +124,27 @@ void TaskDriver::deliver_context() {
   delivery_.emplace(ports_.timers, ports_.open_context, connections_.count(), std::move(hooks));
 }
 
+// What is left to do is the other's: from here on no event is heard, and no host.
+void TaskDriver::displace(const Displacement& by) {
+  if (over() || displacement_) return;
+  displacement_ = by;
+  delivery_.reset();
+  goodbye_limit_.reset();
+  deadline_.set(std::nullopt);
+  streams_.leave();
+  hooks_.on_displaced(by);
+}
+
+void TaskDriver::told_of_another(int host, const message::Displaced& by) {
+  if (!work_.is_to_end) return displace({connections_.name(host), by.by});
+  streams_.break_protocol(
+      host,
+      make_error(ErrorClass::host, fmt::format("its agent serves another launcher of this task{}",
+                                               by.by.empty() ? "" : fmt::format(" ({})", by.by))));
+}
+
 void TaskDriver::happened(const ConnectionEvent& event) {
+  if (displacement_) return;
   carry_out(connections_.on(event, ports_.timers.now()));
   settle();
   if (goodbye_limit_) end_task();
@@ -141,12 +163,13 @@ void TaskDriver::carry_out(const std::vector<ConnectionAction>& actions) {
 }
 
 void TaskDriver::feed(const RunEvent& event) {
-  if (!run_) return;
+  if (!run_ || displacement_) return;
   for (const RunAction& action : run_->on(event, ports_.timers.now()))
     std::visit([this](const auto& a) { perform(a); }, action);
 }
 
 void TaskDriver::feed(const TaskEvent& event) {
+  if (displacement_) return;
   const bool was_running = task_.attempts().back() == AttemptState::running;
   const std::vector<TaskAction> actions = task_.on(event, ports_.timers.now());
   note(event, was_running);
@@ -170,6 +193,7 @@ void TaskDriver::note(const TaskEvent& event, bool was_running) {
 
 // What runs goes on; nothing new begins.
 void TaskDriver::journal_failed(const Error& why) {
+  if (ports_.journal->is_anothers()) return displace({});
   hooks_.on_note(
       fmt::format("the journal of this task cannot be written, so that no further "
                   "attempt may begin: {}",
@@ -196,6 +220,7 @@ void TaskDriver::perform(const HostNews& news) {
 // The end of an attempt is told once everything that came with it has been: what else is known of
 // hosts by then is not the next attempt's.
 void TaskDriver::settle() {
+  if (displacement_) return;
   while (std::exchange(has_run_ended_, false)) {
     matched(log_watch_.end());
     metrics_watch_.end();
@@ -223,6 +248,7 @@ void TaskDriver::tell_reached() {
 }
 
 void TaskDriver::look_at(const OutputChunk& chunk) {
+  if (displacement_) return;
   for (const MetricsReport& report : metrics_watch_.look(chunk)) hooks_.on_report(report);
   tell_ignored_lines();
   matched(log_watch_.look(chunk));
@@ -265,7 +291,7 @@ void TaskDriver::perform(const task_action::BeginAttempt& action) {
 
 // One that begins with a stop starts nothing: it need not wait for a disk that hangs.
 void TaskDriver::begin_written_attempt() {
-  if (std::exchange(is_being_written_, false)) begin_attempt();
+  if (std::exchange(is_being_written_, false) && !displacement_) begin_attempt();
 }
 
 Run::Rules TaskDriver::run_rules() const {
@@ -339,7 +365,7 @@ bool TaskDriver::owes_goodbye() {
 }
 
 void TaskDriver::end_task() {
-  if (!ending_ || owes_goodbye()) return;
+  if (displacement_ || !ending_ || owes_goodbye()) return;
   const task_action::End action = *std::exchange(ending_, std::nullopt);
   for (int host = 0; host < connections_.count(); ++host)
     if (connections_.is_expected(host)) carry_out(connections_.dismiss(host));
@@ -425,7 +451,7 @@ void TaskDriver::perform(const run_action::SendGo& action) {
 // What has come meanwhile wins: a stop, or that no attempt may begin.
 void TaskDriver::allow_start() {
   const std::vector<int> hosts = std::exchange(awaiting_go_, {});
-  if (journal_.trouble() || run_->phase() != RunPhase::running) return;
+  if (displacement_ || journal_.trouble() || run_->phase() != RunPhase::running) return;
   go_ = Go::allowed;
   for (const int host : hosts) send_go(host);
   settle();

@@ -55,6 +55,16 @@ class TaskDriver {
     std::function<std::vector<EnvironmentEntry>(int rank, int attempt)> environment_of;
     std::string boot_id = {};  ///< of this machine, for the journal
     std::optional<Resumption> resume = {};
+    /// It is only to be stopped: a host that tells of a later supervisor is lost, since none may
+    /// keep the others from being stopped by saying so.
+    bool is_to_end = false;
+    std::string launcher = {};  ///< who this is, in words for another launcher
+  };
+
+  /// Another supervisor goes on with the task.
+  struct Displacement {
+    std::string host;  ///< that has said so; empty: the journal
+    std::string by;    ///< the other one, in its own words as the host has them; may be empty
   };
 
   /// What others may want to know. They come from inside of calls to the driver, or of the ports'.
@@ -85,6 +95,9 @@ class TaskDriver {
     std::function<void(const ContextProgress& progress)> on_context_progress =
         [](const ContextProgress&) {};
     std::function<void()> on_over = [] {};  ///< what was printed may still have to be kept
+    /// In place of `on_over`: from here on the driver does nothing any more, and nobody may in its
+    /// name.
+    std::function<void(const Displacement& by)> on_displaced = [](const Displacement&) {};
   };
 
   /// The plan and what the ports refer to must outlive the driver.
@@ -99,6 +112,8 @@ class TaskDriver {
   void stop(int signal);
   /// What has kept hosts from being reached may be over: they are tried again at once.
   void try_hosts_now();
+  /// Another supervisor goes on with the task, as was found out here: nothing is done any more.
+  void displace(const Displacement& by);
   /// More chunks were written or synced: they are acknowledged.
   void acknowledge_output() { streams_.acknowledge_output(); }
   /// Calls back, never from inside, once the agents that were dismissed have left, or have had a
@@ -112,6 +127,8 @@ class TaskDriver {
   bool has_run() const { return run_.has_value(); }
   const Run& run() const { return *run_; }
   bool over() const { return outcome_.has_value(); }
+  /// Who goes on with the task in place of this one; null: it is this one's.
+  const Displacement* displacement() const { return displacement_ ? &*displacement_ : nullptr; }
   /// How the last attempt ended; a signal that came while another was waited for is its end. Only
   /// when over.
   const RunOutcome& outcome() const { return *outcome_; }
@@ -132,6 +149,7 @@ class TaskDriver {
   void look_for_agents(bool have_ranks);
   void deliver_context();
   void happened(const ConnectionEvent& event);
+  void told_of_another(int host, const message::Displaced& by);
   void tick();
   void feed(const RunEvent& event);
   void feed(const TaskEvent& event);
@@ -202,6 +220,7 @@ class TaskDriver {
   std::optional<AttemptEnd> last_end_;      ///< of the attempt that is over now
   std::optional<task_action::End> ending_;  ///< it waits to be written down
   std::optional<RunOutcome> outcome_;
+  std::optional<Displacement> displacement_;
   std::vector<int> new_stops_;        ///< the user's, that wait to be written down
   std::vector<int> stops_;            ///< those that were acted on
   Go go_ = Go::not_wanted;            ///< of this attempt

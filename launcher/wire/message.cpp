@@ -70,7 +70,8 @@ json body(const message::Attach& m) {
           {"epoch", m.epoch},
           {"connection", m.connection},
           {"positions", std::move(positions)},
-          {"credit", m.credit}};
+          {"credit", m.credit},
+          {"launcher", from_bytes(m.launcher)}};
 }
 message::OutputPosition position_of(const json& value) {
   const Malformed impossible{"a position that cannot be"};
@@ -95,6 +96,7 @@ Message read_attach(const json& value) {
   for (const auto& position : array_field(value, "positions"))
     m.positions.push_back(position_of(position));
   m.credit = count_field(value, "credit");
+  m.launcher = text_field(value, "launcher", longest_name);
   return m;
 }
 
@@ -347,6 +349,14 @@ Message read_output_blocked(const json& value) {
   return message::OutputBlocked{bool_field(value, "is_blocked"), count_field(value, "kept")};
 }
 
+json body(const message::Displaced& m) {
+  return {{"type", "displaced"}, {"epoch", m.epoch}, {"by", from_bytes(m.by)}};
+}
+Message read_displaced(const json& value) {
+  return message::Displaced{static_cast<std::uint64_t>(number_field(value, "epoch", 1)),
+                            text_field(value, "by", longest_name)};
+}
+
 json body(const message::Pong& m) {
   return {{"type", "pong"}, {"sent", m.sent.count()}, {"answered", m.answered.count()}};
 }
@@ -381,6 +391,7 @@ constexpr Reader readers[] = {
     {"blocked", read_blocked},
     {"port_taken", read_port_taken},
     {"output_blocked", read_output_blocked},
+    {"displaced", read_displaced},
     {"agent_failed", read_agent_failed},
 };
 

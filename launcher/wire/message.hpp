@@ -22,7 +22,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 9;
+constexpr int wire_version = 10;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -65,13 +65,14 @@ struct OutputPosition {
 };
 /// The first message on every connection; nothing else is heard before it. Of two connections the
 /// one with the higher epoch counts, within an epoch the one with the higher number: the agent
-/// closes the other.
+/// closes the other, and tells one of a lower epoch why (Displaced).
 struct Attach {
   int version = wire_version;
   std::uint64_t epoch = 1;                     ///< of the supervisor; a later one has a higher
   std::uint64_t connection = 1;                ///< 1, 2, ... to this host
   std::vector<OutputPosition> positions = {};  ///< where output goes on; ranks left out: from 0
   std::uint64_t credit = 0;                    ///< as in Acknowledge
+  std::string launcher = {};  ///< who that is, in words for another one; at most `longest_name`
   bool operator==(const Attach&) const = default;
 };
 /// First phase: check everything that the ranks need, hold ports, write files, start nothing.
@@ -281,6 +282,13 @@ struct NoAgent {
   std::string boot_id;
   bool operator==(const NoAgent&) const = default;
 };
+/// The last word on a connection whose epoch is lower than that of another one: a later supervisor
+/// has the task, and this one is not heard any more.
+struct Displaced {
+  std::uint64_t epoch = 0;  ///< of the later one
+  std::string by;           ///< its `Attach::launcher`
+  bool operator==(const Displaced&) const = default;
+};
 /// Something in the agent itself has failed. It stops its ranks as after a Stop.
 struct AgentFailed {
   std::string reason;  ///< at most `longest_trouble` bytes
@@ -296,12 +304,13 @@ constexpr milliseconds fence_window(milliseconds reconnect_window, milliseconds 
   return longer <= brief_launcher_wait ? milliseconds(0) : longer;
 }
 
-using Message = std::variant<message::Attach, message::NoAgent, message::Prepare, message::Go,
-                             message::Stop, message::Acknowledge, message::Forget, message::Ping,
-                             message::Bye, message::Hello, message::Ready, message::WantContext,
-                             message::Refused, message::RankStarted, message::RankNotStarted,
-                             message::RankEnded, message::Finished, message::Pong, message::Blocked,
-                             message::PortTaken, message::OutputBlocked, message::AgentFailed>;
+using Message =
+    std::variant<message::Attach, message::NoAgent, message::Prepare, message::Go, message::Stop,
+                 message::Acknowledge, message::Forget, message::Ping, message::Bye, message::Hello,
+                 message::Ready, message::WantContext, message::Refused, message::RankStarted,
+                 message::RankNotStarted, message::RankEnded, message::Finished, message::Pong,
+                 message::Blocked, message::PortTaken, message::OutputBlocked, message::Displaced,
+                 message::AgentFailed>;
 
 /// The attempt that a message is about; nothing for what is about the whole host.
 std::optional<AttemptId> attempt_of(const Message& message);

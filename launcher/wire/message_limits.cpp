@@ -35,6 +35,8 @@ void limit(message::Hello& m) {
 
 void limit(message::NoAgent& m) { cut(m.boot_id, longest_name); }
 
+void limit(message::Displaced& m) { cut(m.by, longest_name); }
+
 void limit(message::Ready& m) {
   cut(m.run_directory, longest_path);
   cut(m.checkpoint_mark, longest_name);

@@ -149,6 +149,62 @@ is_killed_after_that() {
     expect_status 143
 }
 
+# freeze_supervisor: and have its lock lie, as on a network file system: others see none.
+freeze_supervisor() {
+    local lock=$work/state/train/tasks/$id/launcher.lock
+    frozen=$(supervisor_of "$id") || { note_failure "nobody attends the task"; return; }
+    kill -STOP "$frozen"
+    cp -p "$lock" "$lock.other"
+    mv "$lock.other" "$lock"
+}
+
+# The old one has read nothing meanwhile: what its streams still have must get into no log.
+thaws() {
+    local log viewer
+    counting 3 "$@"
+    log=$work/state/train/tasks/$id/launcher.log
+    freeze_supervisor
+    expect_equal "state" unattended "$(state_of "$id")"
+    start task attach "$id"
+    within 10 "somebody attends it" err_has "is attended again"
+    (exec_with_environment timeout -k 5 60 "$train" task attach "$id") >"$work/view" 2>"$work/view.err" &
+    viewer=$!
+    within 10 "the viewer shows what is printed" grep -q 'rank 0 line' "$work/view"
+    kill -CONT "$frozen"
+    within 10 "the one that thaws leaves" has_gone "$frozen"
+    grep -q "^train: task $id goes on with another launcher (process [0-9]* on '.*'), as host 'localhost' says; " "$log" ||
+        note_failure "it does not say why" "$(cat "$log")"
+    expect_equal "state" running "$(state_of "$id")"
+    with_environment "$train" task show "$id" | grep -q '^now  *running' || note_failure "the new one cannot be asked"
+    touch go
+    await 20
+    expect_status 3
+    expect_whole
+    wait "$viewer"
+    expect_equal "status of the viewer" 3 $?
+}
+
+thaws_in_foreground() {
+    start launch -n 2 --json --set on_launcher_loss=continue -- /bin/sh -c "$counts" - 4
+    within 10 "it prints" err_has 'line 3'
+    id=$(task_id)
+    freeze_supervisor
+    (exec_with_environment timeout -k 5 60 "$train" task attach "$id") >"$work/view" 2>"$work/view.err" &
+    local second=$!
+    within 10 "somebody attends it" grep -q "is attended again" "$work/view.err"
+    kill -CONT "$frozen"
+    await 10
+    expect_status 75
+    expect_err "^train: task $id goes on with another launcher"
+    expect_err "^  train task attach $id "
+    expect_last_err "failed: busy (exit 75)"
+    expect_out '"state": *"running"'
+    touch go
+    wait "$second"
+    expect_equal "status of the other" 4 $?
+    expect_whole
+}
+
 # Exactly one of them goes on with it; the others see what it does. TRAIN_RACES=1000: as often.
 races() {
     local round rounds=${TRAIN_RACES:-3} pids=() i
@@ -379,6 +435,9 @@ test_case "what a rank said before it was taken over is in the report of its fai
 test_case "a task that nobody attends is killed like any other" is_killed
 test_case "so is one that was taken over" is_killed_after_that
 test_case "of several that take it over at once one does, and the others look on" races
+test_case "a launcher that was frozen and replaced leaves when it thaws, and harms nothing" thaws
+test_case "so does one that ends its ranks with itself" thaws --set on_launcher_loss=60s
+test_case "in the foreground it says who goes on with the task" thaws_in_foreground
 test_case "attach shows a task that is attended, and Ctrl-C leaves it alone" only_looks
 test_case "attach begins with the last screenful" last_screen
 test_case "what a task needs is kept for its user alone, and not longer than the task" keeps_secrets

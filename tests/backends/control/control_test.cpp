@@ -189,3 +189,15 @@ TEST_CASE("a supervisor that stands still is told of as such") {
   REQUIRE_FALSE(client);
   CHECK(client.error().error_class == ErrorClass::busy);
 }
+
+TEST_CASE("a supervisor that has been replaced leaves the socket of the other one there") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/control";
+  std::optional<Supervisor> first(std::in_place, path);
+  const Supervisor second(path);
+  first.reset();
+  auto client = ControlClient::connect(path, 10s);
+  REQUIRE(client);
+  REQUIRE(*client);
+  CHECK((*client)->ask(control_request::Status{}, 10s));
+}

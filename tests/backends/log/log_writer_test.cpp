@@ -2,6 +2,7 @@
 #include "backends/log/log_writer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -105,11 +106,14 @@ struct Fixture {
   std::shared_ptr<StalledSink> sink = std::make_shared<StalledSink>();
   std::vector<std::string> said;
   std::function<void()> on_written = [] {};
+  std::atomic<bool> may_write = true;
+  int refusals = 0;
   LogWriter writer{
       loop,
       sink,
       "/logs",
-      {[this] { on_written(); }, [this](const TerminalText& line) { said.push_back(line.text()); }},
+      {[this] { on_written(); }, [this](const TerminalText& line) { said.push_back(line.text()); },
+       [this] { return may_write.load(); }, [this] { ++refusals; }},
       {.look = 5ms, .stall = 30ms, .last_stall = 60ms, .sync = 20ms}};
 
   ~Fixture() { sink->open(); }  // its thread may still be there
@@ -387,5 +391,29 @@ TEST_CASE("the end does not wait for a sync") {
   fixture.writer.finish();
   CHECK(fixture.writer.written() == 1);
   CHECK(fixture.writer.synced() == 0);
+  CHECK(fixture.said.empty());
+}
+
+TEST_CASE(
+    "into logs that somebody else has taken over nothing is written, nor does it count as such") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.write("ours");
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  fixture.may_write = false;
+  // Nobody is asked for every piece.
+  REQUIRE(fixture.run_until([&] {
+    fixture.write("x");
+    return fixture.refusals == 1;
+  }));
+  const std::string bytes = fixture.sink->bytes();
+  const std::uint64_t written = fixture.writer.written();
+  CHECK(written >= 1);
+  fixture.may_write = true;
+  fixture.write("late");
+  fixture.writer.finish();
+  CHECK(fixture.sink->bytes() == bytes);
+  CHECK(fixture.writer.written() == written);
+  CHECK(fixture.refusals == 1);
   CHECK(fixture.said.empty());
 }

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "tests/backends/store/store_fixture.hpp"
 #include "tests/skip.hpp"
@@ -242,11 +244,60 @@ TEST_CASE("the port tells of each entry, in order, and of none after one that fa
   const std::string lock = store->lock_file("abcd2345");
   REQUIRE(rename(lock.c_str(), (lock + ".lied").c_str()) == 0);
   std::ofstream{lock} << "";
+  const auto mark = store->own_mark("abcd2345");
+  CHECK(journal.is_anothers() == false);
   REQUIRE(other->adopt("abcd2345"));
+  CHECK_FALSE(mark());
   REQUIRE(other->append_journal("abcd2345", "theirs", false));
   for (const auto& result : appended(journal, loop, {"d", "ee"}))
     CHECK(class_of(result) == ErrorClass::busy);
   CHECK(entries_of(*other, "abcd2345") == Entries{"a", "bb", "ccc", "theirs"});
+  CHECK(journal.is_anothers());
+}
+
+TEST_CASE("whose a task is tells its lock file, also where its lock lies") {
+  const TemporaryDirectory directory;
+  const std::shared_ptr<SqliteTaskStore> first = open_store(directory.path());
+  const TaskRecord task = some_task(*first, "abcd2345");
+  REQUIRE(first->create(task));
+  const auto mark = first->own_mark("abcd2345");
+  CHECK(mark());
+  const std::string lock = first->lock_file("abcd2345");
+  SECTION("which nobody has adopted") {
+    std::filesystem::remove(lock);
+    CHECK(mark());  // that is no other launcher
+    CHECK(first->update(task));
+    return;
+  }
+  SECTION("the same one") {
+    // What another machine does whose kernel knows nothing of this lock.
+    std::ofstream{lock} << "0123456789abcdef\n";
+  }
+  SECTION("another one in its place") {
+    std::ofstream{lock + ".other"} << "";
+    std::filesystem::rename(lock + ".other", lock);
+  }
+  CHECK_FALSE(mark());
+  CHECK_FALSE(first->was_displaced("abcd2345"));
+  first->note_alive("abcd2345");
+  CHECK(first->was_displaced("abcd2345"));
+  CHECK(class_of(first->update(task)) == ErrorClass::busy);
+  CHECK(class_of(first->append_journal("abcd2345", "ours", false)) == ErrorClass::busy);
+  CHECK(entries_of(*first, "abcd2345").empty());
+}
+
+TEST_CASE("of launchers that follow each other each has its own mark") {
+  const TemporaryDirectory directory;
+  std::optional<std::shared_ptr<SqliteTaskStore>> first(open_store(directory.path()));
+  const TaskRecord task = some_task(**first, "abcd2345");
+  REQUIRE((*first)->create(task));
+  first.reset();
+  for (int launcher = 0; launcher < 2; ++launcher) {
+    const auto next = open_store(directory.path());
+    REQUIRE(next->adopt("abcd2345"));
+    CHECK(next->own_mark("abcd2345")());
+    CHECK(next->update(task));
+  }
 }
 
 TEST_CASE("a registry that another process has locked for a while is waited for beside the loop") {

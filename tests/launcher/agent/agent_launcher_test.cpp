@@ -103,6 +103,65 @@ TEST_CASE(
   }
 }
 
+namespace {
+
+// What is said on this link before it is closed.
+template <class M>
+std::optional<M> last_word(const std::vector<AgentAction>& actions, LinkId link) {
+  for (const auto& close : all<agent_action::CloseLink>(actions))
+    if (close.link == link && close.last_word)
+      if (const auto* m = std::get_if<M>(&*close.last_word)) return *m;
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("a launcher that another one has replaced hears so, and by whom, on every connection") {
+  Bench b = running({0}, 60s);
+  const LinkId of_the_first = b.link;
+  const message::Attach second{wire_version, 2, 1, {{0, 0}}, 100, "process 7 on 'b'"};
+  const message::Displaced displaced{2, "process 7 on 'b'"};
+  b.link = of_the_first + 1;
+  b.say(second);
+  CHECK(last_word<message::Displaced>(b.last, of_the_first) == displaced);
+  REQUIRE(said<message::Hello>(b.last));
+  b.link = of_the_first + 2;
+  CHECK(b.say(message::Attach{wire_version, 1, 9, {}, 100, "process 6 on 'a'"}).size() == 1);
+  CHECK(last_word<message::Displaced>(b.last, b.link) == displaced);
+  // Whatever it says behind that is nothing.
+  CHECK(terminated(b.say(message::Stop{0ms})).empty());
+  SECTION("also once the agent waits for nobody") {
+    b.link = of_the_first + 1;
+    b.say(message::Bye{});
+    b.link = of_the_first + 3;
+    b.say(message::Attach{wire_version, 1, 10, {}, 100});
+    CHECK(last_word<message::Displaced>(b.last, b.link) == displaced);
+  }
+}
+
+TEST_CASE("a connection that is late, of the same launcher, is closed without a word") {
+  Bench b = running({0}, 60s);
+  const LinkId first = b.link;
+  b.connect();
+  CHECK(closed(b.last) == std::vector{first});
+  CHECK_FALSE(all<agent_action::CloseLink>(b.last).front().last_word);
+  ++b.link;
+  b.say(message::Attach{wire_version, 1, b.connection, {}, 100});
+  CHECK(closed(b.last) == std::vector{b.link});
+  CHECK_FALSE(all<agent_action::CloseLink>(b.last).front().last_word);
+}
+
+TEST_CASE("a launcher of another version hears which one the agent speaks, and no more") {
+  Bench b = running({0}, 60s);
+  ++b.link;
+  b.say(message::Attach{wire_version + 1, 1, 1, {}, 100});
+  CHECK(b.last.size() == 1);
+  const auto hello = last_word<message::Hello>(b.last, b.link);
+  REQUIRE(hello);
+  CHECK(hello->version == wire_version);
+  CHECK(hello->attempts.empty());
+}
+
 TEST_CASE("without a window a launcher that is lost takes its ranks along, as ever") {
   Bench b = running({0}, 0ms);
   CHECK_FALSE(has<agent_action::SetFence>(b.last));

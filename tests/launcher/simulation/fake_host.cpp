@@ -69,6 +69,7 @@ void FakeHost::revive() {
   agent_ = Agent({"h" + std::to_string(index_), boot_id(), 1 + births_}, scenario_.output_capacity);
   links_.clear();
   used_ = 0;
+  epoch_ = 0;
   context_taken_ = 0;
   paused_.clear();
   killing_.clear();
@@ -173,6 +174,8 @@ void FakeHost::heard(LinkId link, const Frame& frame) {
     return feed(agent_event::ContextReceived{link, std::string(frame.payload)});
   auto message = decode_message(frame.payload);
   if (!message) return complaints_.push_back("an agent could not read a message");
+  if (const auto* attach = std::get_if<message::Attach>(&*message))
+    links_.at(link).epoch = attach->epoch;
   if (!std::exchange(links_.at(link).has_spoken, true) &&
       !std::holds_alternative<message::Attach>(*message))
     complaints_.push_back("an agent was told something before Attach");
@@ -222,9 +225,17 @@ void FakeHost::send(std::string bytes) {
     link->second.to_launcher->send(std::move(bytes));
 }
 
+void FakeHost::perform(const agent_action::UseLink& action) {
+  used_ = action.link;
+  const std::uint64_t epoch = links_.at(used_).epoch;
+  if (epoch < epoch_) complaints_.push_back("an agent serves a launcher that was replaced");
+  epoch_ = std::max(epoch, epoch_);
+}
+
 void FakeHost::perform(const agent_action::CloseLink& action) {
   const auto link = links_.find(action.link);
   if (link == links_.end()) return;
+  if (action.last_word) link->second.to_launcher->send(frame_of(*action.last_word));
   link->second.to_launcher->close();
   links_.erase(link);
 }

@@ -101,7 +101,7 @@ class FakeHost {
   void note_stop();
   void die();
 
-  void perform(const agent_action::UseLink& action) { used_ = action.link; }
+  void perform(const agent_action::UseLink& action);
   void perform(const agent_action::CloseLink& action);
   void perform(const agent_action::SetFence&) {}
   void perform(const agent_action::SendMessage& action);
@@ -149,12 +149,14 @@ class FakeHost {
     OneWay* to_launcher = nullptr;
     FrameDecoder decoder{FrameSender::launcher};
     bool has_spoken = false;
+    std::uint64_t epoch = 0;  ///< of its Attach
   };
   std::map<LinkId, Link> links_;
   LinkId last_link_ = 0;
   LinkId used_ = 0;
-  int births_ = 0;          ///< of agents, after the first
-  bool is_reborn_ = false;  ///< after a crash
+  std::uint64_t epoch_ = 0;  ///< the highest that it was used with
+  int births_ = 0;           ///< of agents, after the first
+  bool is_reborn_ = false;   ///< after a crash
   std::map<RankOfAttempt, FakeProcess> processes_;
   AttemptId newest_;                 ///< that was to be prepared
   std::set<AttemptId> has_started_;  ///< those of which a rank was started

@@ -202,13 +202,15 @@ std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
 }
 
 void CheckedOutput::keep(const Piece& piece) {
+  if (is_displaced_) return on_refused_();
   ++kept_;
-  logs_->written[piece.id][piece.stream] += piece.size;
+  logs_.written[piece.id][piece.stream] += piece.size;
   on_kept_();
   time_.at(time_.now() + 1s, [this, piece] {
     launcher_.run([this, piece] {
       ++synced_;
-      logs_->synced[piece.id][piece.stream] += piece.size;
+      // Whoever has taken the logs over has synced them.
+      if (!is_displaced_) logs_.synced[piece.id][piece.stream] += piece.size;
       on_kept_();
     });
   });

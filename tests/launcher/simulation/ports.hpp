@@ -99,13 +99,15 @@ struct KeptLogs {
 class CheckedOutput final : public OutputSink {
  public:
   CheckedOutput(VirtualTime& time, FakeLauncher& launcher, const Scenario& scenario, int ranks,
-                std::vector<std::string>& complaints, KeptLogs& logs, std::function<void()> on_kept)
+                std::vector<std::string>& complaints, KeptLogs& logs, std::function<void()> on_kept,
+                std::function<void()> on_refused)
       : time_(time),
         launcher_(launcher),
         scenario_(scenario),
         complaints_(complaints),
-        logs_(&logs),
+        logs_(logs),
         on_kept_(std::move(on_kept)),
+        on_refused_(std::move(on_refused)),
         received_(logs.written),
         last_taken_(static_cast<std::size_t>(ranks)) {}
 
@@ -115,11 +117,8 @@ class CheckedOutput final : public OutputSink {
   void expect_end() override {}
   void expect_another(int) override {}
   std::uint64_t taken() const { return taken_; }
-  /// Another launcher writes into the logs now.
-  void displace() {
-    nobodys_ = *logs_;
-    logs_ = &nobodys_;
-  }
+  /// Another launcher writes into the logs now: nothing of this one is written any more.
+  void displace() { is_displaced_ = true; }
 
   /// When something has last arrived of a rank.
   Instant last_taken(int rank) const { return last_taken_[static_cast<std::size_t>(rank)]; }
@@ -141,9 +140,10 @@ class CheckedOutput final : public OutputSink {
   FakeLauncher& launcher_;
   const Scenario& scenario_;
   std::vector<std::string>& complaints_;
-  KeptLogs* logs_;
-  KeptLogs nobodys_;  ///< of a launcher that another one has taken over from
+  KeptLogs& logs_;
+  bool is_displaced_ = false;
   std::function<void()> on_kept_;
+  std::function<void()> on_refused_;
   StreamBytes received_;
   std::vector<Instant> last_taken_;
   std::uint64_t taken_ = 0;
@@ -173,6 +173,7 @@ class FakeJournal final : public Journal {
 
   void append(std::string entry, bool durable,
               std::function<void(Result<void>)> on_written) override;
+  bool is_anothers() const override { return disk_.entries.size() != next_; }
   /// What was to be written, whether or not it was.
   const std::vector<std::string>& appended() const { return appended_; }
   bool has_failed() const { return has_failed_; }

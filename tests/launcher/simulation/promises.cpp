@@ -39,6 +39,7 @@ std::vector<std::string> World::broken_promises() const {
   check_end(broken);
   check_leftovers(broken);
   check_adoptions(broken);
+  check_displaced(broken);
   if (is_unattended() || !driver().over()) return broken;
   check_survival(broken);
   if (scenario_.max_restarts > 0) {
@@ -168,6 +169,17 @@ void World::check_adoptions(Lines& broken) const {
     for (const auto& [id, process] : host.processes())
       if (!started.contains(id.of.attempt))
         broken.push_back("a rank was started that no journal has" + of_rank(id.rank));
+}
+
+// There are never two that act: one that was replaced finds it out and leaves.
+void World::check_displaced(Lines& broken) const {
+  for (const Supervisor& each : supervisors_) {
+    if (each.process.has_acted_after_leaving())
+      broken.push_back("a launcher goes on that knows of another one");
+    const bool is_old = each.thawed_at && &each != &now();
+    if (is_old && (!each.left_at || *each.left_at > *each.thawed_at + registry_watch))
+      broken.push_back("a launcher that was replaced stays");
+  }
 }
 
 // Ranks that run do not notice that one launcher has followed another.

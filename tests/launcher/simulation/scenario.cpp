@@ -225,8 +225,6 @@ void give_launcher_wait(Scenario& scenario, Chance& chance) {
   if (!scenario.waits_for_ever()) return;
   if (!scenario.is_undisturbed(Scenario::Deaths::allowed))
     for (const Instant late : {900s, 1'100s, 1'300s}) scenario.interrupts.push_back(late);
-  // One that another has replaced while it was frozen may look for its hosts without an end.
-  for (LauncherDeath& death : scenario.deaths) death.freezes = false;
 }
 
 }  // namespace

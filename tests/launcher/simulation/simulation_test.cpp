@@ -150,12 +150,14 @@ TEST_CASE("every promise holds when launchers die and others adopt their task") 
   const auto [only, first, count] = wanted_seeds();
   std::map<std::size_t, int> supervisors;
   std::map<std::string, int> adopted;
+  int told_by_hosts = 0;
   std::map<std::string, int> verdicts;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     World world(adoptions_of(seed));
     world.play();
     ++supervisors[world.supervisors()];
     for (const std::string& attempt : world.adopted()) ++adopted[attempt];
+    told_by_hosts += world.told_by_hosts();
     ++verdicts[verdict_of(world)];
     for (const std::string& promise : world.broken_promises())
       FAIL_CHECK("TRAIN_SEED=" << seed << ": " << promise);
@@ -165,6 +167,7 @@ TEST_CASE("every promise holds when launchers die and others adopt their task") 
     INFO("an attempt that was " << attempt);
     CHECK(adopted[attempt] * 400 > static_cast<int>(count));
   }
+  CHECK(told_by_hosts * 100 > static_cast<int>(count));
   for (const std::size_t number : {1, 2, 3}) {
     INFO(number << " supervisors");
     CHECK(supervisors[number] * 20 > static_cast<int>(count));

@@ -18,10 +18,12 @@ struct Supervisor {
         boot_id(std::move(boot)),
         timers(time, process, booted),
         transport(time, chance, process, scenario, hosts),
-        output(time, process, scenario, trial.world_size, complaints, logs,
-               [this] {
-                 if (driver) driver->acknowledge_output();
-               }),
+        output(
+            time, process, scenario, trial.world_size, complaints, logs,
+            [this] {
+              if (driver) driver->acknowledge_output();
+            },
+            [this] { driver->displace({}); }),
         journal(time, chance, process, scenario, disk) {}
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -40,6 +42,8 @@ struct Supervisor {
   std::size_t entries_seen = 0;
   Instant replayed_at{0};
   std::string replayed = {};  ///< the state of the task that the journal tells of
+  std::optional<Instant> thawed_at = {};
+  std::optional<Instant> left_at = {};  ///< it has found that the task is another one's
   std::optional<TaskDriver> driver = {};
 };
 

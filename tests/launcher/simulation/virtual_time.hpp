@@ -72,6 +72,7 @@ class FakeLauncher {
   }
   /// It is about to do something to the world. False: it has died before.
   bool acts() {
+    has_acted_after_leaving_ = has_acted_after_leaving_ || (has_left_ && !is_dead_);
     if (!is_dead_ && deaths_action_ > 0 && ++actions_ == deaths_action_) {
       is_dead_ = true;
       on_death_();
@@ -84,6 +85,9 @@ class FakeLauncher {
     on_death_ = std::move(on_death);
   }
   void die() { is_dead_ = true; }
+  /// It knows that the task is another one's: it may do nothing to the world any more.
+  void leave() { has_left_ = true; }
+  bool has_acted_after_leaving() const { return has_acted_after_leaving_; }
   void freeze() { is_frozen_ = true; }
   void thaw() {
     is_frozen_ = false;
@@ -95,6 +99,8 @@ class FakeLauncher {
  private:
   bool is_dead_ = false;
   bool is_frozen_ = false;
+  bool has_left_ = false;
+  bool has_acted_after_leaving_ = false;
   std::uint64_t actions_ = 0;
   std::uint64_t deaths_action_ = 0;  ///< 0: none
   std::function<void()> on_death_;

@@ -66,10 +66,31 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
   if (supervisors_.size() <= scenario_.deaths.size())
     plan_death(made, scenario_.deaths[supervisors_.size() - 1]);
   made.driver->start();
+  if (scenario_.has_journal) watch_registry(made);
+}
+
+// As its recorder does: whoever is cut off from all hosts finds out there.
+void World::watch_registry(Supervisor& supervisor) {
+  time_.at(time_.now() + registry_watch, [this, &supervisor] {
+    supervisor.process.run([this, &supervisor] {
+      if (supervisor.driver->over() || supervisor.driver->displacement() != nullptr) return;
+      if (supervisor.journal.is_anothers()) return supervisor.driver->displace({});
+      watch_registry(supervisor);
+    });
+  });
+}
+
+// Its process ends.
+void World::displaced(Supervisor& supervisor, const TaskDriver::Displacement& by) {
+  if (&supervisor == &now()) complaints_.push_back("a launcher left that nobody has replaced");
+  told_by_hosts_ += !by.host.empty();
+  supervisor.left_at = time_.now();
+  supervisor.process.leave();
+  time_.at(time_.now(), [&supervisor] { supervisor.transport.die(false); });
 }
 
 // A launcher that another one has taken over from is nobody's any more.
-TaskDriver::Hooks World::hooks_of(const Supervisor& supervisor) {
+TaskDriver::Hooks World::hooks_of(Supervisor& supervisor) {
   const auto is_now = [this, &supervisor] { return &supervisor == &now(); };
   TaskDriver::Hooks hooks;
   hooks.on_attempt = [this, is_now](int attempt) {
@@ -79,6 +100,9 @@ TaskDriver::Hooks World::hooks_of(const Supervisor& supervisor) {
   };
   hooks.on_attempt_over = [this, is_now](int attempt, const RunOutcome& outcome) {
     if (is_now() && scenario_.max_restarts > 0) check_output(complaints_, attempt, outcome);
+  };
+  hooks.on_displaced = [this, &supervisor](const TaskDriver::Displacement& by) {
+    displaced(supervisor, by);
   };
   hooks.on_over = [this, is_now] {
     if (!is_now()) return;
@@ -186,17 +210,10 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   begin_supervisor(booted, boot_id, std::move(resume));
 }
 
-// Once the agents know the new one. Until then the old one would be as good, but for the logs,
-// which two cannot write.
+// Some hosts may know of the new one by then, or none.
 void World::thaw_later(Supervisor& frozen) {
   time_.at(time_.now() + chance_.up_to(20s), [this, &frozen] {
-    const Connections& connections = driver().connections();
-    bool are_met = now().acts();
-    for (int host = 0; host < connections.count(); ++host)
-      are_met = are_met && !connections.is_away(host);
-    if (are_met) return frozen.process.thaw();
-    if (!now().process.is_dead()) return thaw_later(frozen);
-    frozen.transport.die(false);
+    frozen.thawed_at = time_.now();
     frozen.process.thaw();
   });
 }

@@ -12,6 +12,9 @@
 
 namespace train::simulation {
 
+/// How often a launcher looks whether the registry knows of another one.
+constexpr std::chrono::seconds registry_watch{5};
+
 /// One scenario, played until nothing happens any more: the driver of the launch command over fake
 /// ports, and the real agents.
 class World {
@@ -36,6 +39,8 @@ class World {
   const std::vector<std::string>& adopted() const { return adopted_; }
   /// The last of them has died.
   bool is_unattended() const { return now().process.is_dead(); }
+  /// How many launchers that were frozen have heard from a host that they were replaced.
+  int told_by_hosts() const { return told_by_hosts_; }
   /// How many have begun.
   int attempts() const { return attempts_; }
   const std::deque<FakeHost>& hosts() const { return hosts_; }
@@ -46,13 +51,15 @@ class World {
   const TaskDriver& driver() const { return *now().driver; }
   void begin_supervisor(Instant booted, std::string boot_id,
                         std::optional<TaskDriver::Resumption> resume);
-  TaskDriver::Hooks hooks_of(const Supervisor& supervisor);
+  TaskDriver::Hooks hooks_of(Supervisor& supervisor);
   void plan_events();
   void plan_death(Supervisor& supervisor, const LauncherDeath& death);
   void died(Supervisor& supervisor, const LauncherDeath& death);
   bool have_ranks_met(const Supervisor& supervisor) const;
   void adopt(Supervisor& before, const LauncherDeath& death);
   void thaw_later(Supervisor& frozen);
+  void watch_registry(Supervisor& supervisor);
+  void displaced(Supervisor& supervisor, const TaskDriver::Displacement& by);
   void break_connections(int host, const Break& how);
 
   void check_replay();
@@ -71,6 +78,7 @@ class World {
   void check_restarts(Lines& broken) const;
   void check_survival(Lines& broken) const;
   void check_adoptions(Lines& broken) const;
+  void check_displaced(Lines& broken) const;
   Instant last_attended() const;
   nanoseconds last_interrupt() const;
   nanoseconds output_time() const;
@@ -99,6 +107,7 @@ class World {
   bool endless_ = false;
   std::size_t losses_seen_ = 0;
   int attempts_ = 1;
+  int told_by_hosts_ = 0;
 };
 
 }  // namespace train::simulation

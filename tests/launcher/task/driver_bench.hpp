@@ -118,13 +118,14 @@ struct HandJournal final : Journal {
               std::function<void(Result<void>)> on_written) override {
     waiting.push_back({std::move(entry), durable, std::move(on_written)});
   }
+  bool is_anothers() const override { return is_taken; }
   /// All that wait, and what comes of it.
   void write() {
     while (!waiting.empty()) {
       const Waiting next = std::move(waiting.front());
       waiting.pop_front();
       if (!why_not.empty()) {
-        next.on_written(fail(ErrorClass::no_input, why_not));
+        next.on_written(fail(is_taken ? ErrorClass::busy : ErrorClass::no_input, why_not));
         continue;
       }
       entries.push_back(*decode_entry(next.entry));
@@ -141,6 +142,7 @@ struct HandJournal final : Journal {
   std::deque<Waiting> waiting;
   std::vector<JournalEntry> entries;  ///< that are written
   std::string why_not;                ///< no more can be
+  bool is_taken = false;              ///< by another supervisor, which is why
 };
 
 }  // namespace train

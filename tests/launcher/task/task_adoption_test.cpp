@@ -25,6 +25,7 @@ struct JournaledHosts {
     hooks.on_stopping = [this](const std::string& why, bool) { stopping.push_back(why); };
     hooks.on_all_started = [this] { ++all_started; };
     hooks.on_over = [this] { ++overs; };
+    hooks.on_displaced = [this](const TaskDriver::Displacement& by) { others.push_back(by); };
     driver.emplace(TaskDriver::Ports{timers, transport, output, {}, &journal},
                    TaskDriver::Work{plan,
                                     "t",
@@ -32,7 +33,8 @@ struct JournaledHosts {
                                     "/",
                                     [](int, int) { return std::vector<EnvironmentEntry>(); },
                                     "boot",
-                                    std::move(resume)},
+                                    std::move(resume),
+                                    is_to_end},
                    std::move(hooks));
     driver->start();
   }
@@ -92,6 +94,8 @@ struct JournaledHosts {
   std::vector<std::string> stopping;
   int all_started = 0;
   int overs = 0;
+  bool is_to_end = false;
+  std::vector<TaskDriver::Displacement> others;  ///< that go on with the task
   std::optional<TaskDriver> driver;
 };
 
@@ -494,4 +498,97 @@ TEST_CASE("output of an attempt before that comes again is passed over") {
   REQUIRE(hosts.link(0).all<message::Acknowledge>().size() == 1);
   CHECK(hosts.link(0).all<message::Acknowledge>().front().chunk == 1);
   CHECK_FALSE(hosts.driver->over());
+}
+
+namespace {
+
+// Nothing more goes to any host, and none is reached, whatever happens.
+void check_left(JournaledHosts& hosts) {
+  REQUIRE(hosts.others.size() == 1);
+  CHECK(hosts.driver->displacement() != nullptr);
+  std::size_t sent = 0;
+  for (const auto& link : hosts.transport.links) sent += link.sent.size();
+  const std::size_t links = hosts.transport.links.size();
+  const std::size_t entries = hosts.journal.waiting.size();
+  hosts.driver->stop(2);
+  hosts.driver->acknowledge_output();
+  for (int second = 0; second < 200; ++second) hosts.timers.pass(1s);
+  for (const auto& link : hosts.transport.links) {
+    sent -= link.sent.size();
+    CHECK(link.is_closed);
+    CHECK(link.all<message::Bye>().empty());
+  }
+  CHECK(sent == 0);
+  CHECK(hosts.transport.links.size() == links);
+  CHECK(hosts.journal.waiting.size() == entries);
+  CHECK(hosts.others.size() == 1);
+  CHECK(hosts.overs == 0);
+  CHECK_FALSE(hosts.driver->over());
+}
+
+}  // namespace
+
+TEST_CASE("a launcher that hears of a later one does nothing any more, whichever host says so") {
+  JournaledHosts hosts;
+  hosts.launch();
+  hosts.journal.write();
+  for (const int rank : {0, 1}) hosts.started(static_cast<std::size_t>(rank), rank);
+  SECTION("on the stream that it has") {
+    hosts.link(1).say(message::Displaced{2, "process 7 on 'b'"});
+  }
+  SECTION("on a new one, in place of Hello") {
+    hosts.link(1).events.on_closed(make_error(ErrorClass::host, "connection reset"));
+    hosts.link(2).events.on_open({"10.0.0.1", "ssh"});
+    hosts.link(2).say(message::Displaced{2, "process 7 on 'b'"});
+  }
+  REQUIRE(hosts.others.size() == 1);
+  CHECK(hosts.others.front().by == "process 7 on 'b'");
+  CHECK(hosts.others.front().host == hosts.plan.trial.hosts[1].host.name);
+  check_left(hosts);
+}
+
+TEST_CASE("so does one whose journal has been gone on with by another one") {
+  JournaledHosts hosts;
+  hosts.launch();
+  hosts.journal.why_not = "another launcher has taken over task 't'";
+  hosts.journal.is_taken = true;
+  hosts.journal.write();  // that ranks are to be started
+  CHECK(hosts.link(0).all<message::Go>().empty());
+  REQUIRE(hosts.others.size() == 1);
+  CHECK(hosts.others.front().host.empty());
+  check_left(hosts);
+}
+
+TEST_CASE("a host that tells of a launcher before this one does not speak the protocol") {
+  JournaledHosts hosts;
+  hosts.adopt(started_task());
+  hosts.meet(0, running());
+  hosts.meet(1, running());
+  hosts.link(0).say(message::Displaced{2, ""});  // this one's own
+  CHECK(hosts.others.empty());
+  CHECK(hosts.link(0).all<message::Bye>().size() == 1);
+  CHECK(hosts.link(1).all<message::Stop>().size() == 1);
+}
+
+TEST_CASE("no host keeps a task from being stopped by telling of a later launcher") {
+  JournaledHosts hosts;
+  hosts.is_to_end = true;
+  hosts.adopt(started_task());
+  hosts.driver->stop(15);
+  hosts.journal.write();
+  hosts.meet(0, running());
+  hosts.link(1).events.on_open({"10.0.0.1", "ssh"});
+  hosts.link(1).say(message::Displaced{9, "nobody"});
+  CHECK(hosts.others.empty());
+  CHECK(hosts.link(0).all<message::Stop>().size() == 1);
+  hosts.started(0, 0);
+  hosts.ended(0, 0, 0, true);
+  hosts.say(0, message::Finished{});
+  hosts.journal.write();
+  REQUIRE(hosts.driver->over());
+  std::vector<std::string> why;
+  for (const Leftover& leftover : hosts.driver->outcome().leftovers)
+    why.push_back(std::to_string(leftover.host) + ": " + leftover.why);
+  CHECK(why ==
+        std::vector<std::string>{"1: its agent serves another launcher of this task (nobody)"});
 }

@@ -41,8 +41,9 @@ TEST_CASE("whatever an agent has to say arrives") {
       ready.gpus.rocm.push_back(gpu);
     }
     for (const Message& message : std::vector<Message>{
-             message::NoAgent{text}, message::Hello{wire_version, text, text, INT64_MAX}, ready,
-             refused, often_refused, message::RankNotStarted{0, text},
+             message::NoAgent{text}, message::Displaced{1, text},
+             message::Hello{wire_version, text, text, INT64_MAX}, ready, refused, often_refused,
+             message::RankNotStarted{0, text},
              message::RankEnded{0, 1, std::nullopt, false, false, Instant(0), text}, finished,
              often_survived}) {
       const Message limited = within_limits(message);
