@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/login_words.hpp"
 
-#include <vector>
+#include <fmt/format.h>
 
 #include "config_schema/hosts/host_fold.hpp"
 
@@ -10,11 +10,16 @@ namespace train {
 namespace {
 
 std::string are_logged_in(const std::vector<std::string>& hosts) {
-  return (hosts.size() == 1 ? "host " : "hosts ") + summarize_hosts(hosts) +
-         (hosts.size() == 1 ? " is" : " are") + " logged in to with";
+  return hosts_that(hosts, "is", "are") + " logged in to with";
 }
 
 }  // namespace
+
+std::string hosts_that(const std::vector<std::string>& hosts, std::string_view one,
+                       std::string_view several) {
+  return hosts.size() == 1 ? fmt::format("host {} {}", summarize_hosts(hosts), one)
+                           : fmt::format("hosts {} {}", summarize_hosts(hosts), several);
+}
 
 TerminalText describe_logins(const Logins& logins, const std::string& task_id) {
   TerminalText all;

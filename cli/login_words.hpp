@@ -2,11 +2,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "backends/link/logins.hpp"
 #include "config_schema/text/terminal_text.hpp"
 
 namespace train {
+
+/// "host a is", "hosts a and b are": hosts with a verb, in its form for one and for several.
+std::string hosts_that(const std::vector<std::string>& hosts, std::string_view one,
+                       std::string_view several);
 
 /// Which hosts of a task can be logged in to again only as long as something is there that may go
 /// with its terminal, and what to do then; empty where there are none.

@@ -146,8 +146,11 @@ class Supervisor {
  private:
   void become_steady() {
     patience_.reset();
+    tell_steady();
+  }
+  void tell_steady() {
     s_.on_steady(describe_logins(transports_.logins(), s_.task.id));
-    (void)::malloc_trim(0);
+    (void)::malloc_trim(0);  // what reading and planning took is not needed for days
   }
 
   // Hosts that do not answer are waited for out of sight, but not while somebody is being asked for
@@ -276,8 +279,7 @@ class Supervisor {
   // instant. A copy of the program is long, and may come later.
   void note_steady() {
     if (!has_started_ || !is_request_kept_) return;
-    s_.on_steady(describe_logins(transports_.logins(), s_.task.id));
-    (void)::malloc_trim(0);  // what reading and planning took is not needed for days
+    tell_steady();
     if (!is_over()) keep_program();
   }
   // What is kept would be kept for ever.

@@ -10,6 +10,7 @@
 
 #include "backends/control/control_client.hpp"
 #include "backends/ssh/key_agent.hpp"
+#include "cli/login_words.hpp"
 #include "cli/transports.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 
@@ -28,10 +29,6 @@ bool has_keys(const std::string& agent_socket) {
   return held && (!held->keys.empty() || !held->foreign.empty());
 }
 
-std::string summary_of(const std::vector<std::string>& hosts) {
-  return (hosts.size() == 1 ? "host " : "hosts ") + summarize_hosts(hosts);
-}
-
 void take_credentials(const control_request::Lend& lend, const Controlled& task,
                       const std::function<void(const TerminalText&)>& say, ControlAnswer& answer) {
   const Connections& connections = task.driver.connections();
@@ -41,7 +38,7 @@ void take_credentials(const control_request::Lend& lend, const Controlled& task,
   answer.served = task.logins.lend({lend.agent_socket, lend.kerberos_cache});
   if (answer.served.empty()) return;
   say(terminal_text("{} logged in to with what 'train task attach' has lent from now on",
-                    summary_of(answer.served) + (answer.served.size() == 1 ? " is" : " are")));
+                    hosts_that(answer.served, "is", "are")));
   task.driver.try_hosts_now();
 }
 
@@ -129,13 +126,13 @@ TerminalText lend_credentials(const std::string& path) {
   if (!answer) return terminal_text(answer.error());
   if (!answer->served.empty())
     return terminal_text("{} logged in to with the {} of this terminal from now on",
-                         summary_of(answer->served) + (answer->served.size() == 1 ? " is" : " are"),
+                         hosts_that(answer->served, "is", "are"),
                          own.agent_socket.empty() ? "Kerberos tickets" : "ssh-agent");
   if (answer->waiting.empty()) return {};
   return terminal_text(
       "{} for a login, and this terminal has nothing to lend that the launcher can use; once "
       "'ssh-add -l' shows a key here, attach again",
-      summary_of(answer->waiting) + (answer->waiting.size() == 1 ? " waits" : " wait"));
+      hosts_that(answer->waiting, "waits", "wait"));
 }
 
 Result<bool> stop_through(const std::string& path, int signal) {

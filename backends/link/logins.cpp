@@ -86,9 +86,7 @@ std::vector<std::string> Logins::lend(const Credentials& lent) {
 // One that works is not given up for another, which may hold other keys.
 bool Logins::lend_agent(const std::string& socket) {
   if (socket.empty() || !is_served(socket)) return false;
-  const bool is_used = std::any_of(means_.begin(), means_.end(), [](const auto& each) {
-    return each.second == LoginMeans::agent;
-  });
+  const bool is_used = !hosts_by(LoginMeans::agent).empty();
   const bool is_gone = std::none_of(agents_.begin(), agents_.end(), is_served);
   const bool is_wanted = !refused_.empty() || (is_used && is_gone);
   const auto known = std::find(agents_.begin(), agents_.end(), socket);
@@ -104,9 +102,7 @@ bool Logins::lend_agent(const std::string& socket) {
 
 bool Logins::lend_cache(const std::string& cache) {
   if (cache.empty() || cache == kerberos_cache_ || is_cache_gone(cache)) return false;
-  const bool is_used = std::any_of(means_.begin(), means_.end(), [](const auto& each) {
-    return each.second == LoginMeans::kerberos;
-  });
+  const bool is_used = !hosts_by(LoginMeans::kerberos).empty();
   const bool is_gone = !kerberos_cache_.empty() && is_cache_gone(kerberos_cache_);
   if (refused_.empty() && !(is_used && is_gone)) return false;
   kerberos_cache_ = cache;
