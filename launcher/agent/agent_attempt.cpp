@@ -208,7 +208,11 @@ void AgentAttempt::finish() {
 void AgentAttempt::stop_by_itself(message::OwnStop why, std::optional<milliseconds> grace,
                                   Instant now) {
   if (!is_running()) return;
-  if (own_stop_ == message::OwnStop::none) own_stop_ = why;
+  if (own_stop_ == message::OwnStop::none) {
+    own_stop_ = why;
+    // An old connection may carry on, on which no Hello tells of it.
+    say(message::StopsRanks{why, now});
+  }
   stop_ranks(grace.value_or(prepare_.stop_grace), now);
 }
 

@@ -240,6 +240,7 @@ class Run {
   void receive(int host, const message::Blocked& m);
   void receive(int host, const message::PortTaken& m);
   void receive(int host, const message::OutputBlocked& m);
+  void receive(int host, const message::StopsRanks& m);
   void receive(int host, const message::AgentFailed& m);
   template <class Other>
   void receive(int host, const Other&) {

@@ -92,6 +92,14 @@ void Run::receive(int host, const message::OutputBlocked& m) {
       name(host), static_cast<double>(m.kept) / (1 << 20))});
 }
 
+void Run::receive(int host, const message::StopsRanks& m) {
+  HostRun& h = hosts_[host];
+  if (h.state != HostState::running) return out_of_turn(host, "'stops_ranks'");
+  if (std::exchange(h.own_stop, m.why) != message::OwnStop::none) return said_again(host);
+  if (phase_ == RunPhase::running)
+    host_in_trouble(host, align(host, m.at), make_error(ErrorClass::host, words_of(m.why)));
+}
+
 void Run::receive(int host, const message::AgentFailed& m) {
   if (std::exchange(hosts_[host].has_agent_failed, true)) return said_again(host);
   const Error why =

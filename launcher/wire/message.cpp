@@ -349,6 +349,16 @@ Message read_output_blocked(const json& value) {
   return message::OutputBlocked{bool_field(value, "is_blocked"), count_field(value, "kept")};
 }
 
+json body(const message::StopsRanks& m) {
+  return {{"type", "stops_ranks"}, {"why", message::to_string(m.why)}, {"at", m.at.count()}};
+}
+Message read_stops_ranks(const json& value) {
+  using enum message::OwnStop;
+  return message::StopsRanks{
+      enum_field(value, "why", {silence, launcher, failure}, "a stop for no reason"),
+      instant_field(value, "at")};
+}
+
 json body(const message::Displaced& m) {
   return {{"type", "displaced"}, {"epoch", m.epoch}, {"by", from_bytes(m.by)}};
 }
@@ -392,6 +402,7 @@ constexpr Reader readers[] = {
     {"port_taken", read_port_taken},
     {"output_blocked", read_output_blocked},
     {"displaced", read_displaced},
+    {"stops_ranks", read_stops_ranks},
     {"agent_failed", read_agent_failed},
 };
 

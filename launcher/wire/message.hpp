@@ -22,7 +22,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 10;
+constexpr int wire_version = 11;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -276,6 +276,14 @@ struct OutputBlocked {
   std::uint64_t kept = 0;  ///< bytes that wait for the launcher
   bool operator==(const OutputBlocked&) const = default;
 };
+/// The agent stops the ranks without having been asked to, while there is a connection. A later one
+/// is told by Hello.
+struct StopsRanks {
+  OwnStop why = OwnStop::silence;  ///< not none
+  Instant at{0};                   ///< agent's clock
+  AttemptId of = {};
+  bool operator==(const StopsRanks&) const = default;
+};
 /// In place of Hello, where only an agent that runs was asked for: there is none, and nothing of
 /// what it had started is left.
 struct NoAgent {
@@ -309,8 +317,8 @@ using Message =
                  message::Acknowledge, message::Forget, message::Ping, message::Bye, message::Hello,
                  message::Ready, message::WantContext, message::Refused, message::RankStarted,
                  message::RankNotStarted, message::RankEnded, message::Finished, message::Pong,
-                 message::Blocked, message::PortTaken, message::OutputBlocked, message::Displaced,
-                 message::AgentFailed>;
+                 message::Blocked, message::PortTaken, message::OutputBlocked, message::StopsRanks,
+                 message::Displaced, message::AgentFailed>;
 
 /// The attempt that a message is about; nothing for what is about the whole host.
 std::optional<AttemptId> attempt_of(const Message& message);

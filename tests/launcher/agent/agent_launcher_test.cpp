@@ -304,10 +304,16 @@ TEST_CASE("at the fence every rank is dead, and before it they are told to end")
   if (!is_link_up) cut(b);
   CHECK(b.tick(fence - grace - 1ns).empty());
   CHECK(terminated(b.tick(fence - grace)) == std::vector{0, 1});
+  // Whoever may hear again on this connection is told; on another one Hello does.
+  CHECK(said<message::StopsRanks>(b.last).has_value() == is_link_up);
+  if (is_link_up)
+    CHECK(said<message::StopsRanks>(b.last) ==
+          message::StopsRanks{message::OwnStop::silence, fence - grace});
   CHECK(b.agent.next_deadline() == fence);
   CHECK_FALSE(has<agent_action::KillTree>(b.tick(fence - 1ns)));
   b.tick(fence);
   CHECK(has<agent_action::KillTree>(b.last));
+  CHECK_FALSE(said<message::StopsRanks>(b.last));  // once
   CHECK(all<agent_action::SetFence>(b.last).at(0).at == std::nullopt);
   b.on(agent_event::TreeKilled{});
   CHECK(run_until_gone(b, fence + 1s));

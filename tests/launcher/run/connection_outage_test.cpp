@@ -413,6 +413,25 @@ TEST_CASE("an agent that has stopped its ranks by itself fails the run, in its w
   CHECK(b.outcome().cause->at == AlignedInstant{b.now - 29s, 29s});
 }
 
+TEST_CASE(
+    "an agent that says so on the connection that was fails the run as well, at its instant") {
+  OutageBench b({1, 1});
+  b.wait(58s);
+  const Instant at = b.now - 10s;
+  b.say(1, message::StopsRanks{message::OwnStop::silence, at});
+  CHECK(b.told<message::Stop>() == std::vector{0, 1});
+  b.say(1, message::StopsRanks{message::OwnStop::silence, b.now});  // changes nothing any more
+  b.ended(1, 143, true);
+  b.finished(1);
+  b.ended(0, 143, true);
+  b.finished(0);
+  CHECK(b.cause() ==
+        "host 'h1': its agent stopped its ranks: it had not heard from this launcher for too long");
+  CHECK(b.outcome().others.empty());
+  const AlignedInstant& told = b.outcome().cause->at;
+  CHECK(std::chrono::abs(told.at - at) <= told.bound);
+}
+
 TEST_CASE("ranks that were stopped although nobody asked for it fail the run") {
   OutageBench b({1, 1});
   b.ended(1, 143, true);  // its stream stood all the while, and carried nothing one way

@@ -176,7 +176,7 @@ TEST_CASE("an agent that says again and again that it fails has failed once") {
 TEST_CASE("a host that says without end what changes nothing is cut off") {
   const auto message =
       GENERATE(as<Message>{}, message::Pong{1s, 1s}, message::Hello{}, message::Blocked{"x", 1s},
-               message::PortTaken{1'000, 1}, message::AgentFailed{"x"});
+               message::PortTaken{1'000, 1}, message::StopsRanks{}, message::AgentFailed{"x"});
   RunBench b({1, 1});
   b.start();
   for (int i = 0; i < 1'000 && b.closed().empty(); ++i) b.say(0, message);
@@ -214,8 +214,8 @@ TEST_CASE("a rank that could not be started is of the class that its agent says"
 }
 
 TEST_CASE("troubles out of turn cut a host off") {
-  const auto message =
-      GENERATE(as<Message>{}, message::Blocked{"x", 1s}, message::PortTaken{1'000, 1});
+  const auto message = GENERATE(as<Message>{}, message::Blocked{"x", 1s},
+                                message::PortTaken{1'000, 1}, message::StopsRanks{});
   RunBench b({1, 1});
   b.open(0);
   b.open(1);

@@ -218,6 +218,23 @@ TEST_CASE("a host that prints for ever is given up, whatever becomes of its rank
   CHECK(world.outcome().leftovers.size() == 1);
 }
 
+// Its old connection carries on, so that no new one tells of it; the rank has no end to tell of.
+TEST_CASE("a host that has stopped its ranks in an outage ends the run, also if they cannot die") {
+  Scenario scenario = printing_much();
+  scenario.window = 20s;
+  HostScript& host = scenario.hosts[0];
+  host.kill_hangs = true;
+  host.cuts.push_back({5s, 21s});
+  host.ranks[0].lifetime = 60s;
+  host.ranks[0].ignores_term = host.ranks[0].survives_kill = true;
+  World world(std::move(scenario));
+  world.play();
+  REQUIRE(world.broken_promises() == std::vector<std::string>());
+  REQUIRE(world.outcome().cause);
+  CHECK(world.outcome().cause->error.diagnostics.front().message ==
+        "host 'h0': its agent stopped its ranks: it had not heard from this launcher for too long");
+}
+
 TEST_CASE("a host is alive while its output comes, although its pongs are stuck behind it") {
   Scenario scenario = printing_much();
   scenario.hosts[0].bytes_per_second = 1'000;  // packed, a window of output takes most of a minute

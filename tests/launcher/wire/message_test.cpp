@@ -133,6 +133,8 @@ std::vector<Message> all_messages() {
       message::PortTaken{65'535, UINT32_MAX},
       message::OutputBlocked{true, INT64_MAX},
       message::OutputBlocked{},
+      message::StopsRanks{message::OwnStop::silence, late},
+      message::StopsRanks{message::OwnStop::failure},
       message::AgentFailed{not_text},
       about(message::RankStarted{1, 2}, {INT32_MAX, 5}),
   };
@@ -294,6 +296,8 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
       {message::PortTaken{1, 1}, R"({"uid":4294967296})"},
       {message::OutputBlocked{}, R"({"is_blocked":"yes"})"},
       {message::OutputBlocked{}, R"({"kept":-1})"},
+      {message::StopsRanks{}, R"({"why":"none"})"},
+      {message::StopsRanks{}, R"({"at":-1})"},
       {message::AgentFailed{}, R"({"reason":)" + longer_trouble + "}"},
       {message::Pong{}, R"({"answered":9223372036854775807})"},
       {ended, R"({"code":null})"},
