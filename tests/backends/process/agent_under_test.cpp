@@ -83,7 +83,9 @@ Descriptor AgentUnderTest::connect() const {
   return socket;
 }
 
-void AgentUnderTest::send_bytes(std::string_view bytes) { write_all(connection_.get(), bytes); }
+void AgentUnderTest::send_bytes(std::string_view bytes) {
+  (void)write_all(connection_.get(), bytes);
+}
 
 std::optional<Frame> AgentUnderTest::next_frame() {
   while (true) {

@@ -40,6 +40,7 @@ class AgentUnderTest {
   /// Another connection to the agent's socket.
   Descriptor connect() const;
 
+  /// What an agent that has gone does not read is lost, as it is for a launcher.
   void send(const Message& message) { send_bytes(frame_of(message)); }
   void send_bytes(std::string_view bytes);
   /// Goes away without a word.

@@ -88,7 +88,7 @@ TEST_CASE("kept processes and their children are spared") {
   }));
   CHECK(kill_descendants([&] { return std::set{kept.pid}; }, SIGKILL).empty());
   CHECK(eventually([&] { return running_with(other_entry).empty(); }));
-  CHECK(running_with(kept_entry).size() == 3);
+  CHECK(eventually([&] { return running_with(kept_entry).size() == 3; }));
   kill_all_descendants(5s);
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("one is killed whole, and another one lives on") {
   one.await_gone();
   CHECK(one.ends[killed.pid].signal == SIGKILL);
   CHECK_FALSE(one.has_any_left());
-  CHECK(running_with(other.mark).size() == 2);
+  CHECK(eventually([&] { return running_with(other.mark).size() == 2; }));
   CHECK(is_running(spared.pid));
   other.subreaper.kill();
   other.await_gone();
@@ -154,7 +154,7 @@ TEST_CASE("a subreaper that is killed takes all below it along, and nothing else
   CHECK(one.survivors->empty());
   CHECK(one.ends[rank.pid].signal == SIGKILL);
   CHECK_FALSE(one.has_any_left());
-  CHECK(running_with(other.mark).size() == 2);
+  CHECK(eventually([&] { return running_with(other.mark).size() == 2; }));
   other.subreaper.kill();
   other.await_gone();
 }
@@ -213,7 +213,7 @@ TEST_CASE("a new attempt is begun while what another one left is looked for") {
   one.await_gone();
   CHECK_FALSE(one.has_any_left());
   for (const auto& other : others) {
-    CHECK(running_with(other->mark).size() == 1);
+    CHECK(eventually([&] { return running_with(other->mark).size() == 1; }));
     CHECK_FALSE(other->subreaper.was_killed());
     other->subreaper.kill();
     other->await_gone();

@@ -5,11 +5,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -126,12 +128,15 @@ std::string read_line(int fd) {
   }
 }
 
-void write_all(int fd, std::string_view bytes) {
+bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == ENOTSOCK) count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && (errno == EPIPE || errno == ECONNRESET)) return false;
     if (count <= 0) throw std::runtime_error("cannot write");
     bytes.remove_prefix(static_cast<size_t>(count));
   }
+  return true;
 }
 
 PipedProgram::PipedProgram(const std::vector<std::string>& command,

@@ -54,7 +54,8 @@ Outcome finish(const SpawnedProcess& process);
 std::string read_all(int fd);
 /// Up to and without the next newline.
 std::string read_line(int fd);
-void write_all(int fd, std::string_view bytes);
+/// False where nobody reads any more; of a pipe that is a signal as well.
+bool write_all(int fd, std::string_view bytes);
 
 /// A program with pipes to its standard input and output, killed and collected at the end. Its
 /// standard error is this process's.
