@@ -98,6 +98,7 @@ struct SqliteTaskStore::Impl {
   TaskRecord with_actual_state(TaskRecord task);
   Result<void> write(const TaskRecord& task);
   Result<void> check_ours(const std::string& id, OwnTask& own);
+  Result<bool> find_displaced(const std::string& id, OwnTask& own);
   void settle(const std::string& id);
   Error none_or_several(const std::string& prefix, const std::vector<std::string>& ids);
 };
@@ -287,18 +288,20 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
 /// That nobody else has adopted the task, nor written into the journal. A registry that cannot be
 /// read now is found out, and waited for, by what follows.
 Result<void> SqliteTaskStore::Impl::check_ours(const std::string& id, OwnTask& own) {
-  own.is_displaced = own.is_displaced || !own.lock->is_ours();
-  if (own.is_displaced) return displaced(id);
-  std::int64_t next = 0;
   database->setBusyTimeout(0);
-  try {
-    next = next_entry(*database, id);
-  } catch (const SQLite::Exception&) {
-  }
+  (void)find_displaced(id, own);
   database->setBusyTimeout(registry_wait_ms);
-  own.is_displaced = next > own.next_entry;
   if (own.is_displaced) return displaced(id);
   return {};
+}
+
+Result<bool> SqliteTaskStore::Impl::find_displaced(const std::string& id, OwnTask& own) {
+  own.is_displaced = own.is_displaced || !own.lock->is_ours();
+  if (own.is_displaced) return true;
+  return guarded([&]() -> Result<bool> {
+    own.is_displaced = next_entry(*database, id) > own.next_entry;
+    return own.is_displaced;
+  });
 }
 
 Result<void> SqliteTaskStore::adopt(const std::string& id) {
@@ -345,6 +348,13 @@ bool SqliteTaskStore::was_displaced(const std::string& id) const {
   const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(id);
   return own != impl_->own_tasks.end() && own->second.is_displaced;
+}
+
+Result<bool> SqliteTaskStore::find_displaced(const std::string& id) {
+  const std::lock_guard turn(impl_->mutex);
+  const auto own = impl_->own_tasks.find(id);
+  if (own == impl_->own_tasks.end()) return not_ours(id);
+  return impl_->find_displaced(id, own->second);
 }
 
 std::function<bool()> SqliteTaskStore::own_mark(const std::string& id) const {

@@ -64,6 +64,8 @@ class SqliteTaskStore final : public TaskStore {
   /// now, and nothing more is written here, the record included.
   Result<void> append_journal(const std::string& id, const std::string& entry, bool durable);
   bool was_displaced(const std::string& id) const override;
+  /// Looks, where it has not been found yet. Class `busy` where the registry is locked.
+  Result<bool> find_displaced(const std::string& id);
   /// A look at the mark of this process as the launcher of a task, which does not wait for the
   /// registry: false once another one has adopted the task. Any thread may call it, as long as the
   /// task is not final.

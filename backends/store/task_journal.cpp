@@ -22,6 +22,16 @@ Result<void> append_patiently(SqliteTaskStore& store, const std::string& id,
   return written;
 }
 
+// One that cannot be read may be.
+bool is_taken_patiently(SqliteTaskStore& store, const std::string& id) {
+  Result<bool> found = false;
+  for (int tries = 0; tries < most_tries; ++tries) {
+    found = store.find_displaced(id);
+    if (found || found.error().error_class != ErrorClass::busy) break;
+  }
+  return found.value_or(true);
+}
+
 }  // namespace
 
 TaskJournal::TaskJournal(Loop& loop, std::shared_ptr<SqliteTaskStore> store, std::string task_id)
@@ -43,6 +53,18 @@ void TaskJournal::append(std::string entry, bool durable,
       [written, told] { (*told)(*written); });
   // Without a thread nothing was written, nor will be.
   if (!started) loop_.post([why = started.error(), told] { (*told)(tl::make_unexpected(why)); });
+}
+
+void TaskJournal::look(std::function<void()> then) {
+  const auto told = std::make_shared<std::function<void()>>(std::move(then));
+  const auto started = background_.run(
+      [store = store_, id = task_id_, is_anothers = is_anothers_] {
+        *is_anothers = *is_anothers || is_taken_patiently(*store, id);
+      },
+      [told] { (*told)(); });
+  if (started) return;
+  *is_anothers_ = true;
+  loop_.post([told] { (*told)(); });
 }
 
 }  // namespace train

@@ -21,6 +21,7 @@ class TaskJournal final : public Journal {
 
   void append(std::string entry, bool durable,
               std::function<void(Result<void>)> on_written) override;
+  void look(std::function<void()> then) override;
   bool is_anothers() const override { return *is_anothers_; }
 
  private:

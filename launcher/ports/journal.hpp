@@ -17,8 +17,10 @@ class Journal {
   /// entry outlives this process, a `durable` one also a loss of power.
   virtual void append(std::string entry, bool durable,
                       std::function<void(Result<void>)> on_written) = 0;
-  /// An entry was not written because another process has written into this journal since, which is
-  /// the supervisor of the task now.
+  /// Finds out whether this journal is another process's now, and calls back, never from inside.
+  virtual void look(std::function<void()> then) = 0;
+  /// Another process has written into this journal since, which is the supervisor of the task now:
+  /// an entry was not written for that, or `look` has found it, or could not find out.
   virtual bool is_anothers() const = 0;
 };
 

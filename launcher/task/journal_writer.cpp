@@ -26,6 +26,13 @@ void JournalWriter::write(JournalRecord record, Durable durable, std::function<v
                    });
 }
 
+void JournalWriter::look(std::function<void(bool is_anothers)> then) {
+  if (journal_ == nullptr) return then(false);
+  journal_->look([this, alive = std::weak_ptr(alive_), then = std::move(then)] {
+    if (!alive.expired()) then(journal_->is_anothers());
+  });
+}
+
 void JournalWriter::written(std::uint64_t number, const Result<void>& result) {
   if (!result && !trouble_) {
     trouble_ = result.error();

@@ -32,6 +32,8 @@ class JournalWriter {
   void write(
       JournalRecord record, Durable durable, std::function<void()> then = [] {},
       std::optional<nanoseconds> patience = {});
+  /// Whether the journal is another supervisor's now; from inside where there is none.
+  void look(std::function<void(bool is_anothers)> then);
   /// Why nothing is written any more.
   const std::optional<Error>& trouble() const { return trouble_; }
   bool is_kept() const { return journal_ != nullptr; }

@@ -127,20 +127,38 @@ void TaskDriver::deliver_context() {
 // What is left to do is the other's: from here on no event is heard, and no host.
 void TaskDriver::displace(const Displacement& by) {
   if (over() || displacement_) return;
-  displacement_ = by;
+  // A host knows more of the other one than the registry.
+  const bool is_host_known = !by.host.empty() || told_of_others_.empty();
+  displacement_ = is_host_known ? by : told_of_others_.begin()->second;
   delivery_.reset();
   goodbye_limit_.reset();
   deadline_.set(std::nullopt);
   streams_.leave();
-  hooks_.on_displaced(by);
+  hooks_.on_displaced(*displacement_);
 }
 
 void TaskDriver::told_of_another(int host, const message::Displaced& by) {
-  if (!work_.is_to_end) return displace({connections_.name(host), by.by});
+  const bool is_asked = !told_of_others_.empty();
+  told_of_others_.emplace(host, Displacement{connections_.name(host), by.by});
+  if (work_.is_to_end) return weigh_what_was_told(false);
+  if (!is_asked) journal_.look([this](bool is_anothers) { weigh_what_was_told(is_anothers); });
+}
+
+// Whoever takes a task over says so in the journal before it meets a host: no host can make a
+// launcher leave its task by a lie.
+void TaskDriver::weigh_what_was_told(bool is_anothers) {
+  const auto told = std::exchange(told_of_others_, {});
+  if (is_anothers && !told.empty()) return displace(told.begin()->second);
+  for (const auto& [host, each] : told) distrust(each.by, host);
+}
+
+void TaskDriver::distrust(const std::string& by, int host) {
   streams_.break_protocol(
       host,
-      make_error(ErrorClass::host, fmt::format("its agent serves another launcher of this task{}",
-                                               by.by.empty() ? "" : fmt::format(" ({})", by.by))));
+      make_error(ErrorClass::host,
+                 fmt::format("its agent serves another launcher of this task{}{}",
+                             by.empty() ? "" : fmt::format(" ({})", by),
+                             work_.is_to_end ? "" : ", of which the registry knows nothing")));
 }
 
 void TaskDriver::happened(const ConnectionEvent& event) {

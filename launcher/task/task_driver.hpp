@@ -150,6 +150,8 @@ class TaskDriver {
   void deliver_context();
   void happened(const ConnectionEvent& event);
   void told_of_another(int host, const message::Displaced& by);
+  void weigh_what_was_told(bool is_anothers);
+  void distrust(const std::string& by, int host);
   void tick();
   void feed(const RunEvent& event);
   void feed(const TaskEvent& event);
@@ -221,10 +223,11 @@ class TaskDriver {
   std::optional<task_action::End> ending_;  ///< it waits to be written down
   std::optional<RunOutcome> outcome_;
   std::optional<Displacement> displacement_;
-  std::vector<int> new_stops_;        ///< the user's, that wait to be written down
-  std::vector<int> stops_;            ///< those that were acted on
-  Go go_ = Go::not_wanted;            ///< of this attempt
-  std::vector<int> awaiting_go_;      ///< hosts
+  std::map<int, Displacement> told_of_others_;  ///< by hosts; not looked into yet
+  std::vector<int> new_stops_;                  ///< the user's, that wait to be written down
+  std::vector<int> stops_;                      ///< those that were acted on
+  Go go_ = Go::not_wanted;                      ///< of this attempt
+  std::vector<int> awaiting_go_;                ///< hosts
   std::vector<bool> may_be_missing_;  ///< hosts whose agents another process has left, or not
   bool is_context_named_ = false;
   HostStreams streams_;

@@ -195,6 +195,8 @@ test_case "JSON of 16 MiB" lies 10 'more than the 262144 allowed' big_json
 test_case "words that would be lines of the launcher" forged_refusal
 test_case "a hundred thousand processes left" very_many_survivors
 test_case "a host that never reads and says nothing" lies 40 'silent' never_reads
+test_case "another launcher that is none" \
+    lies 10 "its agent serves another launcher of this task .process 7 on 'x'.*registry knows nothing" usurper
 test_case "output of a rank of another host" lies 10 'out of turn' stranger
 test_case "escape sequences in what a host says of itself" lies 10 'no place' steering
 test_case "noise without end on stderr" noise_on_stderr

@@ -14,6 +14,8 @@
 #include <fstream>
 #include <optional>
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include "tests/backends/store/store_fixture.hpp"
 #include "tests/skip.hpp"
 
@@ -230,6 +232,43 @@ std::vector<Result<void>> appended(TaskJournal& journal, Loop& loop, const Entri
 }
 
 }  // namespace
+
+TEST_CASE("the port looks whose the journal is") {
+  const TemporaryDirectory directory;
+  const std::shared_ptr<SqliteTaskStore> store = open_store(directory.path());
+  REQUIRE(store->create(some_task(*store, "abcd2345")));
+  Loop loop;
+  TaskJournal journal(loop, store, "abcd2345");
+  const auto looks = [&] {
+    bool is_told = false;
+    journal.look([&] {
+      is_told = true;
+      loop.stop();
+    });
+    CHECK_FALSE(is_told);
+    const auto deadline = loop.after(30s, [&] { loop.stop(); });
+    loop.run();
+    REQUIRE(is_told);
+    return journal.is_anothers();
+  };
+  CHECK_FALSE(looks());
+  for (const auto& result : appended(journal, loop, {"a"})) CHECK(result);
+  CHECK_FALSE(looks());
+  SECTION("by what another one has written, where its lock lied") {
+    SQLite::Database database(directory.path() + "/tasks.db", SQLite::OPEN_READWRITE);
+    database.exec("INSERT INTO journal SELECT task, number + 1, entry FROM journal");
+    CHECK(looks());
+  }
+  SECTION("by the mark of another one in its lock") {
+    std::ofstream{store->lock_file("abcd2345")} << "0123456789abcdef\n";
+    CHECK(looks());
+  }
+  SECTION("one that cannot be read may be another's") {
+    SQLite::Database database(directory.path() + "/tasks.db", SQLite::OPEN_READWRITE);
+    database.exec("DROP TABLE journal");
+    CHECK(looks());
+  }
+}
 
 TEST_CASE("the port tells of each entry, in order, and of none after one that failed") {
   const TemporaryDirectory directory;

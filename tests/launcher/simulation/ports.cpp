@@ -234,6 +234,11 @@ void FakeJournal::append(std::string entry, bool durable,
   });
 }
 
+void FakeJournal::look(std::function<void()> then) {
+  free_at_ = std::max(free_at_, time_.now()) + chance_.up_to(1ms);
+  time_.at(free_at_, [this, then = std::move(then)] { launcher_.run(then); });
+}
+
 Result<void> FakeJournal::write(const std::string& entry, bool durable) {
   if (has_failed_ || disk_.entries.size() >= scenario_.journal_room) {
     has_failed_ = true;

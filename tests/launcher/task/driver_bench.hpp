@@ -118,7 +118,13 @@ struct HandJournal final : Journal {
               std::function<void(Result<void>)> on_written) override {
     waiting.push_back({std::move(entry), durable, std::move(on_written)});
   }
+  void look(std::function<void()> then) override { looks.push_back(std::move(then)); }
   bool is_anothers() const override { return is_taken; }
+  /// All that wait to be told whose it is.
+  void tell_looks() {
+    for (const auto& then : std::exchange(looks, {})) then();
+  }
+  std::vector<std::function<void()>> looks;
   /// All that wait, and what comes of it.
   void write() {
     while (!waiting.empty()) {

@@ -533,6 +533,7 @@ TEST_CASE("a launcher that hears of a later one does nothing any more, whichever
   hosts.launch();
   hosts.journal.write();
   for (const int rank : {0, 1}) hosts.started(static_cast<std::size_t>(rank), rank);
+  hosts.journal.is_taken = true;
   SECTION("on the stream that it has") {
     hosts.link(1).say(message::Displaced{2, "process 7 on 'b'"});
   }
@@ -541,6 +542,9 @@ TEST_CASE("a launcher that hears of a later one does nothing any more, whichever
     hosts.link(2).events.on_open({"10.0.0.1", "ssh"});
     hosts.link(2).say(message::Displaced{2, "process 7 on 'b'"});
   }
+  CHECK(hosts.others.empty());
+  CHECK(hosts.journal.looks.size() == 1);
+  hosts.journal.tell_looks();
   REQUIRE(hosts.others.size() == 1);
   CHECK(hosts.others.front().by == "process 7 on 'b'");
   CHECK(hosts.others.front().host == hosts.plan.trial.hosts[1].host.name);
@@ -557,6 +561,53 @@ TEST_CASE("so does one whose journal has been gone on with by another one") {
   REQUIRE(hosts.others.size() == 1);
   CHECK(hosts.others.front().host.empty());
   check_left(hosts);
+}
+
+TEST_CASE("a host that tells of a later launcher is not believed where the journal knows of none") {
+  JournaledHosts hosts(0);
+  hosts.launch();
+  hosts.journal.write();
+  for (const int rank : {0, 1}) hosts.started(static_cast<std::size_t>(rank), rank);
+  hosts.link(1).say(message::Displaced{2, "process 7 on 'b'"});
+  hosts.link(1).events.on_closed(make_error(ErrorClass::host, "connection reset"));
+  hosts.link(2).events.on_open({"10.0.0.1", "ssh"});
+  hosts.link(2).say(message::Displaced{3, "process 8 on 'b'"});
+  CHECK(hosts.journal.looks.size() == 1);
+  CHECK(hosts.link(0).all<message::Stop>().empty());
+  hosts.journal.tell_looks();
+  CHECK(hosts.others.empty());
+  CHECK(hosts.driver->displacement() == nullptr);
+  // The run ends as where a host is lost.
+  CHECK(hosts.link(0).all<message::Stop>().size() == 1);
+  hosts.ended(0, 0, 143, true);
+  hosts.say(0, message::Finished{});
+  hosts.journal.write();
+  REQUIRE(hosts.driver->over());
+  const Failure& cause = hosts.driver->outcome().cause.value();
+  CHECK(
+      cause.error.diagnostics.front().message ==
+      "host 'h1': its agent serves another launcher of this task (process 7 on 'b'), of which the "
+      "registry knows nothing");
+}
+
+TEST_CASE("what the journal says of another launcher is heard once, and not after the end") {
+  JournaledHosts hosts(0);
+  hosts.launch();
+  hosts.journal.write();
+  for (const int rank : {0, 1}) hosts.started(static_cast<std::size_t>(rank), rank);
+  hosts.link(1).say(message::Displaced{2, "process 7 on 'b'"});
+  SECTION("found by an entry that was not written") {
+    hosts.journal.is_taken = true;
+    hosts.driver->displace({});
+    hosts.journal.tell_looks();
+    REQUIRE(hosts.others.size() == 1);
+    CHECK(hosts.others.front().by == "process 7 on 'b'");
+  }
+  SECTION("after the driver has gone") {
+    hosts.driver.reset();
+    hosts.journal.tell_looks();
+    CHECK(hosts.others.empty());
+  }
 }
 
 TEST_CASE("a host that tells of a launcher before this one does not speak the protocol") {
