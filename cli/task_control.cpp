@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <set>
 
 #include "backends/control/control_client.hpp"
 #include "backends/ssh/key_agent.hpp"
@@ -42,6 +43,30 @@ void take_credentials(const control_request::Lend& lend, const Controlled& task,
   task.driver.try_hosts_now();
 }
 
+// Nobody need wait for a network where it is a key that lacks.
+std::string state_of(int host, const TaskDriver& driver, const std::set<std::string>& refused) {
+  const Connections& connections = driver.connections();
+  if (!connections.is_away(host)) return std::string(driver.run().host_state(host).name());
+  if (!refused.contains(connections.name(host))) return "out of reach";
+  return "out of reach: it refuses what its launcher can log in with";
+}
+
+ControlStatus status_of(const TaskDriver& driver, const Logins& logins) {
+  const Task& task = driver.task();
+  const Connections& connections = driver.connections();
+  ControlStatus status;
+  status.attempt = task.attempt();
+  status.max_restarts = task.rules().max_restarts;
+  status.phase = task.attempts().back().name();
+  if (!driver.has_run()) return status;
+  status.ranks_left = driver.run().ranks_left();
+  const std::vector<std::string> waiting = logins.waiting();
+  const std::set<std::string> refused(waiting.begin(), waiting.end());
+  for (int host = 0; host < connections.count(); ++host)
+    status.hosts.push_back({connections.name(host), state_of(host, driver, refused)});
+  return status;
+}
+
 ControlAnswer answer_to(const ControlRequest& request, const Controlled& task,
                         const std::function<void(const TerminalText&)>& say) {
   ControlAnswer answer;
@@ -54,7 +79,7 @@ ControlAnswer answer_to(const ControlRequest& request, const Controlled& task,
     else
       answer.refused = fmt::format("signal {} does not stop a task", stop->signal);
   }
-  answer.status = status_of(driver);
+  answer.status = status_of(driver, task.logins);
   return answer;
 }
 
@@ -70,23 +95,6 @@ TerminalText describe_hosts(const ControlStatus& status) {
 
 }  // namespace
 
-ControlStatus status_of(const TaskDriver& driver) {
-  const Task& task = driver.task();
-  const Connections& connections = driver.connections();
-  ControlStatus status;
-  status.attempt = task.attempt();
-  status.max_restarts = task.rules().max_restarts;
-  status.phase = task.attempts().back().name();
-  if (!driver.has_run()) return status;
-  status.ranks_left = driver.run().ranks_left();
-  for (int host = 0; host < connections.count(); ++host) {
-    std::string state(driver.run().host_state(host).name());
-    if (connections.is_away(host)) state = "out of reach";
-    status.hosts.push_back({connections.name(host), std::move(state)});
-  }
-  return status;
-}
-
 std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
                                             const std::function<void(const TerminalText&)>& say) {
@@ -99,13 +107,19 @@ std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
   return nullptr;
 }
 
-TerminalText describe_now(const std::string& path) {
+Result<std::optional<ControlStatus>> ask_now(const std::string& path) {
   auto client = ControlClient::connect(path, answer_limit);
-  if (client && !*client) return {};
-  const auto answer = client ? (*client)->ask(control_request::Status{}, answer_limit)
-                             : Result<ControlAnswer>(tl::make_unexpected(client.error()));
-  if (!answer) return terminal_text("now        {}", terminal_text(answer.error())) + "\n";
-  const ControlStatus& status = answer->status;
+  if (!client) return tl::make_unexpected(client.error());
+  if (!*client) return std::nullopt;
+  auto answer = (*client)->ask(control_request::Status{}, answer_limit);
+  if (!answer) return tl::make_unexpected(answer.error());
+  return std::move(answer->status);
+}
+
+TerminalText describe_now(const Result<std::optional<ControlStatus>>& now) {
+  if (!now) return terminal_text("now        {}", terminal_text(now.error())) + "\n";
+  if (!*now) return {};
+  const ControlStatus& status = **now;
   TerminalText text = terminal_text("now        {}", status.phase);
   if (status.max_restarts > 0)
     text +=

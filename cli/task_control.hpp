@@ -13,9 +13,6 @@ namespace train {
 
 // The control socket of a task, on both of its sides.
 
-/// How a task is now.
-ControlStatus status_of(const TaskDriver& driver);
-
 /// What the requests over the socket of a task are about.
 struct Controlled {
   TaskDriver& driver;
@@ -28,9 +25,11 @@ std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
                                             const std::function<void(const TerminalText&)>& say);
 
-/// What the supervisor that serves the socket at `path` says of its task, in lines for the user;
-/// empty when nobody serves it. That it does not answer is a line too.
-TerminalText describe_now(const std::string& path);
+/// What the supervisor that serves the socket at `path` says of its task; nothing when nobody
+/// serves it. That it does not answer is an error.
+Result<std::optional<ControlStatus>> ask_now(const std::string& path);
+/// The same in lines for the user.
+TerminalText describe_now(const Result<std::optional<ControlStatus>>& now);
 
 /// Lends the supervisor that serves the socket at `path` what this process has for logging in. What
 /// came of it, in a line for the user; empty where nothing is wanted.

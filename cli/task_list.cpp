@@ -6,6 +6,7 @@
 #include "cli/task_hosts.hpp"
 #include "cli/task_table.hpp"
 #include "config_schema/fields/secrets.hpp"
+#include "launcher/control/control_talk.hpp"
 #include "launcher/record/task_json.hpp"
 
 namespace train {
@@ -41,10 +42,11 @@ ExitCode task_show_command(const TaskShowFlags& flags) {
   if (!task) return report(task.error());
   task->config_text = without_secrets(task->config_text);  // earlier versions kept them
   task->unsettled_hosts = names_of_unsettled_hosts(**store, *task);
-  if (flags.json) return answer(task_to_json(*task));
-  TerminalText now;
-  if (!is_final(task->state)) now = describe_now((*store)->control_socket(task->id));
-  return answer(task_to_text(*task, now_on_the_wall(), now.text()));
+  Result<std::optional<ControlStatus>> now;
+  if (!is_final(task->state)) now = ask_now((*store)->control_socket(task->id));
+  if (!flags.json) return answer(task_to_text(*task, now_on_the_wall(), describe_now(now).text()));
+  if (!now) talk(terminal_text(now.error()));
+  return answer(task_to_json(*task, now && *now ? control_status_json(**now) : std::string()));
 }
 
 }  // namespace train

@@ -121,6 +121,8 @@ std::string encode_answer(const ControlAnswer& answer) {
                   {"waiting", answer.waiting}});
 }
 
+std::string control_status_json(const ControlStatus& status) { return line_of(json_of(status)); }
+
 Result<ControlGreeting> decode_greeting(std::string_view line) {
   return decode<ControlGreeting>(line, longest_control_request, [](const json& value) {
     ControlGreeting greeting;

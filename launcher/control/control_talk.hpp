@@ -57,7 +57,8 @@ using ControlRequest =
 
 /// How a task is now, as its supervisor sees it.
 struct ControlStatus {
-  /// One host of the task. The words are those of the state tables of `run/`, or "out of reach".
+  /// One host of the task. The words are those of the state tables of `run/`, or begin with "out of
+  /// reach".
   struct HostStatus {
     std::string name;
     std::string state;
@@ -88,6 +89,8 @@ struct ControlAnswer {
 std::string encode_greeting(const ControlGreeting& greeting);
 std::string encode_control_request(const ControlRequest& request);
 std::string encode_answer(const ControlAnswer& answer);
+/// As `now` of config_schema/fields/task.schema.json.
+std::string control_status_json(const ControlStatus& status);
 
 /// The lines without their ends. What is none of ours is of class `host`.
 Result<ControlGreeting> decode_greeting(std::string_view line);

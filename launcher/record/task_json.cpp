@@ -79,8 +79,9 @@ std::string text_of(const Json& document) {
 
 }  // namespace
 
-std::string task_to_json(const TaskRecord& task) {
+std::string task_to_json(const TaskRecord& task, const std::string& now) {
   Json document = summary(task);
+  document["now"] = or_null_json(now);
   document["working_directory"] = task.working_directory;
   document["log_directory"] = task.log_directory;
   document["context"] = context_json(task.context);

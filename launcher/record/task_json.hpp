@@ -9,8 +9,9 @@
 namespace train {
 
 /// One task as a JSON document that follows config_schema/fields/task.schema.json, with its plan
-/// and its configuration. Ends with a newline. Bytes that are no UTF-8 are replaced.
-std::string task_to_json(const TaskRecord& task);
+/// and its configuration, and what its launcher says `now`, as JSON; empty: nothing. Ends with a
+/// newline. Bytes that are no UTF-8 are replaced.
+std::string task_to_json(const TaskRecord& task, const std::string& now = {});
 
 /// `{"tasks": [...]}` of the same schema, without plans and configurations. Ends with a newline.
 std::string tasks_to_json(const std::vector<TaskRecord>& tasks);

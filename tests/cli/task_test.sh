@@ -48,6 +48,10 @@ every_state() {
     task list
     expect_equal "lines without --all" 2 "$(wc -l <"$work/out")"
     expect_out "^$id +sh +running +2 +localhost +2 +[a-z]+ +20[0-9-]+ [0-9:]+ +[0-9.]+s +0$"
+    task show "$id" --json
+    expect_schema task "$work/out"
+    expect_equal "now" '["localhost: running"] 2' "$(field \
+        'json.dumps([h["name"] + ": " + h["state"] for h in d["now"]["hosts"]]) + " " + str(d["now"]["ranks_left"])' "$work/out")"
     task list --json
     expect_schema task "$work/out"
     expect_equal "tasks in --json" "['$id']" "$(field '[t["id"] for t in d["tasks"]]' "$work/out")"

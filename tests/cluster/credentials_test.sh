@@ -69,6 +69,8 @@ lent_agent_serves() { # TRANSPORT
     lose_connection
     eventually 20 said "host 'node02' is out of reach .*authentication failed" ||
         note_failure "the supervisor does not say that it cannot log in"
+    on head "$train task show $id" | grep -q '^ *node02: out of reach: it refuses what its launcher can log in with' ||
+        note_failure "task show does not say that node02 wants a login"
     # A terminal that has none to lend.
     attach_with none
     within 10 "what is missing is said" err_has '^train: host node02 waits for a login, and this terminal has nothing to lend'
