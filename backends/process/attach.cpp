@@ -193,6 +193,12 @@ Result<int> reattach(const HostDirectory& directory, const std::string& key) {
     const auto sweep = sweep_agent(directory, key, left);
     if (!sweep) return tl::make_unexpected(sweep.error());
     if (!sweep->is_running) return tell_no_agent(*sweep);
+    if (sweep->is_elsewhere)
+      return fail(ErrorClass::host,
+                  fmt::format("the agent runs, but this login does not see its folder in '{}'",
+                              directory.path()),
+                  "each login to this host has a /tmp of its own (pam_namespace, or a container "
+                  "for each): let logins share one");
     (void)::poll(nullptr, 0, retry_milliseconds);
   }
 }

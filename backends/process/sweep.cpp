@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -231,6 +233,30 @@ bool lives(const AgentRecord& record) {
          !is_foreign(record);
 }
 
+bool has_open(int pid, const std::string& name) {
+  FolderReader descriptors(fmt::format("/proc/{}/fd", pid));
+  while (const char* entry = descriptors ? descriptors.next() : nullptr) {
+    std::array<char, PATH_MAX> target;
+    const ssize_t size =
+        ::readlinkat(descriptors.descriptor(), entry, target.data(), target.size());
+    if (size > 0 &&
+        std::string_view(target.data(), static_cast<size_t>(size)).ends_with("/" + name))
+      return true;
+  }
+  return false;
+}
+
+// Where each login has a /tmp of its own, no folder proves that an agent has ended. It and its
+// guard have their lock open for as long as they live, and remove it before they end.
+bool runs_elsewhere(const std::string& key) {
+  const std::string words = fmt::format("agent{0}attach{0}{1}{0}", '\0', key);
+  for (const int pid : all_processes())
+    if (words_of(pid).find(words) != std::string::npos &&
+        has_open(pid, HostDirectory::lock_name(key)))
+      return true;
+  return false;
+}
+
 // Takes the lock of this agent if that is dead; none if it lives.
 Descriptor lock_of_dead(const HostDirectory& directory, const std::string& key) {
   Descriptor lock = open_lock(directory, key);
@@ -282,8 +308,10 @@ Result<Sweep> sweep_agent(const HostDirectory& directory, const std::string& key
   const auto deadline = Steady::now() + patience;
   while (true) {
     const Descriptor lock = open_lock(directory, key);
-    if (!lock && errno == ENOENT)  // it went in order, or somebody has tidied up
+    if (!lock && errno == ENOENT) {  // it went in order, or somebody has tidied up
+      if (runs_elsewhere(key)) return Sweep{.is_running = true, .is_elsewhere = true};
       return end_processes_of({}, key, mark_of(directory, key), kill_limit);
+    }
     if (!lock)
       return fail(ErrorClass::host, fmt::format("cannot open '{}': {}", directory.lock_path(key),
                                                 system_reason(errno)));

@@ -13,10 +13,11 @@ namespace train {
 
 /// What was found of a dead agent, and ended.
 struct Sweep {
-  bool is_running = false;   ///< not dead: agent or guard hold the lock, and nothing was touched
-  bool is_foreign = false;   ///< it ran in another process namespace: nothing is known of it here
-  bool found_state = false;  ///< socket, lock or run directory were there
-  int ended = 0;             ///< processes that are gone now
+  bool is_running = false;    ///< not dead: agent or guard hold the lock, and nothing was touched
+  bool is_foreign = false;    ///< it ran in another process namespace: nothing is known of it here
+  bool is_elsewhere = false;  ///< it runs, with a folder that this login does not see
+  bool found_state = false;   ///< socket, lock or run directory were there
+  int ended = 0;              ///< processes that are gone now
   std::vector<Survivor> survivors = {};
 };
 

@@ -436,6 +436,30 @@ if [ "${2:-}" = --slow ]; then
     test_case "a host that stands still for 8 s loses nothing" short_freeze
     finish
 fi
+# Another login sees no folder of the agent: that is no sign that it has ended. It ends its ranks for
+# the launcher that it has lost, and not before.
+own_tmp() {
+    local began
+    printf '%s\n' '#!/bin/sh' 'mount -t tmpfs tmpfs /tmp && exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"' \
+        >"$shared/own_tmp"
+    chmod +x "$shared/own_tmp"
+    on node02 "sed -i 's|^|command=\"unshare -m /srv/shared/own_tmp\" |' .ssh/authorized_keys"
+    launch_start "${on_three[@]}" --set reconnect_window=20s --set on_launcher_loss=10s -- \
+        /bin/bash /srv/shared/steady 5000
+    within 30 "all ranks print" all_print
+    began=$(milliseconds)
+    on node02 'pkill -KILL -f "^sshd: root@notty"'
+    within 10 "it is said what is in the way" err_has "host 'node02' is out of reach for .*the agent runs, but this login does not see its folder in '/tmp/train-0'"
+    expect_ranks node02
+    await_launch 40
+    expect_between 9 16 "$began" "how long the host was waited for"
+    expect_status 76
+    expect_last_err "node02.*its agent has ended, and its ranks with it"
+    expect_no_rank 0 node02
+    on node02 "sed -i 's|^command=\"[^\"]*\" ||' .ssh/authorized_keys"
+    expect_idle 5 head "${nodes[@]}"
+}
+
 start_slow_cases "$1"
 
 test_case "a host that is cut off for 8 s, or in one direction, loses nothing" short_cut
@@ -454,6 +478,7 @@ test_case "ranks outlive a killed launcher by 5 s" launcher_is_killed
 test_case "Ctrl-C while a host is cut off ends its ranks when it is back" interrupted_and_healed
 test_case "Ctrl-C three times while a host is cut off ends at once" interrupted 3 0 3 10s
 test_case "logging in that fails for a while loses nothing" login_fails
+test_case "a host whose logins each have a /tmp of their own proves nothing, and loses no rank to it" own_tmp
 test_case "100 MB come whole through 20 connections" flood
 count_slow_cases
 finish

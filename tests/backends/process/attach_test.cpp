@@ -374,6 +374,29 @@ TEST_CASE("reattach says nothing of an agent that was in another process namespa
   CHECK(std::filesystem::exists(name));
 }
 
+TEST_CASE("reattach leaves an agent alone whose folder this login does not see, and says so") {
+  const Agents agents;
+  const std::string mark = "elsewhere" + std::to_string(::getpid());
+  const auto workers = start_workers(agents, mark);
+  const Ids ids = ids_of(agents, "task-0");
+  const std::size_t running = running_with("TRAIN_TASK_ID=" + mark).size();
+  const Agents of_this_login;
+  {
+    const auto program = of_this_login.reattach("task-0");
+    CHECK(read_all(program->output()).empty());
+    CHECK(program->wait() == 76);
+  }
+  CHECK(is_running(ids.agent));
+  CHECK(running_with("TRAIN_TASK_ID=" + mark).size() == running);
+  // Where it has gone in order, whoever held the other end of its connection says nothing of it.
+  ::kill(ids.agent, SIGKILL);
+  REQUIRE(eventually([&] { return running_with("TRAIN_TASK_ID=" + mark).empty(); }));
+  REQUIRE(eventually([&] { return is_clean(agents); }));
+  const auto program = of_this_login.reattach("task-0");
+  CHECK(is_no_agent(read_all(program->output())));
+  CHECK(program->wait() == 0);
+}
+
 TEST_CASE("a key that is none is refused without starting anything") {
   const Agents agents;
   CHECK(agents.attach("../etc")->wait() == 76);
