@@ -95,9 +95,12 @@ core_is_named() {
         *)
             local file=${core#\'}
             file=${file%\'}
-            [[ $file = /* ]] || note_failure "no file is named: '$core'"
-            on node02 "head -c 4 '$file' | grep -q ELF" || note_failure "'$file' is no core on node02"
-            on node02 "rm '$file'"
+            if [[ $file = /* ]]; then
+                on node02 "head -c 4 '$file' | grep -q ELF" || note_failure "'$file' is no core on node02"
+                on node02 "rm '$file'"
+            else
+                note_failure "no file is named: $core"
+            fi
             ;;
     esac
     expect_idle 5 head "${nodes[@]}"
