@@ -151,9 +151,9 @@ die_often() {
     expect_equal "logs without all last words" "" \
         "$(on head "/bin/bash /srv/shared/words_are_lost $(task_id) $attempts" | paste -sd' ')"
     for ((attempt = 0; attempt < attempts - 1; ++attempt)); do
-        expect_err "^train: rank [01] on 'node0[12]' .*: rank 0[01] attempt $(printf %04d $attempt) says 0*63$"
+        expect_err "^train: rank [01] on 'node0[12]' .*: rank 0[01] attempt $(printf %04d "$attempt") says 0*63$"
     done
-    expect_err "^(train:)? *\| rank 0[01] attempt $(printf %04d $attempt) says 0*63$"
+    expect_err "^(train:)? *\| rank 0[01] attempt $(printf %04d "$attempt") says 0*63$"
     expect_idle 5 head "${nodes[@]}"
 }
 
