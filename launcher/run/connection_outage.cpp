@@ -153,6 +153,9 @@ void Connections::note_outage(int host) {
 }
 
 std::string Connections::waited_for(const Host& host) const {
+  if (given_up_by_ && host.has_ranks && *given_up_by_ < lost_at(host))
+    return fmt::format("another {} (all ranks are being stopped)",
+                       duration_text(std::max(nanoseconds(0), *given_up_by_ - now_)));
   if (waits_for_ever() && host.has_ranks) return "until it is back (on_launcher_loss: continue)";
   return fmt::format("another {} ({})",
                      duration_text(std::max(nanoseconds(0), lost_at(host) - now_)),

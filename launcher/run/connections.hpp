@@ -204,6 +204,8 @@ class Connections {
   std::vector<ConnectionAction> dismiss(int host);
   /// What has kept hosts from being reached may be over: none waits for its next try.
   std::vector<ConnectionAction> try_now(Instant now);
+  /// Hosts that are out of reach will not be waited for any longer than that, by their run.
+  void give_up_by(std::optional<Instant> limit) { given_up_by_ = limit; }
   /// A host that was lost, or let go, is wanted again.
   std::vector<ConnectionAction> reach_anew(int host, Instant now);
 
@@ -339,7 +341,8 @@ class Connections {
 
   Timing timing_;
   std::vector<Host> hosts_;
-  int outages_named_ = 0;   ///< how many hosts the user knows to be out of reach
+  int outages_named_ = 0;  ///< how many hosts the user knows to be out of reach
+  std::optional<Instant> given_up_by_;
   Instant awake_since_{0};  ///< when this process last woke from a long sleep
   HostChecks checks_;       ///< of all open hosts: once per heartbeat at least
   Instant now_{0};

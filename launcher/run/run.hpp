@@ -160,6 +160,8 @@ class Run {
   std::vector<RunAction> on(const RunEvent& event, Instant now);
   /// When a Tick is wanted, if at all.
   std::optional<Instant> next_deadline() const;
+  /// While ranks are stopped: when hosts that are out of reach are given up, if they are.
+  std::optional<Instant> gives_up_by() const;
   /// The ends of all ranks are known.
   bool has_no_ranks_left() const;
   /// Of how many ranks the end is not known.
@@ -302,6 +304,7 @@ class Run {
   std::string why_stopping(const std::string& failed) const;
   void send_stop(int host, milliseconds grace);
   void check_over();
+  bool awaits_lost_hosts() const;
   bool is_awaited(int host) const;
   void give_up_waiting();
   void finish();

@@ -104,8 +104,12 @@ void Run::check_over() {
 
 // Its ranks outlive any silence, so that no other attempt may begin without a word of it. What the
 // user stops ends all the same.
-bool Run::is_awaited(int host) const {
-  return stop_requests_ == 0 && connections_.waits_for_ever() && connections_.is_away(host);
+bool Run::awaits_lost_hosts() const { return stop_requests_ == 0 && connections_.waits_for_ever(); }
+
+bool Run::is_awaited(int host) const { return awaits_lost_hosts() && connections_.is_away(host); }
+
+std::optional<Instant> Run::gives_up_by() const {
+  return phase_ == RunPhase::stopping && !awaits_lost_hosts() ? stop_by_ : std::nullopt;
 }
 
 // All hosts that are still running were told to stop. One that leaves pings unanswered is lost, and

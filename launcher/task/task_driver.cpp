@@ -250,6 +250,7 @@ void TaskDriver::settle() {
     feed(task_event::AttemptOver{end});
   }
   tell_reached();
+  connections_.give_up_by(run_ ? run_->gives_up_by() : std::nullopt);
   std::optional<Instant> next;
   for (const auto& each : {connections_.next_deadline(),
                            run_ ? run_->next_deadline() : std::nullopt, task_.next_deadline()})

@@ -206,6 +206,59 @@ two_at_once() {
     expect_idle 5 head "${nodes[@]}"
 }
 
+# The launcher stops, and its lock lies, as on a network file system: others see none.
+freeze_launcher() {
+    local lock=/root/.local/state/train/tasks/$id/launcher.lock
+    frozen=$(supervisor) || { note_failure "nobody attends the task"; return; }
+    on head "kill -STOP $frozen"
+    on head "cp -p $lock $lock.other && mv $lock.other $lock"
+}
+logins() { for host in "${nodes[@]}"; do on "$host" 'grep -c Accepted /run/sshd.log'; done | paste -sd' '; }
+# What stays on the hosts, by process ids; what serves a login comes and goes with it.
+ranks_and_agents() { all_processes ' agent attach |^/bin/bash /srv/shared/counts' | sort; }
+second_has() { grep -Eq -- "$1" "$work/second.err"; }
+
+thaws() {
+    local second before by_then log frozen
+    rm -f "$shared/go"
+    # Below a shell: what the hosts of the tests are entered by stops with a child that stops.
+    start_on_head /bin/sh -c '"$@"; exit $?' - "$train" launch "${on_three[@]}" --set on_launcher_loss=continue -- \
+        /bin/bash /srv/shared/counts 3
+    within 30 "all ranks print" all_count
+    id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
+    freeze_launcher
+    expect_equal "state" unattended "$(state_of "$id")"
+    : >"$work/second.err"
+    on head "$train task attach $id" >"$work/second.out" 2>"$work/second.err" & # for a minute at most
+    second=$!
+    eventually 20 second_has "is attended again" || note_failure "nobody attends it: $(cat "$work/second.err")"
+    eventually 10 grep -q '^\[2\] line' "$work/second.out" || note_failure "the view shows nothing"
+    before=$(ranks_and_agents)
+    by_then=$(logins)
+    log=$(on head "cat .local/state/train/tasks/$id/launcher.log" | wc -l)
+    on head "kill -CONT $frozen"
+    await_launch 10
+    expect_status 75
+    # Who is the first to say so: it looks there when it wakes.
+    expect_err "^train: task $id goes on with another launcher \(process $(supervisor)( on 'head'\), as host 'node0[1-3]'|\), as the registry) says; "
+    expect_last_err '^train: failed: busy \(exit 75\)$'
+    expect_equal "state" running "$(state_of "$id")"
+    sleep 3 # nothing tells that a login is not to come; one that was lost would come at once
+    expect_equal "logins" "$by_then" "$(logins)"
+    # A rank has subshells now and then.
+    expect_equal "agents and ranks that have gone" "" "$(comm -23 <(echo "$before") <(ranks_and_agents))"
+    expect_equal "what the other launcher has said" "$log" "$(on head "cat .local/state/train/tasks/$id/launcher.log" | wc -l)"
+    touch "$shared/go"
+    wait "$second"
+    expect_equal "exit status of the other" 3 $?
+    expect_equal "logins until the end" "$by_then" "$(logins)"
+    expect_whole
+    task wait "$id"
+    expect_status 3
+    expect_idle 5 head "${nodes[@]}"
+}
+all_count() { for rank in 0 1 2; do out_has "^\[$rank\] line 5 " || return 1; done; }
+
 foreground() {
     launch_start "${on_three[@]}" --set reconnect_window=10s -- /bin/sh -c "$forever"
     within 30 "a worker runs on every host" workers_run
@@ -226,5 +279,6 @@ test_case "a host that is out of reach while a task is taken over is waited for"
 test_case "a task that failed while nobody attended is started again" is_started_again
 test_case "a context that has changed meanwhile is sent as it was" context_has_changed
 test_case "of two that take it over at once one does, and the other looks on" two_at_once
+test_case "a launcher that was frozen and replaced leaves when it thaws: no host, log or rank hears of it" thaws
 test_case "ranks in the foreground end with their launcher" foreground
 finish

@@ -98,6 +98,133 @@ is_taken_over() {
     expect_idle 5 head node01 node02
 }
 
+is_waited_for() {
+    local follower
+    detach
+    bring_registry_up_to_date
+    on head "$newer task logs -f $id --rank 1" >"$work/followed" 2>"$work/followed.err" & # for a minute at most
+    follower=$!
+    start_on_head "$newer" task wait "$id"
+    eventually 10 grep -q 'of attempt 0 runs' "$work/followed" || note_failure "nothing is followed: $(cat "$work/followed.err")"
+    ! launch_has_ended || note_failure "it was not waited for: $(cat "$work/err")"
+    touch "$shared/go"
+    await_launch 20
+    expect_status 1
+    expect_err "^train: task $id: failed: worker: rank 1 on 'node02' exited with code 1 \(exit 1\)$"
+    wait "$follower"
+    expect_equal "exit status of the follower" 0 $?
+    expect_equal "what it has followed" "rank 1 of attempt 0 runs,rank 1 ends" "$(paste -sd, "$work/followed")"
+    expect_idle 5 head node01 node02
+}
+
+# Before the control socket of a task: its supervisor seems to be an older one, which knows of no
+# credentials, or one that speaks another version. Keeps what is asked of it.
+cat >"$shared/stand_before.py" <<'PYTHON'
+import json, os, socket, sys, threading
+
+path, mode = sys.argv[1:]
+os.rename(path, path + ".real")
+server = socket.socket(socket.AF_UNIX)
+server.bind(path)
+server.listen()
+
+
+def changed(line):
+    said = json.loads(line)
+    if mode == "old":
+        for word in "takes_credentials", "served", "waiting":
+            said.pop(word, None)
+    elif "train_control" in said:
+        said["train_control"] += 1
+    return (json.dumps(said) + "\n").encode()
+
+
+def pass_on(source, target, change):
+    for line in source.makefile("rb"):
+        try:
+            target.sendall(change(line))
+        except OSError:
+            break
+    for each in source, target:
+        try:
+            each.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
+def keep(line):
+    with open("/srv/shared/asked", "ab") as asked:
+        asked.write(line)
+    return line
+
+
+while True:
+    client, _ = server.accept()
+    supervisor = socket.socket(socket.AF_UNIX)
+    supervisor.connect(path + ".real")
+    threading.Thread(target=pass_on, args=(supervisor, client, changed), daemon=True).start()
+    threading.Thread(target=pass_on, args=(client, supervisor, keep), daemon=True).start()
+PYTHON
+stand_before() { # MODE
+    local path=/root/.local/state/train/tasks/$id/control
+    rm -f "$shared/asked"
+    on head "setsid -f python3 /srv/shared/stand_before.py $path $1 >/srv/stands.log 2>&1"
+    eventually 5 on head "test -S $path.real -a -S $path" || note_failure "nobody stands before the socket"
+}
+step_aside() { on head 'pkill -f "^python3 /srv/shared/stand_before"'; }
+asked() { sed 's/.*"do":"\([a-z]*\)".*/\1/' "$shared/asked" 2>/dev/null | sort | uniq -c | sed 's/^ *//' | paste -sd,; }
+
+# With an ssh-agent that could be lent.
+with_agent() { echo "eval \$(ssh-agent) >/dev/null; ssh-add -q .ssh/id_ed25519; $* ; status=\$?; ssh-agent -k >/dev/null; exit \$status"; }
+
+knows_no_credentials() {
+    detach
+    stand_before old
+    task show "$id"
+    expect_out '^now +running; 2 ranks have not ended$'
+    start_on_head /bin/bash -c "$(with_agent "$newer task attach $id")"
+    within 10 "the view has begun" out_has 'rank 0 of attempt 0 runs'
+    touch "$shared/go"
+    await_launch 20
+    expect_status 1
+    expect_equal "lines of stderr" 1 "$(wc -l <"$work/err")"
+    expect_equal "what was asked" "1 status" "$(asked)"
+    detach
+    step_aside
+    stand_before old
+    task kill "$id"
+    expect_status 0
+    expect_equal "state" killed "$(state)"
+    expect_equal "what was asked" "1 stop" "$(asked)"
+    step_aside
+    expect_idle 5 head node01 node02
+}
+
+speaks_another_version() {
+    detach
+    stand_before other
+    task show "$id"
+    expect_status 0
+    expect_out '^state +running$'
+    expect_out '^now +the supervisor of the task is a train [0-9.]+ and speaks version 2 over its socket; this one speaks 1'
+    start_on_head "$newer" task attach "$id"
+    within 10 "the view has begun" out_has 'rank 0 of attempt 0 runs'
+    touch "$shared/go"
+    await_launch 20
+    expect_status 1
+    expect_err '^train: the supervisor of the task .* speaks version 2 over its socket; this one speaks 1$'
+    detach
+    step_aside
+    stand_before other
+    task kill "$id"
+    expect_status 0
+    expect_err "^train: task $id: killed$"
+    expect_equal "state" killed "$(state)"
+    expect_equal "what was asked in a version that is not known" "" "$(asked)"
+    step_aside
+    expect_idle 5 head node01 node02
+}
+
 # A machine that starts anew has another boot_id, and its clock begins again; a host of the tests has
 # a new home besides.
 machine_starts_anew() {
@@ -121,6 +248,9 @@ machine_starts_anew() {
 make_newer_build
 test_case "a task of another build is looked at" is_looked_at
 test_case "it is killed, attended or not" is_killed
+test_case "it is waited for, and its output followed" is_waited_for
+test_case "a supervisor that knows less is asked no more than it knows" knows_no_credentials
+test_case "one that speaks another version is looked at, and stopped by a signal" speaks_another_version
 test_case "it is gone on with by the build that launched it" is_taken_over
 test_case "a task goes on although the launcher's machine was started anew" machine_starts_anew
 finish

@@ -27,7 +27,7 @@ expect_unsettled() { expect_equal "hosts that may have something left" "$1" "$(u
 ranks_on() { processes "$1" '^/bin/sh /srv/shared/ranks'; }
 
 # The host that was away answers again: what it has is ended by one more `task kill`.
-expect_settled_by_kill() { # STATE
+expect_settled_by_kill() { # STATE [WORD]: with a word, another task is left on the hosts
     "$cluster" heal node03
     expect_equal "ranks on node03" 1 "$(ranks_on node03)"
     task kill "$id"
@@ -35,7 +35,7 @@ expect_settled_by_kill() { # STATE
     expect_err "host 'node03': its agent was still there; its ranks have ended, and it has left"
     expect_err "^train: task $id has ended already: $1; nothing of it is left on its hosts"
     expect_unsettled ""
-    expect_idle 5 head "${nodes[@]}"
+    [ $# -gt 1 ] || expect_idle 5 head "${nodes[@]}"
     task kill "$id"
     expect_equal "said once more" "train: task $id has ended already: $1" "$(cat "$work/err")"
 }
@@ -98,7 +98,93 @@ with sqlite3.connect(os.path.expanduser("~/.local/state/train/tasks.db")) as db:
     db.execute("INSERT INTO journal VALUES (?, ?, ?)", (sys.argv[1], number + 1, json.dumps(entry)))
 PY
 
+# Another task on the same hosts, which all this is nothing to.
+bystander_pids() { all_processes '^sleep 4713'; }
+start_bystander() {
+    bystander=$(on head "$train launch -d -H 'node[01-03]:1' -n 3 -- sleep 4713" 2>"$work/err")
+    bystanders=$(bystander_pids)
+    expect_equal "ranks of the other task" 3 "$(wc -l <<<"$bystanders")"
+}
+expect_bystander() {
+    expect_equal "processes of the other task" "$bystanders" "$(bystander_pids)"
+    on head "$train task kill $bystander" 2>"$work/err" || note_failure "the other task: $(cat "$work/err")"
+}
+
+# start_stop: of an unattended task, until the ranks that can be reached have ended; node03 is cut off.
+start_stop() {
+    start_bystander
+    detach
+    kill_supervisor
+    "$cluster" cut node03 || return
+    start_on_head "$train" task kill "$id"
+    within 10 "the ranks that can be reached have ended" reachable_ranks_are_gone
+    expect_equal "ranks on node03" 1 "$(ranks_on node03)"
+}
+reachable_ranks_are_gone() { [ "$(ranks_on node01)$(ranks_on node02)" = 00 ]; }
+
+# What the ranks said at their end, and how they ended, was told to nobody by then.
+expect_ends() {
+    local rank
+    task show "$id" --json
+    expect_equal "codes of ranks 0 and 1" "[0, 0]" \
+        "$(python3 -c 'import json, sys; print([rank["exit_code"] for rank in json.load(open(sys.argv[1]))["rank_results"][:2]])' "$work/out")"
+    for rank in 0 1; do
+        task logs "$id" --rank "$rank"
+        expect_equal "what rank $rank said" told "$(grep -v '^Terminated$' "$work/out")" # of its sleep
+    done
+}
+
+is_killed_itself() {
+    local began
+    start_stop
+    signal_launcher KILL
+    await_launch 5
+    expect_status 137
+    expect_state unattended
+    task show "$id"
+    expect_out "^cause +its launcher \(process $launcher\) has died, and its ranks may go on: train task attach $id$"
+    "$cluster" heal node03
+    began=$SECONDS
+    task kill "$id"
+    [ $((SECONDS - began)) -le 10 ] || note_failure "the second one took $((SECONDS - began)) s"
+    expect_status 0
+    expect_err "^train: task $id: killed$"
+    expect_state killed
+    expect_unsettled ""
+    expect_ends
+    expect_bystander
+    expect_idle 5 head "${nodes[@]}"
+}
+
+is_interrupted() { # TIMES SECONDS: Ctrl-C so often, and how long it may take then,
+    # of which 10 s are for what the host that is out of reach has left
+    local began times
+    start_stop
+    began=$SECONDS
+    for ((times = 0; times < $1; times++)); do
+        [ "$times" -eq 0 ] || sleep 0.3
+        signal_launcher INT
+    done
+    await_launch 40
+    [ "$1" -gt 1 ] || expect_err "^train: host 'node03' is out of reach for 5 s now; its ranks go on, and it is waited for another [0-9.]+ s \(all ranks are being stopped\): "
+    [ $((SECONDS - began)) -le "$2" ] || note_failure "it ended $((SECONDS - began)) s after Ctrl-C"
+    expect_status 76
+    expect_err "^train: task $id: killed$"
+    expect_err "^train: node03 may still have something of it"
+    expect_state killed
+    expect_unsettled node03
+    task show "$id"
+    expect_out "^left on    node03: not known to be clean; train task kill $id asks once more$"
+    expect_settled_by_kill killed but_for_bystander
+    expect_ends
+    expect_bystander
+    expect_idle 5 head "${nodes[@]}"
+}
+
 test_case "a host that is out of reach when its task is stopped is named, and asked again by another kill" away_at_the_stop
+test_case "a kill that is killed itself in the middle leaves an unattended task, which another one ends" is_killed_itself
+test_case "Ctrl-C in the middle of a kill does not keep it from its end" is_interrupted 1 32
+test_case "Ctrl-C twice leaves the host that is out of reach to another kill at once" is_interrupted 2 13
 test_case "a task of which nobody has the plan is stopped, on a host that is away" without_plan
 test_case "a launcher that died with the end in its journal alone: the end is told, the agents are sent home by a kill" dies_before_its_goodbyes
 finish

@@ -122,6 +122,28 @@ TEST_CASE("a host whose ranks outlive any silence is waited for, until it is bac
   }
 }
 
+TEST_CASE("while all ranks are stopped, a host that is out of reach is waited for no longer") {
+  const bool is_awaited = GENERATE(false, true);
+  OutageBench b({1, 1}, window, is_awaited ? for_ever : brief_launcher_wait);
+  b.lose(1);
+  b.refuse(1);
+  SECTION("whoever stops them") {
+    b.on(run_event::StopRequested{15});
+    b.pass(6s, {0});
+    REQUIRE(b.notes.size() == 1);
+    CHECK(b.notes[0] ==
+          "host 'h1' is out of reach for 5 s now; its ranks go on, and it is waited for another "
+          "20 s (all ranks are being stopped): connection timed out");
+  }
+  SECTION("unless an attempt may only begin when it is back") {
+    b.ended(0, 7);
+    b.pass(6s, {0});
+    REQUIRE(b.notes.size() == 1);
+    CHECK((b.notes[0].find("until it is back") != std::string::npos) == is_awaited);
+    CHECK((b.notes[0].find("all ranks are being stopped") != std::string::npos) == !is_awaited);
+  }
+}
+
 TEST_CASE("a host whose ranks outlive their launcher for a time is waited for as long") {
   OutageBench b({1, 1}, 60s, 600s);
   b.lose(1);

@@ -144,6 +144,7 @@ class RunBench {
   void feed(const RunEvent& event) {
     for (const RunAction& action : run.on(event, now))
       std::visit([this](const auto& a) { perform(a); }, action);
+    connections.give_up_by(run.gives_up_by());
   }
   void carry_out(const std::vector<ConnectionAction>& actions) {
     for (const ConnectionAction& action : actions)
