@@ -424,9 +424,15 @@ void FakeHost::plan_read(const RankOfAttempt& id) {
 }
 
 void FakeHost::read(const RankOfAttempt& id) {
-  FakeProcess& process = processes_[id];
-  process.read_planned = false;
+  processes_[id].read_planned = false;
   if (paused_.contains(id.of) || gone_at_) return;
+  read_piece(id);
+  plan_read(id);
+  report_end(id);
+}
+
+void FakeHost::read_piece(const RankOfAttempt& id) {
+  FakeProcess& process = processes_[id];
   const std::size_t stream = process.printed[0] > process.read[0] ? 0 : 1;
   const std::uint64_t size = std::min(process.printed[stream] - process.read[stream], pipe_size);
   std::string bytes;
@@ -437,14 +443,18 @@ void FakeHost::read(const RankOfAttempt& id) {
   if (std::exchange(process.blocked, false)) live(id);
   feed(agent_event::RankPrinted{id.rank, stream == 0 ? OutputStream::out : OutputStream::err, bytes,
                                 id.of});
-  plan_read(id);
-  report_end(id);
+}
+
+// Paused or not.
+void FakeHost::drain(const RankOfAttempt& id) {
+  while (processes_[id].in_pipes() > 0 && !gone_at_) read_piece(id);
 }
 
 void FakeHost::report_end(const RankOfAttempt& id) {
   FakeProcess& process = processes_[id];
-  const bool over = process.announced && !process.alive && process.in_pipes() == 0;
+  const bool over = process.announced && !process.alive;
   if (!over || std::exchange(process.reported, true)) return;
+  drain(id);
   feed(agent_event::RankEnded{
       id.rank, process.code, process.signal, false, process.died + script_.clock_ahead, {}, id.of});
   tree_killed_if_so(id.of);
@@ -509,8 +519,11 @@ void FakeHost::tree_killed_if_so(AttemptId of) {
 void FakeHost::kill_given_up(AttemptId of) {
   if (script_.kill_hangs || killing_.erase(of) == 0) return;
   agent_event::TreeKilled killed{{}, of};
-  for (const auto& [id, process] : processes_)
-    if (id.of == of && process.stuck) killed.survivors.push_back({100 + id.rank, 0, "true"});
+  for (const auto& [id, process] : processes_) {
+    if (id.of != of || !process.stuck) continue;
+    drain(id);
+    killed.survivors.push_back({100 + id.rank, 0, "true"});
+  }
   feed(killed);
 }
 

@@ -129,6 +129,8 @@ class FakeHost {
   void end(const RankOfAttempt& id, std::optional<int> code, std::optional<int> signal);
   void plan_read(const RankOfAttempt& id);
   void read(const RankOfAttempt& id);
+  void read_piece(const RankOfAttempt& id);
+  void drain(const RankOfAttempt& id);
   void report_end(const RankOfAttempt& id);
   void kill(const RankOfAttempt& id, FakeProcess& process);
   bool has_unreported(AttemptId of) const;
