@@ -229,7 +229,9 @@ void Agent::handle(const agent_event::TreeKilled& event) {
 }
 
 void Agent::receive(const message::Acknowledge& m) {
+  const bool was_empty = output_.empty();
   if (!output_.acknowledge(m.chunk, m.credit, m.synced)) return give_up_launcher();
+  if (!was_empty && output_.empty()) all_taken_at_ = now_;
   send_output();
 }
 
