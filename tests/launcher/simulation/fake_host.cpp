@@ -33,7 +33,8 @@ std::string_view printed_bytes(int rank, std::size_t stream, std::uint64_t place
 }
 
 FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index,
-                   int first_rank, Readiness& readiness, std::vector<std::string>& complaints)
+                   int first_rank, Readiness& readiness, const KeptLogs& logs,
+                   std::vector<std::string>& complaints)
     : time_(time),
       chance_(chance),
       scenario_(scenario),
@@ -41,6 +42,7 @@ FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, 
       script_(scenario.hosts[static_cast<std::size_t>(index)]),
       first_rank_(first_rank),
       readiness_(readiness),
+      logs_(logs),
       complaints_(complaints),
       agent_({"h" + std::to_string(index), "boot", 1}, scenario.output_capacity) {}
 
@@ -180,7 +182,22 @@ void FakeHost::heard(LinkId link, const Frame& frame) {
       !std::holds_alternative<message::Attach>(*message))
     complaints_.push_back("an agent was told something before Attach");
   if (std::holds_alternative<message::Stop>(*message)) note_stop();
+  if (const auto* told = std::get_if<message::Acknowledge>(&*message))
+    check(links_.at(link), *told);
   feed(agent_event::Received{link, std::move(*message)});
+}
+
+// Nothing is acknowledged that is not in the logs. Of chunks before the last one of each rank the
+// same was told before.
+void FakeHost::check(const Link& link, const message::Acknowledge& told) {
+  if (told.chunk > link.sent.size() || told.synced > told.chunk)
+    return complaints_.push_back("output is acknowledged that was not sent");
+  if (told.chunk > 0)
+    if (const auto& [id, end] = link.sent[told.chunk - 1]; end > logs_.settled(id))
+      complaints_.push_back("output is acknowledged that is not written");
+  if (told.synced > 0)
+    if (const auto& [id, end] = link.sent[told.synced - 1]; end > logs_.settled_for_good(id))
+      complaints_.push_back("output is acknowledged as synced that is not");
 }
 
 void FakeHost::note_stop() {
@@ -247,7 +264,11 @@ void FakeHost::perform(const agent_action::SendMessage& action) {
 }
 
 void FakeHost::perform(const agent_action::SendOutput& action) {
-  send(encode_frame(FrameKind::output, encode_output(*action.chunk, action.packing)));
+  const OutputChunk& chunk = *action.chunk;
+  if (const auto link = links_.find(used_); link != links_.end())
+    link->second.sent.emplace_back(RankOfAttempt{chunk.of, chunk.rank},
+                                   chunk.begin + chunk.bytes.size() + chunk.dropped);
+  send(encode_frame(FrameKind::output, encode_output(chunk, action.packing)));
 }
 
 // One thing after the other. Now and then the disk refuses to take something.
