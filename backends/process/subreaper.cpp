@@ -134,10 +134,10 @@ struct Subreaper::Starts {
  private:
   Error reason_for_none();
 
-  std::mutex mutex;
-  std::condition_variable known;
-  bool is_ending = false;
-  std::string how_it_ended;
+  std::mutex mutex_;
+  std::condition_variable known_;
+  bool is_ending_ = false;
+  std::string how_it_ended_;
 };
 
 Result<ChildAnswer> Subreaper::Starts::ask(const ChildRequest& request) {
@@ -150,23 +150,24 @@ Result<ChildAnswer> Subreaper::Starts::ask(const ChildRequest& request) {
 
 // The end of a connection is seen sooner than the end of the process, which is on its way.
 Error Subreaper::Starts::reason_for_none() {
-  std::unique_lock lock(mutex);
-  (void)known.wait_for(lock, end_patience, [&] { return is_ending || !how_it_ended.empty(); });
-  if (is_ending) return make_error(ErrorClass::host, "its attempt was ended before it was started");
+  std::unique_lock lock(mutex_);
+  (void)known_.wait_for(lock, end_patience, [&] { return is_ending_ || !how_it_ended_.empty(); });
+  if (is_ending_)
+    return make_error(ErrorClass::host, "its attempt was ended before it was started");
   return make_error(ErrorClass::host, "the process that ranks are started from " +
-                                          (how_it_ended.empty() ? "has ended" : how_it_ended));
+                                          (how_it_ended_.empty() ? "has ended" : how_it_ended_));
 }
 
 void Subreaper::Starts::note_kill() {
-  const std::lock_guard lock(mutex);
-  is_ending = true;
-  known.notify_all();
+  const std::lock_guard lock(mutex_);
+  is_ending_ = true;
+  known_.notify_all();
 }
 
 void Subreaper::Starts::note_end(const std::string& how) {
-  const std::lock_guard lock(mutex);
-  how_it_ended = how;
-  known.notify_all();
+  const std::lock_guard lock(mutex_);
+  how_it_ended_ = how;
+  known_.notify_all();
 }
 
 Subreaper::Subreaper(Loop& loop, Events events)
