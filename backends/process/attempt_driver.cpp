@@ -329,6 +329,9 @@ Diagnostic AttemptDriver::end_of_subreaper() const {
 void AttemptDriver::finish_kill() {
   if (!is_killing_ || !survivors_ || ends_pending_ > 0) return;
   is_killing_ = false;
+  // What survives may print for ever, and nobody is to wait for that.
+  for (const auto& [rank, worker] : workers_) worker->close_pipes();
+  metrics_files_.forget_all();
   agent_event::TreeKilled killed{{}, of_};
   for (const Survivor& survivor : *survivors_)
     killed.survivors.push_back({survivor.pid, survivor.uid, survivor.command});

@@ -133,6 +133,11 @@ void MetricsFiles::end(int rank) {
   if (!ending.empty()) ending.mapped().done();
 }
 
+void MetricsFiles::forget_all() {
+  files_.clear();
+  next_look_.reset();
+}
+
 void MetricsFiles::pause() {
   is_paused_ = true;
   next_look_.reset();

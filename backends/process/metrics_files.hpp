@@ -30,6 +30,8 @@ class MetricsFiles {
   /// The rank has ended: what is left in its file is told, 64 MiB at most, and 1 MiB of it also
   /// while paused. Then calls `done` from the loop; also when nothing can be read for two seconds.
   void finish(int rank, std::function<void()> done);
+  /// Nothing is read any more of ranks that have not ended.
+  void forget_all();
   /// Nothing is read while paused.
   void pause();
   void resume();

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -24,6 +24,8 @@ using namespace std::chrono_literals;
 constexpr nanoseconds tree_limit = 5s;
 // How long killed processes have to end before the next look.
 constexpr int round_milliseconds = 5;
+// For the end of a process that has closed its connections.
+constexpr std::chrono::seconds end_patience{2};
 // When a thread cannot be had, it is tried again.
 constexpr nanoseconds thread_pause = 100ms;
 
@@ -124,18 +126,48 @@ std::string words_of_subreaper_end(const ExitStatus& status) {
 // The socket for starts belongs to the thread that asks for them; it is there before that does.
 struct Subreaper::Starts {
   Descriptor socket;
-  std::atomic<bool> is_ending = false;
 
-  Result<ChildAnswer> ask(const ChildRequest& request) const;
+  Result<ChildAnswer> ask(const ChildRequest& request);
+  void note_kill();
+  void note_end(const std::string& how);
+
+ private:
+  Error reason_for_none();
+
+  std::mutex mutex_;
+  std::condition_variable known_;
+  bool is_ending_ = false;
+  std::string how_it_ended_;
 };
 
-Result<ChildAnswer> Subreaper::Starts::ask(const ChildRequest& request) const {
+Result<ChildAnswer> Subreaper::Starts::ask(const ChildRequest& request) {
   auto answer = ask_for_child(socket.get(), request);
   if (!answer) return tl::make_unexpected(answer.error());
   const bool is_answered = *answer && (*answer)->child.failed != ChildStep::parent;
   if (is_answered) return std::move(**answer);
-  return fail(ErrorClass::host, is_ending ? "its attempt was ended before it was started"
-                                          : "the process that ranks are started from has ended");
+  return tl::make_unexpected(reason_for_none());
+}
+
+// The end of a connection is seen sooner than the end of the process, which is on its way.
+Error Subreaper::Starts::reason_for_none() {
+  std::unique_lock lock(mutex_);
+  (void)known_.wait_for(lock, end_patience, [&] { return is_ending_ || !how_it_ended_.empty(); });
+  if (is_ending_)
+    return make_error(ErrorClass::host, "its attempt was ended before it was started");
+  return make_error(ErrorClass::host, "the process that ranks are started from " +
+                                          (how_it_ended_.empty() ? "has ended" : how_it_ended_));
+}
+
+void Subreaper::Starts::note_kill() {
+  const std::lock_guard lock(mutex_);
+  is_ending_ = true;
+  known_.notify_all();
+}
+
+void Subreaper::Starts::note_end(const std::string& how) {
+  const std::lock_guard lock(mutex_);
+  how_it_ended_ = how;
+  known_.notify_all();
 }
 
 Subreaper::Subreaper(Loop& loop, Events events)
@@ -174,7 +206,7 @@ void Subreaper::signal_rank(int pid, int signal) {
 }
 
 void Subreaper::kill() {
-  starts_->is_ending = true;
+  starts_->note_kill();
   say({SubreaperCommand::Kind::kill_all});
 }
 
@@ -213,6 +245,7 @@ void Subreaper::process_ended() {
   ended_.reset();
   hear();
   how_it_ended_ = words_of_subreaper_end(status_of_ended(process_));
+  starts_->note_end(how_it_ended_);
   sendable_.reset();
   was_killed_ = !is_gone_;
   if (was_killed_) return clean_up();

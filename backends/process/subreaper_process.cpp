@@ -45,6 +45,17 @@ ChildAnswer not_started(ChildStep step, int error) {
   return answer;
 }
 
+// For a catch block. The agent hears no more than that, and cleans up.
+[[noreturn]] void exit_with_failure() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    ::_exit(static_cast<int>(SubreaperFailure::no_memory));
+  } catch (...) {
+    ::_exit(static_cast<int>(SubreaperFailure::bug));
+  }
+}
+
 // One thread serves, one starts ranks, which may take for ever. What they share is of this process
 // alone, and ends with it.
 class Family {
@@ -91,8 +102,12 @@ int Family::run() {
 
 // On the thread of its own: ranks die with that, and it lives as long as the process.
 void Family::start_ranks() {
-  while (auto asked = await_child_request(starts_.get()))
-    if (!answer_child_request(starts_.get(), start_rank(*asked))) break;
+  try {
+    while (auto asked = await_child_request(starts_.get()))
+      if (!answer_child_request(starts_.get(), start_rank(*asked))) break;
+  } catch (...) {
+    exit_with_failure();
+  }
   starts_.reset();
   while (true) ::pause();
 }
@@ -221,10 +236,8 @@ void Family::wait(std::optional<nanoseconds> limit) {
   close_others({talk.get(), starts.get()});
   try {
     ::_exit(Family(std::move(talk), std::move(starts)).run());
-  } catch (const std::bad_alloc&) {
-    ::_exit(static_cast<int>(SubreaperFailure::no_memory));
-  } catch (...) {  // the agent hears no more than that, and cleans up
-    ::_exit(static_cast<int>(SubreaperFailure::bug));
+  } catch (...) {
+    exit_with_failure();
   }
 }
 

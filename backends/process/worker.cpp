@@ -69,6 +69,14 @@ void Worker::drain() {
   for (Source& source : sources_) read(source, drain_limit);
 }
 
+void Worker::close_pipes() {
+  drain();
+  for (Source& source : sources_) {
+    source.readable.reset();
+    source.fd.reset();
+  }
+}
+
 void Worker::end(const ExitStatus& status) {
   if (std::exchange(ended_, true)) return;
   drain();

@@ -30,6 +30,8 @@ class Worker {
   void resume_reading();
   /// Reads what is in the pipes now, paused or not.
   void drain();
+  /// Reads what is in the pipes now, and no more: who prints there from now on hears so (SIGPIPE).
+  void close_pipes();
   /// The process has ended.
   void end(const ExitStatus& status);
 

@@ -229,7 +229,9 @@ void Agent::handle(const agent_event::TreeKilled& event) {
 }
 
 void Agent::receive(const message::Acknowledge& m) {
+  const bool was_empty = output_.empty();
   if (!output_.acknowledge(m.chunk, m.credit, m.synced)) return give_up_launcher();
+  if (!was_empty && output_.empty()) all_taken_at_ = now_;
   send_output();
 }
 
@@ -242,7 +244,9 @@ void Agent::send_output() {
   while (auto chunk = may_send_output() ? output_.take() : nullptr)
     act(agent_action::SendOutput{std::move(chunk), output_packing_});
   for (auto& [of, attempt] : attempts_) {
-    if (output_.full())
+    // What is left of ranks that are being killed is not dropped, so it waits where others drop.
+    const bool has_room = attempt.is_running() ? !output_.full() : output_.has_room();
+    if (!has_room)
       attempt.pause_reading();
     else
       attempt.resume_reading();

@@ -43,9 +43,11 @@ class Agent {
   /// has asked for what they have printed: nobody will.
   static constexpr std::chrono::hours longest_vigil{7 * 24};
 
-  /// Once it is dismissed and nothing runs any more, the launcher gets so long to take what is left
-  /// for it and to say goodbye.
+  /// Once it is dismissed and nothing runs any more, the launcher gets so long to say goodbye.
   static constexpr milliseconds dismissal_limit{5'000};
+  /// From then on a launcher that has not taken all output, or is out of reach and may come back,
+  /// is waited for so long in all: a machine that shuts down kills what is left after 90 s.
+  static constexpr milliseconds longest_dismissal{60'000};
 
   explicit Agent(AgentIdentity identity, std::size_t output_capacity = OutputQueue::usual_capacity);
 
@@ -137,7 +139,8 @@ class Agent {
   void watch_attempt(AgentAttempt& attempt);
   void give_up_launcher();
   void fail_attempts(const std::string& reason);
-  Instant dismissal_end() const { return std::max(idle_since_, *dismissed_at_) + dismissal_limit; }
+  Instant dismissal_end() const;
+  bool has_news_to_tell() const;
   void send_output();
   void tell_facts();
   void tell_blocked();
@@ -163,6 +166,7 @@ class Agent {
   std::optional<Instant> told_fence_;
   std::optional<Instant> death_at_;  ///< the launcher has died: when it is not waited for any more
   Instant idle_since_{0};            ///< the last processes have ended
+  Instant all_taken_at_{0};          ///< the launcher has last had all output
   std::optional<Instant> dismissed_at_;
   bool has_said_blocked_ = false;
   Instant last_heard_{0};

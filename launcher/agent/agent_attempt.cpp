@@ -187,6 +187,7 @@ void AgentAttempt::after_rank_ended() {
 bool AgentAttempt::on(const agent_event::TreeKilled& event) {
   if (state_ != AgentAttemptState::killing) return false;
   survivors_ = event.survivors;
+  is_reading_paused_ = false;  // nothing is read any more
   state_.become(AgentAttemptState::flushing);
   return true;
 }
@@ -246,15 +247,13 @@ void AgentAttempt::kill_if_due(Instant now) {
 void AgentAttempt::kill_tree() {
   kill_at_.reset();
   state_.become(AgentAttemptState::killing);
-  // Nobody counts as ended while there is something in the pipes: they must be read.
-  resume_reading();
   act(agent_action::KillTree{of_});
 }
 
-// Only ranks that run can be made to wait; those that have ended leave no more than their pipes
-// hold.
+// Ranks that are being killed wait as well: one that cannot be killed may print for ever. What is
+// in their pipes when they end is read all the same.
 void AgentAttempt::pause_reading() {
-  if (is_running() && !std::exchange(is_reading_paused_, true))
+  if (has_processes() && !std::exchange(is_reading_paused_, true))
     act(agent_action::PauseReading{of_});
 }
 

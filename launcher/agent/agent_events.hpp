@@ -196,7 +196,8 @@ struct ForgetAttempt {
 struct SetFence {
   std::optional<Instant> at;
 };
-/// Stop reading the pipes of the attempt's ranks, or go on.
+/// Stop reading the pipes of the attempt's ranks, or go on. What a rank has printed when it ends is
+/// read all the same.
 struct PauseReading {
   AttemptId of = {};
 };

@@ -132,10 +132,24 @@ void Agent::handle(const agent_event::LinkDown& event) {
 // What its ranks print until they end reaches the launcher, as long as that takes it. A second
 // time: nobody is waited for.
 void Agent::handle(const agent_event::Dismissed&) {
-  const bool has_news = state_ == AgentState::serving && (has_processes() || !output_.empty());
+  const bool has_news =
+      state_ == AgentState::serving && (has_processes() || !output_.empty() || has_news_to_tell());
   if (dismissed_at_ || !has_news) return give_up_launcher();
   dismissed_at_ = now_;
   fail_attempts("a signal has told it to end");
+}
+
+// Of one that is away nobody knows whether it has heard of the ends.
+bool Agent::has_news_to_tell() const {
+  const bool is_away = !link_ || now_ - last_heard_ > sign_of_life;
+  return is_away ? is_awaited() && !attempts_.empty() : !output_.empty();
+}
+
+Instant Agent::dismissal_end() const {
+  const Instant soonest = std::max(idle_since_, *dismissed_at_) + dismissal_limit;
+  const Instant latest = std::max(soonest, *dismissed_at_ + longest_dismissal);
+  if (has_news_to_tell()) return latest;
+  return std::clamp(std::max(attached_at_, all_taken_at_) + dismissal_limit, soonest, latest);
 }
 
 void Agent::give_up_launcher() {

@@ -67,11 +67,14 @@ class OutputQueue {
   void forget(AttemptId of);
   /// This rank has ended, and all that it had printed was pushed: the last of it is not dropped.
   void keep_last_words_of(AttemptId of, int rank);
-  /// The ranks of this attempt are being killed: nothing of what is left in their pipes is dropped.
+  /// The ranks of this attempt are being killed: nothing of what is left in their pipes is dropped,
+  /// and no more is to be pushed than that while there is no room.
   void keep_the_rest_of(AttemptId of);
 
   /// No more is to be pushed. Once full, it is so until there is room for a while.
   bool full() const { return is_full_; }
+  /// It is not full, and drops nothing.
+  bool has_room() const { return !is_full_ && !is_dropping_; }
   /// It is full, or drops, because there is no room on the disk either.
   bool out_of_room() const { return is_full_ && is_out_of_disk(); }
   /// Bytes that are kept, in memory or on the disk.

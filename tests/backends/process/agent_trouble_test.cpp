@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "backends/posix/proc.hpp"
+#include "backends/process/process_tree.hpp"
 #include "tests/backends/process/agent_under_test.hpp"
 #include "tests/backends/process/hung_mount.hpp"
 #include "tests/backends/process/port_server.hpp"
@@ -272,4 +275,44 @@ TEST_CASE("a rank that starts while no output is read waits with its own as well
   }
   CHECK(held < (1u << 20) + 4 * max_chunk_bytes);
   CHECK_FALSE(std::filesystem::exists(agent.directory().path() + "/done"));
+}
+
+namespace {
+
+std::uint64_t memory_of(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  std::uint64_t pages = 0;
+  (void)(file >> pages >> pages);  // the second number: what is resident
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+TEST_CASE("a rank that cannot be killed and prints for ever neither fills the memory nor goes on") {
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  AgentUnderTest agent({.may_kill_any_user = false, .credit = 1});
+  auto prepare = agent.prepare({"exec setpriv --reuid=12345 --clear-groups cat /dev/zero"});
+  prepare.reconnect_window = milliseconds(60'000);
+  prepare.spool.drops = GENERATE(false, true);
+  agent.send(prepare);
+  (void)agent.next<message::Ready>();
+  agent.send(message::Go{"127.0.0.1", 1});
+  const int rank = static_cast<int>(agent.next<message::RankStarted>().pid);
+  REQUIRE(eventually([&] { return command_of(rank) == "cat /dev/zero"; }));
+  agent.send(message::Stop{0s});
+  // Until nothing is tried any more; then the agent is what adopts it.
+  const Instant stopped = boot_time();
+  while (is_running(rank) && parent_of(rank) != agent.pid()) {
+    REQUIRE(memory_of(agent.pid()) < (64u << 20));
+    REQUIRE(boot_time() - stopped < 30s);
+    ::usleep(1'000);  // between two looks
+  }
+  agent.reconnect();
+  const auto finished = agent.next<message::Finished>();
+  REQUIRE(finished.survivors.size() == 1);
+  CHECK(finished.survivors[0].uid == 12'345);
+  CHECK(agent.output().size() < (16u << 20));
+  CHECK(eventually([&] { return !is_running(rank); }));  // nobody reads what it prints
+  agent.send(message::Bye{});
+  CHECK(agent.wait() == 0);
 }

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/backends/process/agent_under_test.hpp"
 
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 
 #include "backends/process/agent_process.hpp"
@@ -38,6 +46,29 @@ Descriptor listen_on(const std::string& path) {
   return socket;
 }
 
+// The call fails as at the limit of open files.
+void lose_signalfd() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd4, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EMFILE),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(filter), filter};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    ::_exit(97);
+}
+
+void lose_power_to_kill() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
+  if (::syscall(SYS_capget, &header, sets) != 0) ::_exit(96);
+  for (__u32* set : {&sets[0].effective, &sets[0].permitted, &sets[0].inheritable})
+    *set &= ~(1u << CAP_KILL);
+  if (::syscall(SYS_capset, &header, sets) != 0) ::_exit(96);
+}
+
 void become(const AgentSetup& setup) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -47,6 +78,8 @@ void become(const AgentSetup& setup) {
   const rlimit processes{setup.processes, setup.processes};
   if (setup.processes != 0) ::setrlimit(RLIMIT_NPROC, &processes);
   if (setup.user != 0 && (::setgid(setup.user) != 0 || ::setuid(setup.user) != 0)) ::_exit(98);
+  if (!setup.may_kill_any_user) lose_power_to_kill();
+  if (setup.lacks_signalfd) lose_signalfd();
 }
 
 [[noreturn]] void be_agent(const std::string& base, int listening, const AgentSetup& setup) {

@@ -20,8 +20,10 @@ namespace train::testing {
 struct AgentSetup {
   unsigned soft_limit = 0;  ///< of open descriptors
   unsigned hard_limit = 0;
-  unsigned processes = 0;  ///< limit of the user's processes
-  unsigned user = 0;       ///< root only
+  unsigned processes = 0;         ///< limit of the user's processes
+  unsigned user = 0;              ///< root only
+  bool lacks_signalfd = false;    ///< no descriptor is left for one; its other descriptors come
+  bool may_kill_any_user = true;  ///< as root may; false for root only
   MakeContextStore make_contexts = {};
   std::uint64_t credit = most_output_window;  ///< of the first connection, for output
 };

@@ -94,6 +94,17 @@ TEST_CASE("nothing is read while paused, but at the end of a rank") {
   CHECK(desk.run_until([&] { return desk.told[1] == "{}\n"; }));
 }
 
+TEST_CASE("nothing is read of ranks that are forgotten") {
+  Desk desk;
+  desk.watch(0);
+  desk.files.forget_all();
+  desk.append(0, "{}\n");
+  desk.watch(1);
+  desk.append(1, "{}\n");
+  CHECK(desk.run_until([&] { return desk.told[1] == "{}\n"; }));
+  CHECK(desk.told[0].empty());
+}
+
 TEST_CASE("a file that becomes shorter, or is another one now, is read from its beginning") {
   Desk desk;
   desk.watch(0);

@@ -45,6 +45,7 @@ class Bench {
       m.ranks.push_back({rank, {"true", {}}, "/", {}});
       m.ranks.back().environment = {{"PORT", "", AtLaunch::rendezvous_port, false}};
     }
+    m.spool = spool;
     say(m);
   }
   void make_ready(const std::vector<int>& ranks) {
@@ -68,6 +69,7 @@ class Bench {
 
   milliseconds window{0};  ///< reconnect_window
   milliseconds launcher_wait = brief_launcher_wait;
+  SpoolRule spool;
   std::uint64_t credit;
   LinkId link = 0;  ///< the last one
   std::uint64_t connection = 0;

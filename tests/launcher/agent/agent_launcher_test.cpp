@@ -504,9 +504,7 @@ TEST_CASE("ranks whose output nobody takes wait, can be stopped, and go on when 
   REQUIRE(has<agent_action::PauseReading>(b.last));
   SECTION("at the fence") {
     CHECK(terminated(b.tick(fence - grace)) == std::vector{0});
-    b.tick(fence);
-    CHECK(has<agent_action::ResumeReading>(b.last));
-    CHECK(has<agent_action::KillTree>(b.last));
+    CHECK(has<agent_action::KillTree>(b.tick(fence)));
   }
   SECTION("when the launcher is back") {
     b.connect();
@@ -559,10 +557,74 @@ TEST_CASE("what ranks print until they end is passed on by an agent that is dism
   CHECK_FALSE(b.agent.gone());
   SECTION("and leaves when the launcher says goodbye") { b.say(message::Bye{}); }
   SECTION("and leaves when it does not") {
-    CHECK(b.agent.next_deadline() == b.now + Agent::dismissal_limit);
-    b.tick(b.now + Agent::dismissal_limit);
+    const Instant end = b.now + Agent::dismissal_limit;
+    CHECK(b.agent.next_deadline() == end);
+    b.now += 2s;
+    b.ping(b.now);  // it is there
+    b.tick(end);
   }
   CHECK(has<agent_action::Leave>(b.last));
+}
+
+TEST_CASE("an agent that is dismissed waits for a launcher that is away and may come back") {
+  const bool has_fence = GENERATE(true, false);
+  Bench b;
+  b.window = window;
+  if (!has_fence) b.launcher_wait = for_ever;
+  b.start({0});
+  const Instant fence = b.now + window;
+  const bool is_silent = GENERATE(false, true);
+  const bool has_ended = GENERATE(false, true);
+  CAPTURE(has_fence, is_silent, has_ended);
+  if (is_silent)  // its network is gone, and the connection is there
+    b.now += Agent::sign_of_life + 1s;
+  else
+    cut(b);
+  if (has_ended) b.end_all({0});
+  b.on(agent_event::Dismissed{});
+  const Instant dismissed = b.now;
+  if (!has_ended) {
+    b.print(0, "last words");
+    b.end_all({0});
+  }
+  CHECK_FALSE(has<agent_action::Leave>(b.tick(dismissed + Agent::dismissal_limit)));
+  const Instant latest = has_fence ? fence : dismissed + Agent::longest_dismissal;
+  CHECK(b.agent.next_deadline() == latest);
+  CHECK_FALSE(has<agent_action::Leave>(b.tick(latest - 10s)));
+  SECTION("who does") {
+    b.connect();
+    CHECK(said<message::AgentFailed>(b.last));
+    CHECK(said<message::RankEnded>(b.last));
+    CHECK(output(b.last) == (has_ended ? "" : "last words"));
+    if (!has_ended) b.say(message::Acknowledge{1, b.credit});
+    CHECK(said<message::Finished>(b.last));
+    const Instant end = b.now + Agent::dismissal_limit;
+    b.now += 2s;
+    b.ping(b.now);
+    CHECK(b.agent.next_deadline() == end);
+    CHECK(has<agent_action::Leave>(b.tick(end)));
+  }
+  SECTION("who does not") { CHECK(has<agent_action::Leave>(b.tick(latest))); }
+}
+
+TEST_CASE("an agent that is dismissed waits for a launcher that takes its output slowly") {
+  Bench b = running({0});
+  b.on(agent_event::Dismissed{});
+  const Instant dismissed = b.now;
+  b.print(0, "last words");
+  b.end_all({0});
+  for (; b.now < dismissed + 50s; b.now += 2s) {
+    b.ping(b.now);
+    REQUIRE_FALSE(has<agent_action::Leave>(b.tick(b.now)));
+  }
+  CHECK(b.agent.next_deadline() == dismissed + Agent::longest_dismissal);
+  SECTION("which is given up at last") {
+    CHECK(has<agent_action::Leave>(b.tick(dismissed + Agent::longest_dismissal)));
+  }
+  SECTION("which has taken it") {
+    CHECK(said<message::Finished>(b.say(message::Acknowledge{1, b.credit})));
+    CHECK(b.agent.next_deadline() == b.now + Agent::dismissal_limit);
+  }
 }
 
 TEST_CASE("an agent that is dismissed and has nothing for its launcher leaves") {

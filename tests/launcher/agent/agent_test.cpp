@@ -281,17 +281,42 @@ TEST_CASE("a full queue never keeps ranks from ending") {
   REQUIRE(has<agent_action::PauseReading>(b.last));
   if (launcher_lost) {
     b.on(agent_event::LinkDown{b.link});
+    CHECK(has<agent_action::ResumeReading>(b.last));
   } else {
     b.say(message::Stop{0s});
     CHECK(has<agent_action::KillTree>(b.last));
   }
-  CHECK(has<agent_action::ResumeReading>(b.last));
   b.on(agent_event::RankPrinted{0, OutputStream::out, std::string(2000, 'x')});
   CHECK_FALSE(has<agent_action::PauseReading>(b.last));
   b.end(0, 143);
   b.on(agent_event::TreeKilled{});
   CHECK_FALSE(has<agent_action::PauseReading>(b.last));
   CHECK(has<agent_action::Leave>(b.last) == launcher_lost);
+}
+
+// One that cannot be killed may print for as long as that is tried.
+TEST_CASE("what ranks print that are being killed is read as far as there is room for it") {
+  Bench b(1'000, 100);
+  b.spool.drops = GENERATE(false, true);
+  b.start({0});
+  if (b.spool.drops) b.print(0, std::string(2000, 'x'));  // from now on it drops
+  b.say(message::Stop{0s});
+  REQUIRE(has<agent_action::KillTree>(b.last));
+  b.print(0, std::string(2000, 'y'));
+  CHECK(has<agent_action::PauseReading>(b.last));
+  b.print(0, "in its pipe");
+  CHECK_FALSE(has<agent_action::PauseReading>(b.last));
+  bool is_resumed = false;
+  for (std::uint64_t chunk = 1; chunk > 0;) {
+    b.say(message::Acknowledge{chunk, 1u << 20, chunk});
+    is_resumed = is_resumed || has<agent_action::ResumeReading>(b.last);
+    const auto sent = all<agent_action::SendOutput>(b.last);
+    chunk = sent.empty() ? 0 : sent.back().chunk->number;
+  }
+  CHECK(is_resumed);
+  b.end(0, 143);
+  b.on(agent_event::TreeKilled{});
+  CHECK(said<message::Finished>(b.last));
 }
 
 TEST_CASE("an agent that has left does nothing more") {

@@ -33,7 +33,8 @@ std::string_view printed_bytes(int rank, std::size_t stream, std::uint64_t place
 }
 
 FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index,
-                   int first_rank, Readiness& readiness, std::vector<std::string>& complaints)
+                   int first_rank, Readiness& readiness, const KeptLogs& logs,
+                   std::vector<std::string>& complaints)
     : time_(time),
       chance_(chance),
       scenario_(scenario),
@@ -41,6 +42,7 @@ FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, 
       script_(scenario.hosts[static_cast<std::size_t>(index)]),
       first_rank_(first_rank),
       readiness_(readiness),
+      logs_(logs),
       complaints_(complaints),
       agent_({"h" + std::to_string(index), "boot", 1}, scenario.output_capacity) {}
 
@@ -180,7 +182,22 @@ void FakeHost::heard(LinkId link, const Frame& frame) {
       !std::holds_alternative<message::Attach>(*message))
     complaints_.push_back("an agent was told something before Attach");
   if (std::holds_alternative<message::Stop>(*message)) note_stop();
+  if (const auto* told = std::get_if<message::Acknowledge>(&*message))
+    check(links_.at(link), *told);
   feed(agent_event::Received{link, std::move(*message)});
+}
+
+// Nothing is acknowledged that is not in the logs. Of chunks before the last one of each rank the
+// same was told before.
+void FakeHost::check(const Link& link, const message::Acknowledge& told) {
+  if (told.chunk > link.sent.size() || told.synced > told.chunk)
+    return complaints_.push_back("output is acknowledged that was not sent");
+  if (told.chunk > 0)
+    if (const auto& [id, end] = link.sent[told.chunk - 1]; end > logs_.settled(id))
+      complaints_.push_back("output is acknowledged that is not written");
+  if (told.synced > 0)
+    if (const auto& [id, end] = link.sent[told.synced - 1]; end > logs_.settled_for_good(id))
+      complaints_.push_back("output is acknowledged as synced that is not");
 }
 
 void FakeHost::note_stop() {
@@ -247,7 +264,11 @@ void FakeHost::perform(const agent_action::SendMessage& action) {
 }
 
 void FakeHost::perform(const agent_action::SendOutput& action) {
-  send(encode_frame(FrameKind::output, encode_output(*action.chunk, action.packing)));
+  const OutputChunk& chunk = *action.chunk;
+  if (const auto link = links_.find(used_); link != links_.end())
+    link->second.sent.emplace_back(RankOfAttempt{chunk.of, chunk.rank},
+                                   chunk.begin + chunk.bytes.size() + chunk.dropped);
+  send(encode_frame(FrameKind::output, encode_output(chunk, action.packing)));
 }
 
 // One thing after the other. Now and then the disk refuses to take something.
@@ -424,9 +445,15 @@ void FakeHost::plan_read(const RankOfAttempt& id) {
 }
 
 void FakeHost::read(const RankOfAttempt& id) {
-  FakeProcess& process = processes_[id];
-  process.read_planned = false;
+  processes_[id].read_planned = false;
   if (paused_.contains(id.of) || gone_at_) return;
+  read_piece(id);
+  plan_read(id);
+  report_end(id);
+}
+
+void FakeHost::read_piece(const RankOfAttempt& id) {
+  FakeProcess& process = processes_[id];
   const std::size_t stream = process.printed[0] > process.read[0] ? 0 : 1;
   const std::uint64_t size = std::min(process.printed[stream] - process.read[stream], pipe_size);
   std::string bytes;
@@ -437,14 +464,18 @@ void FakeHost::read(const RankOfAttempt& id) {
   if (std::exchange(process.blocked, false)) live(id);
   feed(agent_event::RankPrinted{id.rank, stream == 0 ? OutputStream::out : OutputStream::err, bytes,
                                 id.of});
-  plan_read(id);
-  report_end(id);
+}
+
+// Paused or not.
+void FakeHost::drain(const RankOfAttempt& id) {
+  while (processes_[id].in_pipes() > 0 && !gone_at_) read_piece(id);
 }
 
 void FakeHost::report_end(const RankOfAttempt& id) {
   FakeProcess& process = processes_[id];
-  const bool over = process.announced && !process.alive && process.in_pipes() == 0;
+  const bool over = process.announced && !process.alive;
   if (!over || std::exchange(process.reported, true)) return;
+  drain(id);
   feed(agent_event::RankEnded{
       id.rank, process.code, process.signal, false, process.died + script_.clock_ahead, {}, id.of});
   tree_killed_if_so(id.of);
@@ -509,8 +540,11 @@ void FakeHost::tree_killed_if_so(AttemptId of) {
 void FakeHost::kill_given_up(AttemptId of) {
   if (script_.kill_hangs || killing_.erase(of) == 0) return;
   agent_event::TreeKilled killed{{}, of};
-  for (const auto& [id, process] : processes_)
-    if (id.of == of && process.stuck) killed.survivors.push_back({100 + id.rank, 0, "true"});
+  for (const auto& [id, process] : processes_) {
+    if (id.of != of || !process.stuck) continue;
+    drain(id);
+    killed.survivors.push_back({100 + id.rank, 0, "true"});
+  }
   feed(killed);
 }
 

@@ -11,6 +11,7 @@
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/wire/frame.hpp"
+#include "tests/launcher/simulation/kept_logs.hpp"
 #include "tests/launcher/simulation/one_way.hpp"
 
 namespace train::simulation {
@@ -56,7 +57,7 @@ inline std::string address_of(int host) { return "10.0.0." + std::to_string(host
 class FakeHost {
  public:
   FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index, int first_rank,
-           Readiness& readiness, std::vector<std::string>& complaints);
+           Readiness& readiness, const KeptLogs& logs, std::vector<std::string>& complaints);
 
   /// A connection is open; frames of the agent go into `to_launcher`.
   LinkId connect(OneWay& to_launcher);
@@ -88,6 +89,7 @@ class FakeHost {
   bool has_stuck() const;
 
  private:
+  struct Link;
   void later(nanoseconds delay, std::function<void()> what);
   void when_awake(std::function<void()> what);
   void meet_troubles();
@@ -97,6 +99,7 @@ class FakeHost {
   void arm_timer();
   void heard(LinkId link, std::string_view bytes);
   void heard(LinkId link, const Frame& frame);
+  void check(const Link& link, const message::Acknowledge& told);
   void send(std::string bytes);
   void note_stop();
   void die();
@@ -129,6 +132,8 @@ class FakeHost {
   void end(const RankOfAttempt& id, std::optional<int> code, std::optional<int> signal);
   void plan_read(const RankOfAttempt& id);
   void read(const RankOfAttempt& id);
+  void read_piece(const RankOfAttempt& id);
+  void drain(const RankOfAttempt& id);
   void report_end(const RankOfAttempt& id);
   void kill(const RankOfAttempt& id, FakeProcess& process);
   bool has_unreported(AttemptId of) const;
@@ -143,10 +148,13 @@ class FakeHost {
   const HostScript& script_;
   int first_rank_;
   Readiness& readiness_;
+  const KeptLogs& logs_;
   std::vector<std::string>& complaints_;
   Agent agent_;
   struct Link {
     OneWay* to_launcher = nullptr;
+    /// Of each chunk that was sent on it, from number 1: whose it is, and where it ends.
+    std::vector<std::pair<RankOfAttempt, std::uint64_t>> sent = {};
     FrameDecoder decoder{FrameSender::launcher};
     bool has_spoken = false;
     std::uint64_t epoch = 0;  ///< of its Attach

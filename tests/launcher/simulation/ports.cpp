@@ -2,6 +2,7 @@
 #include "tests/launcher/simulation/ports.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/sweep_report.hpp"
@@ -178,10 +179,11 @@ void FakeTransport::die(bool silently) {
   }
 }
 
-std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
-  if (!launcher_.acts()) return ++taken_;
+void CheckedOutput::check(const OutputChunk& chunk) {
+  const RankOfAttempt id{chunk.of, chunk.rank};
   const std::size_t stream = chunk.stream == OutputStream::out ? 0 : 1;
-  auto& place = received_[{chunk.of, chunk.rank}][stream];
+  if (unsure_.contains(id)) return;
+  auto& place = received_[id][stream];
   if (chunk.dropped > 0) complaints_.push_back("output is missing");
   for (std::string_view left = chunk.bytes; !left.empty();) {
     const auto right = printed_bytes(chunk.rank, stream, place, left.size());
@@ -192,28 +194,112 @@ std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
     place += right.size();
     left.remove_prefix(right.size());
   }
-  last_taken_[static_cast<std::size_t>(chunk.rank)] = time_.now();
-  if (age < 0ns) complaints_.push_back("output of the future");
-  last_written_ = std::max(last_written_, time_.now()) + scenario_.write_time;
-  const Piece piece{{chunk.of, chunk.rank}, stream, chunk.bytes.size()};
-  time_.at(last_written_ + scenario_.write_delay,
-           [this, piece] { launcher_.run([this, piece] { keep(piece); }); });
-  return ++taken_;
 }
 
-void CheckedOutput::keep(const Piece& piece) {
+std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
+  if (!launcher_.acts()) return ++taken_;
+  check(chunk);
+  last_taken_[static_cast<std::size_t>(chunk.rank)] = time_.now();
+  if (age < 0ns) complaints_.push_back("output of the future");
+  const Piece piece{
+      {chunk.of, chunk.rank}, chunk.stream == OutputStream::out ? 0u : 1u, chunk.bytes.size()};
+  ++taken_;
+  if (has_given_up_ || is_of_no_use(piece)) {
+    lose(piece);
+    ++kept_;
+    if (has_given_up_) ++synced_;
+    tell_kept_later();
+    return taken_;
+  }
+  if (waiting_.empty()) first_since_ = time_.now();
+  waiting_.push_back(piece);
+  if (last_written_ < HostScript::never)
+    last_written_ =
+        scenario_.logs_answer(std::max(last_written_, time_.now()) + scenario_.write_time);
+  if (last_written_ < HostScript::never)
+    time_.at(last_written_ + scenario_.write_delay, [this] { launcher_.run([this] { keep(); }); });
+  look_later();
+  return taken_;
+}
+
+void CheckedOutput::keep() {
+  if (has_given_up_) return;
   if (is_displaced_) return on_refused_();
+  const Piece piece = waiting_.front();
+  waiting_.pop_front();
+  first_since_ = time_.now();
+  if (abandoned_ > 0) {
+    --abandoned_;
+    return sync(piece);
+  }
   ++kept_;
-  logs_.written[piece.id][piece.stream] += piece.size;
+  logs_.write(piece.id, piece.stream, piece.size);
+  sync(piece);
   on_kept_();
-  time_.at(time_.now() + 1s, [this, piece] {
-    launcher_.run([this, piece] {
-      ++synced_;
-      // Whoever has taken the logs over has synced them.
-      if (!is_displaced_) logs_.synced[piece.id][piece.stream] += piece.size;
-      on_kept_();
-    });
-  });
+}
+
+void CheckedOutput::sync(const Piece& piece) {
+  const Instant synced = scenario_.logs_answer(time_.now() + 1s);
+  if (synced < HostScript::never)
+    time_.at(synced, [this, piece] { launcher_.run([this, piece] { note_sync(piece); }); });
+}
+
+// What was lost goes with it. Whoever has taken the logs over has synced them.
+void CheckedOutput::note_sync(const Piece& piece) {
+  if (has_given_up_) return;
+  ++synced_;
+  auto& synced = logs_.synced[piece.id][piece.stream];
+  if (!is_displaced_) synced = std::min(synced + piece.size, logs_.written[piece.id][piece.stream]);
+  on_kept_();
+}
+
+void CheckedOutput::look_later() {
+  if (!scenario_.logs_hang || waiting_.empty()) return;
+  time_.at(std::max(time_.now(), first_since_ + last_stall),
+           [this] { launcher_.run([this] { look(); }); });
+}
+
+void CheckedOutput::look() {
+  const bool hangs = !waiting_.empty() && time_.now() - first_since_ >= last_stall;
+  if (!hangs || has_given_up_ || is_displaced_) return;
+  hurried_attempt_ = ended_attempt_;
+  if (is_end_near_) {
+    has_given_up_ = logs_.is_sync_given_up = true;
+    give_up(std::numeric_limits<int>::max());
+    synced_ = taken_;
+  } else {
+    give_up(hurried_attempt_);
+  }
+  tell_kept_later();
+}
+
+// The disk may have the first of them at last; the next attempt does not wait for that.
+void CheckedOutput::give_up(int attempt) {
+  for (; abandoned_ < waiting_.size() && waiting_[abandoned_].id.of.attempt <= attempt;
+       ++abandoned_) {
+    lose(waiting_[abandoned_]);
+    ++kept_;
+  }
+}
+
+void CheckedOutput::lose(const Piece& piece) { logs_.lost[piece.id][piece.stream] += piece.size; }
+
+bool CheckedOutput::is_of_no_use(const Piece& piece) const {
+  return abandoned_ > 0 && abandoned_ == waiting_.size() && piece.id.of.attempt <= hurried_attempt_;
+}
+
+void CheckedOutput::tell_kept_later() {
+  time_.at(time_.now(), [this] { launcher_.run([this] { on_kept_(); }); });
+}
+
+void CheckedOutput::expect_end() {
+  is_end_near_ = true;
+  look_later();
+}
+
+void CheckedOutput::expect_another(int attempt) {
+  ended_attempt_ = attempt;
+  look_later();
 }
 
 // One entry after the other. What was not written when a process dies never is.

@@ -14,6 +14,7 @@
 #include "launcher/ports/journal.hpp"
 #include "launcher/ports/transport.hpp"
 #include "tests/launcher/simulation/fake_host.hpp"
+#include "tests/launcher/simulation/kept_logs.hpp"
 #include "tests/launcher/simulation/one_way.hpp"
 
 namespace train::simulation {
@@ -80,22 +81,9 @@ class FakeTransport final : public Transport {
   std::deque<Connection> connections_;  ///< all that there ever were
 };
 
-/// Bytes of each of a rank's streams.
-using StreamBytes = std::map<RankOfAttempt, std::array<std::uint64_t, 2>>;
-
-/// What the logs of a task have, whoever writes them.
-struct KeptLogs {
-  StreamBytes written = {};
-  StreamBytes synced = {};
-
-  /// Where the output of a rank goes on.
-  std::uint64_t position(const RankOfAttempt& id) const {
-    const auto found = written.find(id);
-    return found == written.end() ? 0 : found->second[0] + found->second[1];
-  }
-};
-
-/// Sees that the output of ranks arrives once, in order and unharmed, and keeps it after a while.
+/// Sees that the output of ranks arrives once, in order and unharmed, and keeps it after a while,
+/// on a disk that may hang: then what an attempt has printed that has ended, or the task, is given
+/// up after `last_stall`, as the writer of the logs does it.
 class CheckedOutput final : public OutputSink {
  public:
   CheckedOutput(VirtualTime& time, FakeLauncher& launcher, const Scenario& scenario, int ranks,
@@ -109,13 +97,14 @@ class CheckedOutput final : public OutputSink {
         on_kept_(std::move(on_kept)),
         on_refused_(std::move(on_refused)),
         received_(logs.written),
+        unsure_(logs.lost),
         last_taken_(static_cast<std::size_t>(ranks)) {}
 
   std::uint64_t take(OutputChunk chunk, nanoseconds age) override;
   std::uint64_t written() const override { return kept_; }
   std::uint64_t synced() const override { return synced_; }
-  void expect_end() override {}
-  void expect_another(int) override {}
+  void expect_end() override;
+  void expect_another(int attempt) override;
   std::uint64_t taken() const { return taken_; }
   /// Another launcher writes into the logs now: nothing of this one is written any more.
   void displace() { is_displaced_ = true; }
@@ -129,12 +118,22 @@ class CheckedOutput final : public OutputSink {
   }
 
  private:
+  static constexpr nanoseconds last_stall = std::chrono::seconds(5);
   struct Piece {
     RankOfAttempt id;
     std::size_t stream = 0;
     std::uint64_t size = 0;
   };
-  void keep(const Piece& piece);
+  void check(const OutputChunk& chunk);
+  void keep();
+  void sync(const Piece& piece);
+  void note_sync(const Piece& piece);
+  void look_later();
+  void look();
+  void give_up(int attempt);
+  void lose(const Piece& piece);
+  bool is_of_no_use(const Piece& piece) const;
+  void tell_kept_later();
 
   VirtualTime& time_;
   FakeLauncher& launcher_;
@@ -145,11 +144,19 @@ class CheckedOutput final : public OutputSink {
   std::function<void()> on_kept_;
   std::function<void()> on_refused_;
   StreamBytes received_;
+  const StreamBytes unsure_;  ///< of these ranks a launcher before has lost something
   std::vector<Instant> last_taken_;
   std::uint64_t taken_ = 0;
   std::uint64_t kept_ = 0;
   std::uint64_t synced_ = 0;
   Instant last_written_{0};
+  std::deque<Piece> waiting_;  ///< the first one is being written
+  Instant first_since_{0};
+  std::size_t abandoned_ = 0;  ///< of those, from the first on: they count as kept already
+  bool is_end_near_ = false;
+  bool has_given_up_ = false;
+  int ended_attempt_ = -1;
+  int hurried_attempt_ = -1;  ///< up to this one nothing is waited for while the disk hangs
 };
 
 /// The journal of a task on a disk that is slow now and then, and may fill up.

@@ -125,7 +125,10 @@ void World::check_end(Lines& broken) const {
 
 // Of ranks that print much to a launcher that writes slowly, or over a slow line.
 nanoseconds World::output_time() const {
-  return 30s + scenario_.write_time * now().output.taken() + scenario_.line_time();
+  const auto& hang = scenario_.logs_hang;
+  nanoseconds stall{0};
+  if (hang) stall = hang->length ? *hang->length : last_interrupt();
+  return 30s + scenario_.write_time * now().output.taken() + scenario_.line_time() + stall;
 }
 
 nanoseconds World::last_interrupt() const {
@@ -356,6 +359,8 @@ void World::check_output(Lines& broken, int attempt, const RunOutcome& outcome) 
     const RankOfAttempt id{{trial_.trial, attempt}, rank};
     const FakeProcess* p = hosts_[static_cast<std::size_t>(host)].process(id);
     if (p == nullptr || lost[static_cast<std::size_t>(host)]) continue;
+    // Of what one launcher has lost, another one that has adopted the task hears no more.
+    if (supervisors() > 1 && logs_.lost.contains(id)) continue;
     for (const std::size_t stream : {0u, 1u})
       if (now().output.received(id, stream) != p->printed[stream])
         broken.push_back("output is missing" + of_rank(rank));

@@ -227,6 +227,16 @@ void give_launcher_wait(Scenario& scenario, Chance& chance) {
     for (const Instant late : {900s, 1'100s, 1'300s}) scenario.interrupts.push_back(late);
 }
 
+// Where it is for ever, ranks may wait for it, and the user ends the task at last.
+void hang_logs(Scenario& scenario, Chance& chance) {
+  static constexpr nanoseconds lengths[] = {3s, 8s, 40s, 130s};
+  LogsHang hang{chance.up_to(20s), {}};
+  if (!chance.one_in(3)) hang.length = lengths[chance.below(4)];
+  if (!hang.length)
+    for (const Instant late : {300s, 400s, 500s}) scenario.interrupts.push_back(late);
+  scenario.logs_hang = hang;
+}
+
 }  // namespace
 
 Trial Scenario::trial() const {
@@ -270,6 +280,12 @@ nanoseconds Scenario::outage_time() const {
     time += 10s * host.breaks.size();
   }
   return time;
+}
+
+Instant Scenario::logs_answer(Instant asked) const {
+  if (!logs_hang || asked < logs_hang->at) return asked;
+  if (!logs_hang->length) return HostScript::never;
+  return std::max(asked, logs_hang->at + *logs_hang->length);
 }
 
 std::vector<int> Scenario::failing_ranks() const {
@@ -349,6 +365,7 @@ Scenario scenario_of(std::uint64_t seed) {
   static constexpr std::uint64_t rooms[] = {0, 60'000, 400'000, 1u << 30};
   scenario.spool_room = rooms[chance.below(4)];
   scenario.spool_time = chance.up_to(chance.one_in(4) ? nanoseconds(100ms) : nanoseconds(1ms));
+  if (chance.one_in(20)) hang_logs(scenario, chance);
   return scenario;
 }
 

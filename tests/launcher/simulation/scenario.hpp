@@ -115,6 +115,12 @@ struct LauncherDeath {
   nanoseconds unattended{0};    ///< until the next one begins
 };
 
+/// The disk of the logs does not answer for a while.
+struct LogsHang {
+  Instant at{0};
+  std::optional<nanoseconds> length;  ///< nothing: for ever
+};
+
 /// Everything that will happen in one run, but for the timing of the network.
 struct Scenario {
   std::uint64_t seed = 0;
@@ -136,6 +142,7 @@ struct Scenario {
   nanoseconds journal_time{0};          ///< that an entry may take now and then
   nanoseconds write_delay{0};           ///< from output received to output acknowledged
   nanoseconds write_time{0};            ///< of each chunk; while one is written the next ones wait
+  std::optional<LogsHang> logs_hang = {};
   std::size_t output_capacity = OutputQueue::usual_capacity;  ///< of each agent
   int max_restarts = 0;
   milliseconds restart_delay{1'000};
@@ -155,6 +162,8 @@ struct Scenario {
   /// Nothing but the ranks' own doing can end the run.
   enum class Deaths { forbidden, allowed };  ///< of launchers whose task others adopt
   bool is_undisturbed(Deaths deaths_are = Deaths::forbidden) const;
+  /// When the disk of the logs answers what is asked of it at this instant.
+  Instant logs_answer(Instant asked) const;
   std::vector<int> failing_ranks() const;
   nanoseconds longest_lifetime() const;
   /// How long the slowest line takes for all that the ranks print.

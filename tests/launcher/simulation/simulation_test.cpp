@@ -122,6 +122,7 @@ TEST_CASE("every promise holds in thousands of troubled runs") {
 TEST_CASE("every promise holds over the attempts of troubled tasks") {
   const auto [only, first, count] = wanted_seeds();
   std::map<int, int> attempts;
+  int restarted_without_logs = 0;
   std::map<std::string, int> verdicts;
   Seen<AttemptState> seen(attempt_states());
   SeenChanges changes;
@@ -129,6 +130,7 @@ TEST_CASE("every promise holds over the attempts of troubled tasks") {
     World world(restarts_of(seed));
     world.play();
     ++attempts[world.attempts()];
+    restarted_without_logs += world.lost_in_attempt() + 1 < world.attempts();
     ++verdicts[verdict_of(world)];
     for (const auto& attempt : world.task().attempts()) seen.add(attempt);
     changes.add(world);
@@ -143,6 +145,7 @@ TEST_CASE("every promise holds over the attempts of troubled tasks") {
     INFO(number << " attempts");
     CHECK(attempts[number] * 40 > static_cast<int>(count));
   }
+  CHECK(restarted_without_logs * 400 > static_cast<int>(count));
   CHECK(verdicts["succeeded"] * 10 > static_cast<int>(count));
 }
 
@@ -151,6 +154,7 @@ TEST_CASE("every promise holds when launchers die and others adopt their task") 
   std::map<std::size_t, int> supervisors;
   std::map<std::string, int> adopted;
   int told_by_hosts = 0;
+  int adopted_over_hangs = 0;
   std::map<std::string, int> verdicts;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     World world(adoptions_of(seed));
@@ -158,6 +162,7 @@ TEST_CASE("every promise holds when launchers die and others adopt their task") 
     ++supervisors[world.supervisors()];
     for (const std::string& attempt : world.adopted()) ++adopted[attempt];
     told_by_hosts += world.told_by_hosts();
+    adopted_over_hangs += world.do_logs_hang() && world.supervisors() > 1;
     ++verdicts[verdict_of(world)];
     for (const std::string& promise : world.broken_promises())
       FAIL_CHECK("TRAIN_SEED=" << seed << ": " << promise);
@@ -168,6 +173,7 @@ TEST_CASE("every promise holds when launchers die and others adopt their task") 
     CHECK(adopted[attempt] * 400 > static_cast<int>(count));
   }
   CHECK(told_by_hosts * 100 > static_cast<int>(count));
+  CHECK(adopted_over_hangs * 200 > static_cast<int>(count));
   for (const std::size_t number : {1, 2, 3}) {
     INFO(number << " supervisors");
     CHECK(supervisors[number] * 20 > static_cast<int>(count));
@@ -203,6 +209,39 @@ TEST_CASE("a host whose output is written very slowly is waited for while some o
   world.play();
   CHECK(world.broken_promises() == std::vector<std::string>());
   CHECK(world.outcome().succeeded);
+}
+
+TEST_CASE("a disk of the logs that hangs holds up a restart for 5 s, and the end no more") {
+  const bool for_ever = GENERATE(true, false);
+  Scenario scenario = printing_much();
+  scenario.max_restarts = 1;
+  scenario.restart_delay = 10ms;
+  scenario.hosts[0].ranks[0].code = 3;
+  scenario.hosts[0].ranks[0].fails_until = 1;
+  scenario.hosts[0].ranks[0].print_bytes = 3'000;  // all of it may be on its way
+  scenario.logs_hang = LogsHang{100ms, {}};
+  if (!for_ever) scenario.logs_hang->length = 10min;
+  World world(std::move(scenario));
+  world.play();
+  CHECK(world.broken_promises() == std::vector<std::string>());
+  CHECK(world.outcome().succeeded);
+  CHECK(world.attempts() == 2);
+  REQUIRE(world.over_at());
+  CHECK(*world.over_at() > 6s);
+  CHECK(*world.over_at() < 8s);
+}
+
+TEST_CASE("a disk of the logs that hangs and comes back loses nothing of ranks that run") {
+  Scenario scenario = printing_much();
+  scenario.hosts[0].ranks[0].lifetime = 60s;
+  scenario.output_capacity = 1'000'000;
+  scenario.logs_hang = LogsHang{5s, 40s};
+  World world(std::move(scenario));
+  world.play();
+  CHECK(world.broken_promises() == std::vector<std::string>());
+  CHECK(world.outcome().succeeded);
+  CHECK(world.logs().lost.empty());
+  CHECK(bytes_of(world.logs().synced, {{}, 0}) == 3'000'000);
 }
 
 TEST_CASE("a host that prints for ever is given up, whatever becomes of its ranks") {

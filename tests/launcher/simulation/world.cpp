@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/launcher/simulation/world.hpp"
 
+#include <limits>
+
 namespace train::simulation {
 
 using namespace std::chrono_literals;
@@ -34,7 +36,7 @@ World::World(Scenario scenario)
       readiness_{static_cast<int>(scenario_.hosts.size())} {
   for (int host = 0; host < readiness_.hosts; ++host)
     hosts_.emplace_back(time_, chance_, scenario_, host,
-                        trial_.hosts[static_cast<std::size_t>(host)].first_rank, readiness_,
+                        trial_.hosts[static_cast<std::size_t>(host)].first_rank, readiness_, logs_,
                         complaints_);
   begin_supervisor(Instant(0), "boot", std::nullopt);
   plan_events();
@@ -67,6 +69,11 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
     plan_death(made, scenario_.deaths[supervisors_.size() - 1]);
   made.driver->start();
   if (scenario_.has_journal) watch_registry(made);
+}
+
+int World::lost_in_attempt() const {
+  return logs_.lost.empty() ? std::numeric_limits<int>::max() - 1
+                            : logs_.lost.begin()->first.of.attempt;
 }
 
 // As its recorder does: whoever is cut off from all hosts finds out there.
@@ -161,7 +168,11 @@ bool World::have_ranks_met(const Supervisor& supervisor) const {
   return true;
 }
 
-void World::died(Supervisor& supervisor, const LauncherDeath& death) {
+void World::died(Supervisor& supervisor, const LauncherDeath& when) {
+  // Who adopts the task reads its logs first.
+  LauncherDeath death = when;
+  const Instant readable = scenario_.logs_answer(time_.now() + death.unattended);
+  if (readable < HostScript::never) death.unattended = readable - time_.now();
   // Whoever dies may not have met them yet.
   const nanoseconds away =
       death.unattended <= 3s ? death.unattended : unattended_ + death.unattended;
@@ -191,7 +202,8 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   auto known = replay(entries, Task::rules_of(plan_.experiment), time_.now() - booted, boot_id);
   is_ended_ = known && known->over;
   const bool has_started = known && (known->attempt > 0 || known->go);
-  if (is_ended_ || !has_started || disk_.entries.size() >= scenario_.journal_room) {
+  const bool is_readable = scenario_.logs_answer(time_.now()) < HostScript::never;
+  if (is_ended_ || !has_started || !is_readable || disk_.entries.size() >= scenario_.journal_room) {
     if (!death.freezes) return;
     lost_at_ = time_.now();
     before.transport.die(false);
@@ -203,6 +215,7 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   entries.push_back({journal_record::Supervised{resume.epoch}, time_.now() - booted, boot_id});
   disk_.entries.push_back(encode_entry(entries.back()));
   disk_.durable = disk_.entries.size();
+  logs_.adopted_attempt = resume.replay.attempt;
   lost_at_.reset();
   adopted_.push_back(kind_of(resume.replay));
   before.output.displace();

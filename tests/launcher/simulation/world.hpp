@@ -30,6 +30,11 @@ class World {
   /// Nothing of a launcher that died.
   const RunOutcome& outcome() const { return is_unattended() ? unknown_ : driver().outcome(); }
   std::uint64_t events() const { return events_; }
+  std::optional<Instant> over_at() const { return over_at_; }
+  const KeptLogs& logs() const { return logs_; }
+  bool do_logs_hang() const { return scenario_.logs_hang.has_value(); }
+  /// The first attempt of which the logs have lost something; more than there may be: none.
+  int lost_in_attempt() const;
   bool has_run() const { return driver().has_run(); }
   const Run& run() const { return driver().run(); }
   const Task& task() const { return driver().task(); }
@@ -54,7 +59,7 @@ class World {
   TaskDriver::Hooks hooks_of(Supervisor& supervisor);
   void plan_events();
   void plan_death(Supervisor& supervisor, const LauncherDeath& death);
-  void died(Supervisor& supervisor, const LauncherDeath& death);
+  void died(Supervisor& supervisor, const LauncherDeath& when);
   bool have_ranks_met(const Supervisor& supervisor) const;
   void adopt(Supervisor& before, const LauncherDeath& death);
   void thaw_later(Supervisor& frozen);
@@ -92,8 +97,8 @@ class World {
   VirtualTime time_;
   Readiness readiness_;
   Lines complaints_;
-  std::deque<FakeHost> hosts_;
   KeptLogs logs_;
+  std::deque<FakeHost> hosts_;
   FakeDisk disk_;
   std::deque<Supervisor> supervisors_;
   std::vector<std::string> adopted_;
