@@ -37,8 +37,9 @@ struct Registry {
   std::set<int> pids;
 };
 
+// Never destroyed: a thread that sees a process off may outlast the end of main().
 Registry& registry() {
-  static Registry all;
+  static Registry& all = *new Registry;
   return all;
 }
 
