@@ -211,7 +211,7 @@ TEST_CASE("what a rank left in the background is gone when the agent has finishe
   CHECK(ranks_of(agent).empty());
 }
 
-TEST_CASE("a launcher that is lost takes its ranks with it") {
+TEST_CASE("a launcher that is lost takes its ranks with it", "[waits]") {
   AgentUnderTest agent;
   agent.start({"trap '' TERM; touch up; sleep 1000; sleep 1000"});
   REQUIRE(has_file(agent, "up"));
@@ -325,7 +325,7 @@ TEST_CASE("an agent whose launcher is away goes on, and tells the next connectio
   CHECK(agent.output() == "done\n");
 }
 
-TEST_CASE("ranks whose launcher has died are ended, although there is a window") {
+TEST_CASE("ranks whose launcher has died are ended, although there is a window", "[waits]") {
   AgentUnderTest agent;
   auto prepare = agent.prepare({"sleep 1000"});
   prepare.reconnect_window = milliseconds(600'000);

@@ -127,7 +127,8 @@ TEST_CASE(
   end(agent);
 }
 
-TEST_CASE("a check that is under way when its subreaper ends by itself is not waited for long") {
+TEST_CASE("a check that is under way when its subreaper ends by itself is not waited for long",
+          "[waits]") {
   const Failing failing = any_failure();
   AgentUnderTest agent;
   HungMount hung(agent.directory().path() + "/hung");
@@ -183,7 +184,7 @@ TEST_CASE("a subreaper that is out of memory says so, whatever it was doing") {
 }
 
 // It takes all its limits: 12 s for the answer to a kill, 8 s for what the process has left.
-TEST_CASE("a subreaper that the kernel holds is named, and holds up no end") {
+TEST_CASE("a subreaper that the kernel holds is named, and holds up no end", "[waits]") {
   AgentUnderTest agent;
   agent.start({"exec sleep 1000"});
   (void)agent.next<message::RankStarted>();

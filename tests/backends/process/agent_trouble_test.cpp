@@ -173,7 +173,8 @@ TEST_CASE("what ranks lack counts for more than what the host lacks, and both ar
   CHECK(refused.problems.size() == 2);
 }
 
-TEST_CASE("a dead file system is named while the agent waits for it, and pings are answered") {
+TEST_CASE("a dead file system is named while the agent waits for it, and pings are answered",
+          "[waits]") {
   AgentUnderTest agent;
   HungMount hung(agent.directory().path() + "/hung");
   if (!hung.is_there()) SKIP_CASE("nothing can be mounted here");
@@ -198,7 +199,8 @@ TEST_CASE("a dead file system is named while the agent waits for it, and pings a
   }
 }
 
-TEST_CASE("a stop waits for the check of its host, and names a check that does not end") {
+TEST_CASE("a stop waits for the check of its host, and names a check that does not end",
+          "[waits]") {
   AgentUnderTest agent;
   HungMount hung(agent.directory().path() + "/hung");
   if (!hung.is_there()) SKIP_CASE("nothing can be mounted here");
@@ -227,7 +229,7 @@ TEST_CASE("a stop waits for the check of its host, and names a check that does n
   CHECK(agent.is_hung_up());
 }
 
-TEST_CASE("a file system that dies between check and start holds up no stop") {
+TEST_CASE("a file system that dies between check and start holds up no stop", "[waits]") {
   AgentUnderTest agent;
   auto prepare = agent.prepare({"sleep 1000", "true"});
   const std::string directory = agent.directory().path() + "/hung";
@@ -288,7 +290,8 @@ std::uint64_t memory_of(int pid) {
 
 }  // namespace
 
-TEST_CASE("a rank that cannot be killed and prints for ever neither fills the memory nor goes on") {
+TEST_CASE("a rank that cannot be killed and prints for ever neither fills the memory nor goes on",
+          "[waits]") {
   if (::geteuid() != 0) SKIP_CASE("only root can be two users");
   AgentUnderTest agent({.may_kill_any_user = false, .credit = 1});
   auto prepare = agent.prepare({"exec setpriv --reuid=12345 --clear-groups cat /dev/zero"});

@@ -87,7 +87,7 @@ TEST_CASE("hosts that come at the same moment find one mark") {
   }
 }
 
-TEST_CASE("a folder for checkpoints that cannot be used is refused with its name") {
+TEST_CASE("a folder for checkpoints that cannot be used is refused with its name", "[waits]") {
   const TemporaryDirectory base;
   std::ofstream(base.path() + "/file") << "x";
   CHECK_THAT(refusal_of(base.path() + "/file/0"),
