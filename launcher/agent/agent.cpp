@@ -65,9 +65,14 @@ bool Agent::has_processes() const {
 
 // Never two live processes of one rank and trial.
 std::optional<std::string> Agent::reason_against(AttemptId of) const {
-  for (const auto& [id, attempt] : attempts_)
-    if (id.trial == of.trial && !attempt.is_finished())
+  for (const auto& [id, attempt] : attempts_) {
+    if (id.trial != of.trial) continue;
+    if (!attempt.is_finished())
       return fmt::format("attempt {} of this trial has not ended there", id.attempt);
+    if (const auto survivor = attempt.survivor())
+      return fmt::format("process {} ({}) of attempt {} of this trial could not be ended there",
+                         survivor->pid, survivor->command, id.attempt);
+  }
   if (failure_) return "its agent has failed: " + failure_->reason;
   return std::nullopt;
 }
@@ -186,6 +191,8 @@ void Agent::receive(const message::Stop& m) {
 void Agent::receive(const message::Forget& m) {
   const AgentAttempt* attempt = find(m.of);
   if (attempt == nullptr || !attempt->is_finished()) return;
+  // A launcher that has not heard of that may know no better.
+  if (attempt->survivor()) return;
   attempts_.erase(m.of);
   output_.forget(m.of);
   act(agent_action::ForgetAttempt{m.of});

@@ -40,6 +40,10 @@ class AgentAttempt {
   bool is_finished() const { return state_ == AgentAttemptState::finished; }
   bool is_flushing() const { return state_ == AgentAttemptState::flushing; }
   bool is_waiting_for_context() const { return state_ == AgentAttemptState::waiting; }
+  /// The first process of it that could not be ended.
+  std::optional<message::Survivor> survivor() const {
+    return survivors_.empty() ? std::nullopt : std::optional(survivors_.front());
+  }
   /// Its ranks were told to end.
   bool is_stopping() const { return stopped_at_.has_value(); }
   std::optional<Instant> kill_at() const { return kill_at_; }

@@ -96,6 +96,25 @@ TEST_CASE("an attempt need not be forgotten before the next one of its trial beg
   CHECK(b.agent.attempts().size() == 2);
 }
 
+// A launcher that has come after the one that was told may ask for it.
+TEST_CASE(
+    "an attempt of which a process could not be ended is not forgotten, and none follows it") {
+  Attempts b;
+  b.run(first);
+  b.end_of(first);
+  b.on(agent_event::TreeKilled{{{105, 0, "true"}}, first});
+  CHECK_FALSE(has<agent_action::ForgetAttempt>(b.forget(first)));
+  CHECK(b.agent.attempts().size() == 1);
+  b.ask_for(second);
+  REQUIRE(said<message::Refused>(b.last));
+  CHECK(said<message::Refused>(b.last)->error_class == ErrorClass::host);
+  CHECK(said<message::Refused>(b.last)->problems.front().message ==
+        "process 105 (true) of attempt 0 of this trial could not be ended there");
+  CHECK_FALSE(has<agent_action::CheckHost>(b.last));
+  b.ask_for(other_trial);
+  CHECK(has<agent_action::CheckHost>(b.last));
+}
+
 TEST_CASE("an attempt is refused while another one of its trial has not ended") {
   Attempts b;
   b.run(first);
