@@ -334,7 +334,11 @@ void World::check_leftovers(Lines& broken) const {
         nanoseconds(Agent::silence_limit),
         scenario_.waits_for_ever() ? nanoseconds(Agent::longest_vigil) : scenario_.fence());
     Instant since = std::max(end, thaw);
-    if (scenario_.waits_for_ever()) since += scenario_.longest_lifetime() + scenario_.line_time();
+    if (scenario_.waits_for_ever()) {
+      since += scenario_.longest_lifetime() + scenario_.line_time();
+      // Ranks that had to wait with what they print lived longer.
+      for (const auto& [id, process] : fake.processes()) since = std::max(since, process.died);
+    }
     for (const Cut& cut : script.cuts) since = std::max(since, cut.end() + cut.stall);
     if (*fake.gone_at() > since + patience + scenario_.grace + 15s)
       broken.push_back("an agent stays too long" + of_host(host));
