@@ -34,6 +34,14 @@ struct KeptLogs {
     written[id][stream] += size;
     ever_written[id] = std::max(ever_written[id], position(id));
   }
+  /// What was not on the disk is lost; also for the hosts, where the task had given up a disk that
+  /// did not answer.
+  void lose_power() {
+    for (const auto& [id, bytes] : written)
+      for (std::size_t stream : {0u, 1u})
+        if (is_sync_given_up) lost[id][stream] += bytes[stream] - synced[id][stream];
+    written = synced;
+  }
   /// Where the output of a rank goes on.
   std::uint64_t position(const RankOfAttempt& id) const { return bytes_of(written, id); }
   /// An agent may know that so much of a rank's output is written, or lost for good.

@@ -194,7 +194,7 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   const std::string boot_id = death.silently ? before.boot_id + "+" : before.boot_id;
   if (death.silently) {  // what was not on the disk is lost
     disk_.entries.resize(disk_.durable + chance_.below(disk_.entries.size() - disk_.durable + 1));
-    logs_.written = logs_.synced;
+    logs_.lose_power();
   }
   logs_.synced = logs_.written;
   std::vector<JournalEntry> entries;
