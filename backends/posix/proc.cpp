@@ -2,11 +2,13 @@
 #include "backends/posix/proc.hpp"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "backends/posix/files.hpp"
@@ -135,20 +137,27 @@ std::string environment_of(int pid) {
   return read_small_file(path_of(pid, "environ"), environment_limit);
 }
 
+bool has_open(int pid, const std::function<bool(std::string_view target)>& is_wanted) {
+  const std::string directory = path_of(pid, "fd/");
+  for (const std::string& name : names_in(FolderReader(directory))) {
+    std::array<char, PATH_MAX> target;
+    const ssize_t size = ::readlink((directory + name).c_str(), target.data(), target.size());
+    if (size > 0 && is_wanted({target.data(), static_cast<size_t>(size)})) return true;
+  }
+  return false;
+}
+
 std::set<std::uint64_t> pipes_of(int pid) {
   constexpr std::string_view pipe = "pipe:[";
   std::set<std::uint64_t> pipes;
-  const std::string directory = path_of(pid, "fd/");
-  for (const std::string& name : names_in(FolderReader(directory))) {
-    char target[64];
-    const ssize_t size = ::readlink((directory + name).c_str(), target, sizeof target);
-    const std::string_view text(target, size > 0 ? static_cast<size_t>(size) : 0);
+  (void)has_open(pid, [&](std::string_view target) {
     std::uint64_t inode = 0;
-    if (text.starts_with(pipe) &&
-        std::from_chars(text.data() + pipe.size(), text.data() + text.size(), inode).ec ==
+    if (target.starts_with(pipe) &&
+        std::from_chars(target.data() + pipe.size(), target.data() + target.size(), inode).ec ==
             std::errc{})
       pipes.insert(inode);
-  }
+    return false;
+  });
   return pipes;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -67,6 +68,11 @@ std::string name_of(int pid);
 /// The environment that the process started with, NUL-terminated entries, at most 4 MiB; empty when
 /// this user may not see it.
 std::string environment_of(int pid);
+
+/// Whether one of what the process has open is wanted, by the name that the kernel gives it: a path
+/// ("/tmp/file", " (deleted)" behind it where that is so), "pipe:[1234]". What this user may not
+/// see is not.
+bool has_open(int pid, const std::function<bool(std::string_view target)>& is_wanted);
 
 /// The pipes that the process has open, by inode; none when this user may not see them.
 std::set<std::uint64_t> pipes_of(int pid);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -233,28 +231,16 @@ bool lives(const AgentRecord& record) {
          !is_foreign(record);
 }
 
-bool has_open(int pid, const std::string& name) {
-  FolderReader descriptors(fmt::format("/proc/{}/fd", pid));
-  while (const char* entry = descriptors ? descriptors.next() : nullptr) {
-    std::array<char, PATH_MAX> target;
-    const ssize_t size =
-        ::readlinkat(descriptors.descriptor(), entry, target.data(), target.size());
-    if (size > 0 &&
-        std::string_view(target.data(), static_cast<size_t>(size)).ends_with("/" + name))
-      return true;
-  }
-  return false;
-}
-
 // Where each login has a /tmp of its own, no folder proves that an agent has ended. It and its
 // guard have their lock open for as long as they live, and remove it before they end.
 bool runs_elsewhere(const std::string& key) {
   const std::string words = fmt::format("agent{0}attach{0}{1}{0}", '\0', key);
-  for (const int pid : all_processes())
-    if (words_of(pid).find(words) != std::string::npos &&
-        has_open(pid, HostDirectory::lock_name(key)))
-      return true;
-  return false;
+  const std::string lock = "/" + HostDirectory::lock_name(key);
+  const std::vector<int> all = all_processes();
+  return std::any_of(all.begin(), all.end(), [&](int pid) {
+    return words_of(pid).find(words) != std::string::npos &&
+           has_open(pid, [&](std::string_view target) { return target.ends_with(lock); });
+  });
 }
 
 // Takes the lock of this agent if that is dead; none if it lives.

@@ -21,19 +21,6 @@ constexpr AttemptId first{0, 0};
 constexpr AttemptId second{0, 1};
 constexpr AttemptId other_trial{1, 0};
 
-/// Leaves every session, parent and pipe of its rank; found by the name of its file.
-std::string daemon(const std::string& name) {
-  return "(setsid sh -c 'echo $$ > " + name + "; exec sleep 1000' >&- 2>&- <&- &); ";
-}
-
-/// The number that a process of a rank has written there.
-int process_in(const AgentUnderTest& agent, const std::string& name) {
-  const std::string path = agent.directory().path() + "/" + name;
-  int pid = 0;
-  REQUIRE(eventually([&] { return static_cast<bool>(std::ifstream(path) >> pid); }));
-  return pid;
-}
-
 void end(AgentUnderTest& agent) {
   agent.send(message::Bye{});
   CHECK(agent.wait() == 0);

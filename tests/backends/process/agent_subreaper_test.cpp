@@ -3,8 +3,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include <fstream>
-
 #include "backends/posix/proc.hpp"
 #include "tests/backends/process/agent_under_test.hpp"
 #include "tests/backends/process/hung_mount.hpp"
@@ -34,18 +32,6 @@ struct Failing {
 Failing any_failure() {
   return GENERATE(Failing{70, "has ended with code 70"}, Failing{71, no_thread},
                   Failing{72, "is out of memory"});
-}
-
-/// Leaves every session, parent and pipe of its rank; found by the name of its file.
-std::string daemon(const std::string& name) {
-  return "(setsid sh -c 'echo $$ > " + name + "; exec sleep 1000' >&- 2>&- <&- &); ";
-}
-
-int process_in(const AgentUnderTest& agent, const std::string& name) {
-  const std::string path = agent.directory().path() + "/" + name;
-  int pid = 0;
-  REQUIRE(eventually([&] { return static_cast<bool>(std::ifstream(path) >> pid); }));
-  return pid;
 }
 
 /// Of the only attempt that there is.

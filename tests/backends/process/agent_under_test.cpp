@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <stdexcept>
 
@@ -212,6 +213,18 @@ void AgentUnderTest::start(const std::vector<std::string>& scripts, AttemptId of
   send(about(prepare(scripts), of));
   (void)next<message::Ready>(of);
   send(about(message::Go{"127.0.0.1", 1}, of));
+}
+
+std::string daemon(const std::string& name) {
+  return "(setsid sh -c 'echo $$ > " + name + "; exec sleep 1000' >&- 2>&- <&- &); ";
+}
+
+int process_in(const AgentUnderTest& agent, const std::string& name) {
+  const std::string path = agent.directory().path() + "/" + name;
+  int pid = 0;
+  if (!eventually([&] { return static_cast<bool>(std::ifstream(path) >> pid); }))
+    throw std::runtime_error("no process has written " + path);
+  return pid;
 }
 
 }  // namespace train::testing

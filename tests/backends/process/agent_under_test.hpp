@@ -104,4 +104,9 @@ class AgentUnderTest {
   std::uint64_t received_ = 0;  ///< cost of its output
 };
 
+/// For a script: leaves every session, parent and pipe of its rank; found by the name of its file.
+std::string daemon(const std::string& name);
+/// The number that such a process has written there. Throws where none comes.
+int process_in(const AgentUnderTest& agent, const std::string& name);
+
 }  // namespace train::testing
