@@ -210,9 +210,7 @@ void World::check_restarts(Lines& broken) const {
   const bool is_last = attempts() == scenario_.max_restarts + 1;
   const bool never_started = end_of(o).any_started == false && attempts() == 1;
   const bool is_hopeless = end_of(o).left_processes || end_of(o).exit_code == 80;
-  const bool hangs = std::any_of(scenario_.hosts.begin(), scenario_.hosts.end(),
-                                 [](const HostScript& host) { return host.kill_hangs; });
-  if (!is_last && !never_started && !is_hopeless && !hangs)
+  if (!is_last && !never_started && !is_hopeless && !scenario_.kills_hang())
     broken.push_back("a task ended with attempts left");
 }
 

@@ -223,7 +223,7 @@ void give_launcher_wait(Scenario& scenario, Chance& chance) {
     for (LauncherDeath& death : scenario.deaths)
       if (chance.one_in(3)) death.unattended = chance.up_to(150s);
   if (!scenario.waits_for_ever()) return;
-  if (!scenario.is_undisturbed(Scenario::Deaths::allowed))
+  if (!scenario.is_undisturbed(Scenario::Deaths::allowed) || scenario.kills_hang())
     for (const Instant late : {900s, 1'100s, 1'300s}) scenario.interrupts.push_back(late);
 }
 
@@ -256,6 +256,11 @@ bool Scenario::is_undisturbed(Deaths deaths_are) const {
   if (!deaths.empty() && deaths_are == Deaths::forbidden) return false;
   return hosts_are_well && (!has_context || context_packed) && interrupts.empty() &&
          !launcher_dies && journal_room == SIZE_MAX;
+}
+
+bool Scenario::kills_hang() const {
+  return std::any_of(hosts.begin(), hosts.end(),
+                     [](const HostScript& host) { return host.kill_hangs; });
 }
 
 std::optional<Instant> HostScript::cut_until(Way way, Instant now) const {

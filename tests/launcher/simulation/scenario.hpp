@@ -162,6 +162,8 @@ struct Scenario {
   /// Nothing but the ranks' own doing can end the run.
   enum class Deaths { forbidden, allowed };  ///< of launchers whose task others adopt
   bool is_undisturbed(Deaths deaths_are = Deaths::forbidden) const;
+  /// Some agent never sees the end of what it kills: so it answers nobody who adopts the task.
+  bool kills_hang() const;
   /// When the disk of the logs answers what is asked of it at this instant.
   Instant logs_answer(Instant asked) const;
   std::vector<int> failing_ranks() const;

@@ -28,7 +28,7 @@ class World {
   /// What must hold whatever has happened, and does not; a line each.
   std::vector<std::string> broken_promises() const;
   /// Nothing of a launcher that died.
-  const RunOutcome& outcome() const { return is_unattended() ? unknown_ : driver().outcome(); }
+  const RunOutcome& outcome() const { return driver().over() ? driver().outcome() : unknown_; }
   std::uint64_t events() const { return events_; }
   std::optional<Instant> over_at() const { return over_at_; }
   const KeptLogs& logs() const { return logs_; }
