@@ -130,14 +130,18 @@ TerminalText describe_now(const Result<std::optional<ControlStatus>>& now) {
 }
 
 TerminalText lend_credentials(const std::string& path) {
+  const auto not_lent = [](const Error& why) {
+    return terminal_text("nothing of this terminal is lent to the launcher for logins: {}",
+                         terminal_text(why));
+  };
   auto client = ControlClient::connect(path, answer_limit);
-  if (!client) return terminal_text(client.error());
+  if (!client) return not_lent(client.error());
   if (!*client || !(*client)->greeting().takes_credentials) return {};
   Credentials own = own_credentials();
   if (!own.agent_socket.empty() && !has_keys(own.agent_socket)) own.agent_socket.clear();
   const auto answer =
       (*client)->ask(control_request::Lend{own.agent_socket, own.kerberos_cache}, answer_limit);
-  if (!answer) return terminal_text(answer.error());
+  if (!answer) return not_lent(answer.error());
   if (!answer->served.empty())
     return terminal_text("{} logged in to with the {} of this terminal from now on",
                          hosts_that(answer->served, "is", "are"),

@@ -31,12 +31,19 @@ ExitCode tell_end(const TaskRecord& task) {
 
 ExitCode tell_unattended(const TaskRecord& task) {
   const ExitCode code = exit_code_of(ErrorClass::busy);
-  talk(
-      terminal_text("task {} is unattended: its launcher (process {}) has died, and its ranks may "
-                    "go on\n"
-                    "  train task attach {}    goes on with it\n"
-                    "  train task kill {}      stops it",
-                    task.id, task.launcher_pid, task.id, task.id));
+  if (task.state == TaskState::stopping)
+    talk(
+        terminal_text("task {} is unattended: its launcher (process {}) has died while it stopped "
+                      "it, and its ranks may go on\n"
+                      "  train task kill {}    stops it",
+                      task.id, task.launcher_pid, task.id));
+  else
+    talk(
+        terminal_text("task {} is unattended: its launcher (process {}) has died, and its ranks "
+                      "may go on\n"
+                      "  train task attach {}    goes on with it\n"
+                      "  train task kill {}      stops it",
+                      task.id, task.launcher_pid, task.id, task.id));
   talk(verdict(ErrorClass::busy, code));
   return code;
 }

@@ -118,6 +118,9 @@ std::string words_of_subreaper_end(const ExitStatus& status) {
       return "could have no thread: the user's limit of processes may be reached (ulimit -u)";
     case SubreaperFailure::no_memory:
       return "is out of memory";
+    case SubreaperFailure::no_descriptor:
+      return "could have no file descriptor: too many files may be open on the host "
+             "(sysctl fs.file-nr)";
     case SubreaperFailure::bug:
       break;
   }

@@ -93,7 +93,7 @@ int Family::run() {
   ::sigemptyset(&children);
   ::sigaddset(&children, SIGCHLD);
   ended_children_ = Descriptor(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!ended_children_) return static_cast<int>(SubreaperFailure::no_thread);
+  if (!ended_children_) return static_cast<int>(SubreaperFailure::no_descriptor);
   if (!start_thread([this] { start_ranks(); }))
     return static_cast<int>(SubreaperFailure::no_thread);
   serve();

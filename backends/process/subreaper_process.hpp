@@ -20,8 +20,9 @@ struct SubreaperProcess {
 /// What it exits with where it cannot do its work.
 enum class SubreaperFailure {
   bug = 70,
-  no_thread = 71,  ///< or no descriptor
+  no_thread = 71,
   no_memory = 72,
+  no_descriptor = 73,
 };
 
 /// Makes the process by fork(2). It dies with the thread that calls this. Class `host`.

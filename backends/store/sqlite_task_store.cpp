@@ -95,6 +95,7 @@ struct SqliteTaskStore::Impl {
   UnixMillis last_sign_of_life(const TaskRecord& task);
   std::vector<JournalEntry> journal_of(const std::string& id);
   bool may_go_on(const TaskRecord& task, const std::vector<JournalEntry>& journal);
+  static bool has_stop(const std::vector<JournalEntry>& journal);
   TaskRecord with_actual_state(TaskRecord task);
   Result<void> write(const TaskRecord& task);
   Result<void> check_ours(const std::string& id, OwnTask& own);
@@ -156,6 +157,12 @@ bool SqliteTaskStore::Impl::may_go_on(const TaskRecord& task,
   });
 }
 
+bool SqliteTaskStore::Impl::has_stop(const std::vector<JournalEntry>& journal) {
+  return std::any_of(journal.begin(), journal.end(), [](const JournalEntry& entry) {
+    return std::holds_alternative<journal_record::StopRequested>(entry.record);
+  });
+}
+
 /// The record that was read. When it is not final and its launcher is gone, it gets the end that
 /// the launcher has left in its file or in the journal, or the state `lost`, or is unattended.
 TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
@@ -169,6 +176,7 @@ TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
     const bool has_end = end_by_journal(ended, journal, last_sign_of_life(task));
     if (!has_end && may_go_on(task, journal)) {
       task.is_unattended = true;
+      if (has_stop(journal)) task.state = TaskState::stopping;
       return task;
     }
     auto taken_lock = LauncherLock::adopt(lock_file(task.id));

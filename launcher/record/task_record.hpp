@@ -104,7 +104,8 @@ struct TaskRecord {
   /// than it takes to find out, at least `for_ever`: until somebody ends them.
   std::int64_t outlives_ms = 0;
   std::optional<std::uint64_t> log_limit;  ///< the experiment's
-  /// Its launcher has died, and its ranks may go on. Never recorded: it is seen when it is read.
+  /// Its launcher has died, and its ranks may go on; when it is `stopping`, it was told to end
+  /// them. Never recorded: it is seen when it is read.
   bool is_unattended = false;
   /// Hosts of a task that has ended which have not said that nothing of it is left there. Kept
   /// beside the record.

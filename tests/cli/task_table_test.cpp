@@ -46,6 +46,9 @@ TEST_CASE("a task that nobody attends is shown so, with what to do about it") {
   CHECK(tasks_to_csv({task}, 0).find(",unattended,") != std::string::npos);
   CHECK(task_to_text(task, 0).find("its launcher (process 4711) has died, and its ranks may go on: "
                                    "train task attach abcd2345\n") != std::string::npos);
+  task.state = TaskState::stopping;
+  CHECK(task_to_text(task, 0).find("its launcher (process 4711) has died while it stopped it: "
+                                   "train task kill abcd2345\n") != std::string::npos);
 }
 
 TEST_CASE("a clock that was set back gives no negative time") {

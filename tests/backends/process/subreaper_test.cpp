@@ -195,6 +195,7 @@ TEST_CASE("how a subreaper has ended is told in words") {
   CHECK(words(70, {}) == "has ended with code 70");
   CHECK(words(71, {}).starts_with("could have no thread"));
   CHECK(words(72, {}) == "is out of memory");
+  CHECK(words(73, {}).starts_with("could have no file descriptor: "));
 }
 
 TEST_CASE("a new attempt is begun while what another one left is looked for") {

@@ -47,6 +47,7 @@ Lingering launcher_of(const std::string& root, const std::string& id, std::int64
 
 using journal_record::AttemptBegun;
 using journal_record::RanksStarted;
+using journal_record::StopRequested;
 using journal_record::Supervised;
 using journal_record::TaskOver;
 const std::vector<JournalRecord> ranks_run = {Supervised{1}, AttemptBegun{0}, RanksStarted{}};
@@ -116,6 +117,17 @@ TEST_CASE(
   task.state = TaskState::failed;
   REQUIRE(store->update(task));
   CHECK_FALSE(std::filesystem::exists(store->bundle_folder("abcd2345")));
+}
+
+TEST_CASE("an unattended task that was told to stop is said to be stopping") {
+  const TemporaryDirectory directory;
+  auto records = ranks_run;
+  records.emplace_back(StopRequested{SIGTERM});
+  Lingering launcher = launcher_of(directory.path(), "abcd2345", for_ever.count(), records);
+  launcher.kill();
+  const auto task = open_store(directory.path())->find("abcd2345");
+  CHECK(task->is_unattended);
+  CHECK(task->state == TaskState::stopping);
 }
 
 TEST_CASE("a task of which no rank can run any more is lost") {
