@@ -69,7 +69,7 @@ void Background::State::work() {
     lock.lock();
     busy_since.reset();
     if (loop == nullptr) return;
-    loop->post([weak = weak_from_this(), done = std::move(piece.done), thrown] {
+    loop->post([weak = weak_from_this(), done = std::move(piece.done), thrown = std::move(thrown)] {
       // The owner is used on the loop's thread only, which is this one.
       const auto state = weak.lock();
       if (!state || state->loop == nullptr) return;
