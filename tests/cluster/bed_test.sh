@@ -19,6 +19,17 @@ hosts_are_apart() {
     restart node01
 }
 
+uptime_of() { on "$1" 'read -r up _ </proc/uptime; echo "${up%.*}"'; }
+
+clocks_begin_with_a_boot() {
+    "$cluster" kill node01
+    sleep 2
+    "$cluster" boot node01
+    [ "$(uptime_of node01)" -lt "$(uptime_of node02)" ] ||
+        note_failure "the clock of node01 goes on over a boot: $(uptime_of node01) s"
+    [ "$(uptime_of node02)" -lt 120 ] || note_failure "node02 has run for $(uptime_of node02) s"
+}
+
 ssh_between_hosts() {
     expect_equal "node02 by ssh from the head" node02 "$(on head ssh -o BatchMode=yes node02 hostname)"
     expect_equal "head by ssh from node01" head "$(on node01 ssh -o BatchMode=yes head hostname)"
@@ -120,5 +131,6 @@ test_case "a slow link is slow until it is healed" slow_and_heal
 test_case "a frozen host does nothing until it is thawed" freeze_and_thaw
 test_case "a crashed host refuses, and boots with fresh folders" crash_and_boot
 test_case "a host without power is silent, and boots" power_off_and_boot
+test_case "the clocks of a host begin with its boot" clocks_begin_with_a_boot
 test_case "a host reaps its orphans" orphans_are_reaped
 finish

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A wall clock that is set while a task runs, by a day or ten, forwards and back: nothing but what
+# people are told of the time of day goes by it.   clock_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+use_train "${1:-}"
+
+clock=$(dirname "$train")/../tests/jumping_clock/libjumping_clock.so
+day=86400
+
+has_clock() {
+    [ -e "$clock" ] || { skip "there is no $clock"; return 1; }
+    if ldd "$train" | grep -Eq 'lib[at]san'; then skip "a sanitizer wants to be loaded first"; return 1; fi
+    environment=("LD_PRELOAD=$clock" "JUMPING_CLOCK=$PWD/ahead")
+    set_clock 0
+}
+
+# set_clock SECONDS: ahead of this machine's, in one write that nobody reads half of.
+set_clock() { echo "$1" >ahead.new && mv ahead.new ahead; }
+
+counts='i=0; while [ $i -lt 30 ]; do echo "line $i"; i=$((i+1)); sleep 0.1; done'
+
+jumps_while_it_runs() {
+    has_clock || return
+    set_clock $day
+    start launch -n 2 --set reconnect_window=10s -- /bin/sh -c "$counts"
+    within 10 "it prints" out_has 'line 3'
+    set_clock $((-10 * day))
+    within 10 "it goes on" out_has 'line 12'
+    set_clock $day
+    await 20
+    expect_status 0
+    seq -f 'line %.0f' 0 29 >expected
+    for rank in 0 1; do
+        with_environment "$train" task logs "$(task_id)" --rank "$rank" >"$work/log" 2>&1
+        expect_same "the log of rank $rank" expected "$work/log"
+    done
+    expect_no_err 'out of reach|heard|waited for'
+    run task show "$(task_id)" --json
+    # That the clock was wrong at all.
+    local ahead=$(($(field "d['created_ms'] // 1000" "$work/out") - $(date +%s)))
+    [ $((ahead - day)) -lt 5 ] && [ $((day - ahead)) -lt 60 ] || note_failure "the task was made $ahead s ahead"
+}
+
+# tenths_since INSTANT: whole tenths of seconds, of this machine's clock.
+tenths_since() { echo $(((${EPOCHREALTIME/./} - $1) / 100000)); }
+
+grace_is_the_same() {
+    has_clock || return
+    local jump=$1 began tenths
+    start launch -n 1 --set stop_grace=2s -- /bin/sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done'
+    within 10 "it runs" out_has ready
+    began=${EPOCHREALTIME/./}
+    kill -INT "$launcher"
+    set_clock "$jump"
+    await 20
+    tenths=$(tenths_since "$began")
+    expect_status 130
+    [ "$tenths" -ge 18 ] && [ "$tenths" -lt 60 ] || note_failure "a grace of 2 s took $tenths tenths of a second"
+}
+
+starts_again() {
+    has_clock || return
+    start launch -n 1 --set max_restarts=1 --set restart_delay=2s -- /bin/sh -c 'echo "attempt $TRAIN_RESTART_COUNT"; exit "$((1 - TRAIN_RESTART_COUNT))"'
+    within 10 "the first attempt fails" err_has 'restart'
+    set_clock "$1"
+    await 15
+    expect_status 0
+    expect_out 'attempt 1$'
+}
+
+is_taken_over() {
+    has_clock || return
+    id=$(with_environment "$train" launch -d -n 1 -- /bin/sh -c "$counts" 2>"$work/err")
+    kill -KILL "$(pids_of "launch -d")"
+    set_clock "$1"
+    run task attach "$id" --from-start
+    expect_status 0
+    seq -f '[0] line %.0f' 0 29 >expected
+    expect_same "what was shown" expected "$work/out"
+}
+
+test_case "a wall clock that is set while ranks run changes nothing" jumps_while_it_runs
+for jump in $day -$day; do
+    test_case "nor does it a grace ($jump s)" grace_is_the_same $jump
+    test_case "nor the wait for another attempt ($jump s)" starts_again $jump
+    test_case "nor the task of a launcher that has died ($jump s)" is_taken_over $jump
+done
+finish
