@@ -25,10 +25,11 @@ launcher/states:
 launcher/record: states
 launcher/ports: context record
 launcher/rendezvous: plan
+launcher/lease: plan
 launcher/placement: plan rendezvous
 launcher/picture: plan placement
 launcher/formats: plan rendezvous picture
-launcher/wire: plan context ports rendezvous
+launcher/wire: plan lease context ports rendezvous
 launcher/control: wire
 launcher/output: ports wire
 launcher/agent: states ports rendezvous wire
