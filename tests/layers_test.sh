@@ -38,7 +38,8 @@ launcher/task: states plan context record ports rendezvous wire output run
 
 backends/posix:
 backends/event_loop: posix
-backends/process: posix event_loop
+backends/lease: posix
+backends/process: posix event_loop lease
 backends/accelerator: posix
 backends/store: posix event_loop
 backends/control: posix event_loop

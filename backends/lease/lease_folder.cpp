@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/lease/lease_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "backends/posix/proc.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr mode_t for_everybody = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
+
+// As in linux/magic.h, and those of file systems that are not in the kernel's own tree.
+bool is_over_network(int folder) {
+  constexpr unsigned long networked[] = {0x6969,     0xFF534D42, 0xFE534D42, 0x517B,
+                                         0x5346414F, 0x73757245, 0x00C36400, 0x01021997,
+                                         0x65735546, 0x0BD00BD0, 0x47504653, 0x19830326};
+  struct statfs status {};
+  if (::fstatfs(folder, &status) != 0) return false;
+  const auto type = static_cast<unsigned long>(status.f_type) & 0xFFFFFFFFul;
+  return std::find(std::begin(networked), std::end(networked), type) != std::end(networked);
+}
+
+// Whether the place is the one, for everybody alike: nothing of who we are is asked.
+bool is_there(const LeasePlace& place) {
+  struct stat status {};
+  if (::stat(place.path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+  if (place.is_own) return status.st_uid == 0;
+  return status.st_uid == 0 && (status.st_mode & for_everybody) == for_everybody;
+}
+
+Result<LeaseFolder> opened(const LeasePlace& place) {
+  const auto refuse = [&](const std::string& why, const char* hint) {
+    return fail(ErrorClass::host,
+                fmt::format("its slots are held in '{}', which {}", place.path, why), hint);
+  };
+  LeaseFolder folder;
+  folder.folder = Descriptor(::open(place.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat status {};
+  if (!folder.folder || ::fstat(folder.folder.get(), &status) != 0)
+    return refuse("cannot be opened: " + system_reason(errno), "ask who administers the host");
+  if (::faccessat(folder.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+    return refuse("this user may not write to: " + system_reason(errno),
+                  "ask who administers the host for its group, or hold nothing: --set leases=none");
+  if (is_over_network(folder.folder.get()))
+    return refuse("is on a file system over a network, whose locks other hosts share",
+                  "let root make /run/lock/train on the host, or hold nothing: --set leases=none");
+  folder.path = place.path;
+  folder.prefix = place.is_own ? "" : "train-lease-";
+  folder.is_tidied = place.is_tidied;
+  folder.identity = fmt::format("{}:{}:{}", boot_id(), status.st_dev, status.st_ino);
+  return folder;
+}
+
+}  // namespace
+
+const std::vector<LeasePlace>& usual_lease_places() {
+  static const std::vector<LeasePlace> places{
+      {"/run/lock/train", true, false}, {"/run/lock", false, false}, {"/tmp", false, true}};
+  return places;
+}
+
+Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places) {
+  const auto place = std::find_if(places.begin(), places.end(), is_there);
+  if (place != places.end()) return opened(*place);
+  return fail(
+      ErrorClass::host,
+      fmt::format("there is no folder on it in which all users can hold slots: none of {} "
+                  "is root's and open to everybody",
+                  [&] {
+                    std::string names;
+                    for (const LeasePlace& each : places)
+                      names += (names.empty() ? "" : ", ") + each.path;
+                    return names;
+                  }()),
+      "let root make /run/lock/train there (mode 1777), or hold nothing: --set leases=none");
+}
+
+}  // namespace train

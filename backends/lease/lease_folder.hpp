@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/posix/descriptor.hpp"
+#include "config_schema/text/error.hpp"
+
+namespace train {
+
+/// The folder in which all users of a host lock what they hold of it.
+struct LeaseFolder {
+  Descriptor folder;
+  std::string path;
+  std::string prefix;  ///< of the names there: other programs use the folder as well
+  /// Old files are removed there by others: what is held is to be touched now and then.
+  bool is_tidied = false;
+  /// The boot and the folder: what has another identity shares no locks with this one, as on
+  /// another host or in a container.
+  std::string identity;
+};
+
+/// Where the folder may be: the first of these that is there.
+struct LeasePlace {
+  std::string path;
+  /// It is for leases alone: root has made it, and may have kept it for a group. Else it is one
+  /// that everybody may write to.
+  bool is_own = false;
+  bool is_tidied = false;
+};
+
+/// /run/lock/train, /run/lock, /tmp: the same for everybody, so that two users never look in two
+/// places.
+const std::vector<LeasePlace>& usual_lease_places();
+
+/// Opens the first of the places. One that is there and cannot be used is an error of class `host`,
+/// since others may use it; so is a file system over a network, whose locks are not this kernel's.
+Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places = usual_lease_places());
+
+}  // namespace train

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/lease/task_leases.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "backends/posix/files.hpp"
+
+namespace train {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view record_prefix = "holder-";
+constexpr const char* mutex_name = "mutex";
+constexpr int safely = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+constexpr std::size_t most_records = 4'096;
+constexpr LeaseRange whole_record{0, 1};
+
+// Nobody keeps it for longer than some files take to be locked; a squatter may.
+constexpr auto mutex_limit = 2s;
+constexpr auto mutex_pause = 1ms;
+
+/// While it lives nobody else takes or lets go anything on this host.
+class HostMutex {
+ public:
+  static Result<HostMutex> lock(const LeaseFolder& folder) {
+    auto file = LeaseFile::open(folder, mutex_name);
+    if (!file) return tl::make_unexpected(file.error());
+    const auto deadline = std::chrono::steady_clock::now() + mutex_limit;
+    while (!file->lock({0, 1})) {
+      if (std::chrono::steady_clock::now() > deadline)
+        return fail(
+            ErrorClass::busy,
+            fmt::format("somebody has kept the lock of '{}/{}{}' for {} s", folder.path,
+                        folder.prefix, mutex_name, std::chrono::seconds(mutex_limit).count()),
+            "'lslocks' on the host, as root, says which process that is");
+      std::this_thread::sleep_for(mutex_pause);
+    }
+    return HostMutex(std::move(*file));
+  }
+
+ private:
+  explicit HostMutex(LeaseFile file) : file_(std::move(file)) {}
+  LeaseFile file_;
+};
+
+bool is_locked(int file) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  return ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+// A record is made anew in one piece, but a reader may come in the middle.
+std::optional<HolderRecord> read_record(int file) {
+  constexpr int tries = 3;
+  for (int left = tries; left > 0; --left) {
+    std::string text(longest_holder_record + 1, '\0');
+    const ssize_t size = read_whole_at(file, text.data(), text.size(), 0);
+    if (size < 0) return std::nullopt;
+    text.resize(static_cast<std::size_t>(size));
+    if (auto record = decode_holder(text)) return std::move(*record);
+    std::this_thread::sleep_for(mutex_pause);
+  }
+  return std::nullopt;
+}
+
+// What locks there really are, file by file.
+class LocksOfHost {
+ public:
+  explicit LocksOfHost(const LeaseFolder& folder) : folder_(folder) {}
+
+  // How much of what somebody says to hold is locked, which nobody else has said.
+  std::uint64_t claim(const HolderRecord::Held& held) {
+    std::vector<LeaseRange>& unclaimed = unclaimed_of(lease_file_name(held.key));
+    const std::uint64_t before = size_of(unclaimed);
+    unclaimed = without(unclaimed, held.ranges);
+    return before - size_of(unclaimed);
+  }
+  // What nobody has said anything of.
+  std::uint64_t unclaimed(const std::string& name) { return size_of(unclaimed_of(name)); }
+
+ private:
+  std::vector<LeaseRange>& unclaimed_of(const std::string& name) {
+    const auto known = locks_.find(name);
+    if (known != locks_.end()) return known->second;
+    const LeaseFile file = LeaseFile::look(folder_, name);
+    return locks_[name] = file ? file.held_by_others(last_lease_unit) : std::vector<LeaseRange>();
+  }
+
+  const LeaseFolder& folder_;
+  std::map<std::string, std::vector<LeaseRange>> locks_;
+};
+
+// The key of a file that nobody has explained, as far as its name says it.
+std::optional<LeaseKey> key_of_file(std::string_view name) {
+  const std::size_t dash = std::min(name.find('-'), name.size());
+  const auto kind = lease_kind_of(std::string(name.substr(0, dash)));
+  if (!kind || *kind == LeaseKey::Kind::slot) return std::nullopt;
+  LeaseKey key{*kind, 0, {}};
+  const std::string rest(name.substr(std::min(dash + 1, name.size())));
+  const bool is_number =
+      !rest.empty() && rest.size() <= 6 &&
+      std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (is_number && *kind != LeaseKey::Kind::custom)
+    key.index = std::stoi(rest);
+  else
+    key.name = rest;
+  return key;
+}
+
+}  // namespace
+
+std::vector<LeaseHolder> holders_on(
+    const LeaseFolder& folder, const std::function<std::string(std::int64_t uid)>& user_name_of) {
+  std::vector<LeaseHolder> holders;
+  LocksOfHost locks(folder);
+  std::vector<std::string> files;
+  for (const std::string& each : names_in(FolderReader(folder.folder.get()))) {
+    if (!each.starts_with(folder.prefix)) continue;
+    const std::string name = each.substr(folder.prefix.size());
+    if (!name.starts_with(record_prefix)) {
+      files.push_back(name);
+      continue;
+    }
+    if (holders.size() >= most_records) continue;
+    const Descriptor file(::openat(folder.folder.get(), each.c_str(), O_RDONLY | safely));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (!is_locked(file.get())) continue;  // of a task that was killed
+    const auto record = read_record(file.get());
+    if (!record) continue;
+    LeaseHolder holder{record->task, record->name,     record->launcher,  status.st_uid,
+                       {},           record->since_ms, record->is_running};
+    for (const HolderRecord::Held& held : record->leases)
+      if (const std::uint64_t amount = locks.claim(held); amount > 0)
+        holder.leases.push_back({held.key, amount});
+    if (holder.leases.empty()) continue;
+    holder.user = user_name_of(holder.uid);
+    holders.push_back(std::move(holder));
+  }
+  LeaseHolder unknown;
+  std::sort(files.begin(), files.end());
+  for (const std::string& name : files)
+    if (const auto key = key_of_file(name))
+      if (const std::uint64_t amount = locks.unclaimed(name); amount > 0)
+        unknown.leases.push_back({*key, amount});
+  if (!unknown.leases.empty()) holders.push_back(std::move(unknown));
+  std::sort(holders.begin(), holders.end(), [](const LeaseHolder& a, const LeaseHolder& b) {
+    return std::tie(a.since_ms, a.task) < std::tie(b.since_ms, b.task);
+  });
+  return holders;
+}
+
+std::string user_name_in_passwd(std::int64_t uid) {
+  const std::string text = read_small_file("/etc/passwd", std::size_t{1} << 20);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t name = line.find(':');
+    const std::size_t password = name == line.npos ? line.npos : line.find(':', name + 1);
+    if (password == line.npos) continue;
+    const std::size_t id = std::min(line.find(':', password + 1), line.size());
+    if (line.substr(password + 1, id - password - 1) == std::to_string(uid))
+      return std::string(line.substr(0, name));
+  }
+  return {};
+}
+
+Result<void> keep_open_in(int socket, const std::vector<int>& descriptors) {
+  constexpr std::size_t most_at_once = 200;  // the kernel takes 253
+  for (std::size_t begin = 0; begin < descriptors.size(); begin += most_at_once) {
+    const std::size_t count = std::min(most_at_once, descriptors.size() - begin);
+    alignas(cmsghdr) char control[CMSG_SPACE(most_at_once * sizeof(int))] = {};
+    char byte = 0;
+    iovec bytes{&byte, 1};
+    msghdr message{};
+    message.msg_iov = &bytes;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    std::memcpy(CMSG_DATA(header), descriptors.data() + begin, count * sizeof(int));
+    const auto sent =
+        uninterrupted([&] { return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
+    if (sent < 0)
+      return fail(ErrorClass::host, fmt::format("the guard of the agent cannot hold its slots: {}",
+                                                system_reason(errno)));
+  }
+  return {};
+}
+
+TaskLeases::TaskLeases(LeaseFolder folder, Words words)
+    : folder_(std::move(folder)), words_(std::move(words)) {}
+
+TaskLeases::~TaskLeases() { drop(); }
+
+// The lock of what another process has removed keeps nobody out.
+Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(const LeaseWant& want) {
+  constexpr int tries = 10;
+  for (int left = tries; left > 0; --left) {
+    auto file = LeaseFile::open(folder_, lease_file_name(want.key));
+    if (!file) return tl::make_unexpected(file.error());
+    auto ranges = choose_ranges(want, file->held_by_others(want.capacity));
+    if (!ranges) return std::optional<Held>();
+    const bool is_locked = std::all_of(ranges->begin(), ranges->end(),
+                                       [&](const LeaseRange& range) { return file->lock(range); });
+    if (is_locked && file->is_in(folder_))
+      return std::optional(Held{want, std::move(*file), std::move(*ranges)});
+  }
+  return std::optional<Held>();
+}
+
+Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& wants) {
+  const auto mutex = HostMutex::lock(folder_);
+  if (!mutex) return tl::make_unexpected(mutex.error());
+  std::vector<Held> held;
+  const auto give_back = [&] {
+    for (Held& each : held) held_.push_back(std::move(each));
+  };
+  for (const LeaseWant& want : wants) {
+    const auto had = std::find_if(held_.begin(), held_.end(),
+                                  [&](const Held& each) { return each.want == want; });
+    if (had != held_.end()) {
+      held.push_back(std::move(*had));
+      held_.erase(had);
+      continue;
+    }
+    auto taken = take_one(want);
+    if (!taken) {
+      give_back();
+      drop();
+      return tl::make_unexpected(taken.error());
+    }
+    if (*taken) {
+      held.push_back(std::move(**taken));
+      continue;
+    }
+    give_back();
+    drop();
+    std::vector<LeaseHolder> in_the_way = holders_on(folder_, user_name_in_passwd);
+    std::erase_if(in_the_way, [&](const LeaseHolder& holder) {
+      return std::none_of(holder.leases.begin(), holder.leases.end(),
+                          [&](const LeaseHolder::Held& each) {
+                            return lease_file_name(each.key) == lease_file_name(want.key);
+                          });
+    });
+    // It has let go meanwhile, or is one who keeps out of sight.
+    if (in_the_way.empty()) in_the_way.push_back({{}, {}, {}, -1, {}, 0, false, {{want.key, 0}}});
+    return in_the_way;
+  }
+  release();  // what is not wanted any more
+  held_ = std::move(held);
+  remove_dead_records();
+  if (auto written = write_record(); !written) {
+    drop();
+    return tl::make_unexpected(written.error());
+  }
+  return std::vector<LeaseHolder>();
+}
+
+std::string TaskLeases::record_name() const {
+  return fmt::format("{}{}{}-{}", folder_.prefix, record_prefix, ::getuid(), words_.key);
+}
+
+// Others read it without a lock: what they read half of they read again.
+Result<void> TaskLeases::write_record() {
+  const std::string name = record_name();
+  const auto refuse = [&] {
+    return fail(ErrorClass::host, fmt::format("cannot say in '{}/{}' who holds slots: {}",
+                                              folder_.path, name, system_reason(errno)));
+  };
+  if (!record_) {
+    // What an agent of this key that was killed has left is ours as well.
+    (void)::unlinkat(folder_.folder.get(), name.c_str(), 0);
+    record_ = Descriptor(
+        ::openat(folder_.folder.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | safely, 0600));
+    if (!record_ || ::fchmod(record_.get(), 0644) != 0) return refuse();
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_len = static_cast<off_t>(whole_record.end);
+    if (::fcntl(record_.get(), F_OFD_SETLK, &lock) != 0) return refuse();
+  }
+  HolderRecord record{words_.task, words_.name, words_.launcher, words_.since_ms, is_running_, {}};
+  for (const Held& held : held_) record.leases.push_back({held.want.key, held.ranges});
+  const std::string text = encode_holder(record);
+  if (::ftruncate(record_.get(), 0) != 0) return refuse();
+  if (const int error = write_whole_at(record_.get(), text, 0); error != 0) {
+    errno = error;
+    return refuse();
+  }
+  return {};
+}
+
+void TaskLeases::remove_record() {
+  if (!record_) return;
+  const std::string name = record_name();
+  (void)::unlinkat(folder_.folder.get(), name.c_str(), 0);
+  record_.reset();
+}
+
+void TaskLeases::note_running() {
+  if (held_.empty() || std::exchange(is_running_, true)) return;
+  (void)write_record();  // who reads the old one waits a little longer
+}
+
+// Other processes may have the same descriptions open: closing ours would free nothing.
+void TaskLeases::release() {
+  for (Held& held : held_)
+    for (const LeaseRange& range : held.ranges) held.file.unlock(range);
+  held_.clear();
+}
+
+void TaskLeases::drop() {
+  release();
+  remove_record();
+}
+
+// Of this user's tasks that were killed. While we have the mutex none is being made.
+void TaskLeases::remove_dead_records() const {
+  const std::string ours = fmt::format("{}{}{}-", folder_.prefix, record_prefix, ::getuid());
+  for (const std::string& name : names_in(FolderReader(folder_.folder.get()))) {
+    if (!name.starts_with(ours)) continue;
+    const Descriptor file(::openat(folder_.folder.get(), name.c_str(), O_RDONLY | safely));
+    if (file && !is_locked(file.get())) (void)::unlinkat(folder_.folder.get(), name.c_str(), 0);
+  }
+}
+
+void TaskLeases::keep_young() const {
+  if (!folder_.is_tidied) return;
+  for (const Held& held : held_) held.file.keep_young();
+  if (record_) (void)::futimens(record_.get(), nullptr);
+}
+
+std::vector<int> TaskLeases::descriptors() const {
+  std::vector<int> descriptors;
+  for (const Held& held : held_) descriptors.push_back(held.file.descriptor());
+  if (record_) descriptors.push_back(record_.get());
+  return descriptors;
+}
+
+}  // namespace train

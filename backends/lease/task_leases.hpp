@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/lease/lease_file.hpp"
+#include "backends/lease/lease_folder.hpp"
+#include "launcher/lease/lease.hpp"
+#include "launcher/wire/lease_fields.hpp"
+
+namespace train {
+
+/// Who holds something of this host, as the locks and the files beside them say; what nobody says
+/// anything of is an unknown holder's. Reads alone. `user_name_of` gives the name of a user id, or
+/// nothing.
+std::vector<LeaseHolder> holders_on(
+    const LeaseFolder& folder, const std::function<std::string(std::int64_t uid)>& user_name_of);
+
+/// The name of a user on this host, from /etc/passwd alone: a static program has no other way.
+/// Empty: it is not there.
+std::string user_name_in_passwd(std::int64_t uid);
+
+/// Sends copies of descriptors to the other end of a unix socket, where they stay open for as long
+/// as that is: nobody need receive them. Class `host`.
+Result<void> keep_open_in(int socket, const std::vector<int>& descriptors);
+
+/// What one task holds of this host. The locks go when this and all copies of its descriptors in
+/// other processes are closed. Calls may wait for a disk: not for a loop.
+class TaskLeases {
+ public:
+  /// Who the holder is, for others: `leases` is filled in.
+  struct Words {
+    std::string key;  ///< of the agent: no other has the same on this host
+    std::string task;
+    std::string name;
+    std::string launcher;
+    std::int64_t since_ms = 0;
+  };
+
+  TaskLeases(LeaseFolder folder, Words words);
+  TaskLeases(const TaskLeases&) = delete;
+  TaskLeases& operator=(const TaskLeases&) = delete;
+  ~TaskLeases();
+
+  /// Takes all of them, or none: then it returns who is in the way, at least one. What is held
+  /// already is kept where it is still wanted, and let go where it is not. Class `host` where
+  /// something cannot be locked at all.
+  Result<std::vector<LeaseHolder>> take(const std::vector<LeaseWant>& wants);
+  /// Others are told that the ranks were started.
+  void note_running();
+  void drop();
+  /// Where others tidy the folder.
+  void keep_young() const;
+  /// What holds the locks.
+  std::vector<int> descriptors() const;
+  const std::string& identity() const { return folder_.identity; }
+
+ private:
+  struct Held {
+    LeaseWant want;
+    LeaseFile file;
+    std::vector<LeaseRange> ranges;
+  };
+
+  Result<std::optional<Held>> take_one(const LeaseWant& want);
+  void release();
+  std::string record_name() const;
+  void remove_dead_records() const;
+  Result<void> write_record();
+  void remove_record();
+
+  LeaseFolder folder_;
+  Words words_;
+  bool is_running_ = false;
+  std::vector<Held> held_;
+  Descriptor record_;  ///< locked while something is held
+};
+
+}  // namespace train

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config_schema/text/error.hpp"
+#include "launcher/lease/lease.hpp"
+
+namespace train {
+
+/// What a holder says of itself in its file beside the locks. Anybody may have written it.
+struct HolderRecord {
+  struct Held {
+    LeaseKey key;
+    std::vector<LeaseRange> ranges;  ///< merged
+    bool operator==(const Held&) const = default;
+  };
+  std::string task;
+  std::string name;
+  std::string launcher;
+  std::int64_t since_ms = 0;  ///< Unix time
+  bool is_running = false;
+  std::vector<Held> leases;
+
+  bool operator==(const HolderRecord&) const = default;
+};
+
+/// The most bytes of a holder's file; what says more is not read.
+inline constexpr std::size_t longest_holder_record = std::size_t{1} << 20;
+/// The most pieces of one lease, and bytes of each of its texts.
+inline constexpr std::size_t most_lease_ranges = 4'096;
+inline constexpr std::size_t longest_holder_text = 512;
+
+std::string encode_holder(const HolderRecord& record);
+/// Class `host` when it is none.
+Result<HolderRecord> decode_holder(std::string_view text);
+
+}  // namespace train

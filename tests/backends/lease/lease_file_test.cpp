@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/lease/lease_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "tests/backends/lease/lease_fixture.hpp"
+#include "tests/skip.hpp"
+
+using namespace train;
+
+namespace {
+
+using Ranges = std::vector<LeaseRange>;
+
+}  // namespace
+
+TEST_CASE("what one has locked others see, and cannot lock") {
+  const HostUnderTest host;
+  auto ours = LeaseFile::open(host.folder(), "place-0").value();
+  auto theirs = LeaseFile::open(host.folder(), "place-0").value();
+  REQUIRE(ours.lock({0, 4'000}));
+  REQUIRE(ours.lock({8'000, 9'000}));
+  CHECK(theirs.held_by_others(10'000) == Ranges{{0, 4'000}, {8'000, 9'000}});
+  CHECK(theirs.held_by_others(8'500) == Ranges{{0, 4'000}, {8'000, 8'500}});
+  CHECK(ours.held_by_others(10'000).empty());
+  CHECK_FALSE(theirs.lock({3'999, 5'000}));
+  CHECK(theirs.lock({4'000, 8'000}));
+  CHECK(ours.held_by_others(10'000) == Ranges{{4'000, 8'000}});
+  ours.unlock({0, 4'000});
+  CHECK(theirs.held_by_others(10'000) == Ranges{{8'000, 9'000}});
+  const LeaseFile look = LeaseFile::look(host.folder(), "place-0");
+  REQUIRE(look);
+  CHECK(look.held_by_others(10'000) == Ranges{{4'000, 9'000}});
+  CHECK_FALSE(LeaseFile::look(host.folder(), "place-1"));
+}
+
+// Memory is counted in bytes: 4 TiB of it are as good as a slot.
+TEST_CASE("many holders of many pieces are all seen, wherever the kernel has them in its list") {
+  const HostUnderTest host;
+  std::mt19937_64 chance(4);
+  std::vector<LeaseFile> holders;
+  Ranges all;
+  for (int i = 0; i < 60; ++i) {
+    auto file = LeaseFile::open(host.folder(), "memory").value();
+    for (int piece = 0; piece < 3; ++piece) {
+      const std::uint64_t begin = chance() % (std::uint64_t{1} << 42);
+      const LeaseRange range{begin, begin + 1 + chance() % (std::uint64_t{1} << 34)};
+      if (file.lock(range)) all.push_back(range);
+    }
+    holders.push_back(std::move(file));
+  }
+  REQUIRE(all.size() > 100);
+  const auto file = LeaseFile::open(host.folder(), "memory").value();
+  CHECK(file.held_by_others(std::uint64_t{1} << 43) == merged(all));
+}
+
+TEST_CASE("a lock goes with the last process that has the file open, not before") {
+  const HostUnderTest host;
+  auto ours = std::make_optional(LeaseFile::open(host.folder(), "place-0").value());
+  const auto theirs = LeaseFile::open(host.folder(), "place-0").value();
+  REQUIRE(ours->lock({0, 10'000}));
+  int talk[2];
+  REQUIRE(::pipe2(talk, O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(talk[1]);
+    char byte = 0;
+    (void)!::read(talk[0], &byte, 1);
+    ::_exit(0);
+  }
+  ::close(talk[0]);
+  ours.reset();
+  CHECK(theirs.held_by_others(10'000) == Ranges{{0, 10'000}});
+  REQUIRE(::kill(child, SIGKILL) == 0);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  ::close(talk[1]);
+  CHECK(theirs.held_by_others(10'000).empty());
+}
+
+TEST_CASE("a file of another user is locked like one's own, and never through a link") {
+  const HostUnderTest host;
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
+  REQUIRE(LeaseFile::open(host.folder(), "place-0"));
+  REQUIRE(::symlink("place-0", (host.path() + "/place-1").c_str()) == 0);
+  REQUIRE(::mkfifo((host.path() + "/place-2").c_str(), 0666) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setgid(65'534) != 0 || ::setuid(65'534) != 0) ::_exit(9);
+    auto theirs = LeaseFile::open(host.folder(), "place-0");
+    const bool is_locked = theirs && theirs->lock({0, 1});
+    const bool is_refused = !LeaseFile::open(host.folder(), "place-1") &&
+                            !LeaseFile::open(host.folder(), "place-2") &&
+                            !LeaseFile::look(host.folder(), "place-1");
+    const bool is_made = LeaseFile::open(host.folder(), "place-3").has_value();
+    ::_exit((is_locked ? 0 : 1) + (is_refused ? 0 : 2) + (is_made ? 0 : 4));
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(LeaseFile::open(host.folder(), "place-3")->lock({0, 1}));
+}
+
+TEST_CASE("a file that was removed and made anew is not the one that was locked") {
+  const HostUnderTest host;
+  const auto folder = host.folder();
+  const auto file = LeaseFile::open(folder, "place-0").value();
+  CHECK(file.is_in(folder));
+  std::filesystem::remove(host.path() + "/place-0");
+  CHECK_FALSE(file.is_in(folder));
+  const auto other = LeaseFile::open(folder, "place-0").value();
+  CHECK_FALSE(file.is_in(folder));
+  CHECK(other.is_in(folder));
+}
+
+TEST_CASE("what is touched is new to whoever tidies") {
+  const HostUnderTest host;
+  const auto file = LeaseFile::open(host.folder(), "place-0").value();
+  const timespec old[2] = {{1'000, 0}, {1'000, 0}};
+  REQUIRE(::utimensat(AT_FDCWD, (host.path() + "/place-0").c_str(), old, 0) == 0);
+  file.keep_young();
+  struct stat status {};
+  REQUIRE(::stat((host.path() + "/place-0").c_str(), &status) == 0);
+  CHECK(status.st_mtime > 1'000);
+  CHECK(status.st_size == 0);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/lease/lease_folder.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/backends/lease/lease_fixture.hpp"
+#include "tests/skip.hpp"
+
+using namespace train;
+
+namespace {
+
+/// Folders of root: "a" for leases alone, "b" open to everybody, "c" not.
+struct Places {
+  Places() {
+    for (const char* name : {"a", "b", "c"})
+      REQUIRE(::mkdir((folder.path() + "/" + name).c_str(), 0755) == 0);
+    REQUIRE(::chmod((folder.path() + "/b").c_str(), 01777) == 0);
+  }
+  LeasePlace own() const { return {folder.path() + "/a", true, false}; }
+  LeasePlace open() const { return {folder.path() + "/b", false, true}; }
+  LeasePlace closed() const { return {folder.path() + "/c", false, false}; }
+  LeasePlace missing() const { return {folder.path() + "/d", true, false}; }
+
+  TemporaryDirectory folder;
+};
+
+}  // namespace
+
+TEST_CASE("the first folder that is there for everybody is the one") {
+  if (::geteuid() != 0) SKIP_CASE("a folder that everybody trusts is root's");
+  const Places places;
+  const auto own = open_lease_folder({places.missing(), places.own(), places.open()});
+  REQUIRE(own);
+  CHECK(own->path == places.own().path);
+  CHECK(own->prefix.empty());
+  CHECK_FALSE(own->is_tidied);
+  const auto shared = open_lease_folder({places.missing(), places.closed(), places.open()});
+  REQUIRE(shared);
+  CHECK(shared->path == places.open().path);
+  CHECK(shared->prefix == "train-lease-");
+  CHECK(shared->is_tidied);
+  CHECK(shared->identity != own->identity);
+  CHECK(open_lease_folder({places.open()})->identity == shared->identity);
+}
+
+TEST_CASE("a host without such a folder says so") {
+  const Places places;
+  const auto none = open_lease_folder({places.missing(), places.closed()});
+  REQUIRE_FALSE(none);
+  CHECK(none.error().error_class == ErrorClass::host);
+  CHECK(none.error().diagnostics.front().message.find(places.missing().path + ", ") !=
+        std::string::npos);
+}
+
+TEST_CASE("whoever may not use the folder of the others does not use another one") {
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  const Places places;
+  REQUIRE(::chmod(places.folder.path().c_str(), 0755) == 0);
+  REQUIRE(::seteuid(65'534) == 0);
+  const auto refused = open_lease_folder({places.own(), places.open()});
+  REQUIRE(::seteuid(0) == 0);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().diagnostics.front().message ==
+        "its slots are held in '" + places.own().path +
+            "', which this user may not write to: permission denied");
+}
+
+TEST_CASE("this machine has such a folder") {
+  const auto folder = open_lease_folder();
+  REQUIRE(folder);
+  CHECK_FALSE(folder->identity.empty());
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/lease/task_leases.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "backends/posix/files.hpp"
+#include "tests/backends/lease/lease_fixture.hpp"
+
+using namespace train;
+
+namespace {
+
+TaskLeases::Words words_of(const std::string& task) {
+  return {task + "-0", task, "digits", "alice@head", 1'700'000'000'000};
+}
+
+std::vector<LeaseHolder> holders(const HostUnderTest& host) {
+  return holders_on(host.folder(), [](std::int64_t) { return "somebody"; });
+}
+
+std::vector<std::string> files_of(const HostUnderTest& host) {
+  std::vector<std::string> files = names_in(FolderReader(host.path()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("what a task holds another one does not get, and is told who has it") {
+  const HostUnderTest host;
+  TaskLeases first(host.folder(), words_of("abcd2345"));
+  REQUIRE(first.take({whole_slot(0), whole_slot(1)})->empty());
+  TaskLeases second(host.folder(), words_of("efgh2345"));
+  const auto in_the_way = second.take({whole_slot(1), whole_slot(2)}).value();
+  REQUIRE(in_the_way.size() == 1);
+  const LeaseHolder& holder = in_the_way.front();
+  CHECK(holder.task == "abcd2345");
+  CHECK(holder.name == "digits");
+  CHECK(holder.launcher == "alice@head");
+  CHECK(holder.uid == static_cast<std::int64_t>(::getuid()));
+  CHECK(holder.user == user_name_in_passwd(holder.uid));
+  CHECK(holder.since_ms == 1'700'000'000'000);
+  CHECK_FALSE(holder.is_running);
+  CHECK(holder.leases.size() == 2);
+  // Nothing of it was kept.
+  TaskLeases third(host.folder(), words_of("ijkl2345"));
+  CHECK(third.take({whole_slot(2)})->empty());
+  first.note_running();
+  CHECK(holders(host).front().is_running);
+  first.drop();
+  CHECK(second.take({whole_slot(1)})->empty());
+  CHECK(holders(host).size() == 2);
+}
+
+TEST_CASE("parts of a slot are shared until it is full") {
+  const HostUnderTest host;
+  TaskLeases first(host.folder(), words_of("a"));
+  TaskLeases second(host.folder(), words_of("b"));
+  TaskLeases third(host.folder(), words_of("c"));
+  REQUIRE(first.take({part_of_slot(0, 3'000)})->empty());
+  REQUIRE(second.take({part_of_slot(0, 4'000)})->empty());
+  CHECK(third.take({part_of_slot(0, 4'000)})->size() == 2);
+  first.drop();
+  CHECK(third.take({part_of_slot(0, 6'000)})->empty());  // in two pieces
+  CHECK(holders(host).size() == 2);
+}
+
+TEST_CASE("an attempt that wants the same keeps it, one that wants other things lets go") {
+  const HostUnderTest host;
+  TaskLeases ours(host.folder(), words_of("a"));
+  REQUIRE(ours.take({whole_slot(0), whole_slot(1)})->empty());
+  const auto before = ours.descriptors();
+  REQUIRE(ours.take({whole_slot(0), whole_slot(1)})->empty());
+  CHECK(ours.descriptors() == before);
+  // As the guard has them.
+  std::vector<Descriptor> copies;
+  for (const int each : before) copies.emplace_back(::fcntl(each, F_DUPFD_CLOEXEC, 3));
+  REQUIRE(ours.take({whole_slot(1), whole_slot(2)})->empty());
+  TaskLeases other(host.folder(), words_of("b"));
+  CHECK(other.take({whole_slot(0)})->empty());
+  CHECK_FALSE(other.take({whole_slot(0), whole_slot(1)})->empty());
+}
+
+// The guard need not even take them out of its socket.
+TEST_CASE("what an agent held its guard holds, until that is gone as well") {
+  const HostUnderTest host;
+  int ends[2];
+  int talk[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  REQUIRE(::pipe2(talk, O_CLOEXEC) == 0);
+  Descriptor guard(ends[0]);
+  Descriptor agents(ends[1]);
+  const Descriptor answer(talk[0]);
+  Descriptor answering(talk[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    guard.reset();
+    TaskLeases agent(host.folder(), words_of("killed"));
+    const bool is_taken = agent.take({whole_slot(0)})->empty();
+    const bool is_kept = keep_open_in(agents.get(), agent.descriptors()).has_value();
+    (void)!::write(answering.get(), is_taken && is_kept ? "y" : "n", 1);
+    for (;;) ::pause();
+  }
+  agents.reset();
+  answering.reset();
+  char told = 0;
+  REQUIRE(::read(answer.get(), &told, 1) == 1);
+  REQUIRE(told == 'y');
+  REQUIRE(::kill(child, SIGKILL) == 0);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  TaskLeases other(host.folder(), words_of("other"));
+  CHECK(other.take({whole_slot(0)})->front().task == "killed");
+  guard.reset();
+  CHECK(other.take({whole_slot(0)})->empty());
+}
+
+TEST_CASE("what was held by a task that was killed is free, and its words go with the next one") {
+  const HostUnderTest host;
+  int talk[2];
+  REQUIRE(::pipe2(talk, O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    TaskLeases agent(host.folder(), words_of("killed"));
+    const bool is_taken = agent.take({whole_slot(0)})->empty();
+    (void)!::write(talk[1], is_taken ? "y" : "n", 1);
+    for (;;) ::pause();
+  }
+  char told = 0;
+  REQUIRE(::read(talk[0], &told, 1) == 1);
+  CHECK(told == 'y');
+  CHECK(holders(host).size() == 1);
+  REQUIRE(::kill(child, SIGKILL) == 0);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK(holders(host).empty());
+  const std::string record = "holder-" + std::to_string(::getuid()) + "-killed-0";
+  CHECK(std::filesystem::exists(host.path() + "/" + record));
+  TaskLeases next(host.folder(), words_of("next"));
+  CHECK(next.take({whole_slot(0)})->empty());
+  CHECK_FALSE(std::filesystem::exists(host.path() + "/" + record));
+  ::close(talk[0]);
+  ::close(talk[1]);
+}
+
+TEST_CASE("a lock without words is an unknown holder's") {
+  const HostUnderTest host;
+  auto squatter = LeaseFile::open(host.folder(), "place-3").value();
+  REQUIRE(squatter.lock({0, 1}));
+  TaskLeases ours(host.folder(), words_of("a"));
+  const auto in_the_way = ours.take({whole_slot(3)}).value();
+  REQUIRE(in_the_way.size() == 1);
+  CHECK(in_the_way.front().task.empty());
+  CHECK(in_the_way.front().leases.front().key == LeaseKey{LeaseKey::Kind::place, 3, {}});
+  CHECK(in_the_way.front().leases.front().amount == 1);
+  CHECK(ours.take({part_of_slot(3, 5'000)})->empty());
+}
+
+TEST_CASE("words count as far as there are locks") {
+  const HostUnderTest host;
+  TaskLeases ours(host.folder(), words_of("a"));
+  REQUIRE(ours.take({whole_slot(0)})->empty());
+  // Somebody says to hold our slot and another one, in a file that he keeps locked.
+  const std::string liar = host.path() + "/holder-0-liar";
+  const Descriptor file(::open(liar.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  REQUIRE(::fcntl(file.get(), F_OFD_SETLK, &lock) == 0);
+  HolderRecord record{"liar", "", "", 1, true, {}};
+  record.leases.push_back({{LeaseKey::Kind::place, 7, {}}, {{0, 10'000}}});
+  REQUIRE(write_whole(file.get(), encode_holder(record)) == 0);
+  REQUIRE(holders(host).size() == 1);
+  CHECK(holders(host).front().task == "a");
+  for (const std::string& text : {std::string("{"), std::string(1'000, '[')}) {
+    REQUIRE(::ftruncate(file.get(), 0) == 0);
+    REQUIRE(write_whole_at(file.get(), text, 0) == 0);
+    CHECK(holders(host).size() == 1);
+  }
+}
+
+TEST_CASE("what others have in the folder is let alone") {
+  const HostUnderTest host;
+  std::ofstream(host.path() + "/train-lease-notes") << "x";
+  std::ofstream(host.path() + "/place-0") << "not ours";
+  TaskLeases ours(host.folder("train-lease-"), words_of("a"));
+  REQUIRE(ours.take({whole_slot(0)})->empty());
+  CHECK(files_of(host) ==
+        std::vector<std::string>{"place-0",
+                                 "train-lease-holder-" + std::to_string(::getuid()) + "-a-0",
+                                 "train-lease-mutex", "train-lease-notes", "train-lease-place-0"});
+  CHECK(holders_on(host.folder("train-lease-"), user_name_in_passwd).size() == 1);
+  CHECK(holders(host).empty());
+}
+
+TEST_CASE("somebody who keeps the mutex does not keep anybody for ever") {
+  const HostUnderTest host;
+  auto squatter = LeaseFile::open(host.folder(), "mutex").value();
+  REQUIRE(squatter.lock({0, 1}));
+  TaskLeases ours(host.folder(), words_of("a"));
+  const auto taken = ours.take({whole_slot(0)});
+  REQUIRE_FALSE(taken);
+  CHECK(taken.error().error_class == ErrorClass::busy);
+}
+
+// Two of them for three slots: whoever has one has both of its slots, and nobody else one of them.
+TEST_CASE("many who take and let go at once never hold a slot together") {
+  const HostUnderTest host;
+  std::array<std::atomic<int>, 4> owners{};
+  std::atomic<int> together{0};
+  std::atomic<int> taken{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, thread] {
+      const auto first = static_cast<std::size_t>(thread);
+      const std::size_t second = (first + 1) % owners.size();
+      for (int round = 0; round < 100; ++round) {
+        TaskLeases ours(host.folder(), words_of(std::to_string(thread)));
+        const auto result = ours.take({whole_slot(thread), whole_slot(static_cast<int>(second))});
+        if (!result || !result->empty()) continue;
+        ++taken;
+        if (owners[first].fetch_add(1) != 0 || owners[second].fetch_add(1) != 0) ++together;
+        std::this_thread::yield();
+        owners[first].fetch_sub(1);
+        owners[second].fetch_sub(1);
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  CHECK(together == 0);
+  CHECK(taken > 0);
+}
