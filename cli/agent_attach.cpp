@@ -72,17 +72,25 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   const auto directory = host_directory(flags.key);
   if (!directory) return tell_launcher(directory.error());
   const char* home = std::getenv("HOME");
-  const auto ended = attach(*directory, flags.key, [&](int listening_socket, Fence& fence) {
-    AgentMeans means;
-    means.make_contexts = [&](Loop& loop) {
-      return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
-                                            flags.key);
-    };
-    means.fence = &fence;
-    means.cgroups = rank_cgroups();
-    means.count_gpus = [] { return count_gpus(session_environment()); };
-    return run_agent_process(listening_socket, *directory, flags.key, means);
-  });
+  const auto ended =
+      attach(*directory, flags.key, [&](int listening_socket, const GuardedBy& guard) {
+        AgentMeans means;
+        means.make_contexts = [&](Loop& loop) {
+          return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
+                                                flags.key);
+        };
+        means.fence = &guard.fence;
+        means.guard = guard.keep;
+        means.cgroups = rank_cgroups();
+        means.count_gpus = [] { return count_gpus(session_environment()); };
+        means.name_gpus = [] {
+          GpuIdentities identities = gpu_identities();
+          return GpuNames{std::move(identities.cuda), std::move(identities.rocm)};
+        };
+        if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
+          means.lease_folder = folder;
+        return run_agent_process(listening_socket, *directory, flags.key, means);
+      });
   if (!ended) return tell_launcher(ended.error());
   // Ends at once: the agent is another process, and nothing here needs to be destroyed in order.
   ::_exit(*ended);

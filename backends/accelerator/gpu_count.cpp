@@ -195,6 +195,15 @@ void add_amd(const Session& session, const GpuFiles& files, HostGpus& counted) {
 
 }  // namespace
 
+GpuIdentities gpu_identities(const GpuFiles& files) {
+  GpuIdentities identities{uuids_of(usable_ones(nvidia_gpus(files))),
+                           uuids_of(usable_ones(amd_gpus(files)))};
+  // A driver that hides them shows "GPU-????????-...".
+  for (std::string& uuid : identities.cuda)
+    if (uuid.find('?') != uuid.npos) uuid.clear();
+  return identities;
+}
+
 HostGpus count_gpus(const Session& session, const GpuFiles& files) {
   HostGpus counted;
   add_nvidia(session, files, counted);

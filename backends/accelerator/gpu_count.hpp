@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "launcher/rendezvous/host_gpus.hpp"
 
@@ -17,6 +18,14 @@ struct GpuFiles {
   std::string nvidia_modprobe = "/usr/bin/nvidia-modprobe";
   std::string wsl_library = "/usr/lib/wsl/lib/libcuda.so.1";
 };
+
+/// The identities of GPUs by the numbers of `HostGpus`; empty for those of which the driver shows
+/// none.
+struct GpuIdentities {
+  std::vector<std::string> cuda = {};  ///< "GPU-5a..."
+  std::vector<std::string> rocm = {};
+};
+GpuIdentities gpu_identities(const GpuFiles& files = {});
 
 /// Counts the GPUs that a program of this session may use, from what the kernel shows alone: a
 /// static program cannot load a driver's library. `session` is its environment.

@@ -31,6 +31,7 @@ bool is_over_network(int folder) {
 
 // Whether the place is the one, for everybody alike: nothing of who we are is asked.
 bool is_there(const LeasePlace& place) {
+  if (place.is_named) return true;
   struct stat status {};
   if (::stat(place.path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
   if (place.is_own) return status.st_uid == 0;

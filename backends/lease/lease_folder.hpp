@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/posix/descriptor.hpp"
@@ -28,7 +29,9 @@ struct LeasePlace {
   /// that everybody may write to.
   bool is_own = false;
   bool is_tidied = false;
+  bool is_named = false;  ///< somebody has said that it is to be this one
 };
+inline LeasePlace named_place(std::string path) { return {std::move(path), true, false, true}; }
 
 /// /run/lock/train, /run/lock, /tmp: the same for everybody, so that two users never look in two
 /// places.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,6 +106,12 @@ class LocksOfHost {
   std::map<std::string, std::vector<LeaseRange>> locks_;
 };
 
+std::int64_t now_on_the_wall() {
+  timeval time{};
+  ::gettimeofday(&time, nullptr);
+  return std::int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000;
+}
+
 // The key of a file that nobody has explained, as far as its name says it.
 std::optional<LeaseKey> key_of_file(std::string_view name) {
   const std::size_t dash = std::min(name.find('-'), name.size());
@@ -128,6 +135,7 @@ std::vector<LeaseHolder> holders_on(
     const LeaseFolder& folder, const std::function<std::string(std::int64_t uid)>& user_name_of) {
   std::vector<LeaseHolder> holders;
   LocksOfHost locks(folder);
+  const std::int64_t now = now_on_the_wall();
   std::vector<std::string> files;
   for (const std::string& each : names_in(FolderReader(folder.folder.get()))) {
     if (!each.starts_with(folder.prefix)) continue;
@@ -143,8 +151,9 @@ std::vector<LeaseHolder> holders_on(
     if (!is_locked(file.get())) continue;  // of a task that was killed
     const auto record = read_record(file.get());
     if (!record) continue;
-    LeaseHolder holder{record->task, record->name,     record->launcher,  status.st_uid,
-                       {},           record->since_ms, record->is_running};
+    LeaseHolder holder{record->task, record->name, record->launcher, status.st_uid};
+    holder.held_ms = std::max<std::int64_t>(0, now - record->since_ms);
+    holder.is_running = record->is_running;
     for (const HolderRecord::Held& held : record->leases)
       if (const std::uint64_t amount = locks.claim(held); amount > 0)
         holder.leases.push_back({held.key, amount});
@@ -160,7 +169,7 @@ std::vector<LeaseHolder> holders_on(
         unknown.leases.push_back({*key, amount});
   if (!unknown.leases.empty()) holders.push_back(std::move(unknown));
   std::sort(holders.begin(), holders.end(), [](const LeaseHolder& a, const LeaseHolder& b) {
-    return std::tie(a.since_ms, a.task) < std::tie(b.since_ms, b.task);
+    return std::tie(b.held_ms, a.task) < std::tie(a.held_ms, b.task);
   });
   return holders;
 }
@@ -263,7 +272,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
                           });
     });
     // It has let go meanwhile, or is one who keeps out of sight.
-    if (in_the_way.empty()) in_the_way.push_back({{}, {}, {}, -1, {}, 0, false, {{want.key, 0}}});
+    if (in_the_way.empty()) in_the_way.push_back({.task = {}, .leases = {{want.key, 0}}});
     return in_the_way;
   }
   release();  // what is not wanted any more
@@ -288,6 +297,7 @@ Result<void> TaskLeases::write_record() {
                                               folder_.path, name, system_reason(errno)));
   };
   if (!record_) {
+    since_ms_ = now_on_the_wall();
     // What an agent of this key that was killed has left is ours as well.
     (void)::unlinkat(folder_.folder.get(), name.c_str(), 0);
     record_ = Descriptor(
@@ -299,7 +309,7 @@ Result<void> TaskLeases::write_record() {
     lock.l_len = static_cast<off_t>(whole_record.end);
     if (::fcntl(record_.get(), F_OFD_SETLK, &lock) != 0) return refuse();
   }
-  HolderRecord record{words_.task, words_.name, words_.launcher, words_.since_ms, is_running_, {}};
+  HolderRecord record{words_.task, words_.name, words_.launcher, since_ms_, is_running_, {}};
   for (const Held& held : held_) record.leases.push_back({held.want.key, held.ranges});
   const std::string text = encode_holder(record);
   if (::ftruncate(record_.get(), 0) != 0) return refuse();

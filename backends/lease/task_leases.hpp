@@ -37,7 +37,6 @@ class TaskLeases {
     std::string task;
     std::string name;
     std::string launcher;
-    std::int64_t since_ms = 0;
   };
 
   TaskLeases(LeaseFolder folder, Words words);
@@ -75,6 +74,7 @@ class TaskLeases {
   LeaseFolder folder_;
   Words words_;
   bool is_running_ = false;
+  std::int64_t since_ms_ = 0;  ///< Unix time since when something is held
   std::vector<Held> held_;
   Descriptor record_;  ///< locked while something is held
 };

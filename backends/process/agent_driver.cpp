@@ -28,18 +28,19 @@ AgentIdentity identity() {
 
 }  // namespace
 
-AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
-                         const AgentMeans& means)
+AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory,
+                         const std::string& key, const AgentMeans& means)
     : means_(means),
       contexts_(means.make_contexts ? means.make_contexts(loop_) : nullptr),
       agent_(identity()),
       deadline_(loop_, [this] { feed(agent_event::Tick{}); }),
       surroundings_{loop_,
                     directory,
-                    std::move(key),
+                    key,
                     means,
                     raise_open_files_limit(),
-                    std::make_shared<AgentRecorder>()},
+                    std::make_shared<AgentRecorder>(),
+                    std::make_shared<AgentLeases>(key, means)},
       spool_(loop_, directory,
              [this](SpoolAnswer answer) { feed(agent_event::Spooled{std::move(answer)}); }),
       links_(loop_, listening_socket,
@@ -47,7 +48,8 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory, s
               [this](LinkId link) {
                 tell_uncaught_exceptions(links_.used_socket());
                 feed(agent_event::LinkDown{link});
-              }}) {}
+              }}),
+      lease_work_(loop_, Background::Idle::goes) {}
 
 int AgentDriver::run() {
   (void)become_subreaper();  // where the kernel refuses, the guard is one
@@ -167,6 +169,28 @@ void AgentDriver::keep_context() {
   if (!contexts_ || housekeeping_) return;
   contexts_->keep();
   housekeeping_ = loop_.after(start_time, [this] { contexts_->tidy(); });
+}
+
+void AgentDriver::perform(const agent_action::TakeLeases& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->take_leases();
+}
+
+void AgentDriver::perform(const agent_action::DropLeases& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->drop_leases();
+}
+
+void AgentDriver::perform(const agent_action::ConfirmLeases& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->confirm_leases();
+  if (!lease_timer_) keep_leases_young();
+}
+
+// Files in /tmp are removed after days: what was not touched once is touched an hour later.
+void AgentDriver::keep_leases_young() {
+  constexpr std::chrono::hours interval{1};
+  lease_timer_ = loop_.after(interval, [this] {
+    (void)lease_work_.run([leases = surroundings_.leases] { leases->keep_young(); }, {});
+    keep_leases_young();
+  });
 }
 
 void AgentDriver::perform(const agent_action::StartRank& action) {

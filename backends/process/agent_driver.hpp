@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attempt_driver.hpp"
@@ -19,7 +20,7 @@ namespace train {
 /// done on a thread beside the loop, and comes back as an event.
 class AgentDriver {
  public:
-  AgentDriver(int listening_socket, const HostDirectory& directory, std::string key,
+  AgentDriver(int listening_socket, const HostDirectory& directory, const std::string& key,
               const AgentMeans& means);
 
   /// Until the agent leaves. Returns the exit code of the process.
@@ -38,6 +39,9 @@ class AgentDriver {
   void perform(const agent_action::FindContext& action);
   void perform(const agent_action::TakeContext& action);
   void perform(const agent_action::CheckHost& action);
+  void perform(const agent_action::TakeLeases& action);
+  void perform(const agent_action::DropLeases& action);
+  void perform(const agent_action::ConfirmLeases& action);
   void perform(const agent_action::StartRank& action);
   void perform(const agent_action::ReleasePorts& action);
   void perform(const agent_action::TerminateRank& action);
@@ -47,6 +51,7 @@ class AgentDriver {
   void perform(const agent_action::ResumeReading& action);
   void perform(const agent_action::Leave& action);
   void keep_context();
+  void keep_leases_young();
   AttemptDriver* find(AttemptId of) const;
 
   const AgentMeans means_;
@@ -62,6 +67,8 @@ class AgentDriver {
   std::unique_ptr<Subscription> signals_;
   std::unique_ptr<Subscription> nobody_came_;
   std::unique_ptr<Subscription> housekeeping_;
+  Background lease_work_;
+  std::unique_ptr<Subscription> lease_timer_;
   /// Given back when memory runs out, so that there is some to say so.
   std::unique_ptr<char[]> memory_reserve_ = std::make_unique_for_overwrite<char[]>(256u << 10);
 };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/process/cgroup.hpp"
@@ -20,12 +21,24 @@ using MakeContextStore = std::function<std::unique_ptr<ContextStore>(Loop&)>;
 /// Counts the GPUs that the ranks of this session may use.
 using CountGpus = std::function<HostGpus()>;
 
+/// The identities of this host's GPUs, by the numbers of `HostGpus`; empty where they are not
+/// known.
+struct GpuNames {
+  std::vector<std::string> cuda = {};
+  std::vector<std::string> rocm = {};
+};
+using NameGpus = std::function<GpuNames()>;
+
 /// What an agent cannot do by itself, since this room knows of processes only.
 struct AgentMeans {
   MakeContextStore make_contexts = {};  ///< without it, contexts are refused
   RankCgroups cgroups = RankCgroups::none;
   Fence* fence = nullptr;     ///< that its guard watches, if there is one
   CountGpus count_gpus = {};  ///< without it, there are no GPUs; any thread may call it
+  NameGpus name_gpus = {};    ///< likewise; without it, they have no identities
+  /// To its guard: what is sent there is held as long as that lives; -1: there is none.
+  int guard = -1;
+  std::string lease_folder = {};  ///< empty: the usual one
 };
 
 /// Carries out what `Agent` decides until it leaves: accepts the launcher's connection on

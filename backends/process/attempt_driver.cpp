@@ -71,8 +71,8 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
   const auto asked = std::make_shared<message::Prepare>(prepare);
   const auto check = [host, asked, directory = &surroundings_.directory, key = surroundings_.key,
                       means = surroundings_.means, recorder = surroundings_.recorder,
-                      calls = calls_] {
-    *host = train::check_host(*asked, *directory, key, means, *recorder, *calls);
+                      leases = surroundings_.leases, calls = calls_] {
+    *host = train::check_host(*asked, *directory, key, means, *recorder, *leases, *calls);
   };
   auto begun = subreaper_.start();
   if (!begun) survivors_.emplace();  // there is nothing that could be killed
@@ -98,6 +98,36 @@ void AttemptDriver::checked(CheckedHost& host) {
   host.told.of = of_;
   events_.on_event(host.told);
 }
+
+// Where everything is being killed nobody wants to know.
+void AttemptDriver::take_leases() {
+  if (!work_) return;
+  const auto tried = std::make_shared<agent_event::LeasesTried>();
+  tried->of = of_;
+  const auto take = [tried, trial = of_.trial, leases = surroundings_.leases] {
+    auto in_the_way = leases->take_again(trial);
+    if (in_the_way)
+      tried->in_the_way = std::move(*in_the_way);
+    else
+      tried->problems = in_the_way.error().diagnostics;
+  };
+  if (auto begun = work_->run(take, [this, tried] { events_.on_event(*tried); }); !begun)
+    tell_soon([this, problems = begun.error().diagnostics] {
+      events_.on_event(agent_event::LeasesTried{{}, problems, of_});
+    });
+}
+
+// In turn with the tries. Where there can be no thread it is done here.
+void AttemptDriver::change_leases(void (AgentLeases::*change)(int trial)) {
+  const auto work = [trial = of_.trial, leases = surroundings_.leases, change] {
+    ((*leases).*change)(trial);
+  };
+  if (!work_ || !work_->run(work, {})) work();
+}
+
+void AttemptDriver::drop_leases() { change_leases(&AgentLeases::drop); }
+
+void AttemptDriver::confirm_leases() { change_leases(&AgentLeases::confirm); }
 
 // What was being done is done, and may have been the last thing.
 void AttemptDriver::settle_soon() {

@@ -31,6 +31,7 @@ struct AttemptSurroundings {
   AgentMeans means;
   std::optional<rlimit> open_files;  ///< that ranks get
   std::shared_ptr<AgentRecorder> recorder;
+  std::shared_ptr<AgentLeases> leases;
 };
 
 /// Carries out what `Agent` decides about one attempt: its ranks, its ports and files, and the
@@ -49,6 +50,9 @@ class AttemptDriver {
   AttemptDriver& operator=(const AttemptDriver&) = delete;
 
   void check_host(const message::Prepare& prepare);
+  void take_leases();
+  void drop_leases();
+  void confirm_leases();
   void release_ports();
   void start_rank(int rank);
   void terminate_rank(int rank);
@@ -61,6 +65,7 @@ class AttemptDriver {
   RankStarter::Events starter_events();
   void tell_soon(std::function<void()> what);
   void checked(CheckedHost& host);
+  void change_leases(void (AgentLeases::*change)(int trial));
   void tell_blocked();
   void rank_started(int rank, const SpawnedProcess& process);
   void rank_not_started(int rank, const Error& why);

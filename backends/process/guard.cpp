@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,18 +71,19 @@ void clean_up(const GuardSetup& setup) {
   (void)setup.directory.remove(setup.key);
 }
 
-[[noreturn]] void be_agent(const GuardSetup& setup, Fence& fence, pid_t guard, int null) {
+[[noreturn]] void be_agent(const GuardSetup& setup, const GuardedBy& guarded, pid_t guard,
+                           int null) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
   if (::getppid() != guard) {  // it died before prctl, and nothing was started yet
     clean_up(setup);
     ::_exit(1);
   }
-  detach(null, {setup.listening_socket, setup.lock, setup.directory.descriptor()});
+  detach(null, {setup.listening_socket, setup.lock, setup.directory.descriptor(), guarded.keep});
   (void)become_subreaper();  // worked for the guard
   (void)::signal(SIGPIPE, SIG_IGN);
   const sigset_t all = all_signals();
   ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
-  const int code = setup.agent_main(setup.listening_socket, fence);
+  const int code = setup.agent_main(setup.listening_socket, guarded);
   if (::getppid() != guard) clean_up(setup);
   ::_exit(code);
 }
@@ -124,15 +126,21 @@ void watch(pid_t agent, const Fence& fence) {
   if (!null) give_up(setup, null.error());
   if (auto adopted = become_subreaper(); !adopted) give_up(setup, adopted.error());
   Fence fence;
+  int keep[2] = {-1, -1};  // the guard's end, the agent's end
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, keep) != 0)
+    give_up(setup, make_error(ErrorClass::host, "socketpair: " + system_reason(errno)));
   const pid_t guard = ::getpid();
   const pid_t agent = ::fork();
   if (agent < 0)
     give_up(setup, make_error(ErrorClass::host, "cannot start the agent: " + system_reason(errno),
                               "the user's limit of processes may be reached (ulimit -u)"));
-  if (agent == 0) be_agent(setup, fence, guard, null->get());
+  if (agent == 0) {
+    ::close(keep[0]);
+    be_agent(setup, {fence, keep[1]}, guard, null->get());
+  }
   // The guard does not keep the socket: once the agent is gone nobody accepts, so nobody shall
   // connect.
-  detach(null->get(), {setup.lock, setup.directory.descriptor()});
+  detach(null->get(), {setup.lock, setup.directory.descriptor(), keep[0]});
   watch(agent, fence);
   clean_up(setup);
   ::_exit(0);

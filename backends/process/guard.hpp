@@ -9,9 +9,17 @@
 
 namespace train {
 
-/// What an agent does until its end, given the socket to accept from and the fence that its guard
-/// watches. Returns the exit code of the process.
-using AgentMain = std::function<int(int listening_socket, Fence& fence)>;
+/// What an agent is given by its guard.
+struct GuardedBy {
+  Fence& fence;  ///< that it watches
+  /// To it: the locks of descriptors that are sent there (SCM_RIGHTS) outlive the agent. Nobody
+  /// reads them.
+  int keep = -1;
+};
+
+/// What an agent does until its end, given the socket to accept from. Returns the exit code of the
+/// process.
+using AgentMain = std::function<int(int listening_socket, const GuardedBy& guard)>;
 
 /// What the guard of an agent is given.
 struct GuardSetup {

@@ -123,7 +123,7 @@ Result<void> check_interface(const std::string& name) {
 
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, const AgentMeans& means, AgentRecorder& recorder,
-                       FileCalls& calls) {
+                       AgentLeases& leases, FileCalls& calls) {
   CheckedHost checked;
   Problems problems(checked.told);
   check_ranks(prepare, calls, problems);
@@ -153,6 +153,10 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   if (!ports) problems.add(ports.error());
   if (ports) checked.ports = std::move(*ports);
   for (const PortHold& port : checked.ports) checked.told.held_ports.push_back(port.port());
+  if (!checked.told.problems.empty()) return checked;
+  auto in_the_way = leases.take(prepare, checked.told.gpus);
+  if (!in_the_way) problems.add(in_the_way.error());
+  if (in_the_way) checked.told.in_the_way = std::move(*in_the_way);
   return checked;
 }
 

@@ -157,6 +157,20 @@ void Agent::handle(const agent_event::HostChecked& event) {
   take_actions(*attempt);
 }
 
+void Agent::receive(const message::TakeLeases& m) {
+  AgentAttempt* attempt = find(m.of);
+  if (attempt == nullptr) return;
+  attempt->take_leases();
+  take_actions(*attempt);
+}
+
+void Agent::receive(const message::DropLeases& m) {
+  AgentAttempt* attempt = find(m.of);
+  if (attempt == nullptr) return;
+  attempt->drop_leases();
+  take_actions(*attempt);
+}
+
 void Agent::receive(const message::Go& m) {
   AgentAttempt* attempt = find(m.of);
   if (attempt == nullptr) return;

@@ -76,6 +76,7 @@ class Agent {
   void handle(const agent_event::ContextReady& event);
   void handle(const agent_event::ContextFailed& event);
   void handle(const agent_event::HostChecked& event);
+  void handle(const agent_event::LeasesTried& event) { tell_attempt(event); }
   void handle(const agent_event::RankStarted& event) { tell_attempt(event); }
   void handle(const agent_event::RankNotStarted& event) { tell_attempt(event); }
   void handle(const agent_event::Blocked& event) { tell_attempt(event); }
@@ -92,6 +93,8 @@ class Agent {
   /// Whether what comes on a link is the launcher's.
   bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
+  void receive(const message::TakeLeases& m);
+  void receive(const message::DropLeases& m);
   void receive(const message::Go& m);
   void receive(const message::Stop& m);
   void receive(const message::Forget& m);

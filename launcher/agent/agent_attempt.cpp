@@ -76,6 +76,7 @@ void AgentAttempt::state_fact(Message message) {
 
 std::vector<Message> AgentAttempt::facts() const {
   std::vector<Message> facts = facts_;
+  if (leases_ && state_ == AgentAttemptState::ready) facts.emplace_back(*leases_);
   if (owes_end_)
     std::erase_if(
         facts, [](const Message& fact) { return std::holds_alternative<message::Finished>(fact); });
@@ -109,6 +110,30 @@ void AgentAttempt::on(const agent_event::HostChecked& event, Instant now) {
   state_.become(AgentAttemptState::ready);
   state_fact(message::Ready{event.held_ports, run_directory_, gpus_, event.checkpoint_mark,
                             event.ends_with_login});
+  if (!prepare_.leases.wants.empty()) tell_leases(event.in_the_way);
+}
+
+void AgentAttempt::tell_leases(std::vector<LeaseHolder> in_the_way) {
+  leases_ = message::Leases{std::move(in_the_way), of_};
+  say(*leases_);
+}
+
+void AgentAttempt::on(const agent_event::LeasesTried& event) {
+  if (state_ != AgentAttemptState::ready) return;
+  if (!event.problems.empty()) return refuse({event.problems, ErrorClass::host});
+  tell_leases(event.in_the_way);
+}
+
+void AgentAttempt::take_leases() {
+  if (state_ != AgentAttemptState::ready) return;
+  leases_.reset();
+  act(agent_action::TakeLeases{of_});
+}
+
+void AgentAttempt::drop_leases() {
+  if (state_ != AgentAttemptState::ready) return;
+  leases_.reset();
+  act(agent_action::DropLeases{of_});
 }
 
 void AgentAttempt::go(const message::Go& m) {
@@ -117,6 +142,7 @@ void AgentAttempt::go(const message::Go& m) {
   has_started_ = true;
   go_ = m;
   act(agent_action::ReleasePorts{of_});
+  if (!prepare_.leases.wants.empty()) act(agent_action::ConfirmLeases{of_});
   for (const auto& command : prepare_.ranks) {
     ranks_[command.rank] = RankState::starting;
     act(agent_action::StartRank{command.rank, of_});

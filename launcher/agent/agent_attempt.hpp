@@ -57,6 +57,7 @@ class AgentAttempt {
   void begin_check(const std::string& context_directory);
   void refuse(message::Refused refusal);
   void on(const agent_event::HostChecked& event, Instant now);
+  void on(const agent_event::LeasesTried& event);
   void on(const agent_event::RankStarted& event);
   void on(const agent_event::RankNotStarted& event);
   void on(const agent_event::Blocked& event);
@@ -65,6 +66,9 @@ class AgentAttempt {
   /// True where that was expected.
   bool on(const agent_event::TreeKilled& event);
 
+  /// Until the ranks are told to start.
+  void take_leases();
+  void drop_leases();
   void go(const message::Go& m);
   void stop(milliseconds grace, Instant now);
   /// The agent stops the ranks by itself, with the grace that the launcher gave for that; nothing:
@@ -98,6 +102,7 @@ class AgentAttempt {
   }
   void say(Message message);
   void state_fact(Message message);
+  void tell_leases(std::vector<LeaseHolder> in_the_way);
   void finish();
   void stop_ranks(milliseconds grace, Instant now);
   void kill_tree();
@@ -120,7 +125,8 @@ class AgentAttempt {
   bool has_told_end_ = false;
   bool owes_end_ = false;
   std::vector<Message> facts_;
-  std::size_t kept_error_files_ = 0;  ///< bytes of them in the facts
+  std::optional<message::Leases> leases_;  ///< what was last told of them; nothing: not known
+  std::size_t kept_error_files_ = 0;       ///< bytes of them in the facts
   std::vector<AgentAction> actions_;
 };
 

@@ -58,8 +58,15 @@ struct HostChecked {
   ErrorClass error_class = ErrorClass::missing;
   HostGpus gpus = {};
   AttemptId of = {};
-  std::string checkpoint_mark = {};  ///< as in message::Ready
-  bool ends_with_login = false;      ///< likewise
+  std::string checkpoint_mark = {};          ///< as in message::Ready
+  bool ends_with_login = false;              ///< likewise
+  std::vector<LeaseHolder> in_the_way = {};  ///< as in message::Leases
+};
+/// What came of TakeLeases: all is held, somebody is in the way, or nothing can be held there.
+struct LeasesTried {
+  std::vector<LeaseHolder> in_the_way = {};
+  std::vector<Diagnostic> problems = {};
+  AttemptId of = {};
 };
 struct RankStarted {
   int rank = 0;
@@ -123,10 +130,11 @@ struct Tick {};
 using AgentEvent =
     std::variant<agent_event::LinkDown, agent_event::Received, agent_event::Dismissed,
                  agent_event::ContextTaken, agent_event::ContextReceived, agent_event::ContextReady,
-                 agent_event::ContextFailed, agent_event::HostChecked, agent_event::RankStarted,
-                 agent_event::RankNotStarted, agent_event::Blocked, agent_event::PortTaken,
-                 agent_event::Failed, agent_event::RankPrinted, agent_event::RankEnded,
-                 agent_event::TreeKilled, agent_event::Spooled, agent_event::Tick>;
+                 agent_event::ContextFailed, agent_event::HostChecked, agent_event::LeasesTried,
+                 agent_event::RankStarted, agent_event::RankNotStarted, agent_event::Blocked,
+                 agent_event::PortTaken, agent_event::Failed, agent_event::RankPrinted,
+                 agent_event::RankEnded, agent_event::TreeKilled, agent_event::Spooled,
+                 agent_event::Tick>;
 
 /// What an agent wants done, in order.
 namespace agent_action {
@@ -166,6 +174,18 @@ struct TakeContext {
 /// directory, where nothing stays that an earlier attempt was told. Answer with HostChecked.
 struct CheckHost {
   message::Prepare prepare;
+  AttemptId of = {};
+};
+/// Try once more to hold what the attempt is to hold. Answer with LeasesTried.
+struct TakeLeases {
+  AttemptId of = {};
+};
+/// Let go what the attempt holds.
+struct DropLeases {
+  AttemptId of = {};
+};
+/// The ranks start: others are told that what is held stays so.
+struct ConfirmLeases {
   AttemptId of = {};
 };
 /// Execute one rank, with what `Agent::command_of` says. Answer with RankStarted or RankNotStarted.
@@ -212,6 +232,7 @@ using AgentAction =
     std::variant<agent_action::UseLink, agent_action::CloseLink, agent_action::SetFence,
                  agent_action::SendMessage, agent_action::SendOutput, agent_action::Spool,
                  agent_action::CheckHost, agent_action::FindContext, agent_action::TakeContext,
+                 agent_action::TakeLeases, agent_action::DropLeases, agent_action::ConfirmLeases,
                  agent_action::StartRank, agent_action::ReleasePorts, agent_action::TerminateRank,
                  agent_action::KillTree, agent_action::ForgetAttempt, agent_action::PauseReading,
                  agent_action::ResumeReading, agent_action::Leave>;

@@ -97,7 +97,7 @@ struct LeaseHolder {
   std::string launcher = {};  ///< where it was launched: "alice@head"
   std::int64_t uid = -1;      ///< on the host that is held
   std::string user = {};      ///< its name there; empty: it has none
-  std::int64_t since_ms = 0;  ///< Unix time of the host; 0: not known
+  std::int64_t held_ms = 0;   ///< for how long, by the host's clock; 0: not known
   /// Whether its ranks were told to start: one that has not may be giving up again.
   bool is_running = false;
   std::vector<Held> leases = {};

@@ -14,9 +14,13 @@ namespace {
 
 constexpr int most_index = 1 << 20;
 
+json short_text(const std::string& text) {
+  return from_bytes(cut_to_json(text, longest_holder_text));
+}
+
 json json_of(const LeaseKey& key) {
   json value{{"kind", to_string(key.kind)}, {"index", key.index}};
-  if (!key.name.empty()) value["name"] = from_bytes(key.name);
+  if (!key.name.empty()) value["name"] = from_bytes(cut_to_json(key.name, longest_resource_name));
   return value;
 }
 
@@ -69,10 +73,84 @@ HolderRecord record_of(const json& value) {
 
 }  // namespace
 
+json json_of(const LeaseRequest& request) {
+  json wants = json::array();
+  for (const LeaseWant& want : request.wants)
+    wants.push_back(
+        {{"of", json_of(want.key)}, {"amount", want.amount}, {"capacity", want.capacity}});
+  return {{"wants", std::move(wants)},
+          {"slots", request.slots},
+          {"name", short_text(request.task_name)},
+          {"launcher", short_text(request.launcher)}};
+}
+
+LeaseRequest lease_request_of(const json& value) {
+  LeaseRequest request;
+  for (const json& want : array_field(value, "wants", most_leases)) {
+    const auto amount = static_cast<std::uint64_t>(number_field(want, "amount", 1));
+    const auto capacity = static_cast<std::uint64_t>(number_field(want, "capacity", 1));
+    if (amount > capacity) throw Malformed{"more is wanted than there is"};
+    request.wants.push_back({key_of(field(want, "of")), amount, capacity});
+  }
+  request.slots = int_field(value, "slots");
+  request.task_name = text_field(value, "name", longest_holder_text);
+  request.launcher = text_field(value, "launcher", longest_holder_text);
+  return request;
+}
+
+json json_of(const LeaseHolder& holder) {
+  json leases = json::array();
+  for (const LeaseHolder::Held& held : holder.leases)
+    if (leases.size() < most_told_leases)
+      leases.push_back({{"of", json_of(held.key)}, {"amount", held.amount}});
+  return {{"task", short_text(holder.task)},
+          {"name", short_text(holder.name)},
+          {"launcher", short_text(holder.launcher)},
+          {"uid", holder.uid},
+          {"user", short_text(holder.user)},
+          {"held_ms", holder.held_ms},
+          {"running", holder.is_running},
+          {"leases", std::move(leases)}};
+}
+
+LeaseHolder lease_holder_of(const json& value) {
+  LeaseHolder holder;
+  holder.task = text_field(value, "task", longest_holder_text);
+  holder.name = text_field(value, "name", longest_holder_text);
+  holder.launcher = text_field(value, "launcher", longest_holder_text);
+  holder.uid = number_field(value, "uid", -1);
+  holder.user = text_field(value, "user", longest_holder_text);
+  holder.held_ms = number_field(value, "held_ms");
+  holder.is_running = bool_field(value, "running");
+  for (const json& held : array_field(value, "leases", most_told_leases))
+    holder.leases.push_back(
+        {key_of(field(held, "of")), static_cast<std::uint64_t>(number_field(held, "amount"))});
+  return holder;
+}
+
+json body(const message::TakeLeases&) { return {{"type", "take_leases"}}; }
+Message read_take_leases(const json&) { return message::TakeLeases{}; }
+
+json body(const message::DropLeases&) { return {{"type", "drop_leases"}}; }
+Message read_drop_leases(const json&) { return message::DropLeases{}; }
+
+json body(const message::Leases& m) {
+  json holders = json::array();
+  for (const LeaseHolder& holder : m.in_the_way)
+    if (holders.size() < most_holders) holders.push_back(json_of(holder));
+  return {{"type", "leases"}, {"in_the_way", std::move(holders)}};
+}
+Message read_leases(const json& value) {
+  message::Leases m;
+  for (const json& holder : array_field(value, "in_the_way", most_holders))
+    m.in_the_way.push_back(lease_holder_of(holder));
+  return m;
+}
+
 std::string encode_holder(const HolderRecord& record) {
-  json value{{"task", cut_to_json(record.task, longest_holder_text)},
-             {"name", cut_to_json(record.name, longest_holder_text)},
-             {"launcher", cut_to_json(record.launcher, longest_holder_text)},
+  json value{{"task", short_text(record.task)},
+             {"name", short_text(record.name)},
+             {"launcher", short_text(record.launcher)},
              {"since_ms", record.since_ms},
              {"running", record.is_running},
              {"leases", json::array()}};

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config_schema/text/error.hpp"
 #include "launcher/lease/lease.hpp"
+#include "launcher/wire/message.hpp"
 
 namespace train {
 
@@ -32,6 +34,22 @@ inline constexpr std::size_t longest_holder_record = std::size_t{1} << 20;
 /// The most pieces of one lease, and bytes of each of its texts.
 inline constexpr std::size_t most_lease_ranges = 4'096;
 inline constexpr std::size_t longest_holder_text = 512;
+
+/// The most holders that are told of one host, and of the leases of each.
+inline constexpr std::size_t most_holders = 8;
+inline constexpr std::size_t most_told_leases = 32;
+
+// Bodies of messages, as in message.cpp.
+nlohmann::json json_of(const LeaseRequest& request);
+LeaseRequest lease_request_of(const nlohmann::json& value);
+nlohmann::json body(const message::TakeLeases& m);
+Message read_take_leases(const nlohmann::json& value);
+nlohmann::json body(const message::DropLeases& m);
+Message read_drop_leases(const nlohmann::json& value);
+nlohmann::json body(const message::Leases& m);
+Message read_leases(const nlohmann::json& value);
+nlohmann::json json_of(const LeaseHolder& holder);
+LeaseHolder lease_holder_of(const nlohmann::json& value);
 
 std::string encode_holder(const HolderRecord& record);
 /// Class `host` when it is none.

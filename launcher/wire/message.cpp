@@ -9,6 +9,7 @@
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/gpu_fields.hpp"
 #include "launcher/wire/json_fields.hpp"
+#include "launcher/wire/lease_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/rank_commands.hpp"
 #include "launcher/wire/trouble_messages.hpp"
@@ -125,6 +126,7 @@ json body(const message::Prepare& m) {
              {"checkpoint_directory", from_bytes(m.checkpoint_directory)}};
   if (m.context) value["context"] = {{"sha256", m.context->sha256}, {"size", m.context->size}};
   if (!m.interface.empty()) value["interface"] = from_bytes(m.interface);
+  if (!m.leases.wants.empty()) value["leases"] = json_of(m.leases);
   return value;
 }
 Message read_prepare(const json& value) {
@@ -142,6 +144,7 @@ Message read_prepare(const json& value) {
   if (value.contains("interface")) m.interface = text_field(value, "interface");
   m.spool = {count_field(value, "spool"), bool_field(value, "spool_drops")};
   m.checkpoint_directory = text_field(value, "checkpoint_directory", longest_path);
+  if (value.contains("leases")) m.leases = lease_request_of(value["leases"]);
   return m;
 }
 
@@ -392,6 +395,9 @@ constexpr Reader readers[] = {
     {"hello", read_hello},
     {"ready", read_ready},
     {"want_context", read_want_context},
+    {"take_leases", read_take_leases},
+    {"drop_leases", read_drop_leases},
+    {"leases", read_leases},
     {"refused", read_refused},
     {"started", read_rank_started},
     {"not_started", read_rank_not_started},

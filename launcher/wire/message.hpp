@@ -11,6 +11,7 @@
 
 #include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
+#include "launcher/lease/lease.hpp"
 #include "launcher/plan/environment_entry.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
@@ -22,7 +23,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 11;
+constexpr int wire_version = 12;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -45,6 +46,15 @@ struct SpoolRule {
   /// At the limit: drop what comes and say how much, or stop reading what ranks print.
   bool drops = false;
   bool operator==(const SpoolRule&) const = default;
+};
+
+/// What a task is to hold of a host while its agent is there, all or nothing.
+struct LeaseRequest {
+  std::vector<LeaseWant> wants = {};  ///< empty: nothing is held
+  int slots = 0;               ///< that the host is to have, to tell what they are (`settled`)
+  std::string task_name = {};  ///< for others; at most `longest_holder_text`
+  std::string launcher = {};   ///< likewise
+  bool operator==(const LeaseRequest&) const = default;
 };
 
 namespace message {
@@ -93,8 +103,19 @@ struct Prepare {
   SpoolRule spool = {};
   /// To be made, and found to be the same folder on all hosts; absolute; empty: none.
   std::string checkpoint_directory = {};
+  LeaseRequest leases = {};  ///< tried once with the check; answered with Leases behind Ready
   AttemptId of = {};
   bool operator==(const Prepare&) const = default;
+};
+/// Try once more to hold what the attempt is to hold. Answered with Leases.
+struct TakeLeases {
+  AttemptId of = {};
+  bool operator==(const TakeLeases&) const = default;
+};
+/// Let it go: others want it as well, and have more of what they want.
+struct DropLeases {
+  AttemptId of = {};
+  bool operator==(const DropLeases&) const = default;
 };
 /// Second phase, once every host is ready: start the ranks. A port is 0 where nobody needs it.
 struct Go {
@@ -188,6 +209,12 @@ struct Ready {
 struct WantContext {
   std::uint64_t taken = 0;
   bool operator==(const WantContext&) const = default;
+};
+/// What came of the last try to hold what the attempt is to hold: all of it, or nothing.
+struct Leases {
+  std::vector<LeaseHolder> in_the_way;  ///< empty: all is held
+  AttemptId of = {};
+  bool operator==(const Leases&) const = default;
 };
 /// Something that the ranks need is not there; nothing was started.
 struct Refused {
@@ -317,7 +344,8 @@ using Message =
                  message::Acknowledge, message::Forget, message::Ping, message::Bye, message::Hello,
                  message::Ready, message::WantContext, message::Refused, message::RankStarted,
                  message::RankNotStarted, message::RankEnded, message::Finished, message::Pong,
-                 message::Blocked, message::PortTaken, message::OutputBlocked, message::StopsRanks,
+                 message::TakeLeases, message::DropLeases, message::Leases, message::Blocked,
+                 message::PortTaken, message::OutputBlocked, message::StopsRanks,
                  message::Displaced, message::AgentFailed>;
 
 /// The attempt that a message is about; nothing for what is about the whole host.

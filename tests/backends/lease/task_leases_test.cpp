@@ -23,7 +23,7 @@ using namespace train;
 namespace {
 
 TaskLeases::Words words_of(const std::string& task) {
-  return {task + "-0", task, "digits", "alice@head", 1'700'000'000'000};
+  return {task + "-0", task, "digits", "alice@head"};
 }
 
 std::vector<LeaseHolder> holders(const HostUnderTest& host) {
@@ -51,7 +51,8 @@ TEST_CASE("what a task holds another one does not get, and is told who has it") 
   CHECK(holder.launcher == "alice@head");
   CHECK(holder.uid == static_cast<std::int64_t>(::getuid()));
   CHECK(holder.user == user_name_in_passwd(holder.uid));
-  CHECK(holder.since_ms == 1'700'000'000'000);
+  CHECK(holder.held_ms >= 0);
+  CHECK(holder.held_ms < 60'000);
   CHECK_FALSE(holder.is_running);
   CHECK(holder.leases.size() == 2);
   // Nothing of it was kept.

@@ -88,7 +88,7 @@ void start_workers(int connection, const std::string& mark) {
   say(connection, "started\n");
 }
 
-int agent_main(int listening_socket, Fence& fence) {
+int agent_main(int listening_socket, const GuardedBy& guard) {
   sigset_t term;
   ::sigemptyset(&term);
   ::sigaddset(&term, SIGTERM);
@@ -110,7 +110,7 @@ int agent_main(int listening_socket, Fence& fence) {
     if (command == "descriptors") say(connection, count_descriptors() + "\n");
     if (command == "echo") echo(connection);
     if (command.starts_with("fence ")) {
-      fence.set(boot_time() + std::chrono::milliseconds(std::stoi(command.substr(6))));
+      guard.fence.set(boot_time() + std::chrono::milliseconds(std::stoi(command.substr(6))));
       say(connection, "fenced\n");
     }
     if (command.starts_with("quit ")) return std::stoi(command.substr(5));

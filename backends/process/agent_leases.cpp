@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/agent_leases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace train {
+
+namespace {
+
+// A GPU is known to all by its identity: it may have another number for another user.
+void name_device(LeaseKey& key, const GpuNames& names) {
+  const bool is_cuda = key.kind == LeaseKey::Kind::cuda;
+  if (!is_cuda && key.kind != LeaseKey::Kind::rocm) return;
+  const std::vector<std::string>& known = is_cuda ? names.cuda : names.rocm;
+  const auto index = static_cast<std::size_t>(key.index);
+  if (index < known.size() && known[index].size() <= longest_resource_name) key.name = known[index];
+}
+
+}  // namespace
+
+AgentLeases::AgentLeases(std::string key, const AgentMeans& means)
+    : key_(std::move(key)), means_(means) {}
+
+Result<TaskLeases*> AgentLeases::leases_of(int trial, const message::Prepare& prepare) {
+  OfTrial& known = trials_[trial];
+  if (known.leases) return known.leases.get();
+  auto folder = means_.lease_folder.empty() ? open_lease_folder()
+                                            : open_lease_folder({named_place(means_.lease_folder)});
+  if (!folder) return tl::make_unexpected(folder.error());
+  const std::string key = trial == 0 ? key_ : fmt::format("{}.{}", key_, trial);
+  known.leases = std::make_unique<TaskLeases>(
+      std::move(*folder), TaskLeases::Words{key, prepare.task_id, prepare.leases.task_name,
+                                            prepare.leases.launcher});
+  return known.leases.get();
+}
+
+Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
+                                                const HostGpus& gpus) {
+  if (prepare.leases.wants.empty()) return InTheWay();
+  const std::lock_guard lock(mutex_);
+  if (auto made = leases_of(prepare.of.trial, prepare); !made)
+    return tl::make_unexpected(made.error());
+  OfTrial& trial = trials_[prepare.of.trial];
+  trial.wants = prepare.leases.wants;
+  const GpuNames names = means_.name_gpus ? means_.name_gpus() : GpuNames();
+  for (LeaseWant& want : trial.wants) {
+    want.key = settled(want.key, prepare.leases.slots, gpus.cuda, gpus.rocm);
+    name_device(want.key, names);
+  }
+  return take(trial);
+}
+
+// What the guard cannot hold as well would be free as soon as the agent is killed, while its ranks
+// are still being ended.
+Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
+  auto in_the_way = trial.leases->take(trial.wants);
+  if (!in_the_way || !in_the_way->empty() || means_.guard < 0) return in_the_way;
+  if (auto kept = keep_open_in(means_.guard, trial.leases->descriptors()); !kept) {
+    trial.leases->drop();
+    return tl::make_unexpected(kept.error());
+  }
+  return in_the_way;
+}
+
+Result<AgentLeases::InTheWay> AgentLeases::take_again(int trial) {
+  const std::lock_guard lock(mutex_);
+  const auto known = trials_.find(trial);
+  if (known == trials_.end()) return InTheWay();
+  return take(known->second);
+}
+
+void AgentLeases::drop(int trial) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = trials_.find(trial); known != trials_.end()) known->second.leases->drop();
+}
+
+void AgentLeases::confirm(int trial) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = trials_.find(trial); known != trials_.end())
+    known->second.leases->note_running();
+}
+
+void AgentLeases::keep_young() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [trial, known] : trials_) known.leases->keep_young();
+}
+
+}  // namespace train

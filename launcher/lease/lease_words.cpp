@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Apart from lease.cpp: only launchers speak to people.
+#include "launcher/lease/lease_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "config_schema/text/duration.hpp"
+#include "config_schema/text/quantity.hpp"
+#include "config_schema/text/terminal_text.hpp"
+
+namespace train {
+
+namespace {
+
+using Kind = LeaseKey::Kind;
+
+// "0-3,7" of ascending numbers.
+std::string numbers(const std::vector<int>& all) {
+  std::string text;
+  for (std::size_t i = 0; i < all.size();) {
+    std::size_t last = i;
+    while (last + 1 < all.size() && all[last + 1] == all[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", all[i]);
+    if (last > i) text += fmt::format("{}{}", last == i + 1 ? "," : "-", all[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string decimal(std::uint64_t units) {
+  return fmt::format("{:g}", static_cast<double>(units) / static_cast<double>(lease_units));
+}
+
+const char* noun_of(Kind kind) {
+  switch (kind) {
+    case Kind::cuda:
+    case Kind::rocm:
+      return "GPU";
+    case Kind::device:
+      return "device";
+    default:
+      return "slot";
+  }
+}
+
+std::string words_of_amount(const LeaseHolder::Held& held) {
+  if (held.key.kind == Kind::cpus)
+    return held.amount == lease_units ? "1 CPU" : decimal(held.amount) + " CPUs";
+  if (held.key.kind == Kind::memory)
+    return fmt::format("{:.3g} GiB of memory", static_cast<double>(held.amount) / (1u << 30));
+  return fmt::format("{} {}", decimal(held.amount), escaped(held.key.name));
+}
+
+}  // namespace
+
+std::string words_of(const std::vector<LeaseHolder::Held>& leases) {
+  constexpr std::size_t most = 6;
+  std::map<std::string, std::vector<int>> whole;  // by noun
+  std::vector<std::string> parts;
+  for (const LeaseHolder::Held& held : leases) {
+    const Kind kind = held.key.kind;
+    if (kind == Kind::cpus || kind == Kind::memory || kind == Kind::custom)
+      parts.push_back(words_of_amount(held));
+    else if (held.amount > 0 && held.amount < lease_units)
+      parts.push_back(
+          fmt::format("{} of {} {}", decimal(held.amount), noun_of(kind), held.key.index));
+    else
+      whole[noun_of(kind)].push_back(held.key.index);
+  }
+  std::vector<std::string> words;
+  for (auto& [noun, all] : whole) {
+    std::sort(all.begin(), all.end());
+    words.push_back(fmt::format("{}{} {}", noun, all.size() == 1 ? "" : "s", numbers(all)));
+  }
+  words.insert(words.end(), parts.begin(), parts.end());
+  if (words.size() > most) {
+    const std::size_t more = words.size() - (most - 1);
+    words.resize(most - 1);
+    words.push_back(fmt::format("{} more", more));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return text;
+}
+
+std::string words_of(const LeaseHolder& holder) {
+  if (holder.task.empty()) return "a process that belongs to no task";
+  std::string text = "task " + escaped(holder.task);
+  if (!holder.name.empty()) text += fmt::format(" ('{}')", escaped(holder.name));
+  text +=
+      " of " + (holder.user.empty() ? fmt::format("user {}", holder.uid) : escaped(holder.user));
+  text += ", for " + duration_text(std::chrono::milliseconds(holder.held_ms));
+  if (!holder.launcher.empty()) text += fmt::format(" (launched by {})", escaped(holder.launcher));
+  return text;
+}
+
+}  // namespace train

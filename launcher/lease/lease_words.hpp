@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/lease/lease.hpp"
+
+namespace train {
+
+/// What is held, for people: "GPUs 0-3, 8 CPUs and 16 GiB of memory"; at most some of many.
+std::string words_of(const std::vector<LeaseHolder::Held>& leases);
+
+/// Who holds it: "task abcd2345 ('digits') of alice, for 12 min (launched by alice@head)"; an
+/// unknown holder is a process without a task.
+std::string words_of(const LeaseHolder& holder);
+
+}  // namespace train

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/lease/lease_words.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace train;
+
+namespace {
+
+using Kind = LeaseKey::Kind;
+
+LeaseHolder::Held held(Kind kind, int index, std::uint64_t amount = lease_units,
+                       const std::string& name = {}) {
+  return {{kind, index, name}, amount};
+}
+
+}  // namespace
+
+TEST_CASE("what is held is said shortly") {
+  CHECK(words_of({held(Kind::cuda, 0)}) == "GPU 0");
+  CHECK(words_of({held(Kind::cuda, 3), held(Kind::cuda, 1), held(Kind::cuda, 2),
+                  held(Kind::cuda, 7, lease_units, "GPU-5a")}) == "GPUs 1-3,7");
+  CHECK(words_of({held(Kind::place, 0), held(Kind::place, 1)}) == "slots 0,1");
+  CHECK(words_of({held(Kind::cuda, 2, 2'500)}) == "0.25 of GPU 2");
+  CHECK(words_of({held(Kind::cuda, 0), held(Kind::cpus, 0, 80'000),
+                  held(Kind::memory, 0, 16ull << 30)}) == "GPU 0, 8 CPUs and 16 GiB of memory");
+  CHECK(words_of({held(Kind::custom, 0, 5'000, "ssd"), held(Kind::cpus, 0, 10'000)}) ==
+        "0.5 ssd and 1 CPU");
+  std::vector<LeaseHolder::Held> many;
+  for (int i = 0; i < 20; ++i)
+    many.push_back(held(Kind::custom, 0, 10'000, "r" + std::to_string(i)));
+  CHECK(words_of(many) == "1 r0, 1 r1, 1 r2, 1 r3, 1 r4 and 15 more");
+}
+
+TEST_CASE("who holds it is said with name, user and time, and cannot steer a terminal") {
+  LeaseHolder holder{"abcd2345", "digits", "alice@head", 1'000, "alice", 720'000, true, {}};
+  CHECK(words_of(holder) ==
+        "task abcd2345 ('digits') of alice, for 12 min (launched by alice@head)");
+  holder.user.clear();
+  holder.name = "\x1b[2J";
+  CHECK(words_of(holder).starts_with("task abcd2345 ("));
+  CHECK(words_of(holder).find('\x1b') == std::string::npos);
+  CHECK(words_of(holder).find(" of user 1000, ") != std::string::npos);
+  CHECK(words_of(LeaseHolder{.task = {}}) == "a process that belongs to no task");
+}
