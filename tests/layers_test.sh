@@ -32,9 +32,9 @@ launcher/formats: plan rendezvous picture
 launcher/wire: plan lease context ports rendezvous
 launcher/control: wire
 launcher/output: ports wire
-launcher/agent: states ports rendezvous wire
-launcher/run: states plan context record ports rendezvous wire output
-launcher/task: states plan context record ports rendezvous wire output run
+launcher/agent: states lease ports rendezvous wire
+launcher/run: states plan lease context record ports rendezvous wire output
+launcher/task: states plan lease context record ports rendezvous wire output run
 
 backends/posix:
 backends/event_loop: posix

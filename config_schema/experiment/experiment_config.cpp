@@ -237,6 +237,7 @@ void ExperimentReader::read_values() {
                             : word == "continue" ? for_ever
                                                  : fields_.duration("on_launcher_loss");
   }
+  if (fields_.text("leases") == "none") config_.leases = Leasing::none;
   if (fields_.wrote("spool_overflow"))
     config_.spool_overflow =
         fields_.text("spool_overflow") == "drop" ? SpoolOverflow::drop : SpoolOverflow::block;

@@ -83,6 +83,8 @@ enum class VisibleDevices { automatic, shared, per_rank };
 enum class Processes { per_rank, per_host };
 /// What happens to output when the room for it on a host is used up.
 enum class SpoolOverflow { block, drop };
+/// Whether hosts hold what a trial takes of them, for it alone.
+enum class Leasing { automatic, none };
 
 /// A wait without an end: longer than any machine runs, and short enough to be added to instants.
 inline constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365 * 100);
@@ -192,6 +194,7 @@ struct ExperimentConfig {
   SearchSize search;
   std::string data_json = "{}";  ///< one line of JSON
 
+  Leasing leases = Leasing::automatic;
   CheckpointStorage checkpoints;
   std::vector<LogPolicy> log_policies;
   int max_restarts = 0;

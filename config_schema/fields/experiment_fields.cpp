@@ -188,6 +188,14 @@ constexpr Field what_it_needs[] = {
         .to(1'000'000),
 };
 
+constexpr Field what_others_leave[] = {
+    Field{"leases", string, train, "auto",
+          "auto: hosts hold what the trial takes of them for it alone, and refuse it while others "
+          "hold it; none: it is started beside whatever runs there, as where a scheduler gives out "
+          "slots"}
+        .one_of("auto|none"),
+};
+
 constexpr Field how_it_ends[] = {
     Field{"max_restarts", integer, determined, "0",
           "how often the whole trial is started again after a failure"}
@@ -238,6 +246,7 @@ std::vector<Field> all_fields() {
   std::vector<Field> all;
   append(all, what_runs);
   append(all, what_it_needs);
+  append(all, what_others_leave);
   all.insert(all.end(), ray_fields().begin(), ray_fields().end());
   append(all, how_it_ends);
   for (const auto fields : {searcher_fields(), determined_fields()})

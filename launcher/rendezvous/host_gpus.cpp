@@ -142,6 +142,8 @@ std::optional<SlotMeaning> meaning_of_known(const PlannedHost& host) {
 
 }  // namespace
 
+int needed_gpus(const Host& host) { return static_cast<int>(needed(host)); }
+
 std::optional<Diagnostic> gpu_obstacle(const PlannedHost& host, CollectiveBackend backend,
                                        const HostGpus& found) {
   return host.devices_at_launch ? obstacle_to_asked(host, backend, found)

@@ -44,6 +44,9 @@ enum class SlotMeaning { places, cuda, rocm };
 std::string_view to_string(SlotMeaning meaning);
 std::optional<SlotMeaning> slot_meaning_of(std::string_view word);
 
+/// How many devices a host must have for all of its slots to be some.
+int needed_gpus(const Host& host);
+
 /// Why the host cannot serve its ranks: it lacks GPUs that the plan gives them, or has some, but
 /// fewer than slots of which nobody said what they are. Nothing: it can. Not for devices that
 /// agents do not count (TPUs, other makers) and those that the launcher counted itself.

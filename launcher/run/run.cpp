@@ -62,12 +62,16 @@ const StateTable<HostState>& host_states() {
 Run::Run(const Trial& trial, const Connections& connections, Rules rules, Timing timing)
     : trial_(trial),
       connections_(connections),
-      rules_(rules),
+      rules_(std::move(rules)),
       timing_(timing),
-      context_awaited_(rules.delivery == Delivery::context),
+      context_awaited_(rules_.delivery == Delivery::context),
+      leases_(rules_.task_id, static_cast<int>(trial.hosts.size())),
       hosts_(trial.hosts.size()),
       checks_(trial.hosts.size()) {
   for (const PlannedRank& rank : trial.ranks) ++hosts_[rank.host].ranks_left;
+  rules_.holds.resize(hosts_.size());
+  for (std::size_t host = 0; host < hosts_.size(); ++host)
+    if (!rules_.holds[host]) leases_.needs_nothing(static_cast<int>(host));
   hosts_in_[static_cast<std::size_t>(HostState::connecting)] = static_cast<int>(hosts_.size());
   outcome_.ranks.resize(trial.ranks.size());
 }
@@ -81,7 +85,9 @@ std::vector<RunAction> Run::on(const RunEvent& event, Instant now) {
 std::optional<Instant> Run::next_deadline() const {
   if (phase_ == RunPhase::over) return std::nullopt;
   std::optional<Instant> earliest;
-  for (const auto& each : {answers_by_, stop_by_, checks_.next()})
+  const auto lease_deadline =
+      phase_ == RunPhase::connecting ? leases_.next_deadline() : std::nullopt;
+  for (const auto& each : {answers_by_, stop_by_, checks_.next(), lease_deadline})
     if (each && (!earliest || *each < *earliest)) earliest = each;
   return earliest;
 }
@@ -129,6 +135,7 @@ void Run::receive(int host, const message::Ready& m) {
   h.gpus = m.gpus;
   h.checkpoint_mark = m.checkpoint_mark;
   h.ends_with_login = m.ends_with_login;
+  if (rules_.holds[static_cast<std::size_t>(host)]) leases_.expect(host);
   decide_start();
 }
 
@@ -146,9 +153,11 @@ void Run::receive(int host, const message::Refused& m) {
 // time), so that all that is wrong is said at once.
 void Run::decide_start() {
   if (phase_ != RunPhase::connecting) return;
-  if (count(HostState::ready) == static_cast<int>(hosts_.size())) return go();
+  const bool are_ready = count(HostState::ready) == static_cast<int>(hosts_.size());
+  if (are_ready && leases_.holds_all()) return go();
   if (failures_.empty()) return;
-  const bool undecided = count(HostState::connecting) + count(HostState::preparing) > 0;
+  const bool undecided =
+      count(HostState::connecting) + count(HostState::preparing) > 0 || leases_.is_any_expected();
   if (undecided && (!answers_by_ || now_ < *answers_by_)) {
     if (!answers_by_) answers_by_ = now_ + timing_.answer_wait;
     return;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config_schema/text/error.hpp"
+#include "launcher/lease/lease_round.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/port_needs.hpp"
@@ -133,6 +134,9 @@ class Run {
     Delivery delivery = Delivery::nothing;
     Hosts hosts = Hosts::dismissed;
     AttemptId of = {};  ///< by which agents know this attempt
+    std::string task_id = {};
+    /// By host: whether it is told to hold something for the task; none: nobody is.
+    std::vector<bool> holds = {};
   };
 
   /// `trial` and `connections` must outlive the run. Hosts that are up already are told of with
@@ -233,6 +237,7 @@ class Run {
   void hear(const host_news::Lost& news);
 
   void receive(int host, const message::Ready& m);
+  void receive(int host, const message::Leases& m);
   void receive(int host, const message::WantContext& m);
   void receive(int host, const message::Refused& m);
   void receive(int host, const message::RankStarted& m);
@@ -291,6 +296,7 @@ class Run {
   void host_in_trouble(int host, const AlignedInstant& since, Error why);
   Error not_ready(const HostRun& host) const;
   void rank_failed(Failure failure);
+  void act_on_leases();
   void decide_start();
   void note_undecided();
   std::string address_of_this_machine() const;
@@ -323,6 +329,7 @@ class Run {
   message::Go start_;
   Timing timing_;
   bool context_awaited_;  ///< it is not packed yet
+  LeaseRound leases_;
   TrackedState<RunPhase> phase_{run_phases()};
   std::vector<HostRun> hosts_;
   RunOutcome outcome_;

@@ -18,6 +18,8 @@ void Run::look_again(int host) {
 void Run::handle(const run_event::Tick&) {
   while (const auto host = checks_.take_due(now_)) check(*host);
   if (answers_by_ && now_ >= *answers_by_) decide_start();
+  leases_.tick(now_);
+  act_on_leases();
   if (stop_by_ && now_ >= *stop_by_) give_up_waiting();
 }
 

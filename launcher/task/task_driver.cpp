@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config_schema/hosts/host_fold.hpp"
+#include "launcher/lease/trial_leases.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/rank_commands.hpp"
 
@@ -44,6 +45,18 @@ HostStreams::Origin origin_of(const TaskDriver::Work& work) {
   return {work.resume->epoch, work.resume->replay.attempt, work.resume->positions, work.launcher};
 }
 
+// By host.
+std::vector<LeaseRequest> leases_of_hosts(const TaskDriver::Work& work) {
+  const ExperimentConfig& experiment = work.plan.experiment;
+  const Trial& trial = work.plan.trial;
+  std::vector<LeaseRequest> requests(trial.hosts.size());
+  if (experiment.leases == Leasing::none) return requests;
+  for (std::size_t host = 0; host < requests.size(); ++host)
+    requests[host] = {leases_of(experiment, trial, static_cast<int>(host)),
+                      needed_gpus(trial.hosts[host].host), experiment.name, work.launcher};
+  return requests;
+}
+
 }  // namespace
 
 TaskDriver::TaskDriver(Ports ports, Work work, Hooks hooks)
@@ -64,6 +77,7 @@ TaskDriver::TaskDriver(Ports ports, Work work, Hooks hooks)
                 [this](const OutputChunk& chunk) { look_at(chunk); },
                 [this](int host, const message::Displaced& by) { told_of_another(host, by); }},
                origin_of(work_)),
+      leases_(leases_of_hosts(work_)),
       log_watch_(work_.plan.experiment.log_policies),
       deadline_(ports_.timers, [this] { tick(); }) {}
 
@@ -325,6 +339,8 @@ Run::Rules TaskDriver::run_rules() const {
   if (journal_.is_kept()) rules.hosts = Run::Hosts::kept;
   if (task_.may_restart()) rules.hosts = is_first ? Run::Hosts::kept : Run::Hosts::kept_always;
   rules.of = of();
+  rules.task_id = work_.task_id;
+  for (const LeaseRequest& request : leases_) rules.holds.push_back(!request.wants.empty());
   return rules;
 }
 
@@ -410,6 +426,7 @@ message::Prepare TaskDriver::prepare_message(int host) const {
   if (streams_.is_remote(host)) prepare.output_packing = OutputPacking::lz4;
   if (delivery_) prepare.context = delivery_->context();
   if (trial_.hosts.size() > 1) prepare.interface = planned.host.interface;
+  prepare.leases = leases_[static_cast<std::size_t>(host)];
   prepare.checkpoint_directory = checkpoint_directory(experiment, work_.task_id, trial_.trial);
   for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {
     prepare.ranks.push_back({rank, experiment.entrypoint, work_.working_directory,

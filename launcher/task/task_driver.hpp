@@ -231,6 +231,7 @@ class TaskDriver {
   std::vector<bool> may_be_missing_;  ///< hosts whose agents another process has left, or not
   bool is_context_named_ = false;
   HostStreams streams_;
+  const std::vector<LeaseRequest> leases_;  ///< by host
   LogWatch log_watch_;
   MetricsWatch metrics_watch_;
   std::uint64_t ignored_lines_ = 0;          ///< that were told

@@ -46,7 +46,7 @@ with_environment() { (exec_with_environment "$@"); }
 
 exec_with_environment() {
     exec "$env" -i PATH="$PATH" HOME="$work/home" USER=tester LANG=C.UTF-8 XDG_STATE_HOME="$work/state" \
-        TRAIN_HOST_DIRECTORY="$work/host" "$env" "${environment[@]}" "$@"
+        TRAIN_HOST_DIRECTORY="$work/host" TRAIN_LEASE_DIRECTORY="$work/leases" "$env" "${environment[@]}" "$@"
 }
 
 # run ARGUMENT...: the program, to its end; sets `status`, fills $work/out and $work/err.
@@ -204,7 +204,7 @@ test_case() {
     shift
     [[ $sentence =~ ${TRAIN_TEST_FILTER:-.} ]] || return 0
     work=$all_work/$((passed + failed + skipped))
-    mkdir -p "$work/here" "$work/home"
+    mkdir -p "$work/here" "$work/home" "$work/leases"
     cd "$work/here" || exit 1
     case_failed=no case_skipped='' status='' launcher='' environment=()
     "$@"

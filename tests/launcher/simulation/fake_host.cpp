@@ -349,6 +349,10 @@ void FakeHost::perform(const agent_action::CheckHost& action) {
   later(script_.check_delay, [this, checked] { feed(checked); });
 }
 
+void FakeHost::perform(const agent_action::TakeLeases& action) {
+  later(chance_.up_to(1ms), [this, of = action.of] { feed(agent_event::LeasesTried{{}, {}, of}); });
+}
+
 void FakeHost::perform(const agent_action::StartRank& action) {
   const RankOfAttempt id{action.of, action.rank};
   if (processes_.contains(id)) complaints_.push_back("a rank was started twice");

@@ -107,6 +107,9 @@ class FakeHost {
   void perform(const agent_action::UseLink& action);
   void perform(const agent_action::CloseLink& action);
   void perform(const agent_action::SetFence&) {}
+  void perform(const agent_action::TakeLeases& action);
+  void perform(const agent_action::DropLeases&) {}
+  void perform(const agent_action::ConfirmLeases&) {}
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);
   void perform(const agent_action::Spool& action);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hosts are to hold for the task before its ranks start.
+#include <fmt/format.h>
+
+#include "launcher/lease/lease_words.hpp"
+#include "launcher/run/run.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t most_told = 4;
+
+Error held_by_others(const std::vector<LeaseHolder>& in_the_way) {
+  std::vector<Diagnostic> problems;
+  for (const LeaseHolder& holder : in_the_way) {
+    if (problems.size() == most_told) break;
+    const std::string what = words_of(holder.leases);
+    problems.push_back({{}, {}, fmt::format("{} held by {}", what, words_of(holder)), {}});
+  }
+  problems.back().hint =
+      "wait for the end of it, ask for other hosts or fewer slots, or start beside it: "
+      "--set leases=none";
+  return {ErrorClass::busy, std::move(problems)};
+}
+
+}  // namespace
+
+void Run::receive(int host, const message::Leases& m) {
+  const HostRun& h = hosts_[host];
+  if (h.was_stopped_early) return said_again(host);
+  const bool is_known = h.state == HostState::ready || h.state == HostState::running;
+  if (!is_known) return out_of_turn(host, "'leases'");
+  if (h.state == HostState::running || !leases_.is_expected(host))
+    return fact_again(host, "'leases'");
+  leases_.answered(host, m.in_the_way, now_);
+  act_on_leases();
+}
+
+void Run::act_on_leases() {
+  if (phase_ != RunPhase::connecting) return;
+  for (const LeaseRound::Action& action : leases_.take_actions()) {
+    if (hosts_[action.host].state != HostState::ready) continue;
+    if (action.step == LeaseRound::Step::take)
+      act(host_action::Send{action.host, message::TakeLeases{rules_.of}});
+    else
+      act(host_action::Send{action.host, message::DropLeases{rules_.of}});
+  }
+  const auto conflict = leases_.take_conflict();
+  if (!conflict) return decide_start();
+  const Error why = held_by_others(conflict->in_the_way);
+  if (keeps_hosts()) return host_failed(conflict->host, why);
+  let_go(conflict->host, why);
+}
+
+}  // namespace train

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a task holds another one does not get.   leases_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+use_train "${1:-}"
+
+until_told='while [ ! -e go ]; do sleep 0.05; done'
+
+# hold ARGUMENT...: a task that holds slots of this machine, until `go` is there; sets `id`.
+hold() {
+    rm -f go
+    id=$(with_environment "$train" launch -d -H localhost:2 "$@" -- /bin/sh -c "$until_told" 2>"$work/err") ||
+        note_failure "it does not start: $(cat "$work/err")"
+}
+
+let_go() {
+    touch go
+    with_environment "$train" task wait "$id" 2>"$work/err" || note_failure "it fails: $(cat "$work/err")"
+}
+
+is_refused() {
+    hold -n 2
+    run launch -H localhost:2 -n 1 -- /bin/echo started
+    expect_status 75
+    expect_no_out started
+    expect_err "^train: host 'localhost': slots 0,1 held by task $id \('sh'\) of [a-z0-9_-]+, for [0-9]+ s \(launched by process [0-9]+ on '.*'\)$"
+    expect_err '^  wait for the end of it, .*--set leases=none$'
+    run launch -H localhost:2 -n 1 --set leases=none -- /bin/echo started
+    expect_status 0
+    expect_out started
+    let_go
+    run launch -H localhost:2 -n 2 -- /bin/echo started
+    expect_status 0
+}
+
+shares() {
+    printf '%s\n' 'hosts: [{name: localhost, slots: 1, resources: {CPU: 4}}]' >hosts.yaml
+    printf '%s\n' 'name: share' 'entrypoint: ["/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"]' \
+        'num_workers: 1' 'resources_per_worker: {CPU: 3, GPU: 0}' >share.yaml
+    id=$(with_environment "$train" launch -d --hostfile hosts.yaml share.yaml 2>"$work/err") ||
+        note_failure "it does not start: $(cat "$work/err")"
+    run launch --hostfile hosts.yaml share.yaml
+    expect_status 75
+    expect_err "3 CPUs.* held by task $id "
+    let_go
+}
+
+parent_of() { ps -o ppid= -p "$1" | tr -d ' '; }
+
+# As long as the guard ends what the agent has left, nobody else starts beside it.
+is_held_by_the_guard() {
+    hold -n 1 --set on_launcher_loss=continue
+    local launcher agent guard
+    launcher=$(pids_of 'launch -d')
+    agent=$(parent_of "$(parent_of "$(pids_of '^/bin/sh -c while' | head -n 1)")")
+    guard=$(parent_of "$agent")
+    kill -KILL "$launcher"
+    kill -STOP "$guard"
+    kill -KILL "$agent"
+    run launch -H localhost:2 -n 1 -- /bin/echo started
+    expect_status 75
+    expect_err " held by task $id "
+    kill -CONT "$guard"
+    within 10 "the guard has ended what was left" process_count_is 0 '^/bin/sh -c while'
+    within 5 "the slot is free" launches
+}
+
+launches() { with_environment "$train" launch -H localhost:2 -n 1 -- /bin/true 2>/dev/null; }
+
+# Each rank looks whether it is alone, in a folder of the host.
+races() {
+    local rounds=${TRAIN_RACES:-15} started=0 refused=0 other first second
+    for ((round = 0; round < rounds; round++)); do
+        for name in a b; do
+            with_environment "$train" launch -H localhost:3 -n 2 -- /bin/sh -c 'mkdir "alone-$LOCAL_RANK" || exit 9; sleep 0.05; rmdir "alone-$LOCAL_RANK"' \
+                >"$work/$name" 2>&1 &
+            first=${second:-} second=$!
+        done
+        local codes=()
+        for pid in "$first" "$second"; do
+            wait "$pid"
+            codes+=($?)
+        done
+        for other in "${codes[@]}"; do
+            case $other in
+                0) started=$((started + 1)) ;;
+                75) refused=$((refused + 1)) ;;
+                *) note_failure "round $round: exit codes ${codes[*]}" "$(cat "$work/a" "$work/b")" ;;
+            esac
+        done
+        [[ " ${codes[*]} " == *" 0 "* ]] || note_failure "round $round: neither has started" "$(cat "$work/a" "$work/b")"
+    done
+    [ $((started + refused)) -eq $((2 * rounds)) ] || note_failure "$started started, $refused were refused"
+    [ "$refused" -gt 0 ] || note_failure "no two of $rounds pairs have met"
+}
+
+test_case "slots that another task holds are refused, with who holds them" is_refused
+test_case "CPUs that are declared are held as a number" shares
+test_case "what a killed agent held its guard holds until all is gone" is_held_by_the_guard
+test_case "of two launches at once one gets the slots, never both, never neither" races
+finish
