@@ -212,7 +212,7 @@ speaks_another_version() {
     touch "$shared/go"
     await_launch 20
     expect_status 1
-    expect_err '^train: the supervisor of the task .* speaks version 2 over its socket; this one speaks 1$'
+    expect_err '^train: nothing of this terminal is lent to the launcher for logins: the supervisor of the task .* speaks version 2 over its socket; this one speaks 1$'
     detach
     step_aside
     stand_before other
