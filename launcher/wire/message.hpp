@@ -22,7 +22,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 11;
+constexpr int wire_version = 12;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -93,6 +93,8 @@ struct Prepare {
   SpoolRule spool = {};
   /// To be made, and found to be the same folder on all hosts; absolute; empty: none.
   std::string checkpoint_directory = {};
+  int stop_signal = 15;         ///< that ranks get when they are stopped, as Linux counts
+  milliseconds stop_notice{0};  ///< as `stop_grace`: between the stop file and that signal
   AttemptId of = {};
   bool operator==(const Prepare&) const = default;
 };
@@ -107,9 +109,11 @@ struct Go {
   AttemptId of = {};
   bool operator==(const Go&) const = default;
 };
-/// TERM to every rank, KILL after the grace; zero kills at once.
+/// The stop file, the stop signal to every rank after the notice, and KILL after the grace; where
+/// both are zero, KILL at once. Again: what is left of either gets shorter, never longer.
 struct Stop {
   milliseconds grace{0};
+  milliseconds notice{0};
   AttemptId of = {};
   bool operator==(const Stop&) const = default;
 };
@@ -284,6 +288,12 @@ struct StopsRanks {
   AttemptId of = {};
   bool operator==(const StopsRanks&) const = default;
 };
+/// The stop file could not be made, for this reason: the ranks are stopped all the same.
+struct NoStopFile {
+  std::string reason;  ///< at most `longest_trouble` bytes
+  AttemptId of = {};
+  bool operator==(const NoStopFile&) const = default;
+};
 /// In place of Hello, where only an agent that runs was asked for: there is none, and nothing of
 /// what it had started is left.
 struct NoAgent {
@@ -318,7 +328,7 @@ using Message =
                  message::Ready, message::WantContext, message::Refused, message::RankStarted,
                  message::RankNotStarted, message::RankEnded, message::Finished, message::Pong,
                  message::Blocked, message::PortTaken, message::OutputBlocked, message::StopsRanks,
-                 message::Displaced, message::AgentFailed>;
+                 message::NoStopFile, message::Displaced, message::AgentFailed>;
 
 /// The attempt that a message is about; nothing for what is about the whole host.
 std::optional<AttemptId> attempt_of(const Message& message);
