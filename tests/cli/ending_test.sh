@@ -170,6 +170,18 @@ second_ctrl_c() {
     out_count_is 2 'signalled [01]$' || note_failure "not both were signalled"
 }
 
+second_kill() {
+    start_watching --set stop_notice=1h
+    with_environment "$train" task kill "$(task_id)" 2>"$work/first" &
+    local first=$!
+    within 10 "both have seen the file" out_count_is 2 'seen [01]$'
+    run_kill "$(task_id)"
+    await 20
+    expect_status 143
+    out_count_is 2 'signalled [01]$' || note_failure "not both were signalled"
+    wait "$first" || note_failure "the first kill: $(cat "$work/first")"
+}
+
 third_ctrl_c() {
     start launch -n 1 --set stop_notice=1h --set stop_grace=1h -- /bin/sh -c \
         'trap "echo signalled" TERM; echo up; while :; do sleep 0.05; done'
@@ -274,6 +286,7 @@ test_case "SIG may stand before its name" signal_is SIGINT INT
 test_case "signals that nobody can wait for are refused, with a list" signal_is_refused
 test_case "the stop file is there for the notice, then the signal comes" file_then_signal INT 130
 test_case "a second Ctrl-C ends the notice, and leaves the grace" second_ctrl_c
+test_case "a second kill ends the notice, too" second_kill
 test_case "a third Ctrl-C ends the grace" third_ctrl_c
 test_case "ranks may save and go when their stop file appears" leaves_when_stopped
 test_case "so they may when their time is over" leaves_when_its_time_is_over
