@@ -55,7 +55,8 @@ Result<std::vector<JournalEntry>> decode_journal(const std::vector<std::string>&
 }
 
 Result<Replay> replay_of(const std::vector<JournalEntry>& journal, const Plan& plan) {
-  return replay(journal, Task::rules_of(plan.experiment), boot_time(), boot_id());
+  return replay(journal, Task::rules_of(plan.experiment), boot_time(), boot_id(),
+                booted_on_the_wall());
 }
 
 // Above that of any supervisor with a journal and of whoever has tried this before, and below that

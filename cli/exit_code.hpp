@@ -43,6 +43,8 @@ constexpr ExitCode exit_code_of(ErrorClass error_class) {
       return ExitCode(1);
     case ErrorClass::interrupted:
       return ExitCode(130);
+    case ErrorClass::timeout:
+      return ExitCode(124);
   }
   return ExitCode(70);
 }

@@ -82,8 +82,8 @@ bool is_clean(const Result<SweepReport>& answer) {
 
 namespace {
 
-// Besides the ranks' grace. Longer than at the end of a launch: nothing else is waited for, and
-// hosts may be slow to log in to.
+// Besides the ranks' notice and grace. Longer than at the end of a launch: nothing else is waited
+// for, and hosts may be slow to log in to.
 constexpr std::chrono::seconds sweep_limit{30};
 
 }  // namespace
@@ -102,8 +102,8 @@ Result<SweepVerdict> settle_hosts(const SqliteTaskStore& store, const TaskRecord
   Loop loop;
   HostTransports transports(loop, trial, std::nullopt,
                             [](const std::string& said) { talk(TerminalText(said)); });
-  const auto answers = sweep_hosts(loop, transports, hosts,
-                                   sweep_limit + milliseconds(task.stop_grace_ms), last_goodbye());
+  const milliseconds stop(task.stop_notice_ms + task.stop_grace_ms);
+  const auto answers = sweep_hosts(loop, transports, hosts, sweep_limit + stop, last_goodbye());
   if (const TerminalText found = describe_sweep(hosts, answers); !found.empty()) talk(found);
   auto answer = answers.begin();
   for (auto host = unsettled.begin(); host != unsettled.end(); ++answer)

@@ -50,6 +50,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
         std::filesystem::absolute(request.context_directory, ignored).lexically_normal().string();
   task.log_directory = store.log_directory(task.id);
   task.launcher_pid = ::getpid();
+  task.stop_notice_ms = plan.experiment.stop_notice.count();
   task.stop_grace_ms = plan.experiment.stop_grace.count();
   task.outlives_ms = outlives_ms_of(plan.experiment);
   task.log_limit = plan.experiment.log_limit;

@@ -16,6 +16,7 @@ namespace train {
 namespace {
 
 ErrorClass class_of(const RunOutcome& outcome) {
+  if (outcome.stop_signal == runtime_over) return ErrorClass::timeout;
   if (outcome.stop_signal) return ErrorClass::interrupted;
   return outcome.cause ? outcome.cause->error.error_class : ErrorClass::bug;
 }
@@ -30,6 +31,7 @@ std::vector<int> ranks_in(const RunOutcome& outcome, RankOutcome::State state) {
 TaskState final_state(const RunOutcome& outcome) {
   if (outcome.succeeded) return TaskState::succeeded;
   if (!outcome.stop_signal) return TaskState::failed;
+  if (outcome.stop_signal == runtime_over) return TaskState::timeout;
   return *outcome.stop_signal == SIGTERM ? TaskState::killed : TaskState::interrupted;
 }
 
@@ -222,6 +224,7 @@ TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
 
 ExitCode exit_code_of(const RunOutcome& outcome) {
   if (outcome.succeeded) return ExitCode();
+  if (outcome.stop_signal == runtime_over) return exit_code_of(ErrorClass::timeout);
   if (outcome.stop_signal) return ExitCode(128 + *outcome.stop_signal);
   if (outcome.cause && outcome.cause->exit_code != 0) return ExitCode(outcome.cause->exit_code);
   return exit_code_of(class_of(outcome));
@@ -229,7 +232,7 @@ ExitCode exit_code_of(const RunOutcome& outcome) {
 
 std::string cause_line(const RunOutcome& outcome) {
   if (outcome.cause) return outcome.cause->error.diagnostics.front().message;
-  if (outcome.stop_signal) return fmt::format("stopped by {}", signal_name(*outcome.stop_signal));
+  if (outcome.stop_signal) return stop_text(*outcome.stop_signal);
   return {};
 }
 
@@ -290,7 +293,7 @@ TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const Ran
       add_line(text, terminal_text(cause.error));
     }
   } else if (outcome.stop_signal) {
-    summary = terminal_text("stopped by {}", signal_name(*outcome.stop_signal));
+    summary = TerminalText(stop_text(*outcome.stop_signal));
   }
   if (!summary.empty()) summary = ": " + summary;
   add_line(text,

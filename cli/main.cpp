@@ -82,6 +82,11 @@ void add_overrides(CLI::App& command, RequestFlags& flags) {
   command.add_option("--batch", flags.global_batch, "Global batch size, over all ranks")
       ->type_name("N")
       ->check(whole_number(1, most_samples));
+  command
+      .add_option("--max-runtime", flags.max_runtime,
+                  "Stop the task so long after its ranks have started: 90m, 2h")
+      ->type_name("DURATION")
+      ->check(names("duration"));
   command.add_option("--set", flags.settings, "Override one key of the experiment; repeatable")
       ->type_name("KEY=VALUE")
       ->check(names("key"))

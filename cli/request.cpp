@@ -82,7 +82,7 @@ Result<std::string> read_input(const std::string& path, std::string_view what) {
 }
 
 ExperimentOverrides overrides_of(const RequestFlags& flags) {
-  return {flags.slots, flags.global_batch, flags.settings, flags.command};
+  return {flags.slots, flags.global_batch, flags.max_runtime, flags.settings, flags.command};
 }
 
 namespace {

@@ -23,6 +23,7 @@ struct RequestFlags {
   std::optional<std::string> context;         ///< --context
   std::optional<int> slots;                   ///< -n
   std::optional<std::uint64_t> global_batch;  ///< --batch
+  std::optional<std::string> max_runtime;     ///< --max-runtime
   std::vector<std::string> settings;          ///< --set, in order
   std::vector<std::string> command;           ///< after `--`
 };

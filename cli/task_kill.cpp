@@ -172,9 +172,8 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
   const Descriptor launcher = open_launcher(*task, lock_file);
   if (const auto told = tell_to_stop(*task, launcher, (*store)->control_socket(task->id)); !told)
     return report(told.error());
-  const auto plan_grace = std::chrono::milliseconds(task->stop_grace_ms);
-  const bool ended =
-      wait_for_end(launcher.get(), lock_file, plan_grace + Run::Timing().stop_slack * 2);
+  const std::chrono::milliseconds stop(task->stop_notice_ms + task->stop_grace_ms);
+  const bool ended = wait_for_end(launcher.get(), lock_file, stop + Run::Timing().stop_slack * 2);
   if (!ended)
     return report(make_error(
         ErrorClass::busy, fmt::format("task {} was told to stop and has not ended yet", task->id),

@@ -8,6 +8,7 @@
 #include <array>
 #include <ctime>
 
+#include "backends/event_loop/loop.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/run/outcome.hpp"
@@ -87,6 +88,10 @@ UnixMillis now_on_the_wall() {
   timeval time{};
   ::gettimeofday(&time, nullptr);
   return UnixMillis{time.tv_sec} * 1000 + time.tv_usec / 1000;
+}
+
+milliseconds booted_on_the_wall() {
+  return milliseconds(now_on_the_wall()) - std::chrono::floor<milliseconds>(boot_time());
 }
 
 std::string format_duration(UnixMillis duration) {

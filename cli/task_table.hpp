@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/ports/clock.hpp"
 #include "launcher/record/task_record.hpp"
 
 namespace train {
@@ -23,5 +24,7 @@ std::string format_duration(UnixMillis duration);
 
 /// The wall clock, for `now`.
 UnixMillis now_on_the_wall();
+/// When this machine was booted, by that clock: what compares instants of different boots.
+milliseconds booted_on_the_wall();
 
 }  // namespace train

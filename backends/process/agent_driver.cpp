@@ -197,8 +197,12 @@ void AgentDriver::perform(const agent_action::StartRank& action) {
   if (AttemptDriver* attempt = find(action.of)) attempt->start_rank(action.rank);
 }
 
+void AgentDriver::perform(const agent_action::MakeStopFile& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->make_stop_file();
+}
+
 void AgentDriver::perform(const agent_action::TerminateRank& action) {
-  if (AttemptDriver* attempt = find(action.of)) attempt->terminate_rank(action.rank);
+  if (AttemptDriver* attempt = find(action.of)) attempt->terminate_rank(action.rank, action.signal);
 }
 
 void AgentDriver::perform(const agent_action::KillTree& action) {

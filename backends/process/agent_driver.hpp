@@ -44,6 +44,7 @@ class AgentDriver {
   void perform(const agent_action::ConfirmLeases& action);
   void perform(const agent_action::StartRank& action);
   void perform(const agent_action::ReleasePorts& action);
+  void perform(const agent_action::MakeStopFile& action);
   void perform(const agent_action::TerminateRank& action);
   void perform(const agent_action::KillTree& action);
   void perform(const agent_action::ForgetAttempt& action);

@@ -35,6 +35,7 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
       of_(of),
       events_(std::move(events)),
       subreaper_(loop_, subreaper_events()),
+      stop_file_(loop_),
       work_(std::make_unique<Background>(loop_)),
       end_inquiry_(loop_),
       metrics_files_(
@@ -264,10 +265,20 @@ void AttemptDriver::tell_end(const agent_event::RankEnded& end) {
   finish_kill();
 }
 
-void AttemptDriver::terminate_rank(int rank) {
-  const auto worker = workers_.find(rank);
-  if (worker != workers_.end() && !worker->second->ended())
-    subreaper_.signal_rank(worker->second->pid(), SIGTERM);
+void AttemptDriver::make_stop_file() {
+  const auto failed = [this, existence = std::weak_ptr<int>(existence_)](const std::string& why) {
+    if (!existence.expired()) events_.on_event(agent_event::NoStopFile{why, of_});
+  };
+  stop_file_.make(surroundings_.directory, surroundings_.key, of_, failed);
+}
+
+// It may have ended until the stop file is there.
+void AttemptDriver::terminate_rank(int rank, int signal) {
+  stop_file_.then([this, rank, signal] {
+    const auto worker = workers_.find(rank);
+    if (worker != workers_.end() && !worker->second->ended())
+      subreaper_.signal_rank(worker->second->pid(), signal);
+  });
 }
 
 void AttemptDriver::kill_tree() {

@@ -17,6 +17,7 @@
 #include "backends/process/metrics_files.hpp"
 #include "backends/process/port_watch.hpp"
 #include "backends/process/rank_starter.hpp"
+#include "backends/process/stop_file.hpp"
 #include "backends/process/subreaper.hpp"
 #include "backends/process/worker.hpp"
 #include "launcher/agent/agent_events.hpp"
@@ -55,7 +56,8 @@ class AttemptDriver {
   void confirm_leases();
   void release_ports();
   void start_rank(int rank);
-  void terminate_rank(int rank);
+  void make_stop_file();
+  void terminate_rank(int rank, int signal);
   void kill_tree();
   void pause_reading();
   void resume_reading();
@@ -92,6 +94,7 @@ class AttemptDriver {
   Events events_;
   const std::shared_ptr<FileCalls> calls_ = std::make_shared<FileCalls>();
   Subreaper subreaper_;
+  StopFile stop_file_;
   std::unique_ptr<Background> work_;  ///< checks, then starts; nothing once all are gone
   EndInquiry end_inquiry_;
   MetricsFiles metrics_files_;

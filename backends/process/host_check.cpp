@@ -64,6 +64,7 @@ void make_files(const message::Prepare& prepare, const HostDirectory& directory,
     files.push_back({metrics_file_name(rank.rank), {}});
   }
   for (const RunFile& file : files) directory.remove_file(key, file.name, trial);
+  directory.remove_file(key, stop_file_name(prepare.of.attempt), trial);
   for (const RunFile& file : files) {
     const auto write = [&] { return directory.write_file(key, file.name, file.text, trial); };
     if (auto written = calls("write", path + "/" + file.name, write); !written)

@@ -98,6 +98,7 @@ constexpr std::array schema_steps = {
       INSERT INTO compatibility VALUES (7);
     )sql",
     "ALTER TABLE task ADD COLUMN log_limit INTEGER;",
+    "ALTER TABLE task ADD COLUMN stop_notice_ms INTEGER NOT NULL DEFAULT 0;",
 };
 constexpr int schema_version = schema_steps.size();
 

@@ -21,7 +21,10 @@ constexpr std::string_view brief_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
     "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
     "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, "
-    "outlives_ms, log_limit, ranks";
+    "outlives_ms, log_limit, stop_notice_ms, ranks";
+
+// An earlier train knows no state `timeout`, and would take the registry for damaged.
+constexpr TaskState stored_for_timeout = TaskState::interrupted;
 
 [[noreturn]] void throw_damaged(const std::string& what) {
   throw SQLite::Exception(what, SQLITE_CORRUPT);
@@ -146,6 +149,10 @@ std::optional<std::vector<RankRecord>> ranks_from_json(const std::string& text) 
   return ranks;
 }
 
+std::string_view stored_state(const TaskRecord& task) {
+  return to_string(task.state == TaskState::timeout ? stored_for_timeout : task.state);
+}
+
 TaskState state_of(const std::string& id, const std::string& name) {
   const auto state = task_state_from_string(name);
   if (!state) throw_damaged(fmt::format("task {} has the unknown state '{}'", id, name));
@@ -174,6 +181,8 @@ TaskRecord read_brief(Reader& reader) {
   task.restarts = reader.small();
   task.exit_code = reader.optional<int>();
   task.error_class = reader.text();
+  if (task.state == stored_for_timeout && task.error_class == to_string(ErrorClass::timeout))
+    task.state = TaskState::timeout;
   task.cause = reader.text();
   task.working_directory = reader.text();
   task.log_directory = reader.text();
@@ -185,6 +194,7 @@ TaskRecord read_brief(Reader& reader) {
   task.context.bytes = reader.number();
   task.outlives_ms = reader.number();
   task.log_limit = reader.optional<std::uint64_t>();
+  task.stop_notice_ms = reader.number();
   task.ranks = ranks_of(task.id, reader.text());
   return task;
 }
@@ -196,15 +206,16 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
       database,
       fmt::format(
           "INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
-          "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+          "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
           brief_columns));
-  Binder(insert) << task.id << task.name << to_string(task.state) << task.slots << task.hosts
+  Binder(insert) << task.id << task.name << stored_state(task) << task.slots << task.hosts
                  << task.world_size << task.user << task.created << task.started << task.ended
                  << task.restarts << task.exit_code << task.error_class << task.cause
                  << task.working_directory << task.log_directory << task.launcher_pid
                  << task.stop_grace_ms << task.context.directory << task.context.sha256
                  << task.context.files << task.context.bytes << task.outlives_ms << task.log_limit
-                 << ranks_to_json(task.ranks) << task.config_text << task.plan_json << now;
+                 << task.stop_notice_ms << ranks_to_json(task.ranks) << task.config_text
+                 << task.plan_json << now;
   return insert.exec() == 1;
 }
 
@@ -272,7 +283,7 @@ bool update_where(SQLite::Database& database, const TaskRecord& task, UnixMillis
                             "updated = ? "
                             "WHERE id = ? AND {}",
                             condition));
-  Binder(update) << to_string(task.state) << task.started << task.ended << task.restarts
+  Binder(update) << stored_state(task) << task.started << task.ended << task.restarts
                  << task.exit_code << task.error_class << task.cause << task.context.sha256
                  << task.context.files << task.context.bytes << ranks_to_json(task.ranks)
                  << task.launcher_pid << now << task.id;

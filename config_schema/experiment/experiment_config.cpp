@@ -83,6 +83,7 @@ class ExperimentReader {
   void read_written();
   void read_batch();
   void read_values();
+  void read_stop();
   void read_search();
 
   std::string source_;
@@ -217,6 +218,17 @@ void ExperimentReader::read_batch() {
                              batch - batch % workers, batch - batch % workers + workers));
 }
 
+void ExperimentReader::read_stop() {
+  constexpr std::string_view prefix = "SIG";
+  config_.stop_signal = fields_.text("stop_signal");
+  if (config_.stop_signal.starts_with(prefix)) config_.stop_signal.erase(0, prefix.size());
+  config_.stop_notice = fields_.duration("stop_notice");
+  config_.stop_grace = fields_.duration("stop_grace");
+  if (!fields_.given("max_runtime")) return;
+  const auto runtime = fields_.duration("max_runtime");
+  if (runtime > std::chrono::milliseconds(0)) config_.max_runtime = runtime;
+}
+
 void ExperimentReader::read_values() {
   config_.is_single_node = fields_.boolean("resources.is_single_node");
   config_.allow_heterogeneous = fields_.boolean("resources.allow_heterogeneous");
@@ -225,7 +237,7 @@ void ExperimentReader::read_values() {
   config_.gradient_compression = fields_.boolean("optimizations.gradient_compression");
   config_.average_training_metrics = fields_.boolean("optimizations.average_training_metrics");
   config_.auto_tune_tensor_fusion = fields_.boolean("optimizations.auto_tune_tensor_fusion");
-  config_.stop_grace = fields_.duration("stop_grace");
+  read_stop();
   config_.reconnect_window = fields_.duration("reconnect_window");
   if (const GivenValue* given = fields_.given("log_limit"))
     config_.log_limit = read_bytes(*given->node);

@@ -202,7 +202,11 @@ struct ExperimentConfig {
   std::chrono::milliseconds restart_delay{1'000};
   /// Nothing: `block` while the launcher is in the foreground, else `drop`.
   std::optional<SpoolOverflow> spool_overflow;
-  std::chrono::milliseconds stop_grace{10'000};
+  /// Of the whole task, from the first start of its ranks. Nothing: any.
+  std::optional<std::chrono::milliseconds> max_runtime;
+  std::string stop_signal = "TERM";                    ///< without SIG
+  std::chrono::milliseconds stop_notice{0};            ///< from the stop file to the stop signal
+  std::chrono::milliseconds stop_grace{10'000};        ///< from there to SIGKILL
   std::chrono::milliseconds reconnect_window{60'000};  ///< 0: a host out of reach is lost
   /// How long ranks go on without a launcher (`on_launcher_loss`): `brief_launcher_wait`, a time,
   /// or `for_ever`. Nothing: the first while the launcher is in the foreground, else the last.
@@ -216,11 +220,13 @@ struct ExperimentConfig {
   bool operator==(const ExperimentConfig&) const = default;
 };
 
-/// What the command line adds to an experiment: `-n`, `--batch`, `--set`, and what follows `--`.
+/// What the command line adds to an experiment: `-n`, `--batch`, `--max-runtime`, `--set`, and what
+/// follows `--`.
 struct ExperimentOverrides {
   /// -n: slots of the trial. Where the file counts workers that take no slots, it counts workers.
   std::optional<int> slots = {};
   std::optional<std::uint64_t> global_batch = {};  ///< --batch
+  std::optional<std::string> max_runtime = {};     ///< --max-runtime, as it was written
   std::vector<std::string> settings = {};          ///< --set key.path=value, in order
   std::vector<std::string> command =
       {};  ///< after `--`: appended to the entrypoint, or the entrypoint

@@ -187,6 +187,8 @@ Result<YamlNodePtr> apply_overrides(YamlNodePtr root, const ExperimentOverrides&
         short_setting("-n", fmt::format("{}", *overrides.slots), {"resources", "slots_per_trial"}));
   if (overrides.global_batch)
     for (const Setting& setting : batch_settings(*root, *overrides.global_batch)) apply(setting);
+  if (overrides.max_runtime)
+    apply(short_setting("--max-runtime", *overrides.max_runtime, {"max_runtime"}));
   if (!errors.diagnostics.empty()) return tl::make_unexpected(std::move(errors));
   return root;
 }

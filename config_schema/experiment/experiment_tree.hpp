@@ -8,11 +8,11 @@
 
 namespace train {
 
-/// The tree with `--set` settings, `-n` and `--batch` applied, in this order. A setting creates the
-/// mappings that its path needs; a number in the path is an item of a list, and the number after
-/// the last one appends. Nodes that come from a flag have the flag as their place. A setting
-/// without `=` is of class `usage`; a path that leads through a scalar or beyond a list is of class
-/// `config`.
+/// The tree with `--set` settings, `-n`, `--batch` and `--max-runtime` applied, in this order. A
+/// setting creates the mappings that its path needs; a number in the path is an item of a list, and
+/// the number after the last one appends. Nodes that come from a flag have the flag as their place.
+/// A setting without `=` is of class `usage`; a path that leads through a scalar or beyond a list
+/// is of class `config`.
 Result<YamlNodePtr> apply_overrides(YamlNodePtr root, const ExperimentOverrides& overrides);
 
 /// The tree of an experiment as it is read: merge keys resolved, overrides applied, nothing else

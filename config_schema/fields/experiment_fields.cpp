@@ -205,8 +205,20 @@ constexpr Field how_it_ends[] = {
           "time before the first restart; twice as long before each further one, up to a minute"}
         .from(0)
         .to(3'600),
+    Field{"max_runtime", duration, train, "",
+          "time that the whole task may take from the first start of its ranks, restarts included; "
+          "then they are stopped, and launch exits with 124; 0: any"},
+    Field{"stop_signal", string, train, "TERM",
+          "signal by which ranks are stopped, with or without SIG"}
+        .one_of("TERM|INT|HUP|QUIT|USR1|USR2|ALRM|XCPU|"
+                "SIGTERM|SIGINT|SIGHUP|SIGQUIT|SIGUSR1|SIGUSR2|SIGALRM|SIGXCPU"),
+    Field{"stop_notice", duration, train, "0s",
+          "time from the file $TRAIN_STOP_FILE, which appears when ranks are to stop, to the stop "
+          "signal"}
+        .from(0)
+        .to(86'400),
     Field{"stop_grace", duration, train, "10s",
-          "time from SIGTERM to SIGKILL when ranks are stopped"},
+          "time from the stop signal to SIGKILL when ranks are stopped"},
     Field{"cpu_binding", string, train, "none", "what ranks are bound to"}
         .one_of("none")
         .later_ones("cores|numa|sockets"),

@@ -27,4 +27,9 @@ std::string duration_text(std::chrono::nanoseconds duration) {
   return text;
 }
 
+std::string short_duration_text(std::chrono::milliseconds duration) {
+  if (duration >= std::chrono::seconds(1)) return duration_text(duration);
+  return fmt::format("{} ms", duration.count());
+}
+
 }  // namespace train

@@ -9,5 +9,7 @@ namespace train {
 /// For people, whole seconds: "45 s", "119 s", then by the two largest units: "10 min", "1 h 1
 /// min", "1 d". What is shorter than the second of them is left out.
 std::string duration_text(std::chrono::nanoseconds duration);
+/// The same of what may be shorter than a second: "500 ms".
+std::string short_duration_text(std::chrono::milliseconds duration);
 
 }  // namespace train

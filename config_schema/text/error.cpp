@@ -33,6 +33,8 @@ std::string_view to_string(ErrorClass error_class) {
       return "worker";
     case ErrorClass::interrupted:
       return "interrupted";
+    case ErrorClass::timeout:
+      return "timeout";
   }
   return "bug";
 }

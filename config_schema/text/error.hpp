@@ -25,6 +25,7 @@ enum class ErrorClass {
   hosts,        ///< invalid hosts file or host list (78)
   worker,       ///< a rank failed (its own code, or 128 + signal)
   interrupted,  ///< stopped by the user (130)
+  timeout,      ///< stopped since its max_runtime was over (124)
 };
 
 /// The name of a class as users see it: "config", "hosts", "worker", ...

@@ -5,6 +5,7 @@ Reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun and others set 
 trains as the only rank. TRAIN_BATCH_SIZE is this rank's share of the global batch; without it every
 rank takes an equal share of 64. Where TRAIN_CHECKPOINT_DIR names a folder that all ranks share, rank 0
 writes what it has learned there after every epoch, and all go on from there when they are restarted.
+When the file TRAIN_STOP_FILE appears, all ranks leave after the epoch that they are in.
 """
 
 import os
@@ -63,6 +64,14 @@ def restore(model, optimizer, rank):
     return state["epochs"]
 
 
+def is_to_stop():
+    """Whether any rank has seen its stop file: the ranks leave together, after the same epoch."""
+    path = os.environ.get("TRAIN_STOP_FILE", "")
+    seen = torch.tensor(float(os.path.exists(path)))
+    dist.all_reduce(seen, dist.ReduceOp.MAX)
+    return seen.item() > 0
+
+
 def train(model, data, rank, world_size, batch_size):
     """Every rank learns from its own shard; the gradients are averaged over all ranks."""
     sampler = DistributedSampler(data, world_size, rank, seed=SEED, drop_last=True)
@@ -81,6 +90,8 @@ def train(model, data, rank, world_size, batch_size):
         if rank == 0:
             print(f"epoch {epoch + 1}/{EPOCHS}: loss {total / len(loader):.4f}", flush=True)
             save(model, optimizer, epoch + 1)
+        if is_to_stop():
+            break
     return len(sampler)
 
 

@@ -198,7 +198,7 @@ void Agent::receive(const message::Stop& m) {
     newest_[m.of.trial] = m.of.attempt;
     attempt = &attempts_.emplace(m.of, AgentAttempt(m.of, {})).first->second;
   }
-  attempt->stop(m.grace, now_);
+  attempt->stop(m, now_);
   take_actions(*attempt);
 }
 
@@ -298,7 +298,7 @@ void Agent::receive(const message::Bye&) {
 
 void Agent::handle(const agent_event::Tick&) {
   for (auto& [of, attempt] : attempts_) {
-    attempt.kill_if_due(now_);
+    attempt.go_on_stopping(now_);
     take_actions(attempt);
   }
   watch_launcher();

@@ -80,6 +80,7 @@ class Agent {
   void handle(const agent_event::RankStarted& event) { tell_attempt(event); }
   void handle(const agent_event::RankNotStarted& event) { tell_attempt(event); }
   void handle(const agent_event::Blocked& event) { tell_attempt(event); }
+  void handle(const agent_event::NoStopFile& event) { tell_attempt(event); }
   void handle(const agent_event::PortTaken& event) { tell_attempt(event); }
   void handle(const agent_event::Failed& event);
   void handle(const agent_event::RankPrinted& event);

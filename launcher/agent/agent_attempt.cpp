@@ -164,7 +164,8 @@ void AgentAttempt::on(const agent_event::RankStarted& event) {
   ranks_[event.rank] = RankState::alive;
   state_fact(message::RankStarted{event.rank, event.pid});
   // A stop may have come between the request and the start.
-  if (is_running() && is_stopping()) act(agent_action::TerminateRank{event.rank, of_});
+  if (is_running() && is_stopping() && !signal_at_)
+    act(agent_action::TerminateRank{event.rank, of_, prepare_.stop_signal});
 }
 
 void AgentAttempt::on(const agent_event::RankNotStarted& event) {
@@ -176,6 +177,10 @@ void AgentAttempt::on(const agent_event::RankNotStarted& event) {
 void AgentAttempt::on(const agent_event::Blocked& event) {
   if (state_ == AgentAttemptState::checking || has_processes())
     say(message::Blocked{event.call, event.so_far});
+}
+
+void AgentAttempt::on(const agent_event::NoStopFile& event) {
+  if (has_processes()) say(message::NoStopFile{event.reason});
 }
 
 void AgentAttempt::on(const agent_event::PortTaken& event) {
@@ -218,8 +223,8 @@ bool AgentAttempt::on(const agent_event::TreeKilled& event) {
   return true;
 }
 
-void AgentAttempt::stop(milliseconds grace, Instant now) {
-  if (is_running()) return stop_ranks(grace, now);
+void AgentAttempt::stop(const message::Stop& how, Instant now) {
+  if (is_running()) return stop_ranks(how, now);
   // What looks at the host writes there, where another attempt must not meet it.
   if (state_ == AgentAttemptState::checking) return kill_tree();
   if (!has_processes() && !awaits_output())
@@ -232,7 +237,7 @@ void AgentAttempt::finish() {
   state_fact(message::Finished{survivors_});
 }
 
-void AgentAttempt::stop_by_itself(message::OwnStop why, std::optional<milliseconds> grace,
+void AgentAttempt::stop_by_itself(message::OwnStop why, std::optional<milliseconds> left,
                                   Instant now) {
   if (!is_running()) return;
   if (own_stop_ == message::OwnStop::none) {
@@ -240,37 +245,57 @@ void AgentAttempt::stop_by_itself(message::OwnStop why, std::optional<millisecon
     // An old connection may carry on, on which no Hello tells of it.
     say(message::StopsRanks{why, now});
   }
-  stop_ranks(grace.value_or(prepare_.stop_grace), now);
+  message::Stop how = usual_stop();
+  if (left) {
+    how.grace = std::min(how.grace, *left);
+    how.notice = std::min(how.notice, *left - how.grace);
+  }
+  stop_ranks(how, now);
 }
 
 void AgentAttempt::fail(Instant now) {
   own_stop_ = message::OwnStop::failure;
-  if (is_running()) return stop_ranks(prepare_.stop_grace, now);
+  if (is_running()) return stop_ranks(usual_stop(), now);
   if (has_processes()) return kill_tree();
   if (!is_flushing()) state_.become(AgentAttemptState::finished);
 }
 
 void AgentAttempt::abandon(Instant now) {
-  if (is_running()) return stop_ranks(prepare_.stop_grace, now);
+  if (is_running()) return stop_ranks(usual_stop(), now);
   if (!has_processes()) state_.become(AgentAttemptState::finished);
 }
 
-void AgentAttempt::stop_ranks(milliseconds grace, Instant now) {
+// Another request may leave less time, never more.
+void AgentAttempt::stop_ranks(const message::Stop& how, Instant now) {
   const bool first_time = !stopped_at_;
   if (first_time) stopped_at_ = now;
-  if (grace.count() == 0) return kill_tree();
-  const Instant deadline = now + grace;
+  if (how.notice + how.grace == milliseconds(0)) return kill_tree();
+  const Instant deadline = now + how.notice + how.grace;
   kill_at_ = kill_at_ ? std::min(*kill_at_, deadline) : deadline;
-  if (!first_time) return;
-  for (const auto& [rank, state] : ranks_)
-    if (state == RankState::alive) act(agent_action::TerminateRank{rank, of_});
+  if (first_time) {
+    signal_at_ = now + how.notice;
+    act(agent_action::MakeStopFile{of_});
+  } else if (signal_at_) {
+    signal_at_ = std::min(*signal_at_, now + how.notice);
+  }
+  go_on_stopping(now);
 }
 
-void AgentAttempt::kill_if_due(Instant now) {
-  if (kill_at_ && now >= *kill_at_ && is_running()) kill_tree();
+void AgentAttempt::signal_ranks() {
+  signal_at_.reset();
+  for (const auto& [rank, state] : ranks_)
+    if (state == RankState::alive)
+      act(agent_action::TerminateRank{rank, of_, prepare_.stop_signal});
+}
+
+void AgentAttempt::go_on_stopping(Instant now) {
+  if (!is_running()) return;
+  if (signal_at_ && now >= *signal_at_) signal_ranks();
+  if (kill_at_ && now >= *kill_at_) kill_tree();
 }
 
 void AgentAttempt::kill_tree() {
+  signal_at_.reset();
   kill_at_.reset();
   state_.become(AgentAttemptState::killing);
   act(agent_action::KillTree{of_});

@@ -46,7 +46,8 @@ class AgentAttempt {
   }
   /// Its ranks were told to end.
   bool is_stopping() const { return stopped_at_.has_value(); }
-  std::optional<Instant> kill_at() const { return kill_at_; }
+  /// When ranks that are being stopped get the signal, or are killed.
+  std::optional<Instant> next_deadline() const { return signal_at_ ? signal_at_ : kill_at_; }
   /// When the launcher that says Go is known to have heard from this host.
   Instant ready_at() const { return ready_at_; }
   /// What a rank that is to be started executes: its environment lacks only the host's session
@@ -61,6 +62,7 @@ class AgentAttempt {
   void on(const agent_event::RankStarted& event);
   void on(const agent_event::RankNotStarted& event);
   void on(const agent_event::Blocked& event);
+  void on(const agent_event::NoStopFile& event);
   void on(const agent_event::PortTaken& event);
   void on(const agent_event::RankEnded& event);
   /// True where that was expected.
@@ -70,16 +72,18 @@ class AgentAttempt {
   void take_leases();
   void drop_leases();
   void go(const message::Go& m);
-  void stop(milliseconds grace, Instant now);
-  /// The agent stops the ranks by itself, with the grace that the launcher gave for that; nothing:
-  /// the usual one.
-  void stop_by_itself(message::OwnStop why, std::optional<milliseconds> grace, Instant now);
+  void stop(const message::Stop& how, Instant now);
+  /// The agent stops the ranks by itself, with the notice and the grace that the launcher gave for
+  /// that. Where time is `left`, they are dead by its end: the grace takes of it what it may, the
+  /// notice what is more.
+  void stop_by_itself(message::OwnStop why, std::optional<milliseconds> left, Instant now);
   /// The agent has failed: any of the last actions may not have been carried out, so those that end
   /// the attempt are repeated.
   void fail(Instant now);
   /// There is no launcher any more: nothing is started, and what runs is stopped.
   void abandon(Instant now);
-  void kill_if_due(Instant now);
+  /// Time has passed.
+  void go_on_stopping(Instant now);
   /// All its output has been acknowledged.
   void output_is_written();
   /// Its end waits for that.
@@ -104,7 +108,9 @@ class AgentAttempt {
   void state_fact(Message message);
   void tell_leases(std::vector<LeaseHolder> in_the_way);
   void finish();
-  void stop_ranks(milliseconds grace, Instant now);
+  message::Stop usual_stop() const { return {prepare_.stop_grace, prepare_.stop_notice, of_}; }
+  void stop_ranks(const message::Stop& how, Instant now);
+  void signal_ranks();
   void kill_tree();
   void after_rank_ended();
 
@@ -120,6 +126,7 @@ class AgentAttempt {
   message::OwnStop own_stop_ = message::OwnStop::none;
   Instant ready_at_{0};
   std::optional<Instant> stopped_at_;  ///< when the ranks were first told to stop
+  std::optional<Instant> signal_at_;   ///< while they have notice of the signal
   std::optional<Instant> kill_at_;
   std::vector<message::Survivor> survivors_;
   bool has_told_end_ = false;

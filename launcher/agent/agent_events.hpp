@@ -85,6 +85,11 @@ struct Blocked {
   milliseconds so_far{0};
   AttemptId of = {};
 };
+/// The stop file could not be made.
+struct NoStopFile {
+  std::string reason;
+  AttemptId of = {};
+};
 /// Another user listens on a port that is held.
 struct PortTaken {
   int port = 0;
@@ -132,9 +137,9 @@ using AgentEvent =
                  agent_event::ContextTaken, agent_event::ContextReceived, agent_event::ContextReady,
                  agent_event::ContextFailed, agent_event::HostChecked, agent_event::LeasesTried,
                  agent_event::RankStarted, agent_event::RankNotStarted, agent_event::Blocked,
-                 agent_event::PortTaken, agent_event::Failed, agent_event::RankPrinted,
-                 agent_event::RankEnded, agent_event::TreeKilled, agent_event::Spooled,
-                 agent_event::Tick>;
+                 agent_event::NoStopFile, agent_event::PortTaken, agent_event::Failed,
+                 agent_event::RankPrinted, agent_event::RankEnded, agent_event::TreeKilled,
+                 agent_event::Spooled, agent_event::Tick>;
 
 /// What an agent wants done, in order.
 namespace agent_action {
@@ -197,10 +202,16 @@ struct StartRank {
 struct ReleasePorts {
   AttemptId of = {};
 };
-/// TERM to the process group of a rank.
+/// Make the stop file of the attempt, which tells its ranks to end. The signals that follow wait
+/// until it is there, or cannot be made, or has taken too long.
+struct MakeStopFile {
+  AttemptId of = {};
+};
+/// The stop signal to the process group of a rank.
 struct TerminateRank {
   int rank = 0;
   AttemptId of = {};
+  int signal = 15;
 };
 /// KILL to everything that this attempt has started, until nothing is left of it, and to nothing
 /// else. RankEnded follows for each rank that was alive, then TreeKilled.
@@ -233,8 +244,8 @@ using AgentAction =
                  agent_action::SendMessage, agent_action::SendOutput, agent_action::Spool,
                  agent_action::CheckHost, agent_action::FindContext, agent_action::TakeContext,
                  agent_action::TakeLeases, agent_action::DropLeases, agent_action::ConfirmLeases,
-                 agent_action::StartRank, agent_action::ReleasePorts, agent_action::TerminateRank,
-                 agent_action::KillTree, agent_action::ForgetAttempt, agent_action::PauseReading,
-                 agent_action::ResumeReading, agent_action::Leave>;
+                 agent_action::StartRank, agent_action::ReleasePorts, agent_action::MakeStopFile,
+                 agent_action::TerminateRank, agent_action::KillTree, agent_action::ForgetAttempt,
+                 agent_action::PauseReading, agent_action::ResumeReading, agent_action::Leave>;
 
 }  // namespace train

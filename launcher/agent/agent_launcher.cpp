@@ -97,7 +97,8 @@ Instant Agent::fence_at() const { return trusted_at_ + window_; }
 
 // The ranks are told to end before they have to be dead.
 Instant Agent::last_call_of(const AgentAttempt& attempt) const {
-  return fence_at() - std::min(attempt.prepared().stop_grace, window_ / 4);
+  const message::Prepare& prepared = attempt.prepared();
+  return fence_at() - std::min(prepared.stop_notice + prepared.stop_grace, window_ / 4);
 }
 
 bool Agent::is_awaited() const {
@@ -201,7 +202,7 @@ std::optional<Instant> Agent::next_deadline() const {
     if (!deadline || instant < *deadline) deadline = instant;
   };
   for (const auto& [of, attempt] : attempts_) {
-    if (attempt.kill_at()) consider(*attempt.kill_at());
+    if (const auto next = attempt.next_deadline()) consider(*next);
     if (!has_window() || !attempt.is_running()) continue;
     if (has_fence()) consider(fence_at());
     // Ranks that are being stopped for another reason end without these.

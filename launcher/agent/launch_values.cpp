@@ -59,6 +59,8 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
       return fmt::format("{}/{}", run_directory, error_file_name(rank));
     case AtLaunch::metrics_file:
       return fmt::format("{}/{}", run_directory, metrics_file_name(rank));
+    case AtLaunch::stop_file:
+      return fmt::format("{}/{}", run_directory, stop_file_name(go.of.attempt));
     case AtLaunch::hyperparameters_file:
       return fmt::format("{}/{}", run_directory, hyperparameters_file_name);
     case AtLaunch::data_file:
@@ -81,6 +83,8 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
 }  // namespace
 
 std::string metrics_file_name(int rank) { return fmt::format("metrics-{}.jsonl", rank); }
+
+std::string stop_file_name(int attempt) { return fmt::format("stop-{}", attempt); }
 
 std::string error_file_name(int rank) { return fmt::format("error-{}.json", rank); }
 

@@ -18,6 +18,10 @@ std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
 /// Where in the run directory a rank may append what it measures, a line of JSON each.
 std::string metrics_file_name(int rank);
 
+/// What appears in the run directory when the ranks of this attempt are to stop: one file for all
+/// ranks of a host, so that none of them sees it long before another.
+std::string stop_file_name(int attempt);
+
 /// Where in the run directory a rank may write what went wrong.
 std::string error_file_name(int rank);
 

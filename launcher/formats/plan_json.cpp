@@ -133,6 +133,8 @@ void append_trial(const Plan& plan, std::string& text) {
 std::string plan_to_json(const Plan& plan, const std::optional<PlannedContext>& context) {
   std::string text = "{\n  \"experiment\": " + at_depth(1, plan.experiment.name);
   text += fmt::format(",\n  \"max_restarts\": {}", plan.experiment.max_restarts);
+  if (const auto& limit = plan.experiment.max_runtime)
+    text += fmt::format(",\n  \"max_runtime_ms\": {}", limit->count());
   text += ",\n  \"trials\": [\n    ";
   append_trial(plan, text);
   text += "\n  ]";

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/duration.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/picture/columns.hpp"
 #include "launcher/picture/picture_svg.hpp"
@@ -141,6 +142,25 @@ std::string restarts_line(const Plan& plan) {
   return line;
 }
 
+std::string end_line(const Plan& plan) {
+  const ExperimentConfig& experiment = plan.experiment;
+  if (!experiment.max_runtime) return {};
+  return fmt::format("stopped {} after its ranks have started, restarts included",
+                     short_duration_text(*experiment.max_runtime));
+}
+
+// Where it is not as ever.
+std::string stop_line(const Plan& plan) {
+  const ExperimentConfig& experiment = plan.experiment;
+  const bool has_notice = experiment.stop_notice > std::chrono::milliseconds(0);
+  if (!has_notice && experiment.stop_signal == ExperimentConfig().stop_signal) return {};
+  std::string line = has_notice ? fmt::format("TRAIN_STOP_FILE appears, {} later ",
+                                              short_duration_text(experiment.stop_notice))
+                                : std::string();
+  return line + fmt::format("SIG{}, {} later SIGKILL", experiment.stop_signal,
+                            short_duration_text(experiment.stop_grace));
+}
+
 std::string slices_line(const Plan& plan) {
   constexpr std::size_t most = 4;
   const std::vector<PlannedSlice>& slices = plan.trial.slices;
@@ -188,6 +208,8 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
   add_below("context", context_line(context));
   add_below("checkpoints", checkpoints_line(plan));
   add_below("restarts", restarts_line(plan));
+  add_below("end", end_line(plan));
+  add_below("stop", stop_line(plan));
   std::string text =
       wrapped(plan_title(plan, subject.named.hosts.size()), width, Paint::title, options) + "\n";
   const std::string said =

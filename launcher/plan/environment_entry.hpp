@@ -25,6 +25,7 @@ enum class AtLaunch {
   checkpoint_directory,  ///< the trial's own, in the folder that all hosts share
   error_file,            ///< where this rank may write its error, on its host
   metrics_file,          ///< to which this rank may append what it measures, on its host
+  stop_file,             ///< which appears on the rank's host when its ranks are to stop
   hyperparameters,       ///< what the search chose for this trial
   hyperparameters_file,  ///< on the rank's host: JSON that is too long for a variable
   data_file,             ///< the same for `data`

@@ -14,19 +14,20 @@ const StateTable<TaskState>& task_states() {
       {{starting,
         "starting",
         "hosts are reached, ranks are being started",
-        {running, stopping, succeeded, failed, killed, interrupted, lost}},
+        {running, stopping, succeeded, failed, killed, interrupted, timeout, lost}},
        {running,
         "running",
         "every rank was started",
-        {stopping, succeeded, failed, killed, interrupted, lost}},
+        {stopping, succeeded, failed, killed, interrupted, timeout, lost}},
        {stopping,
         "stopping",
         "the ranks are being stopped",
-        {succeeded, failed, killed, interrupted, lost}},
+        {succeeded, failed, killed, interrupted, timeout, lost}},
        {succeeded, "succeeded", "every rank ended with 0", {}},
        {failed, "failed", "a rank, a host or the launch failed", {}},
        {killed, "killed", "by `train task kill`", {}},
        {interrupted, "interrupted", "by Ctrl-C or a signal", {}},
+       {timeout, "timeout", "stopped by train: its max_runtime was over", {}},
        {lost, "lost", "the launcher died without a word, as somebody else found out", {}}});
   return table;
 }

@@ -23,6 +23,7 @@ enum class TaskState {
   failed,
   killed,
   interrupted,
+  timeout,
   lost,
 };
 const StateTable<TaskState>& task_states();
@@ -99,7 +100,8 @@ struct TaskRecord {
   std::string working_directory;  ///< of the launcher
   std::string log_directory;      ///< absolute
   std::int64_t launcher_pid = 0;
-  std::int64_t stop_grace_ms = 10'000;  ///< how long its ranks may take to stop
+  std::int64_t stop_notice_ms = 0;      ///< between their stop file and the stop signal
+  std::int64_t stop_grace_ms = 10'000;  ///< how long its ranks may take to stop, after that
   /// How long there may be ranks of it after the last sign of life of its launcher; 0: no longer
   /// than it takes to find out, at least `for_ever`: until somebody ends them.
   std::int64_t outlives_ms = 0;

@@ -93,6 +93,7 @@ void add_own(const RankView& view, Variables& variables) {
   variables.set_at_launch("TRAIN_TASK_ID", AtLaunch::task_id);
   variables.set_at_launch("TRAIN_RUN_DIR", AtLaunch::run_directory);
   variables.set_at_launch("TRAIN_METRICS_FILE", AtLaunch::metrics_file);
+  variables.set_at_launch("TRAIN_STOP_FILE", AtLaunch::stop_file);
   variables.set("TRAIN_TRIAL_ID", number(trial.trial));
   const CheckpointStorage& checkpoints = experiment.checkpoints;
   if (!checkpoints.directory.empty())

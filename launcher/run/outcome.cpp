@@ -10,6 +10,14 @@ namespace train {
 
 namespace {
 
+// Numbers of Linux on x86-64 and arm64, not those of the machine that this is compiled on: a signal
+// may have happened on another host.
+constexpr std::array<const char*, 32> signal_names = {
+    "",          "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
+    "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
+    "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
+    "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
+
 Instant earliest(const Failure& failure) { return failure.at.at - failure.at.bound; }
 Instant latest(const Failure& failure) { return failure.at.at + failure.at.bound; }
 
@@ -45,16 +53,20 @@ void interrupt(RunOutcome& outcome, int signal) {
   outcome.cause.reset();
 }
 
-// Numbers of Linux on x86-64 and arm64, not those of the machine that this is compiled on: a signal
-// may have happened on another host.
 std::string signal_name(int signal) {
-  static constexpr std::array<const char*, 32> names = {
-      "",          "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
-      "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
-      "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
-      "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
-  if (signal > 0 && signal < static_cast<int>(names.size())) return names[signal];
+  if (signal > 0 && signal < static_cast<int>(signal_names.size())) return signal_names[signal];
   return fmt::format("signal {}", signal);
+}
+
+std::optional<int> signal_number(std::string_view name) {
+  constexpr std::size_t prefix = 3;  // SIG
+  for (int signal = 1; signal < static_cast<int>(signal_names.size()); ++signal)
+    if (std::string_view(signal_names[signal]).substr(prefix) == name) return signal;
+  return std::nullopt;
+}
+
+std::string stop_text(int signal) {
+  return signal == runtime_over ? runtime_over_text : "stopped by " + signal_name(signal);
 }
 
 }  // namespace train

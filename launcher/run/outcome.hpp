@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config_schema/text/error.hpp"
@@ -51,14 +52,19 @@ struct Leftover {
   std::string why = {};                      ///< why there was no answer
 };
 
+/// In place of the signal by which a user asks for the end: the task has run for `max_runtime`.
+inline constexpr int runtime_over = 0;
+inline constexpr const char* runtime_over_text = "max_runtime is over";
+
 /// How a run ended. Exactly one of `succeeded`, `stop_signal` and `cause` is set.
 struct RunOutcome {
   bool succeeded = false;  ///< every rank exited with code 0, none because it was told to stop
-  std::optional<int> stop_signal;  ///< the user asked for the end, before anything had failed
-  std::optional<Failure> cause;    ///< the failure that happened first
-  std::vector<Failure> others;     ///< further failures, in order of time
-  std::vector<int> simultaneous;   ///< indices into `others` that may have been first as well
-  std::vector<int> undecided;      ///< hosts of which nothing was known when others had failed
+  /// The user asked for the end with this, before anything had failed, or `runtime_over`.
+  std::optional<int> stop_signal;
+  std::optional<Failure> cause;   ///< the failure that happened first
+  std::vector<Failure> others;    ///< further failures, in order of time
+  std::vector<int> simultaneous;  ///< indices into `others` that may have been first as well
+  std::vector<int> undecided;     ///< hosts of which nothing was known when others had failed
   std::vector<RankOutcome> ranks;
   std::vector<Leftover> leftovers;
   bool all_started = false;
@@ -78,5 +84,9 @@ void interrupt(RunOutcome& outcome, int signal);
 
 /// "SIGKILL"; "signal 99" for one without a name.
 std::string signal_name(int signal);
+/// The number of "TERM"; nothing when no signal has that name.
+std::optional<int> signal_number(std::string_view name);
+/// Why a task was stopped: "stopped by SIGINT", or that its time is over.
+std::string stop_text(int signal);
 
 }  // namespace train

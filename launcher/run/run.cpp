@@ -163,7 +163,7 @@ void Run::decide_start() {
     return;
   }
   note_undecided();
-  stop(milliseconds(0), {});
+  stop(kill_at_once, {});
 }
 
 void Run::note_undecided() {
@@ -258,7 +258,7 @@ void Run::receive(int host, const message::RankEnded& m) {
 void Run::rank_failed(Failure failure) {
   const int rank = *failure.rank;
   failures_.push_back(std::move(failure));
-  stop(rules_.stop_grace,
+  stop(usual_stop(),
        why_stopping(fmt::format("rank {} on '{}' failed", rank, name(failures_.back().host))));
 }
 

@@ -130,13 +130,14 @@ class Run {
   };
   struct Rules {
     PortNeeds ports;
-    milliseconds stop_grace;
+    milliseconds stop_grace;  ///< from the stop signal to KILL
     Delivery delivery = Delivery::nothing;
     Hosts hosts = Hosts::dismissed;
     AttemptId of = {};  ///< by which agents know this attempt
     std::string task_id = {};
     /// By host: whether it is told to hold something for the task; none: nobody is.
     std::vector<bool> holds = {};
+    milliseconds stop_notice{0};  ///< from the stop file to the stop signal
   };
 
   /// `trial` and `connections` must outlive the run. Hosts that are up already are told of with
@@ -153,7 +154,7 @@ class Run {
     std::optional<Instant> started_at;  ///< when that was decided; nothing: not known
     bool is_failing = false;
     std::optional<Failure> failure;     ///< the first that was known
-    std::vector<int> stop_signals;      ///< by which the user has asked for the end
+    std::vector<int> stop_signals;      ///< by which the end was asked for
     std::optional<Instant> stopped_at;  ///< the first time; nothing: not known
   };
   /// Goes on with such a run, in place of all that leads to Go: every host is told of with
@@ -204,6 +205,7 @@ class Run {
     bool is_noted = false;                    ///< the user was told that it waits
     bool is_port_taken = false;
     bool is_output_blocked = false;
+    bool has_no_stop_file = false;
     int said_output_blocked = 0;  ///< how often
     bool has_agent_failed = false;
     bool has_told_ports = false;
@@ -248,6 +250,7 @@ class Run {
   void receive(int host, const message::PortTaken& m);
   void receive(int host, const message::OutputBlocked& m);
   void receive(int host, const message::StopsRanks& m);
+  void receive(int host, const message::NoStopFile& m);
   void receive(int host, const message::AgentFailed& m);
   template <class Other>
   void receive(int host, const Other&) {
@@ -305,10 +308,14 @@ class Run {
   Result<void> check_checkpoints() const;
   void go();
   void refuse_start(int host, Error why);
-  void stop(milliseconds grace, const std::optional<std::string>& why);
+  static constexpr message::Stop kill_at_once{};
+  message::Stop usual_stop() const { return {rules_.stop_grace, rules_.stop_notice}; }
+  message::Stop stop_from_now() const;
+  std::string words_of_request(int signal) const;
+  void stop(const message::Stop& how, const std::optional<std::string>& why);
   /// What the user is told at once of a failure.
   std::string why_stopping(const std::string& failed) const;
-  void send_stop(int host, milliseconds grace);
+  void send_stop(int host, const message::Stop& how);
   void check_over();
   bool awaits_lost_hosts() const;
   bool is_awaited(int host) const;
@@ -341,7 +348,8 @@ class Run {
   std::vector<Unaligned> unaligned_;
   std::optional<Instant> answers_by_;  ///< when a start that failed ends, whoever has not answered
   std::optional<Instant> stop_by_;     ///< when hosts that have not finished are given up
-  std::optional<milliseconds> grace_sent_;  ///< with the last Stop
+  std::optional<message::Stop> stop_sent_;  ///< the last
+  std::optional<Instant> signal_at_;        ///< when the ranks' notice is over
   std::optional<Instant> interrupted_at_;
   int stop_requests_ = 0;
   int notes_ = 0;  ///< how many the user was told

@@ -13,8 +13,10 @@ namespace {
 
 // Since when ranks may run that another boot of this machine has started.
 constexpr std::chrono::hours long_ago{24 * 365};
-// A third request is for those who cannot wait.
-constexpr std::size_t most_stops = 2;
+// What comes after a notice and a grace is for those who cannot wait.
+std::size_t most_stops(const Run::Rules& rules) {
+  return rules.stop_notice > milliseconds(0) ? 3 : 2;
+}
 
 bool is_same(const Failure& one, const Failure& other) {
   return one.rank == other.rank && one.host == other.host;
@@ -35,7 +37,7 @@ std::vector<RunAction> Run::adopt(const Adopted& known, Instant now) {
     enter(host, HostState::preparing);
     enter(host, HostState::running);
   }
-  const std::size_t stops = std::min(known.stop_signals.size(), most_stops);
+  const std::size_t stops = std::min(known.stop_signals.size(), most_stops(rules_));
   for (std::size_t i = 0; i < stops; ++i) handle(run_event::StopRequested{known.stop_signals[i]});
   if (interrupted_at_) interrupted_at_ = std::min(known.stopped_at.value_or(go_at_), now);
   if (stops == 0 && (known.is_failing || !known.go)) stop_again();
@@ -45,7 +47,7 @@ std::vector<RunAction> Run::adopt(const Adopted& known, Instant now) {
 void Run::stop_again() {
   const std::string why = known_failure_ ? known_failure_->error.diagnostics.front().message
                                          : "the launcher before this one was stopping the ranks";
-  stop(rules_.stop_grace, why + ": stopping all ranks");
+  stop(usual_stop(), why + ": stopping all ranks");
 }
 
 // Nothing of it was lost while nobody attended: an agent keeps what it has said of its ranks.

@@ -20,7 +20,7 @@ void Run::handle(const run_event::ContextPacked&) {
 void Run::handle(const run_event::ContextFailed& event) {
   if (!std::exchange(context_awaited_, false) || phase_ != RunPhase::connecting) return;
   failures_.push_back({{now_, nanoseconds(0)}, event.why, std::nullopt, -1, 0});
-  stop(milliseconds(0), {});
+  stop(kill_at_once, {});
 }
 
 // Each must say that more was taken than before, so that no host can keep a run waiting by

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "config_schema/text/duration.hpp"
 #include "launcher/run/run.hpp"
 
 namespace train {
@@ -48,36 +49,58 @@ std::string Run::words_of_flood(const HostRun& host) {
 void Run::handle(const run_event::StartForbidden& event) {
   if (phase_ == RunPhase::stopping) return;
   failures_.push_back({{now_, nanoseconds(0)}, event.why, std::nullopt, -1, 0});
-  stop(milliseconds(0), {});
+  stop(kill_at_once, {});
 }
 
 void Run::handle(const run_event::StopRequested& event) {
+  const bool has_notice = stop_requests_ == 1 && signal_at_ && now_ < *signal_at_;
+  if (has_notice) return stop({rules_.stop_grace}, {});
   if (++stop_requests_ > 2) return give_up_waiting();
-  if (stop_requests_ == 2) return stop(milliseconds(0), {});
+  if (stop_requests_ == 2) return stop(kill_at_once, {});
   // A failure that came before stays the cause.
   if (!has_failed()) {
     outcome_.stop_signal = event.signal;
     interrupted_at_ = now_;
   }
-  stop(rules_.stop_grace, fmt::format("{}: stopping all ranks", signal_name(event.signal)));
+  stop(usual_stop(), words_of_request(event.signal));
 }
 
-void Run::stop(milliseconds grace, const std::optional<std::string>& why) {
+std::string Run::words_of_request(int signal) const {
+  std::string text =
+      (signal == runtime_over ? runtime_over_text : signal_name(signal)) + ": stopping all ranks";
+  if (has_gone_ && rules_.stop_notice > milliseconds(0))
+    text += fmt::format("; the signal follows in {}, or at once with another Ctrl-C",
+                        short_duration_text(rules_.stop_notice));
+  return text;
+}
+
+void Run::stop(const message::Stop& how, const std::optional<std::string>& why) {
   if (phase_ == RunPhase::over) return;
   if (phase_ != RunPhase::stopping && why) act(run_action::Stopping{*why});
   phase_.become(RunPhase::stopping);
   answers_by_.reset();
-  const Instant deadline = now_ + grace + timing_.stop_slack;
+  const Instant signal_at = now_ + how.notice;
+  const Instant deadline = signal_at + how.grace + timing_.stop_slack;
+  signal_at_ = signal_at_ ? std::min(*signal_at_, signal_at) : signal_at;
   stop_by_ = stop_by_ ? std::min(*stop_by_, deadline) : deadline;
-  // A later request repeats the stop only when it leaves less grace.
-  if (!grace_sent_ || grace < *grace_sent_) {
-    grace_sent_ = grace;
-    for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) send_stop(host, grace);
+  // A later request repeats the stop only when it leaves less time.
+  const bool is_first = !stop_sent_;
+  if (is_first || how.notice + how.grace < stop_sent_->notice + stop_sent_->grace) {
+    stop_sent_ = how;
+    for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) send_stop(host, how);
   }
   check_over();
 }
 
-void Run::send_stop(int host, milliseconds grace) {
+// For a host that may not have heard of the stop: its ranks get what is left of the notice.
+message::Stop Run::stop_from_now() const {
+  message::Stop how = *stop_sent_;
+  const nanoseconds left = std::max(*signal_at_ - now_, nanoseconds(0));
+  how.notice = std::min(how.notice, std::chrono::ceil<milliseconds>(left));
+  return how;
+}
+
+void Run::send_stop(int host, const message::Stop& how) {
   HostRun& h = hosts_[host];
   switch (h.state) {
     case HostState::preparing:
@@ -87,7 +110,7 @@ void Run::send_stop(int host, milliseconds grace) {
       enter(h, HostState::running);
       [[fallthrough]];
     case HostState::running:
-      act(host_action::Send{host, message::Stop{grace}});
+      act(host_action::Send{host, how});
       break;
     case HostState::connecting:
       enter(h, HostState::finished);

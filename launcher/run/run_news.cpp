@@ -100,7 +100,7 @@ void Run::resume_ranks(const host_news::Resumed& news) {
   const message::OwnStop stop = status != nullptr ? status->stop : message::OwnStop::none;
   hosts_[host].own_stop = stop;
   if (phase_ == RunPhase::stopping) {
-    if (grace_sent_) act(host_action::Send{host, message::Stop{*grace_sent_}});
+    if (stop_sent_) act(host_action::Send{host, stop_from_now()});
   } else if (status == nullptr ||
              !status->has_started) {  // what told it to was lost with the old stream
     act(run_action::SendGo{host});
@@ -141,7 +141,7 @@ void Run::host_failed(int host, Error why) {
   if (phase_ == RunPhase::connecting)
     decide_start();
   else if (phase_ == RunPhase::running)
-    stop(rules_.stop_grace, why_stopping(fmt::format("host '{}' is lost", name(host))));
+    stop(usual_stop(), why_stopping(fmt::format("host '{}' is lost", name(host))));
   else
     check_over();
 }

@@ -96,7 +96,7 @@ Result<void> Run::check_checkpoints() const {
 
 void Run::refuse_start(int host, Error why) {
   failures_.push_back({{now_, nanoseconds(0)}, std::move(why), std::nullopt, host, 0});
-  stop(milliseconds(0), {});
+  stop(kill_at_once, {});
 }
 
 void Run::go() {

@@ -100,6 +100,16 @@ void Run::receive(int host, const message::StopsRanks& m) {
     host_in_trouble(host, align(host, m.at), make_error(ErrorClass::host, words_of(m.why)));
 }
 
+void Run::receive(int host, const message::NoStopFile& m) {
+  HostRun& h = hosts_[host];
+  if (h.state != HostState::running) return out_of_turn(host, "'no_stop_file'");
+  if (std::exchange(h.has_no_stop_file, true) || notes_ >= most_notes) return said_again(host);
+  ++notes_;
+  act(host_action::Note{fmt::format(
+      "host '{}': the stop file of its ranks is missing, and they are stopped without: {}",
+      name(host), m.reason)});
+}
+
 void Run::receive(int host, const message::AgentFailed& m) {
   if (std::exchange(hosts_[host].has_agent_failed, true)) return said_again(host);
   const Error why =
@@ -114,7 +124,7 @@ void Run::receive(int host, const message::AgentFailed& m) {
 void Run::host_in_trouble(int host, const AlignedInstant& since, Error why) {
   failures_.push_back({since, with_context(std::move(why), fmt::format("host '{}'", name(host))),
                        std::nullopt, host, 0});
-  stop(rules_.stop_grace, failures_.back().error.diagnostics.front().message);
+  stop(usual_stop(), failures_.back().error.diagnostics.front().message);
 }
 
 }  // namespace train

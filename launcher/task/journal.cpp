@@ -19,6 +19,7 @@ namespace {
 constexpr int deepest_nesting = 8;
 constexpr int most_attempts_of_task = 1'000'000;
 constexpr std::int64_t any_past = INT64_MIN;
+constexpr std::int64_t latest_boot = 1'000'000'000'000'000;  // in milliseconds; or before 1970
 
 template <class Enum>
 struct Name {
@@ -37,9 +38,9 @@ constexpr Name<Sequel> sequels[] = {{Sequel::restart, "restart"},
                                     {Sequel::no_restarts_left, "no_restarts_left"}};
 
 constexpr ErrorClass error_classes[] = {
-    ErrorClass::usage,   ErrorClass::no_input, ErrorClass::never,      ErrorClass::bug,
-    ErrorClass::missing, ErrorClass::busy,     ErrorClass::host,       ErrorClass::config,
-    ErrorClass::hosts,   ErrorClass::worker,   ErrorClass::interrupted};
+    ErrorClass::usage,   ErrorClass::no_input, ErrorClass::never,       ErrorClass::bug,
+    ErrorClass::missing, ErrorClass::busy,     ErrorClass::host,        ErrorClass::config,
+    ErrorClass::hosts,   ErrorClass::worker,   ErrorClass::interrupted, ErrorClass::timeout};
 
 json json_of(const AttemptEnd& end) {
   return {{"succeeded", end.succeeded},           {"any_started", end.any_started},
@@ -100,13 +101,18 @@ JournalRecord read_attempt_begun(const json& value) {
 }
 
 json body(const journal_record::RanksStarted& r) {
-  return {{"type", "ranks_started"}, {"go", encode_message(r.go)}};
+  json value{{"type", "ranks_started"}, {"go", encode_message(r.go)}};
+  if (r.booted) value["booted_ms"] = r.booted->count();
+  return value;
 }
 JournalRecord read_ranks_started(const json& value) {
   const auto message = decode_message(text_field(value, "go", longest_journal_entry));
   if (!message || !std::holds_alternative<message::Go>(*message))
     throw Malformed{"ranks that were started with something else than 'go'"};
-  return journal_record::RanksStarted{std::get<message::Go>(*message)};
+  journal_record::RanksStarted record{std::get<message::Go>(*message)};
+  if (value.contains("booted_ms"))
+    record.booted = milliseconds(number_field(value, "booted_ms", -latest_boot, latest_boot));
+  return record;
 }
 
 json body(const journal_record::AttemptFailing& r) {

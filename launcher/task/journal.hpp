@@ -31,6 +31,9 @@ struct AttemptBegun {
 /// Every host is about to be sent this Go, and may have to be sent it again.
 struct RanksStarted {
   message::Go go;
+  /// When the machine of this entry was booted, by its wall clock, after the Unix epoch: what
+  /// tells after the next boot how long ago that was. Nothing: not known.
+  std::optional<milliseconds> booted = {};
   bool operator==(const RanksStarted&) const = default;
 };
 /// Something has failed in the attempt: it is being stopped.
@@ -46,7 +49,8 @@ struct AttemptOver {
   AttemptEnd end;
   bool operator==(const AttemptOver&) const = default;
 };
-/// The user wants everything to end; the task goes on until it has.
+/// The user wants everything to end, or the time of the task is over (`runtime_over`); it goes on
+/// until it has.
 struct StopRequested {
   int signal = 0;
   bool operator==(const StopRequested&) const = default;
@@ -92,16 +96,18 @@ struct Replay {
   std::optional<Instant> started_at = {};  ///< when; nothing where it was another boot
   std::optional<Failure> failure = {};     ///< the first that was known
   bool is_hopeless = false;                ///< a log policy says so
-  std::vector<int> stop_signals = {};      ///< by which the user asked for the end; at most 3
+  std::vector<int> stop_signals = {};      ///< by which the end was asked for; at most 3
   std::optional<Instant> stopped_at = {};  ///< the first time; nothing where it was another boot
   std::optional<journal_record::TaskOver> over = {};  ///< how the task has ended
 };
 
 /// The state of a task whose journal this is, as of `now`, on a machine with this `boot_id`: what
-/// was written on another boot counts as written now. An error of class `no_input` when no task
-/// with these rules can have written it.
+/// was written on another boot counts as written now, but for the first start of the ranks, where
+/// it is known when that boot and this one (`booted`) were. An error of class `no_input` when no
+/// task with these rules can have written it.
 Result<Replay> replay(const std::vector<JournalEntry>& entries, const Task::Rules& rules,
-                      Instant now, const std::string& boot_id);
+                      Instant now, const std::string& boot_id,
+                      std::optional<milliseconds> booted = {});
 
 /// All that matters of a replay, as text: two that differ in anything differ in that.
 std::string snapshot_of(const Replay& replay);

@@ -15,16 +15,20 @@ namespace {
 constexpr std::size_t most_stops = 3;
 // For an instant of another boot: some moment of the past.
 constexpr std::chrono::hours long_ago{24 * 365};
+// Further apart no two boots are.
+constexpr milliseconds longest_ago = 100 * long_ago;
 
 class Replayer {
  public:
-  Replayer(const Task::Rules& rules, Instant now, const std::string& boot_id)
-      : now_(now), boot_id_(boot_id), replay_{Task(rules)} {}
+  Replayer(const Task::Rules& rules, Instant now, const std::string& boot_id,
+           std::optional<milliseconds> booted)
+      : now_(now), boot_id_(boot_id), booted_(booted), replay_{Task(rules)} {}
 
   Result<Replay> read(const std::vector<JournalEntry>& entries) {
     for (const JournalEntry& entry : entries) {
       is_of_this_boot_ = entry.boot_id == boot_id_;
       at_ = is_of_this_boot_ ? entry.at : now_;
+      written_at_ = entry.at;
       if (replay_.over) complain("something follows the end");
       if (replay_.epoch == 0 && !is<journal_record::Supervised>(entry.record))
         complain("it has no supervisor");
@@ -62,12 +66,9 @@ class Replayer {
 
   // One that was prepared by a supervisor that has ended may be begun again.
   void take(const journal_record::AttemptBegun& record) {
-    Task& task = replay_.task;
-    if (record.attempt != task.attempt() || replay_.task.over() || replay_.go)
+    if (record.attempt != replay_.task.attempt() || replay_.task.over() || replay_.go)
       return complain(fmt::format("attempt {} begins out of turn", record.attempt));
-    if (record.attempt == 0) task.on(task_event::Begin{}, at_);
-    // Whoever wrote this had waited long enough.
-    if (const auto due = task.next_deadline()) task.on(task_event::Tick{}, std::max(at_, *due));
+    replay_.task.on(task_event::Begin{}, at_);
     replay_.attempt = record.attempt;
   }
 
@@ -76,8 +77,16 @@ class Replayer {
     if (record.go.of.attempt != replay_.attempt)
       return complain(fmt::format("ranks start in attempt {}", record.go.of.attempt));
     if (replay_.go) return complain("ranks start twice in an attempt");
+    replay_.task.on(task_event::RanksStarting{}, start_of(record));
     replay_.go = record.go;
     if (is_of_this_boot_) replay_.started_at = at_;
+  }
+
+  // On the clock of this boot. The wall clocks of the two may have been set differently.
+  Instant start_of(const journal_record::RanksStarted& record) const {
+    if (is_of_this_boot_ || !record.booted || !booted_) return at_;
+    const milliseconds later = *record.booted - *booted_;
+    return std::min(written_at_ + std::clamp(later, -longest_ago, longest_ago), now_);
   }
 
   void take(const journal_record::AttemptFailing& record) {
@@ -122,8 +131,10 @@ class Replayer {
 
   Instant now_;
   const std::string& boot_id_;
+  std::optional<milliseconds> booted_;
   Replay replay_;
   Instant at_{0};
+  Instant written_at_{0};  ///< by the clock of its boot
   bool is_of_this_boot_ = true;
   std::string complaint_;
 };
@@ -131,8 +142,8 @@ class Replayer {
 }  // namespace
 
 Result<Replay> replay(const std::vector<JournalEntry>& entries, const Task::Rules& rules,
-                      Instant now, const std::string& boot_id) {
-  return Replayer(rules, now, boot_id).read(entries);
+                      Instant now, const std::string& boot_id, std::optional<milliseconds> booted) {
+  return Replayer(rules, now, boot_id, booted).read(entries);
 }
 
 std::string snapshot_of(const Replay& replay) {

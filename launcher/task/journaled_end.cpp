@@ -13,6 +13,8 @@ namespace {
 
 // SIGTERM on every Linux: `task kill` and batch systems; others come from a terminal.
 constexpr int termination = 15;
+// As cli/exit_code.hpp has it for this class.
+constexpr int runtime_over_code = 124;
 
 // What matters of the end, of a journal that may have anything else.
 class EndReader {
@@ -49,10 +51,16 @@ class EndReader {
   }
   void stop(TaskRecord& task) const {
     const int signal = over_->signal.value_or(signal_.value_or(termination));
+    task.cause = stop_text(signal);
+    if (signal == runtime_over) return time_out(task);
     task.state = signal == termination ? TaskState::killed : TaskState::interrupted;
     task.exit_code = 128 + signal;
     task.error_class = to_string(ErrorClass::interrupted);
-    task.cause = fmt::format("stopped by {}", signal_name(signal));
+  }
+  static void time_out(TaskRecord& task) {
+    task.state = TaskState::timeout;
+    task.exit_code = runtime_over_code;
+    task.error_class = to_string(ErrorClass::timeout);
   }
 
   std::optional<journal_record::TaskOver> over_;

@@ -25,6 +25,7 @@ ExperimentConfig experiment_of(const TaskRecord& task, const std::vector<Journal
   experiment.workers = task.world_size;
   experiment.max_restarts = restarts_in(journal);
   experiment.log_limit = task.log_limit;
+  experiment.stop_notice = milliseconds(task.stop_notice_ms);
   experiment.stop_grace = milliseconds(task.stop_grace_ms);
   const milliseconds outlives(task.outlives_ms);
   experiment.launcher_wait = outlives >= for_ever ? for_ever : brief_launcher_wait;

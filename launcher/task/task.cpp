@@ -48,6 +48,7 @@ Task::Rules Task::rules_of(const ExperimentConfig& experiment) {
   Rules rules;
   rules.max_restarts = experiment.max_restarts;
   rules.restart_delay = experiment.restart_delay;
+  rules.max_runtime = experiment.max_runtime;
   return rules;
 }
 
@@ -58,7 +59,22 @@ std::vector<TaskAction> Task::on(const TaskEvent& event, Instant now) {
 }
 
 void Task::handle(const task_event::Begin&) {
-  if (attempt() == 0 && attempts_.back() == AttemptState::waiting) begin();
+  if (attempts_.back() == AttemptState::waiting) begin();
+}
+
+void Task::handle(const task_event::RanksStarting&) {
+  if (!started_at_) started_at_ = now_;
+}
+
+// Nobody counts the time of a task that is being stopped.
+std::optional<Instant> Task::runs_until() const {
+  if (is_over_ || is_stopped_ || !started_at_ || !rules_.max_runtime) return std::nullopt;
+  return *started_at_ + *rules_.max_runtime;
+}
+
+std::optional<Instant> Task::next_deadline() const {
+  const auto end = runs_until();
+  return begins_at_ && end ? std::min(*begins_at_, *end) : begins_at_ ? begins_at_ : end;
 }
 
 void Task::begin() {
@@ -97,7 +113,10 @@ void Task::handle(const task_event::StopRequested& event) {
 }
 
 void Task::handle(const task_event::Tick&) {
-  if (begins_at_ && now_ >= *begins_at_) begin();
+  if (const auto end = runs_until(); end && now_ >= *end)
+    actions_.emplace_back(task_action::EndRuntime{});
+  else if (begins_at_ && now_ >= *begins_at_)
+    begin();
 }
 
 void Task::end(Sequel why, std::optional<int> signal) {
@@ -117,11 +136,13 @@ nanoseconds Task::delay_before(int number) const {
 std::string Task::snapshot() const {
   std::string text = fmt::format("rules {} {} {};", rules_.max_restarts,
                                  rules_.restart_delay.count(), rules_.longest_delay.count());
+  if (rules_.max_runtime) text += fmt::format(" at most {} ms;", rules_.max_runtime->count());
   for (const auto& attempt : attempts_) {
     for (const AttemptState state : attempt.path())
       text.append(" ").append(attempt_states().row(state).name);
     text += ";";
   }
+  if (started_at_) text += fmt::format(" started at {}", started_at_->count());
   if (failing_at_) text += fmt::format(" failing at {}", failing_at_->count());
   if (begins_at_) text += fmt::format(" begins at {}", begins_at_->count());
   if (is_stopped_) text += " stopped";

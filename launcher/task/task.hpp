@@ -34,7 +34,7 @@ AttemptEnd end_of(const RunOutcome& outcome);
 enum class Sequel {
   restart,                  ///< another attempt
   succeeded,                ///< nothing: all is done
-  stopped,                  ///< nothing: the user has asked for the end
+  stopped,                  ///< nothing: the user has asked for the end, or its time is over
   never_started,            ///< nothing: not even the first attempt could start a rank
   invalid_hyperparameters,  ///< nothing: it would fail again
   hopeless,                 ///< nothing: a log policy says that it would fail again
@@ -51,8 +51,10 @@ const StateTable<AttemptState>& attempt_states();
 
 /// What happens to a task. Instants are the launcher's clock.
 namespace task_event {
-/// The first attempt may begin.
+/// The first attempt may begin; or the one that is waited for has begun, as a journal says.
 struct Begin {};
+/// The ranks of the attempt that runs are about to be told to start.
+struct RanksStarting {};
 /// Something has failed in the attempt that runs: it is being stopped.
 struct AttemptFailing {};
 /// The attempt that ran is over: nothing of it is left on any host that said so, and the others are
@@ -60,7 +62,8 @@ struct AttemptFailing {};
 struct AttemptOver {
   AttemptEnd end;
 };
-/// The user wants everything to end.
+/// The user wants everything to end, by this signal; or the time of the task is over, and the
+/// driver has begun to stop it (`runtime_over`).
 struct StopRequested {
   int signal = 0;
 };
@@ -69,8 +72,8 @@ struct Tick {};
 }  // namespace task_event
 
 using TaskEvent =
-    std::variant<task_event::Begin, task_event::AttemptFailing, task_event::AttemptOver,
-                 task_event::StopRequested, task_event::Tick>;
+    std::variant<task_event::Begin, task_event::RanksStarting, task_event::AttemptFailing,
+                 task_event::AttemptOver, task_event::StopRequested, task_event::Tick>;
 
 /// What a task wants done, in order.
 namespace task_action {
@@ -84,6 +87,8 @@ struct AnnounceRestart {
   int of = 0;
   nanoseconds delay{0};
 };
+/// The task has had its time: it is to be stopped like by a user, with `runtime_over`.
+struct EndRuntime {};
 /// No further attempt: the last one's outcome is the task's, unless a signal has ended the wait for
 /// another.
 struct End {
@@ -92,8 +97,8 @@ struct End {
 };
 }  // namespace task_action
 
-using TaskAction =
-    std::variant<task_action::BeginAttempt, task_action::AnnounceRestart, task_action::End>;
+using TaskAction = std::variant<task_action::BeginAttempt, task_action::AnnounceRestart,
+                                task_action::EndRuntime, task_action::End>;
 
 /// The decisions about the attempts of a task, and nothing else: events in, actions out. One trial;
 /// its attempts run one after the other, each on all hosts of the plan. The same events at the same
@@ -105,6 +110,7 @@ class Task {
     /// Before the first restart, from the failure; twice as long before each further one.
     milliseconds restart_delay{1'000};
     milliseconds longest_delay{60'000};
+    std::optional<milliseconds> max_runtime = {};  ///< from the first start of ranks; nothing: any
   };
 
   explicit Task(Rules rules) : rules_(rules) {}
@@ -114,8 +120,10 @@ class Task {
   /// Takes one event; the actions are to be carried out in order.
   std::vector<TaskAction> on(const TaskEvent& event, Instant now);
   /// When a Tick is wanted, if at all.
-  std::optional<Instant> next_deadline() const { return begins_at_; }
+  std::optional<Instant> next_deadline() const;
   bool over() const { return is_over_; }
+  /// When its ranks were first told to start; nothing: not yet.
+  std::optional<Instant> started_at() const { return started_at_; }
   const Rules& rules() const { return rules_; }
   /// The attempt that runs, is waited for, or was the last one.
   int attempt() const { return static_cast<int>(attempts_.size()) - 1; }
@@ -128,6 +136,7 @@ class Task {
 
  private:
   void handle(const task_event::Begin& event);
+  void handle(const task_event::RanksStarting& event);
   void handle(const task_event::AttemptFailing& event);
   void handle(const task_event::AttemptOver& event);
   void handle(const task_event::StopRequested& event);
@@ -136,11 +145,13 @@ class Task {
   void begin();
   void end(Sequel why, std::optional<int> signal);
   nanoseconds delay_before(int number) const;
+  std::optional<Instant> runs_until() const;
 
   Rules rules_;
   std::vector<TrackedState<AttemptState>> attempts_{TrackedState<AttemptState>(attempt_states())};
   bool is_over_ = false;
-  bool is_stopped_ = false;            ///< by the user
+  bool is_stopped_ = false;            ///< by the user, or since its time is over
+  std::optional<Instant> started_at_;  ///< when its ranks were first told to start
   std::optional<Instant> failing_at_;  ///< since when the attempt that runs is known to fail
   std::optional<Instant> begins_at_;   ///< when the attempt that is waited for begins
   Instant now_{0};

@@ -330,6 +330,7 @@ void TaskDriver::begin_written_attempt() {
 Run::Rules TaskDriver::run_rules() const {
   Run::Rules rules;
   rules.ports = work_.port_needs;
+  rules.stop_notice = work_.plan.experiment.stop_notice;
   rules.stop_grace = work_.plan.experiment.stop_grace;
   const bool is_first = task_.attempt() == 0;
   // Whoever has it already does not ask for it again.
@@ -419,6 +420,8 @@ message::Prepare TaskDriver::prepare_message(int host) const {
   prepare.task_id = work_.task_id;
   prepare.hold_ports = held_ports(work_.port_needs, trial_, host);
   prepare.files = run_files(experiment);
+  prepare.stop_signal = signal_number(experiment.stop_signal).value_or(prepare.stop_signal);
+  prepare.stop_notice = experiment.stop_notice;
   prepare.stop_grace = experiment.stop_grace;
   prepare.reconnect_window = experiment.reconnect_window;
   prepare.launcher_wait = experiment.launcher_wait.value_or(brief_launcher_wait);
@@ -480,8 +483,9 @@ void TaskDriver::perform(const run_action::SendGo& action) {
   if (std::exchange(go_, Go::being_written) == Go::being_written) return;
   message::Go start = run_->start_message();
   start.of = of();
-  journal_.write(journal_record::RanksStarted{std::move(start)}, JournalWriter::Durable::yes,
-                 [this] { allow_start(); });
+  feed(task_event::RanksStarting{});
+  journal_.write(journal_record::RanksStarted{std::move(start), work_.booted},
+                 JournalWriter::Durable::yes, [this] { allow_start(); });
 }
 
 // What has come meanwhile wins: a stop, or that no attempt may begin.

@@ -59,6 +59,8 @@ class TaskDriver {
     /// keep the others from being stopped by saying so.
     bool is_to_end = false;
     std::string launcher = {};  ///< who this is, in words for another launcher
+    /// When this machine was booted, by its wall clock, after the Unix epoch; for the journal.
+    std::optional<milliseconds> booted = {};
   };
 
   /// Another supervisor goes on with the task.
@@ -199,6 +201,7 @@ class TaskDriver {
 
   void perform(const task_action::BeginAttempt& action);
   void perform(const task_action::AnnounceRestart& action);
+  void perform(const task_action::EndRuntime&) { stop(runtime_over); }
   void perform(const task_action::End& action);
 
   /// The attempt that runs, as agents know it.

@@ -42,6 +42,12 @@ std::optional<std::uint64_t> count_or_null(const json& object, const char* name)
   return static_cast<std::uint64_t>(number_field(object, name));
 }
 
+// Of a request that an earlier train has written it is missing.
+std::optional<std::string> text_or_null(const json& object, const char* name) {
+  const bool is_there = object.contains(name) && !object[name].is_null();
+  return is_there ? std::optional(text_field(object, name)) : std::nullopt;
+}
+
 double real_field(const json& object, const char* name) {
   const json& value = field(object, name);
   if (!value.is_number()) throw Malformed{fmt::format("field '{}' is no number", name)};
@@ -156,6 +162,7 @@ TaskRequest request_of(const json& value) {
   request.experiment_text = text_field(value, "experiment");
   request.overrides.slots = int_or_null(value, "slots");
   request.overrides.global_batch = count_or_null(value, "batch");
+  request.overrides.max_runtime = text_or_null(value, "max_runtime");
   request.overrides.settings = texts_of(value, "settings");
   request.overrides.command = texts_of(value, "command");
   request.inventory.source = text_field(value, "hosts_source");
@@ -174,19 +181,22 @@ TaskRequest request_of(const json& value) {
 std::string encode_request(const TaskRequest& request) {
   json hosts = json::array();
   for (const Host& host : request.inventory.hosts) hosts.push_back(json_of(host));
-  const json document{{"config", from_bytes(request.config)},
-                      {"experiment", from_bytes(request.experiment_text)},
-                      {"slots", or_null(request.overrides.slots)},
-                      {"batch", or_null(request.overrides.global_batch)},
-                      {"settings", json_of(request.overrides.settings)},
-                      {"command", json_of(request.overrides.command)},
-                      {"hosts_source", from_bytes(request.inventory.source)},
-                      {"hosts", std::move(hosts)},
-                      {"forwarded", json_of(request.user_variables.forwarded)},
-                      {"environment", json_of(request.user_variables.of_experiment)},
-                      {"context", from_bytes(request.context_directory)},
-                      {"directory", from_bytes(request.directory)},
-                      {"is_detached", request.is_detached}};
+  const json document{
+      {"config", from_bytes(request.config)},
+      {"experiment", from_bytes(request.experiment_text)},
+      {"slots", or_null(request.overrides.slots)},
+      {"batch", or_null(request.overrides.global_batch)},
+      {"max_runtime",
+       request.overrides.max_runtime ? from_bytes(*request.overrides.max_runtime) : json(nullptr)},
+      {"settings", json_of(request.overrides.settings)},
+      {"command", json_of(request.overrides.command)},
+      {"hosts_source", from_bytes(request.inventory.source)},
+      {"hosts", std::move(hosts)},
+      {"forwarded", json_of(request.user_variables.forwarded)},
+      {"environment", json_of(request.user_variables.of_experiment)},
+      {"context", from_bytes(request.context_directory)},
+      {"directory", from_bytes(request.directory)},
+      {"is_detached", request.is_detached}};
   return document.dump() + "\n";
 }
 

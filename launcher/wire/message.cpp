@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t deepest_nesting = 16;
 
 constexpr int highest_port = 65'535;
+constexpr int highest_signal = 64;
 constexpr std::size_t longest_file_name = 64;
 constexpr std::int64_t longest_grace_ms = 7LL * 24 * 3600 * 1000;
 
@@ -117,6 +118,8 @@ json body(const message::Prepare& m) {
              {"ranks", json_of_ranks(m.ranks)},
              {"hold_ports", m.hold_ports},
              {"files", std::move(files)},
+             {"stop_signal", m.stop_signal},
+             {"stop_notice_ms", m.stop_notice.count()},
              {"stop_grace_ms", m.stop_grace.count()},
              {"reconnect_window_ms", m.reconnect_window.count()},
              {"launcher_wait_ms", m.launcher_wait.count()},
@@ -135,6 +138,8 @@ Message read_prepare(const json& value) {
   m.ranks = ranks_of_json(array_field(value, "ranks"));
   m.hold_ports = int_field(value, "hold_ports", 0, most_held_ports);
   for (const auto& file : array_field(value, "files")) m.files.push_back(run_file(file));
+  m.stop_signal = int_field(value, "stop_signal", 1, highest_signal);
+  m.stop_notice = milliseconds(number_field(value, "stop_notice_ms", 0, longest_grace_ms));
   m.stop_grace = milliseconds(number_field(value, "stop_grace_ms", 0, longest_grace_ms));
   m.reconnect_window =
       milliseconds(number_field(value, "reconnect_window_ms", 0, longest_grace_ms));
@@ -172,9 +177,12 @@ Message read_go(const json& value) {
   return m;
 }
 
-json body(const message::Stop& m) { return {{"type", "stop"}, {"grace_ms", m.grace.count()}}; }
+json body(const message::Stop& m) {
+  return {{"type", "stop"}, {"grace_ms", m.grace.count()}, {"notice_ms", m.notice.count()}};
+}
 Message read_stop(const json& value) {
-  return message::Stop{milliseconds(number_field(value, "grace_ms", 0, longest_grace_ms))};
+  return message::Stop{milliseconds(number_field(value, "grace_ms", 0, longest_grace_ms)),
+                       milliseconds(number_field(value, "notice_ms", 0, longest_grace_ms))};
 }
 
 json body(const message::Acknowledge& m) {
@@ -409,6 +417,7 @@ constexpr Reader readers[] = {
     {"output_blocked", read_output_blocked},
     {"displaced", read_displaced},
     {"stops_ranks", read_stops_ranks},
+    {"no_stop_file", read_no_stop_file},
     {"agent_failed", read_agent_failed},
 };
 

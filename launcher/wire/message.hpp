@@ -103,7 +103,9 @@ struct Prepare {
   SpoolRule spool = {};
   /// To be made, and found to be the same folder on all hosts; absolute; empty: none.
   std::string checkpoint_directory = {};
-  LeaseRequest leases = {};  ///< tried once with the check; answered with Leases behind Ready
+  int stop_signal = 15;         ///< that ranks get when they are stopped, as Linux counts
+  milliseconds stop_notice{0};  ///< as `stop_grace`: between the stop file and that signal
+  LeaseRequest leases = {};     ///< tried once with the check; answered with Leases behind Ready
   AttemptId of = {};
   bool operator==(const Prepare&) const = default;
 };
@@ -128,9 +130,11 @@ struct Go {
   AttemptId of = {};
   bool operator==(const Go&) const = default;
 };
-/// TERM to every rank, KILL after the grace; zero kills at once.
+/// The stop file, the stop signal to every rank after the notice, and KILL after the grace; where
+/// both are zero, KILL at once. Again: what is left of either gets shorter, never longer.
 struct Stop {
   milliseconds grace{0};
+  milliseconds notice{0};
   AttemptId of = {};
   bool operator==(const Stop&) const = default;
 };
@@ -311,6 +315,12 @@ struct StopsRanks {
   AttemptId of = {};
   bool operator==(const StopsRanks&) const = default;
 };
+/// The stop file could not be made, for this reason: the ranks are stopped all the same.
+struct NoStopFile {
+  std::string reason;  ///< at most `longest_trouble` bytes
+  AttemptId of = {};
+  bool operator==(const NoStopFile&) const = default;
+};
 /// In place of Hello, where only an agent that runs was asked for: there is none, and nothing of
 /// what it had started is left.
 struct NoAgent {
@@ -346,7 +356,7 @@ using Message =
                  message::RankNotStarted, message::RankEnded, message::Finished, message::Pong,
                  message::TakeLeases, message::DropLeases, message::Leases, message::Blocked,
                  message::PortTaken, message::OutputBlocked, message::StopsRanks,
-                 message::Displaced, message::AgentFailed>;
+                 message::NoStopFile, message::Displaced, message::AgentFailed>;
 
 /// The attempt that a message is about; nothing for what is about the whole host.
 std::optional<AttemptId> attempt_of(const Message& message);

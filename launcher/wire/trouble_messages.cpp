@@ -35,6 +35,13 @@ Message read_port_taken(const json& value) {
                             number_field(value, "uid", 0, UINT32_MAX)};
 }
 
+json body(const message::NoStopFile& m) {
+  return {{"type", "no_stop_file"}, {"reason", cut(m.reason)}};
+}
+Message read_no_stop_file(const json& value) {
+  return message::NoStopFile{text_field(value, "reason", longest_trouble)};
+}
+
 json body(const message::AgentFailed& m) {
   return {{"type", "agent_failed"}, {"reason", cut(m.reason)}};
 }

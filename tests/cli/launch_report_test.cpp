@@ -148,6 +148,18 @@ TEST_CASE("a failed worker never yields 0, and a signal gives 128 and its number
   CHECK(exit_code_of(outcome).value() == 143);
 }
 
+TEST_CASE("a task whose time is over has a state, a class and a code of its own") {
+  Reported reported;
+  reported.outcome.stop_signal = runtime_over;
+  CHECK(exit_code_of(reported.outcome).value() == 124);
+  CHECK(cause_line(reported.outcome) == "max_runtime is over");
+  CHECK(reported.words().ends_with("failed: timeout: max_runtime is over (exit 124)"));
+  record_outcome(reported.task, reported.outcome, reported.trial);
+  CHECK(reported.task.state == TaskState::timeout);
+  CHECK(reported.task.exit_code == 124);
+  CHECK(reported.task.error_class == "timeout");
+}
+
 TEST_CASE("what hosts and ranks say makes no line of ours") {
   Reported reported;
   const std::string forged = "x\ntrain: all ranks succeeded\x1b[2J\x9b\xe2\x80\xae";

@@ -376,6 +376,38 @@ power_off_and_on() {
     expect_idle 3 head "${nodes[@]}"
 }
 
+# --- Time to save ---
+
+# Prints lines until its stop file is there, and notes that it has seen it.
+cat >"$shared/saving" <<'BASH'
+for ((i = 0; ; i++)); do
+    [ ! -e "$TRAIN_STOP_FILE" ] || break
+    echo "line $i of rank $RANK"
+    sleep 0.04
+done
+echo "rank $RANK" >"/srv/shared/saved-$RANK"
+BASH
+
+# By its agent's own clock, before its fence: nobody else can tell it. The others are stopped after
+# that, since a host is lost.
+saves_out_of_reach() {
+    rm -f "$shared"/saved-*
+    start_bystander
+    launch_start "${on_three[@]}" --set reconnect_window=10s --set stop_notice=1h --set stop_grace=1s -- \
+        /bin/bash /srv/shared/saving
+    within 30 "all ranks print" all_print
+    "$cluster" cut node02
+    within 12 "the rank of that host has saved" test -s "$shared/saved-1"
+    [ ! -e "$shared/saved-0" ] || note_failure "rank 0 was stopped before the host was lost"
+    await_launch 30
+    expect_status 76
+    expect_last_err "node02"
+    local rank
+    for rank in 0 2; do [ -s "$shared/saved-$rank" ] || note_failure "rank $rank has not saved"; done
+    "$cluster" heal node02
+    expect_all_gone
+}
+
 # --- A launcher that ends ---
 
 launcher_is_killed() {
@@ -474,6 +506,7 @@ test_case "agent and guard that are killed are a lost host" agent_and_guard_are_
 test_case "an agent that stands still has a guard that ends the ranks" agent_is_stopped
 test_case "a host that stands still for longer than the window is lost, and its ranks end when it goes on" freeze_beyond_window
 test_case "a host that is started anew is lost at once" power_off_and_on
+test_case "ranks of a host that is out of reach save and go before its window is over" saves_out_of_reach
 test_case "ranks outlive a killed launcher by 5 s" launcher_is_killed
 test_case "Ctrl-C while a host is cut off ends its ranks when it is back" interrupted_and_healed
 test_case "Ctrl-C three times while a host is cut off ends at once" interrupted 3 0 3 10s

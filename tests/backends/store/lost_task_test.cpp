@@ -195,6 +195,16 @@ TEST_CASE("a task whose launcher died with its end in the journal alone has that
        TaskState::interrupted,
        130,
        "stopped by SIGINT"},
+      {for_ever.count(),
+       {StopRequested{runtime_over}, AttemptFailing{}, TaskOver{Sequel::stopped, bare}},
+       TaskState::timeout,
+       124,
+       "max_runtime is over"},
+      {0,
+       {TaskOver{Sequel::stopped, {}, runtime_over}},
+       TaskState::timeout,
+       124,
+       "max_runtime is over"},
   }));
   std::vector<JournalRecord> records = ranks_run;
   records.insert(records.end(), row.records.begin(), row.records.end());

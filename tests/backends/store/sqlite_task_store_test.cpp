@@ -100,6 +100,23 @@ TEST_CASE("an attempt does not outlive its task") {
         std::vector<AttemptRecord>{{0, 10, 20, "gpu-a", "host 'gpu-a' is lost", {}}});
 }
 
+// It knows five ways to end, and would take the registry for damaged.
+TEST_CASE("an earlier train reads of a task that had had its time, too") {
+  const TemporaryDirectory directory;
+  const auto store = open_store(directory.path());
+  TaskRecord task = some_task(*store, "abcd2345");
+  REQUIRE(store->create(task).has_value());
+  task.state = TaskState::timeout;
+  task.error_class = "timeout";
+  task.ended = 7'000;
+  REQUIRE(store->update(task).has_value());
+  CHECK(open_store(directory.path())->find("abcd")->state == TaskState::timeout);
+  // A check that fails is an error of the statement.
+  run_sql(directory.path() + "/tasks.db",
+          "CREATE TABLE states (state TEXT CHECK (state = 'interrupted'));"
+          "INSERT INTO states SELECT state FROM task;");
+}
+
 TEST_CASE("state is private to its user") {
   const TemporaryDirectory directory;
   const std::string root = directory.path() + "/a/b/train";

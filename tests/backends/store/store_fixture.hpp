@@ -45,6 +45,7 @@ inline TaskRecord some_task(const SqliteTaskStore& store, const std::string& id,
   task.working_directory = "/home/ada";
   task.log_directory = store.log_directory(id);
   task.launcher_pid = getpid();
+  task.stop_notice_ms = 1'500;
   task.stop_grace_ms = 2'500;
   task.log_limit = std::uint64_t{1} << 40;
   return task;

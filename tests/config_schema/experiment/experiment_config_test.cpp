@@ -32,6 +32,9 @@ TEST_CASE("an experiment has the documented defaults") {
   CHECK(config.framework == Framework::torch);
   CHECK(config.backend == CollectiveBackend::automatic);
   CHECK(config.max_restarts == 0);
+  CHECK_FALSE(config.max_runtime);
+  CHECK(config.stop_signal == "TERM");
+  CHECK(config.stop_notice == 0s);
   CHECK(config.stop_grace == 10s);
   CHECK(config.reconnect_window == 60s);
   CHECK(config.restart_delay == 1s);
@@ -73,6 +76,9 @@ resources:
   placement: strict_pack
   batch_remainder: spread
   batch_split: weighted
+max_runtime: 36h
+stop_signal: SIGUSR1
+stop_notice: 90s
 stop_grace: 500ms
 reconnect_window: 0
 max_restarts: 0
@@ -102,12 +108,40 @@ spool_overflow: block
   CHECK(config.placement == PlacementPolicy::strict_pack);
   CHECK(config.batch_remainder == BatchRemainder::spread);
   CHECK(config.batch_split == BatchSplit::weighted);
+  CHECK(config.max_runtime == 36h);
+  CHECK(config.stop_signal == "USR1");
+  CHECK(config.stop_notice == 90s);
   CHECK(config.stop_grace == 500ms);
   CHECK(config.reconnect_window == 0s);
   CHECK(config.restart_delay == 120s);
   CHECK(config.launcher_wait == 90min);
   CHECK(config.spool_overflow == SpoolOverflow::block);
   CHECK(config.warnings.empty());
+}
+
+TEST_CASE("a runtime of 0 has no end, and the flag wins over the file and --set") {
+  CHECK_FALSE(read_experiment("entrypoint: x\nmax_runtime: 0").max_runtime);
+  ExperimentOverrides overrides;
+  overrides.settings = {"max_runtime=3h"};
+  CHECK(read_experiment("entrypoint: x\nmax_runtime: 1h", overrides).max_runtime == 3h);
+  overrides.max_runtime = "2h";
+  CHECK(read_experiment("entrypoint: x\nmax_runtime: 1h", overrides).max_runtime == 2h);
+  overrides.max_runtime = "0";
+  CHECK_FALSE(read_experiment("entrypoint: x\nmax_runtime: 1h", overrides).max_runtime);
+  overrides.max_runtime = "soon";
+  CHECK(refusal("entrypoint: x", overrides).find("'max_runtime' must be a duration") == 0);
+}
+
+TEST_CASE("a signal that no process can wait for stops no ranks") {
+  for (const char* word : {"KILL", "SIGKILL", "STOP", "SIGSTOP", "usr1", "SIGNAL", "''", "15"}) {
+    CAPTURE(word);
+    const std::string said = refusal(std::string("entrypoint: x\nstop_signal: ") + word);
+    CHECK(said.find("'stop_signal' must be one of TERM, INT, HUP, QUIT, USR1, USR2, ALRM, XCPU, "
+                    "SIGTERM,") != std::string::npos);
+  }
+  for (const char* word : {"TERM", "SIGTERM", "INT", "SIGHUP", "QUIT", "USR2", "ALRM", "SIGXCPU"})
+    CHECK(read_experiment(std::string("entrypoint: x\nstop_signal: ") + word)
+              .stop_signal.find("SIG") == std::string::npos);
 }
 
 TEST_CASE("what ranks do without a launcher is a word or a time") {

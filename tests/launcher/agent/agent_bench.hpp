@@ -46,6 +46,8 @@ class Bench {
       m.ranks.back().environment = {{"PORT", "", AtLaunch::rendezvous_port, false}};
     }
     m.spool = spool;
+    m.stop_notice = stop_notice;
+    m.stop_signal = stop_signal;
     say(m);
   }
   void make_ready(const std::vector<int>& ranks) {
@@ -69,6 +71,8 @@ class Bench {
 
   milliseconds window{0};  ///< reconnect_window
   milliseconds launcher_wait = brief_launcher_wait;
+  milliseconds stop_notice{0};
+  int stop_signal = 15;
   SpoolRule spool;
   std::uint64_t credit;
   LinkId link = 0;  ///< the last one

@@ -323,9 +323,27 @@ TEST_CASE("at the fence every rank is dead, and before it they are told to end")
 TEST_CASE("with a short window the ranks keep three quarters of it") {
   Bench b = running({0}, 12s);
   cut(b);
-  CHECK(b.tick(b.agent.next_deadline().value()).size() == 1);
+  CHECK(b.tick(b.agent.next_deadline().value()).size() == 2);
   CHECK(b.now == 1000s + 9s);
+  CHECK(has<agent_action::MakeStopFile>(b.last));
   CHECK(terminated(b.last) == std::vector{0});
+}
+
+TEST_CASE("before the fence there is a notice, as far as the grace leaves time for one") {
+  Bench b;
+  b.window = 60s;
+  b.stop_notice = GENERATE(2s, 30s);
+  b.start({0});
+  // A quarter of the window at most: of these 15 s, the grace takes 7.
+  const milliseconds notice = std::min(b.stop_notice, milliseconds(8s));
+  const Instant fence = b.now + 60s;
+  const Instant last_call = fence - notice - 7s;
+  CHECK_FALSE(has<agent_action::MakeStopFile>(b.tick(last_call - 1ns)));
+  b.tick(last_call);
+  CHECK(has<agent_action::MakeStopFile>(b.last));
+  CHECK(terminated(b.last).empty());
+  CHECK(terminated(b.tick(fence - 7s)) == std::vector{0});
+  CHECK(has<agent_action::KillTree>(b.tick(fence)));
 }
 
 TEST_CASE("a stop with a long grace does not outlive the fence") {

@@ -125,6 +125,82 @@ TEST_CASE("a stop is TERM, the grace, then KILL") {
   CHECK(said<message::Finished>(b.last));
 }
 
+TEST_CASE("a stop is the stop file, the notice, the stop signal, the grace, then KILL") {
+  Bench b;
+  b.stop_signal = 10;
+  b.start({0, 1});
+  b.say(message::Stop{10s, 30s});
+  CHECK(has<agent_action::MakeStopFile>(b.last));
+  CHECK(terminated(b.last).empty());
+  CHECK(b.agent.next_deadline() == b.now + 30s);
+  const Instant stopped = b.now;
+  b.now += 5s;
+  b.end(0, 1);  // it has seen the file
+  CHECK(said<message::RankEnded>(b.last)->after_stop);
+  CHECK(terminated(b.tick(stopped + 30s - 1ns)).empty());
+  b.tick(stopped + 30s);
+  REQUIRE(terminated(b.last) == std::vector{1});
+  CHECK(all<agent_action::TerminateRank>(b.last).front().signal == 10);
+  CHECK(b.agent.next_deadline() == stopped + 40s);
+  CHECK_FALSE(has<agent_action::KillTree>(b.tick(stopped + 40s - 1ns)));
+  CHECK(has<agent_action::KillTree>(b.tick(stopped + 40s)));
+}
+
+TEST_CASE("what is left of a notice can be skipped, and the grace is as before") {
+  Bench b;
+  b.start({0});
+  b.say(message::Stop{10s, 30s});
+  b.now += 4s;
+  b.say(message::Stop{10s});
+  CHECK(terminated(b.last) == std::vector{0});
+  CHECK_FALSE(has<agent_action::MakeStopFile>(b.last));
+  CHECK(b.agent.next_deadline() == b.now + 10s);
+  b.say(message::Stop{10s, 30s});  // as is told again after a reconnect
+  CHECK(b.last.empty());
+  CHECK(b.agent.next_deadline() == b.now + 10s);
+  CHECK(has<agent_action::KillTree>(b.say(message::Stop{})));
+}
+
+TEST_CASE("a notice without a grace ends in KILL, and not before") {
+  Bench b;
+  b.start({0});
+  b.say(message::Stop{0s, 30s});
+  CHECK_FALSE(has<agent_action::KillTree>(b.last));
+  CHECK(has<agent_action::KillTree>(b.tick(b.now + 30s)));
+}
+
+TEST_CASE("a rank that is started within the notice gets the signal with the others") {
+  Bench b;
+  b.make_ready({0});
+  b.say(message::Go{"a", 1});
+  b.say(message::Stop{10s, 30s});
+  b.on(agent_event::RankStarted{0, 100});
+  CHECK(terminated(b.last).empty());
+  CHECK(terminated(b.tick(b.now + 30s)) == std::vector{0});
+}
+
+TEST_CASE("every stop of the agent itself begins with the stop file, and has the notice") {
+  Bench b;
+  b.stop_notice = 20s;
+  b.start({0});
+  SECTION("its launcher is lost") { b.lose_link(); }
+  SECTION("it has failed") { b.on(agent_event::Failed{"out of memory"}); }
+  SECTION("it is dismissed") { b.on(agent_event::Dismissed{}); }
+  CHECK(has<agent_action::MakeStopFile>(b.last));
+  CHECK(terminated(b.last).empty());
+  CHECK(terminated(b.tick(b.now + 20s)) == std::vector{0});
+  CHECK(has<agent_action::KillTree>(b.tick(b.now + 7s)));  // as the launcher wants it
+}
+
+TEST_CASE("a stop file that could not be made is told, and changes nothing") {
+  Bench b;
+  b.start({0});
+  b.say(message::Stop{10s, 30s});
+  b.on(agent_event::NoStopFile{"no room"});
+  CHECK(said<message::NoStopFile>(b.last) == message::NoStopFile{"no room"});
+  CHECK(terminated(b.tick(b.now + 30s)) == std::vector{0});
+}
+
 TEST_CASE("a stop without grace kills at once") {
   Bench b;
   b.start({0});
@@ -353,6 +429,10 @@ TEST_CASE("everything that only a launch can know is filled in") {
   CHECK(filled(AtLaunch::data_file, go) == "/run/t/data.json");
   CHECK(filled(AtLaunch::run_directory, go) == "/run/t");
   CHECK(filled(AtLaunch::error_file, go) == "/run/t/error-3.json");
+  CHECK(filled(AtLaunch::stop_file, go) == "/run/t/stop-0");
+  message::Go third = go;
+  third.of = {0, 2};
+  CHECK(filled(AtLaunch::stop_file, third) == "/run/t/stop-2");
   CHECK(fill_in({{"X", "kept", AtLaunch::no, false}}, go, "", "", 0).front().text == "kept");
 }
 

@@ -51,6 +51,7 @@ TEST_CASE("a torch rank gets torchrun's environment, and nothing else is there")
                         {"TRAIN_PER_SLOT_BATCH_SIZE", "16"},
                         {"TRAIN_RESTART_COUNT", "0"},
                         {"TRAIN_RUN_DIR", "<run_directory>"},
+                        {"TRAIN_STOP_FILE", "<stop_file>"},
                         {"TRAIN_TASK_ID", "<task_id>"},
                         {"TRAIN_TRIAL_ID", "0"},
                         {"WORLD_SIZE", "4"}};

@@ -22,11 +22,12 @@ class RunBench {
                     Run::Delivery delivery = Run::Delivery::nothing,
                     milliseconds reconnect_window = milliseconds(0),
                     Run::Hosts hosts = Run::Hosts::dismissed,
-                    milliseconds launcher_wait = brief_launcher_wait)
+                    milliseconds launcher_wait = brief_launcher_wait,
+                    milliseconds notice = milliseconds(0))
       : trial(trial_of(ranks_per_host)),
         ports(needs),
         connections(names_of(trial), timing_with(reconnect_window, launcher_wait)),
-        run(trial, connections, {ports, grace, delivery, hosts}) {}
+        run(trial, connections, {ports, grace, delivery, hosts, {}, notice}) {}
 
   /// Either of the two takes this event; both take a Tick.
   template <class Event>

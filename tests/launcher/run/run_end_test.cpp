@@ -251,6 +251,98 @@ TEST_CASE("the second interrupt kills, the third does not wait") {
   CHECK(b.outcome().others.empty());
 }
 
+namespace {
+
+// With 30 s of notice and 10 s of grace.
+RunBench noticed(const std::vector<int>& ranks_per_host) {
+  return RunBench(ranks_per_host, 10s, {}, Run::Delivery::nothing, 0ms, Run::Hosts::dismissed,
+                  brief_launcher_wait, 30s);
+}
+
+message::Stop stop_told(const RunBench& b) {
+  REQUIRE_FALSE(b.told<message::Stop>().empty());
+  return std::get<message::Stop>(b.all<host_action::Send>().front().message);
+}
+
+}  // namespace
+
+TEST_CASE("a second interrupt ends the notice, a third the grace, a fourth all waiting") {
+  RunBench b = noticed({1, 1});
+  b.start();
+  b.interrupt();
+  CHECK(b.all<run_action::Stopping>().front().why ==
+        "SIGINT: stopping all ranks; the signal follows in 30 s, or at once with another Ctrl-C");
+  CHECK(stop_told(b) == message::Stop{10s, 30s});
+  CHECK(b.run.gives_up_by() == b.now + 55s);
+  b.wait(5s);
+  b.interrupt();
+  CHECK(b.told<message::Stop>() == std::vector{0, 1});
+  CHECK(stop_told(b) == message::Stop{10s});
+  CHECK(b.run.gives_up_by() == b.now + 25s);
+  b.interrupt();
+  CHECK(stop_told(b) == message::Stop{});
+  CHECK_FALSE(b.run.over());
+  b.interrupt();
+  CHECK(b.outcome().stop_signal == 2);
+}
+
+TEST_CASE("once the notice has passed a second interrupt kills") {
+  RunBench b = noticed({1});
+  b.start();
+  b.interrupt();
+  b.wait(30s);
+  b.interrupt();
+  CHECK(stop_told(b) == message::Stop{});
+}
+
+TEST_CASE("the other ranks have notice of a failure, and a first interrupt leaves it to them") {
+  RunBench b = noticed({1, 1});
+  b.start();
+  b.ended(0, 1);
+  b.finished(0);
+  CHECK(b.run.gives_up_by() == b.now + 55s);
+  b.interrupt();
+  CHECK(b.told<message::Stop>().empty());
+  b.interrupt();
+  CHECK(b.told<message::Stop>() == std::vector{1});
+  CHECK(stop_told(b) == message::Stop{10s});
+}
+
+TEST_CASE("a task whose time is over is stopped like by its user, and told apart") {
+  RunBench b({1});
+  b.start();
+  b.on(run_event::StopRequested{runtime_over});
+  CHECK(b.all<run_action::Stopping>().front().why == "max_runtime is over: stopping all ranks");
+  CHECK(stop_told(b).grace == 10s);
+  b.ended(0, std::nullopt, true);
+  b.finished(0);
+  CHECK(b.outcome().stop_signal == runtime_over);
+  CHECK(stop_text(runtime_over) == "max_runtime is over");
+}
+
+TEST_CASE("a host without a stop file is named once, and stopped like the others") {
+  RunBench b({1});
+  b.start();
+  b.interrupt();
+  b.say(0, message::NoStopFile{"no room"});
+  REQUIRE(b.all<host_action::Note>().size() == 1);
+  CHECK(b.all<host_action::Note>().front().text ==
+        "host 'h0': the stop file of its ranks is missing, and they are stopped without: no room");
+  b.say(0, message::NoStopFile{"no room"});
+  CHECK(b.all<host_action::Note>().empty());
+  b.ended(0, std::nullopt, true);
+  b.finished(0);
+  CHECK(b.outcome().stop_signal == 2);
+}
+
+TEST_CASE("the signals that an experiment may name have their numbers of Linux") {
+  CHECK(signal_number("TERM") == 15);
+  CHECK(signal_number("USR1") == 10);
+  CHECK(signal_number("HUP") == 1);
+  CHECK_FALSE(signal_number("SIGTERM"));
+  CHECK_FALSE(signal_number(""));
+}
+
 TEST_CASE("an impatient user does not change the cause") {
   RunBench b({1, 1});
   b.start();

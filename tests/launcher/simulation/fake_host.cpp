@@ -73,6 +73,7 @@ void FakeHost::revive() {
   used_ = 0;
   epoch_ = 0;
   context_taken_ = 0;
+  stop_files_.clear();
   paused_.clear();
   killing_.clear();
   armed_.reset();
@@ -485,8 +486,22 @@ void FakeHost::report_end(const RankOfAttempt& id) {
   tree_killed_if_so(id.of);
 }
 
+// Ranks that end well when they are told to look for it.
+void FakeHost::perform(const agent_action::MakeStopFile& action) {
+  note_stop();
+  if (!stop_files_.insert(action.of).second) complaints_.push_back("two stop files of an attempt");
+  for (const auto& [id, process] : processes_)
+    if (id.of == action.of && process.script->ends_well_on_term)
+      later(process.script->term_delay, [this, id = id] {
+        const FakeProcess& each = processes_[id];
+        if (each.alive && !each.stuck) end(id, 0, std::nullopt);
+      });
+}
+
 void FakeHost::perform(const agent_action::TerminateRank& action) {
   note_stop();
+  if (!stop_files_.contains(action.of))
+    complaints_.push_back("a rank was signalled before its stop file was there");
   const RankOfAttempt id{action.of, action.rank};
   const RankScript& script = *processes_[id].script;
   if (script.ignores_term) return;

@@ -118,6 +118,7 @@ class FakeHost {
   void perform(const agent_action::CheckHost& action);
   void perform(const agent_action::StartRank& action);
   void perform(const agent_action::ReleasePorts&) {}
+  void perform(const agent_action::MakeStopFile& action);
   void perform(const agent_action::TerminateRank& action);
   void perform(const agent_action::KillTree& action);
   void perform(const agent_action::ForgetAttempt& action);
@@ -172,6 +173,7 @@ class FakeHost {
   AttemptId newest_;                 ///< that was to be prepared
   std::set<AttemptId> has_started_;  ///< those of which a rank was started
   std::uint64_t context_taken_ = 0;
+  std::set<AttemptId> stop_files_;
   std::set<AttemptId> paused_;
   std::set<AttemptId> killing_;
   std::map<std::uint64_t, std::string> spool_;  ///< by offset

@@ -42,6 +42,7 @@ std::vector<std::string> World::broken_promises() const {
   check_displaced(broken);
   if (is_unattended() || !driver().over()) return broken;
   check_survival(broken);
+  check_runtime(broken);
   if (scenario_.max_restarts > 0) {
     check_restarts(broken);
     return broken;
@@ -97,7 +98,7 @@ void World::check_end(Lines& broken) const {
   const Instant end = *over_at_;
   nanoseconds start = 15s + timing.prepare_limit + timing.answer_wait;
   if (scenario_.has_context) start += scenario_.context_packed.value_or(1s) + timing.unpack_limit;
-  const nanoseconds stop = scenario_.grace + timing.stop_slack;
+  const nanoseconds stop = scenario_.notice + scenario_.grace + timing.stop_slack;
   // Where it is for ever, the user ends it.
   const nanoseconds silence = scenario_.waits_for_ever() ? last_interrupt() : scenario_.fence();
   const nanoseconds lost = connection.silence_limit + 2 * connection.heartbeat + silence +
@@ -117,10 +118,36 @@ void World::check_end(Lines& broken) const {
   const auto& interrupts = scenario_.interrupts;
   if (!interrupts.empty() && end > interrupts[0] + stop)
     broken.push_back("the run has ended late after an interrupt");
-  if (interrupts.size() > 1 && end > interrupts[1] + timing.stop_slack)
+  // Where there is a notice, one of them may have ended that.
+  const bool has_notice = scenario_.notice > milliseconds(0);
+  const nanoseconds second = (has_notice ? scenario_.grace : milliseconds(0)) + timing.stop_slack;
+  if (interrupts.size() > 1 && end > interrupts[1] + second)
     broken.push_back("the run has ended late after the second interrupt");
-  if (interrupts.size() > 2 && end > interrupts[2])
+  const nanoseconds third = has_notice ? timing.stop_slack : milliseconds(0);
+  if (interrupts.size() > 2 && end > interrupts[2] + third)
     broken.push_back("the run has not ended at the third interrupt");
+  if (const auto limit = end_of_runtime(); limit && end > *limit + stop)
+    broken.push_back("the run has ended late after its time");
+}
+
+// By virtual time.
+std::optional<Instant> World::end_of_runtime() const {
+  const auto started = driver().task().started_at();
+  if (!started || !scenario_.max_runtime) return std::nullopt;
+  return now().booted + *started + *scenario_.max_runtime;
+}
+
+milliseconds World::booted_on_the_wall(const Supervisor& supervisor) {
+  return std::chrono::floor<milliseconds>(supervisor.booted);
+}
+
+// Nobody stops a task for its time before that is over, however often its launcher has died.
+void World::check_runtime(Lines& broken) const {
+  if (outcome().stop_signal != runtime_over) return;
+  const auto end = end_of_runtime();
+  // Instants of other boots are known to a millisecond.
+  if (!end || *over_at_ + 1ms < *end)
+    broken.push_back("a task was stopped for its time, and had more of it");
 }
 
 // Of ranks that print much to a launcher that writes slowly, or over a slow line.
@@ -147,8 +174,8 @@ void World::check_replay() {
   if (each.entries_seen < appended.size()) {
     for (; each.entries_seen < appended.size(); ++each.entries_seen)
       each.entries.push_back(*decode_entry(appended[each.entries_seen]));
-    const auto known =
-        replay(each.entries, Task::rules_of(plan_.experiment), each.replayed_at, each.boot_id);
+    const auto known = replay(each.entries, Task::rules_of(plan_.experiment), each.replayed_at,
+                              each.boot_id, booted_on_the_wall(each));
     each.replayed = known ? known->task.snapshot() : render(known.error());
   }
   if (each.replayed != each.driver->task().snapshot())
@@ -226,7 +253,7 @@ void World::check_verdict(Lines& broken) const {
   if (o.succeeded && !all_well) broken.push_back("a success, but not every rank exited with 0");
   const bool must_succeed = scenario_.is_undisturbed() && scenario_.failing_ranks().empty();
   if (must_succeed && !o.succeeded) broken.push_back("no success, but nothing went wrong");
-  if (o.stop_signal && scenario_.interrupts.empty())
+  if (o.stop_signal && o.stop_signal != runtime_over && scenario_.interrupts.empty())
     broken.push_back("an interrupt that nobody asked for");
 }
 
@@ -338,7 +365,7 @@ void World::check_leftovers(Lines& broken) const {
       for (const auto& [id, process] : fake.processes()) since = std::max(since, process.died);
     }
     for (const Cut& cut : script.cuts) since = std::max(since, cut.end() + cut.stall);
-    if (*fake.gone_at() > since + patience + scenario_.grace + 15s)
+    if (*fake.gone_at() > since + patience + scenario_.notice + scenario_.grace + 15s)
       broken.push_back("an agent stays too long" + of_host(host));
   }
 }

@@ -161,7 +161,7 @@ void add_outages(HostScript& host, Chance& chance) {
 // The newest answer that an agent knows to have come may be two heartbeats old when the network
 // goes, and its ranks are told to end some time before the window is over.
 nanoseconds longest_short_cut(const Scenario& scenario) {
-  const nanoseconds last_call = std::min(scenario.grace, scenario.window / 4);
+  const nanoseconds last_call = std::min(scenario.notice + scenario.grace, scenario.window / 4);
   return scenario.window - last_call - 4s - 2s;
 }
 
@@ -237,6 +237,15 @@ void hang_logs(Scenario& scenario, Chance& chance) {
   scenario.logs_hang = hang;
 }
 
+// Of chances of its own, so that all else of a scenario is as it would be without.
+void give_ending(Scenario& scenario) {
+  Chance chance(scenario.seed * 5 + 4);
+  static constexpr milliseconds notices[] = {300ms, 3s, 9s};
+  if (chance.one_in(4)) scenario.notice = notices[chance.below(3)];
+  if (chance.one_in(8))
+    scenario.max_runtime = 1ms + std::chrono::floor<milliseconds>(chance.up_to(20s));
+}
+
 }  // namespace
 
 Trial Scenario::trial() const {
@@ -254,7 +263,7 @@ bool Scenario::is_undisturbed(Deaths deaths_are) const {
                                        [](const HostScript& host) { return host.has_outages(); });
   if (has_outages && (!outages_are_short || !deaths.empty())) return false;
   if (!deaths.empty() && deaths_are == Deaths::forbidden) return false;
-  return hosts_are_well && (!has_context || context_packed) && interrupts.empty() &&
+  return hosts_are_well && (!has_context || context_packed) && interrupts.empty() && !max_runtime &&
          !launcher_dies && journal_room == SIZE_MAX;
 }
 
@@ -274,7 +283,7 @@ std::optional<Instant> HostScript::cut_until(Way way, Instant now) const {
 // anew.
 nanoseconds Scenario::soft_loss() const {
   if (waits_for_ever()) return Instant::max();
-  const nanoseconds last_call = std::min(grace, fence() / 4);
+  const nanoseconds last_call = std::min(notice + grace, fence() / 4);
   return std::min(nanoseconds(launcher_wait) - 2s, nanoseconds(fence()) - last_call - 8s);
 }
 
@@ -351,6 +360,7 @@ Scenario scenario_of(std::uint64_t seed) {
     scenario.launcher_dies_silently = chance.one_in(2);
   }
   scenario.grace = milliseconds(chance.below(4) * 2'500);
+  give_ending(scenario);
   scenario.write_delay = chance.up_to(chance.one_in(4) ? nanoseconds(200ms) : nanoseconds(1ms));
   if (chance.one_in(2)) scenario.output_capacity = 100'000;
   scenario.ports = {.rendezvous = chance.one_in(2),

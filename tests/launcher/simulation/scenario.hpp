@@ -125,7 +125,9 @@ struct LogsHang {
 struct Scenario {
   std::uint64_t seed = 0;
   std::vector<HostScript> hosts;
+  milliseconds notice{0};  ///< stop_notice
   milliseconds grace{0};
+  std::optional<milliseconds> max_runtime;
   milliseconds window{0};                           ///< reconnect_window
   milliseconds launcher_wait{brief_launcher_wait};  ///< on_launcher_loss
   bool outages_are_short = false;                   ///< so much so that nothing may come of them

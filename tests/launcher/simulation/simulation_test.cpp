@@ -43,6 +43,7 @@ Seeds wanted_seeds() {
 std::string verdict_of(const World& world) {
   const RunOutcome& outcome = world.outcome();
   if (outcome.succeeded) return "succeeded";
+  if (outcome.stop_signal == runtime_over) return "timeout";
   if (outcome.stop_signal) return "interrupted";
   if (!outcome.cause) return "launcher died";
   return outcome.cause->rank ? "rank failed" : "host failed";
@@ -178,7 +179,7 @@ TEST_CASE("every promise holds when launchers die and others adopt their task") 
     INFO(number << " supervisors");
     CHECK(supervisors[number] * 20 > static_cast<int>(count));
   }
-  for (const char* verdict : {"succeeded", "rank failed", "host failed"}) {
+  for (const char* verdict : {"succeeded", "timeout", "rank failed", "host failed"}) {
     INFO(verdict);
     CHECK(verdicts[verdict] * 40 > static_cast<int>(count));
   }

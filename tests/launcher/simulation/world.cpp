@@ -13,6 +13,8 @@ Plan plan_of(const Scenario& scenario) {
   Plan plan;
   plan.trial = scenario.trial();
   plan.experiment.entrypoint.shell = "true";
+  plan.experiment.max_runtime = scenario.max_runtime;
+  plan.experiment.stop_notice = scenario.notice;
   plan.experiment.stop_grace = scenario.grace;
   plan.experiment.reconnect_window = scenario.window;
   plan.experiment.launcher_wait = scenario.launcher_wait;
@@ -59,11 +61,18 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
                                          {"MEGASCALE_PORT", "", AtLaunch::megascale_port},
                                          {"TF_CONFIG", "", AtLaunch::tensorflow_cluster}};
   };
-  made.driver.emplace(
-      std::move(ports),
-      TaskDriver::Work{plan_, "taskid", scenario_.ports, scenario_.has_context ? "sub" : "/",
-                       environment_of, made.boot_id, std::move(resume)},
-      hooks_of(made));
+  made.driver.emplace(std::move(ports),
+                      TaskDriver::Work{plan_,
+                                       "taskid",
+                                       scenario_.ports,
+                                       scenario_.has_context ? "sub" : "/",
+                                       environment_of,
+                                       made.boot_id,
+                                       std::move(resume),
+                                       false,
+                                       {},
+                                       booted_on_the_wall(made)},
+                      hooks_of(made));
   losses_seen_ = 0;
   if (supervisors_.size() <= scenario_.deaths.size())
     plan_death(made, scenario_.deaths[supervisors_.size() - 1]);
@@ -199,7 +208,8 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   logs_.synced = logs_.written;
   std::vector<JournalEntry> entries;
   for (const std::string& line : disk_.entries) entries.push_back(*decode_entry(line));
-  auto known = replay(entries, Task::rules_of(plan_.experiment), time_.now() - booted, boot_id);
+  auto known = replay(entries, Task::rules_of(plan_.experiment), time_.now() - booted, boot_id,
+                      std::chrono::floor<milliseconds>(booted));
   is_ended_ = known && known->over;
   const bool has_started = known && (known->attempt > 0 || known->go);
   const bool is_readable = scenario_.logs_answer(time_.now()) < HostScript::never;

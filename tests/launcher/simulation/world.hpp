@@ -82,10 +82,13 @@ class World {
   void check_output(Lines& broken, int attempt, const RunOutcome& outcome) const;
   void check_restarts(Lines& broken) const;
   void check_survival(Lines& broken) const;
+  void check_runtime(Lines& broken) const;
   void check_adoptions(Lines& broken) const;
   void check_displaced(Lines& broken) const;
   Instant last_attended() const;
   nanoseconds last_interrupt() const;
+  std::optional<Instant> end_of_runtime() const;
+  static milliseconds booted_on_the_wall(const Supervisor& supervisor);
   nanoseconds output_time() const;
   void check_logins(Lines& broken) const;
   const FakeProcess* process(int rank) const;

@@ -34,12 +34,14 @@ std::vector<JournalRecord> one_of_each() {
   return {record::Supervised{7},
           record::AttemptBegun{2},
           record::RanksStarted{go_of(2)},
+          record::RanksStarted{go_of(2), 1'700'000'000'000ms},
           record::AttemptFailing{},
           record::AttemptFailing{lost_host()},
           record::AttemptFailing{failed_rank()},
           record::AttemptHopeless{},
           record::AttemptOver{failed()},
           record::StopRequested{15},
+          record::StopRequested{runtime_over},
           record::TaskOver{Sequel::unrecorded, failed(), {}},
           record::TaskOver{Sequel::stopped, {}, 2}};
 }
@@ -110,6 +112,9 @@ TEST_CASE("what is no entry of this version is refused") {
            "{\"type\":\"attempt_begun\",\"attempt\":-1," + start + "}",
            "{\"type\":\"attempt_begun\",\"attempt\":99999999," + start + "}",
            "{\"type\":\"ranks_started\",\"go\":\"{\\\"type\\\":\\\"bye\\\"}\"," + start + "}",
+           "{\"type\":\"ranks_started\",\"go\":\"{}\"," + start + "}",
+           encode_entry({record::RanksStarted{go_of(0), 2'000'000'000'000'000ms}, 1s, "b"}),
+           encode_entry({record::RanksStarted{go_of(0), -2'000'000'000'000'000ms}, 1s, "b"}),
            "{\"type\":\"attempt_failing\",\"first\":{}," + start + "}",
            "{\"type\":\"stop_requested\",\"signal\":1000," + start + "}",
            "{\"type\":\"task_over\",\"why\":\"tired\"," + start + "}",
@@ -191,6 +196,24 @@ TEST_CASE("instants of another boot are not used") {
   CHECK(replay(entries, rules(), 50s, "boot")->task.next_deadline() == 54s);
   entries.push_back({record::AttemptBegun{1}, 20s, "boot"});  // and so before "now"
   CHECK(replay(entries, rules(), 50s, "boot")->task.attempts().back() == AttemptState::running);
+}
+
+TEST_CASE("the time of a task goes on over its launchers, and over a boot of their machine") {
+  Task::Rules limited = rules();
+  limited.max_runtime = 100s;
+  const std::vector<JournalRecord> records = {
+      record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0), 5'000s},
+      record::AttemptOver{failed()}, record::AttemptBegun{1}};
+  const auto until = [&](const std::string& boot_id, std::optional<milliseconds> booted) {
+    auto known = replay(entries_of(records, boot_id), limited, 1'000s, "boot", booted);
+    REQUIRE(known);
+    return *known->task.next_deadline();
+  };
+  CHECK(until("boot", 5'000s) == 202s);           // the ranks were started at 102 s
+  CHECK(until("boot before", 5'400s) == -198s);   // 400 s earlier, by the wall clock
+  CHECK(until("boot before", 1'000s) == 1'100s);  // a clock that was set: not in the future
+  CHECK(until("boot before", std::nullopt) == 1'100s);
+  CHECK(until("boot before", 900'000'000'000'000ms) < -3'000'000'000s);  // as far as instants go
 }
 
 TEST_CASE("a journal that no task can have written is refused") {

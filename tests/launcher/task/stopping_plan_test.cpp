@@ -12,6 +12,7 @@ TaskRecord recorded_task(int restarts) {
   TaskRecord task;
   task.world_size = 3;
   task.restarts = restarts;
+  task.stop_notice_ms = 3'000;
   task.stop_grace_ms = 7'000;
   task.log_limit = 12'345;
   for (const auto& [rank, host] : {std::pair(0, "a"), std::pair(1, "a"), std::pair(2, "b")}) {
@@ -34,6 +35,7 @@ std::vector<Host> two_hosts() {
 TEST_CASE("what it takes to stop a task is in its record") {
   const auto plan = stopping_plan(recorded_task(0), two_hosts(), {});
   REQUIRE(plan);
+  CHECK(plan->experiment.stop_notice == 3s);
   CHECK(plan->experiment.stop_grace == 7s);
   CHECK(plan->experiment.log_limit == 12'345u);
   REQUIRE(plan->trial.hosts.size() == 2);

@@ -314,6 +314,63 @@ TEST_CASE("a task is adopted: its agents are met with a higher epoch and go on")
   CHECK(hosts.journal.count<record::TaskOver>() == 1);
 }
 
+TEST_CASE("a task whose time is over is stopped like by its user, by whoever attends it") {
+  JournaledHosts hosts;
+  hosts.plan.experiment.max_runtime = 150s;
+  SECTION("the launcher that has started it") {
+    hosts.launch();
+    hosts.journal.write();
+    for (const int host : {0, 1}) hosts.started(static_cast<std::size_t>(host), host);
+    hosts.timers.pass(149s);
+    CHECK(hosts.stopping.empty());
+    hosts.timers.pass(1s);
+  }
+  SECTION("one that adopts it before, 100 s after its ranks were started") {
+    hosts.adopt(started_task());
+    for (const std::size_t host : {0u, 1u}) hosts.meet(host, running());
+    hosts.timers.pass(49s);
+    CHECK(hosts.stopping.empty());
+    hosts.timers.pass(1s);
+  }
+  SECTION("one that adopts it after that") {
+    hosts.plan.experiment.max_runtime = 99s;
+    hosts.adopt(started_task());
+    hosts.timers.pass(0s);
+    for (const std::size_t host : {0u, 1u}) hosts.meet(host, running());
+  }
+  hosts.journal.write();
+  CHECK(hosts.stopping == std::vector<std::string>{"max_runtime is over: stopping all ranks"});
+  CHECK(hosts.journal.count<record::StopRequested>() == 1);
+  for (const int host : {0, 1}) {
+    const auto number = static_cast<std::size_t>(host);
+    CHECK(hosts.link(number).all<message::Stop>().size() == 1);
+    hosts.started(number, host);
+    hosts.ended(number, host, 143, true);
+    hosts.say(number, message::Finished{});
+  }
+  hosts.journal.write();
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.driver->outcome().stop_signal == runtime_over);
+}
+
+TEST_CASE("a task whose time was over before its launcher died ends for that reason") {
+  JournaledHosts hosts;
+  auto records = started_task();
+  records.push_back(record::StopRequested{runtime_over});
+  hosts.adopt(records);
+  for (const std::size_t host : {0u, 1u}) hosts.meet(host, running());
+  for (const int host : {0, 1}) {
+    const auto number = static_cast<std::size_t>(host);
+    CHECK(hosts.link(number).all<message::Stop>().size() == 1);
+    hosts.started(number, host);
+    hosts.ended(number, host, 0, true);
+    hosts.say(number, message::Finished{});
+  }
+  hosts.journal.write();
+  REQUIRE(hosts.driver->over());
+  CHECK(hosts.driver->outcome().stop_signal == runtime_over);
+}
+
 TEST_CASE("an agent that was not told to start before its launcher died is told now") {
   JournaledHosts hosts;
   hosts.adopt(started_task());

@@ -11,7 +11,7 @@ TaskRequest full_request() {
   TaskRequest request;
   request.config = "experiment.yaml";
   request.experiment_text = "entrypoint: x\nenvironment: {TOKEN: s3cret}\n# \xff\n";
-  request.overrides = {3, 96, {"max_restarts=2", "a=\xfe"}, {"python3", "", "it's"}};
+  request.overrides = {3, 96, "2h", {"max_restarts=2", "a=\xfe"}, {"python3", "", "it's"}};
   request.inventory.source = "hosts.yaml";
   Host host;
   host.name = "gpu-a";
@@ -56,6 +56,7 @@ TEST_CASE("what a task was asked for comes back as it was, byte for byte") {
   CHECK(back->experiment_text == request.experiment_text);
   CHECK(back->overrides.slots == request.overrides.slots);
   CHECK(back->overrides.global_batch == request.overrides.global_batch);
+  CHECK(back->overrides.max_runtime == request.overrides.max_runtime);
   CHECK(back->overrides.settings == request.overrides.settings);
   CHECK(back->overrides.command == request.overrides.command);
   CHECK(back->inventory.source == request.inventory.source);

@@ -11,7 +11,9 @@ namespace {
 constexpr AttemptEnd failed{.any_started = true, .exit_code = 1};
 
 struct TaskBench {
-  explicit TaskBench(int max_restarts, milliseconds delay = 1s) : task({max_restarts, delay, 60s}) {
+  explicit TaskBench(int max_restarts, milliseconds delay = 1s,
+                     std::optional<milliseconds> max_runtime = {})
+      : task({max_restarts, delay, 60s, max_runtime}) {
     on(task_event::Begin{});
   }
   void on(const TaskEvent& event) { last = task.on(event, now); }
@@ -164,4 +166,54 @@ TEST_CASE("a stop that comes after a failure keeps the task from going on") {
   b.on(task_event::StopRequested{2});
   b.on(task_event::AttemptOver{failed});
   CHECK(b.task.over());
+}
+
+TEST_CASE("the time of a task begins with its ranks, and goes on over its attempts") {
+  TaskBench b(2, 1s, 100s);
+  CHECK_FALSE(b.task.next_deadline());  // hosts may take long to be ready
+  b.now += 1'000s;
+  b.on(task_event::RanksStarting{});
+  const Instant end = b.now + 100s;
+  CHECK(b.task.next_deadline() == end);
+  b.now += 60s;
+  b.fail();
+  b.wait();
+  b.on(task_event::RanksStarting{});
+  CHECK(b.task.next_deadline() == end);
+  b.now = end - 1ns;
+  b.on(task_event::Tick{});
+  CHECK(b.last.empty());
+  b.now = end;
+  b.on(task_event::Tick{});
+  REQUIRE(b.all<task_action::EndRuntime>().size() == 1);
+  b.on(task_event::StopRequested{runtime_over});
+  CHECK_FALSE(b.task.next_deadline());
+  CHECK_FALSE(b.task.may_restart());
+  b.fail();
+  REQUIRE(b.all<task_action::End>().size() == 1);
+  CHECK(b.all<task_action::End>()[0].why == Sequel::stopped);
+}
+
+TEST_CASE("a task whose time is over while another attempt is waited for begins none") {
+  TaskBench b(2, 50s, 10s);
+  b.on(task_event::RanksStarting{});
+  b.fail();
+  CHECK(b.task.next_deadline() == b.now + 10s);
+  b.now += 200s;  // nobody attended: both are due
+  b.on(task_event::Tick{});
+  CHECK(b.all<task_action::EndRuntime>().size() == 1);
+  CHECK(b.all<task_action::BeginAttempt>().empty());
+  b.on(task_event::StopRequested{runtime_over});
+  REQUIRE(b.all<task_action::End>().size() == 1);
+  CHECK(b.all<task_action::End>()[0].signal == runtime_over);
+}
+
+TEST_CASE("a task that its user stops does not run out of time") {
+  TaskBench b(0, 1s, 10s);
+  b.on(task_event::RanksStarting{});
+  b.on(task_event::StopRequested{2});
+  CHECK_FALSE(b.task.next_deadline());
+  b.now += 20s;
+  b.on(task_event::Tick{});
+  CHECK(b.last.empty());
 }

@@ -74,6 +74,7 @@ std::vector<Message> all_messages() {
       message::Go{"10.0.0.1", 1, {}, 0, {}, SlotMeaning::places},
       message::Go{"10.0.0.1", 1, {}, 0, {}, SlotMeaning::rocm},
       message::Stop{milliseconds(10'000)},
+      message::Stop{milliseconds(10'000), milliseconds(604'800'000)},
       message::Attach{},
       message::Attach{wire_version,
                       INT64_MAX,
@@ -147,6 +148,7 @@ std::vector<Message> all_messages() {
                        {.task = {}, .leases = {{{LeaseKey::Kind::cpus, 0, {}}, 1}}}}},
       message::StopsRanks{message::OwnStop::silence, late},
       message::StopsRanks{message::OwnStop::failure},
+      message::NoStopFile{not_text},
       message::AgentFailed{not_text},
       about(message::RankStarted{1, 2}, {INT32_MAX, 5}),
   };
@@ -222,6 +224,9 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
   const std::string longer_trouble = '"' + std::string(longest_trouble + 1, 'x') + '"';
   const Fault faults[] = {
       {hello, R"({"attempts":{}})"},
+      {prepare, R"({"stop_signal":0})"},
+      {prepare, R"({"stop_signal":65})"},
+      {prepare, R"({"stop_notice_ms":-1})"},
       {hello, R"({"attempts":[1]})"},
       {hello, R"({"attempts":[{"of":[0,0],"has_started":true}]})"},
       {hello, R"({"attempts":[{"of":[0,0],"has_started":1,"stop":"none"}]})"},
@@ -253,6 +258,9 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
       {message::Stop{}, R"({"grace_ms":-1})"},
       {message::Stop{}, R"({"grace_ms":604800001})"},
       {message::Stop{}, R"({"grace_ms":18446744073709551615})"},
+      {message::Stop{}, R"({"notice_ms":"1"})"},
+      {message::Stop{}, R"({"notice_ms":-1})"},
+      {message::Stop{}, R"({"notice_ms":604800001})"},
       {message::Stop{}, R"({"of":7})"},
       {message::Stop{}, R"({"of":[]})"},
       {message::Stop{}, R"({"of":[0]})"},
@@ -310,6 +318,7 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
       {message::OutputBlocked{}, R"({"kept":-1})"},
       {message::StopsRanks{}, R"({"why":"none"})"},
       {message::StopsRanks{}, R"({"at":-1})"},
+      {message::NoStopFile{}, R"({"reason":)" + longer_trouble + "}"},
       {message::AgentFailed{}, R"({"reason":)" + longer_trouble + "}"},
       {message::Pong{}, R"({"answered":9223372036854775807})"},
       {ended, R"({"code":null})"},
@@ -395,7 +404,7 @@ TEST_CASE("a message says which attempt it is about, if it is about one") {
   CHECK(attempt_of(message::Stop{}) == AttemptId{});
   CHECK(attempt_of(about(message::Stop{milliseconds(7)}, third)) == third);
   CHECK(about(message::Stop{milliseconds(7)}, third) ==
-        Message(message::Stop{milliseconds(7), third}));
+        Message(message::Stop{milliseconds(7), milliseconds(0), third}));
   for (const Message& whole : {Message(message::Ping{}), Message(message::Bye{}),
                                Message(message::WantContext{5}), Message(message::Hello{})}) {
     CHECK_FALSE(attempt_of(whole));
