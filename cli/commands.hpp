@@ -49,8 +49,14 @@ ExitCode task_show_command(const TaskShowFlags& flags);
 
 struct TaskLogsFlags {
   std::string task;
-  std::optional<int> rank;
-  std::string attempt;  ///< a number, or "all"; empty: the last one
+  std::string ranks;    ///< "3", "0,4-7"; empty: all
+  std::string hosts;    ///< a host set; empty: all
+  std::string attempt;  ///< a number, or "all"; empty: the last one, or all `since`
+  std::string since;    ///< as `parse_moment` reads it; empty: the beginning
+  std::optional<std::uint64_t> tail;
+  bool only_stdout = false;
+  bool only_stderr = false;
+  bool timestamps = false;
   bool follow = false;
 };
 ExitCode task_logs_command(const TaskLogsFlags& flags);

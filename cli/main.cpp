@@ -19,6 +19,7 @@ namespace train {
 namespace {
 
 constexpr std::int64_t highest_rank = most_workers - 1;
+constexpr std::uint64_t most_lines = 1'000'000'000;
 
 // Takes what follows `--`, the command of the ranks, off the arguments.
 std::vector<std::string> take_command(std::vector<std::string>& arguments) {
@@ -238,12 +239,24 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   CLI::App* logs =
       task->add_subcommand("logs", "Print what the ranks of a task wrote")->group("Commands");
   add_task_name(*logs, flags.logs.task);
-  logs->add_option("--rank", flags.logs.rank, "Only this rank, byte for byte")
-      ->type_name("N")
-      ->check(whole_number(0, highest_rank));
+  logs->add_option("--rank", flags.logs.ranks, "Only these ranks; one alone byte for byte")
+      ->type_name("LIST")
+      ->check(names("rank"));
+  logs->add_option("--host", flags.logs.hosts, "Only the ranks on these hosts")
+      ->type_name("HOSTS")
+      ->check(names("host"));
   logs->add_option("--attempt", flags.logs.attempt, "Of this attempt, or of all; else of the last")
       ->type_name("N|all")
       ->check(attempt_choice());
+  logs->add_option("--since", flags.logs.since, "Only from then on: 10m ago, 15:50, a date")
+      ->type_name("TIME")
+      ->check(names("time"));
+  logs->add_option("--tail", flags.logs.tail, "Only the last lines of what is chosen")
+      ->type_name("N")
+      ->check(whole_number(0, most_lines));
+  auto* only_stdout = logs->add_flag("--stdout", flags.logs.only_stdout, "Only standard output");
+  logs->add_flag("--stderr", flags.logs.only_stderr, "Only standard error")->excludes(only_stdout);
+  logs->add_flag("--timestamps", flags.logs.timestamps, "Begin each line with its time");
   logs->add_flag("-f,--follow", flags.logs.follow, "Go on until the task has ended");
   logs->callback([&] { chosen = [&] { return task_logs_command(flags.logs); }; });
 

@@ -145,6 +145,69 @@ logs_of_ranks() {
     expect_err 'rank-0.0.log'
 }
 
+chosen_logs() {
+    run launch -H localhost:2,127.0.0.1:2 -n 4 -- /bin/sh -c 'echo "first of $RANK"
+        until [ $RANK = 0 ] || [ -e before$RANK ]; do sleep 0.02; done
+        echo "error of $RANK" >&2; echo "last of $RANK"; touch before$((RANK + 1))'
+    expect_status 0
+    id=$(task_id)
+    task logs "$id" --rank 0,2
+    expect_equal "ranks 0 and 2" "[0] [2]" "$(cut -d ' ' -f 1 "$work/out" | sort -u | paste -sd ' ')"
+    task logs "$id" --rank 1-2 --stderr
+    expect_equal "stderr of 1 and 2" "[1] error of 1,[2] error of 2" "$(paste -sd , "$work/out")"
+    task logs "$id" --host 127.0.0.1 --stdout
+    expect_equal "stdout of a host" "[2] first of 2,[2] last of 2,[3] first of 3,[3] last of 3" "$(sort -s -k 1,1 "$work/out" | paste -sd ,)"
+    task logs "$id" --rank 1 --stderr
+    expect_equal "stderr of 1, as it is" "error of 1" "$(cat "$work/out")"
+    task logs "$id" --stdout --tail 2
+    expect_equal "the last two" "[2] last of 2,[3] last of 3" "$(paste -sd , "$work/out")"
+    task logs "$id" --rank 0 --stdout --tail 1
+    expect_equal "the last of 0" "last of 0" "$(cat "$work/out")"
+    task logs "$id" --since 1h --tail 1 --timestamps --stdout
+    expect_out '^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}[+-][0-9]{2}:[0-9]{2} \[3\] last of 3$'
+    expect_equal "since a time that is printed" "[3] last of 3" \
+        "$(with_environment "$train" task logs "$id" --stdout --since "$(cut -d ' ' -f 1 "$work/out")" | tail -n 1)"
+    task logs "$id" --since 2100-01-01
+    expect_status 0
+    expect_equal "since a time to come" "" "$(cat "$work/out")"
+    task logs "$id" --rank 0,4
+    expect_status 66
+    expect_err "^train: task $id has no rank 4: its ranks are 0 to 3$"
+    task logs "$id" --rank 2-1
+    expect_status 64
+    expect_err "^train: --rank does not know '2-1'$"
+    task logs "$id" --host localhos
+    expect_status 66
+    expect_err "^train: task $id is not on host 'localhos'$"
+    expect_err "did you mean 'localhost'"
+    task logs "$id" --rank 0 --host 127.0.0.1
+    expect_status 66
+    expect_err "^train: no rank of 0 is on 127.0.0.1$"
+    task logs "$id" --since soon
+    expect_status 64
+    expect_err "^train: --since does not know 'soon'$"
+    task logs "$id" --stdout --stderr
+    expect_status 64
+    task logs "$id" --tail -1
+    expect_status 64
+}
+
+logs_of_attempts() {
+    run launch -n 1 --set max_restarts=1 --set restart_delay=0s -- /bin/sh -c 'echo "a $TRAIN_RESTART_COUNT"
+        echo "b $TRAIN_RESTART_COUNT"; [ $TRAIN_RESTART_COUNT = 1 ]'
+    expect_status 0
+    id=$(task_id)
+    task logs "$id" --attempt all --tail 3
+    expect_equal "the last three of all attempts" "[0] b 0,[0] a 1,[0] b 1" "$(paste -sd , "$work/out")"
+    expect_equal "said" "train: attempt 0,train: attempt 1" "$(paste -sd , "$work/err")"
+    task logs "$id" --attempt all --tail 2
+    expect_equal "the last two of all attempts" "[0] a 1,[0] b 1" "$(paste -sd , "$work/out")"
+    task logs "$id" --since 1h
+    expect_equal "since an hour" "[0] a 0,[0] b 0,[0] a 1,[0] b 1" "$(paste -sd , "$work/out")"
+    task logs "$id" --since 1h --attempt 0
+    expect_equal "of the first since an hour" "[0] a 0,[0] b 0" "$(paste -sd , "$work/out")"
+}
+
 followed_logs() {
     start launch "${two[@]}" -- /bin/sh -c 'echo first; until [ -e go ]; do sleep 0.05; done; printf "%s" last'
     within 30 "both ranks are up" out_count_is 2 first
@@ -216,6 +279,8 @@ test_case "a failed task is shown with its cause and its ranks" shown_to_people
 test_case "a task is named by its id or any unique prefix" prefixes
 test_case "where there is no task, lists are empty and names unknown" no_tasks
 test_case "logs are printed by rank, byte for byte for one rank" logs_of_ranks
+test_case "logs are chosen by rank, host, stream, time and number of lines" chosen_logs
+test_case "the last lines, and those since a time, may be of several attempts" logs_of_attempts
 test_case "logs are followed until the task ends, well or not" followed_logs
 test_case "a reader who leaves ends task logs -f" left_follower
 waited_for() {
