@@ -76,8 +76,11 @@ struct TaskAttachFlags {
 ExitCode task_attach_command(const TaskAttachFlags& flags);
 
 struct TaskKillFlags {
-  std::string task;
+  std::vector<std::string> tasks;
+  bool all = false;  ///< instead: all that run
+  std::string signal = "TERM";
 };
+/// Stops tasks and waits for their ends; returns the code of the worst.
 ExitCode task_kill_command(const TaskKillFlags& flags);
 
 struct ConfigCheckFlags {

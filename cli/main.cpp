@@ -274,8 +274,15 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   wait->callback([&] { chosen = [&] { return task_wait_command(flags.wait); }; });
 
   CLI::App* kill =
-      task->add_subcommand("kill", "Stop a task and wait for its end")->group("Commands");
-  add_task_name(*kill, flags.kill.task);
+      task->add_subcommand("kill", "Stop tasks and wait for their ends")->group("Commands");
+  kill->add_option("TASKS", flags.kill.tasks,
+                   "their ids in 'train task list', or the beginnings of them")
+      ->type_name("")
+      ->check(names("task"));
+  kill->add_flag("--all", flags.kill.all, "All tasks that have not ended");
+  kill->add_option("--signal", flags.kill.signal, "The reason: TERM (default), INT or HUP")
+      ->type_name("NAME")
+      ->check(names("signal"));
   kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
 }
 

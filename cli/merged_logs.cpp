@@ -31,7 +31,7 @@ MergedLogs::MergedLogs(const TaskRecord& task, int attempt, const Choice& choice
 
 Result<std::uint64_t> MergedLogs::count() {
   if (auto begun = begin(); !begun) return tl::make_unexpected(begun.error());
-  const auto lines = count_from_here();
+  auto lines = count_from_here();
   if (!lines) return lines;
   return std::min(*lines, choice_.last.value_or(*lines));
 }

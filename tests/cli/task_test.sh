@@ -274,7 +274,88 @@ killed_twice() {
     expect_status 143
 }
 
+# detach [ARGUMENT...]: a task that runs on its own; sets `id`.
+detach() {
+    id=$(with_environment "$train" launch -d -n 1 "$@" -- /bin/sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done' 2>/dev/null)
+    [ -n "$id" ] || note_failure "nothing was launched"
+}
+
+killed_together() {
+    local first second third
+    detach; first=$id
+    detach; second=$id
+    detach; third=$id
+    task kill "$first" nonesuch "${second:0:7}" "$first"
+    expect_status 66
+    expect_err "^train: there is no task 'nonesuch'$"
+    expect_err "^train: task $first: killed$"
+    expect_err "^train: task $second: killed$"
+    expect_err "^train: 1 of 3 tasks could not be stopped, or may have left something$"
+    expect_last_err 'failed: no_input (exit 66)'
+    expect_equal "the third" running "$(state_of "$third")"
+    task kill "$first" "$second"
+    expect_status 0
+    expect_err "^train: task $first has ended already: killed$"
+    expect_err "^train: task $second has ended already: killed$"
+    task kill "$third"
+    expect_status 0
+    task kill
+    expect_status 64
+    expect_err '^train: no task is named$'
+    task kill "$third" --all
+    expect_status 64
+}
+
+killed_all() {
+    local first second unattended pid
+    task kill --all
+    expect_status 0
+    expect_err '^train: no task runs$'
+    run launch -n 1 -- true
+    local ended
+    ended=$(task_id)
+    detach --set max_restarts=1; first=$id
+    detach; second=$id
+    detach; unattended=$id
+    pid=$(pids_of "^$train launch -d" | tail -n 1)
+    kill -KILL "$pid"
+    within 5 "one is unattended" out_of_list_has unattended
+    task kill --all
+    expect_status 0
+    expect_err '^train: stopping 3 tasks: [a-z2-7]{8}, [a-z2-7]{8}, [a-z2-7]{8}$'
+    for id in "$first" "$second" "$unattended"; do
+        expect_equal "state of $id" killed "$(state_of "$id")"
+    done
+    expect_equal "state of the one that had ended" succeeded "$(state_of "$ended")"
+    task kill --all
+    expect_err '^train: no task runs$'
+}
+out_of_list_has() { with_environment "$train" task list --csv | grep -q "$1"; }
+
+killed_by_another_signal() {
+    detach
+    task kill "$id" --signal USR1
+    expect_status 64
+    expect_err "^train: --signal does not know 'USR1'$"
+    expect_err 'INT, TERM or HUP'
+    task kill "$id" --signal sigint
+    expect_status 0
+    expect_err "^train: task $id: interrupted$"
+    task show "$id" --json
+    expect_equal "exit code" 130 "$(field 'd["exit_code"]' "$work/out")"
+    detach
+    kill -KILL "$(pids_of "^$train launch -d")"
+    within 5 "it is unattended" out_of_list_has unattended
+    task kill "$id" --signal HUP
+    expect_status 0
+    task show "$id" --json
+    expect_equal "exit code of the unattended one" 129 "$(field 'd["exit_code"]' "$work/out")"
+}
+
 test_case "list and show tell all states apart" every_state
+test_case "several tasks are killed together, and one that is not there keeps none of them" killed_together
+test_case "kill --all stops all tasks that run or are unattended, and says how many" killed_all
+test_case "a task is killed for the reason of a signal that stops tasks, and for no other" killed_by_another_signal
 test_case "a failed task is shown with its cause and its ranks" shown_to_people
 test_case "a task is named by its id or any unique prefix" prefixes
 test_case "where there is no task, lists are empty and names unknown" no_tasks
