@@ -83,6 +83,20 @@ struct TaskKillFlags {
 /// Stops tasks and waits for their ends; returns the code of the worst.
 ExitCode task_kill_command(const TaskKillFlags& flags);
 
+struct TaskRmFlags {
+  std::vector<std::string> tasks;
+};
+/// Removes the records, logs and all else of tasks that have ended.
+ExitCode task_rm_command(const TaskRmFlags& flags);
+
+struct TaskPruneFlags {
+  std::string older_than = "7d";
+  std::uint64_t keep = 0;  ///< the newest that have ended
+  bool dry_run = false;
+};
+/// The same of all that have ended long ago.
+ExitCode task_prune_command(const TaskPruneFlags& flags);
+
 struct ConfigCheckFlags {
   std::vector<std::string> files;
   bool are_hosts = false;  ///< read as hosts files, whatever they look like

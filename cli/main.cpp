@@ -207,6 +207,8 @@ struct TaskFlags {
   TaskAttachFlags attach;
   TaskWaitFlags wait;
   TaskKillFlags kill;
+  TaskRmFlags rm;
+  TaskPruneFlags prune;
 };
 
 void add_task_name(CLI::App& command, std::string& task) {
@@ -214,6 +216,32 @@ void add_task_name(CLI::App& command, std::string& task) {
       ->type_name("")
       ->required()
       ->check(names("task"));
+}
+
+void add_task_names(CLI::App& command, std::vector<std::string>& tasks) {
+  command.add_option("TASK", tasks, "their ids in 'train task list', or the beginnings of them")
+      ->type_name("")
+      ->check(names("task"));
+}
+
+void add_removals(CLI::App& task, Chosen& chosen, TaskFlags& flags) {
+  CLI::App* rm = task.add_subcommand("rm", "Remove the records and logs of tasks that have ended")
+                     ->group("Commands");
+  add_task_names(*rm, flags.rm.tasks);
+  rm->get_option("TASK")->required();
+  rm->callback([&] { chosen = [&] { return task_rm_command(flags.rm); }; });
+
+  CLI::App* prune =
+      task.add_subcommand("prune", "Remove those of all tasks that have ended long ago")
+          ->group("Commands");
+  prune->add_option("--older-than", flags.prune.older_than, "That ended so long ago; else 7d")
+      ->type_name("DURATION")
+      ->check(names("duration"));
+  prune->add_option("--keep", flags.prune.keep, "But for the newest that have ended")
+      ->type_name("N")
+      ->check(whole_number(0, most_lines));
+  prune->add_flag("--dry-run", flags.prune.dry_run, "Only show which");
+  prune->callback([&] { chosen = [&] { return task_prune_command(flags.prune); }; });
 }
 
 void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
@@ -275,15 +303,13 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
 
   CLI::App* kill =
       task->add_subcommand("kill", "Stop tasks and wait for their ends")->group("Commands");
-  kill->add_option("TASKS", flags.kill.tasks,
-                   "their ids in 'train task list', or the beginnings of them")
-      ->type_name("")
-      ->check(names("task"));
+  add_task_names(*kill, flags.kill.tasks);
   kill->add_flag("--all", flags.kill.all, "All tasks that have not ended");
   kill->add_option("--signal", flags.kill.signal, "The reason: TERM (default), INT or HUP")
       ->type_name("NAME")
       ->check(names("signal"));
   kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
+  add_removals(*task, chosen, flags);
 }
 
 struct ConfigFlags {

@@ -4,15 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <optional>
 #include <set>
 
 #include "backends/posix/files.hpp"
 #include "cli/commands.hpp"
+#include "cli/several_tasks.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_stop.hpp"
@@ -31,38 +29,6 @@ Result<int> signal_of(const std::string& name) {
   return fail(ErrorClass::usage, fmt::format("--signal does not know '{}'", name),
               "a task is stopped by INT, TERM or HUP; its ranks are told by TERM, then by KILL");
 }
-
-// What became of each task; the worst is told last.
-class Outcomes {
- public:
-  void add(ExitCode code) {
-    ++count_;
-    if (code.value() != 0) ++failed_;
-    worst_ = std::max(worst_, code.value());
-  }
-  ExitCode tell() const {
-    if (failed_ == 0) return ExitCode();
-    talk(terminal_text("{} of {} could not be stopped, or may have left something", failed_,
-                       counted(count_, "task")));
-    talk(verdict(class_of_worst(), ExitCode(worst_)));
-    return ExitCode(worst_);
-  }
-
- private:
-  ErrorClass class_of_worst() const {
-    constexpr std::array classes = {ErrorClass::usage,   ErrorClass::no_input,
-                                    ErrorClass::missing, ErrorClass::busy,
-                                    ErrorClass::host,    ErrorClass::interrupted};
-    const auto* const found = std::find_if(classes.begin(), classes.end(), [this](ErrorClass each) {
-      return exit_code_of(each).value() == worst_;
-    });
-    return found == classes.end() ? ErrorClass::bug : *found;
-  }
-
-  int count_ = 0;
-  int failed_ = 0;
-  int worst_ = 0;
-};
 
 // In a process of its own: to stop it may take another program, and changes this one. The terminal
 // stays, for passphrases, so they follow each other.
@@ -102,7 +68,7 @@ ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes out
   // The store is closed: it must not go through a fork.
   for (const std::string& id : others) outcomes.add(stop_in_child(id, signal));
   for (const ToldToStop& each : told) outcomes.add(await_end(each));
-  return outcomes.tell();
+  return outcomes.tell("could not be stopped, or may have left something");
 }
 
 ExitCode stop_every_task(int signal) {

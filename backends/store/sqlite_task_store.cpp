@@ -21,6 +21,7 @@
 #include "backends/store/registry.hpp"
 #include "backends/store/task_bundle.hpp"
 #include "backends/store/task_end.hpp"
+#include "backends/store/task_removal.hpp"
 #include "backends/store/task_rows.hpp"
 #include "launcher/task/journal.hpp"
 #include "launcher/task/journaled_end.hpp"
@@ -427,6 +428,27 @@ Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
     }
     return tasks;
   });
+}
+
+Result<void> SqliteTaskStore::remove(const std::string& id) {
+  const std::lock_guard turn(impl_->mutex);
+  const std::string tasks_folder = impl_->root + "/tasks";
+  auto removed = impl_->guarded([&]() -> Result<void> {
+    auto task = read_task(*impl_->database, id);
+    if (!task) return tl::make_unexpected(impl_->none_or_several(id, {}));
+    const TaskRecord now = impl_->with_actual_state(std::move(*task));
+    if (!is_final(now.state))
+      return fail(ErrorClass::busy, fmt::format("task '{}' has not ended", id));
+    if (auto aside = set_aside(tasks_folder, id); !aside) return aside;
+    delete_task(*impl_->database, id);
+    return {};
+  });
+  return removed ? remove_set_aside(tasks_folder, id, impl_->programs()) : removed;
+}
+
+Result<void> SqliteTaskStore::finish_removals() {
+  const std::lock_guard turn(impl_->mutex);
+  return remove_all_set_aside(impl_->root + "/tasks", impl_->programs());
 }
 
 std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }

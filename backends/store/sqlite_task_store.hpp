@@ -23,6 +23,7 @@ namespace train {
 ///     <root>/tasks/<id>/bundle/           what another supervisor needs to go on with it, until
 ///     its
 ///                                         end; has secrets
+///     <root>/tasks/.removed-<id>/         the folder of a task that is being removed
 ///     <root>/programs/                    the `train` of each of those
 ///
 /// Any number of processes may use it at once, and any number of threads, whose calls take turns. A
@@ -44,6 +45,13 @@ class SqliteTaskStore final : public TaskStore {
   void note_alive(const std::string& id) override;
   Result<TaskRecord> find(const std::string& prefix) override;
   Result<std::vector<TaskRecord>> list(bool all) override;
+
+  /// Removes a task that has ended: its record, its journal and its folder, logs included. Class
+  /// `busy` when it has not ended. A process that dies meanwhile leaves a task that is there and
+  /// can be removed, or none, and then a folder for `finish_removals`.
+  Result<void> remove(const std::string& id);
+  /// Removes what processes have left that died while they removed tasks.
+  Result<void> finish_removals();
 
   /// Keeps what another supervisor needs to go on with a task of this process, until it is final
   /// (`task_bundle.hpp`).

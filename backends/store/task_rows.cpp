@@ -331,6 +331,18 @@ std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all) {
   return tasks;
 }
 
+void delete_task(SQLite::Database& database, const std::string& id) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  for (const char* rows :
+       {"DELETE FROM journal WHERE task = ?", "DELETE FROM attempts WHERE task = ?",
+        "DELETE FROM task WHERE id = ?"}) {
+    SQLite::Statement remove(database, rows);
+    remove.bind(1, id);
+    remove.exec();
+  }
+  transaction.commit();
+}
+
 UnixMillis last_update(SQLite::Database& database, const std::string& id) {
   SQLite::Statement select(database, "SELECT updated FROM task WHERE id = ?");
   select.bind(1, id);

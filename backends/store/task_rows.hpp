@@ -29,6 +29,8 @@ std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::
                                          int limit);
 /// Tasks, newest first, without `config_text`, `plan_json` and attempts.
 std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all);
+/// Deletes a task with its attempts and its journal; nothing is done when there is none.
+void delete_task(SQLite::Database& database, const std::string& id);
 /// When a task was last written.
 UnixMillis last_update(SQLite::Database& database, const std::string& id);
 

@@ -352,7 +352,89 @@ killed_by_another_signal() {
     expect_equal "exit code of the unattended one" 129 "$(field 'd["exit_code"]' "$work/out")"
 }
 
+removed() {
+    local running first second
+    run launch -n 1 -- echo one
+    first=$(task_id)
+    run launch -n 1 -- echo two
+    second=$(task_id)
+    detach; running=$id
+    task rm "${first:0:7}" nonesuch "$running" "$second"
+    expect_status 75
+    expect_err "^train: task $first is removed$"
+    expect_err "^train: task $second is removed$"
+    expect_err "^train: task $running is not removed: it is running$"
+    expect_err "train task kill $running stops it"
+    expect_err "^train: there is no task 'nonesuch'$"
+    expect_last_err 'failed: busy (exit 75)'
+    task show "$first"
+    expect_status 66
+    expect_equal "what is left" "$running" "$(ls -A "$work/state/train/tasks")"
+    kill -KILL "$(pids_of "^$train launch -d")"
+    within 5 "it is unattended" out_of_list_has unattended
+    task rm "$running"
+    expect_status 75
+    expect_err "^train: task $running is not removed: its launcher has died, and its ranks may go on$"
+    task kill "$running"
+    task rm "$running"
+    expect_status 0
+    expect_equal "what is left" "" "$(ls -A "$work/state/train/tasks")"
+    task list --all
+    expect_equal "lines" 1 "$(wc -l <"$work/out")"
+    task rm
+    expect_status 64
+}
+
+pruned() {
+    local i newest
+    for i in 1 2 3 4; do run launch -n 1 -- echo "$i"; done
+    newest=$(task_id)
+    detach
+    task prune
+    expect_status 0
+    expect_err '^train: 0 tasks are removed, with 0\.0 MiB of logs$'
+    task prune --older-than 0s --keep 1 --dry-run
+    expect_status 0
+    expect_equal "lines" 4 "$(wc -l <"$work/out")"
+    expect_err '^train: 3 tasks would be removed, with 0\.0 MiB of logs$'
+    expect_equal "tasks" 5 "$(with_environment "$train" task list --all --csv | tail -n +2 | wc -l)"
+    task prune --older-than 0s --keep 1
+    expect_status 0
+    expect_equal "lines" 4 "$(wc -l <"$work/out")"
+    expect_err '^train: 3 tasks are removed, '
+    expect_equal "what is left" "$(printf '%s\n' "$newest" "$id" | sort)" "$(ls -A "$work/state/train/tasks")"
+    task prune --older-than soon
+    expect_status 64
+    task kill "$id"
+    task prune --older-than 0s
+    expect_err '^train: 2 tasks are removed, '
+}
+
+# Whenever it is killed, the registry opens, what is listed can be shown, and the rest goes.
+pruned_by_one_that_dies() {
+    local i
+    for i in $(seq 12); do with_environment "$train" launch -n 1 -- true 2>/dev/null; done
+    for i in 02 03 04 06 08 11; do
+        { with_environment timeout --signal=KILL "0.0$i" "$train" task prune --older-than 0s; } >/dev/null 2>&1
+        task list --all --csv
+        expect_status 0
+        while read -r id; do
+            task show "$id"
+            expect_status 0
+        done < <(tail -n +2 "$work/out" | cut -d , -f 1)
+    done
+    mkdir -p "$work/state/train/tasks/.removed-aaaaaaaa/logs"
+    task prune --older-than 0s
+    expect_status 0
+    task list --all
+    expect_equal "lines" 1 "$(wc -l <"$work/out")"
+    expect_equal "what is left" "" "$(ls -A "$work/state/train/tasks")"
+}
+
 test_case "list and show tell all states apart" every_state
+test_case "tasks that have ended are removed with all that is kept of them, and no others" removed
+test_case "old tasks are pruned, but for the newest" pruned
+test_case "whoever is killed while it removes tasks leaves what the next prune removes" pruned_by_one_that_dies
 test_case "several tasks are killed together, and one that is not there keeps none of them" killed_together
 test_case "kill --all stops all tasks that run or are unattended, and says how many" killed_all
 test_case "a task is killed for the reason of a signal that stops tasks, and for no other" killed_by_another_signal
