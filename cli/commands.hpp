@@ -83,6 +83,14 @@ struct TaskKillFlags {
 /// Stops tasks and waits for their ends; returns the code of the worst.
 ExitCode task_kill_command(const TaskKillFlags& flags);
 
+struct TaskRerunFlags {
+  std::string task;
+  std::vector<std::string> settings;  ///< --set, in order, over those of the task
+  bool detach = false;
+};
+/// Launches what a task was launched with once more, as a new task.
+ExitCode task_rerun_command(const TaskRerunFlags& flags);
+
 struct TaskRmFlags {
   std::vector<std::string> tasks;
 };

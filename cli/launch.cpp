@@ -128,6 +128,11 @@ ExitCode launch_command(const LaunchFlags& flags) {
   talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
                      task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
                      task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
+  if (const auto noted =
+          store->keep_launch(task.id, encode_rerun(rerun_request_of(*request, flags.request)));
+      !noted)
+    talk(terminal_text("warning: 'train task rerun' cannot launch this task again: {}",
+                       terminal_text(noted.error())));
   const TaskRequest kept = task_request_of(*request, flags.request, flags.detach);
   SupervisedTask supervised{kept, *plan, task, store, flags.tee};
   if (flags.detach)

@@ -75,6 +75,15 @@ CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::strin
       ->check(names("experiment"));
 }
 
+void add_settings(CLI::App& command, std::vector<std::string>& settings) {
+  command.add_option("--set", settings, "Override one key of the experiment; repeatable")
+      ->type_name("KEY=VALUE")
+      ->check(names("key"))
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 // What changes an experiment.
 void add_overrides(CLI::App& command, RequestFlags& flags) {
   command.add_option("-n,--slots", flags.slots, "Slots of the trial; one rank each by default")
@@ -83,12 +92,7 @@ void add_overrides(CLI::App& command, RequestFlags& flags) {
   command.add_option("--batch", flags.global_batch, "Global batch size, over all ranks")
       ->type_name("N")
       ->check(whole_number(1, most_samples));
-  command.add_option("--set", flags.settings, "Override one key of the experiment; repeatable")
-      ->type_name("KEY=VALUE")
-      ->check(names("key"))
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_settings(command, flags.settings);
 }
 
 void add_request_options(CLI::App& command, RequestFlags& flags) {
@@ -207,6 +211,7 @@ struct TaskFlags {
   TaskAttachFlags attach;
   TaskWaitFlags wait;
   TaskKillFlags kill;
+  TaskRerunFlags rerun;
   TaskRmFlags rm;
   TaskPruneFlags prune;
 };
@@ -309,6 +314,14 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
       ->type_name("NAME")
       ->check(names("signal"));
   kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
+
+  CLI::App* rerun =
+      task->add_subcommand("rerun", "Launch the same once more, as a new task")->group("Commands");
+  add_task_name(*rerun, flags.rerun.task);
+  add_settings(*rerun, flags.rerun.settings);
+  rerun->add_flag("-d,--detach", flags.rerun.detach,
+                  "Return once the ranks have started; print the task's id");
+  rerun->callback([&] { chosen = [&] { return task_rerun_command(flags.rerun); }; });
   add_removals(*task, chosen, flags);
 }
 

@@ -2,6 +2,7 @@
 #include "backends/store/sqlite_task_store.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -452,6 +453,25 @@ Result<void> SqliteTaskStore::finish_removals() {
 }
 
 std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
+
+Result<void> SqliteTaskStore::keep_launch(const std::string& id, std::string_view launch) const {
+  const std::string path = impl_->directory(id) + "/launch.json";
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const int error = file ? write_whole(file.get(), launch) : errno;
+  if (error == 0) return {};
+  return fail(ErrorClass::no_input,
+              fmt::format("cannot write '{}': {}", path, system_reason(error)));
+}
+
+Result<std::string> SqliteTaskStore::read_launch(const std::string& id) const {
+  constexpr std::size_t largest = std::size_t{64} << 20;
+  const std::string path = impl_->directory(id) + "/launch.json";
+  std::string text = read_small_file(path, largest);
+  if (!text.empty()) return text;
+  return fail(ErrorClass::no_input,
+              fmt::format("'{}' cannot be read, or an earlier train launched it", path));
+}
 
 Result<void> SqliteTaskStore::keep_request(const std::string& id, std::string_view request) const {
   return train::keep_request(bundle_folder(id), request);

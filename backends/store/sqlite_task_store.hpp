@@ -16,6 +16,7 @@ namespace train {
 ///     <root>/tasks/<id>/launcher.lock     held by the launcher of the task as long as it lives
 ///     <root>/tasks/<id>/control           socket of the launcher of the task
 ///     <root>/tasks/<id>/hosts.yaml        how its hosts are reached; the launcher writes it
+///     <root>/tasks/<id>/launch.json       what it was launched with, without secrets
 ///     <root>/tasks/<id>/unsettled.json    where something of it may be left, once it has ended
 ///     <root>/tasks/<id>/end.json          how it ended, until tasks.db has it for good
 ///     <root>/tasks/<id>/launcher.log      what the launcher of a detached task said
@@ -52,6 +53,10 @@ class SqliteTaskStore final : public TaskStore {
   Result<void> remove(const std::string& id);
   /// Removes what processes have left that died while they removed tasks.
   Result<void> finish_removals();
+
+  /// Keeps what a task was launched with as long as its record. Errors are of class `no_input`.
+  Result<void> keep_launch(const std::string& id, std::string_view launch) const;
+  Result<std::string> read_launch(const std::string& id) const;
 
   /// Keeps what another supervisor needs to go on with a task of this process, until it is final
   /// (`task_bundle.hpp`).

@@ -431,7 +431,90 @@ pruned_by_one_that_dies() {
     expect_equal "what is left" "" "$(ls -A "$work/state/train/tasks")"
 }
 
+rerun() {
+    local first directory
+    mkdir code
+    printf 'entrypoint: ["/bin/sh", "-c", "cat said; echo $TOKEN of $RANK, $(pwd -P)"]\nenvironment: {environment_variables: [TOKEN]}\n' >e.yaml
+    printf 'hosts: [{name: localhost, slots: 4}]\n' >hosts.yaml
+    echo one >code/said
+    directory=$PWD
+    environment=(TOKEN=s3cret)
+    run launch e.yaml --hostfile hosts.yaml --context code -n 2 --set name=again
+    expect_status 0
+    first=$(task_id)
+    ! grep -qF s3cret "$work/state/train/tasks/$first/launch.json" || note_failure "the secret is kept"
+    # The same, whatever has become of the files, and wherever it is asked for.
+    echo two >code/said
+    rm e.yaml hosts.yaml
+    cd /
+    environment=(TOKEN=other)
+    run task rerun "${first:0:7}"
+    cd "$directory" || return
+    expect_status 0
+    expect_err "^train: launching again what task $first was, with the context '$directory/code' as it is now; variables of the environment have the values that they have here$"
+    expect_out '^\[1\] two$'
+    expect_out '^\[0\] other of 0, '
+    id=$(task_id)
+    [ "$id" != "$first" ] || note_failure "it is no new task"
+    task show "$id" --json
+    expect_equal "the new one" "again 2" "$(field 'd["name"] + " " + str(d["ranks"])' "$work/out")"
+    # A rerun can be launched again, changed, and on its own.
+    run task rerun "$id" --set name=changed -d
+    expect_status 0
+    id=$(cat "$work/out")
+    task wait "$id"
+    expect_status 0
+    task show "$id" --json
+    expect_equal "the third" "changed 2" "$(field 'd["name"] + " " + str(d["ranks"])' "$work/out")"
+    environment=()
+    run task rerun "$first"
+    expect_status 78
+    expect_err "TOKEN"
+    rm "$work/state/train/tasks/$first/launch.json"
+    run task rerun "$first"
+    expect_status 66
+    expect_err "^train: task $first cannot be launched again: '.*launch.json' cannot be read, or an earlier train launched it$"
+    rm -r code
+    run task rerun "$id"
+    expect_status 66
+    expect_err "there is no directory 'code'"
+}
+
+rerun_with_secrets() {
+    printf 'entrypoint: "true"\nenvironment:\n  registry_auth: {username: ada, password: s3cret}\n' >e.yaml
+    run launch -n 1 e.yaml
+    expect_status 0
+    id=$(task_id)
+    ! grep -qF s3cret "$work/state/train/tasks/$id/launch.json" || note_failure "the secret is kept"
+    run task rerun "$id"
+    expect_status 0
+    sed -i 's/s3cret/other/' e.yaml
+    run task rerun "$id"
+    expect_status 0
+    echo 'max_restarts: 1' >>e.yaml
+    run task rerun "$id"
+    expect_status 66
+    expect_err "^train: task $id cannot be launched again: secrets of 'e.yaml' are not kept, and the file has changed since$"
+    run launch -n 1 --set environment.registry_auth.password=s3cret -- true
+    expect_status 0
+    id=$(task_id)
+    run task rerun "$id"
+    expect_status 66
+    expect_err "^train: task $id cannot be launched again: the value of --set environment.registry_auth.password was a secret, and is not kept$"
+    run task rerun "$id" --set environment.registry_auth.password=another
+    expect_status 0
+    ! grep -qE 's3cret|another' "$work"/state/train/tasks/*/launch.json || note_failure "a secret is kept"
+    cd /
+    rm -r "$work/here"
+    run task rerun "$id" --set environment.registry_auth.password=another
+    expect_status 66
+    expect_err "its directory '.*/here' cannot be used: no such file or directory"
+    mkdir "$work/here"
+}
+
 test_case "list and show tell all states apart" every_state
+test_case "a task is launched again as it was, with the context and the environment of now" rerun
+test_case "secrets are not kept for a rerun, and it says where they are missing" rerun_with_secrets
 test_case "tasks that have ended are removed with all that is kept of them, and no others" removed
 test_case "old tasks are pruned, but for the newest" pruned
 test_case "whoever is killed while it removes tasks leaves what the next prune removes" pruned_by_one_that_dies
