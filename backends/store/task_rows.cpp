@@ -17,6 +17,11 @@ using nlohmann::json;
 // Must be written as in the partial index of the schema, or SQLite does not use the index.
 constexpr std::string_view not_final = "state IN ('starting', 'running', 'stopping')";
 
+// These lie before the long columns of a row, which are then not read.
+constexpr std::string_view summary_columns =
+    "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
+    "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
+    "stop_grace_ms";
 constexpr std::string_view brief_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
     "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
@@ -158,8 +163,8 @@ std::vector<RankRecord> ranks_of(const std::string& id, const std::string& text)
   return std::move(*ranks);
 }
 
-/// Reads `brief_columns`; `reader` is left at what follows them.
-TaskRecord read_brief(Reader& reader) {
+/// Reads `summary_columns`; `reader` is left at what follows them.
+TaskRecord read_summary(Reader& reader) {
   TaskRecord task;
   task.id = reader.text();
   task.name = reader.text();
@@ -179,6 +184,12 @@ TaskRecord read_brief(Reader& reader) {
   task.log_directory = reader.text();
   task.launcher_pid = reader.number();
   task.stop_grace_ms = reader.number();
+  return task;
+}
+
+/// Reads `brief_columns`; `reader` is left at what follows them.
+TaskRecord read_brief(Reader& reader) {
+  TaskRecord task = read_summary(reader);
   task.context.directory = reader.text();
   task.context.sha256 = reader.text();
   task.context.files = reader.number();
@@ -320,13 +331,20 @@ std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::
 }
 
 std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all) {
+  SQLite::Statement brief(database, fmt::format("SELECT {} FROM task WHERE id = ?", brief_columns));
   SQLite::Statement select(
-      database, fmt::format("SELECT {} FROM task {} {} ORDER BY created DESC, id", brief_columns,
+      database, fmt::format("SELECT {} FROM task {} {} ORDER BY created DESC, id", summary_columns,
                             all ? "" : "WHERE", all ? "" : not_final));
   std::vector<TaskRecord> tasks;
   while (select.executeStep()) {
     Reader reader(select);
-    tasks.push_back(read_brief(reader));
+    TaskRecord& task = tasks.emplace_back(read_summary(reader));
+    if (is_final(task.state)) continue;
+    brief.reset();
+    brief.bind(1, task.id);
+    if (!brief.executeStep()) continue;  // it was removed meanwhile
+    Reader whole(brief);
+    task = read_brief(whole);
   }
   return tasks;
 }
