@@ -98,6 +98,10 @@ constexpr std::array schema_steps = {
       INSERT INTO compatibility VALUES (7);
     )sql",
     "ALTER TABLE task ADD COLUMN log_limit INTEGER;",
+    R"sql(
+      ALTER TABLE task ADD COLUMN git_commit TEXT NOT NULL DEFAULT '';
+      ALTER TABLE task ADD COLUMN git_dirty INTEGER;
+    )sql",
 };
 constexpr int schema_version = schema_steps.size();
 

@@ -454,6 +454,14 @@ Result<void> SqliteTaskStore::finish_removals() {
 
 std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
 
+Result<void> SqliteTaskStore::note_git(const std::string& id, const GitRecord& git) {
+  const std::lock_guard turn(impl_->mutex);
+  return impl_->guarded([&]() -> Result<void> {
+    if (train::note_git(*impl_->database, id, git)) return {};
+    return tl::make_unexpected(impl_->none_or_several(id, {}));
+  });
+}
+
 Result<void> SqliteTaskStore::keep_launch(const std::string& id, std::string_view launch) const {
   const std::string path = impl_->directory(id) + "/launch.json";
   const Descriptor file(

@@ -54,6 +54,8 @@ class SqliteTaskStore final : public TaskStore {
   /// Removes what processes have left that died while they removed tasks.
   Result<void> finish_removals();
 
+  /// Adds to the record of a task, whatever its state, what version control says of its code.
+  Result<void> note_git(const std::string& id, const GitRecord& git);
   /// Keeps what a task was launched with as long as its record. Errors are of class `no_input`.
   Result<void> keep_launch(const std::string& id, std::string_view launch) const;
   Result<std::string> read_launch(const std::string& id) const;

@@ -26,7 +26,7 @@ constexpr std::string_view brief_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
     "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
     "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, "
-    "outlives_ms, log_limit, ranks";
+    "outlives_ms, log_limit, git_commit, git_dirty, ranks";
 
 [[noreturn]] void throw_damaged(const std::string& what) {
   throw SQLite::Exception(what, SQLITE_CORRUPT);
@@ -196,6 +196,8 @@ TaskRecord read_brief(Reader& reader) {
   task.context.bytes = reader.number();
   task.outlives_ms = reader.number();
   task.log_limit = reader.optional<std::uint64_t>();
+  task.git.commit = reader.text();
+  task.git.is_dirty = reader.optional<bool>();
   task.ranks = ranks_of(task.id, reader.text());
   return task;
 }
@@ -207,7 +209,7 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
       database,
       fmt::format(
           "INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
-          "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+          "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
           brief_columns));
   Binder(insert) << task.id << task.name << to_string(task.state) << task.slots << task.hosts
                  << task.world_size << task.user << task.created << task.started << task.ended
@@ -215,7 +217,8 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
                  << task.working_directory << task.log_directory << task.launcher_pid
                  << task.stop_grace_ms << task.context.directory << task.context.sha256
                  << task.context.files << task.context.bytes << task.outlives_ms << task.log_limit
-                 << ranks_to_json(task.ranks) << task.config_text << task.plan_json << now;
+                 << task.git.commit << task.git.is_dirty << ranks_to_json(task.ranks)
+                 << task.config_text << task.plan_json << now;
   return insert.exec() == 1;
 }
 
@@ -347,6 +350,12 @@ std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all) {
     task = read_brief(whole);
   }
   return tasks;
+}
+
+bool note_git(SQLite::Database& database, const std::string& id, const GitRecord& git) {
+  SQLite::Statement update(database, "UPDATE task SET git_commit = ?, git_dirty = ? WHERE id = ?");
+  Binder(update) << git.commit << git.is_dirty << id;
+  return update.exec() == 1;
 }
 
 void delete_task(SQLite::Database& database, const std::string& id) {

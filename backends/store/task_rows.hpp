@@ -30,6 +30,8 @@ std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::
 /// Tasks, newest first, without `config_text`, `plan_json` and attempts; of those that have ended
 /// only what stands in the columns before, without context and ranks.
 std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all);
+/// Writes what version control says of the code of a task. False when there is no such task.
+bool note_git(SQLite::Database& database, const std::string& id, const GitRecord& git);
 /// Deletes a task with its attempts and its journal; nothing is done when there is none.
 void delete_task(SQLite::Database& database, const std::string& id);
 /// When a task was last written.

@@ -512,7 +512,50 @@ rerun_with_secrets() {
     mkdir "$work/here"
 }
 
+commit_of_the_code() {
+    command -v git >/dev/null || { skip "there is no git"; return; }
+    local hash git=(git -c user.name=ada -c user.email=ada@example.org)
+    run launch -n 1 --json -- true
+    expect_schema task "$work/out"
+    expect_equal "outside of a repository" None "$(field 'd["git"]' "$work/out")"
+    mkdir -p repository/inside
+    echo one >repository/tracked
+    git init -q repository
+    run launch -n 1 --context repository --json -- true
+    expect_equal "without a commit" None "$(field 'd["git"]' "$work/out")"
+    (cd repository && git add tracked && "${git[@]}" commit -qm one)
+    hash=$(git -C repository rev-parse HEAD)
+    run launch -n 1 --context repository --json -- true
+    expect_schema task "$work/out"
+    expect_equal "clean" "$hash False" "$(field 'd["git"]["commit"] + " " + str(d["git"]["dirty"])' "$work/out")"
+    echo two >repository/tracked
+    # The current directory counts where there is no context.
+    cd repository/inside || return
+    run launch -n 1 -- true
+    cd ../..
+    task show "$(task_id)"
+    expect_out "^commit +$hash, with changes$"
+    task show "$(task_id)" --json
+    expect_schema task "$work/out"
+    expect_equal "changed" True "$(field 'd["git"]["dirty"]' "$work/out")"
+    mkdir bin
+    printf '#!/bin/sh\nexec sleep 4711\n' >bin/git
+    chmod +x bin/git
+    environment=(PATH="$PWD/bin:$PATH")
+    run launch -n 1 --context repository -- true
+    expect_status 0
+    task show "$(task_id)" --json
+    expect_equal "with a git that hangs" None "$(field 'd["git"]' "$work/out")"
+    mkdir empty
+    environment=(PATH="$PWD/empty")
+    run launch -n 1 --context repository -- /bin/true
+    expect_status 0
+    expect_no_err git
+    environment=()
+}
+
 test_case "list and show tell all states apart" every_state
+test_case "the commit of the code is recorded, and whether it was changed, where git says so" commit_of_the_code
 test_case "a task is launched again as it was, with the context and the environment of now" rerun
 test_case "secrets are not kept for a rerun, and it says where they are missing" rerun_with_secrets
 test_case "tasks that have ended are removed with all that is kept of them, and no others" removed

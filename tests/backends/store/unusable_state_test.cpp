@@ -190,22 +190,25 @@ TEST_CASE("a registry of an older train is brought up to date, and keeps its tas
           "ALTER TABLE task DROP COLUMN context_bytes;"
           "ALTER TABLE task DROP COLUMN outlives_ms;"
           "ALTER TABLE task DROP COLUMN log_limit;"
+          "ALTER TABLE task DROP COLUMN git_commit;"
+          "ALTER TABLE task DROP COLUMN git_dirty;"
           "PRAGMA user_version = 1");
   const auto found = open_store(directory.path())->find("abcd2345");
   REQUIRE(found.has_value());
   CHECK(found->name == task.name);
   CHECK(found->context == ContextRecord());
   CHECK_FALSE(found->log_limit);
+  CHECK(found->git == GitRecord());
 }
 
 TEST_CASE("a registry that is of no use to this train any more is refused and left as it is") {
   const TemporaryDirectory directory;
   { open_store(directory.path()); }
   run_sql(directory.path() + "/tasks.db",
-          GENERATE("DROP TABLE compatibility; PRAGMA user_version = 9",
-                   "UPDATE compatibility SET oldest = 9; PRAGMA user_version = 9"));
+          GENERATE("DROP TABLE compatibility; PRAGMA user_version = 10",
+                   "UPDATE compatibility SET oldest = 10; PRAGMA user_version = 10"));
   const Diagnostic diagnostic = refusal(directory.path());
-  CHECK(has(diagnostic.message, "was written by a newer train (schema 9; this train knows 8)"));
+  CHECK(has(diagnostic.message, "was written by a newer train (schema 10; this train knows 9)"));
 }
 
 // As when a newer train has listed the tasks, and the one that launched them goes on.
@@ -222,7 +225,7 @@ TEST_CASE("what a newer train has added to a registry stays as it is") {
           "ALTER TABLE attempts ADD COLUMN more INTEGER NOT NULL DEFAULT 0;"
           "UPDATE task SET more = 1;"
           "UPDATE attempts SET more = 1;"
-          "PRAGMA user_version = 9");
+          "PRAGMA user_version = 10");
   task.attempts.front().cause = "crashed";
   REQUIRE(store->update(task).has_value());
   const auto found = open_store(directory.path())->find(task.id);
