@@ -37,6 +37,7 @@ ExitCode plan_command(const PlanFlags& flags);
 struct TaskListFlags {
   enum class Format { table, json, csv };
   bool all = false;
+  bool watch = false;  ///< again and again, until it is interrupted or nobody reads it
   Format format = Format::table;
 };
 ExitCode task_list_command(const TaskListFlags& flags);

@@ -262,6 +262,9 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   list->add_flag_callback(
           "--csv", [&flags] { flags.list.format = TaskListFlags::Format::csv; }, "Print CSV")
       ->excludes(json);
+  list->add_flag("--watch", flags.list.watch, "Show it again every second, or as it changes")
+      ->excludes("--json")
+      ->excludes("--csv");
   list->callback([&] { chosen = [&] { return task_list_command(flags.list); }; });
 
   CLI::App* show = task->add_subcommand("show", "Show one task")->group("Commands");

@@ -554,7 +554,51 @@ commit_of_the_code() {
     environment=()
 }
 
+watched_list() {
+    (exec_with_environment "$train" task list --watch) >"$work/watched" 2>"$work/err" &
+    local watcher=$!
+    within 5 "the empty list" grep -q '^ID ' "$work/watched"
+    detach
+    within 5 "a task" grep -q "^$id .* running " "$work/watched"
+    task kill "$id"
+    within 5 "the empty list again" list_is_empty_again
+    kill -INT "$watcher"
+    kill -TERM "$watcher" 2>/dev/null
+    wait "$watcher" 2>/dev/null
+    # Each list but the first is behind an empty line, and none is repeated.
+    expect_equal "empty lines" "$(($(grep -c '^ID ' "$work/watched") - 1))" "$(grep -c '^$' "$work/watched")"
+    [ "$(grep -c '^ID ' "$work/watched")" -le 6 ] || note_failure "what had not changed is printed again"
+    (exec_with_environment timeout 20 "$train" task list --watch) | head -n 1 >"$work/out"
+    expect_equal "lines for a reader who leaves" 1 "$(wc -l <"$work/out")"
+    task list --watch --json
+    expect_status 64
+}
+list_is_empty_again() { [ "$(tail -n 1 "$work/watched" | cut -c 1-3)" = "ID " ]; }
+
+# On a terminal of 6 lines and 40 columns.
+watched_on_a_terminal() {
+    local i
+    for i in 1 2 3 4 5 6; do run launch -n 1 -- true; done
+    with_environment /usr/bin/python3 - "$train" >"$work/out" <<'PY'
+import fcntl, os, pty, re, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 6, 40, 0, 0))
+    os.execv(sys.argv[1], [sys.argv[1], "task", "list", "--all", "--watch"])
+seen = b""
+while seen.count(b"\x1b[H\x1b[2J") < 3: seen += os.read(fd, 4096)
+os.write(fd, b"\x03")
+status = os.waitpid(pid, 0)[1]
+screens = [s for s in seen.decode().split("\x1b[H\x1b[2J") if s]
+lines = screens[0].split("\r\n")
+print(len(lines) - 1, max(map(len, lines)), lines[-2], os.WTERMSIG(status))
+PY
+    expect_equal "lines, columns, the last line, and how it ended" "5 40 and 3 more 2" "$(cat "$work/out")"
+}
+
 test_case "list and show tell all states apart" every_state
+test_case "a list that is watched is printed as it changes, until nobody reads it" watched_list
+test_case "a list that is watched on a terminal is drawn anew, and no longer than the screen" watched_on_a_terminal
 test_case "the commit of the code is recorded, and whether it was changed, where git says so" commit_of_the_code
 test_case "a task is launched again as it was, with the context and the environment of now" rerun
 test_case "secrets are not kept for a rerun, and it says where they are missing" rerun_with_secrets
