@@ -49,11 +49,28 @@ Result<Shown> attempts_of(const TaskLogsFlags& flags, const TaskRecord& task,
                                 attempt, last));
 }
 
+Result<std::set<int>> ranks_in(const std::string& list) {
+  if (auto ranks = parse_rank_list(list)) return std::move(*ranks);
+  return fail(ErrorClass::usage, fmt::format("--rank does not know '{}'", list),
+              "give ranks, or ranges of them: 0,4-7");
+}
+
+Result<std::int64_t> since_of(const TaskLogsFlags& flags) {
+  return parse_moment(flags.since, "--since", now_on_the_wall() * 1000);
+}
+
+// What is wrong whatever the task is.
+Result<void> check_words(const TaskLogsFlags& flags) {
+  if (!flags.ranks.empty())
+    if (const auto ranks = ranks_in(flags.ranks); !ranks) return tl::make_unexpected(ranks.error());
+  if (!flags.since.empty())
+    if (const auto since = since_of(flags); !since) return tl::make_unexpected(since.error());
+  return {};
+}
+
 Result<std::set<int>> ranks_by_number(const std::string& list, const TaskRecord& task) {
-  auto ranks = parse_rank_list(list);
-  if (!ranks)
-    return fail(ErrorClass::usage, fmt::format("--rank does not know '{}'", list),
-                "give ranks, or ranges of them: 0,4-7");
+  auto ranks = ranks_in(list);
+  if (!ranks) return ranks;
   for (const int rank : *ranks)
     if (rank >= static_cast<int>(task.ranks.size()))
       return fail(ErrorClass::no_input, fmt::format("task {} has no rank {}: its ranks are 0 to {}",
@@ -124,7 +141,7 @@ Result<MergedLogs::Choice> choice_of(const TaskLogsFlags& flags, const TaskRecor
   if (!ranks) return tl::make_unexpected(ranks.error());
   choice.ranks = std::move(*ranks);
   if (!flags.since.empty()) {
-    const auto since = parse_moment(flags.since, "--since", now_on_the_wall() * 1000);
+    const auto since = since_of(flags);
     if (!since) return tl::make_unexpected(since.error());
     choice.lines.since_us = *since;
   }
@@ -159,6 +176,7 @@ Result<void> begin_with_last(const TaskRecord& task, MergedLogs::Choice choice, 
 
 ExitCode task_logs_command(const TaskLogsFlags& flags) {
   std::signal(SIGPIPE, SIG_IGN);  // `train task logs X | head` is no failure
+  if (const auto checked = check_words(flags); !checked) return report(checked.error());
   auto store = open_task_store();
   if (!store) return report(store.error());
   auto task = (*store)->find(flags.task);
