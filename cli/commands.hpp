@@ -37,6 +37,7 @@ ExitCode plan_command(const PlanFlags& flags);
 struct TaskListFlags {
   enum class Format { table, json, csv };
   bool all = false;
+  bool watch = false;  ///< again and again, until it is interrupted or nobody reads it
   Format format = Format::table;
 };
 ExitCode task_list_command(const TaskListFlags& flags);
@@ -49,8 +50,14 @@ ExitCode task_show_command(const TaskShowFlags& flags);
 
 struct TaskLogsFlags {
   std::string task;
-  std::optional<int> rank;
-  std::string attempt;  ///< a number, or "all"; empty: the last one
+  std::string ranks;    ///< "3", "0,4-7"; empty: all
+  std::string hosts;    ///< a host set; empty: all
+  std::string attempt;  ///< a number, or "all"; empty: the last one, or all `since`
+  std::string since;    ///< as `parse_moment` reads it; empty: the beginning
+  std::optional<std::uint64_t> tail;
+  bool only_stdout = false;
+  bool only_stderr = false;
+  bool timestamps = false;
   bool follow = false;
 };
 ExitCode task_logs_command(const TaskLogsFlags& flags);
@@ -70,9 +77,34 @@ struct TaskAttachFlags {
 ExitCode task_attach_command(const TaskAttachFlags& flags);
 
 struct TaskKillFlags {
-  std::string task;
+  std::vector<std::string> tasks;
+  bool all = false;  ///< instead: all that run
+  std::string signal = "TERM";
 };
+/// Stops tasks and waits for their ends; returns the code of the worst.
 ExitCode task_kill_command(const TaskKillFlags& flags);
+
+struct TaskRerunFlags {
+  std::string task;
+  std::vector<std::string> settings;  ///< --set, in order, over those of the task
+  bool detach = false;
+};
+/// Launches what a task was launched with once more, as a new task.
+ExitCode task_rerun_command(const TaskRerunFlags& flags);
+
+struct TaskRmFlags {
+  std::vector<std::string> tasks;
+};
+/// Removes the records, logs and all else of tasks that have ended.
+ExitCode task_rm_command(const TaskRmFlags& flags);
+
+struct TaskPruneFlags {
+  std::string older_than = "7d";
+  std::uint64_t keep = 0;  ///< the newest that have ended
+  bool dry_run = false;
+};
+/// The same of all that have ended long ago.
+ExitCode task_prune_command(const TaskPruneFlags& flags);
 
 struct ConfigCheckFlags {
   std::vector<std::string> files;

@@ -7,6 +7,7 @@
 
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/random.hpp"
+#include "cli/code_note.hpp"
 #include "cli/commands.hpp"
 #include "cli/detachment.hpp"
 #include "cli/state_directory.hpp"
@@ -73,7 +74,10 @@ std::string whole_record(TaskRecord task, TaskStore& store, const Ended& ended) 
   if (!ended.is_recorded && !ended.is_displaced) return task_to_json(task);
   auto recorded = store.find(task.id);
   if (recorded && ended.is_displaced) return task_to_json(*recorded);
-  if (recorded) task.plan_json = std::move(recorded->plan_json);
+  if (recorded) {
+    task.plan_json = std::move(recorded->plan_json);
+    task.git = std::move(recorded->git);
+  }
   return task_to_json(task);
 }
 
@@ -129,6 +133,12 @@ ExitCode launch_command(const LaunchFlags& flags) {
   talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
                      task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
                      task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
+  CodeNote code_note(store, task);
+  if (const auto noted =
+          store->keep_launch(task.id, encode_rerun(rerun_request_of(*request, flags.request)));
+      !noted)
+    talk(terminal_text("warning: 'train task rerun' cannot launch this task again: {}",
+                       terminal_text(noted.error())));
   const TaskRequest kept = task_request_of(*request, flags.request, flags.detach);
   SupervisedTask supervised{kept, *plan, task, store, flags.tee};
   if (flags.detach)
@@ -137,6 +147,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
       detachment.leave_terminal(task.id, store->launcher_log(task.id));
     };
   const Ended ended = supervise(std::move(supervised), signals);
+  code_note.finish();
   const ExitCode answered = flags.json ? answer(whole_record(task, *store, ended)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code.value() != 0 ? ended.code : answered;

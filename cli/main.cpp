@@ -19,6 +19,7 @@ namespace train {
 namespace {
 
 constexpr std::int64_t highest_rank = most_workers - 1;
+constexpr std::uint64_t most_lines = 1'000'000'000;
 
 // Takes what follows `--`, the command of the ranks, off the arguments.
 std::vector<std::string> take_command(std::vector<std::string>& arguments) {
@@ -74,6 +75,15 @@ CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::strin
       ->check(names("experiment"));
 }
 
+void add_settings(CLI::App& command, std::vector<std::string>& settings) {
+  command.add_option("--set", settings, "Override one key of the experiment; repeatable")
+      ->type_name("KEY=VALUE")
+      ->check(names("key"))
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 // What changes an experiment.
 void add_overrides(CLI::App& command, RequestFlags& flags) {
   command.add_option("-n,--slots", flags.slots, "Slots of the trial; one rank each by default")
@@ -87,12 +97,7 @@ void add_overrides(CLI::App& command, RequestFlags& flags) {
                   "Stop the task so long after its ranks have started: 90m, 2h")
       ->type_name("DURATION")
       ->check(names("duration"));
-  command.add_option("--set", flags.settings, "Override one key of the experiment; repeatable")
-      ->type_name("KEY=VALUE")
-      ->check(names("key"))
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_settings(command, flags.settings);
 }
 
 void add_request_options(CLI::App& command, RequestFlags& flags) {
@@ -211,6 +216,9 @@ struct TaskFlags {
   TaskAttachFlags attach;
   TaskWaitFlags wait;
   TaskKillFlags kill;
+  TaskRerunFlags rerun;
+  TaskRmFlags rm;
+  TaskPruneFlags prune;
 };
 
 void add_task_name(CLI::App& command, std::string& task) {
@@ -218,6 +226,32 @@ void add_task_name(CLI::App& command, std::string& task) {
       ->type_name("")
       ->required()
       ->check(names("task"));
+}
+
+void add_task_names(CLI::App& command, std::vector<std::string>& tasks) {
+  command.add_option("TASK", tasks, "their ids in 'train task list', or the beginnings of them")
+      ->type_name("")
+      ->check(names("task"));
+}
+
+void add_removals(CLI::App& task, Chosen& chosen, TaskFlags& flags) {
+  CLI::App* rm = task.add_subcommand("rm", "Remove the records and logs of tasks that have ended")
+                     ->group("Commands");
+  add_task_names(*rm, flags.rm.tasks);
+  rm->get_option("TASK")->required();
+  rm->callback([&] { chosen = [&] { return task_rm_command(flags.rm); }; });
+
+  CLI::App* prune =
+      task.add_subcommand("prune", "Remove those of all tasks that have ended long ago")
+          ->group("Commands");
+  prune->add_option("--older-than", flags.prune.older_than, "That ended so long ago; else 7d")
+      ->type_name("DURATION")
+      ->check(names("duration"));
+  prune->add_option("--keep", flags.prune.keep, "But for the newest that have ended")
+      ->type_name("N")
+      ->check(whole_number(0, most_lines));
+  prune->add_flag("--dry-run", flags.prune.dry_run, "Only show which");
+  prune->callback([&] { chosen = [&] { return task_prune_command(flags.prune); }; });
 }
 
 void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
@@ -233,6 +267,9 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   list->add_flag_callback(
           "--csv", [&flags] { flags.list.format = TaskListFlags::Format::csv; }, "Print CSV")
       ->excludes(json);
+  list->add_flag("--watch", flags.list.watch, "Show it again every second, or as it changes")
+      ->excludes("--json")
+      ->excludes("--csv");
   list->callback([&] { chosen = [&] { return task_list_command(flags.list); }; });
 
   CLI::App* show = task->add_subcommand("show", "Show one task")->group("Commands");
@@ -243,12 +280,24 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   CLI::App* logs =
       task->add_subcommand("logs", "Print what the ranks of a task wrote")->group("Commands");
   add_task_name(*logs, flags.logs.task);
-  logs->add_option("--rank", flags.logs.rank, "Only this rank, byte for byte")
-      ->type_name("N")
-      ->check(whole_number(0, highest_rank));
+  logs->add_option("--rank", flags.logs.ranks, "Only these ranks; one alone byte for byte")
+      ->type_name("LIST")
+      ->check(names("rank"));
+  logs->add_option("--host", flags.logs.hosts, "Only the ranks on these hosts")
+      ->type_name("HOSTS")
+      ->check(names("host"));
   logs->add_option("--attempt", flags.logs.attempt, "Of this attempt, or of all; else of the last")
       ->type_name("N|all")
       ->check(attempt_choice());
+  logs->add_option("--since", flags.logs.since, "Only from then on: 10m ago, 15:50, a date")
+      ->type_name("TIME")
+      ->check(names("time"));
+  logs->add_option("--tail", flags.logs.tail, "Only the last lines of what is chosen")
+      ->type_name("N")
+      ->check(whole_number(0, most_lines));
+  auto* only_stdout = logs->add_flag("--stdout", flags.logs.only_stdout, "Only standard output");
+  logs->add_flag("--stderr", flags.logs.only_stderr, "Only standard error")->excludes(only_stdout);
+  logs->add_flag("--timestamps", flags.logs.timestamps, "Begin each line with its time");
   logs->add_flag("-f,--follow", flags.logs.follow, "Go on until the task has ended");
   logs->callback([&] { chosen = [&] { return task_logs_command(flags.logs); }; });
 
@@ -266,9 +315,22 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   wait->callback([&] { chosen = [&] { return task_wait_command(flags.wait); }; });
 
   CLI::App* kill =
-      task->add_subcommand("kill", "Stop a task and wait for its end")->group("Commands");
-  add_task_name(*kill, flags.kill.task);
+      task->add_subcommand("kill", "Stop tasks and wait for their ends")->group("Commands");
+  add_task_names(*kill, flags.kill.tasks);
+  kill->add_flag("--all", flags.kill.all, "All tasks that have not ended");
+  kill->add_option("--signal", flags.kill.signal, "The reason: TERM (default), INT or HUP")
+      ->type_name("NAME")
+      ->check(names("signal"));
   kill->callback([&] { chosen = [&] { return task_kill_command(flags.kill); }; });
+
+  CLI::App* rerun =
+      task->add_subcommand("rerun", "Launch the same once more, as a new task")->group("Commands");
+  add_task_name(*rerun, flags.rerun.task);
+  add_settings(*rerun, flags.rerun.settings);
+  rerun->add_flag("-d,--detach", flags.rerun.detach,
+                  "Return once the ranks have started; print the task's id");
+  rerun->callback([&] { chosen = [&] { return task_rerun_command(flags.rerun); }; });
+  add_removals(*task, chosen, flags);
 }
 
 struct ConfigFlags {

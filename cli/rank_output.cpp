@@ -3,50 +3,20 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <utility>
 
+#include "cli/rank_list.hpp"
 #include "cli/talk.hpp"
 
 namespace train {
-
-namespace {
-
-// "4" or "4-7", within what an int holds and a sane number of ranks.
-bool add_range(std::string_view text, std::set<int>& ranks) {
-  constexpr int most_ranks = 1 << 20;
-  const auto number = [](std::string_view digits, int& value) {
-    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return result.ec == std::errc() && result.ptr == digits.data() + digits.size() &&
-           !digits.empty() && value >= 0 && value < most_ranks;
-  };
-  const std::size_t dash = text.find('-');
-  int first = 0;
-  int last = 0;
-  if (!number(text.substr(0, dash), first)) return false;
-  last = first;
-  if (dash != std::string_view::npos && !number(text.substr(dash + 1), last)) return false;
-  if (last < first) return false;
-  for (int rank = first; rank <= last; ++rank) ranks.insert(rank);
-  return true;
-}
-
-}  // namespace
 
 Result<Tee> parse_tee(const std::string& text, const std::string& flag) {
   if (text == "all") return Tee{};
   if (text == "none") return Tee{.mode = Tee::Mode::none, .ranks = {}};
   constexpr std::string_view prefix = "rank:";
-  Tee tee{.mode = Tee::Mode::ranks, .ranks = {}};
-  bool good = text.starts_with(prefix);
-  std::string_view list = good ? std::string_view(text).substr(prefix.size()) : "";
-  while (good) {
-    const std::size_t comma = list.find(',');
-    good = add_range(list.substr(0, comma), tee.ranks);
-    if (comma == std::string_view::npos) break;
-    list.remove_prefix(comma + 1);
-  }
-  if (good) return tee;
+  if (text.starts_with(prefix))
+    if (auto ranks = parse_rank_list(std::string_view(text).substr(prefix.size())))
+      return Tee{.mode = Tee::Mode::ranks, .ranks = std::move(*ranks)};
   return fail(ErrorClass::usage, fmt::format("{} does not know '{}'", flag, text),
               "use all, none, or a list of ranks: rank:0,4-7");
 }

@@ -93,7 +93,8 @@ Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string&
     return fail(ErrorClass::usage, "there is nothing to run: neither an experiment nor a command",
                 "give a file (experiment.yaml), or a command after -- (-n 4 -- python3 train.py)");
   if (flags.config.empty()) return make_experiment(overrides_of(flags), purpose);
-  auto contents = read_input(flags.config, "experiment");
+  auto contents = flags.config_text ? Result<std::string>(*flags.config_text)
+                                    : read_input(flags.config, "experiment");
   if (!contents) return tl::make_unexpected(contents.error());
   text = *contents;
   return parse_experiment({flags.config, text}, overrides_of(flags), purpose);
@@ -108,9 +109,17 @@ void warn_of_obstacles(ExperimentConfig& experiment) {
   }
 }
 
-Result<HostInventory> load_host_file(const std::string& path) {
-  auto contents = read_input(path, "hosts");
+// What was read, and where from.
+struct HostFile {
+  std::string path;
+  std::string text;
+};
+
+Result<HostInventory> load_host_file(const std::string& path,
+                                     const std::optional<std::string>& known, HostFile& file) {
+  auto contents = known ? Result<std::string>(*known) : read_input(path, "hosts");
   if (!contents) return tl::make_unexpected(contents.error());
+  file = {path, *contents};
   return parse_hosts({path, *contents});
 }
 
@@ -178,15 +187,15 @@ std::vector<std::string> names_of(const HostInventory& inventory) {
 // The hosts from the first of these that there is: flags, $TRAIN_HOSTFILE, a scheduler's allocation
 // (which `note` then names), this machine.
 Result<HostInventory> declared_hosts(const RequestFlags& flags, const EnvironmentMap& environment,
-                                     std::string& note) {
+                                     HostFile& read, std::string& note) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
     return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
   if (flags.include && flags.exclude)
     return fail(ErrorClass::usage, "--include and --exclude were both given", "use one of them");
   if (!flags.host_list.empty()) return load_host_list(flags.host_list);
-  if (!flags.host_file.empty()) return load_host_file(flags.host_file);
+  if (!flags.host_file.empty()) return load_host_file(flags.host_file, flags.host_text, read);
   if (const std::string* file = find_variable(environment, "TRAIN_HOSTFILE")) {
-    auto inventory = load_host_file(*file);
+    auto inventory = load_host_file(*file, {}, read);
     if (!inventory) return tl::make_unexpected(with_context(inventory.error(), "$TRAIN_HOSTFILE"));
     return inventory;
   }
@@ -205,8 +214,8 @@ Result<HostInventory> declared_hosts(const RequestFlags& flags, const Environmen
 
 // All hosts, with what is known of this machine.
 Result<HostInventory> load_inventory(const RequestFlags& flags, const EnvironmentMap& environment,
-                                     std::string& note) {
-  auto declared = declared_hosts(flags, environment, note);
+                                     HostFile& read, std::string& note) {
+  auto declared = declared_hosts(flags, environment, read, note);
   if (!declared) return declared;
   const auto machine = probe_this_machine(declared->hosts, environment);
   if (!machine) return tl::make_unexpected(machine.error());
@@ -251,7 +260,8 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
   const EnvironmentMap environment = session_environment();
   auto experiment = load_experiment(flags, request.experiment_text, purpose);
-  auto inventory = load_inventory(flags, environment, request.hosts_note);
+  HostFile host_file;
+  auto inventory = load_inventory(flags, environment, host_file, request.hosts_note);
   if (inventory && (flags.include || flags.exclude)) {
     request.unfiltered = std::move(*inventory);
     inventory = usable_hosts(*request.unfiltered, flags);
@@ -276,6 +286,8 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   request.experiment = std::move(*experiment);
   request.inventory = std::move(*inventory);
   request.user_variables = std::move(*users);
+  request.host_file = std::move(host_file.path);
+  request.host_text = std::move(host_file.text);
   return request;
 }
 
@@ -298,6 +310,24 @@ TaskRequest task_request_of(const Request& request, const RequestFlags& flags, b
   task.directory = std::filesystem::current_path(ignored).string();
   task.is_detached = is_detached;
   return task;
+}
+
+RerunRequest rerun_request_of(const Request& request, const RequestFlags& flags) {
+  RerunRequest rerun;
+  rerun.config = flags.config;
+  rerun.experiment_text = request.experiment_text;
+  rerun.overrides = overrides_of(flags);
+  rerun.host_list = flags.host_list;
+  rerun.host_file = request.host_file;
+  rerun.host_text = request.host_text;
+  rerun.include = flags.include;
+  rerun.exclude = flags.exclude;
+  rerun.transport = flags.transport;
+  rerun.context = flags.context;
+  std::error_code ignored;
+  rerun.directory = std::filesystem::current_path(ignored).string();
+  redact(rerun);
+  return rerun;
 }
 
 Result<Plan> plan_again(const TaskRequest& request) {

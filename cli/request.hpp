@@ -8,6 +8,7 @@
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/plan/plan.hpp"
+#include "launcher/task/rerun_request.hpp"
 #include "launcher/task/task_request.hpp"
 
 namespace train {
@@ -26,6 +27,9 @@ struct RequestFlags {
   std::optional<std::string> max_runtime;     ///< --max-runtime
   std::vector<std::string> settings;          ///< --set, in order
   std::vector<std::string> command;           ///< after `--`
+  /// What was read of these files before: they are not read again.
+  std::optional<std::string> config_text;
+  std::optional<std::string> host_text;
 };
 
 /// A request that was read and checked, before it is placed.
@@ -35,6 +39,8 @@ struct Request {
   HostInventory inventory;      ///< with what is known of this machine
   /// The inventory before --include or --exclude left out hosts; nothing without one of them.
   std::optional<HostInventory> unfiltered;
+  std::string host_file;  ///< that was read; empty: the hosts are from elsewhere
+  std::string host_text;  ///< what was in it
   UserVariables user_variables;
   std::string context_directory;  ///< that travels to the hosts; empty: none
   std::string hosts_note;  ///< whose allocation the hosts are; empty when the user named them
@@ -58,6 +64,8 @@ void settle_for_launcher(ExperimentConfig& experiment, bool is_detached);
 
 /// All that another process needs to make the same plan.
 TaskRequest task_request_of(const Request& request, const RequestFlags& flags, bool is_detached);
+/// What it takes to launch the same again, without secrets.
+RerunRequest rerun_request_of(const Request& request, const RequestFlags& flags);
 /// The plan that the launch has made of it. Errors are those of an experiment, or say why it cannot
 /// be placed.
 Result<Plan> plan_again(const TaskRequest& request);

@@ -48,14 +48,15 @@ void say_on_interrupt(const std::string& task_id) {
 ExitCode view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord task) {
   std::signal(SIGPIPE, SIG_IGN);
   say_on_interrupt(task.id);
-  TaskViewing viewing{std::nullopt, true, !flags.from_start};
+  TaskViewing viewing{.choice = {}, .follow = true};
+  auto& last = viewing.choice.lines.last;
+  if (!flags.from_start) last = screen_lines();
   for (int attempt = flags.from_start ? 0 : task.restarts; attempt <= task.restarts; ++attempt) {
-    if (attempt > 0 && viewing.only_last_screen == false)
-      talk(terminal_text("attempt {}", attempt));
+    if (attempt > 0 && !last) talk(terminal_text("attempt {}", attempt));
     const auto printed = print_attempt(viewing, store, task, attempt);
     if (!printed) return report(printed.error());
     if (!*printed) return ExitCode();
-    viewing.only_last_screen = false;
+    last.reset();
   }
   return task.is_unattended ? tell_unattended(task) : tell_end(task);
 }

@@ -1,186 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
+#include <set>
 
-#include "backends/log/task_watch.hpp"
 #include "backends/posix/files.hpp"
-#include "backends/posix/proc.hpp"
-#include "backends/store/launcher_lock.hpp"
-#include "cli/adoption.hpp"
 #include "cli/commands.hpp"
-#include "cli/host_sweep.hpp"
+#include "cli/several_tasks.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
-#include "cli/task_control.hpp"
-#include "cli/task_hosts.hpp"
-#include "cli/task_table.hpp"
-#include "config_schema/hosts/host_fold.hpp"
-#include "launcher/run/outcome.hpp"
-#include "launcher/run/run.hpp"
+#include "cli/task_stop.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
 namespace {
 
-// A descriptor of the launcher of a task, so that a signal never reaches another process with its
-// old number; none when the process of that number does not hold the lock of the task.
-Descriptor open_launcher(const TaskRecord& task, const std::string& lock_file) {
-  const auto pid = static_cast<pid_t>(task.launcher_pid);
-  struct stat lock {};
-  if (pid <= 0 || ::stat(lock_file.c_str(), &lock) != 0) return {};
-  Descriptor launcher = open_process(pid);
-  FolderReader descriptors(fmt::format("/proc/{}/fd", pid));
-  while (const char* name = launcher && descriptors ? descriptors.next() : nullptr) {
-    struct stat status {};
-    if (::fstatat(descriptors.descriptor(), name, &status, 0) == 0 &&
-        status.st_dev == lock.st_dev && status.st_ino == lock.st_ino)
-      return launcher;
+Result<int> signal_of(const std::string& name) {
+  std::string upper = to_upper(name);
+  if (upper.starts_with("SIG")) upper.erase(0, 3);
+  if (upper == "INT") return SIGINT;
+  if (upper == "TERM") return SIGTERM;
+  if (upper == "HUP") return SIGHUP;
+  return fail(ErrorClass::usage, fmt::format("--signal does not know '{}'", name),
+              "a task is stopped by INT, TERM or HUP; its ranks are told by TERM, then by KILL");
+}
+
+// In a process of its own: to stop it may take another program, and changes this one. The terminal
+// stays, for passphrases, so they follow each other.
+ExitCode stop_in_child(const std::string& task_id, int signal) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(stop_task(task_id, signal).value());
+  if (child < 0)
+    return report(make_error(
+        ErrorClass::host, fmt::format("task {} is not stopped: no process can be made: {}", task_id,
+                                      system_reason(errno))));
+  int status = 0;
+  if (uninterrupted([&] { return ::waitpid(child, &status, 0); }) != child || !WIFEXITED(status))
+    return report(make_error(ErrorClass::bug,
+                             fmt::format("the process that stops task {} has died", task_id)));
+  return ExitCode(WEXITSTATUS(status));
+}
+
+// All that run are told before any is waited for.
+ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes outcomes) {
+  std::vector<ToldToStop> told;
+  std::vector<std::string> others;
+  {
+    auto store = open_task_store();
+    if (!store) return report(store.error());
+    for (const TaskRecord& task : tasks) {
+      if (task.is_unattended || is_final(task.state)) {
+        others.push_back(task.id);
+        continue;
+      }
+      auto one = tell_to_stop(**store, task, signal);
+      if (one)
+        told.push_back(std::move(*one));
+      else
+        others.push_back(task.id);  // it may have ended meanwhile
+    }
   }
-  return {};
+  // The store is closed: it must not go through a fork.
+  for (const std::string& id : others) outcomes.add(stop_in_child(id, signal));
+  for (const ToldToStop& each : told) outcomes.add(await_end(each));
+  return outcomes.tell("could not be stopped, or may have left something");
 }
 
-// By its socket, else by a signal: where there can be no socket, and where the launcher is too
-// busy, or too stopped, to answer.
-Result<void> tell_to_stop(const TaskRecord& task, const Descriptor& launcher,
-                          const std::string& socket) {
-  const auto told = stop_through(socket, SIGTERM);
-  if (told && *told) return {};
-  if (!launcher && !told) return tl::make_unexpected(told.error());
-  if (!launcher)
-    return fail(
-        ErrorClass::no_input,
-        fmt::format("the launcher of task {} is not a process that can be reached from here",
-                    task.id),
-        "run this on the machine, and in the container, of its launcher");
-  if (const int error = send_signal(launcher, SIGTERM); error != 0)
-    return fail(ErrorClass::no_input, fmt::format("the launcher of task {} cannot be signalled: {}",
-                                                  task.id, system_reason(error)));
-  return {};
-}
-
-// Waits until the launcher lets go of its lock: the end is recorded then. Its process may live
-// longer, when a terminal does not take its output.
-bool wait_for_end(int pidfd, const std::string& lock_file, std::chrono::milliseconds limit) {
-  using std::chrono::milliseconds;
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  TaskWatch watch(lock_file, "");
-  while (probe_launcher(lock_file) != LauncherSign::gone) {
-    const auto left =
-        std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left <= milliseconds(0)) return false;
-    // Without a descriptor of it, the lock is looked at again.
-    constexpr milliseconds look{1'000};
-    if (pidfd < 0)
-      (void)watch.wait(std::min(left, look), {});
-    else if (watch.wait(left, {pidfd}))
-      return true;
-  }
-  return true;
-}
-
-// Where nobody can go on with the task, not even to stop it: its agents are told that it is over.
-Result<SweepVerdict> end_without_journal(const std::string& task_id, const Error& why) {
-  auto store = open_task_store();
-  if (!store) return tl::make_unexpected(store.error());
-  if (auto adopted = (*store)->adopt(task_id); !adopted)
-    return tl::make_unexpected(adopted.error());
-  auto task = (*store)->find(task_id);
-  if (!task) return tl::make_unexpected(task.error());
-  talk(terminal_text("{}; its hosts are told to end it", why.diagnostics.front().message));
-  auto verdict = settle_hosts(**store, *task);
-  if (!verdict) return verdict;
-  task->state = TaskState::killed;
-  task->ended = now_on_the_wall();
-  task->exit_code = 128 + SIGTERM;
-  task->error_class = to_string(ErrorClass::interrupted);
-  task->cause = fmt::format("stopped by {}", signal_name(SIGTERM));
-  end_last_attempt(*task);
-  if (auto updated = (*store)->update(*task); !updated) return tl::make_unexpected(updated.error());
-  return verdict;
-}
-
-// Its ranks are stopped by a launcher, which this process becomes. Class `busy` when another one
-// has.
-Result<SweepVerdict> stop_unattended(const std::string& task_id) {
-  auto adoption = Adoption::begin_stop(task_id, SIGTERM);
-  if (!adoption && adoption.error().error_class == ErrorClass::busy)
-    return tl::make_unexpected(adoption.error());
-  if (!adoption) {
-    const Error why = adoption.error();
-    return end_without_journal(task_id, why);
-  }
-  if (const auto& trouble = adoption->journal_trouble())
-    talk(terminal_text("{}; its ranks are stopped all the same",
-                       trouble->diagnostics.front().message));
-  const Ended ended = adoption->run([](const TerminalText&) {});
-  if (ended.is_displaced)
-    return fail(ErrorClass::busy, fmt::format("another launcher goes on with task {}", task_id),
-                fmt::format("train task kill {} once more tells that one to stop", task_id));
-  if (!ended.is_recorded)
-    return fail(ErrorClass::no_input,
-                fmt::format("task {} was stopped, and its end is not recorded", task_id));
-  if (ended.verdict != SweepVerdict::clean) talk(ended.last_words);
-  return ended.verdict;
-}
-
-ExitCode tell_state(const std::string& task_id, SweepVerdict verdict = SweepVerdict::unclear) {
+ExitCode stop_every_task(int signal) {
   auto store = open_task_store();
   if (!store) return report(store.error());
-  const auto task = (*store)->find(task_id);
-  if (!task) return report(task.error());
-  talk(terminal_text("task {}: {}", task->id, to_string(task->state)));
-  const auto unsettled = names_of_unsettled_hosts(**store, *task);
-  if (unsettled.empty()) return ExitCode();
-  return report(
-      make_error(verdict == SweepVerdict::busy ? ErrorClass::busy : ErrorClass::host,
-                 fmt::format("{} may still have something of it", summarize_hosts(unsettled)),
-                 fmt::format("train task kill {} asks {} again", task_id,
-                             unsettled.size() == 1 ? "that host" : "these hosts")));
+  auto tasks = (*store)->list(false);
+  if (!tasks) return report(tasks.error());
+  store->reset();
+  if (tasks->empty()) {
+    talk(terminal_text("no task runs"));
+    return ExitCode();
+  }
+  std::vector<std::string> ids;
+  ids.reserve(tasks->size());
+  for (const TaskRecord& task : *tasks) ids.push_back(task.id);
+  talk(terminal_text("stopping {}: {}", counted(static_cast<std::int64_t>(ids.size()), "task"),
+                     fmt::format("{}", fmt::join(ids, ", "))));
+  return stop_all(*tasks, signal, Outcomes());
 }
 
-ExitCode kill_unattended(std::unique_ptr<SqliteTaskStore> store, const TaskRecord& task) {
-  // Its agents may be too old for this program; whatever it is, it is better than none.
-  if (auto same = become_kept_program(*store, task, {"task", "kill", task.id}); !same)
-    talk(terminal_text(same.error()));
-  store.reset();
-  const auto verdict = stop_unattended(task.id);
-  return verdict ? tell_state(task.id, *verdict) : report(verdict.error());
-}
-
-ExitCode kill_ended(const SqliteTaskStore& store, const TaskRecord& task) {
-  const bool is_settled = names_of_unsettled_hosts(store, task).empty();
-  if (task.state == TaskState::lost || !is_settled) return settle_ended_task(store, task);
-  talk(terminal_text("task {} has ended already: {}", task.id, to_string(task.state)));
-  return ExitCode();
+ExitCode stop_these(const std::vector<std::string>& prefixes, int signal) {
+  Outcomes outcomes;
+  std::vector<TaskRecord> tasks;
+  std::set<std::string> ids;
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  for (const std::string& prefix : prefixes) {
+    auto task = (*store)->find(prefix);
+    if (!task)
+      outcomes.add(report(task.error()));
+    else if (ids.insert(task->id).second)
+      tasks.push_back(std::move(*task));
+  }
+  store->reset();
+  return stop_all(tasks, signal, outcomes);
 }
 
 }  // namespace
 
 ExitCode task_kill_command(const TaskKillFlags& flags) {
-  auto store = open_task_store();
-  if (!store) return report(store.error());
-  auto task = (*store)->find(flags.task);
-  if (!task) return report(task.error());
-  if (task->is_unattended) return kill_unattended(std::move(*store), *task);
-  if (is_final(task->state)) return kill_ended(**store, *task);
-  const std::string lock_file = (*store)->lock_file(task->id);
-  const Descriptor launcher = open_launcher(*task, lock_file);
-  if (const auto told = tell_to_stop(*task, launcher, (*store)->control_socket(task->id)); !told)
-    return report(told.error());
-  const std::chrono::milliseconds stop(task->stop_notice_ms + task->stop_grace_ms);
-  const bool ended = wait_for_end(launcher.get(), lock_file, stop + Run::Timing().stop_slack * 2);
-  if (!ended)
-    return report(make_error(
-        ErrorClass::busy, fmt::format("task {} was told to stop and has not ended yet", task->id),
-        fmt::format("train task kill {} once more kills its ranks without "
-                    "grace",
-                    task->id)));
-  return tell_state(task->id);
+  const auto signal = signal_of(flags.signal);
+  if (!signal) return report(signal.error());
+  if (flags.all && !flags.tasks.empty())
+    return report(make_error(ErrorClass::usage, "tasks and --all were both given",
+                             "name tasks, or stop all that run"));
+  if (flags.all) return stop_every_task(*signal);
+  if (flags.tasks.empty())
+    return report(make_error(ErrorClass::usage, "no task is named",
+                             "give ids from 'train task list', or --all to stop all that run"));
+  if (flags.tasks.size() == 1) return stop_task(flags.tasks.front(), *signal);
+  return stop_these(flags.tasks, *signal);
 }
 
 }  // namespace train

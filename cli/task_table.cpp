@@ -150,6 +150,14 @@ std::string context_line(const ContextRecord& context) {
 
 namespace {
 
+std::string commit_line(const GitRecord& git) {
+  if (git.commit.empty()) return "";
+  std::string line = "commit     " + git.commit;
+  if (!git.is_dirty) line += ", maybe with changes";
+  if (git.is_dirty.value_or(false)) line += ", with changes";
+  return line + "\n";
+}
+
 // "loss 0.25, step 100", of the last attempt that has said anything.
 std::string metrics_line(const TaskRecord& task) {
   const auto last = std::find_if(task.attempts.rbegin(), task.attempts.rend(),
@@ -188,7 +196,7 @@ std::string task_to_text(const TaskRecord& task, UnixMillis now, const std::stri
                         escaped(summarize_hosts(task.unsettled_hosts)), task.id);
   text += fmt::format("directory  {}\nlogs       {}\n", escaped(task.working_directory),
                       task.log_directory);
-  text += context_line(task.context) + "\n";
+  text += context_line(task.context) + commit_line(task.git) + "\n";
   text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", "RANK", "HOST", "SLOTS", "ENDED");
   for (const RankRecord& rank : task.ranks)
     text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", rank.rank, escaped(rank.host),

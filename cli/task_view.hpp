@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-
 #include "backends/store/sqlite_task_store.hpp"
+#include "cli/merged_logs.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/record/task_record.hpp"
 
@@ -11,9 +10,8 @@ namespace train {
 
 /// What is shown of the output of a task.
 struct TaskViewing {
-  std::optional<int> rank;        ///< only this one's, byte for byte
-  bool follow = false;            ///< what comes, too, until the attempt is over
-  bool only_last_screen = false;  ///< of what there is already
+  MergedLogs::Choice choice;
+  bool follow = false;  ///< what comes, too, until the attempt is over
 };
 
 /// Prints what there is of one attempt and, if it may still print and is followed, what comes until
@@ -21,5 +19,8 @@ struct TaskViewing {
 /// nobody reads it.
 Result<bool> print_attempt(const TaskViewing& viewing, SqliteTaskStore& store, TaskRecord& task,
                            int attempt);
+
+/// As many lines as a screen has, but for what is said of the view.
+std::uint64_t screen_lines();
 
 }  // namespace train

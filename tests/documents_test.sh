@@ -224,7 +224,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan 'task list' 'task show' 'task logs' 'task attach' 'task wait' 'task kill' 'config check' 'config show' 'config schema')
+commands=(launch plan 'task list' 'task show' 'task logs' 'task attach' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'config check' 'config show' 'config schema')
 check_markup
 check_commands
 for command in "${commands[@]}"; do check_synopsis "$command"; done

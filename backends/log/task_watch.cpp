@@ -12,6 +12,7 @@ namespace train {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 constexpr milliseconds first_pause{50};
 constexpr milliseconds longest_pause{2'000};
@@ -39,8 +40,14 @@ bool TaskWatch::wait(milliseconds limit, Other other) {
   pause_ = ready > 0 ? first_pause : std::min(pause_ * 2, longest_pause);
   if (ready <= 0) return false;
   if (waited[0].revents != 0) {
-    ::poll(nullptr, 0, static_cast<int>(std::min(least_between_looks, limit).count()));
+    // The first events after a silence are told at once: a piece and its record in the index, which
+    // is written next.
+    const auto since_last = std::chrono::duration_cast<milliseconds>(steady_clock::now() - told_);
+    const milliseconds pause_of_writer =
+        std::max(milliseconds(2), least_between_looks - since_last);
+    ::poll(nullptr, 0, static_cast<int>(std::min(pause_of_writer, limit).count()));
     forget_events();
+    told_ = steady_clock::now();
   }
   return waited[1].revents != 0;
 }

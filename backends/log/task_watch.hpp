@@ -33,6 +33,7 @@ class TaskWatch {
   Descriptor events_;
   bool gets_events_ = false;  ///< inotify tells of all that is waited for, on this machine
   std::chrono::milliseconds pause_;
+  std::chrono::steady_clock::time_point told_;  ///< of the last event
 };
 
 }  // namespace train

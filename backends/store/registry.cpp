@@ -99,6 +99,10 @@ constexpr std::array schema_steps = {
     )sql",
     "ALTER TABLE task ADD COLUMN log_limit INTEGER;",
     "ALTER TABLE task ADD COLUMN stop_notice_ms INTEGER NOT NULL DEFAULT 0;",
+    R"sql(
+      ALTER TABLE task ADD COLUMN git_commit TEXT NOT NULL DEFAULT '';
+      ALTER TABLE task ADD COLUMN git_dirty INTEGER;
+    )sql",
 };
 constexpr int schema_version = schema_steps.size();
 

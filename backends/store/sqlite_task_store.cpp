@@ -2,6 +2,7 @@
 #include "backends/store/sqlite_task_store.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 #include "backends/store/registry.hpp"
 #include "backends/store/task_bundle.hpp"
 #include "backends/store/task_end.hpp"
+#include "backends/store/task_removal.hpp"
 #include "backends/store/task_rows.hpp"
 #include "launcher/task/journal.hpp"
 #include "launcher/task/journaled_end.hpp"
@@ -429,7 +431,55 @@ Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
   });
 }
 
+Result<void> SqliteTaskStore::remove(const std::string& id) {
+  const std::lock_guard turn(impl_->mutex);
+  const std::string tasks_folder = impl_->root + "/tasks";
+  auto removed = impl_->guarded([&]() -> Result<void> {
+    auto task = read_task(*impl_->database, id);
+    if (!task) return tl::make_unexpected(impl_->none_or_several(id, {}));
+    const TaskRecord now = impl_->with_actual_state(std::move(*task));
+    if (!is_final(now.state))
+      return fail(ErrorClass::busy, fmt::format("task '{}' has not ended", id));
+    if (auto aside = set_aside(tasks_folder, id); !aside) return aside;
+    delete_task(*impl_->database, id);
+    return {};
+  });
+  return removed ? remove_set_aside(tasks_folder, id, impl_->programs()) : removed;
+}
+
+Result<void> SqliteTaskStore::finish_removals() {
+  const std::lock_guard turn(impl_->mutex);
+  return remove_all_set_aside(impl_->root + "/tasks", impl_->programs());
+}
+
 std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
+
+Result<void> SqliteTaskStore::note_git(const std::string& id, const GitRecord& git) {
+  const std::lock_guard turn(impl_->mutex);
+  return impl_->guarded([&]() -> Result<void> {
+    if (train::note_git(*impl_->database, id, git)) return {};
+    return tl::make_unexpected(impl_->none_or_several(id, {}));
+  });
+}
+
+Result<void> SqliteTaskStore::keep_launch(const std::string& id, std::string_view launch) const {
+  const std::string path = impl_->directory(id) + "/launch.json";
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const int error = file ? write_whole(file.get(), launch) : errno;
+  if (error == 0) return {};
+  return fail(ErrorClass::no_input,
+              fmt::format("cannot write '{}': {}", path, system_reason(error)));
+}
+
+Result<std::string> SqliteTaskStore::read_launch(const std::string& id) const {
+  constexpr std::size_t largest = std::size_t{64} << 20;
+  const std::string path = impl_->directory(id) + "/launch.json";
+  std::string text = read_small_file(path, largest);
+  if (!text.empty()) return text;
+  return fail(ErrorClass::no_input,
+              fmt::format("'{}' cannot be read, or an earlier train launched it", path));
+}
 
 Result<void> SqliteTaskStore::keep_request(const std::string& id, std::string_view request) const {
   return train::keep_request(bundle_folder(id), request);

@@ -16,6 +16,7 @@ namespace train {
 ///     <root>/tasks/<id>/launcher.lock     held by the launcher of the task as long as it lives
 ///     <root>/tasks/<id>/control           socket of the launcher of the task
 ///     <root>/tasks/<id>/hosts.yaml        how its hosts are reached; the launcher writes it
+///     <root>/tasks/<id>/launch.json       what it was launched with, without secrets
 ///     <root>/tasks/<id>/unsettled.json    where something of it may be left, once it has ended
 ///     <root>/tasks/<id>/end.json          how it ended, until tasks.db has it for good
 ///     <root>/tasks/<id>/launcher.log      what the launcher of a detached task said
@@ -23,6 +24,7 @@ namespace train {
 ///     <root>/tasks/<id>/bundle/           what another supervisor needs to go on with it, until
 ///     its
 ///                                         end; has secrets
+///     <root>/tasks/.removed-<id>/         the folder of a task that is being removed
 ///     <root>/programs/                    the `train` of each of those
 ///
 /// Any number of processes may use it at once, and any number of threads, whose calls take turns. A
@@ -44,6 +46,19 @@ class SqliteTaskStore final : public TaskStore {
   void note_alive(const std::string& id) override;
   Result<TaskRecord> find(const std::string& prefix) override;
   Result<std::vector<TaskRecord>> list(bool all) override;
+
+  /// Removes a task that has ended: its record, its journal and its folder, logs included. Class
+  /// `busy` when it has not ended. A process that dies meanwhile leaves a task that is there and
+  /// can be removed, or none, and then a folder for `finish_removals`.
+  Result<void> remove(const std::string& id);
+  /// Removes what processes have left that died while they removed tasks.
+  Result<void> finish_removals();
+
+  /// Adds to the record of a task, whatever its state, what version control says of its code.
+  Result<void> note_git(const std::string& id, const GitRecord& git);
+  /// Keeps what a task was launched with as long as its record. Errors are of class `no_input`.
+  Result<void> keep_launch(const std::string& id, std::string_view launch) const;
+  Result<std::string> read_launch(const std::string& id) const;
 
   /// Keeps what another supervisor needs to go on with a task of this process, until it is final
   /// (`task_bundle.hpp`).

@@ -17,11 +17,16 @@ using nlohmann::json;
 // Must be written as in the partial index of the schema, or SQLite does not use the index.
 constexpr std::string_view not_final = "state IN ('starting', 'running', 'stopping')";
 
+// These lie before the long columns of a row, which are then not read.
+constexpr std::string_view summary_columns =
+    "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
+    "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
+    "stop_grace_ms";
 constexpr std::string_view brief_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
     "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
     "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, "
-    "outlives_ms, log_limit, stop_notice_ms, ranks";
+    "outlives_ms, log_limit, stop_notice_ms, git_commit, git_dirty, ranks";
 
 // An earlier train knows no state `timeout`, and would take the registry for damaged.
 constexpr TaskState stored_for_timeout = TaskState::interrupted;
@@ -165,8 +170,8 @@ std::vector<RankRecord> ranks_of(const std::string& id, const std::string& text)
   return std::move(*ranks);
 }
 
-/// Reads `brief_columns`; `reader` is left at what follows them.
-TaskRecord read_brief(Reader& reader) {
+/// Reads `summary_columns`; `reader` is left at what follows them.
+TaskRecord read_summary(Reader& reader) {
   TaskRecord task;
   task.id = reader.text();
   task.name = reader.text();
@@ -188,6 +193,12 @@ TaskRecord read_brief(Reader& reader) {
   task.log_directory = reader.text();
   task.launcher_pid = reader.number();
   task.stop_grace_ms = reader.number();
+  return task;
+}
+
+/// Reads `brief_columns`; `reader` is left at what follows them.
+TaskRecord read_brief(Reader& reader) {
+  TaskRecord task = read_summary(reader);
   task.context.directory = reader.text();
   task.context.sha256 = reader.text();
   task.context.files = reader.number();
@@ -195,6 +206,8 @@ TaskRecord read_brief(Reader& reader) {
   task.outlives_ms = reader.number();
   task.log_limit = reader.optional<std::uint64_t>();
   task.stop_notice_ms = reader.number();
+  task.git.commit = reader.text();
+  task.git.is_dirty = reader.optional<bool>();
   task.ranks = ranks_of(task.id, reader.text());
   return task;
 }
@@ -206,7 +219,7 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
       database,
       fmt::format(
           "INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
-          "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+          "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
           brief_columns));
   Binder(insert) << task.id << task.name << stored_state(task) << task.slots << task.hosts
                  << task.world_size << task.user << task.created << task.started << task.ended
@@ -214,8 +227,8 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
                  << task.working_directory << task.log_directory << task.launcher_pid
                  << task.stop_grace_ms << task.context.directory << task.context.sha256
                  << task.context.files << task.context.bytes << task.outlives_ms << task.log_limit
-                 << task.stop_notice_ms << ranks_to_json(task.ranks) << task.config_text
-                 << task.plan_json << now;
+                 << task.stop_notice_ms << task.git.commit << task.git.is_dirty
+                 << ranks_to_json(task.ranks) << task.config_text << task.plan_json << now;
   return insert.exec() == 1;
 }
 
@@ -331,15 +344,40 @@ std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::
 }
 
 std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all) {
+  SQLite::Statement brief(database, fmt::format("SELECT {} FROM task WHERE id = ?", brief_columns));
   SQLite::Statement select(
-      database, fmt::format("SELECT {} FROM task {} {} ORDER BY created DESC, id", brief_columns,
+      database, fmt::format("SELECT {} FROM task {} {} ORDER BY created DESC, id", summary_columns,
                             all ? "" : "WHERE", all ? "" : not_final));
   std::vector<TaskRecord> tasks;
   while (select.executeStep()) {
     Reader reader(select);
-    tasks.push_back(read_brief(reader));
+    TaskRecord& task = tasks.emplace_back(read_summary(reader));
+    if (is_final(task.state)) continue;
+    brief.reset();
+    brief.bind(1, task.id);
+    if (!brief.executeStep()) continue;  // it was removed meanwhile
+    Reader whole(brief);
+    task = read_brief(whole);
   }
   return tasks;
+}
+
+bool note_git(SQLite::Database& database, const std::string& id, const GitRecord& git) {
+  SQLite::Statement update(database, "UPDATE task SET git_commit = ?, git_dirty = ? WHERE id = ?");
+  Binder(update) << git.commit << git.is_dirty << id;
+  return update.exec() == 1;
+}
+
+void delete_task(SQLite::Database& database, const std::string& id) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  for (const char* rows :
+       {"DELETE FROM journal WHERE task = ?", "DELETE FROM attempts WHERE task = ?",
+        "DELETE FROM task WHERE id = ?"}) {
+    SQLite::Statement remove(database, rows);
+    remove.bind(1, id);
+    remove.exec();
+  }
+  transaction.commit();
 }
 
 UnixMillis last_update(SQLite::Database& database, const std::string& id) {

@@ -27,8 +27,13 @@ std::optional<TaskRecord> read_task(SQLite::Database& database, const std::strin
 /// Ids that start with `prefix`, in order, at most `limit`.
 std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::string& prefix,
                                          int limit);
-/// Tasks, newest first, without `config_text`, `plan_json` and attempts.
+/// Tasks, newest first, without `config_text`, `plan_json` and attempts; of those that have ended
+/// only what stands in the columns before, without context and ranks.
 std::vector<TaskRecord> read_tasks(SQLite::Database& database, bool all);
+/// Writes what version control says of the code of a task. False when there is no such task.
+bool note_git(SQLite::Database& database, const std::string& id, const GitRecord& git);
+/// Deletes a task with its attempts and its journal; nothing is done when there is none.
+void delete_task(SQLite::Database& database, const std::string& id);
 /// When a task was last written.
 UnixMillis last_update(SQLite::Database& database, const std::string& id);
 

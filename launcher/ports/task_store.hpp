@@ -31,7 +31,8 @@ class TaskStore {
   /// The task whose id starts with `prefix`: class `no_input` when there is none or several.
   virtual Result<TaskRecord> find(const std::string& prefix) = 0;
   /// All tasks, newest first; only those that are not final unless `all`. They come without
-  /// `config_text` and `plan_json`, which can be megabytes each, and without their attempts.
+  /// `config_text` and `plan_json`, which can be megabytes each, and without their attempts; those
+  /// that are final also without context and ranks.
   virtual Result<std::vector<TaskRecord>> list(bool all) = 0;
 };
 

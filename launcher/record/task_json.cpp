@@ -73,6 +73,11 @@ Json context_json(const ContextRecord& context) {
           {"bytes", is_known ? Json(context.bytes) : Json(nullptr)}};
 }
 
+Json git_json(const GitRecord& git) {
+  if (git.commit.empty()) return nullptr;
+  return {{"commit", git.commit}, {"dirty", or_null(git.is_dirty)}};
+}
+
 std::string text_of(const Json& document) {
   return shown_json(document.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
@@ -85,6 +90,7 @@ std::string task_to_json(const TaskRecord& task, const std::string& now) {
   document["working_directory"] = task.working_directory;
   document["log_directory"] = task.log_directory;
   document["context"] = context_json(task.context);
+  document["git"] = git_json(task.git);
   document["unsettled_hosts"] = task.unsettled_hosts;
   document["attempts"] = Json::array();
   for (const AttemptRecord& attempt : task.attempts)

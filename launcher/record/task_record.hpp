@@ -63,6 +63,14 @@ struct ContextRecord {
   bool operator==(const ContextRecord&) const = default;
 };
 
+/// What version control says of the directory of a task's code when it was launched.
+struct GitRecord {
+  std::string commit;            ///< in hexadecimal digits; empty: none is known
+  std::optional<bool> is_dirty;  ///< tracked files differed from it; nothing: not known
+
+  bool operator==(const GitRecord&) const = default;
+};
+
 /// One attempt to run a task.
 struct AttemptRecord {
   int number = 0;  ///< restarts before it
@@ -113,6 +121,7 @@ struct TaskRecord {
   /// beside the record.
   std::vector<std::string> unsettled_hosts = {};
   ContextRecord context;
+  GitRecord git;                  ///< of the context, or of the working directory
   std::vector<RankRecord> ranks;  ///< of the last attempt
   std::vector<AttemptRecord> attempts;
 

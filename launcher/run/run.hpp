@@ -133,11 +133,11 @@ class Run {
     milliseconds stop_grace;  ///< from the stop signal to KILL
     Delivery delivery = Delivery::nothing;
     Hosts hosts = Hosts::dismissed;
-    AttemptId of = {};  ///< by which agents know this attempt
+    AttemptId of = {};            ///< by which agents know this attempt
+    milliseconds stop_notice{0};  ///< from the stop file to the stop signal
     std::string task_id = {};
     /// By host: whether it is told to hold something for the task; none: nobody is.
     std::vector<bool> holds = {};
-    milliseconds stop_notice{0};  ///< from the stop file to the stop signal
   };
 
   /// `trial` and `connections` must outlive the run. Hosts that are up already are told of with

@@ -275,7 +275,7 @@ last_screen() {
 keeps_secrets() {
     environment=(TOKEN=from-the-session-4711)
     printf 'environment: {environment_variables: [TOKEN, "OWN=in-the-file-4712"]}\n' >e.yaml
-    detach e.yaml -n 1 -- /bin/sh -c 'while [ ! -e go ]; do sleep 0.02; done; [ "$TOKEN$OWN" = from-the-session-4711in-the-file-4712 ]'
+    detach e.yaml -n 1 -- /bin/sh -c 'while [ ! -e go ]; do sleep 0.02; done; [ "$TOKEN$OWN" = from-the-""session-4711in-the-file-4712 ]'
     local bundle=$work/state/train/tasks/$id/bundle
     [ -e "$bundle/request.json" ] || note_failure "the request is not kept when the id is told"
     expect_equal "modes" "600 700" "$(stat -c %a "$bundle/request.json" "$bundle" | paste -sd' ')"

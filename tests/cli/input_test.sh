@@ -131,7 +131,8 @@ commands() {
     refused 64 usage "'local' is none of auto, ssh and openssh" -- launch --transport local -- true
     refused 64 usage '--tee does not know .some.' 'rank:0,4-7' -- launch --tee some -- true
     refused 64 usage '--tee does not know .rank:3-1.' -- launch --tee rank:3-1 -- true
-    refused 64 usage "--rank: 'x' is not a whole number" -- task logs abc --rank x
+    refused 64 usage "--rank does not know 'x'" '0,4-7' -- task logs abc --rank x
+    refused 64 usage "--since does not know 'soon'" '10m' -- task logs abc --since soon
     refused 64 usage '--json.*--csv' -- task list --json --csv
     refused 64 usage '-H and --hostfile were both given' 'use one of them' -- launch -H a --hostfile b -- true
 }

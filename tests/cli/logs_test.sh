@@ -76,6 +76,37 @@ for i in range(30000): os.write(1, b"x\n")'
     [ "$(bytes_of_logs)" -le $((16 << 10)) ] || note_failure "the logs have $(bytes_of_logs) bytes"
 }
 
+# Any bytes: line ends, carriage returns, zeros, and UTF-8 that falls apart between two writes.
+noise='import os, random
+def noise(seed, pieces):
+    random.seed(seed)
+    for _ in range(pieces): yield random.randbytes(random.randrange(1, 131072)) + "\rä\n\0".encode()'
+whole_and_exact() {
+    run launch -n 1 --set log_limit=1GiB --set max_restarts=1 --set restart_delay=0s --tee none -- \
+        /usr/bin/python3 -c "$noise
+import sys
+attempt = int(os.environ['TRAIN_RESTART_COUNT'])
+for piece in noise(attempt, 1100):
+    while piece: piece = piece[os.write(1, piece):]
+if attempt == 0: sys.exit(1)"
+    expect_status 0
+    local attempt id
+    id=$(task_id)
+    [ -n "$(find "$work/state/train/tasks/$id/logs" -name 'rank-0.1.log.*')" ] || note_failure "there is one segment"
+    for attempt in 0 1; do
+        /usr/bin/python3 -c "$noise
+for piece in noise($attempt, 1100): os.write(1, piece)" >wanted
+        task logs "$id" --rank 0 --attempt "$attempt"
+        expect_same "the log of attempt $attempt" wanted "$work/out"
+        task logs "$id" --rank 0 --attempt "$attempt" --tail 3000
+        tail -n 3000 wanted >last
+        expect_same "the last lines of attempt $attempt" last "$work/out"
+    done
+
+    (exec_with_environment "$train" task logs "$id" --rank 0 -f) >followed
+    expect_same "what is followed of the last attempt" wanted followed
+}
+
 merged_in_time() {
     run launch "${two[@]}" -- /bin/sh -c 'if [ $RANK = 0 ]; then echo a; echo b >&2; touch first; until [ -e second ]; do sleep 0.02; done; printf d
     else until [ -e first ]; do sleep 0.02; done; sleep 0.2; echo c; sleep 0.2; touch second; fi'
@@ -321,6 +352,7 @@ followed_without_reading() {
 test_case "log_limit keeps the last bytes of each rank and marks the gap" limited
 test_case "a rank that prints byte by byte stays within a small limit, index and all" small_limit_of_a_chatty_rank
 test_case "logs of ranks are merged by their times" merged_in_time
+test_case "140 MB of any bytes are shown as they were written, over segments and attempts" whole_and_exact
 test_case "a full disk is said once, and the task's end is recorded" full_disk
 test_case "a full disk that gets room again has cost nothing" full_disk_for_a_while
 test_case "a host that can keep no more output lets its ranks wait, says so, and goes on" blocked_and_back

@@ -145,6 +145,69 @@ logs_of_ranks() {
     expect_err 'rank-0.0.log'
 }
 
+chosen_logs() {
+    run launch -H localhost:2,127.0.0.1:2 -n 4 -- /bin/sh -c 'echo "first of $RANK"
+        until [ $RANK = 0 ] || [ -e before$RANK ]; do sleep 0.02; done
+        echo "error of $RANK" >&2; echo "last of $RANK"; touch before$((RANK + 1))'
+    expect_status 0
+    id=$(task_id)
+    task logs "$id" --rank 0,2
+    expect_equal "ranks 0 and 2" "[0] [2]" "$(cut -d ' ' -f 1 "$work/out" | sort -u | paste -sd ' ')"
+    task logs "$id" --rank 1-2 --stderr
+    expect_equal "stderr of 1 and 2" "[1] error of 1,[2] error of 2" "$(paste -sd , "$work/out")"
+    task logs "$id" --host 127.0.0.1 --stdout
+    expect_equal "stdout of a host" "[2] first of 2,[2] last of 2,[3] first of 3,[3] last of 3" "$(sort -s -k 1,1 "$work/out" | paste -sd ,)"
+    task logs "$id" --rank 1 --stderr
+    expect_equal "stderr of 1, as it is" "error of 1" "$(cat "$work/out")"
+    task logs "$id" --stdout --tail 2
+    expect_equal "the last two" "[2] last of 2,[3] last of 3" "$(paste -sd , "$work/out")"
+    task logs "$id" --rank 0 --stdout --tail 1
+    expect_equal "the last of 0" "last of 0" "$(cat "$work/out")"
+    task logs "$id" --since 1h --tail 1 --timestamps --stdout
+    expect_out '^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}[+-][0-9]{2}:[0-9]{2} \[3\] last of 3$'
+    expect_equal "since a time that is printed" "[3] last of 3" \
+        "$(with_environment "$train" task logs "$id" --stdout --since "$(cut -d ' ' -f 1 "$work/out")" | tail -n 1)"
+    task logs "$id" --since 2100-01-01
+    expect_status 0
+    expect_equal "since a time to come" "" "$(cat "$work/out")"
+    task logs "$id" --rank 0,4
+    expect_status 66
+    expect_err "^train: task $id has no rank 4: its ranks are 0 to 3$"
+    task logs "$id" --rank 2-1
+    expect_status 64
+    expect_err "^train: --rank does not know '2-1'$"
+    task logs "$id" --host localhos
+    expect_status 66
+    expect_err "^train: task $id is not on host 'localhos'$"
+    expect_err "did you mean 'localhost'"
+    task logs "$id" --rank 0 --host 127.0.0.1
+    expect_status 66
+    expect_err "^train: no rank of 0 is on 127.0.0.1$"
+    task logs "$id" --since soon
+    expect_status 64
+    expect_err "^train: --since does not know 'soon'$"
+    task logs "$id" --stdout --stderr
+    expect_status 64
+    task logs "$id" --tail -1
+    expect_status 64
+}
+
+logs_of_attempts() {
+    run launch -n 1 --set max_restarts=1 --set restart_delay=0s -- /bin/sh -c 'echo "a $TRAIN_RESTART_COUNT"
+        echo "b $TRAIN_RESTART_COUNT"; [ $TRAIN_RESTART_COUNT = 1 ]'
+    expect_status 0
+    id=$(task_id)
+    task logs "$id" --attempt all --tail 3
+    expect_equal "the last three of all attempts" "[0] b 0,[0] a 1,[0] b 1" "$(paste -sd , "$work/out")"
+    expect_equal "said" "train: attempt 0,train: attempt 1" "$(paste -sd , "$work/err")"
+    task logs "$id" --attempt all --tail 2
+    expect_equal "the last two of all attempts" "[0] a 1,[0] b 1" "$(paste -sd , "$work/out")"
+    task logs "$id" --since 1h
+    expect_equal "since an hour" "[0] a 0,[0] b 0,[0] a 1,[0] b 1" "$(paste -sd , "$work/out")"
+    task logs "$id" --since 1h --attempt 0
+    expect_equal "of the first since an hour" "[0] a 0,[0] b 0" "$(paste -sd , "$work/out")"
+}
+
 followed_logs() {
     start launch "${two[@]}" -- /bin/sh -c 'echo first; until [ -e go ]; do sleep 0.05; done; printf "%s" last'
     within 30 "both ranks are up" out_count_is 2 first
@@ -211,11 +274,346 @@ killed_twice() {
     expect_status 143
 }
 
+# detach [ARGUMENT...]: a task that runs on its own; sets `id`.
+detach() {
+    id=$(with_environment "$train" launch -d -n 1 "$@" -- /bin/sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done' 2>/dev/null)
+    [ -n "$id" ] || note_failure "nothing was launched"
+}
+
+killed_together() {
+    local first second third
+    detach; first=$id
+    detach; second=$id
+    detach; third=$id
+    task kill "$first" nonesuch "${second:0:7}" "$first"
+    expect_status 66
+    expect_err "^train: there is no task 'nonesuch'$"
+    expect_err "^train: task $first: killed$"
+    expect_err "^train: task $second: killed$"
+    expect_err "^train: 1 of 3 tasks could not be stopped, or may have left something$"
+    expect_last_err 'failed: no_input (exit 66)'
+    expect_equal "the third" running "$(state_of "$third")"
+    task kill "$first" "$second"
+    expect_status 0
+    expect_err "^train: task $first has ended already: killed$"
+    expect_err "^train: task $second has ended already: killed$"
+    task kill "$third"
+    expect_status 0
+    task kill
+    expect_status 64
+    expect_err '^train: no task is named$'
+    task kill "$third" --all
+    expect_status 64
+}
+
+killed_all() {
+    local first second unattended pid
+    task kill --all
+    expect_status 0
+    expect_err '^train: no task runs$'
+    run launch -n 1 -- true
+    local ended
+    ended=$(task_id)
+    detach --set max_restarts=1; first=$id
+    detach; second=$id
+    detach; unattended=$id
+    pid=$(pids_of "^$train launch -d" | tail -n 1)
+    kill -KILL "$pid"
+    within 5 "one is unattended" out_of_list_has unattended
+    task kill --all
+    expect_status 0
+    expect_err '^train: stopping 3 tasks: [a-z2-7]{8}, [a-z2-7]{8}, [a-z2-7]{8}$'
+    for id in "$first" "$second" "$unattended"; do
+        expect_equal "state of $id" killed "$(state_of "$id")"
+    done
+    expect_equal "state of the one that had ended" succeeded "$(state_of "$ended")"
+    task kill --all
+    expect_err '^train: no task runs$'
+}
+out_of_list_has() { with_environment "$train" task list --csv | grep -q "$1"; }
+
+killed_by_another_signal() {
+    detach
+    task kill "$id" --signal USR1
+    expect_status 64
+    expect_err "^train: --signal does not know 'USR1'$"
+    expect_err 'INT, TERM or HUP'
+    task kill "$id" --signal sigint
+    expect_status 0
+    expect_err "^train: task $id: interrupted$"
+    task show "$id" --json
+    expect_equal "exit code" 130 "$(field 'd["exit_code"]' "$work/out")"
+    detach
+    kill -KILL "$(pids_of "^$train launch -d")"
+    within 5 "it is unattended" out_of_list_has unattended
+    task kill "$id" --signal HUP
+    expect_status 0
+    task show "$id" --json
+    expect_equal "exit code of the unattended one" 129 "$(field 'd["exit_code"]' "$work/out")"
+}
+
+removed() {
+    local running first second
+    run launch -n 1 -- echo one
+    first=$(task_id)
+    run launch -n 1 -- echo two
+    second=$(task_id)
+    detach; running=$id
+    task rm "${first:0:7}" nonesuch "$running" "$second"
+    expect_status 75
+    expect_err "^train: task $first is removed$"
+    expect_err "^train: task $second is removed$"
+    expect_err "^train: task $running is not removed: it is running$"
+    expect_err "train task kill $running stops it"
+    expect_err "^train: there is no task 'nonesuch'$"
+    expect_last_err 'failed: busy (exit 75)'
+    task show "$first"
+    expect_status 66
+    expect_equal "what is left" "$running" "$(ls -A "$work/state/train/tasks")"
+    kill -KILL "$(pids_of "^$train launch -d")"
+    within 5 "it is unattended" out_of_list_has unattended
+    task rm "$running"
+    expect_status 75
+    expect_err "^train: task $running is not removed: its launcher has died, and its ranks may go on$"
+    task kill "$running"
+    task rm "$running"
+    expect_status 0
+    expect_equal "what is left" "" "$(ls -A "$work/state/train/tasks")"
+    task list --all
+    expect_equal "lines" 1 "$(wc -l <"$work/out")"
+    task rm
+    expect_status 64
+}
+
+pruned() {
+    local i newest
+    for i in 1 2 3 4; do run launch -n 1 -- echo "$i"; done
+    newest=$(task_id)
+    detach
+    task prune
+    expect_status 0
+    expect_err '^train: 0 tasks are removed, with 0\.0 MiB of logs$'
+    task prune --older-than 0s --keep 1 --dry-run
+    expect_status 0
+    expect_equal "lines" 4 "$(wc -l <"$work/out")"
+    expect_err '^train: 3 tasks would be removed, with 0\.0 MiB of logs$'
+    expect_equal "tasks" 5 "$(with_environment "$train" task list --all --csv | tail -n +2 | wc -l)"
+    task prune --older-than 0s --keep 1
+    expect_status 0
+    expect_equal "lines" 4 "$(wc -l <"$work/out")"
+    expect_err '^train: 3 tasks are removed, '
+    expect_equal "what is left" "$(printf '%s\n' "$newest" "$id" | sort)" "$(ls -A "$work/state/train/tasks")"
+    task prune --older-than soon
+    expect_status 64
+    task kill "$id"
+    task prune --older-than 0s
+    expect_err '^train: 2 tasks are removed, '
+}
+
+# Whenever it is killed, the registry opens, what is listed can be shown, and the rest goes.
+pruned_by_one_that_dies() {
+    local i
+    for i in $(seq 12); do with_environment "$train" launch -n 1 -- true 2>/dev/null; done
+    for i in 02 03 04 06 08 11; do
+        { with_environment timeout --signal=KILL "0.0$i" "$train" task prune --older-than 0s; } >/dev/null 2>&1
+        task list --all --csv
+        expect_status 0
+        while read -r id; do
+            task show "$id"
+            expect_status 0
+        done < <(tail -n +2 "$work/out" | cut -d , -f 1)
+    done
+    mkdir -p "$work/state/train/tasks/.removed-aaaaaaaa/logs"
+    task prune --older-than 0s
+    expect_status 0
+    task list --all
+    expect_equal "lines" 1 "$(wc -l <"$work/out")"
+    expect_equal "what is left" "" "$(ls -A "$work/state/train/tasks")"
+}
+
+rerun() {
+    local first directory
+    mkdir code
+    printf 'entrypoint: ["/bin/sh", "-c", "cat said; echo $TOKEN of $RANK, $(pwd -P)"]\nenvironment: {environment_variables: [TOKEN]}\n' >e.yaml
+    printf 'hosts: [{name: localhost, slots: 4}]\n' >hosts.yaml
+    echo one >code/said
+    directory=$PWD
+    environment=(TOKEN=s3cret)
+    run launch e.yaml --hostfile hosts.yaml --context code -n 2 --set name=again
+    expect_status 0
+    first=$(task_id)
+    ! grep -qF s3cret "$work/state/train/tasks/$first/launch.json" || note_failure "the secret is kept"
+    # The same, whatever has become of the files, and wherever it is asked for.
+    echo two >code/said
+    rm e.yaml hosts.yaml
+    cd /
+    environment=(TOKEN=other)
+    run task rerun "${first:0:7}"
+    cd "$directory" || return
+    expect_status 0
+    expect_err "^train: launching again what task $first was, with the context '$directory/code' as it is now; variables of the environment have the values that they have here$"
+    expect_out '^\[1\] two$'
+    expect_out '^\[0\] other of 0, '
+    id=$(task_id)
+    [ "$id" != "$first" ] || note_failure "it is no new task"
+    task show "$id" --json
+    expect_equal "the new one" "again 2" "$(field 'd["name"] + " " + str(d["ranks"])' "$work/out")"
+    # A rerun can be launched again, changed, and on its own.
+    run task rerun "$id" --set name=changed -d
+    expect_status 0
+    id=$(cat "$work/out")
+    task wait "$id"
+    expect_status 0
+    task show "$id" --json
+    expect_equal "the third" "changed 2" "$(field 'd["name"] + " " + str(d["ranks"])' "$work/out")"
+    environment=()
+    run task rerun "$first"
+    expect_status 78
+    expect_err "TOKEN"
+    rm "$work/state/train/tasks/$first/launch.json"
+    run task rerun "$first"
+    expect_status 66
+    expect_err "^train: task $first cannot be launched again: '.*launch.json' cannot be read, or an earlier train launched it$"
+    rm -r code
+    run task rerun "$id"
+    expect_status 66
+    expect_err "there is no directory 'code'"
+}
+
+rerun_with_secrets() {
+    printf 'entrypoint: "true"\nenvironment:\n  registry_auth: {username: ada, password: s3cret}\n' >e.yaml
+    run launch -n 1 e.yaml
+    expect_status 0
+    id=$(task_id)
+    ! grep -qF s3cret "$work/state/train/tasks/$id/launch.json" || note_failure "the secret is kept"
+    run task rerun "$id"
+    expect_status 0
+    sed -i 's/s3cret/other/' e.yaml
+    run task rerun "$id"
+    expect_status 0
+    echo 'max_restarts: 1' >>e.yaml
+    run task rerun "$id"
+    expect_status 66
+    expect_err "^train: task $id cannot be launched again: secrets of 'e.yaml' are not kept, and the file has changed since$"
+    run launch -n 1 --set environment.registry_auth.password=s3cret -- true
+    expect_status 0
+    id=$(task_id)
+    run task rerun "$id"
+    expect_status 66
+    expect_err "^train: task $id cannot be launched again: the value of --set environment.registry_auth.password was a secret, and is not kept$"
+    run task rerun "$id" --set environment.registry_auth.password=another
+    expect_status 0
+    ! grep -qE 's3cret|another' "$work"/state/train/tasks/*/launch.json || note_failure "a secret is kept"
+    cd /
+    rm -r "$work/here"
+    run task rerun "$id" --set environment.registry_auth.password=another
+    expect_status 66
+    expect_err "its directory '.*/here' cannot be used: no such file or directory"
+    mkdir "$work/here"
+}
+
+commit_of_the_code() {
+    command -v git >/dev/null || { skip "there is no git"; return; }
+    local hash git=(git -c user.name=ada -c user.email=ada@example.org)
+    run launch -n 1 --json -- true
+    expect_schema task "$work/out"
+    expect_equal "outside of a repository" None "$(field 'd["git"]' "$work/out")"
+    mkdir -p repository/inside
+    echo one >repository/tracked
+    git init -q repository
+    run launch -n 1 --context repository --json -- true
+    expect_equal "without a commit" None "$(field 'd["git"]' "$work/out")"
+    (cd repository && git add tracked && "${git[@]}" commit -qm one)
+    hash=$(git -C repository rev-parse HEAD)
+    run launch -n 1 --context repository --json -- true
+    expect_schema task "$work/out"
+    expect_equal "clean" "$hash False" "$(field 'd["git"]["commit"] + " " + str(d["git"]["dirty"])' "$work/out")"
+    echo two >repository/tracked
+    # The current directory counts where there is no context.
+    cd repository/inside || return
+    run launch -n 1 -- true
+    cd ../..
+    task show "$(task_id)"
+    expect_out "^commit +$hash, with changes$"
+    task show "$(task_id)" --json
+    expect_schema task "$work/out"
+    expect_equal "changed" True "$(field 'd["git"]["dirty"]' "$work/out")"
+    mkdir bin
+    printf '#!/bin/sh\nexec sleep 4711\n' >bin/git
+    chmod +x bin/git
+    environment=(PATH="$PWD/bin:$PATH")
+    run launch -n 1 --context repository -- true
+    expect_status 0
+    task show "$(task_id)" --json
+    expect_equal "with a git that hangs" None "$(field 'd["git"]' "$work/out")"
+    mkdir empty
+    environment=(PATH="$PWD/empty")
+    run launch -n 1 --context repository -- /bin/true
+    expect_status 0
+    expect_no_err git
+    environment=()
+}
+
+watched_list() {
+    (exec_with_environment "$train" task list --watch) >"$work/watched" 2>"$work/err" &
+    local watcher=$!
+    within 5 "the empty list" grep -q '^ID ' "$work/watched"
+    detach
+    within 5 "a task" grep -q "^$id .* running " "$work/watched"
+    task kill "$id"
+    within 5 "the empty list again" list_is_empty_again
+    kill -INT "$watcher"
+    kill -TERM "$watcher" 2>/dev/null
+    wait "$watcher" 2>/dev/null
+    # Each list but the first is behind an empty line, and none is repeated.
+    expect_equal "empty lines" "$(($(grep -c '^ID ' "$work/watched") - 1))" "$(grep -c '^$' "$work/watched")"
+    [ "$(grep -c '^ID ' "$work/watched")" -le 6 ] || note_failure "what had not changed is printed again"
+    (exec_with_environment timeout 20 "$train" task list --watch) | head -n 1 >"$work/out"
+    expect_equal "lines for a reader who leaves" 1 "$(wc -l <"$work/out")"
+    task list --watch --json
+    expect_status 64
+}
+list_is_empty_again() { [ "$(tail -n 1 "$work/watched" | cut -c 1-3)" = "ID " ]; }
+
+# On a terminal of 6 lines and 40 columns.
+watched_on_a_terminal() {
+    local i
+    for i in 1 2 3 4 5 6; do run launch -n 1 -- true; done
+    with_environment /usr/bin/python3 - "$train" >"$work/out" <<'PY'
+import fcntl, os, pty, re, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 6, 40, 0, 0))
+    os.execv(sys.argv[1], [sys.argv[1], "task", "list", "--all", "--watch"])
+seen = b""
+while seen.count(b"\x1b[H\x1b[2J") < 3: seen += os.read(fd, 4096)
+os.write(fd, b"\x03")
+status = os.waitpid(pid, 0)[1]
+screens = [s for s in seen.decode().split("\x1b[H\x1b[2J") if s]
+lines = screens[0].split("\r\n")
+print(len(lines) - 1, max(map(len, lines)), lines[-2], os.WTERMSIG(status))
+PY
+    expect_equal "lines, columns, the last line, and how it ended" "5 40 and 3 more 2" "$(cat "$work/out")"
+}
+
 test_case "list and show tell all states apart" every_state
+test_case "a list that is watched is printed as it changes, until nobody reads it" watched_list
+test_case "a list that is watched on a terminal is drawn anew, and no longer than the screen" watched_on_a_terminal
+test_case "the commit of the code is recorded, and whether it was changed, where git says so" commit_of_the_code
+test_case "a task is launched again as it was, with the context and the environment of now" rerun
+test_case "secrets are not kept for a rerun, and it says where they are missing" rerun_with_secrets
+test_case "tasks that have ended are removed with all that is kept of them, and no others" removed
+test_case "old tasks are pruned, but for the newest" pruned
+test_case "whoever is killed while it removes tasks leaves what the next prune removes" pruned_by_one_that_dies
+test_case "several tasks are killed together, and one that is not there keeps none of them" killed_together
+test_case "kill --all stops all tasks that run or are unattended, and says how many" killed_all
+test_case "a task is killed for the reason of a signal that stops tasks, and for no other" killed_by_another_signal
 test_case "a failed task is shown with its cause and its ranks" shown_to_people
 test_case "a task is named by its id or any unique prefix" prefixes
 test_case "where there is no task, lists are empty and names unknown" no_tasks
 test_case "logs are printed by rank, byte for byte for one rank" logs_of_ranks
+test_case "logs are chosen by rank, host, stream, time and number of lines" chosen_logs
+test_case "the last lines, and those since a time, may be of several attempts" logs_of_attempts
 test_case "logs are followed until the task ends, well or not" followed_logs
 test_case "a reader who leaves ends task logs -f" left_follower
 waited_for() {

@@ -50,6 +50,10 @@ TEST_CASE("a task is read as it was written, through its whole life") {
   task.context.bytes = 3'456;
   REQUIRE(store->update(task).has_value());
   CHECK(open_store(directory.path() + "/state/train")->find("abcd").value() == task);
+  task.git = {std::string(40, 'a'), true};
+  REQUIRE(store->note_git(task.id, task.git).has_value());
+  CHECK(store->find("abcd").value() == task);
+  CHECK_FALSE(store->note_git("bbbbbbbb", task.git).has_value());
 
   task.state = TaskState::stopping;
   REQUIRE(store->update(task).has_value());

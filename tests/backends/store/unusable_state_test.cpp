@@ -191,6 +191,8 @@ TEST_CASE("a registry of an older train is brought up to date, and keeps its tas
           "ALTER TABLE task DROP COLUMN outlives_ms;"
           "ALTER TABLE task DROP COLUMN log_limit;"
           "ALTER TABLE task DROP COLUMN stop_notice_ms;"
+          "ALTER TABLE task DROP COLUMN git_commit;"
+          "ALTER TABLE task DROP COLUMN git_dirty;"
           "PRAGMA user_version = 1");
   const auto found = open_store(directory.path())->find("abcd2345");
   REQUIRE(found.has_value());
@@ -198,6 +200,7 @@ TEST_CASE("a registry of an older train is brought up to date, and keeps its tas
   CHECK(found->context == ContextRecord());
   CHECK_FALSE(found->log_limit);
   CHECK(found->stop_notice_ms == 0);
+  CHECK(found->git == GitRecord());
 }
 
 TEST_CASE("a registry that is of no use to this train any more is refused and left as it is") {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "config_schema/text/error.hpp"
+
+namespace train {
+
+// Times as users write them and read them.
+
+/// "500ms", "90s", "10m", "1.5h", "7d"; nothing for any other text.
+std::optional<std::chrono::milliseconds> parse_duration(const std::string& text);
+
+/// An instant, in microseconds since the Unix epoch: so long before `now_us` ("10m"), or a time of
+/// the zone that this process is in: "2026-11-23", "2026-11-23 15:50", "2026-11-23T15:50:01.25",
+/// with a zone of its own if it ends in Z or +01:00; "15:50" and "15:50:01" are of today. Class
+/// `usage` for any other text; `flag` is who asks.
+Result<std::int64_t> parse_moment(const std::string& text, const std::string& flag,
+                                  std::int64_t now_us);
+
+/// Writes instants as `parse_moment` reads them: "2026-11-23T15:50:01.250+01:00".
+class MomentWriter {
+ public:
+  void append(std::string& text, std::int64_t instant_us);
+
+ private:
+  std::optional<std::int64_t> second_;  ///< what follows is of this one
+  std::string front_;                   ///< "2026-11-23T15:50:01"
+  std::string zone_;                    ///< "+01:00"
+};
+
+}  // namespace train

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+
+#include "backends/posix/files.hpp"
+#include "cli/commands.hpp"
+#include "cli/moment.hpp"
+#include "cli/several_tasks.hpp"
+#include "cli/state_directory.hpp"
+#include "cli/talk.hpp"
+#include "cli/task_hosts.hpp"
+#include "cli/task_table.hpp"
+#include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+namespace {
+
+// A task can be removed when nothing of it runs any more, nor may run.
+Result<void> check_removable(const SqliteTaskStore& store, const TaskRecord& task) {
+  if (task.is_unattended)
+    return fail(
+        ErrorClass::busy,
+        fmt::format("task {} is not removed: its launcher has died, and its ranks may go on",
+                    task.id),
+        fmt::format("train task kill {} ends it, train task attach {} goes on with it", task.id,
+                    task.id));
+  if (!is_final(task.state))
+    return fail(ErrorClass::busy,
+                fmt::format("task {} is not removed: it is {}", task.id, to_string(task.state)),
+                fmt::format("train task kill {} stops it", task.id));
+  const auto unsettled = names_of_unsettled_hosts(store, task);
+  if (!unsettled.empty())
+    return fail(ErrorClass::busy,
+                fmt::format("task {} is not removed: {} may still have something of it", task.id,
+                            summarize_hosts(unsettled)),
+                fmt::format("train task kill {} asks {}", task.id,
+                            unsettled.size() == 1 ? "that host" : "these hosts"));
+  return {};
+}
+
+std::uint64_t bytes_of_logs(const TaskRecord& task) {
+  FolderReader folder(task.log_directory);
+  std::uint64_t bytes = 0;
+  while (const char* name = folder ? folder.next() : nullptr) {
+    struct stat status {};
+    if (::fstatat(folder.descriptor(), name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+      bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+Result<void> remove_one(SqliteTaskStore& store, const TaskRecord& task) {
+  if (auto removable = check_removable(store, task); !removable) return removable;
+  return store.remove(task.id);
+}
+
+ExitCode remove_named(SqliteTaskStore& store, const std::string& prefix) {
+  const auto task = store.find(prefix);
+  if (!task) return report(task.error());
+  if (const auto removed = remove_one(store, *task); !removed) return report(removed.error());
+  talk(terminal_text("task {} is removed", task->id));
+  return ExitCode();
+}
+
+// Those that have ended, long enough ago, and are not among the newest; newest first.
+std::vector<TaskRecord> old_tasks(std::vector<TaskRecord> tasks, UnixMillis before,
+                                  std::uint64_t to_keep) {
+  std::erase_if(tasks, [](const TaskRecord& task) { return !is_final(task.state); });
+  tasks.erase(tasks.begin(), tasks.begin() + static_cast<std::ptrdiff_t>(
+                                                 std::min<std::uint64_t>(to_keep, tasks.size())));
+  std::erase_if(tasks, [before](const TaskRecord& task) {
+    return task.ended.value_or(task.created) > before;
+  });
+  return tasks;
+}
+
+struct Pruned {
+  std::vector<TaskRecord> tasks;
+  std::uint64_t bytes = 0;  ///< of their logs
+};
+
+// What could not be removed is said.
+Pruned prune(SqliteTaskStore& store, const std::vector<TaskRecord>& tasks, bool is_trial,
+             Outcomes& outcomes) {
+  Pruned pruned;
+  for (const TaskRecord& task : tasks) {
+    const std::uint64_t bytes = bytes_of_logs(task);
+    const auto removed = is_trial ? check_removable(store, task) : remove_one(store, task);
+    if (!removed) {
+      talk(terminal_text(removed.error()));
+      outcomes.add(exit_code_of(removed.error().error_class));
+      continue;
+    }
+    outcomes.add(ExitCode());
+    pruned.tasks.push_back(task);
+    pruned.bytes += bytes;
+  }
+  return pruned;
+}
+
+}  // namespace
+
+ExitCode task_rm_command(const TaskRmFlags& flags) {
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  const std::set<std::string> prefixes(flags.tasks.begin(), flags.tasks.end());
+  if (prefixes.size() == 1) return remove_named(**store, *prefixes.begin());
+  Outcomes outcomes;
+  for (const std::string& prefix : prefixes) outcomes.add(remove_named(**store, prefix));
+  return outcomes.tell("were not removed");
+}
+
+ExitCode task_prune_command(const TaskPruneFlags& flags) {
+  const auto age = parse_duration(flags.older_than);
+  if (!age)
+    return report(make_error(ErrorClass::usage,
+                             fmt::format("--older-than does not know '{}'", flags.older_than),
+                             "say for how long a task has ended: 12h, 7d"));
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  // Of those that died while they removed something.
+  if (const auto removed = (*store)->finish_removals(); !removed) return report(removed.error());
+  auto tasks = (*store)->list(true);
+  if (!tasks) return report(tasks.error());
+  tasks = old_tasks(std::move(*tasks), now_on_the_wall() - age->count(), flags.keep);
+  Outcomes outcomes;
+  const Pruned pruned = prune(**store, *tasks, flags.dry_run, outcomes);
+  const ExitCode answered = answer(tasks_to_table(pruned.tasks, now_on_the_wall()));
+  talk(terminal_text("{} {} removed, with {:.1f} MiB of logs",
+                     counted(static_cast<std::int64_t>(pruned.tasks.size()), "task"),
+                     flags.dry_run              ? "would be"
+                     : pruned.tasks.size() == 1 ? "is"
+                                                : "are",
+                     static_cast<double>(pruned.bytes) / (1 << 20)));
+  const ExitCode told = outcomes.tell("cannot be removed now");
+  return told.value() != 0 ? told : answered;
+}
+
+}  // namespace train

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/task/rerun_request.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "config_schema/fields/secrets.hpp"
+#include "config_schema/text/text.hpp"
+#include "launcher/wire/json_fields.hpp"
+
+namespace train {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int version = 1;
+
+// Whether "a.b=value" is, or has inside of it, the value of a secret key.
+bool has_secret(const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  const std::string key = setting.substr(0, equals);
+  if (is_secret_path(key)) return true;
+  if (equals == setting.npos) return false;
+  // The same as an experiment has it.
+  std::string text;
+  std::string indentation;
+  for (const std::string_view part : split(key, '.')) {
+    text += fmt::format("{}{}{}:", text.empty() ? "" : "\n", indentation, part);
+    indentation += "  ";
+  }
+  text += " " + setting.substr(equals + 1) + "\n";
+  return without_secrets(text) != text;
+}
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json bytes_or_null(const std::optional<std::string>& value) {
+  return value ? from_bytes(*value) : json(nullptr);
+}
+
+std::optional<std::string> bytes_if(const json& object, const char* name) {
+  const json& value = field(object, name);
+  return value.is_null() ? std::nullopt : std::optional(to_bytes(value));
+}
+
+json list_of(const std::vector<std::string>& texts) {
+  json list = json::array();
+  for (const std::string& text : texts) list.push_back(from_bytes(text));
+  return list;
+}
+
+std::vector<std::string> texts_of(const json& object, const char* name) {
+  std::vector<std::string> texts;
+  for (const json& text : array_field(object, name)) texts.push_back(to_bytes(text));
+  return texts;
+}
+
+RerunRequest request_of(const json& document) {
+  if (int_field(document, "version") > version) throw Malformed{"a newer train has written it"};
+  RerunRequest request;
+  request.config = to_bytes(field(document, "config"));
+  request.experiment_text = to_bytes(field(document, "experiment"));
+  request.has_redactions = bool_field(document, "has_redactions");
+  if (!field(document, "slots").is_null()) request.overrides.slots = int_field(document, "slots");
+  if (!field(document, "batch").is_null())
+    request.overrides.global_batch = static_cast<std::uint64_t>(number_field(document, "batch"));
+  request.overrides.settings = texts_of(document, "settings");
+  request.overrides.command = texts_of(document, "command");
+  request.withheld = texts_of(document, "withheld");
+  request.host_list = to_bytes(field(document, "host_list"));
+  request.host_file = to_bytes(field(document, "host_file"));
+  request.host_text = to_bytes(field(document, "host_text"));
+  request.include = bytes_if(document, "include");
+  request.exclude = bytes_if(document, "exclude");
+  if (!field(document, "transport").is_null()) {
+    request.transport = transport_of(text_field(document, "transport"));
+    if (!request.transport) throw Malformed{"unknown transport"};
+  }
+  request.context = bytes_if(document, "context");
+  request.directory = to_bytes(field(document, "directory"));
+  return request;
+}
+
+}  // namespace
+
+void redact(RerunRequest& request) {
+  std::string redacted = without_secrets(request.experiment_text);
+  request.has_redactions = redacted != request.experiment_text;
+  request.experiment_text = std::move(redacted);
+  std::vector<std::string> kept;
+  for (std::string& setting : request.overrides.settings)
+    if (has_secret(setting))
+      request.withheld.push_back(setting.substr(0, setting.find('=')));
+    else
+      kept.push_back(std::move(setting));
+  request.overrides.settings = std::move(kept);
+}
+
+std::string encode_rerun(const RerunRequest& request) {
+  const json document{
+      {"version", version},
+      {"config", from_bytes(request.config)},
+      {"experiment", from_bytes(request.experiment_text)},
+      {"has_redactions", request.has_redactions},
+      {"slots", or_null(request.overrides.slots)},
+      {"batch", or_null(request.overrides.global_batch)},
+      {"settings", list_of(request.overrides.settings)},
+      {"command", list_of(request.overrides.command)},
+      {"withheld", list_of(request.withheld)},
+      {"host_list", from_bytes(request.host_list)},
+      {"host_file", from_bytes(request.host_file)},
+      {"host_text", from_bytes(request.host_text)},
+      {"include", bytes_or_null(request.include)},
+      {"exclude", bytes_or_null(request.exclude)},
+      {"transport", request.transport ? json(to_string(*request.transport)) : json(nullptr)},
+      {"context", bytes_or_null(request.context)},
+      {"directory", from_bytes(request.directory)}};
+  return document.dump() + "\n";
+}
+
+Result<RerunRequest> decode_rerun(std::string_view text) {
+  const auto damaged = [](const std::string& what) {
+    return fail(ErrorClass::no_input, "what the task was launched with cannot be read: " + what);
+  };
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object()) return damaged("no JSON");
+  try {
+    return request_of(document);
+  } catch (const Malformed& malformed) {
+    return damaged(malformed.what);
+  }
+}
+
+}  // namespace train
