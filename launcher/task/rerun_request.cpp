@@ -70,6 +70,7 @@ RerunRequest request_of(const json& document) {
   if (!field(document, "slots").is_null()) request.overrides.slots = int_field(document, "slots");
   if (!field(document, "batch").is_null())
     request.overrides.global_batch = static_cast<std::uint64_t>(number_field(document, "batch"));
+  request.overrides.max_runtime = bytes_if(document, "max_runtime");
   request.overrides.settings = texts_of(document, "settings");
   request.overrides.command = texts_of(document, "command");
   request.withheld = texts_of(document, "withheld");
@@ -110,6 +111,7 @@ std::string encode_rerun(const RerunRequest& request) {
       {"has_redactions", request.has_redactions},
       {"slots", or_null(request.overrides.slots)},
       {"batch", or_null(request.overrides.global_batch)},
+      {"max_runtime", bytes_or_null(request.overrides.max_runtime)},
       {"settings", list_of(request.overrides.settings)},
       {"command", list_of(request.overrides.command)},
       {"withheld", list_of(request.withheld)},

@@ -265,9 +265,9 @@ grace_is_given() {
 
 two_at_once() {
     local ports
-    (exec_with_environment "$train" launch "${two[@]}" -- /bin/sh -c 'echo "$MASTER_PORT"; sleep 1') >"$work/a" 2>&1 &
+    (exec_with_environment "$train" launch "${two[@]}" --set leases=none -- /bin/sh -c 'echo "$MASTER_PORT"; sleep 1') >"$work/a" 2>&1 &
     local first=$!
-    (exec_with_environment "$train" launch "${two[@]}" -- /bin/sh -c 'echo "$MASTER_PORT"; sleep 1') >"$work/b" 2>&1 &
+    (exec_with_environment "$train" launch "${two[@]}" --set leases=none -- /bin/sh -c 'echo "$MASTER_PORT"; sleep 1') >"$work/b" 2>&1 &
     local second=$!
     wait "$first" || note_failure "the first failed" "$(cat "$work/a")"
     wait "$second" || note_failure "the second failed" "$(cat "$work/b")"

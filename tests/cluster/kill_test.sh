@@ -101,7 +101,7 @@ PY
 # Another task on the same hosts, which all this is nothing to.
 bystander_pids() { all_processes '^sleep 4713'; }
 start_bystander() {
-    bystander=$(on head "$train launch -d -H 'node[01-03]:1' -n 3 -- sleep 4713" 2>"$work/err")
+    bystander=$(on head "$train launch -d -H 'node[01-03]:1' -n 3 --set leases=none -- sleep 4713" 2>"$work/err")
     bystanders=$(bystander_pids)
     expect_equal "ranks of the other task" 3 "$(wc -l <<<"$bystanders")"
 }

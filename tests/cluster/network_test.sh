@@ -60,7 +60,7 @@ expect_output_again() {
 
 start_bystander() {
     "$cluster" exec head env --default-signal=INT setsid "$train" launch "${on_three[@]}" \
-        --set reconnect_window=1h -- /bin/sh -c 'echo "bystander $RANK"; exec sleep 4713' \
+        --set reconnect_window=1h --set leases=none -- /bin/sh -c 'echo "bystander $RANK"; exec sleep 4713' \
         </dev/null >"$work/bystander" 2>&1 &
     bystander=$!
     eventually 20 bystander_runs || note_failure "the other task does not start"

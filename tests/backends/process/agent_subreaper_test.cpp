@@ -2,6 +2,7 @@
 // Agents whose subreapers end by themselves, or do not answer: what the launcher is told.
 #include <signal.h>
 #include <sys/resource.h>
+#include <filesystem>
 
 #include "backends/posix/proc.hpp"
 #include "tests/backends/process/agent_under_test.hpp"
@@ -160,6 +161,10 @@ TEST_CASE("a subreaper that is out of memory says so, whatever it was doing") {
   AgentUnderTest agent;
   agent.send(agent.prepare({"true #" + std::string(6u << 20, 'x')}));
   (void)agent.next<message::Ready>();
+  const std::string threads = "/proc/" + std::to_string(subreaper_of(agent)) + "/task";
+  REQUIRE(eventually([&] {  // it has its other thread by now
+    return std::distance(std::filesystem::directory_iterator(threads), {}) == 2;
+  }));
   const rlimit no_memory{1, 1};
   REQUIRE(::prlimit(subreaper_of(agent), RLIMIT_AS, &no_memory, nullptr) == 0);
   agent.send(message::Go{"127.0.0.1", 1});

@@ -11,7 +11,7 @@ RerunRequest full_request() {
   RerunRequest request;
   request.config = "experiment.yaml";
   request.experiment_text = "entrypoint: x\n# \xff\n";
-  request.overrides = {3, 96, {"max_restarts=2", "a=\xfe"}, {"python3", "", "it's"}};
+  request.overrides = {3, 96, "2h", {"max_restarts=2", "a=\xfe"}, {"python3", "", "it's"}};
   request.host_file = "hosts.yaml";
   request.host_text = "hosts: [a]\n";
   request.include = "a:0";
