@@ -237,6 +237,19 @@ Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(const LeaseWant& wa
   return std::optional<Held>();
 }
 
+// At least one: somebody may have let go meanwhile, or keep out of sight.
+std::vector<LeaseHolder> TaskLeases::holders_of(const LeaseKey& key) const {
+  std::vector<LeaseHolder> holders = holders_on(folder_, user_name_in_passwd);
+  std::erase_if(holders, [&](const LeaseHolder& holder) {
+    return std::none_of(holder.leases.begin(), holder.leases.end(),
+                        [&](const LeaseHolder::Held& each) {
+                          return lease_file_name(each.key) == lease_file_name(key);
+                        });
+  });
+  if (holders.empty()) holders.push_back({.task = {}, .leases = {{key, 0}}});
+  return holders;
+}
+
 Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& wants) {
   const auto mutex = HostMutex::lock(folder_);
   if (!mutex) return tl::make_unexpected(mutex.error());
@@ -262,17 +275,13 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
       held.push_back(std::move(**taken));
       continue;
     }
+    std::vector<LeaseHolder> in_the_way = holders_of(want.key);
+    // Hosts of one task that are one machine: that is what its user has asked for.
+    if (std::all_of(in_the_way.begin(), in_the_way.end(),
+                    [this](const LeaseHolder& holder) { return holder.task == words_.task; }))
+      continue;
     give_back();
     drop();
-    std::vector<LeaseHolder> in_the_way = holders_on(folder_, user_name_in_passwd);
-    std::erase_if(in_the_way, [&](const LeaseHolder& holder) {
-      return std::none_of(holder.leases.begin(), holder.leases.end(),
-                          [&](const LeaseHolder::Held& each) {
-                            return lease_file_name(each.key) == lease_file_name(want.key);
-                          });
-    });
-    // It has let go meanwhile, or is one who keeps out of sight.
-    if (in_the_way.empty()) in_the_way.push_back({.task = {}, .leases = {{want.key, 0}}});
     return in_the_way;
   }
   release();  // what is not wanted any more

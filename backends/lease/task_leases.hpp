@@ -65,6 +65,7 @@ class TaskLeases {
   };
 
   Result<std::optional<Held>> take_one(const LeaseWant& want);
+  std::vector<LeaseHolder> holders_of(const LeaseKey& key) const;
   void release();
   std::string record_name() const;
   void remove_dead_records() const;

@@ -31,8 +31,8 @@ Result<TaskLeases*> AgentLeases::leases_of(int trial, const message::Prepare& pr
   if (!folder) return tl::make_unexpected(folder.error());
   const std::string key = trial == 0 ? key_ : fmt::format("{}.{}", key_, trial);
   known.leases = std::make_unique<TaskLeases>(
-      std::move(*folder), TaskLeases::Words{key, prepare.task_id, prepare.leases.task_name,
-                                            prepare.leases.launcher});
+      std::move(*folder),
+      TaskLeases::Words{key, prepare.task_id, prepare.leases.task_name, prepare.leases.launcher});
   return known.leases.get();
 }
 

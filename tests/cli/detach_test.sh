@@ -39,14 +39,18 @@ goes_on() {
     expect_equal "what the launcher had to say" "" "$(cat "$log")"
 }
 
+tells_the_end() {
+    grep -q '^train: failed: worker: rank 0 on .localhost. exited with code 3 (exit 3)$' \
+        "$work/state/train/tasks/$id/launcher.log"
+}
+
 fails_later() {
     detach -n 1 -- /bin/sh -c 'while [ ! -e go ]; do sleep 0.05; done; echo why >&2; exit 3'
     expect_status 0
     touch go
     with_environment "$train" task wait "$id" 2>"$work/err"
     expect_equal "status of task wait" 3 $?
-    grep -q '^train: failed: worker: rank 0 on .localhost. exited with code 3 (exit 3)$' \
-        "$work/state/train/tasks/$id/launcher.log" || note_failure "launcher.log: $(cat "$work/state/train/tasks/$id/launcher.log")"
+    within 5 "launcher.log has the last words" tells_the_end
 }
 
 never_starts() {

@@ -276,7 +276,7 @@ killed_twice() {
 
 # detach [ARGUMENT...]: a task that runs on its own; sets `id`.
 detach() {
-    id=$(with_environment "$train" launch -d -n 1 "$@" -- /bin/sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done' 2>/dev/null)
+    id=$(with_environment "$train" launch -d -n 1 --set leases=none "$@" -- /bin/sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done' 2>/dev/null)
     [ -n "$id" ] || note_failure "nothing was launched"
 }
 

@@ -65,6 +65,20 @@ TEST_CASE("what a task holds another one does not get, and is told who has it") 
   CHECK(holders(host).size() == 2);
 }
 
+TEST_CASE("agents of one task on one machine are not in each other's way") {
+  const HostUnderTest host;
+  TaskLeases one(host.folder(), words_of("a"));
+  auto words = words_of("a");
+  words.key = "a-1";
+  TaskLeases other(host.folder(), words);
+  TaskLeases stranger(host.folder(), words_of("b"));
+  REQUIRE(one.take({whole_slot(0)})->empty());
+  CHECK(other.take({whole_slot(0), whole_slot(1)})->empty());
+  CHECK(stranger.take({whole_slot(1)})->front().task == "a");
+  one.drop();
+  CHECK(stranger.take({whole_slot(0)})->empty());
+}
+
 TEST_CASE("parts of a slot are shared until it is full") {
   const HostUnderTest host;
   TaskLeases first(host.folder(), words_of("a"));

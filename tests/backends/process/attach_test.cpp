@@ -154,7 +154,8 @@ TEST_CASE("several megabytes come back as they were sent") {
 TEST_CASE("guard and agent hold no descriptor of the connection that started them") {
   const Agents agents;
   const auto program = agents.attach("task-0", "descriptors");
-  // 0 to 2, socket, lock, host directory, what the guard keeps; the helper's signals and connection.
+  // 0 to 2, socket, lock, host directory, what the guard keeps; the helper's signals and
+  // connection.
   CHECK(read_line(program->output()) == "9");
   CHECK(program->wait() == 0);
   const Ids ids = ids_of(agents, "task-0");
@@ -167,7 +168,8 @@ TEST_CASE("guard and agent hold no descriptor of the connection that started the
             "/dev/null");
   const auto guard_fds =
       std::filesystem::directory_iterator("/proc/" + std::to_string(ids.guard) + "/fd");
-  CHECK(std::distance(begin(guard_fds), end(guard_fds)) == 6);  // 0 to 2, lock, host directory, what it keeps
+  CHECK(std::distance(begin(guard_fds), end(guard_fds)) ==
+        6);  // 0 to 2, lock, host directory, what it keeps
 }
 
 TEST_CASE("a launcher that goes away leaves the agent running") {

@@ -207,10 +207,10 @@ TEST_CASE("a registry that is of no use to this train any more is refused and le
   const TemporaryDirectory directory;
   { open_store(directory.path()); }
   run_sql(directory.path() + "/tasks.db",
-          GENERATE("DROP TABLE compatibility; PRAGMA user_version = 10",
-                   "UPDATE compatibility SET oldest = 10; PRAGMA user_version = 10"));
+          GENERATE("DROP TABLE compatibility; PRAGMA user_version = 11",
+                   "UPDATE compatibility SET oldest = 11; PRAGMA user_version = 11"));
   const Diagnostic diagnostic = refusal(directory.path());
-  CHECK(has(diagnostic.message, "was written by a newer train (schema 10; this train knows 9)"));
+  CHECK(has(diagnostic.message, "was written by a newer train (schema 11; this train knows 10)"));
 }
 
 // As when a newer train has listed the tasks, and the one that launched them goes on.
@@ -227,7 +227,7 @@ TEST_CASE("what a newer train has added to a registry stays as it is") {
           "ALTER TABLE attempts ADD COLUMN more INTEGER NOT NULL DEFAULT 0;"
           "UPDATE task SET more = 1;"
           "UPDATE attempts SET more = 1;"
-          "PRAGMA user_version = 10");
+          "PRAGMA user_version = 11");
   task.attempts.front().cause = "crashed";
   REQUIRE(store->update(task).has_value());
   const auto found = open_store(directory.path())->find(task.id);
