@@ -43,7 +43,7 @@ class HostMutex {
     while (!file->lock({0, 1})) {
       if (std::chrono::steady_clock::now() > deadline)
         return fail(
-            ErrorClass::busy,
+            ErrorClass::host,
             fmt::format("somebody has kept the lock of '{}/{}{}' for {} s", folder.path,
                         folder.prefix, mutex_name, std::chrono::seconds(mutex_limit).count()),
             "'lslocks' on the host, as root, says which process that is");
@@ -307,6 +307,7 @@ Result<void> TaskLeases::write_record() {
   };
   if (!record_) {
     since_ms_ = now_on_the_wall();
+    is_record_new_ = true;
     // What an agent of this key that was killed has left is ours as well.
     (void)::unlinkat(folder_.folder.get(), name.c_str(), 0);
     record_ = Descriptor(
@@ -373,6 +374,14 @@ std::vector<int> TaskLeases::descriptors() const {
   std::vector<int> descriptors;
   for (const Held& held : held_) descriptors.push_back(held.file.descriptor());
   if (record_) descriptors.push_back(record_.get());
+  return descriptors;
+}
+
+std::vector<int> TaskLeases::take_new_descriptors() {
+  std::vector<int> descriptors;
+  for (Held& held : held_)
+    if (std::exchange(held.is_new, false)) descriptors.push_back(held.file.descriptor());
+  if (record_ && std::exchange(is_record_new_, false)) descriptors.push_back(record_.get());
   return descriptors;
 }
 

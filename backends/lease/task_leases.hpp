@@ -55,6 +55,8 @@ class TaskLeases {
   void keep_young() const;
   /// What holds the locks.
   std::vector<int> descriptors() const;
+  /// Those that this has not returned before: whoever is to hold them as well gets each once.
+  std::vector<int> take_new_descriptors();
   const std::string& identity() const { return folder_.identity; }
 
  private:
@@ -62,6 +64,7 @@ class TaskLeases {
     LeaseWant want;
     LeaseFile file;
     std::vector<LeaseRange> ranges;
+    bool is_new = true;  ///< nobody else was given its descriptor
   };
 
   Result<std::optional<Held>> take_one(const LeaseWant& want);
@@ -78,6 +81,7 @@ class TaskLeases {
   std::int64_t since_ms_ = 0;  ///< Unix time since when something is held
   std::vector<Held> held_;
   Descriptor record_;  ///< locked while something is held
+  bool is_record_new_ = true;
 };
 
 }  // namespace train

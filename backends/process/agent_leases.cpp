@@ -57,7 +57,7 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
 Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
   auto in_the_way = trial.leases->take(trial.wants);
   if (!in_the_way || !in_the_way->empty() || means_.guard < 0) return in_the_way;
-  if (auto kept = keep_open_in(means_.guard, trial.leases->descriptors()); !kept) {
+  if (auto kept = keep_open_in(means_.guard, trial.leases->take_new_descriptors()); !kept) {
     trial.leases->drop();
     return tl::make_unexpected(kept.error());
   }

@@ -22,8 +22,7 @@ class AgentLeases {
 
   AgentLeases(std::string key, const AgentMeans& means);
 
-  /// Tries to hold all that the attempt's trial is to hold. Class `host`, or `busy` where nobody
-  /// can hold anything just now.
+  /// Tries to hold all that the attempt's trial is to hold. Class `host`.
   Result<InTheWay> take(const message::Prepare& prepare, const HostGpus& gpus);
   /// The same again.
   Result<InTheWay> take_again(int trial);

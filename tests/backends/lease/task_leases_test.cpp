@@ -97,12 +97,15 @@ TEST_CASE("an attempt that wants the same keeps it, one that wants other things 
   TaskLeases ours(host.folder(), words_of("a"));
   REQUIRE(ours.take({whole_slot(0), whole_slot(1)})->empty());
   const auto before = ours.descriptors();
+  CHECK(ours.take_new_descriptors() == before);
   REQUIRE(ours.take({whole_slot(0), whole_slot(1)})->empty());
   CHECK(ours.descriptors() == before);
+  CHECK(ours.take_new_descriptors().empty());
   // As the guard has them.
   std::vector<Descriptor> copies;
   for (const int each : before) copies.emplace_back(::fcntl(each, F_DUPFD_CLOEXEC, 3));
   REQUIRE(ours.take({whole_slot(1), whole_slot(2)})->empty());
+  CHECK(ours.take_new_descriptors().size() == 1);
   TaskLeases other(host.folder(), words_of("b"));
   CHECK(other.take({whole_slot(0)})->empty());
   CHECK_FALSE(other.take({whole_slot(0), whole_slot(1)})->empty());
@@ -226,7 +229,7 @@ TEST_CASE("somebody who keeps the mutex does not keep anybody for ever") {
   TaskLeases ours(host.folder(), words_of("a"));
   const auto taken = ours.take({whole_slot(0)});
   REQUIRE_FALSE(taken);
-  CHECK(taken.error().error_class == ErrorClass::busy);
+  CHECK(taken.error().error_class == ErrorClass::host);
 }
 
 // Two of them for three slots: whoever has one has both of its slots, and nobody else one of them.
