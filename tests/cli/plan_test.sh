@@ -45,7 +45,7 @@ environment_is_as_planned() {
     local trouble
     trouble=$(/usr/bin/python3 "$here/compare_environment.py" "$work/plan.json" "$work/here" \
         "$(task_id)" "API_KEY=$secret" "${environment[@]}" PATH HOME USER LANG XDG_STATE_HOME \
-        TRAIN_HOST_DIRECTORY 2>&1) || note_failure "$trouble"
+        TRAIN_HOST_DIRECTORY TRAIN_LEASE_DIRECTORY 2>&1) || note_failure "$trouble"
 }
 
 environment_of_defaults() {
@@ -53,7 +53,7 @@ environment_of_defaults() {
     local trouble
     trouble=$(/usr/bin/python3 "$here/compare_environment.py" "$work/plan.json" "$work/here" \
         "$(task_id)" "${environment[@]}" PATH HOME USER LANG XDG_STATE_HOME \
-        TRAIN_HOST_DIRECTORY 2>&1) || note_failure "$trouble"
+        TRAIN_HOST_DIRECTORY TRAIN_LEASE_DIRECTORY 2>&1) || note_failure "$trouble"
 }
 
 shell_environment_is_the_same() {
