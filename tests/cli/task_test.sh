@@ -580,14 +580,20 @@ watched_on_a_terminal() {
     local i
     for i in 1 2 3 4 5 6; do run launch -n 1 -- true; done
     with_environment /usr/bin/python3 - "$train" >"$work/out" <<'PY'
-import fcntl, os, pty, re, struct, sys, termios
+import fcntl, os, pty, signal, struct, sys, termios
+signal.alarm(30)
 pid, fd = pty.fork()
 if pid == 0:
+    signal.alarm(0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background ignores it
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 6, 40, 0, 0))
     os.execv(sys.argv[1], [sys.argv[1], "task", "list", "--all", "--watch"])
 seen = b""
 while seen.count(b"\x1b[H\x1b[2J") < 3: seen += os.read(fd, 4096)
 os.write(fd, b"\x03")
+try:
+    while os.read(fd, 4096): pass
+except OSError: pass  # the terminal has nobody left
 status = os.waitpid(pid, 0)[1]
 screens = [s for s in seen.decode().split("\x1b[H\x1b[2J") if s]
 lines = screens[0].split("\r\n")
