@@ -144,7 +144,7 @@ class Run {
   /// `host_news::Up`, like others.
   Run(const Trial& trial, const Connections& connections, Rules rules, Timing timing);
   Run(const Trial& trial, const Connections& connections, Rules rules)
-      : Run(trial, connections, rules, Timing()) {}
+      : Run(trial, connections, std::move(rules), Timing()) {}
 
   /// What was written down of a run that another process has begun.
   struct Adopted {
