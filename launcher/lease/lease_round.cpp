@@ -11,10 +11,11 @@ LeaseRound::LeaseRound(std::string task, int hosts, Timing timing)
       hosts_(static_cast<std::size_t>(hosts)),
       back_off_(timing.back_off) {}
 
-void LeaseRound::expect(int host) {
+void LeaseRound::expect(int host, Instant now) {
   OfHost& h = at(host);
   h.state = State::trying;
   ++h.answers_due;
+  h.answer_by = now + timing_.answer_limit;
 }
 
 bool LeaseRound::is_any_expected() const {
@@ -28,9 +29,9 @@ bool LeaseRound::holds_all() const {
   });
 }
 
-void LeaseRound::take(int host) {
+void LeaseRound::take(int host, Instant now) {
   at(host).try_at.reset();
-  expect(host);
+  expect(host, now);
   actions_.push_back({Step::take, host});
 }
 
@@ -88,19 +89,28 @@ void LeaseRound::answered(int host, std::vector<LeaseHolder> in_the_way, Instant
 }
 
 void LeaseRound::tick(Instant now) {
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    OfHost& host = hosts_[i];
+    if (host.answers_due == 0 || now < host.answer_by) continue;
+    host.answers_due = host.stale_answers = 0;
+    host.state = State::unknown;
+    silent_.push_back(static_cast<int>(i));
+  }
   if (all_again_at_ && now >= *all_again_at_) {
     all_again_at_.reset();
     for (std::size_t i = 0; i < hosts_.size(); ++i)
-      if (hosts_[i].state == State::dropped) take(static_cast<int>(i));
+      if (hosts_[i].state == State::dropped) take(static_cast<int>(i), now);
   }
   for (std::size_t i = 0; i < hosts_.size(); ++i)
-    if (hosts_[i].try_at && now >= *hosts_[i].try_at) take(static_cast<int>(i));
+    if (hosts_[i].try_at && now >= *hosts_[i].try_at) take(static_cast<int>(i), now);
 }
 
 std::optional<Instant> LeaseRound::next_deadline() const {
   std::optional<Instant> next = all_again_at_;
-  for (const OfHost& host : hosts_)
+  for (const OfHost& host : hosts_) {
     if (host.try_at && (!next || *host.try_at < *next)) next = host.try_at;
+    if (host.answers_due > 0 && (!next || host.answer_by < *next)) next = host.answer_by;
+  }
   return next;
 }
 

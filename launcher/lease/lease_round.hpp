@@ -24,7 +24,8 @@ class LeaseRound {
     milliseconds longest_pause{500};
     milliseconds back_off{100};  ///< before everything is tried again; then twice that ...
     milliseconds longest_back_off{1'000};
-    milliseconds limit{15'000};  ///< from the first conflict on
+    milliseconds answer_limit{30'000};  ///< for a host to answer
+    milliseconds limit{15'000};         ///< from the first conflict on
   };
   enum class Step { take, drop };
   struct Action {
@@ -43,7 +44,7 @@ class LeaseRound {
 
   /// This host wants nothing; or it tries for the first time by itself, and will answer.
   void needs_nothing(int host) { at(host).state = State::needless; }
-  void expect(int host);
+  void expect(int host, Instant now);
   /// Whether an answer of this host is due.
   bool is_expected(int host) const {
     return hosts_[static_cast<std::size_t>(host)].answers_due > 0;
@@ -61,12 +62,15 @@ class LeaseRound {
   /// Once: a conflict that does not end by itself.
   std::optional<Conflict> take_conflict() { return std::exchange(conflict_, std::nullopt); }
   bool holds_all() const;
+  /// Once each: hosts that have not answered in time. No answer of theirs is due any more.
+  std::vector<int> take_silent() { return std::exchange(silent_, {}); }
 
  private:
   enum class State { unknown, needless, trying, holds, blocked, dropped };
   struct OfHost {
     State state = State::unknown;
     int answers_due = 0;
+    Instant answer_by{0};   ///< while answers are due
     int stale_answers = 0;  ///< of those, which come too late to count
     milliseconds pause{0};
     std::optional<Instant> try_at;
@@ -74,7 +78,7 @@ class LeaseRound {
   };
 
   OfHost& at(int host) { return hosts_[static_cast<std::size_t>(host)]; }
-  void take(int host);
+  void take(int host, Instant now);
   void give_way(Instant now);
   bool is_elder(const std::vector<LeaseHolder>& others) const;
 
@@ -86,6 +90,7 @@ class LeaseRound {
   milliseconds back_off_;
   std::optional<Conflict> conflict_;
   std::vector<Action> actions_;
+  std::vector<int> silent_;
 };
 
 }  // namespace train

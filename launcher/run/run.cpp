@@ -135,7 +135,7 @@ void Run::receive(int host, const message::Ready& m) {
   h.gpus = m.gpus;
   h.checkpoint_mark = m.checkpoint_mark;
   h.ends_with_login = m.ends_with_login;
-  if (rules_.holds[static_cast<std::size_t>(host)]) leases_.expect(host);
+  if (rules_.holds[static_cast<std::size_t>(host)]) leases_.expect(host, now_);
   decide_start();
 }
 

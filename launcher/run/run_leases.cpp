@@ -39,6 +39,9 @@ void Run::receive(int host, const message::Leases& m) {
 
 void Run::act_on_leases() {
   if (phase_ != RunPhase::connecting) return;
+  for (const int host : leases_.take_silent())
+    let_go(host, make_error(ErrorClass::host, "it does not say whether it holds the task's slots"));
+  if (phase_ != RunPhase::connecting) return;
   for (const LeaseRound::Action& action : leases_.take_actions()) {
     if (hosts_[action.host].state != HostState::ready) continue;
     if (action.step == LeaseRound::Step::take)

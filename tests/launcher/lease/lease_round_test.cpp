@@ -24,7 +24,7 @@ std::vector<LeaseHolder> held_by(const std::string& task, bool is_running = fals
 
 LeaseRound round_of(const std::string& task, int hosts) {
   LeaseRound round(task, hosts);
-  for (int host = 0; host < hosts; ++host) round.expect(host);
+  for (int host = 0; host < hosts; ++host) round.expect(host, 0s);
   return round;
 }
 
@@ -45,7 +45,7 @@ TEST_CASE("where nobody is in the way all is held at once") {
 TEST_CASE("a host that is asked for nothing is not waited for") {
   LeaseRound round("b", 2);
   round.needs_nothing(0);
-  round.expect(1);
+  round.expect(1, 0s);
   round.answered(1, held_by("a"), 0s);
   CHECK(round.take_actions() == Actions{{Step::drop, 1}});
   round.tick(*round.next_deadline());
@@ -75,7 +75,6 @@ TEST_CASE("the lower id keeps what it has, and tries for the rest") {
   REQUIRE(first);
   round.tick(*first);
   CHECK(round.take_actions() == Actions{{Step::take, 1}});
-  CHECK_FALSE(round.next_deadline());
   round.answered(1, held_by("c"), *first);
   CHECK(*round.next_deadline() - *first > *first);
   round.tick(*round.next_deadline());
@@ -100,14 +99,28 @@ TEST_CASE("the higher id lets all go, and tries again later") {
 
 TEST_CASE("a host that is reached while all others give way gives way as well") {
   LeaseRound round("b", 2);
-  round.expect(0);
+  round.expect(0, 0s);
   round.answered(0, held_by("a"), 0s);
   CHECK(round.take_actions() == Actions{{Step::drop, 0}});
-  round.expect(1);
+  round.expect(1, 0s);
   round.answered(1, {}, 1ms);
   CHECK(round.take_actions() == Actions{{Step::drop, 1}});
   round.tick(*round.next_deadline());
   CHECK(round.take_actions() == Actions{{Step::take, 0}, {Step::take, 1}});
+}
+
+TEST_CASE("a host that does not answer is told of, once") {
+  LeaseRound round = round_of("b", 2);
+  round.answered(0, {}, 1s);
+  REQUIRE(round.next_deadline());
+  round.tick(*round.next_deadline() - 1ns);
+  CHECK(round.take_silent().empty());
+  round.tick(*round.next_deadline());
+  CHECK(round.take_silent() == std::vector<int>{1});
+  CHECK(round.take_silent().empty());
+  CHECK_FALSE(round.is_any_expected());
+  CHECK_FALSE(round.holds_all());
+  CHECK_FALSE(round.next_deadline());
 }
 
 TEST_CASE("who neither runs nor lets go is given up at last") {
@@ -139,7 +152,7 @@ class Race {
       for (int host = 0; host < hosts; ++host)
         if (!task.wants.contains(host)) task.round.needs_nothing(host);
       for (const int host : task.wants) {
-        task.round.expect(host);
+        task.round.expect(host, now_);
         send(i, {Step::take, host}, up_to(20ms));
       }
     }
