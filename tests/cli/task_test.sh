@@ -145,10 +145,13 @@ logs_of_ranks() {
     expect_err 'rank-0.0.log'
 }
 
+# A rank speaks when all that the one before it said is in the log: two agents read their ranks, and
+# an agent the two streams of a rank, in no order that could be relied upon otherwise.
 chosen_logs() {
     run launch -H localhost:2,127.0.0.1:2 -n 4 -- /bin/sh -c 'echo "first of $RANK"
-        until [ $RANK = 0 ] || [ -e before$RANK ]; do sleep 0.02; done
-        echo "error of $RANK" >&2; echo "last of $RANK"; touch before$((RANK + 1))'
+        before=$(ls -d "$0"/*)/logs/rank-$((RANK - 1)).0.log
+        until [ $RANK = 0 ] || [ "$(grep -cs "^[el].* of" "$before")" = 2 ]; do sleep 0.02; done
+        echo "error of $RANK" >&2; echo "last of $RANK"' "$work/state/train/tasks"
     expect_status 0
     id=$(task_id)
     task logs "$id" --rank 0,2
