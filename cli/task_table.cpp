@@ -2,13 +2,13 @@
 #include "cli/task_table.hpp"
 
 #include <fmt/format.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <array>
 #include <ctime>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/posix/proc.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/run/outcome.hpp"
@@ -84,11 +84,7 @@ std::string how_ended(const RankRecord& rank) {
 
 }  // namespace
 
-UnixMillis now_on_the_wall() {
-  timeval time{};
-  ::gettimeofday(&time, nullptr);
-  return UnixMillis{time.tv_sec} * 1000 + time.tv_usec / 1000;
-}
+UnixMillis now_on_the_wall() { return unix_time_ms(); }
 
 milliseconds booted_on_the_wall() {
   return milliseconds(now_on_the_wall()) - std::chrono::floor<milliseconds>(boot_time());

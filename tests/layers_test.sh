@@ -25,7 +25,7 @@ launcher/states:
 launcher/record: states
 launcher/ports: context record
 launcher/rendezvous: plan
-launcher/lease: plan ports
+launcher/lease: plan
 launcher/placement: plan rendezvous
 launcher/picture: plan placement
 launcher/formats: plan rendezvous picture

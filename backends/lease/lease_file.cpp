@@ -15,6 +15,7 @@ namespace {
 
 constexpr int safely = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr mode_t for_everybody = 0666;
+constexpr mode_t for_readers = 0644;
 constexpr int most_tries = 100;
 constexpr std::size_t most_pieces = 4'096;
 
@@ -55,6 +56,16 @@ Result<LeaseFile> LeaseFile::open(const LeaseFolder& folder, const std::string& 
   return fail(ErrorClass::host,
               fmt::format("cannot hold slots: '{}/{}': {}", folder.path, path, why),
               "ask who administers the host to remove it, or hold nothing: --set leases=none");
+}
+
+Result<LeaseFile> LeaseFile::make_record(const LeaseFolder& folder, const std::string& name) {
+  const std::string path = folder.prefix + name;
+  const int directory = folder.folder.get();
+  (void)::unlinkat(directory, path.c_str(), 0);
+  Descriptor file(::openat(directory, path.c_str(), O_RDWR | O_CREAT | O_EXCL | safely, 0600));
+  if (file && ::fchmod(file.get(), for_readers) == 0) return LeaseFile(path, std::move(file));
+  return fail(ErrorClass::host, fmt::format("cannot say in '{}/{}' who holds slots: {}",
+                                            folder.path, path, system_reason(errno)));
 }
 
 LeaseFile LeaseFile::look(const LeaseFolder& folder, const std::string& name) {

@@ -19,6 +19,10 @@ class LeaseFile {
  public:
   /// Opens it to lock, and makes it where it is not there yet. Class `host`.
   static Result<LeaseFile> open(const LeaseFolder& folder, const std::string& name);
+  /// Makes the file in which a holder says who it is, and that it lives as long as it is locked:
+  /// all may read it, its user alone writes. One of this user with that name goes first. Class
+  /// `host`.
+  static Result<LeaseFile> make_record(const LeaseFolder& folder, const std::string& name);
   /// Opens one that is there, to look at; none where it is not.
   static LeaseFile look(const LeaseFolder& folder, const std::string& name);
 

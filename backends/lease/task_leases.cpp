@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <thread>
 
 #include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 
 namespace train {
 
@@ -25,9 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view record_prefix = "holder-";
 constexpr const char* mutex_name = "mutex";
-constexpr int safely = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr std::size_t most_records = 4'096;
-constexpr LeaseRange whole_record{0, 1};
 
 // Nobody keeps it for longer than some files take to be locked; a squatter may.
 constexpr auto mutex_limit = 2s;
@@ -57,19 +55,14 @@ class HostMutex {
   LeaseFile file_;
 };
 
-bool is_locked(int file) {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_len = 1;
-  return ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
 // A record is made anew in one piece, but a reader may come in the middle.
 std::optional<HolderRecord> read_record(int file) {
   constexpr int tries = 3;
   for (int left = tries; left > 0; --left) {
-    std::string text(longest_holder_record + 1, '\0');
+    struct stat status {};
+    if (::fstat(file, &status) != 0) return std::nullopt;
+    const auto longest = static_cast<off_t>(longest_holder_record);
+    std::string text(static_cast<std::size_t>(std::min(status.st_size, longest)) + 1, '\0');
     const ssize_t size = read_whole_at(file, text.data(), text.size(), 0);
     if (size < 0) return std::nullopt;
     text.resize(static_cast<std::size_t>(size));
@@ -106,12 +99,6 @@ class LocksOfHost {
   std::map<std::string, std::vector<LeaseRange>> locks_;
 };
 
-std::int64_t now_on_the_wall() {
-  timeval time{};
-  ::gettimeofday(&time, nullptr);
-  return std::int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000;
-}
-
 // The key of a file that nobody has explained, as far as its name says it.
 std::optional<LeaseKey> key_of_file(std::string_view name) {
   const std::size_t dash = std::min(name.find('-'), name.size());
@@ -135,7 +122,7 @@ std::vector<LeaseHolder> holders_on(
     const LeaseFolder& folder, const std::function<std::string(std::int64_t uid)>& user_name_of) {
   std::vector<LeaseHolder> holders;
   LocksOfHost locks(folder);
-  const std::int64_t now = now_on_the_wall();
+  const std::int64_t now = unix_time_ms();
   std::vector<std::string> files;
   for (const std::string& each : names_in(FolderReader(folder.folder.get()))) {
     if (!each.starts_with(folder.prefix)) continue;
@@ -145,12 +132,11 @@ std::vector<LeaseHolder> holders_on(
       continue;
     }
     if (holders.size() >= most_records) continue;
-    const Descriptor file(::openat(folder.folder.get(), each.c_str(), O_RDONLY | safely));
+    const LeaseFile file = LeaseFile::look(folder, name);
+    if (!file || file.held_by_others(1).empty()) continue;  // of a task that was killed
     struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    if (!is_locked(file.get())) continue;  // of a task that was killed
-    const auto record = read_record(file.get());
-    if (!record) continue;
+    const auto record = read_record(file.descriptor());
+    if (!record || ::fstat(file.descriptor(), &status) != 0) continue;
     LeaseHolder holder{record->task, record->name, record->launcher, status.st_uid};
     holder.held_ms = std::max<std::int64_t>(0, now - record->since_ms);
     holder.is_running = record->is_running;
@@ -295,45 +281,36 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
 }
 
 std::string TaskLeases::record_name() const {
-  return fmt::format("{}{}{}-{}", folder_.prefix, record_prefix, ::getuid(), words_.key);
+  return fmt::format("{}{}-{}", record_prefix, ::getuid(), words_.key);
 }
 
 // Others read it without a lock: what they read half of they read again.
 Result<void> TaskLeases::write_record() {
-  const std::string name = record_name();
-  const auto refuse = [&] {
-    return fail(ErrorClass::host, fmt::format("cannot say in '{}/{}' who holds slots: {}",
-                                              folder_.path, name, system_reason(errno)));
-  };
   if (!record_) {
-    since_ms_ = now_on_the_wall();
+    auto made = LeaseFile::make_record(folder_, record_name());
+    if (!made) return tl::make_unexpected(made.error());
+    since_ms_ = unix_time_ms();
     is_record_new_ = true;
-    // What an agent of this key that was killed has left is ours as well.
-    (void)::unlinkat(folder_.folder.get(), name.c_str(), 0);
-    record_ = Descriptor(
-        ::openat(folder_.folder.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | safely, 0600));
-    if (!record_ || ::fchmod(record_.get(), 0644) != 0) return refuse();
-    struct flock lock {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    lock.l_len = static_cast<off_t>(whole_record.end);
-    if (::fcntl(record_.get(), F_OFD_SETLK, &lock) != 0) return refuse();
+    record_ = std::move(*made);
   }
+  const auto refuse = [&](int error) {
+    return fail(ErrorClass::host,
+                fmt::format("cannot say in '{}/{}{}' who holds slots: {}", folder_.path,
+                            folder_.prefix, record_name(), system_reason(error)));
+  };
+  if (!record_->lock({0, 1})) return refuse(errno);
   HolderRecord record{words_.task, words_.name, words_.launcher, since_ms_, is_running_, {}};
   for (const Held& held : held_) record.leases.push_back({held.want.key, held.ranges});
   const std::string text = encode_holder(record);
-  if (::ftruncate(record_.get(), 0) != 0) return refuse();
-  if (const int error = write_whole_at(record_.get(), text, 0); error != 0) {
-    errno = error;
-    return refuse();
-  }
+  if (::ftruncate(record_->descriptor(), 0) != 0) return refuse(errno);
+  if (const int error = write_whole_at(record_->descriptor(), text, 0); error != 0)
+    return refuse(error);
   return {};
 }
 
 void TaskLeases::remove_record() {
   if (!record_) return;
-  const std::string name = record_name();
-  (void)::unlinkat(folder_.folder.get(), name.c_str(), 0);
+  (void)::unlinkat(folder_.folder.get(), (folder_.prefix + record_name()).c_str(), 0);
   record_.reset();
 }
 
@@ -356,24 +333,25 @@ void TaskLeases::drop() {
 
 // Of this user's tasks that were killed. While we have the mutex none is being made.
 void TaskLeases::remove_dead_records() const {
-  const std::string ours = fmt::format("{}{}{}-", folder_.prefix, record_prefix, ::getuid());
-  for (const std::string& name : names_in(FolderReader(folder_.folder.get()))) {
-    if (!name.starts_with(ours)) continue;
-    const Descriptor file(::openat(folder_.folder.get(), name.c_str(), O_RDONLY | safely));
-    if (file && !is_locked(file.get())) (void)::unlinkat(folder_.folder.get(), name.c_str(), 0);
+  const std::string ours = fmt::format("{}{}-", record_prefix, ::getuid());
+  for (const std::string& each : names_in(FolderReader(folder_.folder.get()))) {
+    if (!each.starts_with(folder_.prefix + ours)) continue;
+    const LeaseFile file = LeaseFile::look(folder_, each.substr(folder_.prefix.size()));
+    if (file && file.held_by_others(1).empty())
+      (void)::unlinkat(folder_.folder.get(), each.c_str(), 0);
   }
 }
 
 void TaskLeases::keep_young() const {
   if (!folder_.is_tidied) return;
   for (const Held& held : held_) held.file.keep_young();
-  if (record_) (void)::futimens(record_.get(), nullptr);
+  if (record_) record_->keep_young();
 }
 
 std::vector<int> TaskLeases::descriptors() const {
   std::vector<int> descriptors;
   for (const Held& held : held_) descriptors.push_back(held.file.descriptor());
-  if (record_) descriptors.push_back(record_.get());
+  if (record_) descriptors.push_back(record_->descriptor());
   return descriptors;
 }
 
@@ -381,7 +359,7 @@ std::vector<int> TaskLeases::take_new_descriptors() {
   std::vector<int> descriptors;
   for (Held& held : held_)
     if (std::exchange(held.is_new, false)) descriptors.push_back(held.file.descriptor());
-  if (record_ && std::exchange(is_record_new_, false)) descriptors.push_back(record_.get());
+  if (record_ && std::exchange(is_record_new_, false)) descriptors.push_back(record_->descriptor());
   return descriptors;
 }
 

@@ -57,7 +57,6 @@ class TaskLeases {
   std::vector<int> descriptors() const;
   /// Those that this has not returned before: whoever is to hold them as well gets each once.
   std::vector<int> take_new_descriptors();
-  const std::string& identity() const { return folder_.identity; }
 
  private:
   struct Held {
@@ -80,7 +79,7 @@ class TaskLeases {
   bool is_running_ = false;
   std::int64_t since_ms_ = 0;  ///< Unix time since when something is held
   std::vector<Held> held_;
-  Descriptor record_;  ///< locked while something is held
+  std::optional<LeaseFile> record_;  ///< locked while something is held
   bool is_record_new_ = true;
 };
 

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -179,6 +180,12 @@ std::vector<CgroupMembership> cgroups_in(std::string_view text) {
       all.push_back({line.substr(first + 1, second - first - 1), line.substr(second + 1)});
   }
   return all;
+}
+
+std::int64_t unix_time_ms() {
+  timeval time{};
+  ::gettimeofday(&time, nullptr);
+  return std::int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000;
 }
 
 std::string boot_id() { return first_line_of("/proc/sys/kernel/random/boot_id"); }

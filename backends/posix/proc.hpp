@@ -46,6 +46,9 @@ std::vector<CgroupMembership> cgroups_in(std::string_view text);
 /// What this start of the machine is called, by the kernel.
 std::string boot_id();
 
+/// Milliseconds since the Unix epoch, by this machine's wall clock, which may be set.
+std::int64_t unix_time_ms();
+
 /// An instant of CLOCK_BOOTTIME as /proc/PID/stat has it.
 std::uint64_t clock_ticks(Instant instant);
 

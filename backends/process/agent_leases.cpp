@@ -9,11 +9,15 @@ namespace train {
 
 namespace {
 
+bool is_gpu(const LeaseKey& key) {
+  return key.kind == LeaseKey::Kind::cuda || key.kind == LeaseKey::Kind::rocm;
+}
+
 // A GPU is known to all by its identity: it may have another number for another user.
 void name_device(LeaseKey& key, const GpuNames& names) {
-  const bool is_cuda = key.kind == LeaseKey::Kind::cuda;
-  if (!is_cuda && key.kind != LeaseKey::Kind::rocm) return;
-  const std::vector<std::string>& known = is_cuda ? names.cuda : names.rocm;
+  if (!is_gpu(key)) return;
+  const std::vector<std::string>& known =
+      key.kind == LeaseKey::Kind::cuda ? names.cuda : names.rocm;
   const auto index = static_cast<std::size_t>(key.index);
   if (index < known.size() && known[index].size() <= longest_resource_name) key.name = known[index];
 }
@@ -44,10 +48,13 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
     return tl::make_unexpected(made.error());
   OfTrial& trial = trials_[prepare.of.trial];
   trial.wants = prepare.leases.wants;
-  const GpuNames names = means_.name_gpus ? means_.name_gpus() : GpuNames();
-  for (LeaseWant& want : trial.wants) {
+  for (LeaseWant& want : trial.wants)
     want.key = settled(want.key, prepare.leases.slots, gpus.cuda, gpus.rocm);
-    name_device(want.key, names);
+  const bool has_gpus = std::any_of(trial.wants.begin(), trial.wants.end(),
+                                    [](const LeaseWant& want) { return is_gpu(want.key); });
+  if (has_gpus && means_.name_gpus) {
+    const GpuNames names = means_.name_gpus();
+    for (LeaseWant& want : trial.wants) name_device(want.key, names);
   }
   return take(trial);
 }

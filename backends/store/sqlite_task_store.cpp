@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 #include "backends/store/journal_rows.hpp"
 #include "backends/store/launcher_lock.hpp"
 #include "backends/store/private_directory.hpp"
@@ -37,11 +38,6 @@ struct OwnTask {
   std::int64_t next_entry = 0;  ///< of its journal
   bool is_displaced = false;    ///< another process has taken it over
 };
-
-UnixMillis now() {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
-}
 
 UnixMillis modified(const std::string& path) {
   struct stat status {};
@@ -153,7 +149,7 @@ bool SqliteTaskStore::Impl::may_go_on(const TaskRecord& task,
                                       const std::vector<JournalEntry>& journal) {
   if (task.outlives_ms <= 0) return false;
   const bool is_for_ever = task.outlives_ms >= for_ever.count();
-  if (!is_for_ever && now() > last_sign_of_life(task) + task.outlives_ms) return false;
+  if (!is_for_ever && unix_time_ms() > last_sign_of_life(task) + task.outlives_ms) return false;
   return std::any_of(journal.begin(), journal.end(), [](const JournalEntry& entry) {
     return std::holds_alternative<journal_record::RanksStarted>(entry.record);
   });
@@ -194,7 +190,7 @@ TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
   }
   try {
     // The launcher may have recorded its end after the first read and before the look at the lock.
-    if (!record_end(*database, task, now()))
+    if (!record_end(*database, task, unix_time_ms()))
       if (auto finished = read_task(*database, task.id)) return *finished;
   } catch (const SQLite::Exception&) {
     // The end is the same whether or not it can be recorded (a full disk, a lock held for long):
@@ -252,7 +248,7 @@ Result<void> SqliteTaskStore::create(const TaskRecord& task) {
   auto lock = impl_->make_directories(task.id, task.ranks.size());
   if (!lock) return tl::make_unexpected(std::move(lock.error()));
   auto created = impl_->guarded([&]() -> Result<void> {
-    if (!insert_task(*impl_->database, task, now())) return taken(task.id);
+    if (!insert_task(*impl_->database, task, unix_time_ms())) return taken(task.id);
     return {};
   });
   if (created)
@@ -387,7 +383,7 @@ Result<std::vector<std::string>> SqliteTaskStore::read_journal(const std::string
 
 Result<void> SqliteTaskStore::Impl::write(const TaskRecord& task) {
   return guarded([&]() -> Result<void> {
-    if (!update_task(*database, task, now()))
+    if (!update_task(*database, task, unix_time_ms()))
       return fail(
           ErrorClass::no_input,
           fmt::format("task '{}' is no longer in the task registry '{}'", task.id, registry()),

@@ -8,6 +8,7 @@
 
 #include "config_schema/fields/secrets.hpp"
 #include "config_schema/text/text.hpp"
+#include "launcher/task/request_fields.hpp"
 #include "launcher/wire/json_fields.hpp"
 
 namespace train {
@@ -35,30 +36,9 @@ bool has_secret(const std::string& setting) {
   return without_secrets(text) != text;
 }
 
-template <class T>
-json or_null(const std::optional<T>& value) {
-  return value ? json(*value) : json(nullptr);
-}
-
-json bytes_or_null(const std::optional<std::string>& value) {
-  return value ? from_bytes(*value) : json(nullptr);
-}
-
 std::optional<std::string> bytes_if(const json& object, const char* name) {
   const json& value = field(object, name);
   return value.is_null() ? std::nullopt : std::optional(to_bytes(value));
-}
-
-json list_of(const std::vector<std::string>& texts) {
-  json list = json::array();
-  for (const std::string& text : texts) list.push_back(from_bytes(text));
-  return list;
-}
-
-std::vector<std::string> texts_of(const json& object, const char* name) {
-  std::vector<std::string> texts;
-  for (const json& text : array_field(object, name)) texts.push_back(to_bytes(text));
-  return texts;
 }
 
 RerunRequest request_of(const json& document) {
@@ -67,12 +47,8 @@ RerunRequest request_of(const json& document) {
   request.config = to_bytes(field(document, "config"));
   request.experiment_text = to_bytes(field(document, "experiment"));
   request.has_redactions = bool_field(document, "has_redactions");
-  if (!field(document, "slots").is_null()) request.overrides.slots = int_field(document, "slots");
-  if (!field(document, "batch").is_null())
-    request.overrides.global_batch = static_cast<std::uint64_t>(number_field(document, "batch"));
+  request.overrides = overrides_of(document);
   request.overrides.max_runtime = bytes_if(document, "max_runtime");
-  request.overrides.settings = texts_of(document, "settings");
-  request.overrides.command = texts_of(document, "command");
   request.withheld = texts_of(document, "withheld");
   request.host_list = to_bytes(field(document, "host_list"));
   request.host_file = to_bytes(field(document, "host_file"));
@@ -104,39 +80,30 @@ void redact(RerunRequest& request) {
 }
 
 std::string encode_rerun(const RerunRequest& request) {
-  const json document{
+  json document{
       {"version", version},
       {"config", from_bytes(request.config)},
       {"experiment", from_bytes(request.experiment_text)},
       {"has_redactions", request.has_redactions},
-      {"slots", or_null(request.overrides.slots)},
-      {"batch", or_null(request.overrides.global_batch)},
-      {"max_runtime", bytes_or_null(request.overrides.max_runtime)},
-      {"settings", list_of(request.overrides.settings)},
-      {"command", list_of(request.overrides.command)},
-      {"withheld", list_of(request.withheld)},
+      {"withheld", json_of(request.withheld)},
       {"host_list", from_bytes(request.host_list)},
       {"host_file", from_bytes(request.host_file)},
       {"host_text", from_bytes(request.host_text)},
-      {"include", bytes_or_null(request.include)},
-      {"exclude", bytes_or_null(request.exclude)},
+      {"include", or_null(request.include)},
+      {"exclude", or_null(request.exclude)},
       {"transport", request.transport ? json(to_string(*request.transport)) : json(nullptr)},
-      {"context", bytes_or_null(request.context)},
+      {"context", or_null(request.context)},
       {"directory", from_bytes(request.directory)}};
+  add_overrides(document, request.overrides);
   return document.dump() + "\n";
 }
 
 Result<RerunRequest> decode_rerun(std::string_view text) {
-  const auto damaged = [](const std::string& what) {
-    return fail(ErrorClass::no_input, "what the task was launched with cannot be read: " + what);
-  };
-  const json document = json::parse(text, nullptr, false);
-  if (!document.is_object()) return damaged("no JSON");
-  try {
-    return request_of(document);
-  } catch (const Malformed& malformed) {
-    return damaged(malformed.what);
-  }
+  RerunRequest request;
+  const auto read = read_request(text, "what the task was launched with cannot be read: ",
+                                 [&](const json& document) { request = request_of(document); });
+  if (!read) return tl::make_unexpected(read.error());
+  return request;
 }
 
 }  // namespace train

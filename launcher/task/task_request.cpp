@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "launcher/task/request_fields.hpp"
 #include "launcher/wire/json_fields.hpp"
 
 namespace train {
@@ -15,32 +16,6 @@ namespace train {
 using nlohmann::json;
 
 namespace {
-
-json json_of(const std::vector<std::string>& texts) {
-  json list = json::array();
-  for (const std::string& text : texts) list.push_back(from_bytes(text));
-  return list;
-}
-
-std::vector<std::string> texts_of(const json& object, const char* name) {
-  std::vector<std::string> texts;
-  for (const json& text : array_field(object, name)) texts.push_back(to_bytes(text));
-  return texts;
-}
-
-template <class T>
-json or_null(const std::optional<T>& value) {
-  return value ? json(*value) : json(nullptr);
-}
-
-std::optional<int> int_or_null(const json& object, const char* name) {
-  return field(object, name).is_null() ? std::nullopt : std::optional(int_field(object, name));
-}
-
-std::optional<std::uint64_t> count_or_null(const json& object, const char* name) {
-  if (field(object, name).is_null()) return std::nullopt;
-  return static_cast<std::uint64_t>(number_field(object, name));
-}
 
 // Of a request that an earlier train has written it is missing.
 std::optional<std::string> text_or_null(const json& object, const char* name) {
@@ -160,11 +135,8 @@ TaskRequest request_of(const json& value) {
   TaskRequest request;
   request.config = text_field(value, "config");
   request.experiment_text = text_field(value, "experiment");
-  request.overrides.slots = int_or_null(value, "slots");
-  request.overrides.global_batch = count_or_null(value, "batch");
+  request.overrides = overrides_of(value);
   request.overrides.max_runtime = text_or_null(value, "max_runtime");
-  request.overrides.settings = texts_of(value, "settings");
-  request.overrides.command = texts_of(value, "command");
   request.inventory.source = text_field(value, "hosts_source");
   for (const json& host : array_field(value, "hosts"))
     request.inventory.hosts.push_back(host_of(host));
@@ -181,36 +153,25 @@ TaskRequest request_of(const json& value) {
 std::string encode_request(const TaskRequest& request) {
   json hosts = json::array();
   for (const Host& host : request.inventory.hosts) hosts.push_back(json_of(host));
-  const json document{
-      {"config", from_bytes(request.config)},
-      {"experiment", from_bytes(request.experiment_text)},
-      {"slots", or_null(request.overrides.slots)},
-      {"batch", or_null(request.overrides.global_batch)},
-      {"max_runtime",
-       request.overrides.max_runtime ? from_bytes(*request.overrides.max_runtime) : json(nullptr)},
-      {"settings", json_of(request.overrides.settings)},
-      {"command", json_of(request.overrides.command)},
-      {"hosts_source", from_bytes(request.inventory.source)},
-      {"hosts", std::move(hosts)},
-      {"forwarded", json_of(request.user_variables.forwarded)},
-      {"environment", json_of(request.user_variables.of_experiment)},
-      {"context", from_bytes(request.context_directory)},
-      {"directory", from_bytes(request.directory)},
-      {"is_detached", request.is_detached}};
+  json document{{"config", from_bytes(request.config)},
+                {"experiment", from_bytes(request.experiment_text)},
+                {"hosts_source", from_bytes(request.inventory.source)},
+                {"hosts", std::move(hosts)},
+                {"forwarded", json_of(request.user_variables.forwarded)},
+                {"environment", json_of(request.user_variables.of_experiment)},
+                {"context", from_bytes(request.context_directory)},
+                {"directory", from_bytes(request.directory)},
+                {"is_detached", request.is_detached}};
+  add_overrides(document, request.overrides);
   return document.dump() + "\n";
 }
 
 Result<TaskRequest> decode_request(std::string_view text) {
-  const auto damaged = [](const std::string& what) {
-    return fail(ErrorClass::no_input, "what the task was asked for is damaged: " + what);
-  };
-  const json document = json::parse(text, nullptr, false);
-  if (!document.is_object()) return damaged("no JSON");
-  try {
-    return request_of(document);
-  } catch (const Malformed& malformed) {
-    return damaged(malformed.what);
-  }
+  TaskRequest request;
+  const auto read = read_request(text, "what the task was asked for is damaged: ",
+                                 [&](const json& document) { request = request_of(document); });
+  if (!read) return tl::make_unexpected(read.error());
+  return request;
 }
 
 }  // namespace train

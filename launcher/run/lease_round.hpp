@@ -8,6 +8,7 @@
 
 #include "launcher/lease/lease.hpp"
 #include "launcher/ports/clock.hpp"
+#include "launcher/run/host_checks.hpp"
 
 namespace train {
 
@@ -43,13 +44,13 @@ class LeaseRound {
   LeaseRound(std::string task, int hosts) : LeaseRound(std::move(task), hosts, Timing()) {}
 
   /// This host wants nothing; or it tries for the first time by itself, and will answer.
-  void needs_nothing(int host) { at(host).state = State::needless; }
+  void needs_nothing(int host) { become(at(host), State::needless); }
   void expect(int host, Instant now);
   /// Whether an answer of this host is due.
   bool is_expected(int host) const {
     return hosts_[static_cast<std::size_t>(host)].answers_due > 0;
   }
-  bool is_any_expected() const;
+  bool is_any_expected() const { return answers_due_ > 0; }
 
   /// What a host has answered; `is_expected`. Nobody in the way: all is held there.
   void answered(int host, std::vector<LeaseHolder> in_the_way, Instant now);
@@ -61,7 +62,7 @@ class LeaseRound {
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
   /// Once: a conflict that does not end by itself.
   std::optional<Conflict> take_conflict() { return std::exchange(conflict_, std::nullopt); }
-  bool holds_all() const;
+  bool holds_all() const { return lacking_ == 0; }
   /// Once each: hosts that have not answered in time. No answer of theirs is due any more.
   std::vector<int> take_silent() { return std::exchange(silent_, {}); }
 
@@ -78,6 +79,11 @@ class LeaseRound {
   };
 
   OfHost& at(int host) { return hosts_[static_cast<std::size_t>(host)]; }
+  void become(OfHost& host, State state);
+  void expect_no_more(OfHost& host);
+  void try_later(int host, Instant when);
+  void try_no_more(OfHost& host);
+  void check(int host, Instant now);
   void take(int host, Instant now);
   void give_way(Instant now);
   bool is_elder(const std::vector<LeaseHolder>& others) const;
@@ -85,6 +91,10 @@ class LeaseRound {
   const std::string task_;
   const Timing timing_;
   std::vector<OfHost> hosts_;
+  HostChecks checks_;
+  int lacking_;          ///< hosts that do not hold what they are to hold
+  int answers_due_ = 0;  ///< of all hosts
+  int tries_ = 0;        ///< hosts that are to try later
   std::optional<Instant> give_up_at_;
   std::optional<Instant> all_again_at_;
   milliseconds back_off_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/lease/lease_round.hpp"
+#include "launcher/run/lease_round.hpp"
 
 #include <algorithm>
 
@@ -9,28 +9,44 @@ LeaseRound::LeaseRound(std::string task, int hosts, Timing timing)
     : task_(std::move(task)),
       timing_(timing),
       hosts_(static_cast<std::size_t>(hosts)),
+      checks_(hosts_.size()),
+      lacking_(hosts),
       back_off_(timing.back_off) {}
+
+void LeaseRound::become(OfHost& host, State state) {
+  const auto lacks = [](State each) { return each != State::holds && each != State::needless; };
+  lacking_ += static_cast<int>(lacks(state)) - static_cast<int>(lacks(host.state));
+  host.state = state;
+}
 
 void LeaseRound::expect(int host, Instant now) {
   OfHost& h = at(host);
-  h.state = State::trying;
+  become(h, State::trying);
   ++h.answers_due;
+  ++answers_due_;
   h.answer_by = now + timing_.answer_limit;
+  checks_.look(host, h.answer_by);
 }
 
-bool LeaseRound::is_any_expected() const {
-  return std::any_of(hosts_.begin(), hosts_.end(),
-                     [](const OfHost& host) { return host.answers_due > 0; });
+void LeaseRound::expect_no_more(OfHost& host) {
+  answers_due_ -= host.answers_due;
+  host.answers_due = host.stale_answers = 0;
 }
 
-bool LeaseRound::holds_all() const {
-  return std::all_of(hosts_.begin(), hosts_.end(), [](const OfHost& host) {
-    return host.state == State::holds || host.state == State::needless;
-  });
+void LeaseRound::try_later(int host, Instant when) {
+  try_no_more(at(host));
+  at(host).try_at = when;
+  ++tries_;
+  checks_.look(host, when);
+}
+
+void LeaseRound::try_no_more(OfHost& host) {
+  if (host.try_at) --tries_;
+  host.try_at.reset();
 }
 
 void LeaseRound::take(int host, Instant now) {
-  at(host).try_at.reset();
+  try_no_more(at(host));
   expect(host, now);
   actions_.push_back({Step::take, host});
 }
@@ -44,12 +60,12 @@ bool LeaseRound::is_elder(const std::vector<LeaseHolder>& others) const {
 void LeaseRound::give_way(Instant now) {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     OfHost& host = hosts_[i];
-    host.try_at.reset();
+    try_no_more(host);
     host.stale_answers = host.answers_due;
     const bool has_something =
         host.state == State::trying || host.state == State::holds || host.state == State::blocked;
     if (!has_something) continue;
-    host.state = State::dropped;
+    become(host, State::dropped);
     actions_.push_back({Step::drop, static_cast<int>(i)});
   }
   all_again_at_ = now + back_off_;
@@ -59,21 +75,22 @@ void LeaseRound::give_way(Instant now) {
 void LeaseRound::answered(int host, std::vector<LeaseHolder> in_the_way, Instant now) {
   OfHost& h = at(host);
   --h.answers_due;
+  --answers_due_;
   if (h.stale_answers > 0) {
     --h.stale_answers;
     return;
   }
   // The first answer of a host that was reached while all others give way.
   if (all_again_at_) {
-    h.state = State::dropped;
+    become(h, State::dropped);
     return actions_.push_back({Step::drop, host});
   }
   if (in_the_way.empty()) {
-    h.state = State::holds;
+    become(h, State::holds);
     h.pause = milliseconds(0);
     return;
   }
-  h.state = State::blocked;
+  become(h, State::blocked);
   if (!give_up_at_) give_up_at_ = now + timing_.limit;
   const bool stays = std::any_of(in_the_way.begin(), in_the_way.end(), [](const LeaseHolder& each) {
     return each.is_running || each.task.empty();
@@ -85,33 +102,34 @@ void LeaseRound::answered(int host, std::vector<LeaseHolder> in_the_way, Instant
   h.in_the_way = std::move(in_the_way);
   if (!is_elder(h.in_the_way)) return give_way(now);
   h.pause = std::clamp(2 * h.pause, timing_.pause, timing_.longest_pause);
-  h.try_at = now + h.pause;
+  try_later(host, now + h.pause);
+}
+
+// An answer that is due, or a try: never both.
+void LeaseRound::check(int host, Instant now) {
+  OfHost& h = at(host);
+  if (h.answers_due > 0) {
+    if (now < h.answer_by) return checks_.look(host, h.answer_by);
+    expect_no_more(h);
+    become(h, State::unknown);
+    silent_.push_back(host);
+  } else if (h.try_at) {
+    if (now < *h.try_at) return checks_.look(host, *h.try_at);
+    take(host, now);
+  }
 }
 
 void LeaseRound::tick(Instant now) {
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    OfHost& host = hosts_[i];
-    if (host.answers_due == 0 || now < host.answer_by) continue;
-    host.answers_due = host.stale_answers = 0;
-    host.state = State::unknown;
-    silent_.push_back(static_cast<int>(i));
-  }
-  if (all_again_at_ && now >= *all_again_at_) {
-    all_again_at_.reset();
-    for (std::size_t i = 0; i < hosts_.size(); ++i)
-      if (hosts_[i].state == State::dropped) take(static_cast<int>(i), now);
-  }
+  while (const auto host = checks_.take_due(now)) check(*host, now);
+  if (!all_again_at_ || now < *all_again_at_) return;
+  all_again_at_.reset();
   for (std::size_t i = 0; i < hosts_.size(); ++i)
-    if (hosts_[i].try_at && now >= *hosts_[i].try_at) take(static_cast<int>(i), now);
+    if (hosts_[i].state == State::dropped) take(static_cast<int>(i), now);
 }
 
 std::optional<Instant> LeaseRound::next_deadline() const {
-  std::optional<Instant> next = all_again_at_;
-  for (const OfHost& host : hosts_) {
-    if (host.try_at && (!next || *host.try_at < *next)) next = host.try_at;
-    if (host.answers_due > 0 && (!next || host.answer_by < *next)) next = host.answer_by;
-  }
-  return next;
+  const auto next = answers_due_ > 0 || tries_ > 0 ? checks_.next() : std::nullopt;
+  return next && all_again_at_ ? std::min(*next, *all_again_at_) : next ? next : all_again_at_;
 }
 
 }  // namespace train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/lease/lease_round.hpp"
+#include "launcher/run/lease_round.hpp"
 
 #include <algorithm>
 #include <map>
