@@ -14,6 +14,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
+#include "backends/process/host_look.hpp"
 #include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
 #include "launcher/wire/sweep_report.hpp"
@@ -44,7 +45,29 @@ RankCgroups rank_cgroups() {
   return is_off ? RankCgroups::none : RankCgroups::where_possible;
 }
 
+// What it takes to see what the host has, and who holds it.
+AgentMeans means_to_look() {
+  AgentMeans means;
+  means.count_gpus = [] { return count_gpus(session_environment()); };
+  means.name_gpus = [] {
+    GpuIdentities identities = gpu_identities();
+    return GpuNames{std::move(identities.cuda), std::move(identities.rocm)};
+  };
+  if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
+    means.lease_folder = folder;
+  return means;
+}
+
+// Where nobody reads it any more, nobody is left to be told.
+ExitCode tell(const std::string& text) {
+  return write_whole(STDOUT_FILENO, text) == 0 ? ExitCode() : exit_code_of(ErrorClass::host);
+}
+
 }  // namespace
+
+ExitCode agent_look_command() {
+  return tell(encode_host_report(look_at_this_host(means_to_look())));
+}
 
 ExitCode agent_sweep_command(const std::string& key) {
   const auto directory = host_directory(key);
@@ -54,10 +77,7 @@ ExitCode agent_sweep_command(const std::string& key) {
   SweepReport report{sweep->is_running, sweep->found_state, sweep->ended, {}};
   for (const Survivor& survivor : sweep->survivors)
     report.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
-  const std::string text = encode_sweep_report(report);
-  if (write_whole(STDOUT_FILENO, text) != 0)
-    return exit_code_of(ErrorClass::host);  // nobody is left to be told
-  return ExitCode();
+  return tell(encode_sweep_report(report));
 }
 
 ExitCode agent_reattach_command(const std::string& key) {
@@ -74,7 +94,7 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   const char* home = std::getenv("HOME");
   const auto ended =
       attach(*directory, flags.key, [&](int listening_socket, const GuardedBy& guard) {
-        AgentMeans means;
+        AgentMeans means = means_to_look();
         means.make_contexts = [&](Loop& loop) {
           return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
                                                 flags.key);
@@ -82,13 +102,6 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
         means.fence = &guard.fence;
         means.guard = guard.keep;
         means.cgroups = rank_cgroups();
-        means.count_gpus = [] { return count_gpus(session_environment()); };
-        means.name_gpus = [] {
-          GpuIdentities identities = gpu_identities();
-          return GpuNames{std::move(identities.cuda), std::move(identities.rocm)};
-        };
-        if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
-          means.lease_folder = folder;
         return run_agent_process(listening_socket, *directory, flags.key, means);
       });
   if (!ended) return tell_launcher(ended.error());

@@ -92,15 +92,14 @@ Result<SweepVerdict> settle_hosts(const SqliteTaskStore& store, const TaskRecord
   const auto all = read_task_hosts(store, task.id);
   if (!all) return tl::make_unexpected(all.error());
   std::set<int> unsettled = read_unsettled_hosts(store, task, all->size());
-  Trial trial;
+  std::vector<Host> reached;
   std::vector<AbandonedHost> hosts;
   for (const int host : unsettled) {
-    const Host& reached = (*all)[static_cast<std::size_t>(host)];
-    trial.hosts.emplace_back().host = reached;
-    hosts.push_back({reached, agent_key(task.id, host)});
+    reached.push_back((*all)[static_cast<std::size_t>(host)]);
+    hosts.push_back({reached.back(), agent_key(task.id, host)});
   }
   Loop loop;
-  HostTransports transports(loop, trial, std::nullopt,
+  HostTransports transports(loop, reached, std::nullopt,
                             [](const std::string& said) { talk(TerminalText(said)); });
   const milliseconds stop(task.stop_notice_ms + task.stop_grace_ms);
   const auto answers = sweep_hosts(loop, transports, hosts, sweep_limit + stop, last_goodbye());

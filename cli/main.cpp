@@ -388,6 +388,9 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   CLI::App* sweep = agent->add_subcommand("sweep");
   sweep->add_option("KEY", flags.key)->required();
   sweep->callback([&] { chosen = [&] { return agent_sweep_command(flags.key); }; });
+  CLI::App* look = agent->add_subcommand("look");
+  look->add_option("WORD", flags.key)->required();
+  look->callback([&] { chosen = [] { return agent_look_command(); }; });
 }
 
 ExitCode run(std::vector<std::string> arguments) {

@@ -109,7 +109,7 @@ class Supervisor {
         signals_(signals),
         open_files_(raise_open_files_limit()),
         terminal_([this] { loop_.post([this] { has_room(); }); }, terminal_capacity()),
-        transports_(loop_, s_.plan.trial,
+        transports_(loop_, hosts_of(s_.plan.trial),
                     open_files_ ? std::optional(open_files_->rlim_cur) : std::nullopt,
                     [this](const std::string& said) { say(TerminalText(said)); }),
         journal_(loop_, s_.store, s_.task.id),

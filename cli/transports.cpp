@@ -64,11 +64,12 @@ OpensshOptions openssh_options(const SshOptions& options, std::shared_ptr<SshFil
 
 Credentials own_credentials() { return {variable("SSH_AUTH_SOCK"), variable("KRB5CCNAME")}; }
 
-HostTransports::HostTransports(Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
+HostTransports::HostTransports(Loop& loop, const std::vector<Host>& hosts,
+                               std::optional<rlim_t> open_files,
                                std::function<void(const std::string&)> say)
     : logins_(std::make_shared<Logins>(own_credentials())), question_(loop) {
   const Parts parts{loop, open_files, std::move(say)};
-  for (const PlannedHost& planned : trial.hosts) make_for(planned.host, parts);
+  for (const Host& host : hosts) make_for(host, parts);
 }
 
 void HostTransports::make_for(const Host& host, const Parts& parts) {

@@ -7,12 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/link/logins.hpp"
 #include "backends/openssh/openssh_transport.hpp"
 #include "cli/terminal_question.hpp"
-#include "launcher/plan/plan.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
@@ -25,10 +26,10 @@ Credentials own_credentials();
 /// libssh2 cannot serve.
 class HostTransports final : public Transport {
  public:
-  /// Makes the transports that the hosts of this trial need. Ranks of this machine get `open_files`
+  /// Makes the transports that these hosts need. Ranks of this machine get `open_files`
   /// as their soft limit of descriptors, or that of this process. `say` tells the user something in
   /// one line, from the loop. At a terminal, passphrases are asked for there.
-  HostTransports(Loop& loop, const Trial& trial, std::optional<rlim_t> open_files,
+  HostTransports(Loop& loop, const std::vector<Host>& hosts, std::optional<rlim_t> open_files,
                  std::function<void(const std::string&)> say);
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <optional>
 #include <sstream>
 
+#include "backends/posix/proc.hpp"
 #include "config_schema/hosts/host_address.hpp"
 #include "config_schema/text/text.hpp"
 
@@ -42,27 +42,6 @@ std::string kernel_host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
   return name.data();
-}
-
-int usable_cpus() {
-  // The kernel refuses a set that is smaller than its own, which can be larger than cpu_set_t.
-  for (int bits = CPU_SETSIZE; bits <= (1 << 20); bits *= 2) {
-    const std::size_t size = CPU_ALLOC_SIZE(bits);
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
-        CPU_ALLOC(bits), [](cpu_set_t* allocated) { CPU_FREE(allocated); });
-    if (!set) break;
-    if (sched_getaffinity(0, size, set.get()) == 0)
-      return std::max(1, CPU_COUNT_S(size, set.get()));
-    if (errno != EINVAL) break;
-  }
-  return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-}
-
-std::uint64_t total_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page_size = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_size <= 0) return 0;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_size);
 }
 
 }  // namespace

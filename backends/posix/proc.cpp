@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <array>
 #include <charconv>
 
@@ -189,5 +191,26 @@ std::int64_t unix_time_ms() {
 }
 
 std::string boot_id() { return first_line_of("/proc/sys/kernel/random/boot_id"); }
+
+int usable_cpus() {
+  // The kernel refuses a set that is smaller than its own, which can be larger than cpu_set_t.
+  for (int bits = CPU_SETSIZE; bits <= (1 << 20); bits *= 2) {
+    const std::size_t size = CPU_ALLOC_SIZE(bits);
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
+        CPU_ALLOC(bits), [](cpu_set_t* allocated) { CPU_FREE(allocated); });
+    if (!set) break;
+    if (sched_getaffinity(0, size, set.get()) == 0)
+      return std::max(1, CPU_COUNT_S(size, set.get()));
+    if (errno != EINVAL) break;
+  }
+  return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+std::uint64_t total_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_size = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_size <= 0) return 0;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_size);
+}
 
 }  // namespace train

@@ -49,6 +49,11 @@ std::string boot_id();
 /// Milliseconds since the Unix epoch, by this machine's wall clock, which may be set.
 std::int64_t unix_time_ms();
 
+/// CPUs that this process may run on, at least 1.
+int usable_cpus();
+/// Bytes of RAM; 0: not known.
+std::uint64_t total_memory();
+
 /// An instant of CLOCK_BOOTTIME as /proc/PID/stat has it.
 std::uint64_t clock_ticks(Instant instant);
 

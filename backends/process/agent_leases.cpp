@@ -7,23 +7,6 @@
 
 namespace train {
 
-namespace {
-
-bool is_gpu(const LeaseKey& key) {
-  return key.kind == LeaseKey::Kind::cuda || key.kind == LeaseKey::Kind::rocm;
-}
-
-// A GPU is known to all by its identity: it may have another number for another user.
-void name_device(LeaseKey& key, const GpuNames& names) {
-  if (!is_gpu(key)) return;
-  const std::vector<std::string>& known =
-      key.kind == LeaseKey::Kind::cuda ? names.cuda : names.rocm;
-  const auto index = static_cast<std::size_t>(key.index);
-  if (index < known.size() && known[index].size() <= longest_resource_name) key.name = known[index];
-}
-
-}  // namespace
-
 AgentLeases::AgentLeases(std::string key, const AgentMeans& means)
     : key_(std::move(key)), means_(means) {}
 
@@ -54,7 +37,7 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
                                     [](const LeaseWant& want) { return is_gpu(want.key); });
   if (has_gpus && means_.name_gpus) {
     const GpuNames names = means_.name_gpus();
-    for (LeaseWant& want : trial.wants) name_device(want.key, names);
+    for (LeaseWant& want : trial.wants) want.key = named(want.key, names.cuda, names.rocm);
   }
   return take(trial);
 }

@@ -20,17 +20,7 @@ constexpr int highest_signal = 64;
 // `read` throws Malformed for what does not belong there.
 template <class Value, class Read>
 Result<Value> decode(std::string_view line, std::size_t longest, Read read) {
-  const auto refuse = [](const std::string& why) {
-    return fail(ErrorClass::host, "this is no talk of train's: " + why);
-  };
-  if (line.size() > longest) return refuse("a line is too long");
-  try {
-    return read(json::parse(line));
-  } catch (const Malformed& malformed) {
-    return refuse(malformed.what);
-  } catch (const json::exception&) {
-    return refuse("a line is no JSON");  // whose own words would quote all of it
-  }
+  return decode_document<Value>(line, longest, "this is no talk of train's", std::move(read));
 }
 
 // Names and reasons may hold any bytes.

@@ -138,4 +138,17 @@ LeaseKey settled(const LeaseKey& key, int slots, const std::vector<int>& cuda,
   return {Kind::place, key.index, {}};
 }
 
+bool is_gpu(const LeaseKey& key) {
+  return key.kind == LeaseKey::Kind::cuda || key.kind == LeaseKey::Kind::rocm;
+}
+
+LeaseKey named(LeaseKey key, const std::vector<std::string>& cuda,
+               const std::vector<std::string>& rocm) {
+  if (!is_gpu(key)) return key;
+  const std::vector<std::string>& known = key.kind == LeaseKey::Kind::cuda ? cuda : rocm;
+  const auto index = static_cast<std::size_t>(key.index);
+  if (index < known.size() && known[index].size() <= longest_resource_name) key.name = known[index];
+  return key;
+}
+
 }  // namespace train

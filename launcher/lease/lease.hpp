@@ -84,6 +84,15 @@ std::string lease_file_name(const LeaseKey& key);
 LeaseKey settled(const LeaseKey& key, int slots, const std::vector<int>& cuda,
                  const std::vector<int>& rocm);
 
+/// Whether it is a GPU, which is known to all by its identity: it may have another number for
+/// another user.
+bool is_gpu(const LeaseKey& key);
+
+/// The same key with the identity of its GPU, where it is one and `cuda` and `rocm` have it, by
+/// their numbers.
+LeaseKey named(LeaseKey key, const std::vector<std::string>& cuda,
+               const std::vector<std::string>& rocm);
+
 /// Who holds something of a host. What comes from a holder's own words is checked against the
 /// locks, and its user against the owner of its file.
 struct LeaseHolder {

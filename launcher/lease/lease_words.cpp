@@ -87,15 +87,33 @@ std::string words_of(const std::vector<LeaseHolder::Held>& leases) {
   return text;
 }
 
-std::string words_of(const LeaseHolder& holder) {
-  if (holder.task.empty()) return "a process that belongs to no task";
+namespace {
+
+// "task abcd2345 ('digits') of alice"
+std::string name_of(const LeaseHolder& holder) {
   std::string text = "task " + escaped(holder.task);
   if (!holder.name.empty()) text += fmt::format(" ('{}')", escaped(holder.name));
-  text +=
-      " of " + (holder.user.empty() ? fmt::format("user {}", holder.uid) : escaped(holder.user));
-  text += ", for " + duration_text(std::chrono::milliseconds(holder.held_ms));
-  if (!holder.launcher.empty()) text += fmt::format(" (launched by {})", escaped(holder.launcher));
-  return text;
+  return text + " of " +
+         (holder.user.empty() ? fmt::format("user {}", holder.uid) : escaped(holder.user));
+}
+
+std::string launched_by(const LeaseHolder& holder) {
+  if (holder.launcher.empty()) return {};
+  return fmt::format(" (launched by {})", escaped(holder.launcher));
+}
+
+constexpr const char* of_no_task = "a process that belongs to no task";
+
+}  // namespace
+
+std::string words_of(const LeaseHolder& holder) {
+  if (holder.task.empty()) return of_no_task;
+  return name_of(holder) + ", for " + duration_text(std::chrono::milliseconds(holder.held_ms)) +
+         launched_by(holder);
+}
+
+std::string short_words_of(const LeaseHolder& holder) {
+  return holder.task.empty() ? of_no_task : name_of(holder) + launched_by(holder);
 }
 
 }  // namespace train

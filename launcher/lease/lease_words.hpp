@@ -15,4 +15,7 @@ std::string words_of(const std::vector<LeaseHolder::Held>& leases);
 /// unknown holder is a process without a task.
 std::string words_of(const LeaseHolder& holder);
 
+/// The same on all its hosts: "task abcd2345 ('digits') of alice (launched by alice@head)".
+std::string short_words_of(const LeaseHolder& holder);
+
 }  // namespace train

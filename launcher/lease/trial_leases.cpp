@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "launcher/lease/slot_keys.hpp"
 #include "launcher/plan/slot_supply.hpp"
 
 namespace train {
@@ -35,21 +36,8 @@ class Wants {
 
 std::uint64_t units(Quantity quantity) { return static_cast<std::uint64_t>(quantity.parts()); }
 
-Kind kind_of_devices(const Host& host) {
-  switch (maker_of_devices(host)) {
-    case AcceleratorMaker::nvidia:
-      return Kind::cuda;
-    case AcceleratorMaker::amd:
-      return Kind::rocm;
-    default:
-      return Kind::device;
-  }
-}
-
 LeaseKey key_of_slot(const PlannedHost& host, int slot) {
-  if (host.devices_at_launch) return {Kind::slot, slot, {}};
-  if (!host.slots_are_gpus) return {Kind::place, slot, {}};
-  return {kind_of_devices(host.host), devices_of(host.host, {slot}).front(), {}};
+  return key_of_slot(host.host, {host.slots_are_gpus, host.devices_at_launch}, slot);
 }
 
 // Of a slot that workers share each takes its part; one process for all of them has it whole.

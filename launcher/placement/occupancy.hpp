@@ -21,6 +21,7 @@ struct HostUse {
   Quantity cpus = {};
   std::uint64_t memory = 0;  ///< bytes
   std::map<std::string, Quantity> custom = {};
+  std::int64_t held_ms = 0;  ///< for how long; 0: not known
 
   bool operator==(const HostUse&) const = default;
 };

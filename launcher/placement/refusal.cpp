@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <string_view>
 #include <unordered_map>
 
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/duration.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/placement/changes.hpp"
 #include "launcher/placement/explanation.hpp"
@@ -26,15 +28,17 @@ std::vector<Holder> holders_of(const HostInventory& inventory, const HostSearch&
   for (const int index : search.eligible)
     place_of.emplace(inventory.hosts[static_cast<std::size_t>(index)].name, index);
   std::map<std::string, std::map<int, Quantity>> held;  // by holder, by host
+  std::map<std::string, std::int64_t> longest;          // by holder
   for (const HostUse& use : occupancy) {
     const auto host = place_of.find(use.host);
     if (host == place_of.end()) continue;
+    longest[use.holder] = std::max(longest[use.holder], use.held_ms);
     Quantity& slots = held[use.holder][host->second];
     for (const auto& [slot, share] : use.slots) slots = slots + share;
   }
   std::vector<std::pair<int, Holder>> holders;  // with their first host
   for (const auto& [name, hosts] : held) {
-    Holder holder{.holder = name, .hosts = {}, .slots = {}};
+    Holder holder{.holder = name, .hosts = {}, .slots = {}, .held_ms = longest[name]};
     for (const auto& [index, slots] : hosts) {
       holder.hosts.push_back(inventory.hosts[static_cast<std::size_t>(index)].name);
       holder.slots = holder.slots + slots;
@@ -59,16 +63,22 @@ std::string singular(const std::string& unit) {
   return unit.substr(0, std::max<std::size_t>(unit.size(), 1) - 1);
 }
 
-// "task 3f9c of alice holds 8 slots of node[01-02]".
+// ", for 12 min"
+std::string since(std::int64_t held_ms) {
+  if (held_ms == 0) return {};
+  return ", for " + duration_text(std::chrono::milliseconds(held_ms));
+}
+
+// "task 3f9c of alice holds 8 slots of node[01-02], for 12 min".
 std::vector<std::string> holder_lines(const std::vector<Holder>& holders) {
   constexpr std::size_t most_holders = 8;
   std::vector<std::string> lines;
   for (const Holder& holder : holders) {
     if (lines.size() == most_holders) break;
     lines.push_back(
-        fmt::format("{} holds {}{}", holder.holder,
+        fmt::format("{} holds {}{}{}", holder.holder,
                     holder.slots.is_zero() ? "" : counted(to_string(holder.slots), "slot") + " of ",
-                    summarize_hosts(holder.hosts, 3)));
+                    summarize_hosts(holder.hosts, 3), since(holder.held_ms)));
   }
   if (holders.size() > most_holders)
     lines.push_back(fmt::format("and {} more", holders.size() - most_holders));

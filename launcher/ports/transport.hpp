@@ -44,18 +44,28 @@ struct AgentCall {
     attach,    ///< to speak to an agent, which is started if it does not run
     reattach,  ///< to speak to an agent that runs; where none does, the stream is a NoAgent
     sweep,     ///< that what a dead agent has left is ended; the stream is a SweepReport
+    look,      ///< what the host has and who holds it; the stream is a HostReport
   };
-  std::string key;  ///< "<task>-<node rank>"
+  std::string key;  ///< "<task>-<node rank>"; of a look, which is of no task, any word
   Verb verb = Verb::attach;
   /// How long a TCP connection may take: a host that is not there yet is tried again rather than
   /// waited for. Nothing: as long as is usual.
   std::optional<milliseconds> connect_limit = {};
 };
 
-/// "attach", "reattach", "sweep": as the agent's program knows it.
+/// "attach", "reattach", "sweep", "look": as the agent's program knows it.
 constexpr const char* to_string(AgentCall::Verb verb) {
-  if (verb == AgentCall::Verb::reattach) return "reattach";
-  return verb == AgentCall::Verb::sweep ? "sweep" : "attach";
+  switch (verb) {
+    case AgentCall::Verb::attach:
+      return "attach";
+    case AgentCall::Verb::reattach:
+      return "reattach";
+    case AgentCall::Verb::sweep:
+      return "sweep";
+    case AgentCall::Verb::look:
+      return "look";
+  }
+  return "attach";
 }
 
 /// A byte stream to the agent of one task on one host. Destroying it closes the stream at once.

@@ -50,29 +50,12 @@ void SweepDriver::start() {
 }
 
 void SweepDriver::ask(std::size_t host) {
-  LinkEvents events;
-  events.on_open = [](const LinkInfo&) {};
-  events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
-  events.on_closed = [this, host](const Error& why) {
-    if (!has_reported(host)) answer(host, tl::make_unexpected(why));
-  };
-  questions_[host].text.clear();
-  questions_[host].link = ports_.transport.open(
-      hosts_[host].host, {hosts_[host].key, AgentCall::Verb::sweep}, std::move(events));
-}
-
-bool SweepDriver::has_reported(std::size_t host) const {
-  return questions_[host].text.find('\n') != std::string::npos;
-}
-
-// A report is one line; what is longer than any report is none.
-void SweepDriver::received(std::size_t host, std::string_view bytes) {
-  if (has_reported(host)) return;
-  std::string& text = questions_[host].text;
-  text += bytes.substr(0, longest_sweep_report + 1 - std::min(text.size(), longest_sweep_report));
-  const std::size_t end = text.find('\n');
-  if (end != text.npos || text.size() > longest_sweep_report)
-    reported(host, decode_sweep_report(std::string_view(text).substr(0, end)));
+  questions_[host].goodbye.reset();
+  questions_[host].question = std::make_unique<HostQuestion>(
+      ports_.transport, hosts_[host].host, AgentCall{hosts_[host].key, AgentCall::Verb::sweep},
+      longest_sweep_report, [this, host](Result<std::string_view> line) {
+        reported(host, line ? decode_sweep_report(*line) : tl::make_unexpected(line.error()));
+      });
 }
 
 // At the limit, the last report is what is known.
@@ -100,9 +83,10 @@ void SweepDriver::say_goodbye(std::size_t host) {
   events.on_closed = [this, host](const Error&) {
     later(host, nanoseconds(0), [this, host] { ask(host); });
   };
-  question.link = ports_.transport.open(
+  question.question.reset();
+  question.goodbye = ports_.transport.open(
       hosts_[host].host, {hosts_[host].key, AgentCall::Verb::reattach}, std::move(events));
-  question.link->send(frame_of(attach) + frame_of(message::Bye{}));
+  question.goodbye->send(frame_of(attach) + frame_of(message::Bye{}));
 }
 
 // A link is not destroyed inside of its own callbacks.

@@ -12,6 +12,7 @@
 #include "config_schema/text/error.hpp"
 #include "launcher/ports/timers.hpp"
 #include "launcher/ports/transport.hpp"
+#include "launcher/run/host_question.hpp"
 #include "launcher/wire/sweep_report.hpp"
 
 namespace train {
@@ -71,16 +72,14 @@ class SweepDriver {
 
  private:
   struct Question {
-    std::unique_ptr<HostLink> link;
-    std::string text;  ///< what came so far
+    std::unique_ptr<HostQuestion> question;
+    std::unique_ptr<HostLink> goodbye;
     bool is_answered = false;
     std::uint64_t goodbyes = 0;  ///< how often its agent was told to leave
     std::unique_ptr<Subscription> next_step;
   };
 
   void ask(std::size_t host);
-  bool has_reported(std::size_t host) const;
-  void received(std::size_t host, std::string_view bytes);
   void reported(std::size_t host, Result<SweepReport> what);
   void say_goodbye(std::size_t host);
   void later(std::size_t host, nanoseconds wait, std::function<void()> step);

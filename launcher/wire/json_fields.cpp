@@ -133,4 +133,20 @@ const json& array_field(const json& object, const char* name, std::size_t most) 
   return list;
 }
 
+Result<void> read_document(std::string_view text, std::size_t longest, std::string_view refused,
+                           const std::function<void(const json&)>& read) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(ErrorClass::host, fmt::format("{}: {}", refused, why));
+  };
+  if (text.size() > longest) return refuse("it is too long");
+  try {
+    read(json::parse(text));
+  } catch (const Malformed& malformed) {
+    return refuse(malformed.what);
+  } catch (const json::exception&) {
+    return refuse("it is no JSON");  // whose own words would quote all of it
+  }
+  return {};
+}
+
 }  // namespace train

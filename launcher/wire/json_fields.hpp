@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config_schema/text/error.hpp"
 #include "launcher/ports/clock.hpp"
 
 namespace train {
@@ -54,5 +56,20 @@ Enum enum_field(const nlohmann::json& object, const char* name, const Enum (&all
   throw Malformed{what};
 }
 Instant instant_field(const nlohmann::json& object, const char* name);
+
+/// Has `read` look at the document in a text of at most `longest` bytes; class `host`, in the words
+/// `refused` and the reason, where it is none or `read` finds it malformed.
+Result<void> read_document(std::string_view text, std::size_t longest, std::string_view refused,
+                           const std::function<void(const nlohmann::json&)>& read);
+/// The same for what `read` returns.
+template <class Value, class Read>
+Result<Value> decode_document(std::string_view text, std::size_t longest, std::string_view refused,
+                              Read read) {
+  Value value;
+  const auto done = read_document(text, longest, refused,
+                                  [&](const nlohmann::json& document) { value = read(document); });
+  if (!done) return tl::make_unexpected(done.error());
+  return value;
+}
 
 }  // namespace train

@@ -98,10 +98,10 @@ LeaseRequest lease_request_of(const json& value) {
   return request;
 }
 
-json json_of(const LeaseHolder& holder) {
+json json_of(const LeaseHolder& holder, std::size_t most) {
   json leases = json::array();
   for (const LeaseHolder::Held& held : holder.leases)
-    if (leases.size() < most_told_leases)
+    if (leases.size() < most)
       leases.push_back({{"of", json_of(held.key)}, {"amount", held.amount}});
   return {{"task", short_text(holder.task)},
           {"name", short_text(holder.name)},
@@ -113,7 +113,7 @@ json json_of(const LeaseHolder& holder) {
           {"leases", std::move(leases)}};
 }
 
-LeaseHolder lease_holder_of(const json& value) {
+LeaseHolder lease_holder_of(const json& value, std::size_t most) {
   LeaseHolder holder;
   holder.task = text_field(value, "task", longest_holder_text);
   holder.name = text_field(value, "name", longest_holder_text);
@@ -122,7 +122,7 @@ LeaseHolder lease_holder_of(const json& value) {
   holder.user = text_field(value, "user", longest_holder_text);
   holder.held_ms = number_field(value, "held_ms");
   holder.is_running = bool_field(value, "running");
-  for (const json& held : array_field(value, "leases", most_told_leases))
+  for (const json& held : array_field(value, "leases", most))
     holder.leases.push_back(
         {key_of(field(held, "of")), static_cast<std::uint64_t>(number_field(held, "amount"))});
   return holder;
@@ -137,13 +137,13 @@ Message read_drop_leases(const json&) { return message::DropLeases{}; }
 json body(const message::Leases& m) {
   json holders = json::array();
   for (const LeaseHolder& holder : m.in_the_way)
-    if (holders.size() < most_holders) holders.push_back(json_of(holder));
+    if (holders.size() < most_holders) holders.push_back(json_of(holder, most_told_leases));
   return {{"type", "leases"}, {"in_the_way", std::move(holders)}};
 }
 Message read_leases(const json& value) {
   message::Leases m;
   for (const json& holder : array_field(value, "in_the_way", most_holders))
-    m.in_the_way.push_back(lease_holder_of(holder));
+    m.in_the_way.push_back(lease_holder_of(holder, most_told_leases));
   return m;
 }
 
@@ -160,17 +160,8 @@ std::string encode_holder(const HolderRecord& record) {
 }
 
 Result<HolderRecord> decode_holder(std::string_view text) {
-  const auto refuse = [](const std::string& why) {
-    return fail(ErrorClass::host, "what a holder says of itself is not understood: " + why);
-  };
-  if (text.size() > longest_holder_record) return refuse("it is too long");
-  try {
-    return record_of(json::parse(text));
-  } catch (const Malformed& malformed) {
-    return refuse(malformed.what);
-  } catch (const json::exception&) {
-    return refuse("it is no JSON");
-  }
+  return decode_document<HolderRecord>(text, longest_holder_record,
+                                       "what a holder says of itself is not understood", record_of);
 }
 
 }  // namespace train

@@ -48,8 +48,9 @@ nlohmann::json body(const message::DropLeases& m);
 Message read_drop_leases(const nlohmann::json& value);
 nlohmann::json body(const message::Leases& m);
 Message read_leases(const nlohmann::json& value);
-nlohmann::json json_of(const LeaseHolder& holder);
-LeaseHolder lease_holder_of(const nlohmann::json& value);
+/// With at most `most` of its leases.
+nlohmann::json json_of(const LeaseHolder& holder, std::size_t most);
+LeaseHolder lease_holder_of(const nlohmann::json& value, std::size_t most);
 
 std::string encode_holder(const HolderRecord& record);
 /// Class `host` when it is none.

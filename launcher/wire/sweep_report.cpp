@@ -45,17 +45,8 @@ std::string encode_sweep_report(const SweepReport& report) {
 }
 
 Result<SweepReport> decode_sweep_report(std::string_view line) {
-  const auto refuse = [](const std::string& why) {
-    return fail(ErrorClass::host, "what the host answered is no report: " + why);
-  };
-  if (line.size() > longest_sweep_report) return refuse("it is too long");
-  try {
-    return report_of(json::parse(line));
-  } catch (const Malformed& malformed) {
-    return refuse(malformed.what);
-  } catch (const json::exception&) {
-    return refuse("it is no JSON");  // whose own words would quote all of it
-  }
+  return decode_document<SweepReport>(line, longest_sweep_report,
+                                      "what the host answered is no report", report_of);
 }
 
 }  // namespace train

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/host_look.hpp"
+
+#include <stdio.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "backends/lease/task_leases.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
+
+namespace train {
+
+namespace {
+
+// "MemAvailable:   12345 kB"; 0 where an old kernel does not say it.
+std::uint64_t available_memory() {
+  const std::string text = read_small_file("/proc/meminfo");
+  constexpr std::string_view name = "MemAvailable:";
+  const std::size_t place = text.find(name);
+  unsigned long long kib = 0;
+  const bool is_there =
+      place != text.npos && ::sscanf(text.c_str() + place + name.size(), "%llu", &kib) == 1;
+  return is_there ? std::uint64_t{kib} << 10 : 0;
+}
+
+// "0.52 0.58 0.59 3/389 12345"
+std::int64_t load_permil() {
+  double load = 0;
+  const std::string text = read_small_file("/proc/loadavg");
+  return ::sscanf(text.c_str(), "%lf", &load) == 1 ? static_cast<std::int64_t>(load * 1'000) : 0;
+}
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.54.03  Tue Jun  6 ..."; of open modules it
+// begins in other words.
+std::string driver_version() {
+  const std::string line = first_line_of("/proc/driver/nvidia/version");
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t end = std::min(line.find(' ', begin), line.size());
+    const std::string_view word = std::string_view(line).substr(begin, end - begin);
+    const bool is_version = word.find_first_not_of("0123456789.") == word.npos &&
+                            std::count(word.begin(), word.end(), '.') > 0;
+    if (is_version) return std::string(word);
+    begin = end + 1;
+  }
+  return {};
+}
+
+// Where nobody but a lock says what is held, only its name is known.
+void number_device(LeaseKey& key, const HostReport& report) {
+  if (!is_gpu(key) || key.name.empty()) return;
+  const auto& names = key.kind == LeaseKey::Kind::cuda ? report.cuda_names : report.rocm_names;
+  const auto found = std::find(names.begin(), names.end(), key.name);
+  if (found != names.end()) key.index = static_cast<int>(found - names.begin());
+}
+
+void look_at_leases(const AgentMeans& means, HostReport& report) {
+  const auto folder = means.lease_folder.empty()
+                          ? open_lease_folder()
+                          : open_lease_folder({named_place(means.lease_folder)});
+  if (!folder) {
+    report.lease_trouble = folder.error().diagnostics.front().message;
+    return;
+  }
+  report.lease_folder = folder->path;
+  report.lease_identity = folder->identity;
+  report.holders = holders_on(*folder, user_name_in_passwd);
+  for (LeaseHolder& holder : report.holders)
+    for (LeaseHolder::Held& held : holder.leases) number_device(held.key, report);
+}
+
+}  // namespace
+
+HostReport look_at_this_host(const AgentMeans& means) {
+  HostReport report;
+  if (means.count_gpus) report.gpus = means.count_gpus();
+  const bool has_gpus = !report.gpus.cuda.empty() || !report.gpus.rocm.empty();
+  if (has_gpus && means.name_gpus) {
+    GpuNames names = means.name_gpus();
+    report.cuda_names = std::move(names.cuda);
+    report.rocm_names = std::move(names.rocm);
+  }
+  report.cpus = usable_cpus();
+  report.memory = total_memory();
+  report.available = available_memory();
+  report.load_permil = load_permil();
+  report.driver = driver_version();
+  look_at_leases(means, report);
+  return report;
+}
+
+}  // namespace train

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/live/live_occupancy.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "launcher/lease/lease_words.hpp"
+#include "launcher/lease/slot_keys.hpp"
+#include "launcher/plan/slot_supply.hpp"
+#include "launcher/rendezvous/host_gpus.hpp"
+
+namespace train {
+
+namespace {
+
+using Kind = LeaseKey::Kind;
+
+// A device by its identity, where both say it.
+bool is_same(const LeaseKey& one, const LeaseKey& other) {
+  if (one.kind != other.kind) return false;
+  if (is_gpu(one) && !one.name.empty() && !other.name.empty()) return one.name == other.name;
+  return one.index == other.index;
+}
+
+// What an agent says is at most a slot of a host; that of all its CPUs together may be more.
+Quantity quantity_of(std::uint64_t units) {
+  constexpr std::uint64_t most = 1'000'000'000;
+  return *Quantity::from_double(static_cast<double>(std::min(units, most * lease_units)) /
+                                static_cast<double>(lease_units));
+}
+
+}  // namespace
+
+std::vector<LeaseKey> slot_keys_of(const Host& host, const WorkerNeeds& needs,
+                                   const HostReport& report) {
+  const SlotSupply supply = slot_supply(host, needs);
+  if (!supply.takes_singly()) return {};
+  const SlotNature nature{supply.kind == SlotKind::devices, supply.asked_at_launch};
+  const int slots = slot_count(host).value_or(1);
+  std::vector<LeaseKey> keys;
+  for (int slot = 0; slot < slots; ++slot)
+    keys.push_back(named(settled(key_of_slot(host, nature, slot), needed_gpus(host),
+                                 report.gpus.cuda, report.gpus.rocm),
+                         report.cuda_names, report.rocm_names));
+  return keys;
+}
+
+Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostReport& report) {
+  const std::vector<LeaseKey> slots = slot_keys_of(host, needs, report);
+  Occupancy occupancy;
+  for (const LeaseHolder& holder : report.holders) {
+    HostUse use{.host = host.name, .holder = short_words_of(holder), .slots = {}};
+    use.held_ms = holder.held_ms;
+    for (const LeaseHolder::Held& held : holder.leases) {
+      if (held.key.kind == Kind::memory) {
+        use.memory += held.amount;
+        continue;
+      }
+      const Quantity amount = quantity_of(held.amount);
+      if (amount.is_zero()) continue;
+      if (held.key.kind == Kind::cpus) use.cpus = use.cpus + amount;
+      if (held.key.kind == Kind::custom)
+        use.custom[held.key.name] = use.custom[held.key.name] + amount;
+      for (std::size_t slot = 0; slot < slots.size(); ++slot)
+        if (is_same(slots[slot], held.key)) {
+          Quantity& share = use.slots[static_cast<int>(slot)];
+          share = share + amount;
+        }
+    }
+    const bool has_any =
+        !use.slots.empty() || !use.cpus.is_zero() || use.memory > 0 || !use.custom.empty();
+    if (has_any) occupancy.push_back(std::move(use));
+  }
+  return occupancy;
+}
+
+Occupancy occupancy_of(const HostInventory& inventory, const WorkerNeeds& needs,
+                       const std::vector<std::optional<HostReport>>& reports) {
+  Occupancy all;
+  for (std::size_t host = 0; host < reports.size(); ++host) {
+    if (!reports[host]) continue;
+    for (HostUse& use : occupancy_of(inventory.hosts[host], needs, *reports[host]))
+      all.push_back(std::move(use));
+  }
+  return all;
+}
+
+}  // namespace train

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/hosts/host_inventory.hpp"
+#include "launcher/placement/occupancy.hpp"
+#include "launcher/wire/host_report.hpp"
+
+namespace train {
+
+/// What each slot of a host is known as to those who hold it, by its index: for workers with these
+/// needs, whose slots may be GPUs or only places. Empty where workers take no slots.
+std::vector<LeaseKey> slot_keys_of(const Host& host, const WorkerNeeds& needs,
+                                   const HostReport& report);
+
+/// What is held of a host, in the slots and resources that placement counts for workers with these
+/// needs. A use for each holder.
+Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostReport& report);
+
+/// Of a whole inventory: `reports` is by host, nothing where one said nothing. Nothing is known to
+/// be held there, which a launch is told by the host itself.
+Occupancy occupancy_of(const HostInventory& inventory, const WorkerNeeds& needs,
+                       const std::vector<std::optional<HostReport>>& reports);
+
+}  // namespace train

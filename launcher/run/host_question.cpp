@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/run/host_question.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace train {
+
+HostQuestion::HostQuestion(Transport& transport, const Host& host, const AgentCall& call,
+                           std::size_t longest,
+                           std::function<void(Result<std::string_view>)> on_answer)
+    : longest_(longest), on_answer_(std::move(on_answer)) {
+  LinkEvents events;
+  events.on_open = [](const LinkInfo&) {};
+  events.on_bytes = [this](std::string_view bytes) { received(bytes); };
+  events.on_closed = [this](const Error& why) { answer(tl::make_unexpected(why)); };
+  link_ = transport.open(host, call, std::move(events));
+}
+
+void HostQuestion::received(std::string_view bytes) {
+  if (is_answered_) return;
+  text_ += bytes.substr(0, longest_ + 1 - std::min(text_.size(), longest_));
+  const std::size_t end = text_.find('\n');
+  if (end != text_.npos || text_.size() > longest_) answer(std::string_view(text_).substr(0, end));
+}
+
+void HostQuestion::answer(Result<std::string_view> what) {
+  if (!std::exchange(is_answered_, true)) on_answer_(std::move(what));
+}
+
+}  // namespace train

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/run/look_driver.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "config_schema/text/duration.hpp"
+
+namespace train {
+
+LookDriver::LookDriver(Ports ports, std::vector<Host> hosts, nanoseconds limit,
+                       std::function<void()> on_over)
+    : ports_(ports),
+      hosts_(std::move(hosts)),
+      limit_(limit),
+      on_over_(std::move(on_over)),
+      answers_(hosts_.size(),
+               fail(ErrorClass::host, fmt::format("no answer within {}", duration_text(limit)))),
+      open_(hosts_.size()) {}
+
+void LookDriver::start() {
+  // Without hosts there is nothing to wait for, but the end never comes from inside of this.
+  const nanoseconds wait = hosts_.empty() ? nanoseconds(0) : limit_;
+  deadline_ = ports_.timers.after(wait, [this] { end(); });
+  for (std::size_t host = 0; host < hosts_.size(); ++host)
+    questions_.push_back(std::make_unique<HostQuestion>(
+        ports_.transport, hosts_[host], AgentCall{"look", AgentCall::Verb::look},
+        longest_host_report, [this, host](Result<std::string_view> line) {
+          answer(host, line ? decode_host_report(*line) : tl::make_unexpected(line.error()));
+        }));
+}
+
+void LookDriver::answer(std::size_t host, Result<HostReport> what) {
+  if (is_over_) return;
+  answers_[host] = std::move(what);
+  if (--open_ == 0) end();
+}
+
+void LookDriver::end() {
+  if (std::exchange(is_over_, true)) return;
+  deadline_.reset();
+  on_over_();
+}
+
+}  // namespace train

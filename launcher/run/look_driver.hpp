@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "launcher/ports/timers.hpp"
+#include "launcher/run/host_question.hpp"
+#include "launcher/wire/host_report.hpp"
+
+namespace train {
+
+/// Asks hosts, all at the same time, what they have and who holds it, and collects what they
+/// answer.
+class LookDriver {
+ public:
+  /// How the world is reached.
+  struct Ports {
+    Timers& timers;
+    Transport& transport;
+  };
+
+  /// A host that has not answered `limit` after `start` is not waited for. `on_over` comes once,
+  /// from the ports and never from inside of `start`: when all have answered, or at the limit.
+  /// What the ports refer to must outlive the driver.
+  LookDriver(Ports ports, std::vector<Host> hosts, nanoseconds limit,
+             std::function<void()> on_over);
+  LookDriver(const LookDriver&) = delete;
+  LookDriver& operator=(const LookDriver&) = delete;
+
+  /// Begins to reach the hosts. Once.
+  void start();
+
+  /// In the order of the hosts; nothing that comes after the end changes them. An error is of class
+  /// `host` or `missing`: the host cannot be reached, or does not answer in time.
+  const std::vector<Result<HostReport>>& answers() const { return answers_; }
+
+ private:
+  void answer(std::size_t host, Result<HostReport> what);
+  void end();
+
+  Ports ports_;
+  std::vector<Host> hosts_;
+  nanoseconds limit_;
+  std::function<void()> on_over_;
+  std::vector<Result<HostReport>> answers_;
+  std::vector<std::unique_ptr<HostQuestion>> questions_;
+  std::size_t open_;  ///< hosts that have not answered
+  bool is_over_ = false;
+  std::unique_ptr<Subscription> deadline_;
+};
+
+}  // namespace train
