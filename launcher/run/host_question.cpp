@@ -19,8 +19,9 @@ HostQuestion::HostQuestion(Transport& transport, const Host& host, const AgentCa
 
 void HostQuestion::received(std::string_view bytes) {
   if (is_answered_) return;
-  text_ += bytes.substr(0, longest_ + 1 - std::min(text_.size(), longest_));
-  const std::size_t end = text_.find('\n');
+  const std::size_t searched = text_.size();  // however small its pieces, a line is searched once
+  text_ += bytes.substr(0, longest_ + 1 - std::min(searched, longest_));
+  const std::size_t end = text_.find('\n', searched);
   if (end != text_.npos || text_.size() > longest_) answer(std::string_view(text_).substr(0, end));
 }
 
