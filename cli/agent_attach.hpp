@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/exit_code.hpp"
+#include "launcher/wire/host_report.hpp"
 
 namespace train {
 
@@ -28,5 +29,8 @@ ExitCode agent_sweep_command(const std::string& key);
 /// `agent look`: says on standard output what the host has and who holds it
 /// (launcher/wire/host_report.hpp).
 ExitCode agent_look_command();
+
+/// The same about this machine, for this process itself.
+HostReport look_here();
 
 }  // namespace train

@@ -49,9 +49,11 @@ HostReport report_of(const json& value) {
   for (const json& holder : array_field(leases, "holders", most_reported_holders))
     report.holders.push_back(lease_holder_of(holder, most_leases));
   report.untold_holders = int_field(leases, "untold");
+  report.uid = number_field(value, "uid", -1);
   report.gpus = gpus_of_json(field(value, "gpus"));
   report.cuda_names = names_of_json(value, "cuda_names");
   report.rocm_names = names_of_json(value, "rocm_names");
+  report.gpu_type = text_field(value, "gpu_type", longest_resource_name);
   report.cpus = int_field(value, "cpus", 0, most_cpus);
   report.memory = bytes_field(value, "memory");
   report.available = bytes_field(value, "available");
@@ -80,9 +82,11 @@ std::string encode_host_report(const HostReport& report) {
                      {"trouble", short_text(report.lease_trouble)},
                      {"holders", std::move(holders)},
                      {"untold", untold}}},
+                   {"uid", report.uid},
                    {"gpus", json_of_gpus(report.gpus)},
                    {"cuda_names", json_of_names(report.cuda_names)},
                    {"rocm_names", json_of_names(report.rocm_names)},
+                   {"gpu_type", from_bytes(cut_to_json(report.gpu_type, longest_resource_name))},
                    {"cpus", report.cpus},
                    {"memory", report.memory},
                    {"available", report.available},

@@ -16,10 +16,12 @@ HostReport full_report() {
   report.holders[0].leases = {{{LeaseKey::Kind::cuda, 3, "GPU-1"}, 2'500}};
   report.holders[1].leases = {{{LeaseKey::Kind::custom, 0, "ssd"}, 1}};
   report.untold_holders = 2;
+  report.uid = 1'000;
   report.gpus.cuda = {1, 0};
   report.gpus.hidden = 1;
   report.cuda_names = {"GPU-0", "GPU-1"};
   report.rocm_names = {""};
+  report.gpu_type = "H200";
   report.cpus = 64;
   report.memory = std::uint64_t{1} << 40;
   report.available = 7;
