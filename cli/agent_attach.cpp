@@ -68,7 +68,13 @@ ExitCode tell(const std::string& text) {
 
 HostReport look_here() { return look_at_this_host(means_to_look()); }
 
-ExitCode agent_look_command() { return tell(encode_host_report(look_here())); }
+ExitCode agent_look_command(const std::string& word) {
+  auto directory = lease_directory_of_look(word);
+  if (!directory) return tell_launcher(directory.error());
+  AgentMeans means = means_to_look();
+  if (!directory->empty()) means.lease_folder = std::move(*directory);
+  return tell(encode_host_report(look_at_this_host(means)));
+}
 
 ExitCode agent_sweep_command(const std::string& key) {
   const auto directory = host_directory(key);

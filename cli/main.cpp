@@ -442,7 +442,7 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   sweep->callback([&] { chosen = [&] { return agent_sweep_command(flags.key); }; });
   CLI::App* look = agent->add_subcommand("look");
   look->add_option("WORD", flags.key)->required();
-  look->callback([&] { chosen = [] { return agent_look_command(); }; });
+  look->callback([&] { chosen = [&] { return agent_look_command(flags.key); }; });
 }
 
 ExitCode run(std::vector<std::string> arguments) {

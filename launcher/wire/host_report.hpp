@@ -37,6 +37,12 @@ struct HostReport {
   bool operator==(const HostReport&) const = default;
 };
 
+/// The word of a look (`AgentCall::key`) at a host whose slots are held in this folder; empty: the
+/// usual one. Of letters, digits and `._-`, whatever the path is made of.
+std::string look_word(const std::string& lease_directory);
+/// The reverse; class `host` for any other word.
+Result<std::string> lease_directory_of_look(std::string_view word);
+
 /// The most holders in a report, and bytes of one.
 inline constexpr std::size_t most_reported_holders = 1'024;
 inline constexpr std::size_t longest_host_report = std::size_t{4} << 20;

@@ -122,6 +122,24 @@ hosts_from_everywhere() {
     expect_status 64
 }
 
+# Whoever names the folder sees what is held there; nobody else does.
+named_folder() {
+    printf 'hosts:\n  - {name: localhost, slots: 2, lease_directory: "%s"}\n' "$work/our 'locks'" >named.yaml
+    run task list --slots --hostfile named.yaml
+    expect_out '^localhost  \?     who holds what is not known: '
+    mkdir "$work/our 'locks'"
+    hold theirs --hostfile named.yaml -n 2
+    run task list --slots --hostfile named.yaml
+    expect_out '^localhost  0/2   \|a\|a\|$'
+    run task list --slots -H localhost:2
+    expect_out '^localhost  2/2   \|\.\|\.\|$'
+    run launch --hostfile named.yaml -n 1 -- /bin/true
+    expect_status 75
+    run launch -H localhost:2 -n 2 -- /bin/true
+    expect_status 0
+    let_go "$id"
+}
+
 probed() {
     run hosts probe localhost --write probed.yaml
     expect_status 0
@@ -163,6 +181,7 @@ test_case "a task of another launcher is listed by what its hosts know" held_by_
 test_case "a lock of no task is told, and goes with its process" unknown_holder
 test_case "what is not known is never shown as free" not_known_is_not_free
 test_case "hosts are those that launch would take, else this machine" hosts_from_everywhere
+test_case "a folder of leases that the hosts file names is the host's" named_folder
 test_case "what hosts have makes a hosts file" probed
 test_case "who holds slots can be watched" watched
 finish
