@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/live_tables.hpp"
 
+#include <unistd.h>
+
 #include "tests/catch.hpp"
+#include "tests/cli/captured_stream.hpp"
 #include "tests/launcher/builders.hpp"
 #include "tests/launcher/live/reports.hpp"
 
@@ -76,7 +79,9 @@ TEST_CASE("what the tables have no row for is said, and cannot steer a terminal"
 }
 
 TEST_CASE("an answer that lacks a host has the code of that") {
+  testing::CapturedStream verdict(STDERR_FILENO);
   CHECK(judged(ExitCode(), {three_hosts()[0], three_hosts()[1]}).value() == 0);
   CHECK(judged(ExitCode(), three_hosts()).value() == 76);
   CHECK(judged(ExitCode(66), three_hosts()).value() == 66);
+  CHECK(verdict.read_all() == "train: failed: host (exit 76)\n");
 }
