@@ -51,7 +51,8 @@ AgentMeans means_to_look() {
   means.count_gpus = [] { return count_gpus(session_environment()); };
   means.name_gpus = [] {
     GpuIdentities identities = gpu_identities();
-    return GpuNames{std::move(identities.cuda), std::move(identities.rocm)};
+    return GpuNames{std::move(identities.cuda), std::move(identities.rocm),
+                    std::move(identities.cuda_type)};
   };
   if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
     means.lease_folder = folder;
@@ -65,8 +66,14 @@ ExitCode tell(const std::string& text) {
 
 }  // namespace
 
-ExitCode agent_look_command() {
-  return tell(encode_host_report(look_at_this_host(means_to_look())));
+HostReport look_here() { return look_at_this_host(means_to_look()); }
+
+ExitCode agent_look_command(const std::string& word) {
+  auto directory = lease_directory_of_look(word);
+  if (!directory) return tell_launcher(directory.error());
+  AgentMeans means = means_to_look();
+  if (!directory->empty()) means.lease_folder = std::move(*directory);
+  return tell(encode_host_report(look_at_this_host(means)));
 }
 
 ExitCode agent_sweep_command(const std::string& key) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/exit_code.hpp"
+#include "launcher/wire/host_report.hpp"
 
 namespace train {
 
@@ -25,8 +26,11 @@ ExitCode agent_reattach_command(const std::string& key);
 /// (launcher/wire/sweep_report.hpp).
 ExitCode agent_sweep_command(const std::string& key);
 
-/// `agent look`: says on standard output what the host has and who holds it
+/// `agent look WORD` (`look_word`): says on standard output what the host has and who holds it
 /// (launcher/wire/host_report.hpp).
-ExitCode agent_look_command();
+ExitCode agent_look_command(const std::string& word);
+
+/// The same about this machine, for this process itself.
+HostReport look_here();
 
 }  // namespace train

@@ -27,7 +27,7 @@ int run(int argc, char* argv[]) {
   if (argc == 4 && is(1, "agent") && is(2, "reattach"))
     return agent_reattach_command(argv[3]).value();
   if (argc == 4 && is(1, "agent") && is(2, "sweep")) return agent_sweep_command(argv[3]).value();
-  if (argc == 4 && is(1, "agent") && is(2, "look")) return agent_look_command().value();
+  if (argc == 4 && is(1, "agent") && is(2, "look")) return agent_look_command(argv[3]).value();
   std::fputs("train starts this program on hosts by itself; there is nothing to call\n", stderr);
   return exit_code_of(ErrorClass::usage).value();
 }

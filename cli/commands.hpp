@@ -37,11 +37,30 @@ ExitCode plan_command(const PlanFlags& flags);
 
 struct TaskListFlags {
   enum class Format { table, json, csv };
+  HostFlags hosts;  ///< that are asked; none: this machine
   bool all = false;
+  bool mine = false;   ///< none of other users
+  bool slots = false;  ///< host by host who has which slot
   bool watch = false;  ///< again and again, until it is interrupted or nobody reads it
   Format format = Format::table;
 };
 ExitCode task_list_command(const TaskListFlags& flags);
+
+struct HostsListFlags {
+  HostFlags hosts;
+  TaskListFlags::Format format = TaskListFlags::Format::table;
+};
+/// Asks the hosts that `launch` would take how they are.
+ExitCode hosts_list_command(const HostsListFlags& flags);
+
+struct HostsProbeFlags {
+  std::vector<std::string> names;
+  std::optional<TransportKind> transport;
+  std::string file;    ///< to write; empty: it is printed
+  bool force = false;  ///< over one that is there
+};
+/// Asks hosts what they have, and makes a hosts file of it.
+ExitCode hosts_probe_command(const HostsProbeFlags& flags);
 
 struct TaskShowFlags {
   std::string task;

@@ -100,26 +100,19 @@ void add_overrides(CLI::App& command, RequestFlags& flags) {
   add_settings(command, flags.settings);
 }
 
-void add_request_options(CLI::App& command, RequestFlags& flags) {
-  command.footer(
-      "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
-  add_config(command, flags, "run");
+void add_hosts(CLI::App& command, HostFlags& flags) {
   command.add_option("-H,--hosts", flags.host_list, "Hosts: node[01-04]:8,gpu-b:4")
       ->type_name("LIST")
       ->check(names("hosts"));
   command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
       ->type_name("FILE")
       ->check(names("file"));
-  command
-      .add_option("--include", flags.include, "Only these hosts and slots: w0@w1:0,2, w[0-3]:0-1")
-      ->type_name("HOSTS")
-      ->check(names("hosts"));
-  command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
-      ->type_name("HOSTS")
-      ->check(names("hosts"));
-  const auto set_transport = [&flags](const std::string& word) {
-    flags.transport = transport_of(word);
-    if (!flags.transport || *flags.transport == TransportKind::local)
+}
+
+void add_transport(CLI::App& command, std::optional<TransportKind>& transport) {
+  const auto set_transport = [&transport](const std::string& word) {
+    transport = transport_of(word);
+    if (!transport || *transport == TransportKind::local)
       throw CLI::ValidationError("--transport",
                                  fmt::format("'{}' is none of auto, ssh and openssh", word));
   };
@@ -127,6 +120,32 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
       .add_option_function<std::string>("--transport", set_transport,
                                         "How other hosts are reached: auto, ssh, or openssh")
       ->type_name("KIND");
+}
+
+// --json and --csv.
+void add_formats(CLI::App& command, TaskListFlags::Format& format) {
+  using Format = TaskListFlags::Format;
+  auto* json = command.add_flag_callback(
+      "--json", [&format] { format = Format::json; }, "Print JSON");
+  command
+      .add_flag_callback(
+          "--csv", [&format] { format = Format::csv; }, "Print CSV")
+      ->excludes(json);
+}
+
+void add_request_options(CLI::App& command, RequestFlags& flags) {
+  command.footer(
+      "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
+  add_config(command, flags, "run");
+  add_hosts(command, flags);
+  command
+      .add_option("--include", flags.include, "Only these hosts and slots: w0@w1:0,2, w[0-3]:0-1")
+      ->type_name("HOSTS")
+      ->check(names("hosts"));
+  command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
+      ->type_name("HOSTS")
+      ->check(names("hosts"));
+  add_transport(command, flags.transport);
   command
       .add_option("--context", flags.context,
                   "Send this directory to the hosts; ranks start in a copy of it")
@@ -261,14 +280,15 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   task->require_subcommand(1);
 
   CLI::App* list =
-      task->add_subcommand("list", "List the tasks that have not ended")->group("Commands");
-  list->add_flag("--all", flags.list.all, "Also those that have");
-  auto* json = list->add_flag_callback(
-      "--json", [&flags] { flags.list.format = TaskListFlags::Format::json; }, "Print JSON");
-  list->add_flag_callback(
-          "--csv", [&flags] { flags.list.format = TaskListFlags::Format::csv; }, "Print CSV")
-      ->excludes(json);
-  list->add_flag("--watch", flags.list.watch, "Show it again every second, or as it changes")
+      task->add_subcommand("list", "List the tasks that have not ended, and who holds slots")
+          ->group("Commands");
+  add_hosts(*list, flags.list.hosts);
+  add_transport(*list, flags.list.hosts.transport);
+  list->add_flag("--all", flags.list.all, "Also those that have ended");
+  auto* mine = list->add_flag("--mine", flags.list.mine, "No tasks of other users");
+  list->add_flag("--slots", flags.list.slots, "Host by host who has which slot")->excludes(mine);
+  add_formats(*list, flags.list.format);
+  list->add_flag("--watch", flags.list.watch, "Show it again and again, or as it changes")
       ->excludes("--json")
       ->excludes("--csv");
   list->callback([&] { chosen = [&] { return task_list_command(flags.list); }; });
@@ -334,6 +354,37 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   add_removals(*task, chosen, flags);
 }
 
+struct HostsCommandFlags {
+  HostsListFlags list;
+  HostsProbeFlags probe;
+};
+
+void add_hosts_commands(CLI::App& app, Chosen& chosen, HostsCommandFlags& flags) {
+  CLI::App* hosts = app.add_subcommand("hosts", "Ask hosts how they are and what they have");
+  hosts->group("Commands");
+  hosts->require_subcommand(1);
+
+  CLI::App* list = hosts->add_subcommand("list", "Show what hosts have, and how much of it is free")
+                       ->group("Commands");
+  add_hosts(*list, flags.list.hosts);
+  add_transport(*list, flags.list.hosts.transport);
+  add_formats(*list, flags.list.format);
+  list->callback([&] { chosen = [&] { return hosts_list_command(flags.list); }; });
+
+  CLI::App* probe =
+      hosts->add_subcommand("probe", "Make a hosts file of what hosts have")->group("Commands");
+  probe->add_option("NAME", flags.probe.names, "Hosts: node[01-04], user@gpu-b")
+      ->type_name("")
+      ->check(names("host"))
+      ->required();
+  add_transport(*probe, flags.probe.transport);
+  probe->add_option("--write", flags.probe.file, "Write it to this file, which is not there yet")
+      ->type_name("FILE")
+      ->check(names("file"));
+  probe->add_flag("--force", flags.probe.force, "Also over one that is");
+  probe->callback([&] { chosen = [&] { return hosts_probe_command(flags.probe); }; });
+}
+
 struct ConfigFlags {
   ConfigCheckFlags check;
   ConfigShowFlags show;
@@ -391,13 +442,14 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   sweep->callback([&] { chosen = [&] { return agent_sweep_command(flags.key); }; });
   CLI::App* look = agent->add_subcommand("look");
   look->add_option("WORD", flags.key)->required();
-  look->callback([&] { chosen = [] { return agent_look_command(); }; });
+  look->callback([&] { chosen = [&] { return agent_look_command(flags.key); }; });
 }
 
 ExitCode run(std::vector<std::string> arguments) {
   LaunchFlags launch;
   PlanFlags plan;
   TaskFlags task;
+  HostsCommandFlags hosts;
   ConfigFlags config;
   std::string tee = "all";
   AgentAttachFlags agent;
@@ -411,6 +463,7 @@ ExitCode run(std::vector<std::string> arguments) {
   add_launch(app, chosen, launch, tee);
   add_plan(app, chosen, plan);
   add_task(app, chosen, task);
+  add_hosts_commands(app, chosen, hosts);
   add_config_commands(app, chosen, config);
   add_agent(app, chosen, agent);
   app.footer(examples);  // last: what comes later would inherit it

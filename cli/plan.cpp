@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 
 #include "backends/context/context_archive.hpp"
 #include "backends/context/context_packer.hpp"
@@ -12,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/host_look.hpp"
 #include "cli/talk.hpp"
+#include "cli/text_options.hpp"
 #include "launcher/formats/formats.hpp"
 #include "launcher/live/live_occupancy.hpp"
 #include "launcher/placement/placement.hpp"
@@ -20,19 +18,6 @@
 namespace train {
 
 namespace {
-
-// What the terminal takes, where there is one; else what is the same everywhere.
-TextOptions text_options() {
-  TextOptions options;
-  if (::isatty(STDOUT_FILENO) != 1) return options;
-  const char* no_color = std::getenv("NO_COLOR");
-  options.color = no_color == nullptr || *no_color == '\0';
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return options;
-  if (size.ws_col > 0) options.width = size.ws_col;
-  if (size.ws_row > 1) options.height = size.ws_row - 1;  // the prompt comes below
-  return options;
-}
 
 std::string show(const PictureSubject& subject, const std::optional<PlannedContext>& context,
                  const PlanFlags& flags) {

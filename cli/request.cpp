@@ -157,17 +157,24 @@ std::vector<ThisMachine::Gpu> visible_gpus(const Machine& machine,
   return gpus;
 }
 
+// Those of them that lead to this machine.
+std::set<std::string> own_addresses(const std::vector<Host>& hosts) {
+  std::set<std::string> addresses;
+  OwnNames own_names;
+  for (const Host& host : hosts)
+    if (host.transport == TransportKind::automatic && own_names.contains(host.address))
+      addresses.insert(host.address);
+  return addresses;
+}
+
 // What is known of this machine. The drivers are asked only when it is one of the hosts.
 Result<ThisMachine> probe_this_machine(const std::vector<Host>& hosts,
                                        const EnvironmentMap& environment) {
   ThisMachine found;
-  OwnNames own_names;
-  bool is_host = false;
-  for (const Host& host : hosts) {
-    is_host = is_host || host.transport == TransportKind::local;
-    if (host.transport == TransportKind::automatic && own_names.contains(host.address))
-      found.addresses.insert(host.address);
-  }
+  found.addresses = own_addresses(hosts);
+  const bool is_host = std::any_of(hosts.begin(), hosts.end(), [](const Host& host) {
+    return host.transport == TransportKind::local;
+  });
   if (!is_host && found.addresses.empty()) return found;
   const auto machine = describe_machine_with_accelerators();
   if (!machine) return tl::make_unexpected(machine.error());
@@ -186,12 +193,10 @@ std::vector<std::string> names_of(const HostInventory& inventory) {
 
 // The hosts from the first of these that there is: flags, $TRAIN_HOSTFILE, a scheduler's allocation
 // (which `note` then names), this machine.
-Result<HostInventory> declared_hosts(const RequestFlags& flags, const EnvironmentMap& environment,
+Result<HostInventory> declared_hosts(const HostFlags& flags, const EnvironmentMap& environment,
                                      HostFile& read, std::string& note) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
     return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
-  if (flags.include && flags.exclude)
-    return fail(ErrorClass::usage, "--include and --exclude were both given", "use one of them");
   if (!flags.host_list.empty()) return load_host_list(flags.host_list);
   if (!flags.host_file.empty()) return load_host_file(flags.host_file, flags.host_text, read);
   if (const std::string* file = find_variable(environment, "TRAIN_HOSTFILE")) {
@@ -215,6 +220,8 @@ Result<HostInventory> declared_hosts(const RequestFlags& flags, const Environmen
 // All hosts, with what is known of this machine.
 Result<HostInventory> load_inventory(const RequestFlags& flags, const EnvironmentMap& environment,
                                      HostFile& read, std::string& note) {
+  if (flags.include && flags.exclude)
+    return fail(ErrorClass::usage, "--include and --exclude were both given", "use one of them");
   auto declared = declared_hosts(flags, environment, read, note);
   if (!declared) return declared;
   const auto machine = probe_this_machine(declared->hosts, environment);
@@ -254,6 +261,19 @@ std::string directory_in_context(const std::string& working_directory) {
   std::string inside = std::filesystem::path(working_directory).lexically_normal().string();
   while (inside.size() > 1 && inside.ends_with('/')) inside.pop_back();
   return inside == "." ? "" : inside;
+}
+
+bool names_hosts(const HostFlags& flags) {
+  return !flags.host_list.empty() || !flags.host_file.empty() ||
+         find_variable(session_environment(), "TRAIN_HOSTFILE") != nullptr;
+}
+
+Result<HostInventory> load_hosts(const HostFlags& flags, std::string& note) {
+  HostFile read;
+  auto declared = declared_hosts(flags, session_environment(), read, note);
+  if (!declared) return declared;
+  const std::set<std::string> addresses = own_addresses(declared->hosts);
+  return reached_inventory(std::move(*declared), addresses, flags.transport);
 }
 
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {

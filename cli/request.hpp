@@ -13,23 +13,26 @@
 
 namespace train {
 
+/// The flags that say which hosts there are.
+struct HostFlags {
+  std::string host_list;                   ///< -H
+  std::string host_file;                   ///< --hostfile
+  std::optional<TransportKind> transport;  ///< --transport; never `local`
+  std::optional<std::string> host_text;    ///< what was read of the file before
+};
+
 /// The flags that `launch` and `plan` have in common.
-struct RequestFlags {
+struct RequestFlags : HostFlags {
   std::string config;                         ///< path; empty: the command alone
-  std::string host_list;                      ///< -H
-  std::string host_file;                      ///< --hostfile
   std::optional<std::string> include;         ///< --include
   std::optional<std::string> exclude;         ///< --exclude
-  std::optional<TransportKind> transport;     ///< --transport; never `local`
   std::optional<std::string> context;         ///< --context
   std::optional<int> slots;                   ///< -n
   std::optional<std::uint64_t> global_batch;  ///< --batch
   std::optional<std::string> max_runtime;     ///< --max-runtime
   std::vector<std::string> settings;          ///< --set, in order
   std::vector<std::string> command;           ///< after `--`
-  /// What was read of these files before: they are not read again.
-  std::optional<std::string> config_text;
-  std::optional<std::string> host_text;
+  std::optional<std::string> config_text;     ///< what was read of the file before
 };
 
 /// A request that was read and checked, before it is placed.
@@ -57,6 +60,13 @@ ExperimentOverrides overrides_of(const RequestFlags& flags);
 /// host is named. Errors of the experiment, what keeps it from being planned or launched, and
 /// errors of the hosts are all reported.
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
+
+/// Whether flags or $TRAIN_HOSTFILE name hosts.
+bool names_hosts(const HostFlags& flags);
+
+/// The hosts that are named, or those of a scheduler's allocation (which `note` then says), or this
+/// machine: to be asked, not to be planned for. Of this machine nothing is found out.
+Result<HostInventory> load_hosts(const HostFlags& flags, std::string& note);
 
 /// Settles what an experiment leaves to how it is launched: ranks of a detached launcher outlive
 /// it, and are not held up by it.

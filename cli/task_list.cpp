@@ -8,31 +8,106 @@
 #include <chrono>
 #include <csignal>
 
+#include "cli/agent_attach.hpp"
 #include "cli/commands.hpp"
+#include "cli/host_look.hpp"
+#include "cli/live_tables.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
-#include "cli/task_control.hpp"
-#include "cli/task_hosts.hpp"
 #include "cli/task_table.hpp"
-#include "config_schema/fields/secrets.hpp"
+#include "cli/text_options.hpp"
 #include "config_schema/text/text.hpp"
-#include "launcher/control/control_talk.hpp"
+#include "launcher/live/live_json.hpp"
+#include "launcher/live/live_picture.hpp"
+#include "launcher/picture/cells.hpp"
 #include "launcher/record/task_json.hpp"
 
 namespace train {
 
 namespace {
 
-std::string show(const std::vector<TaskRecord>& tasks, TaskListFlags::Format format) {
-  switch (format) {
-    case TaskListFlags::Format::json:
-      return tasks_to_json(tasks);
-    case TaskListFlags::Format::csv:
-      return tasks_to_csv(tasks, now_on_the_wall());
-    case TaskListFlags::Format::table:
+using Format = TaskListFlags::Format;
+
+// The hosts that are looked at: those that are named, or this machine.
+struct Asked {
+  std::vector<Host> hosts;
+  bool are_named = false;
+};
+
+Result<Asked> hosts_to_ask(const HostFlags& flags) {
+  if (!names_hosts(flags)) {
+    Host host;
+    host.name = host.address = "localhost";
+    host.transport = TransportKind::local;
+    return Asked{{host}, false};
+  }
+  std::string note;
+  auto inventory = load_hosts(flags, note);
+  if (!inventory) return tl::make_unexpected(inventory.error());
+  talk_warnings(inventory->warnings);
+  return Asked{std::move(inventory->hosts), true};
+}
+
+// All that a list shows.
+struct Listing {
+  std::vector<TaskRecord> tasks;  // that this user has launched here
+  std::vector<HeldTask> held;     // all others
+  std::vector<LiveHost> hosts;
+  UnixMillis now = 0;
+};
+
+Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags,
+                             const Asked& asked) {
+  std::vector<Result<HostReport>> reports;
+  if (asked.are_named)
+    reports = look_at_hosts(asked.hosts);
+  else
+    reports.emplace_back(look_here());  // by this process: it would be asked by one of its own
+  auto tasks = store.list(flags.all);
+  if (!tasks) return tl::make_unexpected(tasks.error());
+  Listing listing{std::move(*tasks), {}, live_hosts(asked.hosts, std::move(reports)), 0};
+  listing.now = now_on_the_wall();
+  listing.held = held_tasks(listing.hosts);
+  std::erase_if(listing.held, [&](const HeldTask& held) {
+    const bool is_listed = std::any_of(listing.tasks.begin(), listing.tasks.end(),
+                                       [&](const TaskRecord& task) { return task.id == held.id; });
+    return is_listed || (flags.mine && !held.is_own);
+  });
+  return listing;
+}
+
+TextOptions picture_options(bool is_screen) {
+  TextOptions options = text_options();
+  options.color = options.color && !is_screen;  // what is cut must not be cut in the middle of one
+  options.holders = marked_holders;
+  return options;
+}
+
+std::string table_of(const Listing& listing, bool slots, bool is_screen = false) {
+  if (slots) return picture_to_text(draw_live(listing.hosts), picture_options(is_screen));
+  return tasks_to_table(listing.tasks, listing.now, listing.held);
+}
+
+std::string show(const Listing& listing, const TaskListFlags& flags) {
+  switch (flags.format) {
+    case Format::json:
+      return tasks_to_json(listing.tasks, held_tasks_to_json(listing.held, listing.now),
+                           live_hosts_to_json(listing.hosts, listing.now));
+    case Format::csv:
+      return flags.slots ? slots_to_csv(listing.hosts, listing.now)
+                         : tasks_to_csv(listing.tasks, listing.now, listing.held);
+    case Format::table:
       break;
   }
-  return tasks_to_table(tasks, now_on_the_wall());
+  return table_of(listing, flags.slots);
+}
+
+// What the table has no row for; the picture has.
+std::vector<TerminalText> remarks_of(const Listing& listing, const TaskListFlags& flags) {
+  std::vector<TerminalText> remarks = troubles_of(listing.hosts);
+  if (flags.slots || flags.format == Format::json) return remarks;
+  for (const TerminalText& holding : strangers_of(listing.hosts)) remarks.push_back(holding);
+  return remarks;
 }
 
 // As much of a table as a terminal shows at once.
@@ -58,20 +133,34 @@ std::string screenful(const std::string& table, const winsize& size) {
 // for the time that has passed.
 class Redrawing {
  public:
-  std::string next(const std::vector<TaskRecord>& tasks) {
+  explicit Redrawing(const TaskListFlags& flags) : flags_(flags) {}
+
+  std::string next(const Listing& listing) {
+    std::string remarks;
+    for (const TerminalText& remark : remarks_of(listing, flags_)) remarks += remark.text() + "\n";
     winsize size{};
     const bool is_terminal = ::isatty(STDOUT_FILENO) == 1 &&
                              ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    if (is_terminal)
-      return "\x1b[H\x1b[2J" + screenful(tasks_to_table(tasks, now_on_the_wall()), size);
-    std::string facts = tasks_to_json(tasks);
+    const std::string table = table_of(listing, flags_.slots, is_terminal) + remarks;
+    if (is_terminal) return "\x1b[H\x1b[2J" + screenful(table, size);
+    std::string facts = facts_of(listing) + remarks;
     if (facts == shown_) return "";
     const bool is_first = shown_.empty();
     shown_ = std::move(facts);
-    return (is_first ? "" : "\n") + tasks_to_table(tasks, now_on_the_wall());
+    return (is_first ? "" : "\n") + table;
   }
 
  private:
+  std::string facts_of(const Listing& listing) const {
+    if (flags_.slots) return table_of(listing, true);
+    std::string facts = tasks_to_json(listing.tasks);
+    for (const HeldTask& task : listing.held)
+      facts += fmt::format("{} {} {} {}\n", task.id, task.is_running, to_string(task.slots),
+                           fmt::join(task.hosts, ","));
+    return facts;
+  }
+
+  const TaskListFlags& flags_;
   std::string shown_;
 };
 
@@ -81,14 +170,16 @@ bool has_no_reader_after(std::chrono::milliseconds pause) {
   return ::poll(&out, 1, static_cast<int>(pause.count())) > 0;
 }
 
-ExitCode watch_tasks(SqliteTaskStore& store, bool all) {
-  constexpr std::chrono::milliseconds pause{1'000};
+ExitCode watch_tasks(SqliteTaskStore& store, const TaskListFlags& flags, const Asked& asked) {
+  using std::chrono::milliseconds;
+  // A look at this machine is nothing; at others it is a login each.
+  const milliseconds pause = asked.are_named ? milliseconds(5'000) : milliseconds(1'000);
   std::signal(SIGPIPE, SIG_IGN);
-  Redrawing redrawing;
+  Redrawing redrawing(flags);
   do {
-    const auto tasks = store.list(all);
-    if (!tasks) return report(tasks.error());
-    const auto passed = pass_on(redrawing.next(*tasks));
+    const auto listing = make_listing(store, flags, asked);
+    if (!listing) return report(listing.error());
+    const auto passed = pass_on(redrawing.next(*listing));
     if (!passed) return report(passed.error());
     if (!*passed) return ExitCode();
   } while (!has_no_reader_after(pause));
@@ -100,24 +191,14 @@ ExitCode watch_tasks(SqliteTaskStore& store, bool all) {
 ExitCode task_list_command(const TaskListFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
-  if (flags.watch) return watch_tasks(**store, flags.all);
-  const auto tasks = (*store)->list(flags.all);
-  if (!tasks) return report(tasks.error());
-  return answer(show(*tasks, flags.format));
-}
-
-ExitCode task_show_command(const TaskShowFlags& flags) {
-  auto store = open_task_store();
-  if (!store) return report(store.error());
-  auto task = (*store)->find(flags.task);
-  if (!task) return report(task.error());
-  task->config_text = without_secrets(task->config_text);  // earlier versions kept them
-  task->unsettled_hosts = names_of_unsettled_hosts(**store, *task);
-  Result<std::optional<ControlStatus>> now;
-  if (!is_final(task->state)) now = ask_now((*store)->control_socket(task->id));
-  if (!flags.json) return answer(task_to_text(*task, now_on_the_wall(), describe_now(now).text()));
-  if (!now) talk(terminal_text(now.error()));
-  return answer(task_to_json(*task, now && *now ? control_status_json(**now) : std::string()));
+  const auto asked = hosts_to_ask(flags.hosts);
+  if (!asked) return report(asked.error());
+  if (flags.watch) return watch_tasks(**store, flags, *asked);
+  const auto listing = make_listing(**store, flags, *asked);
+  if (!listing) return report(listing.error());
+  const ExitCode answered = answer(show(*listing, flags));
+  for (const TerminalText& remark : remarks_of(*listing, flags)) talk(remark);
+  return asked->are_named ? judged(answered, listing->hosts) : answered;
 }
 
 }  // namespace train

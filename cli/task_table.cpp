@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/posix/proc.hpp"
+#include "cli/table.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/run/outcome.hpp"
@@ -17,10 +17,8 @@ namespace train {
 
 namespace {
 
-constexpr std::size_t column_count = 10;
-using Row = std::array<std::string, column_count>;
-const Row heading = {"ID",    "NAME", "STATE",   "SLOTS",   "HOSTS",
-                     "RANKS", "USER", "STARTED", "ELAPSED", "RESTARTS"};
+const std::vector<std::string> heading = {"ID",    "NAME", "STATE",   "SLOTS",   "HOSTS",
+                                          "RANKS", "USER", "STARTED", "ELAPSED", "RESTARTS"};
 
 std::vector<std::string> split_names(const std::string& names) {
   std::vector<std::string> parts;
@@ -52,27 +50,32 @@ std::string elapsed_text(const TaskRecord& task, UnixMillis now) {
   return task.state == TaskState::lost ? ">=" + text : text;
 }
 
-Row row_of(const TaskRecord& task, UnixMillis now) {
+std::vector<std::string> row_of(const TaskRecord& task, UnixMillis now) {
   return {task.id,
-          escaped(task.name),
+          task.name,
           std::string(shown_state(task)),
           task.slots,
-          escaped(summarize_hosts(split_names(task.hosts))),
+          summarize_hosts(split_names(task.hosts)),
           std::to_string(task.world_size),
-          escaped(task.user),
+          task.user,
           task.started ? local_time(*task.started) : "-",
           elapsed_text(task, now),
           std::to_string(task.restarts)};
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
+// A task of somebody else, or of another machine: its ranks and restarts only its record has.
+std::vector<std::string> row_of(const HeldTask& task, UnixMillis now) {
+  const bool is_known = task.held_ms > 0;
+  return {task.id,
+          task.name,
+          task.is_running ? "running" : "starting",
+          to_string(task.slots),
+          summarize_hosts(task.hosts),
+          "-",
+          task.user,
+          is_known ? local_time(now - task.held_ms) : "-",
+          is_known ? format_duration(task.held_ms) : "-",
+          "-"};
 }
 
 std::string how_ended(const RankRecord& rank) {
@@ -98,37 +101,33 @@ std::string format_duration(UnixMillis duration) {
   return fmt::format("{}d{:02}h", seconds / 86'400, seconds / 3600 % 24);
 }
 
-std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now) {
-  std::vector<Row> rows = {heading};
+std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now,
+                           const std::vector<HeldTask>& held) {
+  TableRows rows = {heading};
   for (const TaskRecord& task : tasks) rows.push_back(row_of(task, now));
-  std::array<std::size_t, column_count> widths{};
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < column_count; ++i) widths[i] = std::max(widths[i], row[i].size());
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < column_count; ++i)
-      line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-  }
-  return text;
+  for (const HeldTask& task : held) rows.push_back(row_of(task, now));
+  return table_text(rows);
 }
 
-std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now) {
-  std::string text;
-  for (const std::string& name : heading) text += (text.empty() ? "" : ",") + name;
-  text += "\r\n";
+std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now,
+                         const std::vector<HeldTask>& held) {
+  TableRows rows = {heading};
   for (const TaskRecord& task : tasks) {
-    Row row = row_of(task, now);
+    auto row = row_of(task, now);
     row[4] = task.hosts;
     row[7] = task.started ? std::to_string(*task.started) : "";
     row[8] = std::to_string(elapsed(task, now));
-    std::string line;
-    for (const std::string& field : row) line += (line.empty() ? "" : ",") + csv_field(field);
-    text += line + "\r\n";
+    rows.push_back(std::move(row));
   }
-  return text;
+  for (const HeldTask& task : held) {
+    auto row = row_of(task, now);
+    row[4] = fmt::format("{}", fmt::join(task.hosts, ","));
+    row[5] = row[9] = "";
+    row[7] = task.held_ms > 0 ? std::to_string(now - task.held_ms) : "";
+    row[8] = task.held_ms > 0 ? std::to_string(task.held_ms) : "";
+    rows.push_back(std::move(row));
+  }
+  return table_csv(rows);
 }
 
 namespace {

@@ -4,16 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "launcher/live/held_tasks.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/record/task_record.hpp"
 
 namespace train {
 
-/// Tasks as a table with a heading, one row each; control characters of names are escaped.
-std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now);
+/// Tasks as a table with a heading, one row each; control characters of names are escaped. `held`
+/// are those that have no record here.
+std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now,
+                           const std::vector<HeldTask>& held = {});
 
 /// The same columns as RFC 4180 CSV with a heading; times are milliseconds since the Unix epoch.
-std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now);
+std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now,
+                         const std::vector<HeldTask>& held = {});
 
 /// One task for people: what, where, how it went, each rank. `news` are lines about how it is at
 /// this moment.

@@ -87,8 +87,8 @@ check_all_options() {
 check_commands() {
     local group
     {
-        "$train" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vxE 'task|config'
-        for group in task config; do
+        "$train" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vxE 'task|hosts|config'
+        for group in task hosts config; do
             "$train" $group --help | sed -n "/^Commands:/,/^$/s/^  \([a-z]*\) .*/$group \1/p"
         done
     } | sort >"$work/a"
@@ -142,6 +142,8 @@ check_shown_commands() {
         [[ $line == *' -H '* || $line == *hostfile* ]] || export TRAIN_HOSTFILE=$work/hosts.large
         printf 'localhost slots=16\n' >"$work/hosts.large"
         for hosts in hosts hosts.yaml HOSTS.yaml; do cp examples/digits/hosts.example.yaml "$work/$hosts"; done
+        # Hosts that are asked must be there.
+        [[ $line =~ ^train\ (task|hosts)\ list ]] && printf 'localhost slots=2\n' | tee "$work/hosts" >"$work/hosts.yaml"
         [[ $line == *'-n 16'* ]] && printf 'node[01-02]:8\n' | tee "$work/hosts" >"$work/hosts.yaml"
         (cd "$work" && "$train" "${words[@]:1}") >"$work/out" 2>"$work/err" </dev/null
         code=$?
@@ -224,7 +226,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan 'task list' 'task show' 'task logs' 'task attach' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'config check' 'config show' 'config schema')
+commands=(launch plan 'task list' 'task show' 'task logs' 'task attach' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
 check_markup
 check_commands
 for command in "${commands[@]}"; do check_synopsis "$command"; done

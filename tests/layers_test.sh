@@ -30,7 +30,7 @@ launcher/placement: plan rendezvous
 launcher/picture: plan placement
 launcher/formats: plan rendezvous picture
 launcher/wire: plan lease context ports rendezvous
-launcher/live: plan lease placement rendezvous wire
+launcher/live: plan lease placement picture rendezvous wire
 launcher/control: wire
 launcher/output: ports wire
 launcher/agent: states lease ports rendezvous wire

@@ -21,6 +21,7 @@ using Session = std::map<std::string, std::string>;
 // A GPU that the drivers know.
 struct Gpu {
   std::string uuid;
+  std::string model = {};
   bool is_usable = true;
   bool is_split = false;
 };
@@ -73,6 +74,7 @@ std::vector<Gpu> nvidia_gpus(const GpuFiles& files) {
     const bool is_usable =
         are_made ? may_use(fmt::format("{}/nvidia{}", files.dev, minor)) : may_be_made;
     gpus.push_back({.uuid = std::string(value_of(text, "GPU UUID", ':')),
+                    .model = std::string(value_of(text, "Model", ':')),
                     .is_usable = is_usable,
                     .is_split = is_in_mig_mode(files, minor)});
   }
@@ -130,6 +132,12 @@ std::vector<std::string> uuids_of(const std::vector<Gpu>& gpus) {
   uuids.reserve(gpus.size());
   for (const Gpu& gpu : gpus) uuids.push_back(gpu.uuid);
   return uuids;
+}
+
+std::string type_of_all(const std::vector<Gpu>& gpus) {
+  const bool is_one = std::all_of(gpus.begin(), gpus.end(),
+                                  [&](const Gpu& gpu) { return gpu.model == gpus.front().model; });
+  return gpus.empty() || !is_one ? "" : accelerator_type_of(gpus.front().model);
 }
 
 std::string_view first_entry(std::string_view list) {
@@ -196,8 +204,9 @@ void add_amd(const Session& session, const GpuFiles& files, HostGpus& counted) {
 }  // namespace
 
 GpuIdentities gpu_identities(const GpuFiles& files) {
-  GpuIdentities identities{uuids_of(usable_ones(nvidia_gpus(files))),
-                           uuids_of(usable_ones(amd_gpus(files)))};
+  const std::vector<Gpu> nvidia = usable_ones(nvidia_gpus(files));
+  GpuIdentities identities{uuids_of(nvidia), uuids_of(usable_ones(amd_gpus(files))),
+                           type_of_all(nvidia)};
   // A driver that hides them shows "GPU-????????-...".
   for (std::string& uuid : identities.cuda)
     if (uuid.find('?') != uuid.npos) uuid.clear();

@@ -24,6 +24,8 @@ struct GpuFiles {
 struct GpuIdentities {
   std::vector<std::string> cuda = {};  ///< "GPU-5a..."
   std::vector<std::string> rocm = {};
+  /// Ray's constant for NVIDIA's, where all are of one type; else empty.
+  std::string cuda_type = {};
 };
 GpuIdentities gpu_identities(const GpuFiles& files = {});
 

@@ -13,8 +13,9 @@ AgentLeases::AgentLeases(std::string key, const AgentMeans& means)
 Result<TaskLeases*> AgentLeases::leases_of(int trial, const message::Prepare& prepare) {
   OfTrial& known = trials_[trial];
   if (known.leases) return known.leases.get();
-  auto folder = means_.lease_folder.empty() ? open_lease_folder()
-                                            : open_lease_folder({named_place(means_.lease_folder)});
+  const std::string& named =
+      prepare.leases.directory.empty() ? means_.lease_folder : prepare.leases.directory;
+  auto folder = named.empty() ? open_lease_folder() : open_lease_folder({named_place(named)});
   if (!folder) return tl::make_unexpected(folder.error());
   const std::string key = trial == 0 ? key_ : fmt::format("{}.{}", key_, trial);
   known.leases = std::make_unique<TaskLeases>(

@@ -26,6 +26,7 @@ using CountGpus = std::function<HostGpus()>;
 struct GpuNames {
   std::vector<std::string> cuda = {};
   std::vector<std::string> rocm = {};
+  std::string type = {};  ///< of NVIDIA's, where all are of one
 };
 using NameGpus = std::function<GpuNames()>;
 

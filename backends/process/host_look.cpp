@@ -2,6 +2,7 @@
 #include "backends/process/host_look.hpp"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
@@ -81,7 +82,9 @@ HostReport look_at_this_host(const AgentMeans& means) {
     GpuNames names = means.name_gpus();
     report.cuda_names = std::move(names.cuda);
     report.rocm_names = std::move(names.rocm);
+    report.gpu_type = std::move(names.type);
   }
+  report.uid = ::geteuid();
   report.cpus = usable_cpus();
   report.memory = total_memory();
   report.available = available_memory();

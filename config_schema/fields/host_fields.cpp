@@ -49,6 +49,11 @@ constexpr Field hosts[] = {
     Field{"interface", string, determined, "",
           "network interface of the collectives; it must be there and up"},
     Field{"slice", string, train, "", "the TPU slice that the host belongs to; default: its own"},
+    Field{
+        "lease_directory", string, train, "",
+        "the folder on the host in which all who use it hold slots; it must be there; default: the "
+        "usual one"}
+        .like(FieldPattern::absolute_path),
     Field{"env", mapping, train, "", "variables of every rank on the host"}.read_apart(),
     Field{"env.*", string | number | boolean, train, "", "the value of one variable"},
 };

@@ -43,6 +43,9 @@ std::string_view to_string(SlotType type);
 /// The reverse; nothing for any other word.
 std::optional<SlotType> slot_type_of(std::string_view word);
 
+/// The longest `Host::lease_directory`.
+inline constexpr std::size_t longest_lease_directory = 200;
+
 /// One machine that ranks can be placed on, as declared; no network is touched to make one.
 struct Host {
   std::string name;           ///< as the user wrote it; what every message and table calls it
@@ -70,7 +73,8 @@ struct Host {
   std::vector<int> device_indices;
   /// The slots that may be used, ascending, when a filter left only some; empty: all of them.
   std::vector<int> slot_indices;
-  std::string interface;  ///< network interface for collectives; empty: not declared
+  std::string interface;        ///< network interface for collectives; empty: not declared
+  std::string lease_directory;  ///< where its slots are held; empty: the usual folder
   std::map<std::string, std::string> env;  ///< variables of every rank on this host
   Place place;                             ///< where it was declared
 

@@ -23,7 +23,7 @@ std::size_t bytes_of(const Host& host) {
   constexpr std::size_t of_an_entry = 128;
   std::size_t bytes = sizeof(Host) + host.identity_file.size() + host.pool.size();
   bytes += host.address.size() + host.user.size() + host.interface.size();
-  bytes += host.accelerator_type.size();
+  bytes += host.accelerator_type.size() + host.lease_directory.size();
   for (const auto& [name, value] : host.env) bytes += of_an_entry + name.size() + value.size();
   for (const auto& [name, value] : host.labels) bytes += of_an_entry + name.size() + value.size();
   for (const auto& [name, quantity] : host.custom) bytes += of_an_entry + name.size();
@@ -46,6 +46,7 @@ class HostKeys {
     read_text("accelerator_type", host.accelerator_type);
     host.accelerator_type = canonical_accelerator_type(host.accelerator_type);
     read_text("slice", host.slice);
+    read_lease_directory(host);
     read_text("pool", host.pool);
     read_word("interface", read_interface, host.interface);
     if (const auto port = fields_.integer("port")) host.port = static_cast<int>(*port);
@@ -108,6 +109,18 @@ class HostKeys {
         (is_word && text.find_first_of(" \t\n") != text.npos))
       return report(given->place, name, fmt::format("'{}' cannot be '{}'", key(name), text));
     if (check_shown(given->place, name, text)) target = text;
+  }
+
+  void read_lease_directory(Host& host) {
+    const GivenValue* given = fields_.given("lease_directory");
+    if (!given) return;
+    const std::string& path = given->node->text;
+    if (path.size() > longest_lease_directory)
+      return report(given->place, "lease_directory",
+                    fmt::format("'{}' is {} bytes long, more than {}", key("lease_directory"),
+                                path.size(), longest_lease_directory),
+                    "take a folder with a shorter path");
+    if (check_shown(given->place, "lease_directory", path)) host.lease_directory = path;
   }
 
   void read_weight(Host& host) {

@@ -22,20 +22,26 @@ void complete_gpus(Host& host, const std::vector<ThisMachine::Gpu>& gpus) {
 
 }  // namespace
 
+HostInventory reached_inventory(HostInventory declared, const std::set<std::string>& addresses,
+                                std::optional<TransportKind> remote) {
+  for (Host& host : declared.hosts) {
+    if (host.transport == TransportKind::automatic && addresses.count(host.address) > 0)
+      host.transport = TransportKind::local;
+    if (host.transport != TransportKind::local) host.transport = remote.value_or(host.transport);
+  }
+  return declared;
+}
+
 HostInventory complete_inventory(HostInventory declared, const ThisMachine& machine,
                                  std::optional<TransportKind> remote) {
-  for (Host& host : declared.hosts) {
-    if (host.transport == TransportKind::automatic && machine.addresses.count(host.address) > 0)
-      host.transport = TransportKind::local;
-    if (host.transport != TransportKind::local) {
-      host.transport = remote.value_or(host.transport);
-      continue;
-    }
+  HostInventory reached = reached_inventory(std::move(declared), machine.addresses, remote);
+  for (Host& host : reached.hosts) {
+    if (host.transport != TransportKind::local) continue;
     if (!host.cpus) host.cpus = Quantity::of(machine.cpus);
     if (!host.memory) host.memory = machine.memory;
     complete_gpus(host, machine.gpus);
   }
-  return declared;
+  return reached;
 }
 
 }  // namespace train

@@ -26,9 +26,14 @@ struct ThisMachine {
   std::vector<Gpu> gpus;
 };
 
+/// Hosts with how they are reached: one with transport `auto` and an address of this machine
+/// (`addresses`) gets `local`; every host that is not `local` then gets `remote`, where that is
+/// given.
+HostInventory reached_inventory(HostInventory declared, const std::set<std::string>& addresses,
+                                std::optional<TransportKind> remote = {});
+
 /// The hosts of a file, a flag or an allocation, completed: the inventory that plans are made of.
-/// - A host with transport `auto` and an address of this machine gets `local`; every host that is
-///   not `local` then gets `remote`, where that is given.
+/// - They are reached as `reached_inventory` has it.
 /// - A `local` host gets this machine's CPUs, memory and GPUs where it does not declare them. Of
 ///   more GPUs than it is said to have, the first are its own. What is declared and was not found
 ///   is left as it is: the agent tells of it.

@@ -73,7 +73,8 @@ bool is_plain_word(std::string_view word) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';
   };
-  return !word.empty() && word.size() <= 100 && std::all_of(word.begin(), word.end(), is_plain);
+  constexpr std::size_t longest = 1'000;
+  return !word.empty() && word.size() <= longest && std::all_of(word.begin(), word.end(), is_plain);
 }
 
 }  // namespace

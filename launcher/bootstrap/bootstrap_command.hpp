@@ -9,7 +9,7 @@
 namespace train {
 
 /// What one exec request on a host is for. Every field is made of letters, digits and `._-`, at
-/// most 100 of them.
+/// most 1,000 of them.
 struct BootstrapRequest {
   std::string nonce;      ///< new for every connection: marks the answers and the temporary file
   std::string build_id;   ///< content name of the binary: `train-<build_id>`

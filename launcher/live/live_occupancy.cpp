@@ -6,6 +6,7 @@
 
 #include "launcher/lease/lease_words.hpp"
 #include "launcher/lease/slot_keys.hpp"
+#include "launcher/live/lease_quantity.hpp"
 #include "launcher/plan/slot_supply.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
 
@@ -22,14 +23,13 @@ bool is_same(const LeaseKey& one, const LeaseKey& other) {
   return one.index == other.index;
 }
 
-// What an agent says is at most a slot of a host; that of all its CPUs together may be more.
-Quantity quantity_of(std::uint64_t units) {
+}  // namespace
+
+Quantity lease_quantity(std::uint64_t units) {
   constexpr std::uint64_t most = 1'000'000'000;
   return *Quantity::from_double(static_cast<double>(std::min(units, most * lease_units)) /
                                 static_cast<double>(lease_units));
 }
-
-}  // namespace
 
 std::vector<LeaseKey> slot_keys_of(const Host& host, const WorkerNeeds& needs,
                                    const HostReport& report) {
@@ -56,7 +56,7 @@ Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostRep
         use.memory += held.amount;
         continue;
       }
-      const Quantity amount = quantity_of(held.amount);
+      const Quantity amount = lease_quantity(held.amount);
       if (amount.is_zero()) continue;
       if (held.key.kind == Kind::cpus) use.cpus = use.cpus + amount;
       if (held.key.kind == Kind::custom)

@@ -13,8 +13,6 @@
 namespace train {
 namespace {
 
-constexpr int marked_holders = 26;
-
 // Whether one more rank like those on the slot would fit; without one, whether anything would.
 bool has_room(const SlotRun& run) {
   if (run.rank_count == 0) return run.held < Quantity::of(1);

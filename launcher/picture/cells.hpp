@@ -10,6 +10,9 @@
 
 namespace train {
 
+/// Holders with a letter of their own.
+inline constexpr int marked_holders = 26;
+
 /// What stands for a holder in a cell: "a" for the first, ..., "z"; "#" for all after it.
 std::string holder_mark(int holder);
 

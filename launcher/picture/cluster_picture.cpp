@@ -84,8 +84,17 @@ std::vector<PictureRow> cut(std::vector<PictureRow> rows, std::size_t used, std:
   return kept;
 }
 
-// Rows of one host each, in file order, made fewer until there are at most `most`, in the steps
-// that `draw_cluster` promises. Hosts with ranks are given room before others.
+using UsesOfHosts = std::unordered_map<std::string_view, std::vector<const HostUse*>>;
+
+UsesOfHosts uses_by_host(const Occupancy& occupancy) {
+  UsesOfHosts uses;
+  for (const HostUse& use : occupancy) uses[use.host].push_back(&use);
+  return uses;
+}
+
+}  // namespace
+
+// Hosts with ranks are given room before others.
 std::vector<PictureRow> fold_rows(const std::vector<PictureRow>& rows, std::size_t most) {
   most = std::max<std::size_t>(most, 4);
   std::vector<PictureRow> folded;
@@ -98,16 +107,6 @@ std::vector<PictureRow> fold_rows(const std::vector<PictureRow>& rows, std::size
   const std::size_t for_unused = std::min(unused, std::max(most / 4, most - std::min(most, used)));
   return cut(std::move(folded), most - for_unused, for_unused);
 }
-
-using UsesOfHosts = std::unordered_map<std::string_view, std::vector<const HostUse*>>;
-
-UsesOfHosts uses_by_host(const Occupancy& occupancy) {
-  UsesOfHosts uses;
-  for (const HostUse& use : occupancy) uses[use.host].push_back(&use);
-  return uses;
-}
-
-}  // namespace
 
 ClusterPicture draw_cluster(const PictureSubject& subject) {
   const UsesOfHosts uses = uses_by_host(subject.occupancy);

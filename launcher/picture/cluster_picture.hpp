@@ -56,13 +56,18 @@ struct PictureRow {
   std::optional<int> first_rank;
   /// The row stands for hosts for which there was no room; it has no slots to show.
   bool is_rest = false;
+  std::string figure = {};  ///< under `ClusterPicture::column`; rows of one look have the same
 };
 
 /// A cluster as people see it: hosts as rows in file order, slots as cells.
 struct ClusterPicture {
   std::vector<PictureRow> rows;
   std::vector<std::string> holders;  ///< of slots, in the order in which they appear
+  std::string column = {};           ///< its heading, in place of that of the ranks; empty: RANKS
 };
+
+/// Rows of one host each, in file order, made fewer as `draw_cluster` says it.
+std::vector<PictureRow> fold_rows(const std::vector<PictureRow>& rows, std::size_t most);
 
 /// What is drawn.
 struct PictureSubject {

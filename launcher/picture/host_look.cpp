@@ -23,39 +23,6 @@ int slots_of(const HostScene& scene, const SlotSupply& supply) {
   return slots;
 }
 
-bool looks_like(const SlotRun& left, const SlotRun& right) {
-  const bool is_one_rank = left.rank_count == 1 && left.first_rank == right.first_rank;
-  return left.first_slot + left.slots == right.first_slot && left.state == right.state &&
-         left.rank_count == right.rank_count && (left.rank_count == 0 || is_one_rank) &&
-         left.taken == right.taken && left.held == right.held && left.holders == right.holders;
-}
-
-void append(std::vector<SlotRun>& runs, SlotRun run) {
-  if (!runs.empty() && looks_like(runs.back(), run))
-    runs.back().slots += run.slots;
-  else
-    runs.push_back(std::move(run));
-}
-
-// Slots from `begin` to before `end`, which nobody uses; `left` are those that a filter left, and
-// empty without one.
-void append_idle(std::vector<SlotRun>& runs, int begin, int end, const std::vector<int>& left) {
-  if (left.empty()) {
-    if (begin < end) append(runs, {.first_slot = begin, .slots = end - begin});
-    return;
-  }
-  auto next = std::lower_bound(left.begin(), left.end(), begin);
-  while (begin < end) {
-    const bool is_free = next != left.end() && *next == begin;
-    const int until = is_free ? begin + 1 : next == left.end() ? end : std::min(end, *next);
-    append(runs, {.first_slot = begin,
-                  .slots = until - begin,
-                  .state = is_free ? SlotState::free : SlotState::excluded});
-    if (is_free) ++next;
-    begin = until;
-  }
-}
-
 std::string amounts_of(Quantity cpus, std::uint64_t memory,
                        const std::map<std::string, Quantity>& custom) {
   std::vector<std::string> amounts;
@@ -90,66 +57,37 @@ HostLook HostLooks::look_of(const HostScene& scene) {
       look.runs = {{.first_slot = 0, .slots = look.slots, .state = SlotState::excluded}};
     return look;
   }
-  Marks marks;
+  SlotMarks marks;
   if (scene.planned) mark_ranks(marks, scene, supply);
   if (scene.planned && scene.planned->first_rank == 0) mark_trainer(marks);
   if (scene.uses) mark_uses(marks, scene);
-  int next = 0;
-  for (auto& [slot, run] : marks) {
-    if (slot >= look.slots) break;
-    append_idle(look.runs, next, slot, scene.host.slot_indices);
-    append(look.runs, std::move(run));
-    next = slot + 1;
-  }
-  append_idle(look.runs, next, look.slots, scene.host.slot_indices);
+  look.runs = marks.take_runs(look.slots, scene.host.slot_indices);
   look.note = notes_of(scene, supply);
   return look;
 }
 
-void HostLooks::mark_ranks(Marks& marks, const HostScene& scene, const SlotSupply& supply) const {
+void HostLooks::mark_ranks(SlotMarks& marks, const HostScene& scene,
+                           const SlotSupply& supply) const {
   const PlannedHost& planned = *scene.planned;
   const bool is_rank_a_worker = planned.rank_count == planned.worker_count;
   const Quantity share = is_rank_a_worker ? std::min(whole, supply.use) : whole;
   for (int local = 0; local < planned.rank_count; ++local) {
     const PlannedRank& rank = plan_.trial.ranks[planned.first_rank + local];
-    for (const int slot : rank.slots) {
-      SlotRun& run = marks[slot];
-      if (run.rank_count == 0) run.first_rank = local;
-      run.first_slot = slot;
-      run.state = SlotState::used;
-      run.rank_count = local - run.first_rank + 1;
-      run.taken = std::min(whole, run.taken + share);
-    }
+    for (const int slot : rank.slots) marks.use(slot, local, share);
   }
 }
 
-void HostLooks::mark_trainer(Marks& marks) {
+void HostLooks::mark_trainer(SlotMarks& marks) {
   const TrainerNeeds& trainer = plan_.experiment.trainer;
   const Quantity share = trainer.gpus.is_zero() ? trainer.cpus : trainer.gpus;
   for (const int slot : plan_.trial.trainer_slots)
-    mark_share(marks[slot], slot, share, "the trainer");
+    marks.hold(slot, share, holders_.index_of("the trainer"));
 }
 
-void HostLooks::mark_uses(Marks& marks, const HostScene& scene) {
+void HostLooks::mark_uses(SlotMarks& marks, const HostScene& scene) {
   for (const HostUse* use : *scene.uses)
     for (const auto& [slot, share] : use->slots)
-      if (slot >= 0 && !share.is_zero()) mark_share(marks[slot], slot, share, use->holder);
-}
-
-void HostLooks::mark_share(SlotRun& run, int slot, Quantity share, const std::string& holder) {
-  run.first_slot = slot;
-  if (run.rank_count == 0) run.state = SlotState::held;
-  run.held = std::min(whole, run.held + std::min(whole, share));
-  const int index = holder_index(holder);
-  const auto place = std::lower_bound(run.holders.begin(), run.holders.end(), index);
-  if (place == run.holders.end() || *place != index) run.holders.insert(place, index);
-}
-
-int HostLooks::holder_index(const std::string& holder) {
-  const auto [found, is_new] =
-      index_of_holder_.try_emplace(holder, static_cast<int>(holders_.size()));
-  if (is_new) holders_.push_back(holder);
-  return found->second;
+      if (slot >= 0 && !share.is_zero()) marks.hold(slot, share, holders_.index_of(use->holder));
 }
 
 std::vector<std::string> HostLooks::notes_of(const HostScene& scene, const SlotSupply& supply) {

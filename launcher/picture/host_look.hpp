@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "launcher/picture/cluster_picture.hpp"
+#include "launcher/picture/slot_marks.hpp"
 #include "launcher/placement/capacity.hpp"
 
 namespace train {
@@ -27,23 +27,18 @@ class HostLooks {
   HostLook look_of(const HostScene& scene);
 
   /// Every holder that a look named, by index.
-  std::vector<std::string> take_holders() { return std::move(holders_); }
+  std::vector<std::string> take_holders() { return holders_.take(); }
 
  private:
-  using Marks = std::map<int, SlotRun>;  // slots that are used or held, by index
-
-  void mark_ranks(Marks& marks, const HostScene& scene, const SlotSupply& supply) const;
-  void mark_trainer(Marks& marks);
-  void mark_share(SlotRun& run, int slot, Quantity share, const std::string& holder);
-  void mark_uses(Marks& marks, const HostScene& scene);
-  int holder_index(const std::string& holder);
+  void mark_ranks(SlotMarks& marks, const HostScene& scene, const SlotSupply& supply) const;
+  void mark_trainer(SlotMarks& marks);
+  void mark_uses(SlotMarks& marks, const HostScene& scene);
   std::vector<std::string> notes_of(const HostScene& scene, const SlotSupply& supply);
   std::string obstacle_of(const Host& host) const;
 
   const Plan& plan_;
   std::vector<Constraint> constraints_;
-  std::vector<std::string> holders_;
-  std::map<std::string, int> index_of_holder_;
+  HolderIndex holders_;
 };
 
 }  // namespace train

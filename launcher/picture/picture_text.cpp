@@ -13,7 +13,6 @@ namespace train {
 namespace {
 
 constexpr std::size_t most_bar_columns = 48;
-constexpr std::size_t most_holders_named = 4;
 
 // Text and the columns that it takes: control sequences take none.
 struct Drawn {
@@ -28,11 +27,12 @@ class PictureText {
   PictureText(const ClusterPicture& picture, const TextOptions& options)
       : picture_(picture),
         options_(options),
+        column_(picture.column.empty() ? "RANKS" : picture.column),
         width_(static_cast<std::size_t>(std::max(40, options.width))) {}
 
   std::string draw() {
     measure();
-    add_line({fmt::format("{}  {}  {}", padded("HOST", label_width_), padded("RANKS", rank_width_),
+    add_line({fmt::format("{}  {}  {}", padded("HOST", label_width_), padded(column_, rank_width_),
                           "SLOTS"),
               0});
     for (const PictureRow& row : picture_.rows) add_row(row);
@@ -42,6 +42,7 @@ class PictureText {
 
  private:
   void measure() {
+    rank_width_ = column_.size();
     const std::size_t widest_label = std::min<std::size_t>(32, width_ * 3 / 10);
     for (const PictureRow& row : picture_.rows) {
       label_width_ = std::max(label_width_, count_columns(row_label(row, widest_label)));
@@ -54,7 +55,8 @@ class PictureText {
     }
   }
 
-  static std::string ranks_text(const PictureRow& row) {
+  std::string ranks_text(const PictureRow& row) const {
+    if (!picture_.column.empty()) return row.figure.empty() ? "-" : row.figure;
     if (row.look.ranks == 0) return "-";
     if (row.is_rest) return fmt::format("{} more", row.look.ranks);
     if (!row.first_rank) return fmt::format("{} each", row.look.ranks);
@@ -143,8 +145,11 @@ class PictureText {
   static Drawn words_of(const HostLook& look) {
     int slots[4] = {};
     for (const SlotRun& run : look.runs) slots[static_cast<int>(run.state)] += run.slots;
-    std::string text = fmt::format("{} of {} used", slots[0], look.slots);
-    if (slots[2] > 0) text += fmt::format(", {} held", slots[2]);
+    std::string text;
+    if (slots[0] > 0 || slots[2] == 0) text = fmt::format("{} of {} used", slots[0], look.slots);
+    if (slots[2] > 0)
+      text += text.empty() ? fmt::format("{} of {} held", slots[2], look.slots)
+                           : fmt::format(", {} held", slots[2]);
     if (slots[3] > 0) text += fmt::format(", {} excluded", slots[3]);
     return {text, text.size()};
   }
@@ -214,7 +219,7 @@ class PictureText {
       text_ += painted(shortened(text, width_), Paint::faint, options_) + "\n";
     };
     if (!line.empty()) add(line);
-    const std::size_t named = std::min(picture_.holders.size(), most_holders_named);
+    const std::size_t named = std::min(picture_.holders.size(), options_.holders);
     for (std::size_t i = 0; i < named; ++i)
       add(fmt::format("{} held by {}", holder_mark(static_cast<int>(i)),
                       escaped(picture_.holders[i])));
@@ -225,10 +230,11 @@ class PictureText {
 
   const ClusterPicture& picture_;
   const TextOptions& options_;
+  const std::string column_;
   std::size_t width_;
   std::size_t room_ = 0;         // columns for slots and what is said beside them
   std::size_t label_width_ = 4;  // HOST
-  std::size_t rank_width_ = 5;   // RANKS
+  std::size_t rank_width_ = 0;   // RANKS, or another figure
   std::size_t cell_width_ = 1;
   std::string text_;
 };

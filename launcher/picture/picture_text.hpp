@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "launcher/picture/cluster_picture.hpp"
@@ -9,9 +10,10 @@ namespace train {
 
 /// How a text is shown.
 struct TextOptions {
-  int width = 80;      ///< columns; at least 40 are used
-  int height = 40;     ///< lines of one screen; at least 24 are used
-  bool color = false;  ///< with terminal control sequences
+  int width = 80;           ///< columns; at least 40 are used
+  int height = 40;          ///< lines of one screen; at least 24 are used
+  bool color = false;       ///< with terminal control sequences
+  std::size_t holders = 4;  ///< the most that are named below a picture; others are counted
 
   bool operator==(const TextOptions&) const = default;
 };

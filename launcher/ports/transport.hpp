@@ -46,7 +46,7 @@ struct AgentCall {
     sweep,     ///< that what a dead agent has left is ended; the stream is a SweepReport
     look,      ///< what the host has and who holds it; the stream is a HostReport
   };
-  std::string key;  ///< "<task>-<node rank>"; of a look, which is of no task, any word
+  std::string key;  ///< "<task>-<node rank>"; of a look, which is of no task, `look_word`
   Verb verb = Verb::attach;
   /// How long a TCP connection may take: a host that is not there yet is tried again rather than
   /// waited for. Nothing: as long as is usual.

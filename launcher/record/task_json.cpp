@@ -102,10 +102,15 @@ std::string task_to_json(const TaskRecord& task, const std::string& now) {
   return text_of(document);
 }
 
-std::string tasks_to_json(const std::vector<TaskRecord>& tasks) {
+std::string tasks_to_json(const std::vector<TaskRecord>& tasks, const std::string& held,
+                          const std::string& hosts) {
   Json list = Json::array();
-  for (const TaskRecord& task : tasks) list.push_back(summary(task));
-  return text_of({{"tasks", std::move(list)}});
+  for (const TaskRecord& task : tasks) {
+    list.push_back(summary(task));
+    list.back()["launcher"] = nullptr;
+  }
+  for (Json& task : Json::parse(held)) list.push_back(std::move(task));
+  return text_of({{"tasks", std::move(list)}, {"hosts", Json::parse(hosts)}});
 }
 
 }  // namespace train

@@ -13,7 +13,9 @@ namespace train {
 /// newline. Bytes that are no UTF-8 are replaced.
 std::string task_to_json(const TaskRecord& task, const std::string& now = {});
 
-/// `{"tasks": [...]}` of the same schema, without plans and configurations. Ends with a newline.
-std::string tasks_to_json(const std::vector<TaskRecord>& tasks);
+/// `{"tasks": [...], "hosts": [...]}` of the same schema, without plans and configurations. `held`
+/// are more tasks and `hosts` the hosts, as JSON arrays. Ends with a newline.
+std::string tasks_to_json(const std::vector<TaskRecord>& tasks, const std::string& held = "[]",
+                          const std::string& hosts = "[]");
 
 }  // namespace train

@@ -32,7 +32,8 @@ void LookDriver::start() {
   deadline_ = ports_.timers.after(wait, [this] { end(); });
   for (std::size_t host = 0; host < hosts_.size(); ++host)
     questions_.push_back(std::make_unique<HostQuestion>(
-        ports_.transport, hosts_[host], AgentCall{"look", AgentCall::Verb::look, connect_limit},
+        ports_.transport, hosts_[host],
+        AgentCall{look_word(hosts_[host].lease_directory), AgentCall::Verb::look, connect_limit},
         longest_host_report, [this, host](Result<std::string_view> line) {
           answer(host, line ? decode_host_report(*line) : tl::make_unexpected(line.error()));
         }));

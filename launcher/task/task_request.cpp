@@ -87,6 +87,7 @@ json json_of(const Host& host) {
           {"device_indices", host.device_indices},
           {"slot_indices", host.slot_indices},
           {"interface", from_bytes(host.interface)},
+          {"lease_directory", from_bytes(host.lease_directory)},
           {"env", json_of(host.env)}};
 }
 
@@ -118,6 +119,8 @@ Host host_of(const json& value) {
   host.device_indices = int_list_field(value, "device_indices", 0, INT32_MAX, most_indices);
   host.slot_indices = int_list_field(value, "slot_indices", 0, INT32_MAX, most_indices);
   host.interface = text_field(value, "interface");
+  if (value.contains("lease_directory"))  // not in those of before
+    host.lease_directory = text_field(value, "lease_directory");
   host.env = map_of(value, "env");
   return host;
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/wire/host_report.hpp"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "config_schema/hosts/host_inventory.hpp"
+#include "config_schema/text/terminal_text.hpp"
 #include "launcher/wire/gpu_fields.hpp"
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/lease_fields.hpp"
@@ -16,6 +21,14 @@ namespace {
 
 constexpr std::size_t longest_text = 4'096;
 constexpr int most_cpus = 1 << 20;
+
+constexpr std::string_view usual_look = "look";
+constexpr std::string_view named_look = "in-";
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-';
+}
 
 json short_text(const std::string& text) { return from_bytes(cut_to_json(text, longest_text)); }
 
@@ -49,9 +62,11 @@ HostReport report_of(const json& value) {
   for (const json& holder : array_field(leases, "holders", most_reported_holders))
     report.holders.push_back(lease_holder_of(holder, most_leases));
   report.untold_holders = int_field(leases, "untold");
+  report.uid = number_field(value, "uid", -1);
   report.gpus = gpus_of_json(field(value, "gpus"));
   report.cuda_names = names_of_json(value, "cuda_names");
   report.rocm_names = names_of_json(value, "rocm_names");
+  report.gpu_type = text_field(value, "gpu_type", longest_resource_name);
   report.cpus = int_field(value, "cpus", 0, most_cpus);
   report.memory = bytes_field(value, "memory");
   report.available = bytes_field(value, "available");
@@ -61,6 +76,39 @@ HostReport report_of(const json& value) {
 }
 
 }  // namespace
+
+std::string look_word(const std::string& lease_directory) {
+  if (lease_directory.empty()) return std::string(usual_look);
+  std::string word(named_look);
+  for (const char c : lease_directory)
+    word += is_plain(c) ? std::string(1, c) : fmt::format("_{:02X}", static_cast<unsigned char>(c));
+  return word;
+}
+
+Result<std::string> lease_directory_of_look(std::string_view word) {
+  if (word == usual_look) return std::string();
+  const auto refuse = [&] {
+    return fail(ErrorClass::host, fmt::format("'{}' names no folder", escaped(word)));
+  };
+  if (!word.starts_with(named_look)) return refuse();
+  word.remove_prefix(named_look.size());
+  std::string path;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (is_plain(word[i])) {
+      path += word[i];
+      continue;
+    }
+    unsigned byte = 0;
+    const char* begin = word.data() + i + 1;
+    if (word[i] != '_' || i + 2 >= word.size() ||
+        std::from_chars(begin, begin + 2, byte, 16).ptr != begin + 2 || byte == 0)
+      return refuse();
+    path += static_cast<char>(byte);
+    i += 2;
+  }
+  if (path.empty() || path.size() > longest_lease_directory) return refuse();
+  return path;
+}
 
 std::string encode_host_report(const HostReport& report) {
   json holders = json::array();
@@ -80,9 +128,11 @@ std::string encode_host_report(const HostReport& report) {
                      {"trouble", short_text(report.lease_trouble)},
                      {"holders", std::move(holders)},
                      {"untold", untold}}},
+                   {"uid", report.uid},
                    {"gpus", json_of_gpus(report.gpus)},
                    {"cuda_names", json_of_names(report.cuda_names)},
                    {"rocm_names", json_of_names(report.rocm_names)},
+                   {"gpu_type", from_bytes(cut_to_json(report.gpu_type, longest_resource_name))},
                    {"cpus", report.cpus},
                    {"memory", report.memory},
                    {"available", report.available},

@@ -21,10 +21,13 @@ struct HostReport {
   /// Longest first. Of GPUs it says the index as well, where the host knows it.
   std::vector<LeaseHolder> holders = {};
   int untold_holders = 0;  ///< beyond `most_reported_holders`
+  std::int64_t uid = -1;   ///< whom it answers; -1: not known
   HostGpus gpus = {};
   /// By CUDA's number and that of ROCR_VISIBLE_DEVICES; empty where the driver does not say it.
   std::vector<std::string> cuda_names = {};
   std::vector<std::string> rocm_names = {};
+  /// Ray's constant for NVIDIA's ("H200"), where all are of one type; else empty.
+  std::string gpu_type = {};
   int cpus = 0;                  ///< that a session may run on
   std::uint64_t memory = 0;      ///< bytes of RAM; 0: not known
   std::uint64_t available = 0;   ///< bytes of it that a new program could have
@@ -33,6 +36,12 @@ struct HostReport {
 
   bool operator==(const HostReport&) const = default;
 };
+
+/// The word of a look (`AgentCall::key`) at a host whose slots are held in this folder; empty: the
+/// usual one. Of letters, digits and `._-`, whatever the path is made of.
+std::string look_word(const std::string& lease_directory);
+/// The reverse; class `host` for any other word.
+Result<std::string> lease_directory_of_look(std::string_view word);
 
 /// The most holders in a report, and bytes of one.
 inline constexpr std::size_t most_reported_holders = 1'024;

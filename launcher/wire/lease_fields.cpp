@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 
@@ -81,7 +82,8 @@ json json_of(const LeaseRequest& request) {
   return {{"wants", std::move(wants)},
           {"slots", request.slots},
           {"name", short_text(request.task_name)},
-          {"launcher", short_text(request.launcher)}};
+          {"launcher", short_text(request.launcher)},
+          {"directory", from_bytes(request.directory)}};
 }
 
 LeaseRequest lease_request_of(const json& value) {
@@ -95,6 +97,7 @@ LeaseRequest lease_request_of(const json& value) {
   request.slots = int_field(value, "slots");
   request.task_name = text_field(value, "name", longest_holder_text);
   request.launcher = text_field(value, "launcher", longest_holder_text);
+  request.directory = text_field(value, "directory", longest_lease_directory);
   return request;
 }
 

@@ -23,7 +23,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 12;
+constexpr int wire_version = 13;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -54,6 +54,8 @@ struct LeaseRequest {
   int slots = 0;               ///< that the host is to have, to tell what they are (`settled`)
   std::string task_name = {};  ///< for others; at most `longest_holder_text`
   std::string launcher = {};   ///< likewise
+  /// Where it is held; at most `longest_lease_directory`, empty: the usual folder of the host.
+  std::string directory = {};
   bool operator==(const LeaseRequest&) const = default;
 };
 

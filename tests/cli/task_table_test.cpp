@@ -38,6 +38,24 @@ TEST_CASE("a table folds hosts and counts the time since the task was made") {
         std::string::npos);
 }
 
+TEST_CASE("of a task of somebody else only what its hosts know is listed") {
+  const HeldTask held{.id = "bbbbbbbb",
+                      .name = "\x1btheirs",
+                      .user = "bob",
+                      .launcher = "process 7 on 'head'",
+                      .held_ms = 12'300,
+                      .is_running = true,
+                      .slots = Quantity::of(3),
+                      .hosts = {"node01", "node02"}};
+  CHECK(tasks_to_csv({}, 100'000, {held}) ==
+        "ID,NAME,STATE,SLOTS,HOSTS,RANKS,USER,STARTED,ELAPSED,RESTARTS\r\n"
+        "bbbbbbbb,\\x1btheirs,running,3,\"node01,node02\",,bob,87700,12300,\r\n");
+  const std::string table = tasks_to_table({some_task()}, 100'000, {held});
+  CHECK(table.find("bbbbbbbb  \\x1btheirs  running  3      node[01-02]  -      bob    ") !=
+        std::string::npos);
+  CHECK(table.find("  12.3s    -\n") != std::string::npos);
+}
+
 TEST_CASE("a task that nobody attends is shown so, with what to do about it") {
   TaskRecord task = some_task();
   task.is_unattended = true;

@@ -71,6 +71,17 @@ constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
 }  // namespace
 
+TEST_CASE("GPUs have a type where all are of one") {
+  FakeHost host;
+  CHECK(gpu_identities(host.files).cuda_type.empty());
+  host.four_of_nvidia();
+  CHECK(gpu_identities(host.files).cuda_type == "A100");
+  host.write(host.files.proc + "/driver/nvidia/gpus/0000:05:00.0/information",
+             "Model: NVIDIA H200\nGPU UUID: GPU-4\nDevice Minor: 4\n");
+  host.device("nvidia4");
+  CHECK(gpu_identities(host.files).cuda_type.empty());
+}
+
 TEST_CASE("a host without drivers has no GPUs") { CHECK(FakeHost().count() == HostGpus{}); }
 
 TEST_CASE("NVIDIA's GPUs are counted in the order of the PCI bus") {

@@ -347,6 +347,25 @@ TEST_CASE("what is shown of hosts holds nothing that steers a terminal") {
   CHECK_FALSE(parse_hosts({"h", "hosts:\n- {name: n, labels: {\"\\e[2J\": x}}\n"}));
 }
 
+TEST_CASE("a folder of leases is of a host or of all, and absolute") {
+  const auto hosts = read_hosts(
+      "defaults: {lease_directory: /srv/locks}\n"
+      "hosts:\n- a\n- {name: b, lease_directory: '/srv/our locks'}\n");
+  CHECK(hosts[0].lease_directory == "/srv/locks");
+  CHECK(hosts[1].lease_directory == "/srv/our locks");
+  const auto refused = [](const std::string& path) {
+    const auto inventory =
+        parse_hosts({"h", "hosts:\n- {name: n, lease_directory: \"" + path + "\"}\n"});
+    return inventory ? std::string() : render(inventory.error());
+  };
+  CHECK(refused("locks").find("absolute path") != std::string::npos);
+  CHECK(refused("").find("absolute path") != std::string::npos);
+  CHECK(refused("/a\\u001b").find("cannot be shown") != std::string::npos);
+  CHECK(refused("/" + std::string(longest_lease_directory, 'a')).find("201 bytes long") !=
+        std::string::npos);
+  CHECK(refused("/" + std::string(longest_lease_directory - 1, 'a')).empty());
+}
+
 TEST_CASE("transports have the names that files use") {
   CHECK(to_string(TransportKind::automatic) == "auto");
   CHECK(to_string(TransportKind::local) == "local");

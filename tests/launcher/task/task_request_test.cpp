@@ -35,6 +35,7 @@ TaskRequest full_request() {
   host.device_indices = {3, 1};
   host.slot_indices = {0, 5};
   host.interface = "eth1";
+  host.lease_directory = "/srv/our locks";
   host.env["HOST_ONLY"] = "\x01\xff";
   request.inventory.hosts = {host, {}};
   request.inventory.hosts.back().name = "b";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/wire/host_report.hpp"
 
+#include "config_schema/hosts/host_inventory.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -16,10 +17,12 @@ HostReport full_report() {
   report.holders[0].leases = {{{LeaseKey::Kind::cuda, 3, "GPU-1"}, 2'500}};
   report.holders[1].leases = {{{LeaseKey::Kind::custom, 0, "ssd"}, 1}};
   report.untold_holders = 2;
+  report.uid = 1'000;
   report.gpus.cuda = {1, 0};
   report.gpus.hidden = 1;
   report.cuda_names = {"GPU-0", "GPU-1"};
   report.rocm_names = {""};
+  report.gpu_type = "H200";
   report.cpus = 64;
   report.memory = std::uint64_t{1} << 40;
   report.available = 7;
@@ -39,6 +42,26 @@ TEST_CASE("a host's report arrives as it was sent, in one line") {
   const auto back = read(encode_host_report(full_report()));
   REQUIRE(back);
   CHECK(*back == full_report());
+}
+
+TEST_CASE("a look says in one word where leases are, whatever the path is made of") {
+  CHECK(look_word("") == "look");
+  CHECK(look_word("/srv/a_b") == "in-_2Fsrv_2Fa_5Fb");
+  std::string any = "/";
+  for (int byte = 1; byte < 180; ++byte) any += static_cast<char>(byte);
+  for (const std::string& path : {std::string(), std::string("/run/lock/train"), any}) {
+    const std::string word = look_word(path);
+    CHECK(word.size() <= 1'000);
+    CHECK(word.find_first_not_of(
+              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == word.npos);
+    const auto back = lease_directory_of_look(word);
+    REQUIRE(back);
+    CHECK(*back == path);
+  }
+  for (const std::string word :
+       {"", "loo", "in-", "in-_2", "in-_", "in-_G0", "in-_00", "in-a/b", "in-_+1"})
+    CHECK_FALSE(lease_directory_of_look(word));
+  CHECK_FALSE(lease_directory_of_look("in-" + std::string(longest_lease_directory + 1, 'a')));
 }
 
 TEST_CASE("all leases of a holder are told, and of very many holders the first") {

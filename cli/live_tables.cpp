@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/live_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/table.hpp"
+#include "cli/talk.hpp"
+#include "launcher/live/held_tasks.hpp"
+
+namespace train {
+
+namespace {
+
+std::string gib(std::uint64_t bytes) {
+  return fmt::format("{:.1f}", static_cast<double>(bytes) / static_cast<double>(1u << 30));
+}
+
+std::string load_of(const HostReport& report) {
+  return fmt::format("{:.2f}", static_cast<double>(report.load_permil) / 1'000);
+}
+
+std::size_t gpus_of(const HostReport& report) {
+  return std::max(report.gpus.cuda.size(), report.gpus.rocm.size());
+}
+
+const char* state_of(const LiveHost& host) { return host.is_reachable() ? "up" : "unreachable"; }
+
+// "H200", "GPUs", "CPUs": what its slots are.
+std::string kind_of(const LiveHost& host) {
+  if (!host.is_known()) return "-";
+  switch (host.slots.kind) {
+    case LiveSlotKind::gpus: {
+      const std::string type = gpu_type_of(host);
+      return type.empty() ? "GPUs" : type;
+    }
+    case LiveSlotKind::devices:
+      return host.host.accelerator_type.empty() ? "devices" : host.host.accelerator_type;
+    case LiveSlotKind::places:
+      return "places";
+    case LiveSlotKind::cpus:
+      return "CPUs";
+  }
+  return "-";
+}
+
+std::string notes_of(const LiveHost& host) {
+  if (!host.report) return in_one_line(host.report.error());
+  return fmt::format("{}", fmt::join(live_notes(host), "; "));
+}
+
+// What a row says of its slots; "-" where nobody knows.
+std::vector<std::string> counts_of(const LiveHost& host, const char* unknown) {
+  if (!host.is_known()) return {unknown, unknown, unknown};
+  const std::size_t all = host.slots.slots.size();
+  const std::size_t free = free_slots(host);
+  return {std::to_string(all), std::to_string(free), std::to_string(all - free)};
+}
+
+}  // namespace
+
+std::string hosts_to_table(const std::vector<LiveHost>& hosts) {
+  TableRows rows = {{"HOST", "STATE", "SLOTS", "FREE", "HELD", "OF", "GPUS", "CPUS", "LOAD",
+                     "MEMORY", "AVAILABLE", "DRIVER", "NOTE"}};
+  for (const LiveHost& host : hosts) {
+    const auto counts = counts_of(host, "-");
+    std::vector<std::string> row = {host.host.name, state_of(host), counts[0],
+                                    counts[1],      counts[2],      kind_of(host)};
+    if (host.report)
+      row.insert(row.end(),
+                 {std::to_string(gpus_of(*host.report)), std::to_string(host.report->cpus),
+                  load_of(*host.report), gib(host.report->memory) + " GiB",
+                  gib(host.report->available) + " GiB",
+                  host.report->driver.empty() ? "-" : host.report->driver});
+    else
+      row.insert(row.end(), 6, "-");
+    row.push_back(notes_of(host));
+    rows.push_back(std::move(row));
+  }
+  return table_text(rows);
+}
+
+std::string hosts_to_csv(const std::vector<LiveHost>& hosts) {
+  TableRows rows = {{"HOST", "STATE", "SLOTS", "FREE", "HELD", "SLOTS_ARE", "GPUS", "GPU_TYPE",
+                     "CPUS", "LOAD", "MEMORY", "AVAILABLE", "DRIVER", "NOTE"}};
+  for (const LiveHost& host : hosts) {
+    const auto counts = counts_of(host, "");
+    const std::string kind = host.is_known() ? std::string(to_string(host.slots.kind)) : "";
+    std::vector<std::string> row = {host.host.name, state_of(host), counts[0],
+                                    counts[1],      counts[2],      kind};
+    if (host.report)
+      row.insert(row.end(), {std::to_string(gpus_of(*host.report)), gpu_type_of(host),
+                             std::to_string(host.report->cpus), load_of(*host.report),
+                             std::to_string(host.report->memory),
+                             std::to_string(host.report->available), host.report->driver});
+    else
+      row.insert(row.end(), {"", gpu_type_of(host), "", "", "", "", ""});
+    row.push_back(notes_of(host));
+    rows.push_back(std::move(row));
+  }
+  return table_csv(rows);
+}
+
+std::string slots_to_csv(const std::vector<LiveHost>& hosts, UnixMillis now) {
+  TableRows rows = {
+      {"HOST", "SLOT", "STATE", "SHARE", "TASK", "NAME", "USER", "LAUNCHER", "SINCE"}};
+  for (const LiveHost& host : hosts) {
+    if (!host.is_known())
+      rows.push_back({host.host.name, "", host.is_reachable() ? "unknown" : "unreachable", "", "",
+                      "", "", "", ""});
+    for (std::size_t slot = 0; slot < host.slots.slots.size(); ++slot) {
+      const auto& shares = host.slots.slots[slot];
+      if (shares.empty())
+        rows.push_back({host.host.name, std::to_string(slot), "free", "0", "", "", "", "", ""});
+      for (const SlotShare& share : shares) {
+        const LeaseHolder& holder = host.report->holders[share.holder];
+        rows.push_back({host.host.name, std::to_string(slot), "held", to_string(share.amount),
+                        holder.task, holder.name, holder.user, holder.launcher,
+                        holder.held_ms > 0 ? std::to_string(now - holder.held_ms) : ""});
+      }
+    }
+  }
+  return table_csv(rows);
+}
+
+std::vector<TerminalText> troubles_of(const std::vector<LiveHost>& hosts) {
+  std::vector<TerminalText> troubles;
+  for (const LiveHost& host : hosts)
+    if (!host.is_known())
+      troubles.push_back(terminal_text("host '{}': {}", host.host.name, live_notes(host).front()));
+  return troubles;
+}
+
+std::vector<TerminalText> strangers_of(const std::vector<LiveHost>& hosts) {
+  std::vector<TerminalText> said;
+  for (const LiveHost& host : hosts) {
+    if (!host.same_as.empty())
+      said.push_back(
+          terminal_text("host '{}' is the same machine as '{}'", host.host.name, host.same_as));
+    for (const std::string& holding : unknown_holdings(host))
+      said.push_back(terminal_text("host '{}': {}", host.host.name, holding));
+  }
+  return said;
+}
+
+ExitCode judged(ExitCode answered, const std::vector<LiveHost>& hosts) {
+  const bool are_there = std::all_of(hosts.begin(), hosts.end(),
+                                     [](const LiveHost& host) { return host.is_reachable(); });
+  if (are_there || answered.value() != 0) return answered;
+  const ExitCode code = exit_code_of(ErrorClass::host);
+  talk(verdict(ErrorClass::host, code));
+  return code;
+}
+
+}  // namespace train

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "config_schema/text/quantity.hpp"
+
+namespace train {
+
+/// Units of a lease as an amount. More than any host has, as a hostile one may say, is cut.
+Quantity lease_quantity(std::uint64_t units);
+
+}  // namespace train
