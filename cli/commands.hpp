@@ -30,8 +30,9 @@ struct PlanFlags {
   Format format = Format::table;
   std::optional<int> rank;         ///< of `env`, only this one
   std::optional<std::string> svg;  ///< a file to draw the plan to as well
+  bool live = false;               ///< hosts are asked what is held there
 };
-/// Shows what `launch` would run, touching no host.
+/// Shows what `launch` would run, touching no host unless it is `live`.
 ExitCode plan_command(const PlanFlags& flags);
 
 struct TaskListFlags {

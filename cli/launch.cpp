@@ -10,6 +10,7 @@
 #include "cli/code_note.hpp"
 #include "cli/commands.hpp"
 #include "cli/detachment.hpp"
+#include "cli/placed_launch.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/stop_signals.hpp"
 #include "cli/supervisor.hpp"
@@ -34,9 +35,10 @@ std::string slot_list(const PlannedRank& rank) {
   return text;
 }
 
-TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskStore& store) {
+TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskStore& store,
+                    const std::string& id) {
   TaskRecord task;
-  task.id = make_task_id(random_bits());
+  task.id = id;
   task.name = plan.experiment.name;
   task.slots = to_string(plan.trial.slots);
   task.world_size = plan.trial.world_size;
@@ -101,7 +103,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
   if (!request) return report(request.error());
   settle_for_launcher(request->experiment, flags.detach);
   if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
-  const auto plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
+  auto plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
   if (!plan) {
     talk_warnings(request->experiment.warnings);
     talk_warnings(request->inventory.warnings);
@@ -123,7 +125,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
   auto opened = open_task_store();
   if (!opened) return report(opened.error());
   const std::shared_ptr<SqliteTaskStore> store = std::move(*opened);
-  TaskRecord task = new_task(*request, *plan, *store);
+  TaskRecord task = new_task(*request, *plan, *store, make_task_id(random_bits()));
   ignore_signals();
   // From here on an end is recorded: no signal may come between.
   StopSignals signals;
@@ -139,14 +141,19 @@ ExitCode launch_command(const LaunchFlags& flags) {
       !noted)
     talk(terminal_text("warning: 'train task rerun' cannot launch this task again: {}",
                        terminal_text(noted.error())));
-  const TaskRequest kept = task_request_of(*request, flags.request, flags.detach);
-  SupervisedTask supervised{kept, *plan, task, store, flags.tee};
+  TaskRequest kept = task_request_of(*request, flags.request, flags.detach);
+  const auto record_of = [&](const Plan& other) {
+    TaskRecord record = new_task(*request, other, *store, task.id);
+    record.created = task.created;
+    return record;
+  };
+  PlacedLaunch placed{kept, *plan, task, store, flags.tee, [](const TerminalText&) {}, record_of};
   if (flags.detach)
-    supervised.on_steady = [&](const TerminalText& words) {
+    placed.on_steady = [&](const TerminalText& words) {
       if (!words.empty()) talk(words);
       detachment.leave_terminal(task.id, store->launcher_log(task.id));
     };
-  const Ended ended = supervise(std::move(supervised), signals);
+  const Ended ended = launch_where_free(std::move(placed), signals);
   code_note.finish();
   const ExitCode answered = flags.json ? answer(whole_record(task, *store, ended)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);

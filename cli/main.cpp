@@ -200,6 +200,7 @@ void add_plan(CLI::App& app, Chosen& chosen, PlanFlags& flags) {
       ->type_name("FORMAT");
   command->add_flag_callback(
       "--json", [&flags] { flags.format = PlanFlags::Format::json; }, "The same as --format json");
+  command->add_flag("--live", flags.live, "Ask the hosts what is held there, and plan around it");
   command->add_option("--rank", flags.rank, "With --format env, only this rank")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));

@@ -10,8 +10,10 @@
 #include "backends/context/context_packer.hpp"
 #include "backends/posix/files.hpp"
 #include "cli/commands.hpp"
+#include "cli/host_look.hpp"
 #include "cli/talk.hpp"
 #include "launcher/formats/formats.hpp"
+#include "launcher/live/live_occupancy.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/placement/refusal.hpp"
 
@@ -105,6 +107,24 @@ void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
         "start the ranks in a copy that every host sees, or let 'train launch' bring it"}});
 }
 
+// What is held there; without it, a plan assumes idle hosts.
+Occupancy ask_hosts(const Request& request) {
+  if (request.experiment.leases == Leasing::none) return {};
+  const std::vector<Host>& hosts = request.inventory.hosts;
+  const auto reports = look_at_hosts(hosts);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::string why =
+        reports[i] ? reports[i]->lease_trouble : reports[i].error().diagnostics.front().message;
+    if (why.empty()) continue;
+    talk_warnings(
+        {{{},
+          {},
+          fmt::format("host '{}' does not say what is held there: {}", hosts[i].name, why),
+          "the plan takes it for idle"}});
+  }
+  return occupancy_of(request.inventory, request.experiment.needs, answered(reports));
+}
+
 }  // namespace
 
 ExitCode plan_command(const PlanFlags& flags) {
@@ -112,8 +132,8 @@ ExitCode plan_command(const PlanFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
-  const Occupancy nobody;  // a plan assumes idle hosts
-  auto plan = make_plan(request->experiment, request->inventory, nobody, request->user_variables);
+  const Occupancy held = flags.live ? ask_hosts(*request) : Occupancy();
+  auto plan = make_plan(request->experiment, request->inventory, held, request->user_variables);
   if (!plan) {
     talk_warnings(request->experiment.warnings);
     talk_warnings(request->inventory.warnings);
@@ -131,7 +151,7 @@ ExitCode plan_command(const PlanFlags& flags) {
       .plan = *plan,
       .usable = request->inventory,
       .named = request->unfiltered ? *request->unfiltered : request->inventory,
-      .occupancy = nobody};
+      .occupancy = held};
   if (flags.svg)
     if (auto written = write_file(*flags.svg, plan_to_svg(subject)); !written)
       return report(written.error());

@@ -337,7 +337,7 @@ Result<Plan> plan_again(const TaskRequest& request) {
           : parse_experiment({request.config, request.experiment_text}, request.overrides);
   if (!experiment) return tl::make_unexpected(experiment.error());
   settle_for_launcher(*experiment, request.is_detached);
-  auto plan = make_plan(*experiment, request.inventory, {}, request.user_variables);
+  auto plan = make_plan(*experiment, request.inventory, request.occupancy, request.user_variables);
   if (!plan) return tl::make_unexpected(to_error(plan.error()));
   return std::move(*plan);
 }

@@ -17,10 +17,7 @@ bool is_ignored(int signal) {
 StopSignals::StopSignals() : numbers_{SIGTERM} {
   for (const int number : {SIGINT, SIGHUP})
     if (!is_ignored(number)) numbers_.push_back(number);
-  sigset_t held;
-  ::sigemptyset(&held);
-  for (const int number : numbers_) ::sigaddset(&held, number);
-  ::pthread_sigmask(SIG_BLOCK, &held, &mask_before_);
+  block();
 }
 
 StopSignals::~StopSignals() { end(); }
@@ -28,6 +25,19 @@ StopSignals::~StopSignals() { end(); }
 void StopSignals::deliver(Loop& loop, const std::function<void(int)>& callback) {
   for (const int number : numbers_) subscriptions_.push_back(loop.on_signals({number}, callback));
   let_through();
+}
+
+void StopSignals::block() {
+  sigset_t held;
+  ::sigemptyset(&held);
+  for (const int number : numbers_) ::sigaddset(&held, number);
+  ::pthread_sigmask(SIG_BLOCK, &held, &mask_before_);
+  held_back_ = true;
+}
+
+void StopSignals::hold_back() {
+  if (!held_back_) block();
+  subscriptions_.clear();
 }
 
 void StopSignals::end() {

@@ -22,16 +22,19 @@ class StopSignals {
 
   /// Calls back from the loop with the number of each signal, also of those that came before.
   void deliver(Loop& loop, const std::function<void(int)>& callback);
+  /// They are blocked again, as in the beginning: those that come wait for the next `deliver`.
+  void hold_back();
   /// They have their default effect from now on.
   void end();
 
  private:
+  void block();
   void let_through();
 
   std::vector<int> numbers_;
   std::vector<std::unique_ptr<Subscription>> subscriptions_;
   sigset_t mask_before_;
-  bool held_back_ = true;
+  bool held_back_ = false;
 };
 
 }  // namespace train

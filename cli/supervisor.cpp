@@ -72,13 +72,6 @@ std::string this_launcher() {
   return fmt::format("process {} on '{}'", ::getpid(), first_line_of("/proc/sys/kernel/hostname"));
 }
 
-RunOutcome not_run(const Trial& trial, const Error& why) {
-  RunOutcome outcome;
-  outcome.ranks.resize(trial.ranks.size());
-  outcome.cause = Failure{{}, why, std::nullopt, -1, 0};
-  return outcome;
-}
-
 // A program that reads on the other side of a pipe is meant to get everything, and may be slower
 // for a while than the ranks print; somebody who looks at a terminal is not.
 std::size_t terminal_capacity() {
@@ -131,6 +124,7 @@ class Supervisor {
   }
 
   Ended run() {
+    if (s_.outcome) return end(*s_.outcome);
     if (s_.resume)
       recorder_.write();  // who its launcher is now
     else
@@ -140,7 +134,8 @@ class Supervisor {
     if (const auto kept = keep_hosts(); logs && !kept) logs = tl::make_unexpected(kept.error());
     const auto outcome = logs ? drive(*logs) : not_run(s_.plan.trial, logs.error());
     if (displacement_) return leave();
-    return outcome ? end(*outcome) : give_up();
+    if (!outcome) return give_up();
+    return may_be_placed_anew(*outcome) ? leave_place() : end(*outcome);
   }
 
  private:
@@ -179,6 +174,27 @@ class Supervisor {
     return {ExitCode(128 + *left_by_),
             terminal_text("task {} stays unattended: stopped by {} before its hosts were reached",
                           s_.task.id, signal_name(*left_by_))};
+  }
+
+  bool may_be_placed_anew(const RunOutcome& outcome) const {
+    return s_.may_be_placed_anew && !has_started_ && !outcome.stop_signal && outcome.cause &&
+           outcome.cause->error.error_class == ErrorClass::busy;
+  }
+
+  // Its agents have nothing to wait for and leave. A signal that comes now waits for whoever is
+  // next.
+  Ended leave_place() {
+    signals_.hold_back();
+    const bool is_written = recorder_.finish(record_limit);
+    if (displacement_) return leave();
+    driver_->await_agents([this] { loop_.stop(); });
+    loop_.run();
+    driver_.reset();
+    terminal_.flush();
+    Ended ended;
+    ended.is_refused = true;
+    ended.is_recorded = is_written;
+    return ended;
   }
 
   // In the registry or in the logs, without a word of any host.
@@ -428,6 +444,20 @@ class Supervisor {
 };
 
 }  // namespace
+
+RunOutcome not_run(const Trial& trial, const Error& why) {
+  RunOutcome outcome;
+  outcome.ranks.resize(trial.ranks.size());
+  outcome.cause = Failure{{}, why, std::nullopt, -1, 0};
+  return outcome;
+}
+
+RunOutcome not_run(const Trial& trial, int stop_signal) {
+  RunOutcome outcome;
+  outcome.ranks.resize(trial.ranks.size());
+  outcome.stop_signal = stop_signal;
+  return outcome;
+}
 
 Ended supervise(SupervisedTask supervised, StopSignals& signals) {
   return Supervisor(supervised, signals).run();

@@ -35,6 +35,10 @@ struct SupervisedTask {
   std::optional<TaskDriver::Resumption> resume = {};
   /// It is only to be stopped, as by this signal.
   std::optional<int> stop_signal = {};
+  /// Where others hold its slots, it may be placed elsewhere: then its end is not recorded.
+  bool may_be_placed_anew = false;
+  /// It does not run: this is how it has ended.
+  std::optional<RunOutcome> outcome = {};
 };
 
 /// How a run ended, and what is to be said about it.
@@ -44,7 +48,14 @@ struct Ended {
   bool is_recorded = false;
   SweepVerdict verdict = SweepVerdict::clean;  ///< of the hosts that had to be swept
   bool is_displaced = false;                   ///< another launcher goes on with the task
+  /// Others hold its slots: nothing was started, nothing recorded, and signals are held back.
+  bool is_refused = false;
 };
+
+/// How a task ends that is not run for this reason.
+RunOutcome not_run(const Trial& trial, const Error& why);
+/// How one ends that was stopped before it began.
+RunOutcome not_run(const Trial& trial, int stop_signal);
 
 /// Runs the task to its end, which is recorded then, unless another launcher takes it over before:
 /// that one's it is from then on. What is wrong meanwhile is said.

@@ -36,7 +36,7 @@ launcher/control: wire
 launcher/output: ports wire
 launcher/agent: states lease ports rendezvous wire
 launcher/run: states plan lease context record ports rendezvous wire output
-launcher/task: states plan lease context record ports rendezvous wire output run
+launcher/task: states plan lease context record ports placement rendezvous wire output run
 
 backends/posix:
 backends/event_loop: posix

@@ -37,7 +37,8 @@ beside() {
     groups+=($!)
 }
 
-step() { printf '\n=== %s\n' "$*"; }
+# With the time that all before it took.
+step() { printf '\n=== %s (after %d min %d s)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 
 count() { # count PASSED FAILED SKIPPED
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <array>
 #include <charconv>
+#include <memory>
 
 #include "backends/posix/files.hpp"
 #include "config_schema/text/terminal_text.hpp"

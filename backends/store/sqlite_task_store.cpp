@@ -259,6 +259,30 @@ Result<void> SqliteTaskStore::create(const TaskRecord& task) {
   return created;
 }
 
+Result<void> SqliteTaskStore::start_over(const TaskRecord& task) {
+  const std::lock_guard turn(impl_->mutex);
+  const auto own = impl_->own_tasks.find(task.id);
+  if (own == impl_->own_tasks.end()) return not_ours(task.id);
+  if (auto ours = impl_->check_ours(task.id, own->second); !ours) return ours;
+  const std::string logs = impl_->log_directory(task.id);
+  for (const std::string& name : names_in(FolderReader(logs)))
+    (void)::unlink(fmt::format("{}/{}", logs, name).c_str());
+  const std::string end_file = impl_->end_file(task.id);
+  (void)::unlink(end_file.c_str());
+  if (auto reserved = reserve_task_end(end_file, task.ranks.size()); !reserved) return reserved;
+  auto replaced = impl_->guarded([&]() -> Result<void> {
+    TaskRecord anew = task;
+    if (const auto before = read_task(*impl_->database, task.id)) anew.git = before->git;
+    if (!replace_task(*impl_->database, anew, unix_time_ms()))
+      return fail(ErrorClass::no_input, fmt::format("there is no task '{}' any more", task.id));
+    return {};
+  });
+  if (!replaced) return replaced;
+  own->second.state = task.state;
+  own->second.next_entry = 0;
+  return {};
+}
+
 Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(task.id);

@@ -41,6 +41,9 @@ class SqliteTaskStore final : public TaskStore {
 
   /// Also creates the log directory of the task (0700).
   Result<void> create(const TaskRecord& task) override;
+  /// Records a task of this process, whose ranks have not been started, anew: placed elsewhere,
+  /// with a new journal and no logs. What version control says of its code is kept.
+  Result<void> start_over(const TaskRecord& task);
   /// A final state ends this process' mark as the launcher; no update may follow it.
   Result<void> update(const TaskRecord& task) override;
   void note_alive(const std::string& id) override;

@@ -368,16 +368,34 @@ bool note_git(SQLite::Database& database, const std::string& id, const GitRecord
   return update.exec() == 1;
 }
 
-void delete_task(SQLite::Database& database, const std::string& id) {
-  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+namespace {
+
+// False when there is no such task.
+bool delete_rows(SQLite::Database& database, const std::string& id) {
+  int deleted = 0;
   for (const char* rows :
        {"DELETE FROM journal WHERE task = ?", "DELETE FROM attempts WHERE task = ?",
         "DELETE FROM task WHERE id = ?"}) {
     SQLite::Statement remove(database, rows);
     remove.bind(1, id);
-    remove.exec();
+    deleted = remove.exec();
   }
+  return deleted == 1;
+}
+
+}  // namespace
+
+void delete_task(SQLite::Database& database, const std::string& id) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  (void)delete_rows(database, id);
   transaction.commit();
+}
+
+bool replace_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  if (!delete_rows(database, task.id) || !insert_task(database, task, now)) return false;
+  transaction.commit();
+  return true;
 }
 
 UnixMillis last_update(SQLite::Database& database, const std::string& id) {

@@ -18,6 +18,9 @@ namespace train {
 
 /// False when the id is taken.
 bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
+/// Puts a task in the place of the one of its id: nothing is left of that and its journal. False
+/// when there is no such task.
+bool replace_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
 /// Writes what changes in the life of a task. False when there is no such task.
 bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
 /// The same for a task of another launcher, unless it has reached a final state since it was read.

@@ -161,9 +161,12 @@ std::string refusal_to_json(const Refusal& refusal) {
   for (const Change& change : refusal.changes) refused["changes"].push_back(change.options);
   if (!refusal.holders.empty()) {
     refused["holders"] = Json::array();
-    for (const Holder& holder : refusal.holders)
-      refused["holders"].push_back(
-          {{"holder", holder.holder}, {"hosts", holder.hosts}, {"slots", json_of(holder.slots)}});
+    for (const Holder& holder : refusal.holders) {
+      Json one = {
+          {"holder", holder.holder}, {"hosts", holder.hosts}, {"slots", json_of(holder.slots)}};
+      if (holder.held_ms > 0) one["held_seconds"] = static_cast<double>(holder.held_ms) / 1'000;
+      refused["holders"].push_back(std::move(one));
+    }
   }
   Json document = Json::object();
   document["refused"] = std::move(refused);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -21,38 +22,6 @@
 namespace train {
 namespace {
 
-// Who holds something of the hosts that the experiment could use, in order of their hosts.
-std::vector<Holder> holders_of(const HostInventory& inventory, const HostSearch& search,
-                               const Occupancy& occupancy) {
-  std::unordered_map<std::string_view, int> place_of;
-  for (const int index : search.eligible)
-    place_of.emplace(inventory.hosts[static_cast<std::size_t>(index)].name, index);
-  std::map<std::string, std::map<int, Quantity>> held;  // by holder, by host
-  std::map<std::string, std::int64_t> longest;          // by holder
-  for (const HostUse& use : occupancy) {
-    const auto host = place_of.find(use.host);
-    if (host == place_of.end()) continue;
-    longest[use.holder] = std::max(longest[use.holder], use.held_ms);
-    Quantity& slots = held[use.holder][host->second];
-    for (const auto& [slot, share] : use.slots) slots = slots + share;
-  }
-  std::vector<std::pair<int, Holder>> holders;  // with their first host
-  for (const auto& [name, hosts] : held) {
-    Holder holder{.holder = name, .hosts = {}, .slots = {}, .held_ms = longest[name]};
-    for (const auto& [index, slots] : hosts) {
-      holder.hosts.push_back(inventory.hosts[static_cast<std::size_t>(index)].name);
-      holder.slots = holder.slots + slots;
-    }
-    holders.emplace_back(hosts.begin()->first, std::move(holder));
-  }
-  std::stable_sort(holders.begin(), holders.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Holder> sorted;
-  sorted.reserve(holders.size());
-  for (auto& [first, holder] : holders) sorted.push_back(std::move(holder));
-  return sorted;
-}
-
 std::string unit_of(const ExperimentConfig& experiment) {
   if (experiment.needs.slots == Quantity::of(1)) return {};
   return experiment.counts_slots && !experiment.needs.slots.is_zero() ? "slots" : "workers";
@@ -63,29 +32,72 @@ std::string singular(const std::string& unit) {
   return unit.substr(0, std::max<std::size_t>(unit.size(), 1) - 1);
 }
 
+// "2 slots and 8 CPUs of "
+std::string amounts_of(const Holder& holder) {
+  std::vector<std::string> amounts;
+  if (!holder.slots.is_zero()) amounts.push_back(counted(to_string(holder.slots), "slot"));
+  if (!holder.cpus.is_zero()) amounts.push_back(counted(to_string(holder.cpus), "CPU"));
+  if (holder.memory > 0)
+    amounts.push_back(
+        fmt::format("{:.3g} GiB of memory", static_cast<double>(holder.memory) / (1u << 30)));
+  std::string text;
+  for (std::size_t i = 0; i < amounts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == amounts.size() ? " and " : ", ") + amounts[i];
+  return text.empty() ? text : text + " of ";
+}
+
 // ", for 12 min"
 std::string since(std::int64_t held_ms) {
   if (held_ms == 0) return {};
   return ", for " + duration_text(std::chrono::milliseconds(held_ms));
 }
 
-// "task 3f9c of alice holds 8 slots of node[01-02], for 12 min".
+}  // namespace
+
+std::vector<Holder> holders_of(const HostInventory& inventory, const std::vector<int>& hosts,
+                               const Occupancy& occupancy) {
+  std::unordered_map<std::string_view, int> place_of;
+  for (const int index : hosts)
+    place_of.emplace(inventory.hosts[static_cast<std::size_t>(index)].name, index);
+  std::map<std::string, Holder> by_name;
+  std::map<std::string, std::set<int>> places_of;  // by name as well
+  for (const HostUse& use : occupancy) {
+    const auto place = place_of.find(use.host);
+    if (place == place_of.end()) continue;
+    Holder& holder = by_name[use.holder];
+    holder.holder = use.holder;
+    for (const auto& [slot, share] : use.slots) holder.slots = holder.slots + share;
+    holder.cpus = holder.cpus + use.cpus;
+    holder.memory += use.memory;
+    holder.held_ms = std::max(holder.held_ms, use.held_ms);
+    places_of[use.holder].insert(place->second);
+  }
+  std::vector<std::pair<int, Holder>> holders;  // with their first host
+  for (auto& [name, holder] : by_name) {
+    for (const int place : places_of[name])
+      holder.hosts.push_back(inventory.hosts[static_cast<std::size_t>(place)].name);
+    holders.emplace_back(*places_of[name].begin(), std::move(holder));
+  }
+  std::stable_sort(holders.begin(), holders.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Holder> sorted;
+  sorted.reserve(holders.size());
+  for (auto& [first, holder] : holders) sorted.push_back(std::move(holder));
+  return sorted;
+}
+
 std::vector<std::string> holder_lines(const std::vector<Holder>& holders) {
   constexpr std::size_t most_holders = 8;
   std::vector<std::string> lines;
   for (const Holder& holder : holders) {
     if (lines.size() == most_holders) break;
-    lines.push_back(
-        fmt::format("{} holds {}{}{}", holder.holder,
-                    holder.slots.is_zero() ? "" : counted(to_string(holder.slots), "slot") + " of ",
-                    summarize_hosts(holder.hosts, 3), since(holder.held_ms)));
+    lines.push_back(fmt::format("{} holds {}{}{}", holder.holder, amounts_of(holder),
+                                summarize_hosts(holder.hosts, 3), since(holder.held_ms)));
   }
   if (holders.size() > most_holders)
     lines.push_back(fmt::format("and {} more", holders.size() - most_holders));
   return lines;
 }
-
-}  // namespace
 
 Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory& inventory,
                         const HostSearch& search) {
@@ -101,8 +113,9 @@ Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory&
 Refusal explain_busy(const ExperimentConfig& experiment, const HostInventory& inventory,
                      const HostSearch& search, const Occupancy& occupancy) {
   Refusal refusal{.kind = Refusal::Kind::busy, .reasons = {}, .nearest = {}};
-  refusal.reasons.push_back("not now: " + reason_of(experiment, inventory, search));
-  refusal.holders = holders_of(inventory, search, occupancy);
+  refusal.reasons.push_back("not now, of what is free: " +
+                            reason_of(experiment, inventory, search));
+  refusal.holders = holders_of(inventory, search.eligible, occupancy);
   refusal.nearest = nearest_counts(experiment, search);
   refusal.unit = unit_of(experiment);
   return refusal;

@@ -18,6 +18,13 @@ Refusal explain_refusal(const ExperimentConfig& experiment, const HostInventory&
 Refusal explain_busy(const ExperimentConfig& experiment, const HostInventory& inventory,
                      const HostSearch& search, const Occupancy& occupancy);
 
+/// Who holds something of these hosts of the inventory, by index, in the order of the hosts.
+std::vector<Holder> holders_of(const HostInventory& inventory, const std::vector<int>& hosts,
+                               const Occupancy& occupancy);
+/// A line for each, of very many for the first: "task 3f9c of alice holds 8 slots of node[01-02],
+/// for 12 min".
+std::vector<std::string> holder_lines(const std::vector<Holder>& holders);
+
 /// A refusal for a reason that is not the hosts', with the nearest counts that these hosts can take
 /// and for which the batch can be split.
 Refusal refuse(const ExperimentConfig& experiment, const HostSearch& search, std::string reason);

@@ -108,6 +108,8 @@ struct Holder {
   std::string holder;              ///< "task 3f9c of alice"
   std::vector<std::string> hosts;  ///< file order
   Quantity slots;                  ///< in all
+  Quantity cpus = {};              ///< likewise
+  std::uint64_t memory = 0;        ///< bytes
   std::int64_t held_ms = 0;        ///< for how long, the longest of them; 0: not known
 
   bool operator==(const Holder&) const = default;

@@ -9,6 +9,13 @@
 
 namespace train {
 
+namespace {
+
+// Somebody waits for the answers of the others.
+constexpr milliseconds connect_limit{5'000};
+
+}  // namespace
+
 LookDriver::LookDriver(Ports ports, std::vector<Host> hosts, nanoseconds limit,
                        std::function<void()> on_over)
     : ports_(ports),
@@ -25,7 +32,7 @@ void LookDriver::start() {
   deadline_ = ports_.timers.after(wait, [this] { end(); });
   for (std::size_t host = 0; host < hosts_.size(); ++host)
     questions_.push_back(std::make_unique<HostQuestion>(
-        ports_.transport, hosts_[host], AgentCall{"look", AgentCall::Verb::look},
+        ports_.transport, hosts_[host], AgentCall{"look", AgentCall::Verb::look, connect_limit},
         longest_host_report, [this, host](Result<std::string_view> line) {
           answer(host, line ? decode_host_report(*line) : tl::make_unexpected(line.error()));
         }));

@@ -51,10 +51,21 @@ std::map<std::string, std::string> map_of(const json& object, const char* name) 
   return values;
 }
 
+json json_of(const std::map<std::string, Quantity>& quantities) {
+  json list = json::array();
+  for (const auto& [name, quantity] : quantities)
+    list.push_back({{"name", from_bytes(name)}, {"parts", quantity.parts()}});
+  return list;
+}
+
+std::map<std::string, Quantity> quantities_of(const json& object, const char* name) {
+  std::map<std::string, Quantity> quantities;
+  for (const json& entry : array_field(object, name))
+    quantities[text_field(entry, "name")] = quantity_field(entry, "parts");
+  return quantities;
+}
+
 json json_of(const Host& host) {
-  json custom = json::array();
-  for (const auto& [name, amount] : host.custom)
-    custom.push_back({{"name", from_bytes(name)}, {"parts", amount.parts()}});
   return {{"name", from_bytes(host.name)},
           {"address", from_bytes(host.address)},
           {"user", from_bytes(host.user)},
@@ -68,7 +79,7 @@ json json_of(const Host& host) {
           {"too_few_gpus", or_null(host.too_few_gpus)},
           {"cpu_parts", host.cpus ? json(host.cpus->parts()) : json(nullptr)},
           {"memory", or_null(host.memory)},
-          {"custom", std::move(custom)},
+          {"custom", json_of(host.custom)},
           {"labels", json_of(host.labels)},
           {"pool", from_bytes(host.pool)},
           {"slice", from_bytes(host.slice)},
@@ -99,8 +110,7 @@ Host host_of(const json& value) {
   host.too_few_gpus = int_or_null(value, "too_few_gpus");
   if (!field(value, "cpu_parts").is_null()) host.cpus = quantity_field(value, "cpu_parts");
   host.memory = count_or_null(value, "memory");
-  for (const json& entry : array_field(value, "custom"))
-    host.custom[text_field(entry, "name")] = quantity_field(entry, "parts");
+  host.custom = quantities_of(value, "custom");
   host.labels = map_of(value, "labels");
   host.pool = text_field(value, "pool");
   host.slice = text_field(value, "slice");
@@ -131,6 +141,28 @@ std::vector<EnvironmentEntry> entries_of(const json& object, const char* name) {
   return entries;
 }
 
+json json_of(const HostUse& use) {
+  json slots = json::array();
+  for (const auto& [slot, share] : use.slots)
+    slots.push_back({{"slot", slot}, {"parts", share.parts()}});
+  return {{"host", from_bytes(use.host)},
+          {"slots", std::move(slots)},
+          {"cpu_parts", use.cpus.parts()},
+          {"memory", use.memory},
+          {"custom", json_of(use.custom)}};
+}
+
+// By whom it was held does not matter to a plan.
+HostUse use_of(const json& value) {
+  HostUse use{.host = text_field(value, "host"), .holder = {}, .slots = {}};
+  for (const json& slot : array_field(value, "slots"))
+    use.slots[int_field(slot, "slot")] = quantity_field(slot, "parts");
+  use.cpus = quantity_field(value, "cpu_parts");
+  use.memory = static_cast<std::uint64_t>(number_field(value, "memory"));
+  use.custom = quantities_of(value, "custom");
+  return use;
+}
+
 TaskRequest request_of(const json& value) {
   TaskRequest request;
   request.config = text_field(value, "config");
@@ -145,6 +177,9 @@ TaskRequest request_of(const json& value) {
   request.context_directory = text_field(value, "context");
   request.directory = text_field(value, "directory");
   request.is_detached = bool_field(value, "is_detached");
+  if (value.contains("occupancy"))  // of a request that an earlier train has written it is missing
+    for (const json& use : array_field(value, "occupancy"))
+      request.occupancy.push_back(use_of(use));
   return request;
 }
 
@@ -153,6 +188,8 @@ TaskRequest request_of(const json& value) {
 std::string encode_request(const TaskRequest& request) {
   json hosts = json::array();
   for (const Host& host : request.inventory.hosts) hosts.push_back(json_of(host));
+  json occupancy = json::array();
+  for (const HostUse& use : request.occupancy) occupancy.push_back(json_of(use));
   json document{{"config", from_bytes(request.config)},
                 {"experiment", from_bytes(request.experiment_text)},
                 {"hosts_source", from_bytes(request.inventory.source)},
@@ -161,7 +198,8 @@ std::string encode_request(const TaskRequest& request) {
                 {"environment", json_of(request.user_variables.of_experiment)},
                 {"context", from_bytes(request.context_directory)},
                 {"directory", from_bytes(request.directory)},
-                {"is_detached", request.is_detached}};
+                {"is_detached", request.is_detached},
+                {"occupancy", std::move(occupancy)}};
   add_overrides(document, request.overrides);
   return document.dump() + "\n";
 }

@@ -8,6 +8,7 @@
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/placement/occupancy.hpp"
 #include "launcher/plan/environment_entry.hpp"
 
 namespace train {
@@ -23,6 +24,8 @@ struct TaskRequest {
   std::string context_directory;  ///< that travels to the hosts; empty: none
   std::string directory;          ///< the launcher's own, absolute: what is relative is so to it
   bool is_detached = false;
+  /// What others held when the task was placed, where hosts were asked: the same plan takes it.
+  Occupancy occupancy = {};
 };
 
 /// As one JSON document.

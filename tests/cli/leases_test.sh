@@ -24,14 +24,57 @@ is_refused() {
     run launch -H localhost:2 -n 1 -- /bin/echo started
     expect_status 75
     expect_no_out started
-    expect_err "^train: host 'localhost': slots 0,1 held by task $id \('sh'\) of [a-z0-9_-]+, for [0-9]+ s \(launched by process [0-9]+ on '.*'\)$"
-    expect_err '^  wait for the end of it, .*--set leases=none$'
+    expect_err '^train: not now, of what is free: 1 slot asked, localhost has none$'
+    expect_err "^  task $id \('sh'\) of [a-z0-9_-]+ \(launched by process [0-9]+ on '.*'\) holds 2 slots of localhost, for [0-9]+ s$"
+    expect_err '^  beside what they hold: --set leases=none$'
+    expect_err '^train: failed: busy \(exit 75\)$'
     run launch -H localhost:2 -n 1 --set leases=none -- /bin/echo started
     expect_status 0
     expect_out started
     let_go
     run launch -H localhost:2 -n 2 -- /bin/echo started
     expect_status 0
+}
+
+# Other slots than those of a plan for idle hosts, where these are held: on the same host or another.
+goes_around() {
+    hold -n 1
+    run launch -H localhost:2 -n 1 -- /bin/sh -c 'echo "slot $TRAIN_DEVICE_INDICES"'
+    expect_status 0
+    expect_err "^train: slots that were planned are held by others$"
+    expect_err "^  task $id \('sh'\) of .* holds 1 slot of localhost, for [0-9]+ s$"
+    expect_err "^train: task [a-z0-9]+: on other slots of localhost instead$"
+    run task show "$(task_id)"
+    expect_out '^ +0 +localhost +1 '
+    run launch -H localhost:1,127.0.0.1:2 -n 1 --set resources.placement=pack -- /bin/echo started
+    expect_status 0
+    run plan -H localhost:2 -n 1 --live -- /bin/true
+    expect_status 0
+    expect_out "held by task $id"
+    run plan -H localhost:2 -n 2 --live --json -- /bin/true
+    expect_status 75
+    expect_equal "a plan that others are in the way of" "busy task $id True" "$(field \
+        'd["refused"]["kind"] + " " + d["refused"]["holders"][0]["holder"][:13] + " " + str(d["refused"]["holders"][0]["held_seconds"] > 0)' "$work/out")"
+    run plan -H localhost:2 -n 2 -- /bin/true
+    expect_status 0
+    let_go
+}
+
+# What was placed elsewhere is placed there by whoever goes on with it.
+goes_around_again() {
+    hold -n 1
+    local holder=$id launcher
+    id=$(with_environment "$train" launch -d -H localhost:2 -n 1 --set on_launcher_loss=continue -- \
+        /bin/sh -c "$until_told; echo ended" 2>"$work/err") || note_failure "it does not start: $(cat "$work/err")"
+    launcher=$(pids_of 'on_launcher_loss=continue')
+    kill -KILL "$launcher"
+    touch go
+    run task attach "$id"
+    expect_status 0
+    expect_out '^\[0\] ended$|^ended$'
+    run task show "$id"
+    expect_out '^ +0 +localhost +1 '
+    with_environment "$train" task wait "$holder" 2>"$work/err" || note_failure "it fails: $(cat "$work/err")"
 }
 
 shares() {
@@ -42,7 +85,7 @@ shares() {
         note_failure "it does not start: $(cat "$work/err")"
     run launch --hostfile hosts.yaml share.yaml
     expect_status 75
-    expect_err "3 CPUs.* held by task $id "
+    expect_err "^  task $id .* holds 1 slot and 3 CPUs of localhost"
     let_go
 }
 
@@ -50,7 +93,7 @@ parent_of() { ps -o ppid= -p "$1" | tr -d ' '; }
 
 # As long as the guard ends what the agent has left, nobody else starts beside it.
 is_held_by_the_guard() {
-    hold -n 1 --set on_launcher_loss=continue
+    hold -n 2 --set on_launcher_loss=continue
     local launcher agent guard
     launcher=$(pids_of 'launch -d')
     agent=$(parent_of "$(parent_of "$(pids_of '^/bin/sh -c while' | head -n 1)")")
@@ -60,7 +103,7 @@ is_held_by_the_guard() {
     kill -KILL "$agent"
     run launch -H localhost:2 -n 1 -- /bin/echo started
     expect_status 75
-    expect_err " held by task $id "
+    expect_err "^  task $id .* holds 2 slots of localhost"
     kill -CONT "$guard"
     within 10 "the guard has ended what was left" process_count_is 0 '^/bin/sh -c while'
     within 5 "the slot is free" launches
@@ -70,7 +113,7 @@ launches() { with_environment "$train" launch -H localhost:2 -n 1 -- /bin/true 2
 
 # Each rank looks whether it is alone, in a folder of the host.
 races() {
-    local rounds=${TRAIN_RACES:-15} started=0 refused=0 other first second
+    local rounds=${TRAIN_RACES:-15} started=0 refused=0 met=0 other first second
     for ((round = 0; round < rounds; round++)); do
         for name in a b; do
             with_environment "$train" launch -H localhost:3 -n 2 -- /bin/sh -c 'mkdir "alone-$LOCAL_RANK" || exit 9; sleep 0.05; rmdir "alone-$LOCAL_RANK"' \
@@ -89,13 +132,16 @@ races() {
                 *) note_failure "round $round: exit codes ${codes[*]}" "$(cat "$work/a" "$work/b")" ;;
             esac
         done
+        if [[ "${codes[*]}" == *75* ]] || grep -q 'are held by others$' "$work/a" "$work/b"; then met=$((met + 1)); fi
         [[ " ${codes[*]} " == *" 0 "* ]] || note_failure "round $round: neither has started" "$(cat "$work/a" "$work/b")"
     done
     [ $((started + refused)) -eq $((2 * rounds)) ] || note_failure "$started started, $refused were refused"
-    [ "$refused" -gt 0 ] || note_failure "no two of $rounds pairs have met"
+    [ "$met" -gt 0 ] || note_failure "no two of $rounds pairs have met"
 }
 
 test_case "slots that another task holds are refused, with who holds them" is_refused
+test_case "a launch goes around what others hold, and says so; so does plan --live" goes_around
+test_case "what was placed around others is gone on with where it is" goes_around_again
 test_case "CPUs that are declared are held as a number" shares
 test_case "what a killed agent held its guard holds until all is gone" is_held_by_the_guard
 test_case "of two launches at once one gets the slots, never both, never neither" races

@@ -35,13 +35,48 @@ let_go() {
     on head "$train" task wait "$id" >"$work/wait" 2>&1 || note_failure "it fails: $(cat "$work/wait")"
 }
 
+bob_is_told() { grep -Eq -- "$1" "$work/bob" || note_failure "bob is not told $1: $(cat "$work/bob")"; }
+
+# Of slots that root holds, bob's launch takes those beside them, on other hosts too.
+goes_around() {
+    make_user
+    hold -H node01:2 -n 1
+    as_bob launch --set working_directory=/tmp -H 'node[01-02]:2' -n 3 --set resources.placement=pack -- \
+        /bin/sh -c 'echo $(uname -n) $LOCAL_RANK' >"$work/out" 2>"$work/bob"
+    expect_equal "exit status" 0 $?
+    expect_equal "where bob's ranks ran" "node01 0,node02 0,node02 1" "$(sed 's/^\[[0-9]*\] //' "$work/out" | sort | paste -sd ,)"
+    bob_is_told '^train: slots that were planned are held by others$'
+    bob_is_told "^  task $id \('sh'\) of root .* holds 1 slot of node01, for [0-9]+ s$"
+    as_bob plan -H 'node[01-02]:2' -n 2 --live --format env --rank 0 -- /bin/true >"$work/out" 2>&1
+    grep -q "node02" "$work/out" || note_failure "a plan of what is free: $(cat "$work/out")"
+    let_go
+}
+
+# A host that is cut is asked as well, and is not waited for once somebody wants the end.
+ends_while_hosts_are_asked() {
+    hold -H node01:2 -n 2
+    "$cluster" cut node02
+    on head "$train" launch -H 'node[01-02]:2' -n 2 -- /bin/true >"$work/out" 2>"$work/err" &
+    local waits=$!
+    eventually 10 asks_hosts || note_failure "no host is asked: $(cat "$work/err")"
+    on head "pkill -TERM -f 'train launch -H'"
+    wait "$waits"
+    expect_equal "exit status" 143 $?
+    expect_equal "state" "killed" "$(on head "$train" task list --all --csv | tr -d '\r' | awk -F, 'NR == 2 { print $3 }')"
+    "$cluster" heal node02
+    let_go
+}
+
+asks_hosts() { on head "ss -Htn state syn-sent" | grep -q .; }
+
 another_user() {
     make_user
     hold -H 'node[01-02]:2' -n 3 --set resources.placement=pack
     as_bob launch --set working_directory=/tmp -H node02:2 -n 2 -- /bin/true >"$work/out" 2>"$work/bob"
     expect_equal "exit status" 75 $?
-    grep -Eq "^train: host 'node02': slot 0 held by task $id \('sh'\) of root, for [0-9]+ s \(launched by process [0-9]+ on 'head'\)$" "$work/bob" ||
-        note_failure "bob is told: $(cat "$work/bob")"
+    bob_is_told '^train: not now, of what is free: 2 slots asked, node02 has 1$'
+    bob_is_told "^  task $id \('sh'\) of root \(launched by process [0-9]+ on 'head'\) holds 1 slot of node02, for [0-9]+ s$"
+    bob_is_told '^  nearest count that fits: 1$'
     let_go
     as_bob launch --set working_directory=/tmp -H 'node[01-02]:2' -n 4 -- /bin/true >"$work/out" 2>"$work/bob"
     expect_equal "exit status" 0 $?
@@ -65,7 +100,7 @@ launches_on() { on head "$train" launch -H "$1:2" -n 2 -- /bin/true >"$work/out"
 
 # Two machines, two hosts in both orders: a rank finds out whether it is alone there.
 races() {
-    local rounds=${TRAIN_RACES:-12} started=0 refused=0 round code codes order machine
+    local rounds=${TRAIN_RACES:-12} started=0 refused=0 met=0 round code codes order machine
     for ((round = 0; round < rounds; round++)); do
         for machine in head node03; do
             order=node01:1,node02:1
@@ -84,13 +119,16 @@ races() {
                 *) note_failure "round $round: exit codes$codes" "$(cat "$work/head" "$work/node03")" ;;
             esac
         done
+        if [[ "$codes" == *75* ]] || grep -q 'are held by others$' "$work/head" "$work/node03"; then met=$((met + 1)); fi
         [[ "$codes " == *" 0 "* ]] || note_failure "round $round: neither has started" "$(cat "$work/head" "$work/node03")"
     done
-    echo "      $started have started, $refused were refused"
-    [ "$refused" -gt 0 ] || note_failure "no two of $rounds pairs have met"
+    echo "      $started have started, $refused were refused, $met pairs have met"
+    [ "$met" -gt 0 ] || note_failure "no two of $rounds pairs have met"
 }
 
 test_case "what one user holds another one is refused, and told who holds it" another_user
+test_case "a launch goes around what another user holds, on other hosts too" goes_around
+test_case "a launch that asks hosts what is free ends when it is told to" ends_while_hosts_are_asked
 test_case "what a dead launcher's task held is free, of a host out of reach once its ranks have ended" dead_launcher
 test_case "of two machines that launch at once on the same hosts one starts, never both, never neither" races
 finish

@@ -79,6 +79,39 @@ TEST_CASE("the journal of a task is read back in order, by whoever asks") {
   CHECK(class_of(other->append_journal("abcd2345", "four", false)) == ErrorClass::bug);
 }
 
+TEST_CASE("a task that is placed elsewhere begins anew, and stays its launcher's") {
+  const TemporaryDirectory directory;
+  const auto store = open_store(directory.path());
+  TaskRecord task = some_task(*store, "abcd2345");
+  REQUIRE(store->create(task));
+  REQUIRE(store->note_git(task.id, {std::string(40, 'a'), true}));
+  REQUIRE(store->append_journal(task.id, "one", false));
+  std::ofstream(task.log_directory + "/rank-0.0.log") << "x";
+  task.attempts.push_back({0, 5, {}, "old", "", {}});
+  REQUIRE(store->update(task));
+
+  task.attempts.clear();
+  task.hosts = "gpu-z";
+  task.plan_json = "{}";
+  task.ranks.assign(200, {0, "gpu-z", "3", {}, {}, false, ""});
+  REQUIRE(store->start_over(task));
+  const auto other = open_store(directory.path());
+  TaskRecord anew = task;
+  anew.git = {std::string(40, 'a'), true};
+  CHECK(other->find("abcd").value() == anew);
+  CHECK(entries_of(*other, task.id).empty());
+  CHECK(std::filesystem::is_empty(task.log_directory));
+  CHECK(class_of(other->start_over(task)) == ErrorClass::bug);  // another process's
+
+  REQUIRE(store->append_journal(task.id, "one again", true));
+  CHECK(entries_of(*other, task.id) == Entries{"one again"});
+  task.state = TaskState::failed;
+  task.cause = std::string(1'000, 'x');
+  REQUIRE(store->update(task));
+  CHECK(other->find("abcd").value().state == TaskState::failed);
+  CHECK(class_of(store->start_over(task)) == ErrorClass::bug);  // it has ended
+}
+
 TEST_CASE("a durable entry is on the disk when it is written, and others cost no wait") {
   const TemporaryDirectory directory;
   const auto store = open_store(directory.path());

@@ -96,7 +96,7 @@ TEST_CASE("a busy refusal names who holds what") {
   CHECK(document["refused"]["holders"] ==
         json::parse(R"([{"holder":"task 1 of alice","hosts":["n1","n2"],"slots":2.5}])"));
   CHECK(render(to_error(plan.error())) ==
-        "not now: 16 slots asked, the 2 hosts have 13: n1 6, n2 7\n"
+        "not now, of what is free: 16 slots asked, the 2 hosts have 13: n1 6, n2 7\n"
         "  task 1 of alice holds 2.5 slots of n[1-2]\n"
         "  nearest count that fits: 7");
 }

@@ -43,6 +43,11 @@ TaskRequest full_request() {
   request.context_directory = "src";
   request.directory = "/home/a b";
   request.is_detached = true;
+  HostUse use{.host = "gpu-a", .holder = {}, .slots = {{2, *Quantity::from_double(0.25)}}};
+  use.cpus = Quantity::of(3);
+  use.memory = std::uint64_t{1} << 40;
+  use.custom["licence"] = Quantity::of(1);
+  request.occupancy = {use};
   return request;
 }
 
@@ -65,7 +70,18 @@ TEST_CASE("what a task was asked for comes back as it was, byte for byte") {
   CHECK(back->context_directory == request.context_directory);
   CHECK(back->directory == request.directory);
   CHECK(back->is_detached);
+  CHECK(back->occupancy == request.occupancy);
   CHECK(encode_request(*back) == encode_request(request));
+}
+
+TEST_CASE("one of a train that did not ask hosts what is held is read as well") {
+  std::string text = encode_request(full_request());
+  const std::string key = R"("occupancy":)";
+  REQUIRE(text.find(key) != text.npos);
+  text.replace(text.find(key), key.size(), R"("else":)");
+  const auto back = decode_request(text);
+  REQUIRE(back);
+  CHECK(back->occupancy.empty());
 }
 
 TEST_CASE("any beginning of it is refused, and so is what it cannot be") {

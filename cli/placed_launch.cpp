@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/placed_launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/host_look.hpp"
+#include "cli/request.hpp"
+#include "cli/talk.hpp"
+#include "config_schema/hosts/host_fold.hpp"
+#include "launcher/live/live_occupancy.hpp"
+#include "launcher/placement/refusal.hpp"
+
+namespace train {
+
+namespace {
+
+// How often a task is placed at most: somebody else may take what a host has just called free.
+constexpr int most_places = 5;
+
+// Of the hosts where the task was to run.
+std::vector<int> places_of(const HostInventory& inventory, const Trial& trial) {
+  std::vector<int> places;
+  for (std::size_t i = 0; i < inventory.hosts.size(); ++i)
+    if (std::any_of(trial.hosts.begin(), trial.hosts.end(), [&](const PlannedHost& planned) {
+          return planned.host.name == inventory.hosts[i].name;
+        }))
+      places.push_back(static_cast<int>(i));
+  return places;
+}
+
+// "node[1-2]"
+std::string hosts_of(const Trial& trial) {
+  std::vector<std::string> names;
+  for (const PlannedHost& host : trial.hosts) names.push_back(host.host.name);
+  return summarize_hosts(names);
+}
+
+bool uses_the_same_slots(const Trial& one, const Trial& other) {
+  return std::equal(one.hosts.begin(), one.hosts.end(), other.hosts.begin(), other.hosts.end(),
+                    [](const PlannedHost& a, const PlannedHost& b) {
+                      return a.host.name == b.host.name && a.slots == b.slots;
+                    });
+}
+
+void tell_difference(const PlacedLaunch& launch, const Plan& now) {
+  const HostInventory& inventory = launch.request.inventory;
+  const Trial& before = launch.plan.trial;
+  const auto holders =
+      holders_of(inventory, places_of(inventory, before), launch.request.occupancy);
+  TerminalText text = terminal_text("slots that were planned are held by others");
+  for (const std::string& line : holder_lines(holders)) text += terminal_text("\n  {}", line);
+  talk(text);
+  if (uses_the_same_slots(before, now.trial))
+    talk(terminal_text("task {}: on {} after all", launch.task.id, hosts_of(now.trial)));
+  else if (hosts_of(before) == hosts_of(now.trial))
+    talk(terminal_text("task {}: on other slots of {} instead", launch.task.id,
+                       hosts_of(now.trial)));
+  else
+    talk(terminal_text("task {}: on {} instead of {}", launch.task.id, hosts_of(now.trial),
+                       hosts_of(before)));
+}
+
+Error with_way_out(Error error) {
+  if (error.error_class == ErrorClass::busy)
+    error.diagnostics.front().more_hints.push_back("beside what they hold: --set leases=none");
+  return error;
+}
+
+// What is different now; an outcome where the task cannot run.
+std::optional<RunOutcome> place_anew(PlacedLaunch& launch, StopSignals& signals) {
+  const LookedAt seen = look_at_hosts(launch.request.inventory.hosts, signals);
+  const Trial& before = launch.plan.trial;
+  if (seen.stop_signal) return not_run(before, *seen.stop_signal);
+  launch.request.occupancy = occupancy_of(launch.request.inventory, launch.plan.experiment.needs,
+                                          answered(seen.reports, launch.task.id));
+  auto plan = plan_again(launch.request);
+  if (!plan) return not_run(before, with_way_out(plan.error()));
+  tell_difference(launch, *plan);
+  TaskRecord task = launch.record_of(*plan);
+  if (const auto recorded = launch.store->start_over(task); !recorded)
+    return not_run(before, recorded.error());
+  launch.plan = std::move(*plan);
+  launch.task = std::move(task);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
+  std::optional<RunOutcome> outcome;
+  for (int places = 1;; ++places) {
+    SupervisedTask supervised{launch.request, launch.plan, launch.task, launch.store, launch.tee};
+    supervised.on_steady = launch.on_steady;
+    supervised.may_be_placed_anew = !outcome && places < most_places;
+    supervised.outcome = outcome;
+    Ended ended = supervise(std::move(supervised), signals);
+    if (!ended.is_refused || !ended.is_recorded) return ended;
+    outcome = place_anew(launch, signals);
+  }
+}
+
+}  // namespace train
