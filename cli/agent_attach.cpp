@@ -15,6 +15,7 @@
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
 #include "backends/process/host_look.hpp"
+#include "backends/process/host_wait.hpp"
 #include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
 #include "launcher/wire/sweep_report.hpp"
@@ -64,6 +65,11 @@ ExitCode tell(const std::string& text) {
 }
 
 }  // namespace
+
+ExitCode agent_wait_command(const std::string& key) {
+  const auto waited = wait_in_line(key, means_to_look(), STDIN_FILENO, STDOUT_FILENO);
+  return waited ? ExitCode() : tell_launcher(waited.error());
+}
 
 ExitCode agent_look_command() {
   return tell(encode_host_report(look_at_this_host(means_to_look())));

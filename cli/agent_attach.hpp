@@ -29,4 +29,8 @@ ExitCode agent_sweep_command(const std::string& key);
 /// (launcher/wire/host_report.hpp).
 ExitCode agent_look_command();
 
+/// `agent wait KEY`: a place in the line of this host, as long as standard input is open
+/// (launcher/wire/wait_talk.hpp).
+ExitCode agent_wait_command(const std::string& key);
+
 }  // namespace train

@@ -392,6 +392,9 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   CLI::App* look = agent->add_subcommand("look");
   look->add_option("WORD", flags.key)->required();
   look->callback([&] { chosen = [] { return agent_look_command(); }; });
+  CLI::App* wait = agent->add_subcommand("wait");
+  wait->add_option("KEY", flags.key)->required();
+  wait->callback([&] { chosen = [&] { return agent_wait_command(flags.key); }; });
 }
 
 ExitCode run(std::vector<std::string> arguments) {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "backends/lease/lease_folder.hpp"
 #include "backends/process/agent_process.hpp"
 #include "launcher/wire/host_report.hpp"
 
@@ -9,5 +14,13 @@ namespace train {
 /// What this host has and who holds it. Of the means it takes those that count and name GPUs, and
 /// the folder of leases. May wait for a disk.
 HostReport look_at_this_host(const AgentMeans& means);
+
+/// Where what is held of this host is locked.
+Result<LeaseFolder> lease_folder_of(const AgentMeans& means);
+
+/// Who holds and who waits for what, into a report that has the host's GPUs already.
+void look_at_leases(const LeaseFolder& folder,
+                    const std::function<std::string(std::int64_t uid)>& user_name_of,
+                    HostReport& report);
 
 }  // namespace train

@@ -7,6 +7,7 @@
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/lease_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/ticket_fields.hpp"
 
 namespace train {
 
@@ -40,7 +41,9 @@ std::uint64_t bytes_field(const json& object, const char* name) {
   return static_cast<std::uint64_t>(number_field(object, name));
 }
 
-HostReport report_of(const json& value) {
+}  // namespace
+
+HostReport host_report_of(const json& value) {
   HostReport report;
   const json& leases = field(value, "leases");
   report.lease_folder = text_field(leases, "folder", longest_text);
@@ -49,6 +52,8 @@ HostReport report_of(const json& value) {
   for (const json& holder : array_field(leases, "holders", most_reported_holders))
     report.holders.push_back(lease_holder_of(holder, most_leases));
   report.untold_holders = int_field(leases, "untold");
+  for (const json& ticket : array_field(leases, "tickets", most_tickets))
+    report.tickets.push_back(ticket_of(ticket));
   report.gpus = gpus_of_json(field(value, "gpus"));
   report.cuda_names = names_of_json(value, "cuda_names");
   report.rocm_names = names_of_json(value, "rocm_names");
@@ -60,9 +65,7 @@ HostReport report_of(const json& value) {
   return report;
 }
 
-}  // namespace
-
-std::string encode_host_report(const HostReport& report) {
+json json_of(const HostReport& report) {
   json holders = json::array();
   std::size_t bytes = 0;
   for (const LeaseHolder& holder : report.holders) {
@@ -72,28 +75,33 @@ std::string encode_host_report(const HostReport& report) {
     if (bytes > longest_host_report / 2) break;
     holders.push_back(std::move(one));
   }
+  json tickets = json::array();
+  for (const Ticket& ticket : report.tickets)
+    if (tickets.size() < most_tickets) tickets.push_back(json_of(ticket));
   const auto untold =
       report.untold_holders + static_cast<int>(report.holders.size() - holders.size());
-  const json value{{"leases",
-                    {{"folder", short_text(report.lease_folder)},
-                     {"identity", short_text(report.lease_identity)},
-                     {"trouble", short_text(report.lease_trouble)},
-                     {"holders", std::move(holders)},
-                     {"untold", untold}}},
-                   {"gpus", json_of_gpus(report.gpus)},
-                   {"cuda_names", json_of_names(report.cuda_names)},
-                   {"rocm_names", json_of_names(report.rocm_names)},
-                   {"cpus", report.cpus},
-                   {"memory", report.memory},
-                   {"available", report.available},
-                   {"load_permil", report.load_permil},
-                   {"driver", short_text(report.driver)}};
-  return value.dump() + "\n";
+  return {{"leases",
+           {{"folder", short_text(report.lease_folder)},
+            {"identity", short_text(report.lease_identity)},
+            {"trouble", short_text(report.lease_trouble)},
+            {"holders", std::move(holders)},
+            {"untold", untold},
+            {"tickets", std::move(tickets)}}},
+          {"gpus", json_of_gpus(report.gpus)},
+          {"cuda_names", json_of_names(report.cuda_names)},
+          {"rocm_names", json_of_names(report.rocm_names)},
+          {"cpus", report.cpus},
+          {"memory", report.memory},
+          {"available", report.available},
+          {"load_permil", report.load_permil},
+          {"driver", short_text(report.driver)}};
 }
 
+std::string encode_host_report(const HostReport& report) { return json_of(report).dump() + "\n"; }
+
 Result<HostReport> decode_host_report(std::string_view line) {
-  return decode_document<HostReport>(line, longest_host_report,
-                                     "what the host says of itself is not understood", report_of);
+  return decode_document<HostReport>(
+      line, longest_host_report, "what the host says of itself is not understood", host_report_of);
 }
 
 }  // namespace train

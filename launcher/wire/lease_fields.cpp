@@ -5,6 +5,7 @@
 
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/ticket_fields.hpp"
 
 namespace train {
 
@@ -78,10 +79,12 @@ json json_of(const LeaseRequest& request) {
   for (const LeaseWant& want : request.wants)
     wants.push_back(
         {{"of", json_of(want.key)}, {"amount", want.amount}, {"capacity", want.capacity}});
-  return {{"wants", std::move(wants)},
-          {"slots", request.slots},
-          {"name", short_text(request.task_name)},
-          {"launcher", short_text(request.launcher)}};
+  json value{{"wants", std::move(wants)},
+             {"slots", request.slots},
+             {"name", short_text(request.task_name)},
+             {"launcher", short_text(request.launcher)}};
+  if (request.order) value["order"] = json_of(*request.order);
+  return value;
 }
 
 LeaseRequest lease_request_of(const json& value) {
@@ -95,6 +98,8 @@ LeaseRequest lease_request_of(const json& value) {
   request.slots = int_field(value, "slots");
   request.task_name = text_field(value, "name", longest_holder_text);
   request.launcher = text_field(value, "launcher", longest_holder_text);
+  if (const auto order = value.find("order"); order != value.end())
+    request.order = ticket_order_of(*order);
   return request;
 }
 
@@ -110,6 +115,7 @@ json json_of(const LeaseHolder& holder, std::size_t most) {
           {"user", short_text(holder.user)},
           {"held_ms", holder.held_ms},
           {"running", holder.is_running},
+          {"waiting", holder.is_waiting},
           {"leases", std::move(leases)}};
 }
 
@@ -122,6 +128,7 @@ LeaseHolder lease_holder_of(const json& value, std::size_t most) {
   holder.user = text_field(value, "user", longest_holder_text);
   holder.held_ms = number_field(value, "held_ms");
   holder.is_running = bool_field(value, "running");
+  holder.is_waiting = bool_field(value, "waiting");
   for (const json& held : array_field(value, "leases", most))
     holder.leases.push_back(
         {key_of(field(held, "of")), static_cast<std::uint64_t>(number_field(held, "amount"))});

@@ -12,6 +12,7 @@
 #include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 #include "launcher/lease/lease.hpp"
+#include "launcher/lease/ticket.hpp"
 #include "launcher/plan/environment_entry.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
@@ -23,7 +24,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 12;
+constexpr int wire_version = 13;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -54,6 +55,8 @@ struct LeaseRequest {
   int slots = 0;               ///< that the host is to have, to tell what they are (`settled`)
   std::string task_name = {};  ///< for others; at most `longest_holder_text`
   std::string launcher = {};   ///< likewise
+  /// Of the task's ticket on this host; nothing: it has not waited, and all who wait come first.
+  std::optional<TicketOrder> order = {};
   bool operator==(const LeaseRequest&) const = default;
 };
 
