@@ -148,7 +148,8 @@ constexpr const char* examples =
 // Which command was chosen, as something to run once all flags are known.
 using Chosen = std::function<ExitCode()>;
 
-void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& tee) {
+void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& tee,
+                std::string& wait) {
   CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
   command->group("Commands");
   add_request_options(*command, flags.request);
@@ -157,6 +158,8 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
           ->type_name("RANKS")
           ->check(names("ranks"));
   command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");
+  command->add_flag("--wait", wait,
+                    "Wait in line for slots that others hold; --wait=10m: so long at most");
   auto* json = command->add_flag("--json", flags.json,
                                  "Print the finished task as JSON; output goes to stderr");
   command
@@ -172,6 +175,8 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
       flags.tee.all_to_stderr = flags.json;
       flags.tee.raw = flags.raw;
       if (flags.detach) flags.tee.mode = Tee::Mode::none;
+      // A flag without a value is "true" to CLI11.
+      if (!wait.empty()) flags.wait = wait == "true" ? "" : wait;
       return launch_command(flags);
     };
   });
@@ -403,6 +408,7 @@ ExitCode run(std::vector<std::string> arguments) {
   TaskFlags task;
   ConfigFlags config;
   std::string tee = "all";
+  std::string wait;
   AgentAttachFlags agent;
   Chosen chosen;
 
@@ -411,7 +417,7 @@ ExitCode run(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND ...");
   app.get_formatter()->label("REQUIRED", "");
-  add_launch(app, chosen, launch, tee);
+  add_launch(app, chosen, launch, tee, wait);
   add_plan(app, chosen, plan);
   add_task(app, chosen, task);
   add_config_commands(app, chosen, config);
