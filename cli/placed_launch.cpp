@@ -66,7 +66,9 @@ void tell_difference(const PlacedLaunch& launch, const Plan& now) {
 
 Error with_way_out(Error error) {
   if (error.error_class == ErrorClass::busy)
-    error.diagnostics.front().more_hints.push_back("beside what they hold: --set leases=none");
+    for (const char* hint :
+         {"in line for them: --wait", "beside what they hold: --set leases=none"})
+      error.diagnostics.front().more_hints.push_back(hint);
   return error;
 }
 
