@@ -68,7 +68,7 @@ Error with_way_out(Error error) {
   if (error.error_class == ErrorClass::busy)
     for (const char* hint :
          {"in line for them: --wait", "beside what they hold: --set leases=none"})
-      error.diagnostics.front().more_hints.push_back(hint);
+      error.diagnostics.front().more_hints.emplace_back(hint);
   return error;
 }
 

@@ -39,7 +39,7 @@ void Waiter::open(int host, Instant now) {
   OfHost& h = at(host);
   h.state = State::opening;
   h.last_word = now;
-  actions_.push_back(waiter_action::Open{host});
+  actions_.emplace_back(waiter_action::Open{host});
 }
 
 void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now) {
@@ -78,7 +78,7 @@ void Waiter::leave(int host, const Error& why, Instant now) {
   h.others.clear();
   h.back_off = std::clamp(2 * h.back_off, timing_.back_off, timing_.longest_back_off);
   h.open_at = now + h.back_off;
-  if (is_news) actions_.push_back(waiter_action::TellLost{host, why});
+  if (is_news) actions_.emplace_back(waiter_action::TellLost{host, why});
   if (stands_anywhere()) return;
   if (!alone_since_) alone_since_ = now;
   if (!first_arrival_ && are_all_known()) end(why);
@@ -96,7 +96,7 @@ bool Waiter::are_all_known() const {
 
 void Waiter::send_all() {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
-    if (at(host).state != State::away) actions_.push_back(waiter_action::Send{host});
+    if (at(host).state != State::away) actions_.emplace_back(waiter_action::Send{host});
 }
 
 // Once: a host that answers later has to take the order as it is.
@@ -132,11 +132,11 @@ void Waiter::consider(Instant now) {
   std::pair<int, std::string> known{here.number, here.before ? here.before->order.task : ""};
   if (told_place_ != known) {
     told_place_ = std::move(known);
-    actions_.push_back(waiter_action::TellPlace{});
+    actions_.emplace_back(waiter_action::TellPlace{});
   }
   if (!has_news_ || is_taking_ || plan_at_ || here.number > 1) return;
   has_news_ = false;
-  actions_.push_back(waiter_action::Plan{});
+  actions_.emplace_back(waiter_action::Plan{});
 }
 
 void Waiter::planned(bool fits, Instant now) {
@@ -163,7 +163,7 @@ void Waiter::tick(Instant now) {
     const bool stands = h.state == State::standing;
     const milliseconds limit = stands ? timing_.silence_limit : timing_.reach_limit;
     if (now < h.last_word + limit) continue;
-    actions_.push_back(waiter_action::Close{host});
+    actions_.emplace_back(waiter_action::Close{host});
     leave(host,
           make_error(ErrorClass::host, fmt::format("no word from it for {}", duration_text(limit))),
           now);
@@ -183,7 +183,7 @@ void Waiter::tick(Instant now) {
 
 void Waiter::end(Error why) {
   is_over_ = true;
-  actions_.push_back(waiter_action::GiveUp{std::move(why)});
+  actions_.emplace_back(waiter_action::GiveUp{std::move(why)});
 }
 
 std::optional<Instant> Waiter::next_deadline() const {
