@@ -94,6 +94,25 @@ stops() {
     let_go
 }
 
+has_another_ticket() { # PID of the process that had the last
+    local now
+    now=$(pids_of 'agent wait')
+    [ -n "$now" ] && [ "$now" != "$1" ] && ticket_count_is 1
+}
+
+loses_its_ticket() {
+    hold
+    line one launch --wait -H localhost:2 -n 1 -- /bin/echo started
+    local keeper
+    keeper=$(pids_of 'agent wait')
+    kill -TERM "$keeper"
+    within 5 "it is told" grep -q "host 'localhost' is not waited for until it can be reached" "$work/one"
+    within 5 "there is another ticket" has_another_ticket "$keeper"
+    let_go
+    ends_with one 0
+    ticket_count_is 0 || note_failure "a ticket is left"
+}
+
 is_killed() {
     hold
     line one launch -d --wait -H localhost:2 -n 1 -- /bin/echo started
@@ -124,6 +143,7 @@ test_case "a large request is not overtaken by small ones" is_not_overtaken
 test_case "a limit ends the waiting with code 75" is_given_up
 test_case "Ctrl-C while waiting leaves no trace" stops INT 130
 test_case "a launcher that is killed gives its place up" stops KILL 137
+test_case "a ticket that is lost is made anew" loses_its_ticket
 test_case "a detached launch waits on its own, and 'task kill' ends it" is_killed
 test_case "a more urgent task of the same user comes first" is_urgent
 finish
