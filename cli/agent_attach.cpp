@@ -15,6 +15,7 @@
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attach.hpp"
 #include "backends/process/host_look.hpp"
+#include "backends/process/host_wait.hpp"
 #include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
 #include "launcher/wire/sweep_report.hpp"
@@ -68,12 +69,15 @@ ExitCode tell(const std::string& text) {
 
 HostReport look_here() { return look_at_this_host(means_to_look()); }
 
+ExitCode agent_wait_command(const std::string& key) {
+  const auto waited = wait_in_line(key, means_to_look(), STDIN_FILENO, STDOUT_FILENO);
+  return waited ? ExitCode() : tell_launcher(waited.error());
+}
+
 ExitCode agent_look_command(const std::string& word) {
-  auto directory = lease_directory_of_look(word);
+  const auto directory = lease_directory_of_look(word);
   if (!directory) return tell_launcher(directory.error());
-  AgentMeans means = means_to_look();
-  if (!directory->empty()) means.lease_folder = std::move(*directory);
-  return tell(encode_host_report(look_at_this_host(means)));
+  return tell(encode_host_report(look_at_this_host(means_to_look(), *directory)));
 }
 
 ExitCode agent_sweep_command(const std::string& key) {

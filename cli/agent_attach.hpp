@@ -33,4 +33,8 @@ ExitCode agent_look_command(const std::string& word);
 /// The same about this machine, for this process itself.
 HostReport look_here();
 
+/// `agent wait KEY`: a place in the line of this host, as long as standard input is open
+/// (launcher/wire/wait_talk.hpp).
+ExitCode agent_wait_command(const std::string& key);
+
 }  // namespace train

@@ -20,6 +20,8 @@ struct LaunchFlags {
   bool raw = false;
   bool json = false;
   bool detach = false;  ///< returns once the ranks have started
+  /// Waits for slots that others hold, so long at most; empty: without an end.
+  std::optional<std::string> wait;
 };
 /// Runs the experiment and waits for its end.
 ExitCode launch_command(const LaunchFlags& flags);

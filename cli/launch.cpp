@@ -10,6 +10,7 @@
 #include "cli/code_note.hpp"
 #include "cli/commands.hpp"
 #include "cli/detachment.hpp"
+#include "cli/moment.hpp"
 #include "cli/placed_launch.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/stop_signals.hpp"
@@ -83,6 +84,16 @@ std::string whole_record(TaskRecord task, TaskStore& store, const Ended& ended) 
   return task_to_json(task);
 }
 
+Result<std::optional<PlacedLaunch::Wait>> wait_of(const LaunchFlags& flags) {
+  if (!flags.wait) return std::nullopt;
+  if (flags.wait->empty()) return PlacedLaunch::Wait{};
+  const auto limit = parse_duration(*flags.wait);
+  if (!limit)
+    return fail(ErrorClass::usage, fmt::format("--wait: '{}' is no duration", *flags.wait),
+                "write --wait=10m, --wait=2h, or --wait alone to wait without an end");
+  return PlacedLaunch::Wait{*limit};
+}
+
 ExitCode tell_started(const std::string& task_id) {
   talk(
       terminal_text("task {} runs on its own now; to see, await or stop it:\n"
@@ -96,6 +107,8 @@ ExitCode tell_started(const std::string& task_id) {
 }  // namespace
 
 ExitCode launch_command(const LaunchFlags& flags) {
+  const auto wait = wait_of(flags);
+  if (!wait) return report(wait.error());
   Detachment detachment;
   if (flags.detach)
     if (const auto code = detachment.fork(tell_started)) return *code;
@@ -153,6 +166,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
       if (!words.empty()) talk(words);
       detachment.leave_terminal(task.id, store->launcher_log(task.id));
     };
+  placed.wait = *wait;
   const Ended ended = launch_where_free(std::move(placed), signals);
   code_note.finish();
   const ExitCode answered = flags.json ? answer(whole_record(task, *store, ended)) : ExitCode();

@@ -167,7 +167,8 @@ constexpr const char* examples =
 // Which command was chosen, as something to run once all flags are known.
 using Chosen = std::function<ExitCode()>;
 
-void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& tee) {
+void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& tee,
+                std::string& wait) {
   CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
   command->group("Commands");
   add_request_options(*command, flags.request);
@@ -176,6 +177,8 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
           ->type_name("RANKS")
           ->check(names("ranks"));
   command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");
+  command->add_flag("--wait", wait,
+                    "Wait in line for slots that others hold; --wait=10m: so long at most");
   auto* json = command->add_flag("--json", flags.json,
                                  "Print the finished task as JSON; output goes to stderr");
   command
@@ -191,6 +194,8 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
       flags.tee.all_to_stderr = flags.json;
       flags.tee.raw = flags.raw;
       if (flags.detach) flags.tee.mode = Tee::Mode::none;
+      // A flag without a value is "true" to CLI11.
+      if (!wait.empty()) flags.wait = wait == "true" ? "" : wait;
       return launch_command(flags);
     };
   });
@@ -443,6 +448,9 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   CLI::App* look = agent->add_subcommand("look");
   look->add_option("WORD", flags.key)->required();
   look->callback([&] { chosen = [&] { return agent_look_command(flags.key); }; });
+  CLI::App* wait = agent->add_subcommand("wait");
+  wait->add_option("KEY", flags.key)->required();
+  wait->callback([&] { chosen = [&] { return agent_wait_command(flags.key); }; });
 }
 
 ExitCode run(std::vector<std::string> arguments) {
@@ -452,6 +460,7 @@ ExitCode run(std::vector<std::string> arguments) {
   HostsCommandFlags hosts;
   ConfigFlags config;
   std::string tee = "all";
+  std::string wait;
   AgentAttachFlags agent;
   Chosen chosen;
 
@@ -460,7 +469,7 @@ ExitCode run(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND ...");
   app.get_formatter()->label("REQUIRED", "");
-  add_launch(app, chosen, launch, tee);
+  add_launch(app, chosen, launch, tee, wait);
   add_plan(app, chosen, plan);
   add_task(app, chosen, task);
   add_hosts_commands(app, chosen, hosts);

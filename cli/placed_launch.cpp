@@ -9,6 +9,7 @@
 #include "cli/host_look.hpp"
 #include "cli/request.hpp"
 #include "cli/talk.hpp"
+#include "cli/waiting_task.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "launcher/live/live_occupancy.hpp"
 #include "launcher/placement/refusal.hpp"
@@ -65,7 +66,9 @@ void tell_difference(const PlacedLaunch& launch, const Plan& now) {
 
 Error with_way_out(Error error) {
   if (error.error_class == ErrorClass::busy)
-    error.diagnostics.front().more_hints.push_back("beside what they hold: --set leases=none");
+    for (const char* hint :
+         {"in line for them: --wait", "beside what they hold: --set leases=none"})
+      error.diagnostics.front().more_hints.emplace_back(hint);
   return error;
 }
 
@@ -87,18 +90,29 @@ std::optional<RunOutcome> place_anew(PlacedLaunch& launch, StopSignals& signals)
   return std::nullopt;
 }
 
+bool is_busy(const RunOutcome& outcome) {
+  return outcome.cause && outcome.cause->error.error_class == ErrorClass::busy;
+}
+
 }  // namespace
 
 Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
   std::optional<RunOutcome> outcome;
+  std::optional<WaitingTask> line;
   for (int places = 1;; ++places) {
     SupervisedTask supervised{launch.request, launch.plan, launch.task, launch.store, launch.tee};
     supervised.on_steady = launch.on_steady;
-    supervised.may_be_placed_anew = !outcome && places < most_places;
+    supervised.may_be_placed_anew = !outcome && (launch.wait || places < most_places);
     supervised.outcome = outcome;
+    if (line) supervised.order = line->order();
+    supervised.on_first_start = [&line] { line.reset(); };
     Ended ended = supervise(std::move(supervised), signals);
     if (!ended.is_refused || !ended.is_recorded) return ended;
-    outcome = place_anew(launch, signals);
+    if (!line) outcome = place_anew(launch, signals);
+    if (!line && !(outcome && launch.wait && is_busy(*outcome))) continue;
+    if (!line) line.emplace(launch);
+    outcome = line->await_turn(signals);
+    if (outcome) line.reset();
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/stop_signals.hpp"
@@ -22,12 +23,18 @@ struct PlacedLaunch {
   std::function<void(const TerminalText& words)> on_steady;
   /// The record of the same task with another plan.
   std::function<TaskRecord(const Plan& plan)> record_of;
+  /// Where it does not fit on what is free it waits for it, in the line of its hosts.
+  struct Wait {
+    std::optional<nanoseconds> limit;  ///< nothing: without an end
+  };
+  std::optional<Wait> wait = {};
 };
 
 /// Runs it to its end. No host is asked before: where all slots are free, that would only cost
 /// time. Where others hold some of them, all hosts are asked what is held, and the task is planned
 /// once more for the rest; the user is told what is different. Some times at most: others may be
-/// faster each time. Where it does not fit on what is free, it ends with class `busy`.
+/// faster each time. Where it does not fit on what is free, it waits until it is its turn, or ends
+/// with class `busy`.
 Ended launch_where_free(PlacedLaunch launch, StopSignals& signals);
 
 }  // namespace train

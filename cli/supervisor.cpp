@@ -67,11 +67,6 @@ std::string working_directory_of(const TaskRequest& request, const Plan& plan) {
   return wanted.empty() ? here.string() : (here / wanted).lexically_normal().string();
 }
 
-// Who a launcher is, for one that it replaces.
-std::string this_launcher() {
-  return fmt::format("process {} on '{}'", ::getpid(), first_line_of("/proc/sys/kernel/hostname"));
-}
-
 // A program that reads on the other side of a pipe is meant to get everything, and may be slower
 // for a while than the ranks print; somebody who looks at a terminal is not.
 std::size_t terminal_capacity() {
@@ -112,6 +107,7 @@ class Supervisor {
     recorder_.on_displaced([this] { found_displaced(); });
     if (!s_.resume) {
       story_.on_first_start([this] {
+        s_.on_first_start();
         recorder_.when_written([this] {
           has_started_ = true;
           note_steady();
@@ -332,8 +328,8 @@ class Supervisor {
         TaskDriver::Work{
             plan, s_.task.id, port_needs(plan), working_directory_of(s_.request, plan),
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
-            boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), this_launcher(),
-            booted_on_the_wall()},
+            boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(),
+            booted_on_the_wall(), s_.order},
         std::move(hooks));
     if (is_adopted) remember_errors(first_attempt);
     signals_.deliver(loop_, [this](int number) { signalled(number); });
@@ -444,6 +440,10 @@ class Supervisor {
 };
 
 }  // namespace
+
+std::string launcher_words() {
+  return fmt::format("process {} on '{}'", ::getpid(), first_line_of("/proc/sys/kernel/hostname"));
+}
 
 RunOutcome not_run(const Trial& trial, const Error& why) {
   RunOutcome outcome;

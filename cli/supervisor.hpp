@@ -11,6 +11,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/rank_output.hpp"
 #include "cli/stop_signals.hpp"
+#include "launcher/lease/ticket.hpp"
 #include "launcher/record/task_record.hpp"
 #include "launcher/run/sweep_driver.hpp"
 #include "launcher/task/task_driver.hpp"
@@ -37,6 +38,10 @@ struct SupervisedTask {
   std::optional<int> stop_signal = {};
   /// Where others hold its slots, it may be placed elsewhere: then its end is not recorded.
   bool may_be_placed_anew = false;
+  /// Of its tickets, where it has waited for what it is to hold.
+  std::optional<TicketOrder> order = {};
+  /// Its ranks have started for the first time; it waits for nothing any more.
+  std::function<void()> on_first_start = [] {};
   /// It does not run: this is how it has ended.
   std::optional<RunOutcome> outcome = {};
 };
@@ -51,6 +56,9 @@ struct Ended {
   /// Others hold its slots: nothing was started, nothing recorded, and signals are held back.
   bool is_refused = false;
 };
+
+/// Who a launcher is, in words for others: "process 7 on 'head'".
+std::string launcher_words();
 
 /// How a task ends that is not run for this reason.
 RunOutcome not_run(const Trial& trial, const Error& why);

@@ -155,7 +155,7 @@ class Redrawing {
     if (flags_.slots) return table_of(listing, true);
     std::string facts = tasks_to_json(listing.tasks);
     for (const HeldTask& task : listing.held)
-      facts += fmt::format("{} {} {} {}\n", task.id, task.is_running, to_string(task.slots),
+      facts += fmt::format("{} {} {} {}\n", task.id, state_of(task), slots_text(task),
                            fmt::join(task.hosts, ","));
     return facts;
   }

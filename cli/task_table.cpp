@@ -68,8 +68,8 @@ std::vector<std::string> row_of(const HeldTask& task, UnixMillis now) {
   const bool is_known = task.held_ms > 0;
   return {task.id,
           task.name,
-          task.is_running ? "running" : "starting",
-          to_string(task.slots),
+          state_of(task),
+          slots_text(task),
           summarize_hosts(task.hosts),
           "-",
           task.user,

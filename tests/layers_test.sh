@@ -30,6 +30,7 @@ launcher/placement: plan rendezvous
 launcher/picture: plan placement
 launcher/formats: plan rendezvous picture
 launcher/wire: plan lease context ports rendezvous
+launcher/queue: plan lease context ports wire
 launcher/live: plan lease placement picture rendezvous wire
 launcher/control: wire
 launcher/output: ports wire

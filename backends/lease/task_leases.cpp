@@ -14,6 +14,8 @@
 #include <map>
 #include <thread>
 
+#include "backends/lease/host_mutex.hpp"
+#include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 
@@ -24,36 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view record_prefix = "holder-";
-constexpr const char* mutex_name = "mutex";
 constexpr std::size_t most_records = 4'096;
-
-// Nobody keeps it for longer than some files take to be locked; a squatter may.
-constexpr auto mutex_limit = 2s;
-constexpr auto mutex_pause = 1ms;
-
-/// While it lives nobody else takes or lets go anything on this host.
-class HostMutex {
- public:
-  static Result<HostMutex> lock(const LeaseFolder& folder) {
-    auto file = LeaseFile::open(folder, mutex_name);
-    if (!file) return tl::make_unexpected(file.error());
-    const auto deadline = std::chrono::steady_clock::now() + mutex_limit;
-    while (!file->lock({0, 1})) {
-      if (std::chrono::steady_clock::now() > deadline)
-        return fail(
-            ErrorClass::host,
-            fmt::format("somebody has kept the lock of '{}/{}{}' for {} s", folder.path,
-                        folder.prefix, mutex_name, std::chrono::seconds(mutex_limit).count()),
-            "'lslocks' on the host, as root, says which process that is");
-      std::this_thread::sleep_for(mutex_pause);
-    }
-    return HostMutex(std::move(*file));
-  }
-
- private:
-  explicit HostMutex(LeaseFile file) : file_(std::move(file)) {}
-  LeaseFile file_;
-};
 
 // A record is made anew in one piece, but a reader may come in the middle.
 std::optional<HolderRecord> read_record(int file) {
@@ -67,7 +40,7 @@ std::optional<HolderRecord> read_record(int file) {
     if (size < 0) return std::nullopt;
     text.resize(static_cast<std::size_t>(size));
     if (auto record = decode_holder(text)) return std::move(*record);
-    std::this_thread::sleep_for(mutex_pause);
+    std::this_thread::sleep_for(1ms);
   }
   return std::nullopt;
 }
@@ -236,9 +209,33 @@ std::vector<LeaseHolder> TaskLeases::holders_of(const LeaseKey& key) const {
   return holders;
 }
 
-Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& wants) {
+// What is held already is nobody else's turn.
+std::vector<LeaseHolder> TaskLeases::who_comes_first(
+    const std::vector<LeaseWant>& wants, const std::optional<TicketOrder>& order) const {
+  const bool has_all = std::all_of(wants.begin(), wants.end(), [this](const LeaseWant& want) {
+    return std::any_of(held_.begin(), held_.end(),
+                       [&](const Held& each) { return each.want == want; });
+  });
+  std::vector<LeaseHolder> first;
+  if (has_all) return first;
+  for (const Ticket& ticket : tickets_on(folder_, user_name_in_passwd)) {
+    if (!is_in_the_way(ticket, words_.task, order)) continue;
+    LeaseHolder holder{ticket.order.task, ticket.name, ticket.launcher, ticket.uid, ticket.user};
+    holder.held_ms = ticket.waited_ms;
+    holder.is_waiting = true;
+    first.push_back(std::move(holder));
+  }
+  return first;
+}
+
+Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& wants,
+                                                  const std::optional<TicketOrder>& order) {
   const auto mutex = HostMutex::lock(folder_);
   if (!mutex) return tl::make_unexpected(mutex.error());
+  if (auto first = who_comes_first(wants, order); !first.empty()) {
+    drop();
+    return first;
+  }
   std::vector<Held> held;
   const auto give_back = [&] {
     for (Held& each : held) held_.push_back(std::move(each));
@@ -272,7 +269,8 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
   }
   release();  // what is not wanted any more
   held_ = std::move(held);
-  remove_dead_records();
+  remove_dead_files(folder_, std::string(record_prefix));
+  remove_dead_files(folder_, std::string(ticket_prefix));
   if (auto written = write_record(); !written) {
     drop();
     return tl::make_unexpected(written.error());
@@ -329,17 +327,6 @@ void TaskLeases::release() {
 void TaskLeases::drop() {
   release();
   remove_record();
-}
-
-// Of this user's tasks that were killed. While we have the mutex none is being made.
-void TaskLeases::remove_dead_records() const {
-  const std::string ours = fmt::format("{}{}-", record_prefix, ::getuid());
-  for (const std::string& each : names_in(FolderReader(folder_.folder.get()))) {
-    if (!each.starts_with(folder_.prefix + ours)) continue;
-    const LeaseFile file = LeaseFile::look(folder_, each.substr(folder_.prefix.size()));
-    if (file && file.held_by_others(1).empty())
-      (void)::unlinkat(folder_.folder.get(), each.c_str(), 0);
-  }
 }
 
 void TaskLeases::keep_young() const {

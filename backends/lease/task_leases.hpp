@@ -9,6 +9,7 @@
 #include "backends/lease/lease_file.hpp"
 #include "backends/lease/lease_folder.hpp"
 #include "launcher/lease/lease.hpp"
+#include "launcher/lease/ticket.hpp"
 #include "launcher/wire/lease_fields.hpp"
 
 namespace train {
@@ -45,9 +46,11 @@ class TaskLeases {
   ~TaskLeases();
 
   /// Takes all of them, or none: then it returns who is in the way, at least one. What is held
-  /// already is kept where it is still wanted, and let go where it is not. Class `host` where
-  /// something cannot be locked at all.
-  Result<std::vector<LeaseHolder>> take(const std::vector<LeaseWant>& wants);
+  /// already is kept where it is still wanted, and let go where it is not. Something new is only
+  /// taken when it is the task's turn: those who wait with a lower order are in the way, of one
+  /// that has not waited all. Class `host` where something cannot be locked at all.
+  Result<std::vector<LeaseHolder>> take(const std::vector<LeaseWant>& wants,
+                                        const std::optional<TicketOrder>& order = {});
   /// Others are told that the ranks were started.
   void note_running();
   void drop();
@@ -70,7 +73,8 @@ class TaskLeases {
   std::vector<LeaseHolder> holders_of(const LeaseKey& key) const;
   void release();
   std::string record_name() const;
-  void remove_dead_records() const;
+  std::vector<LeaseHolder> who_comes_first(const std::vector<LeaseWant>& wants,
+                                           const std::optional<TicketOrder>& order) const;
   Result<void> write_record();
   void remove_record();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/agent_leases.hpp"
 
+#include "backends/process/host_look.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +15,7 @@ AgentLeases::AgentLeases(std::string key, const AgentMeans& means)
 Result<TaskLeases*> AgentLeases::leases_of(int trial, const message::Prepare& prepare) {
   OfTrial& known = trials_[trial];
   if (known.leases) return known.leases.get();
-  const std::string& named =
-      prepare.leases.directory.empty() ? means_.lease_folder : prepare.leases.directory;
-  auto folder = named.empty() ? open_lease_folder() : open_lease_folder({named_place(named)});
+  auto folder = lease_folder_of(means_, prepare.leases.directory);
   if (!folder) return tl::make_unexpected(folder.error());
   const std::string key = trial == 0 ? key_ : fmt::format("{}.{}", key_, trial);
   known.leases = std::make_unique<TaskLeases>(
@@ -32,6 +32,7 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
     return tl::make_unexpected(made.error());
   OfTrial& trial = trials_[prepare.of.trial];
   trial.wants = prepare.leases.wants;
+  trial.order = prepare.leases.order;
   for (LeaseWant& want : trial.wants)
     want.key = settled(want.key, prepare.leases.slots, gpus.cuda, gpus.rocm);
   const bool has_gpus = std::any_of(trial.wants.begin(), trial.wants.end(),
@@ -46,7 +47,7 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
 // What the guard cannot hold as well would be free as soon as the agent is killed, while its ranks
 // are still being ended.
 Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
-  auto in_the_way = trial.leases->take(trial.wants);
+  auto in_the_way = trial.leases->take(trial.wants, trial.order);
   if (!in_the_way || !in_the_way->empty() || means_.guard < 0) return in_the_way;
   if (auto kept = keep_open_in(means_.guard, trial.leases->take_new_descriptors()); !kept) {
     trial.leases->drop();

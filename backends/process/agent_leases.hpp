@@ -35,6 +35,7 @@ class AgentLeases {
   struct OfTrial {
     std::unique_ptr<TaskLeases> leases;
     std::vector<LeaseWant> wants;
+    std::optional<TicketOrder> order;
   };
 
   Result<InTheWay> take(OfTrial& trial);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/lease/task_leases.hpp"
+#include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 
@@ -57,24 +58,25 @@ void number_device(LeaseKey& key, const HostReport& report) {
   if (found != names.end()) key.index = static_cast<int>(found - names.begin());
 }
 
-void look_at_leases(const AgentMeans& means, HostReport& report) {
-  const auto folder = means.lease_folder.empty()
-                          ? open_lease_folder()
-                          : open_lease_folder({named_place(means.lease_folder)});
-  if (!folder) {
-    report.lease_trouble = folder.error().diagnostics.front().message;
-    return;
-  }
-  report.lease_folder = folder->path;
-  report.lease_identity = folder->identity;
-  report.holders = holders_on(*folder, user_name_in_passwd);
+}  // namespace
+
+Result<LeaseFolder> lease_folder_of(const AgentMeans& means, const std::string& directory) {
+  const std::string& named = directory.empty() ? means.lease_folder : directory;
+  return named.empty() ? open_lease_folder() : open_lease_folder({named_place(named)});
+}
+
+void look_at_leases(const LeaseFolder& folder,
+                    const std::function<std::string(std::int64_t uid)>& user_name_of,
+                    HostReport& report) {
+  report.lease_folder = folder.path;
+  report.lease_identity = folder.identity;
+  report.holders = holders_on(folder, user_name_of);
+  report.tickets = tickets_on(folder, user_name_of);
   for (LeaseHolder& holder : report.holders)
     for (LeaseHolder::Held& held : holder.leases) number_device(held.key, report);
 }
 
-}  // namespace
-
-HostReport look_at_this_host(const AgentMeans& means) {
+HostReport look_at_this_host(const AgentMeans& means, const std::string& directory) {
   HostReport report;
   if (means.count_gpus) report.gpus = means.count_gpus();
   const bool has_gpus = !report.gpus.cuda.empty() || !report.gpus.rocm.empty();
@@ -90,7 +92,10 @@ HostReport look_at_this_host(const AgentMeans& means) {
   report.available = available_memory();
   report.load_permil = load_permil();
   report.driver = driver_version();
-  look_at_leases(means, report);
+  if (const auto folder = lease_folder_of(means, directory))
+    look_at_leases(*folder, user_name_in_passwd, report);
+  else
+    report.lease_trouble = folder.error().diagnostics.front().message;
   return report;
 }
 

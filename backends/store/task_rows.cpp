@@ -28,8 +28,9 @@ constexpr std::string_view brief_columns =
     "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, "
     "outlives_ms, log_limit, stop_notice_ms, git_commit, git_dirty, ranks";
 
-// An earlier train knows no state `timeout`, and would take the registry for damaged.
+// An earlier train knows neither state, and would take the registry for damaged.
 constexpr TaskState stored_for_timeout = TaskState::interrupted;
+constexpr TaskState stored_for_waiting = TaskState::starting;
 
 [[noreturn]] void throw_damaged(const std::string& what) {
   throw SQLite::Exception(what, SQLITE_CORRUPT);
@@ -155,7 +156,14 @@ std::optional<std::vector<RankRecord>> ranks_from_json(const std::string& text) 
 }
 
 std::string_view stored_state(const TaskRecord& task) {
-  return to_string(task.state == TaskState::timeout ? stored_for_timeout : task.state);
+  if (task.state == TaskState::timeout) return to_string(stored_for_timeout);
+  return to_string(task.state == TaskState::waiting ? stored_for_waiting : task.state);
+}
+
+// By which the two that are stored alike are told apart.
+std::string stored_error_class(const TaskRecord& task) {
+  if (task.state == TaskState::waiting) return std::string(to_string(ErrorClass::busy));
+  return task.error_class;
 }
 
 TaskState state_of(const std::string& id, const std::string& name) {
@@ -188,6 +196,10 @@ TaskRecord read_summary(Reader& reader) {
   task.error_class = reader.text();
   if (task.state == stored_for_timeout && task.error_class == to_string(ErrorClass::timeout))
     task.state = TaskState::timeout;
+  if (task.state == stored_for_waiting && task.error_class == to_string(ErrorClass::busy)) {
+    task.state = TaskState::waiting;
+    task.error_class.clear();
+  }
   task.cause = reader.text();
   task.working_directory = reader.text();
   task.log_directory = reader.text();
@@ -223,7 +235,7 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
           brief_columns));
   Binder(insert) << task.id << task.name << stored_state(task) << task.slots << task.hosts
                  << task.world_size << task.user << task.created << task.started << task.ended
-                 << task.restarts << task.exit_code << task.error_class << task.cause
+                 << task.restarts << task.exit_code << stored_error_class(task) << task.cause
                  << task.working_directory << task.log_directory << task.launcher_pid
                  << task.stop_grace_ms << task.context.directory << task.context.sha256
                  << task.context.files << task.context.bytes << task.outlives_ms << task.log_limit
@@ -297,7 +309,7 @@ bool update_where(SQLite::Database& database, const TaskRecord& task, UnixMillis
                             "WHERE id = ? AND {}",
                             condition));
   Binder(update) << stored_state(task) << task.started << task.ended << task.restarts
-                 << task.exit_code << task.error_class << task.cause << task.context.sha256
+                 << task.exit_code << stored_error_class(task) << task.cause << task.context.sha256
                  << task.context.files << task.context.bytes << ranks_to_json(task.ranks)
                  << task.launcher_pid << now << task.id;
   if (update.exec() != 1) return false;

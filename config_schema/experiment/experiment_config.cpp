@@ -242,6 +242,7 @@ void ExperimentReader::read_values() {
   if (const GivenValue* given = fields_.given("log_limit"))
     config_.log_limit = read_bytes(*given->node);
   config_.max_restarts = static_cast<int>(fields_.integer("max_restarts").value_or(0));
+  config_.priority = static_cast<int>(fields_.integer("resources.priority").value_or(42));
   config_.restart_delay = fields_.duration("restart_delay");
   if (fields_.wrote("on_launcher_loss")) {
     const std::string word = fields_.text("on_launcher_loss");

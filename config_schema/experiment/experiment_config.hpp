@@ -198,6 +198,8 @@ struct ExperimentConfig {
   CheckpointStorage checkpoints;
   std::vector<LogPolicy> log_policies;
   int max_restarts = 0;
+  /// Among one user's tasks that wait for the same slots: 1 comes first, 99 last, as in Determined.
+  int priority = 42;
   /// Before the first restart; twice as long before each further one, up to a minute.
   std::chrono::milliseconds restart_delay{1'000};
   /// Nothing: `block` while the launcher is in the foreground, else `drop`.

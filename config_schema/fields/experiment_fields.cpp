@@ -151,10 +151,10 @@ constexpr Field what_it_needs[] = {
           "most slots that all trials may take at once"}
         .from(0)
         .to(1'000'000'000),
-    Field{"resources.priority", integer, determined, "", "priority in Determined's scheduler"}
+    Field{"resources.priority", integer, determined, "42",
+          "who comes first of one user's tasks that wait for the same slots: 1 before 99"}
         .from(1)
-        .to(99)
-        .no_effect(),
+        .to(99),
     Field{"resources.weight", number, determined, "1", "share in Determined's fair-share scheduler"}
         .no_effect(),
     Field{"resources.shm_size", integer | string, determined, "",

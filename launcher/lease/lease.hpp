@@ -110,6 +110,8 @@ struct LeaseHolder {
   /// Whether its ranks were told to start: one that has not may be giving up again.
   bool is_running = false;
   std::vector<Held> leases = {};
+  /// It holds nothing, and waits for something of the host: it comes first.
+  bool is_waiting = false;
 
   bool operator==(const LeaseHolder&) const = default;
 };

@@ -116,4 +116,10 @@ std::string short_words_of(const LeaseHolder& holder) {
   return holder.task.empty() ? of_no_task : name_of(holder) + launched_by(holder);
 }
 
+std::string waiting_words_of(const LeaseHolder& holder) {
+  return fmt::format("{} has waited for slots there for {}, and comes first",
+                     short_words_of(holder),
+                     duration_text(std::chrono::milliseconds(holder.held_ms)));
+}
+
 }  // namespace train

@@ -18,4 +18,8 @@ std::string words_of(const LeaseHolder& holder);
 /// The same on all its hosts: "task abcd2345 ('digits') of alice (launched by alice@head)".
 std::string short_words_of(const LeaseHolder& holder);
 
+/// Who waits, and comes first: "task abcd2345 ('digits') of alice (launched by alice@head) has
+/// waited for slots there for 12 min, and comes first".
+std::string waiting_words_of(const LeaseHolder& holder);
+
 }  // namespace train

@@ -45,42 +45,88 @@ Quantity slots_of(const LiveHost& host, std::size_t index) {
   return slots;
 }
 
-std::string user_of(const LeaseHolder& holder) {
+// A LeaseHolder or a Ticket.
+template <typename Holder>
+std::string user_of(const Holder& holder) {
   return holder.user.empty() ? fmt::format("user {}", holder.uid) : holder.user;
+}
+
+// The tasks, each once, whatever order it is found in.
+class Tasks {
+ public:
+  template <typename Holder>
+  HeldTask& of(const std::string& id, const Holder& holder) {
+    const auto [found, is_new] = known_.try_emplace({id, user_of(holder)}, all.size());
+    if (is_new)
+      all.push_back({.id = id,
+                     .name = holder.name,
+                     .user = user_of(holder),
+                     .launcher = holder.launcher,
+                     .is_waiting = true});
+    return all[found->second];
+  }
+
+  std::vector<HeldTask> all;
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::size_t> known_;  // by id and user
+};
+
+// One that plans a machine under two names holds it as two.
+void add_host(HeldTask& task, const LiveHost& host) {
+  if (!host.same_as.empty()) return;
+  if (task.hosts.empty() || task.hosts.back() != host.host.name)
+    task.hosts.push_back(host.host.name);
+}
+
+void add_holders(Tasks& tasks, const LiveHost& host) {
+  const auto& holders = host.report->holders;
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    const LeaseHolder& holder = holders[i];
+    if (!is_task_id(holder.task)) continue;
+    HeldTask& task = tasks.of(holder.task, holder);
+    task.is_waiting = false;
+    task.held_ms = std::max(task.held_ms, holder.held_ms);
+    task.is_running = task.is_running || holder.is_running;
+    task.is_own = task.is_own || holder.uid == host.report->uid;
+    if (host.same_as.empty()) task.slots = task.slots + slots_of(host, i);
+    add_host(task, host);
+  }
+}
+
+void add_tickets(Tasks& tasks, const LiveHost& host) {
+  for (const Ticket& ticket : host.report->tickets) {
+    if (!is_task_id(ticket.order.task)) continue;
+    HeldTask& task = tasks.of(ticket.order.task, ticket);
+    if (!task.is_waiting) continue;  // it takes what it has waited for
+    task.held_ms = std::max(task.held_ms, ticket.waited_ms);
+    task.is_own = task.is_own || ticket.uid == host.report->uid;
+    task.wants = ticket.wants;
+    add_host(task, host);
+  }
 }
 
 }  // namespace
 
 std::vector<HeldTask> held_tasks(const std::vector<LiveHost>& hosts) {
-  std::vector<HeldTask> tasks;
-  std::map<std::pair<std::string, std::string>, std::size_t> known;  // by id and user
-  for (const LiveHost& host : hosts) {
-    if (!host.is_known()) continue;
-    const auto& holders = host.report->holders;
-    for (std::size_t i = 0; i < holders.size(); ++i) {
-      const LeaseHolder& holder = holders[i];
-      if (!is_task_id(holder.task)) continue;
-      const auto [found, is_new] = known.try_emplace({holder.task, user_of(holder)}, tasks.size());
-      if (is_new)
-        tasks.push_back({.id = holder.task,
-                         .name = holder.name,
-                         .user = user_of(holder),
-                         .launcher = holder.launcher});
-      HeldTask& task = tasks[found->second];
-      task.held_ms = std::max(task.held_ms, holder.held_ms);
-      task.is_running = task.is_running || holder.is_running;
-      task.is_own = task.is_own || holder.uid == host.report->uid;
-      if (!host.same_as.empty()) continue;
-      task.slots = task.slots + slots_of(host, i);
-      // One that plans a machine under two names holds it as two.
-      if (task.hosts.empty() || task.hosts.back() != host.host.name)
-        task.hosts.push_back(host.host.name);
-    }
-  }
-  std::stable_sort(tasks.begin(), tasks.end(), [](const HeldTask& one, const HeldTask& other) {
-    return one.held_ms < other.held_ms;
-  });
-  return tasks;
+  Tasks tasks;
+  for (const LiveHost& host : hosts)
+    if (host.is_known()) add_holders(tasks, host);
+  for (const LiveHost& host : hosts)
+    if (host.is_known()) add_tickets(tasks, host);
+  std::stable_sort(
+      tasks.all.begin(), tasks.all.end(),
+      [](const HeldTask& one, const HeldTask& other) { return one.held_ms < other.held_ms; });
+  return std::move(tasks.all);
+}
+
+std::string state_of(const HeldTask& task) {
+  if (task.is_waiting) return "waiting";
+  return task.is_running ? "running" : "starting";
+}
+
+std::string slots_text(const HeldTask& task) {
+  return task.is_waiting ? task.wants : to_string(task.slots);
 }
 
 std::vector<std::string> unknown_holdings(const LiveHost& host) {

@@ -96,8 +96,8 @@ Json hosts_json(const std::vector<LiveHost>& hosts, std::int64_t now_ms) {
 Json task_json(const HeldTask& task, std::int64_t now_ms) {
   return {{"id", task.id},
           {"name", task.name},
-          {"state", task.is_running ? "running" : "starting"},
-          {"slots", to_string(task.slots)},
+          {"state", state_of(task)},
+          {"slots", slots_text(task)},
           {"hosts", fmt::format("{}", fmt::join(task.hosts, ","))},
           {"ranks", nullptr},
           {"user", task.user},

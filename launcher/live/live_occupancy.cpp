@@ -45,6 +45,27 @@ std::vector<LeaseKey> slot_keys_of(const Host& host, const WorkerNeeds& needs,
   return keys;
 }
 
+HostUse whole_host(const Host& host, std::string holder) {
+  HostUse use{.host = host.name, .holder = std::move(holder), .slots = {}};
+  for (int slot = 0; slot < slot_count(host).value_or(1); ++slot) use.slots[slot] = Quantity::of(1);
+  use.cpus = host.cpus.value_or(Quantity());
+  use.memory = host.memory.value_or(0);
+  use.custom = host.custom;
+  return use;
+}
+
+namespace {
+
+// "task abcd2345 ('digits') of alice, which waits,"
+HostUse use_of_line(const Host& host, const Ticket& first) {
+  LeaseHolder waiting{.task = first.order.task, .name = first.name};
+  waiting.uid = first.uid;
+  waiting.user = first.user;
+  return whole_host(host, short_words_of(waiting) + ", which waits in line,");
+}
+
+}  // namespace
+
 Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostReport& report) {
   const std::vector<LeaseKey> slots = slot_keys_of(host, needs, report);
   Occupancy occupancy;
@@ -71,6 +92,7 @@ Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostRep
         !use.slots.empty() || !use.cpus.is_zero() || use.memory > 0 || !use.custom.empty();
     if (has_any) occupancy.push_back(std::move(use));
   }
+  if (!report.tickets.empty()) occupancy.push_back(use_of_line(host, report.tickets.front()));
   return occupancy;
 }
 

@@ -16,8 +16,11 @@ namespace train {
 std::vector<LeaseKey> slot_keys_of(const Host& host, const WorkerNeeds& needs,
                                    const HostReport& report);
 
+/// All of a host, for `holder`.
+HostUse whole_host(const Host& host, std::string holder);
+
 /// What is held of a host, in the slots and resources that placement counts for workers with these
-/// needs. A use for each holder.
+/// needs. A use for each holder. Where tasks wait all of it is theirs: others come behind them.
 Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostReport& report);
 
 /// Of a whole inventory: `reports` is by host, nothing where one said nothing. Nothing is known to

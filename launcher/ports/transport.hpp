@@ -45,6 +45,7 @@ struct AgentCall {
     reattach,  ///< to speak to an agent that runs; where none does, the stream is a NoAgent
     sweep,     ///< that what a dead agent has left is ended; the stream is a SweepReport
     look,      ///< what the host has and who holds it; the stream is a HostReport
+    wait,      ///< for a place in the host's line; the stream is as in wire/wait_talk.hpp
   };
   std::string key;  ///< "<task>-<node rank>"; of a look, which is of no task, `look_word`
   Verb verb = Verb::attach;
@@ -53,7 +54,7 @@ struct AgentCall {
   std::optional<milliseconds> connect_limit = {};
 };
 
-/// "attach", "reattach", "sweep", "look": as the agent's program knows it.
+/// "attach", "reattach", "sweep", "look", "wait": as the agent's program knows it.
 constexpr const char* to_string(AgentCall::Verb verb) {
   switch (verb) {
     case AgentCall::Verb::attach:
@@ -64,6 +65,8 @@ constexpr const char* to_string(AgentCall::Verb verb) {
       return "sweep";
     case AgentCall::Verb::look:
       return "look";
+    case AgentCall::Verb::wait:
+      return "wait";
   }
   return "attach";
 }

@@ -17,6 +17,7 @@ namespace train {
 /// be written for a while.
 enum class TaskState {
   starting,
+  waiting,
   running,
   stopping,
   succeeded,

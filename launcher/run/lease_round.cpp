@@ -93,7 +93,7 @@ void LeaseRound::answered(int host, std::vector<LeaseHolder> in_the_way, Instant
   become(h, State::blocked);
   if (!give_up_at_) give_up_at_ = now + timing_.limit;
   const bool stays = std::any_of(in_the_way.begin(), in_the_way.end(), [](const LeaseHolder& each) {
-    return each.is_running || each.task.empty();
+    return each.is_running || each.is_waiting || each.task.empty();
   });
   if (stays || now >= *give_up_at_) {
     conflict_ = Conflict{host, std::move(in_the_way)};

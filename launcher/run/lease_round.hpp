@@ -17,7 +17,8 @@ namespace train {
 ///
 /// Of tasks that meet so, the one with the lower id keeps what it has and tries for the rest; the
 /// others let everything go and try again later. There is always a lowest one, so nobody waits in a
-/// circle, and none of them is left without anything for long. Who runs already is not waited for.
+/// circle, and none of them is left without anything for long. Who runs already is not waited for,
+/// nor who waits in the line of a host and comes first there.
 class LeaseRound {
  public:
   struct Timing {

@@ -15,11 +15,15 @@ Error held_by_others(const std::vector<LeaseHolder>& in_the_way) {
   std::vector<Diagnostic> problems;
   for (const LeaseHolder& holder : in_the_way) {
     if (problems.size() == most_told) break;
+    if (holder.is_waiting) {
+      problems.push_back({{}, {}, waiting_words_of(holder), {}});
+      continue;
+    }
     const std::string what = words_of(holder.leases);
     problems.push_back({{}, {}, fmt::format("{} held by {}", what, words_of(holder)), {}});
   }
   problems.back().hint =
-      "wait for the end of it, ask for other hosts or fewer slots, or start beside it: "
+      "wait for it (--wait), ask for other hosts or fewer slots, or start beside it: "
       "--set leases=none";
   return {ErrorClass::busy, std::move(problems)};
 }

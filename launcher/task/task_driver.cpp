@@ -53,8 +53,11 @@ std::vector<LeaseRequest> leases_of_hosts(const TaskDriver::Work& work) {
   if (experiment.leases == Leasing::none) return requests;
   for (std::size_t host = 0; host < requests.size(); ++host)
     requests[host] = {leases_of(experiment, trial, static_cast<int>(host)),
-                      needed_gpus(trial.hosts[host].host), experiment.name, work.launcher,
-                      trial.hosts[host].host.lease_directory};
+                      needed_gpus(trial.hosts[host].host),
+                      experiment.name,
+                      work.launcher,
+                      trial.hosts[host].host.lease_directory,
+                      work.order};
   return requests;
 }
 

@@ -61,6 +61,8 @@ class TaskDriver {
     std::string launcher = {};  ///< who this is, in words for another launcher
     /// When this machine was booted, by its wall clock, after the Unix epoch; for the journal.
     std::optional<milliseconds> booted = {};
+    /// Of its tickets, where it has waited for what it is to hold.
+    std::optional<TicketOrder> order = {};
   };
 
   /// Another supervisor goes on with the task.

@@ -12,6 +12,7 @@
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/lease_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/ticket_fields.hpp"
 
 namespace train {
 
@@ -53,7 +54,9 @@ std::uint64_t bytes_field(const json& object, const char* name) {
   return static_cast<std::uint64_t>(number_field(object, name));
 }
 
-HostReport report_of(const json& value) {
+}  // namespace
+
+HostReport host_report_of(const json& value) {
   HostReport report;
   const json& leases = field(value, "leases");
   report.lease_folder = text_field(leases, "folder", longest_text);
@@ -63,6 +66,8 @@ HostReport report_of(const json& value) {
     report.holders.push_back(lease_holder_of(holder, most_leases));
   report.untold_holders = int_field(leases, "untold");
   report.uid = number_field(value, "uid", -1);
+  for (const json& ticket : array_field(leases, "tickets", most_tickets))
+    report.tickets.push_back(ticket_of(ticket));
   report.gpus = gpus_of_json(field(value, "gpus"));
   report.cuda_names = names_of_json(value, "cuda_names");
   report.rocm_names = names_of_json(value, "rocm_names");
@@ -74,8 +79,6 @@ HostReport report_of(const json& value) {
   report.driver = text_field(value, "driver", longest_text);
   return report;
 }
-
-}  // namespace
 
 std::string look_word(const std::string& lease_directory) {
   if (lease_directory.empty()) return std::string(usual_look);
@@ -110,7 +113,7 @@ Result<std::string> lease_directory_of_look(std::string_view word) {
   return path;
 }
 
-std::string encode_host_report(const HostReport& report) {
+json json_of(const HostReport& report) {
   json holders = json::array();
   std::size_t bytes = 0;
   for (const LeaseHolder& holder : report.holders) {
@@ -120,30 +123,35 @@ std::string encode_host_report(const HostReport& report) {
     if (bytes > longest_host_report / 2) break;
     holders.push_back(std::move(one));
   }
+  json tickets = json::array();
+  for (const Ticket& ticket : report.tickets)
+    if (tickets.size() < most_tickets) tickets.push_back(json_of(ticket));
   const auto untold =
       report.untold_holders + static_cast<int>(report.holders.size() - holders.size());
-  const json value{{"leases",
-                    {{"folder", short_text(report.lease_folder)},
-                     {"identity", short_text(report.lease_identity)},
-                     {"trouble", short_text(report.lease_trouble)},
-                     {"holders", std::move(holders)},
-                     {"untold", untold}}},
-                   {"uid", report.uid},
-                   {"gpus", json_of_gpus(report.gpus)},
-                   {"cuda_names", json_of_names(report.cuda_names)},
-                   {"rocm_names", json_of_names(report.rocm_names)},
-                   {"gpu_type", from_bytes(cut_to_json(report.gpu_type, longest_resource_name))},
-                   {"cpus", report.cpus},
-                   {"memory", report.memory},
-                   {"available", report.available},
-                   {"load_permil", report.load_permil},
-                   {"driver", short_text(report.driver)}};
-  return value.dump() + "\n";
+  return {{"leases",
+           {{"folder", short_text(report.lease_folder)},
+            {"identity", short_text(report.lease_identity)},
+            {"trouble", short_text(report.lease_trouble)},
+            {"holders", std::move(holders)},
+            {"untold", untold},
+            {"tickets", std::move(tickets)}}},
+          {"uid", report.uid},
+          {"gpus", json_of_gpus(report.gpus)},
+          {"cuda_names", json_of_names(report.cuda_names)},
+          {"rocm_names", json_of_names(report.rocm_names)},
+          {"gpu_type", from_bytes(cut_to_json(report.gpu_type, longest_resource_name))},
+          {"cpus", report.cpus},
+          {"memory", report.memory},
+          {"available", report.available},
+          {"load_permil", report.load_permil},
+          {"driver", short_text(report.driver)}};
 }
 
+std::string encode_host_report(const HostReport& report) { return json_of(report).dump() + "\n"; }
+
 Result<HostReport> decode_host_report(std::string_view line) {
-  return decode_document<HostReport>(line, longest_host_report,
-                                     "what the host says of itself is not understood", report_of);
+  return decode_document<HostReport>(
+      line, longest_host_report, "what the host says of itself is not understood", host_report_of);
 }
 
 }  // namespace train

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config_schema/text/error.hpp"
 #include "launcher/lease/lease.hpp"
+#include "launcher/lease/ticket.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
 
 namespace train {
@@ -21,6 +23,8 @@ struct HostReport {
   /// Longest first. Of GPUs it says the index as well, where the host knows it.
   std::vector<LeaseHolder> holders = {};
   int untold_holders = 0;  ///< beyond `most_reported_holders`
+  /// Who waits for something of it, the first in the line first; `most_tickets` at most.
+  std::vector<Ticket> tickets = {};
   std::int64_t uid = -1;   ///< whom it answers; -1: not known
   HostGpus gpus = {};
   /// By CUDA's number and that of ROCR_VISIBLE_DEVICES; empty where the driver does not say it.
@@ -46,6 +50,9 @@ Result<std::string> lease_directory_of_look(std::string_view word);
 /// The most holders in a report, and bytes of one.
 inline constexpr std::size_t most_reported_holders = 1'024;
 inline constexpr std::size_t longest_host_report = std::size_t{4} << 20;
+
+nlohmann::json json_of(const HostReport& report);
+HostReport host_report_of(const nlohmann::json& value);
 
 /// One line, its end included.
 std::string encode_host_report(const HostReport& report);

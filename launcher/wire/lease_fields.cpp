@@ -6,6 +6,7 @@
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/ticket_fields.hpp"
 
 namespace train {
 
@@ -79,11 +80,13 @@ json json_of(const LeaseRequest& request) {
   for (const LeaseWant& want : request.wants)
     wants.push_back(
         {{"of", json_of(want.key)}, {"amount", want.amount}, {"capacity", want.capacity}});
-  return {{"wants", std::move(wants)},
-          {"slots", request.slots},
-          {"name", short_text(request.task_name)},
-          {"launcher", short_text(request.launcher)},
-          {"directory", from_bytes(request.directory)}};
+  json value{{"wants", std::move(wants)},
+             {"slots", request.slots},
+             {"name", short_text(request.task_name)},
+             {"launcher", short_text(request.launcher)},
+             {"directory", from_bytes(request.directory)}};
+  if (request.order) value["order"] = json_of(*request.order);
+  return value;
 }
 
 LeaseRequest lease_request_of(const json& value) {
@@ -98,6 +101,8 @@ LeaseRequest lease_request_of(const json& value) {
   request.task_name = text_field(value, "name", longest_holder_text);
   request.launcher = text_field(value, "launcher", longest_holder_text);
   request.directory = text_field(value, "directory", longest_lease_directory);
+  if (const auto order = value.find("order"); order != value.end())
+    request.order = ticket_order_of(*order);
   return request;
 }
 
@@ -113,6 +118,7 @@ json json_of(const LeaseHolder& holder, std::size_t most) {
           {"user", short_text(holder.user)},
           {"held_ms", holder.held_ms},
           {"running", holder.is_running},
+          {"waiting", holder.is_waiting},
           {"leases", std::move(leases)}};
 }
 
@@ -125,6 +131,7 @@ LeaseHolder lease_holder_of(const json& value, std::size_t most) {
   holder.user = text_field(value, "user", longest_holder_text);
   holder.held_ms = number_field(value, "held_ms");
   holder.is_running = bool_field(value, "running");
+  holder.is_waiting = bool_field(value, "waiting");
   for (const json& held : array_field(value, "leases", most))
     holder.leases.push_back(
         {key_of(field(held, "of")), static_cast<std::uint64_t>(number_field(held, "amount"))});

@@ -12,6 +12,7 @@
 #include "config_schema/text/error.hpp"
 #include "launcher/context/context.hpp"
 #include "launcher/lease/lease.hpp"
+#include "launcher/lease/ticket.hpp"
 #include "launcher/plan/environment_entry.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
@@ -56,6 +57,8 @@ struct LeaseRequest {
   std::string launcher = {};   ///< likewise
   /// Where it is held; at most `longest_lease_directory`, empty: the usual folder of the host.
   std::string directory = {};
+  /// Of the task's ticket on this host; nothing: it has not waited, and all who wait come first.
+  std::optional<TicketOrder> order = {};
   bool operator==(const LeaseRequest&) const = default;
 };
 

@@ -26,6 +26,7 @@ is_refused() {
     expect_no_out started
     expect_err '^train: not now, of what is free: 1 slot asked, localhost has none$'
     expect_err "^  task $id \('sh'\) of [a-z0-9_-]+ \(launched by process [0-9]+ on '.*'\) holds 2 slots of localhost, for [0-9]+ s$"
+    expect_err '^  in line for them: --wait$'
     expect_err '^  beside what they hold: --set leases=none$'
     expect_err '^train: failed: busy \(exit 75\)$'
     run launch -H localhost:2 -n 1 --set leases=none -- /bin/echo started

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives from a host, where anybody may answer. An input is read four times: as a stream of
-// frames, as the payload of a control frame, as the payload of an output frame, and as the report
-// of a sweep.
+// What arrives from a host, where anybody may answer. An input is read six times: as a stream of
+// frames, as the payload of a control frame, as the payload of an output frame, as the report of a
+// sweep, as that of a host's line, and as a ticket that lies there.
 #include <algorithm>
 
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/message.hpp"
 #include "launcher/wire/output_chunk.hpp"
 #include "launcher/wire/sweep_report.hpp"
+#include "launcher/wire/ticket_fields.hpp"
+#include "launcher/wire/wait_talk.hpp"
 #include "tests/fuzz/property.hpp"
 
 using namespace train;
@@ -35,6 +37,23 @@ void check_output(std::string_view payload) {
   require(was_packed || encode_output(*chunk) == payload, "a chunk comes back as it was sent");
   const auto again = decode_output(encode_output(*chunk, OutputPacking::lz4));
   require(again && *again == *chunk, "a chunk comes back when it was packed");
+}
+
+void check_wait_report(std::string_view line) {
+  const auto report = decode_wait_report(line);
+  if (!report) return check_refusal(report.error());
+  const std::string encoded = encode_wait_report(*report);
+  require(encoded.find('\n') == encoded.size() - 1, "a report is one line", encoded);
+  const auto again = decode_wait_report(std::string_view(encoded).substr(0, encoded.size() - 1));
+  require(again.has_value(), "what was encoded can be decoded", encoded);
+  require(again->tickets.size() == report->tickets.size(), "no ticket is lost", encoded);
+}
+
+void check_ticket(std::string_view text) {
+  const auto record = decode_ticket(text);
+  if (!record) return check_refusal(record.error());
+  const std::string encoded = encode_ticket(*record);
+  require(decode_ticket(encoded).has_value(), "what was encoded can be decoded", encoded);
 }
 
 void check_sweep_report(std::string_view line) {
@@ -99,5 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_control(bytes);
   check_output(bytes);
   check_sweep_report(bytes);
+  check_wait_report(bytes);
+  check_ticket(bytes);
   return 0;
 }

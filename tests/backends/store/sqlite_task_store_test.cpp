@@ -104,6 +104,27 @@ TEST_CASE("an attempt does not outlive its task") {
         std::vector<AttemptRecord>{{0, 10, 20, "gpu-a", "host 'gpu-a' is lost", {}}});
 }
 
+TEST_CASE("a task that waits is read as one, and starts when it is recorded anew") {
+  const TemporaryDirectory directory;
+  const auto store = open_store(directory.path());
+  TaskRecord task = some_task(*store, "abcd2345");
+  REQUIRE(store->create(task).has_value());
+  task.state = TaskState::waiting;
+  REQUIRE(store->start_over(task).has_value());
+  const auto waiting = open_store(directory.path())->find("abcd");
+  REQUIRE(waiting);
+  CHECK(waiting->state == TaskState::waiting);
+  CHECK(waiting->error_class.empty());
+  CHECK(open_store(directory.path())->list(false)->front().state == TaskState::waiting);
+  // An earlier train takes it for one that starts.
+  run_sql(directory.path() + "/tasks.db",
+          "CREATE TABLE waiting (state TEXT CHECK (state = 'starting'));"
+          "INSERT INTO waiting SELECT state FROM task;");
+  task.state = TaskState::starting;
+  REQUIRE(store->start_over(task).has_value());
+  CHECK(open_store(directory.path())->find("abcd")->state == TaskState::starting);
+}
+
 // It knows five ways to end, and would take the registry for damaged.
 TEST_CASE("an earlier train reads of a task that had had its time, too") {
   const TemporaryDirectory directory;

@@ -36,6 +36,9 @@ TEST_CASE("who holds it is said with name, user and time, and cannot steer a ter
   LeaseHolder holder{"abcd2345", "digits", "alice@head", 1'000, "alice", 720'000, true, {}};
   CHECK(words_of(holder) ==
         "task abcd2345 ('digits') of alice, for 12 min (launched by alice@head)");
+  CHECK(waiting_words_of(holder) ==
+        "task abcd2345 ('digits') of alice (launched by alice@head) has waited for slots there "
+        "for 12 min, and comes first");
   holder.user.clear();
   holder.name = "\x1b[2J";
   CHECK(words_of(holder).starts_with("task abcd2345 ("));

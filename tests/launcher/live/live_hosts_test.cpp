@@ -140,6 +140,39 @@ TEST_CASE("a task is one's own by the account that holds and the one that asks")
   CHECK(tasks[1].user == "user 8");
 }
 
+TEST_CASE("a task that waits is told with what it wants, until it holds any of it") {
+  HostReport report = report_of({holder_of("aaaaaaaa", {{Kind::place, 0}})});
+  report.uid = 7;
+  Ticket ticket{
+      .order = {5, 5, "bbbbbbbb"}, .name = "evals", .wants = "8", .uid = 7, .user = "bob"};
+  ticket.waited_ms = 4'000;
+  report.tickets = {ticket};
+  ticket.order.task = "not an id";
+  report.tickets.push_back(ticket);
+  HostReport second = report;
+  second.holders.clear();
+  second.lease_identity = "other";
+  const std::vector<Host> hosts = {place_host("n1", 2), place_host("n2", 2)};
+  auto tasks = held_tasks(live_hosts(hosts, {report, second}));
+  REQUIRE(tasks.size() == 2);
+  CHECK(tasks[0].id == "bbbbbbbb");
+  CHECK(tasks[0].hosts == std::vector<std::string>{"n1", "n2"});
+  CHECK(tasks[0].held_ms == 4'000);
+  CHECK(tasks[0].is_own);
+  CHECK(tasks[0].user == "bob");
+  CHECK(state_of(tasks[0]) == "waiting");
+  CHECK(slots_text(tasks[0]) == "8");
+  CHECK(state_of(tasks[1]) == "starting");
+
+  second.holders = {holder_of("bbbbbbbb", {{Kind::place, 1}})};
+  second.holders[0].user = "bob";
+  tasks = held_tasks(live_hosts(hosts, {report, second}));
+  REQUIRE(tasks.size() == 2);
+  CHECK(state_of(tasks[1]) == "starting");
+  CHECK(slots_text(tasks[1]) == "1");
+  CHECK(tasks[1].hosts == std::vector<std::string>{"n2"});
+}
+
 TEST_CASE("locks that nobody explains are no task, and are told") {
   HostReport report =
       report_of({holder_of("", {{Kind::place, 1}}), holder_of("; rm -rf", {{Kind::place, 0}})});

@@ -117,3 +117,16 @@ TEST_CASE("a plan goes around what hosts say is held, and hosts that say nothing
         std::vector<std::string>{"task abcd2345 ('digits') of alice (launched by alice@head) holds "
                                  "2 slots of n[1-2], for 90 s"});
 }
+
+TEST_CASE("a host in whose line somebody stands is nobody else's") {
+  HostReport report = report_of({});
+  Ticket ticket;
+  ticket.order.task = "abcd2345";
+  ticket.name = "digits";
+  ticket.user = "alice";
+  report.tickets = {ticket};
+  const Occupancy held = occupancy_of(gpu_host("n1", 2), needs_of_gpus(), report);
+  REQUIRE(held.size() == 1);
+  CHECK(held[0].holder == "task abcd2345 ('digits') of alice, which waits in line,");
+  CHECK(held[0].slots == std::map<int, Quantity>{{0, Quantity::of(1)}, {1, Quantity::of(1)}});
+}

@@ -54,8 +54,10 @@ TEST_CASE("a host that is asked for nothing is not waited for") {
   CHECK(round.holds_all());
 }
 
-TEST_CASE("who runs, and who is not known, is not waited for") {
-  for (const auto& holder : {held_by("a", true), held_by("c", true), held_by("")}) {
+TEST_CASE("who runs, who is not known, and who comes first in the line is not waited for") {
+  std::vector<LeaseHolder> first = held_by("c");
+  first.front().is_waiting = true;
+  for (const auto& holder : {held_by("a", true), held_by("c", true), held_by(""), first}) {
     LeaseRound round = round_of("b", 2);
     round.answered(1, holder, 0s);
     const auto conflict = round.take_conflict();

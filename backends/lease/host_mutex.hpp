@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/lease/lease_file.hpp"
+
+namespace train {
+
+/// While it lives nobody else takes or lets go anything on this host, nor joins its line.
+class HostMutex {
+ public:
+  /// Waits for 2 s at most: nobody keeps it for longer than some files take to be locked, but a
+  /// squatter may. Class `host`.
+  static Result<HostMutex> lock(const LeaseFolder& folder);
+
+ private:
+  explicit HostMutex(LeaseFile file) : file_(std::move(file)) {}
+  LeaseFile file_;
+};
+
+}  // namespace train

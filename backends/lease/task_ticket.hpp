@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/lease/lease_file.hpp"
+#include "backends/lease/lease_folder.hpp"
+#include "launcher/lease/ticket.hpp"
+
+namespace train {
+
+/// How the names of tickets begin.
+inline constexpr std::string_view ticket_prefix = "ticket-";
+
+/// Who waits for something of this host, the first in the line first: tickets whose process lives.
+/// Reads alone. `user_name_of` gives the name of a user id, or nothing.
+std::vector<Ticket> tickets_on(const LeaseFolder& folder,
+                               const std::function<std::string(std::int64_t uid)>& user_name_of);
+
+/// Removes what this user's tasks have left that were killed. Only with the host's mutex: while we
+/// have it none is being made.
+void remove_dead_files(const LeaseFolder& folder, const std::string& prefix);
+
+/// One task's place in the line of this host, a file beside the locks. It counts as long as this
+/// object has it locked, and goes with it. Calls may wait for a disk: not for a loop.
+class TaskTicket {
+ public:
+  /// `key` is the agent's: no other has the same on this host. `ticket` is written with its arrival
+  /// as its order unless that is final. Class `host`.
+  static Result<TaskTicket> make(const LeaseFolder& folder, const std::string& key,
+                                 const Ticket& ticket);
+  TaskTicket(TaskTicket&&) = default;
+  TaskTicket& operator=(TaskTicket&&) = delete;
+  ~TaskTicket();
+
+  /// The words or the order have changed. Class `host`.
+  Result<void> write(const Ticket& ticket);
+  /// Unix time in nanoseconds, by the kernel of this host.
+  std::int64_t arrived_ns() const { return arrived_ns_; }
+  /// False once somebody has removed the file, as where others tidy the folder.
+  bool is_there() const { return file_.is_in(folder_); }
+  void keep_young() const { file_.keep_young(); }
+
+ private:
+  TaskTicket(const LeaseFolder& folder, std::string name, LeaseFile file)
+      : folder_(folder), name_(std::move(name)), file_(std::move(file)) {}
+  Error not_written(int error) const;
+
+  const LeaseFolder& folder_;
+  std::string name_;
+  LeaseFile file_;
+  std::int64_t arrived_ns_ = 0;
+};
+
+}  // namespace train

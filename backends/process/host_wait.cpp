@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/process/host_wait.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "backends/lease/task_leases.hpp"
+#include "backends/lease/task_ticket.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/process/host_look.hpp"
+#include "launcher/wire/wait_talk.hpp"
+
+namespace train {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// The kernel tells nobody that a lock has gone: it is looked at.
+constexpr auto look_pause = 100ms;
+constexpr auto young_pause = 600s;
+
+// Its ticket has to go with it, so no signal ends it in the middle.
+Descriptor take_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&signals, number);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// What changes by itself, and nobody need be told of.
+WaitReport without_times(WaitReport report) {
+  for (Ticket& ticket : report.tickets) ticket.waited_ms = 0;
+  for (LeaseHolder& holder : report.host.holders) holder.held_ms = 0;
+  return report;
+}
+
+/// One launcher's place in the line of this host.
+class Waiting {
+ public:
+  Waiting(const std::string& key, const AgentMeans& means, int output)
+      : key_(key), means_(means), output_(output) {}
+
+  // False when nothing more is to come.
+  Result<bool> received(std::string_view bytes) {
+    heard_ = Clock::now();
+    text_ += bytes;
+    for (std::size_t end = text_.find('\n'); end != text_.npos; end = text_.find('\n')) {
+      if (end > 0)
+        if (auto taken = take(std::string_view(text_).substr(0, end)); !taken)
+          return tl::make_unexpected(taken.error());
+      text_.erase(0, end + 1);
+    }
+    return text_.size() <= longest_wait_ticket;
+  }
+
+  bool is_forgotten() const { return Clock::now() - heard_ > wait_silence; }
+  bool has_unsent() const { return !unsent_.empty(); }
+
+  Result<void> look() {
+    const auto now = Clock::now();
+    if (ticket_ && now - looked_ >= look_pause) {
+      looked_ = now;
+      if (!ticket_->is_there())
+        return fail(ErrorClass::host, "somebody has removed the ticket of the task there");
+      if (folder_.is_tidied && now - young_ >= young_pause) {
+        young_ = now;
+        ticket_->keep_young();
+      }
+      // What was not sent yet is not added to: the newest counts.
+      if (unsent_.empty()) tell(report());
+    }
+    if (unsent_.empty() && now - said_ >= wait_sign_of_life) say("\n");
+    return {};
+  }
+
+  // False when the other end is gone.
+  bool flush() {
+    while (!unsent_.empty()) {
+      const ssize_t count =
+          uninterrupted([&] { return ::write(output_, unsent_.data(), unsent_.size()); });
+      if (count < 0) return errno == EAGAIN;
+      unsent_.erase(0, static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+
+ private:
+  Result<void> take(std::string_view line) {
+    auto told = decode_wait_ticket(line);
+    if (!told) return tl::make_unexpected(told.error());
+    const Ticket& ticket = told->ticket;
+    task_ = ticket.order.task;
+    if (ticket_) return ticket_->write(ticket);
+    auto folder = lease_folder_of(means_, told->directory);
+    if (!folder) return tl::make_unexpected(folder.error());
+    folder_ = std::move(*folder);
+    host_ = look_at_this_host(means_, told->directory);
+    auto made = TaskTicket::make(folder_, key_, ticket);
+    if (!made) return tl::make_unexpected(made.error());
+    ticket_.emplace(std::move(*made));
+    return {};
+  }
+
+  WaitReport report() {
+    const auto user_name_of = [this](std::int64_t uid) {
+      const auto known = users_.find(uid);
+      return known != users_.end() ? known->second
+                                   : users_.emplace(uid, user_name_in_passwd(uid)).first->second;
+    };
+    look_at_leases(folder_, user_name_of, host_);
+    WaitReport report{ticket_->arrived_ns(), std::exchange(host_.tickets, {}), host_};
+    std::erase_if(report.tickets, [this](const Ticket& each) { return each.order.task == task_; });
+    return report;
+  }
+
+  void tell(const WaitReport& report) {
+    WaitReport lasting = without_times(report);
+    if (told_ == lasting) return;
+    told_ = std::move(lasting);
+    say(encode_wait_report(report));
+  }
+
+  void say(std::string text) {
+    said_ = Clock::now();
+    unsent_ = std::move(text);
+  }
+
+  const std::string key_;
+  const AgentMeans& means_;
+  const int output_;
+  LeaseFolder folder_;  ///< from the first line on
+  HostReport host_;     ///< likewise
+  std::map<std::int64_t, std::string> users_;
+  std::string text_;  ///< of a line that has not ended
+  std::string task_;
+  std::optional<TaskTicket> ticket_;
+  std::optional<WaitReport> told_;
+  std::string unsent_;
+  Clock::time_point heard_ = Clock::now();
+  Clock::time_point said_ = Clock::now();
+  Clock::time_point looked_{};
+  Clock::time_point young_ = Clock::now();
+};
+
+Result<void> serve(Waiting& waiting, const Descriptor& signals, int input, int output) {
+  std::array<char, 4096> buffer;
+  while (!waiting.is_forgotten()) {
+    if (auto looked = waiting.look(); !looked) return looked;
+    if (!waiting.flush()) return {};
+    const short wants_room = waiting.has_unsent() ? POLLOUT : 0;
+    std::array<pollfd, 3> events{
+        {{input, POLLIN, 0}, {signals.get(), POLLIN, 0}, {output, wants_room, 0}}};
+    constexpr int pause = std::chrono::milliseconds(look_pause).count();
+    if (::poll(events.data(), events.size(), pause) < 0 && errno != EINTR) return {};
+    if (events[1].revents != 0 || (events[2].revents & (POLLERR | POLLHUP)) != 0) return {};
+    if (events[0].revents == 0) continue;
+    const ssize_t count = read_some(input, buffer.data(), buffer.size());
+    if (count < 0 && errno == EAGAIN) continue;
+    if (count <= 0) return {};
+    const auto goes_on = waiting.received({buffer.data(), static_cast<std::size_t>(count)});
+    if (!goes_on) return tl::make_unexpected(goes_on.error());
+    if (!*goes_on) return fail(ErrorClass::host, "the launcher's ticket has no end");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> wait_in_line(const std::string& key, const AgentMeans& means, int input, int output) {
+  const Descriptor signals = take_signals();
+  for (const int end : {input, output})
+    if (::fcntl(end, F_SETFL, ::fcntl(end, F_GETFL) | O_NONBLOCK) != 0)
+      return fail(ErrorClass::host, "its streams cannot be used: " + system_reason(errno));
+  Waiting waiting(key, means, output);
+  return serve(waiting, signals, input, output);
+}
+
+}  // namespace train

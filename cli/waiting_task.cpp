@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/waiting_task.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "cli/request.hpp"
+#include "cli/talk.hpp"
+#include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/text.hpp"
+#include "launcher/lease/lease_words.hpp"
+#include "launcher/live/live_occupancy.hpp"
+#include "launcher/placement/refusal.hpp"
+
+namespace train {
+
+namespace {
+
+// As often as a launcher whose task runs.
+constexpr std::chrono::seconds alive_pause{5};
+
+// "1st", "2nd", "3rd", "11th", "21st".
+std::string ordinal(int number) {
+  const bool is_teen = number % 100 >= 11 && number % 100 <= 13;
+  const char* const endings[] = {"th", "st", "nd", "rd"};
+  const int last = number % 10;
+  return fmt::format("{}{}", number, is_teen || last > 3 ? "th" : endings[last]);
+}
+
+std::string slots_of(const PlacedLaunch& launch) {
+  const std::string& slots = launch.task.slots;
+  return slots + (slots == "1" ? " slot" : " slots");
+}
+
+// "task abcd2345 ('digits') of alice"
+std::string words_of(const Ticket& ticket) {
+  LeaseHolder holder{.task = ticket.order.task, .name = ticket.name};
+  holder.uid = ticket.uid;
+  holder.user = ticket.user;
+  return short_words_of(holder);
+}
+
+Ticket ticket_of(const PlacedLaunch& launch) {
+  Ticket ticket;
+  ticket.priority = launch.plan.experiment.priority;
+  ticket.name = launch.task.name;
+  ticket.launcher = launcher_words();
+  ticket.wants = launch.task.slots;
+  return ticket;
+}
+
+}  // namespace
+
+WaitingTask::WaitingTask(PlacedLaunch& launch)
+    : launch_(launch),
+      transports_(loop_, launch.request.inventory.hosts, std::nullopt,
+                  [](const std::string& said) { talk(TerminalText(said)); }),
+      driver_({loop_, transports_}, launch.request.inventory.hosts, launch.task.id,
+              ticket_of(launch), launch.wait->limit,
+              {[this] { return plan(); }, [this] { tell_place(); },
+               [this](int host, const Error& why) { tell_lost(host, why); },
+               [this](const Error& why) { give_up(why); }}) {}
+
+WaitingTask::~WaitingTask() { stop_keeping(); }
+
+std::optional<RunOutcome> WaitingTask::await_turn(StopSignals& signals) {
+  stop_keeping();
+  const Trial& before = launch_.plan.trial;
+  if (auto recorded = record(TaskState::waiting, launch_.plan); !recorded)
+    return not_run(before, recorded.error());
+  planned_.reset();
+  is_taking_ = false;
+  signals.deliver(loop_, [this](int number) {
+    stop_signal_ = number;
+    loop_.stop();
+  });
+  loop_.post([this] {
+    if (std::exchange(has_begun_, true))
+      driver_.refused();
+    else
+      driver_.start();
+  });
+  note_alive();
+  loop_.run();
+  alive_.reset();
+  signals.hold_back();
+  if (stop_signal_) return not_run(before, *stop_signal_);
+  if (gave_up_) return not_run(before, *gave_up_);
+  talk(terminal_text("task {}: it is its turn, on {}", launch_.task.id,
+                     summarize_hosts(host_names(planned_->trial))));
+  if (auto recorded = record(TaskState::starting, *planned_); !recorded)
+    return not_run(before, recorded.error());
+  launch_.plan = std::move(*planned_);
+  order_ = driver_.order();
+  keep_tickets();
+  return std::nullopt;
+}
+
+// Nothing of it runs, so nothing outlives its launcher.
+Result<void> WaitingTask::record(TaskState state, const Plan& plan) {
+  TaskRecord task = launch_.record_of(plan);
+  task.state = state;
+  if (state == TaskState::waiting) task.outlives_ms = 0;
+  auto recorded = launch_.store->start_over(task);
+  if (recorded) launch_.task = std::move(task);
+  return recorded;
+}
+
+void WaitingTask::note_alive() {
+  launch_.store->note_alive(launch_.task.id);
+  alive_ = loop_.after(alive_pause, [this] { note_alive(); });
+}
+
+// In a thread of its own: the loop of what runs now is another one.
+void WaitingTask::keep_tickets() {
+  is_taking_ = true;
+  keeper_ = std::thread([this] { loop_.run(); });
+}
+
+void WaitingTask::stop_keeping() {
+  if (!keeper_.joinable()) return;
+  loop_.post([this] { loop_.stop(); });
+  keeper_.join();
+}
+
+// What cannot be seen cannot be planned with.
+Occupancy WaitingTask::occupancy() const {
+  const HostInventory& inventory = launch_.request.inventory;
+  const auto reports = driver_.reports();
+  Occupancy all = occupancy_of(inventory, launch_.plan.experiment.needs, reports);
+  for (std::size_t host = 0; host < reports.size(); ++host)
+    if (!reports[host]) all.push_back(whole_host(inventory.hosts[host], "nobody who can be asked"));
+  return all;
+}
+
+bool WaitingTask::plan() {
+  launch_.request.occupancy = occupancy();
+  auto plan = plan_again(launch_.request);
+  if (plan) {
+    planned_ = std::move(*plan);
+    loop_.stop();
+  } else if (plan.error().error_class != ErrorClass::busy) {
+    give_up(plan.error());
+  }
+  return plan.has_value();
+}
+
+std::vector<std::string> WaitingTask::lines_of_holders() const {
+  const HostInventory& inventory = launch_.request.inventory;
+  std::vector<int> hosts(inventory.hosts.size());
+  std::iota(hosts.begin(), hosts.end(), 0);
+  Occupancy held = occupancy_of(inventory, launch_.plan.experiment.needs, driver_.reports());
+  return holder_lines(holders_of(inventory, hosts, held));
+}
+
+TerminalText WaitingTask::place_words() const {
+  const PlaceInLine place = driver_.place();
+  std::vector<std::string> names;
+  for (const Host& host : launch_.request.inventory.hosts) names.push_back(host.name);
+  return terminal_text("{} on {}, {} in line{}", slots_of(launch_), summarize_hosts(names, 3),
+                       ordinal(place.number),
+                       place.before ? ", behind " + words_of(*place.before) : "");
+}
+
+void WaitingTask::tell_place() {
+  if (is_taking_) return;
+  TerminalText text = terminal_text("task {}: waits for {}", launch_.task.id, place_words());
+  for (const std::string& line : lines_of_holders()) text += terminal_text("\n  {}", line);
+  talk(text);
+  if (!std::exchange(is_steady_, true)) launch_.on_steady({});
+}
+
+void WaitingTask::tell_lost(int host, const Error& why) {
+  if (is_taking_) return;
+  talk(terminal_text("host '{}' is not waited for until it can be reached: {}",
+                     launch_.request.inventory.hosts[static_cast<std::size_t>(host)].name,
+                     why.diagnostics.front().message));
+}
+
+void WaitingTask::give_up(const Error& why) {
+  if (why.error_class == ErrorClass::busy) {
+    gave_up_ = with_hints(make_error(ErrorClass::busy, fmt::format("{}: waited for {}",
+                                                                   why.diagnostics.front().message,
+                                                                   place_words().text())),
+                          lines_of_holders());
+  } else {
+    gave_up_ = why;
+  }
+  loop_.stop();
+}
+
+}  // namespace train

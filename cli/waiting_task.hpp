@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <thread>
+
+#include "backends/event_loop/loop.hpp"
+#include "cli/placed_launch.hpp"
+#include "cli/transports.hpp"
+#include "launcher/queue/wait_driver.hpp"
+
+namespace train {
+
+/// A task that waits for slots which others hold, in the line of all hosts that it may use. Its
+/// tickets are there as long as this is.
+class WaitingTask {
+ public:
+  /// `launch` must outlive this.
+  explicit WaitingTask(PlacedLaunch& launch);
+  ~WaitingTask();
+  WaitingTask(const WaitingTask&) = delete;
+  WaitingTask& operator=(const WaitingTask&) = delete;
+
+  /// Waits until it is the task's turn and it fits on what is free; says its place meanwhile. What
+  /// was planned is the launch's plan then, and recorded; an outcome where it does not run. Again:
+  /// what was planned before was taken by others. Signals are held back then.
+  std::optional<RunOutcome> await_turn(StopSignals& signals);
+  /// Of what is to be taken.
+  std::optional<TicketOrder> order() const { return order_; }
+
+ private:
+  bool plan();
+  void tell_place();
+  void tell_lost(int host, const Error& why);
+  void give_up(const Error& why);
+  void note_alive();
+  TerminalText place_words() const;
+  std::vector<std::string> lines_of_holders() const;
+  Occupancy occupancy() const;
+  Result<void> record(TaskState state, const Plan& plan);
+  void keep_tickets();
+  void stop_keeping();
+
+  PlacedLaunch& launch_;
+  Loop loop_;
+  HostTransports transports_;
+  WaitDriver driver_;
+  std::unique_ptr<Subscription> alive_;
+  bool has_begun_ = false;
+  bool is_steady_ = false;
+  bool is_taking_ = false;
+  std::optional<Plan> planned_;
+  std::optional<Error> gave_up_;
+  std::optional<int> stop_signal_;
+  std::optional<TicketOrder> order_;
+  /// While what was planned is taken: the hosts are to hear that this launcher lives.
+  std::thread keeper_;
+};
+
+}  // namespace train

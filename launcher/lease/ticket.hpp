@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace train {
+
+/// Where a task that waits stands in the line. It is the same on all hosts that the task may use,
+/// so that two tasks never see two orders. The lowest is served first.
+struct TicketOrder {
+  /// Unix time: the latest arrival of its tickets, each by the clock of its host, or later.
+  std::int64_t time_ns = 0;
+  /// That arrival itself: of tasks that have stepped behind the same one, who was there first.
+  std::int64_t arrived_ns = 0;
+  std::string task = {};
+
+  auto operator<=>(const TicketOrder&) const = default;
+};
+
+/// As in Determined: 1 is the most urgent, 99 the least.
+inline constexpr int most_urgent = 1;
+inline constexpr int least_urgent = 99;
+inline constexpr int usual_priority = 42;
+
+/// What a task that waits for slots of a host says of itself there. The user is the owner of its
+/// file, all else are its own words.
+struct Ticket {
+  TicketOrder order = {};
+  /// Not yet: some hosts have not said when the task arrived, and `order` may still become later.
+  bool is_final = false;
+  int priority = usual_priority;
+  std::string name = {};      ///< of the task
+  std::string launcher = {};  ///< where it was launched
+  std::string wants = {};     ///< how many slots, as a quantity
+  std::int64_t uid = -1;      ///< on the host
+  std::string user = {};      ///< its name there; empty: it has none
+  bool is_own_user = false;   ///< the user of who has asked
+  std::int64_t waited_ms = 0;
+
+  bool operator==(const Ticket&) const = default;
+};
+
+/// Whether a task has to wait for this ticket. Without an order of its own it stands behind all.
+inline bool is_in_the_way(const Ticket& ticket, const std::string& task,
+                          const std::optional<TicketOrder>& order) {
+  return ticket.order.task != task && (!order || ticket.order < *order);
+}
+
+}  // namespace train

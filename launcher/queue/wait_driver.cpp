@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/queue/wait_driver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace train {
+
+namespace {
+
+// Others wait for the answers of all hosts.
+constexpr milliseconds connect_limit{5'000};
+
+}  // namespace
+
+WaitDriver::WaitDriver(Ports ports, std::vector<Host> hosts, const std::string& task, Ticket ticket,
+                       std::optional<nanoseconds> limit, Hooks hooks)
+    : ports_(ports),
+      hosts_(std::move(hosts)),
+      task_(task),
+      hooks_(std::move(hooks)),
+      waiter_(std::move(ticket), task, static_cast<int>(hosts_.size()), limit),
+      of_hosts_(hosts_.size()),
+      deadline_(ports.timers, [this] {
+        waiter_.tick(ports_.timers.now());
+        carry_out();
+      }) {}
+
+void WaitDriver::start() {
+  started_ = ports_.timers.now();
+  waiter_.start(started_);
+  carry_out();
+  show_life();
+}
+
+void WaitDriver::show_life() {
+  life_ = ports_.timers.after(wait_sign_of_life, [this] {
+    for (const OfHost& host : of_hosts_)
+      if (host.link) host.link->send("\n");
+    show_life();
+  });
+}
+
+void WaitDriver::refused() {
+  waiter_.refused(ports_.timers.now());
+  carry_out();
+}
+
+void WaitDriver::carry_out() {
+  for (auto actions = waiter_.take_actions(); !actions.empty(); actions = waiter_.take_actions())
+    for (const WaiterAction& action : actions)
+      std::visit([this](const auto& each) { perform(each); }, action);
+  deadline_.set(waiter_.next_deadline());
+}
+
+void WaitDriver::perform(const waiter_action::Open& action) {
+  const int host = action.host;
+  close(host);
+  OfHost& of_host = of_hosts_[static_cast<std::size_t>(host)];
+  LinkEvents events;
+  events.on_open = [](const LinkInfo&) {};
+  events.on_bytes = [this, host](std::string_view bytes) { received(host, bytes); };
+  events.on_closed = [this, host](const Error& why) {
+    close(host);
+    waiter_.lost(host, why, ports_.timers.now());
+    carry_out();
+  };
+  const AgentCall call{fmt::format("{}-{}", task_, host), AgentCall::Verb::wait, connect_limit};
+  of_host.text.clear();
+  of_host.link =
+      ports_.transport.open(hosts_[static_cast<std::size_t>(host)], call, std::move(events));
+  send_ticket(host);
+}
+
+void WaitDriver::perform(const waiter_action::Plan&) {
+  const bool fits = hooks_.on_turn();
+  waiter_.planned(fits, ports_.timers.now());
+}
+
+void WaitDriver::close(int host) {
+  auto& link = of_hosts_[static_cast<std::size_t>(host)].link;
+  if (!link) return;
+  closed_.push_back(std::move(link));
+  removal_ = ports_.timers.after(nanoseconds(0), [this] { closed_.clear(); });
+}
+
+void WaitDriver::send_ticket(int host) {
+  OfHost& of_host = of_hosts_[static_cast<std::size_t>(host)];
+  if (!of_host.link) return;
+  Ticket ticket = waiter_.ticket();
+  ticket.waited_ms =
+      std::chrono::duration_cast<milliseconds>(ports_.timers.now() - started_).count();
+  of_host.link->send(encode_wait_ticket(
+      {std::move(ticket), hosts_[static_cast<std::size_t>(host)].lease_directory}));
+}
+
+// What is no line that a host of ours says, or is too long for one, ends the connection.
+void WaitDriver::received(int host, std::string_view bytes) {
+  OfHost& of_host = of_hosts_[static_cast<std::size_t>(host)];
+  if (!of_host.link) return;
+  of_host.text += bytes;
+  std::size_t begin = 0;
+  for (std::size_t end = of_host.text.find('\n'); of_host.link && end != std::string::npos;
+       end = of_host.text.find('\n', begin)) {
+    took(host, std::string_view(of_host.text).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  of_host.text.erase(0, begin);
+  if (!of_host.link || of_host.text.size() <= longest_wait_report) return;
+  close(host);
+  waiter_.lost(host, make_error(ErrorClass::host, "what it says has no end"), ports_.timers.now());
+  carry_out();
+}
+
+void WaitDriver::took(int host, std::string_view line) {
+  if (line.empty()) {
+    waiter_.heard(host, ports_.timers.now());
+    return;
+  }
+  auto report = decode_wait_report(line);
+  if (!report) {
+    close(host);
+    waiter_.lost(host, report.error(), ports_.timers.now());
+    return carry_out();
+  }
+  std::erase_if(report->host.holders,
+                [this](const LeaseHolder& holder) { return holder.task == task_; });
+  of_hosts_[static_cast<std::size_t>(host)].report = std::move(report->host);
+  waiter_.reported(host, report->arrived_ns, std::move(report->tickets), ports_.timers.now());
+  carry_out();
+}
+
+std::vector<std::optional<HostReport>> WaitDriver::reports() const {
+  std::vector<std::optional<HostReport>> all;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    const HostReport& report = of_hosts_[static_cast<std::size_t>(host)].report;
+    all.push_back(waiter_.stands_on(host) ? std::optional(report) : std::nullopt);
+  }
+  return all;
+}
+
+}  // namespace train

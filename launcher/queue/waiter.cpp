@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/queue/waiter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "config_schema/text/duration.hpp"
+
+namespace train {
+
+std::optional<TicketOrder> order_behind_more_urgent(const Ticket& own,
+                                                    const std::vector<Ticket>& others) {
+  TicketOrder order = own.order;
+  for (const Ticket& other : others)
+    if (other.is_own_user && other.priority < own.priority && other.order.task != own.order.task)
+      order.time_ns = std::max(order.time_ns, other.order.time_ns + 1);
+  if (order == own.order) return std::nullopt;
+  return order;
+}
+
+Waiter::Waiter(Ticket own, const std::string& task, int hosts, std::optional<nanoseconds> limit,
+               Timing timing)
+    : timing_(timing),
+      limit_(limit),
+      own_(std::move(own)),
+      hosts_(static_cast<std::size_t>(hosts)) {
+  own_.order = {0, 0, task};
+  own_.is_final = false;
+}
+
+void Waiter::start(Instant now) {
+  if (limit_) give_up_at_ = now + *limit_;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open(host, now);
+}
+
+void Waiter::open(int host, Instant now) {
+  OfHost& h = at(host);
+  h.state = State::opening;
+  h.last_word = now;
+  actions_.emplace_back(waiter_action::Open{host});
+}
+
+void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now) {
+  OfHost& h = at(host);
+  if (is_over_ || h.state == State::away) return;
+  h.state = State::standing;
+  h.is_known = true;
+  h.back_off = milliseconds(0);
+  h.last_word = now;
+  h.arrived_ns = arrived_ns;
+  h.others = std::move(others);
+  alone_since_.reset();
+  if (!first_arrival_) first_arrival_ = now;
+  has_news_ = true;
+  settle(now);
+  consider(now);
+}
+
+void Waiter::heard(int host, Instant now) {
+  if (!is_over_ && at(host).state == State::standing) at(host).last_word = now;
+}
+
+void Waiter::lost(int host, const Error& why, Instant now) {
+  if (is_over_ || at(host).state == State::away) return;
+  leave(host, why, now);
+  settle(now);
+  consider(now);
+}
+
+// It may be a host that nobody can reach: the others go on without it.
+void Waiter::leave(int host, const Error& why, Instant now) {
+  OfHost& h = at(host);
+  const bool is_news = h.state == State::standing || !h.is_known;
+  h.state = State::away;
+  h.is_known = true;
+  h.others.clear();
+  h.back_off = std::clamp(2 * h.back_off, timing_.back_off, timing_.longest_back_off);
+  h.open_at = now + h.back_off;
+  if (is_news) actions_.emplace_back(waiter_action::TellLost{host, why});
+  if (stands_anywhere()) return;
+  if (!alone_since_) alone_since_ = now;
+  if (!first_arrival_ && are_all_known()) end(why);
+}
+
+bool Waiter::stands_anywhere() const {
+  return std::any_of(hosts_.begin(), hosts_.end(),
+                     [](const OfHost& host) { return host.state == State::standing; });
+}
+
+bool Waiter::are_all_known() const {
+  return std::all_of(hosts_.begin(), hosts_.end(),
+                     [](const OfHost& host) { return host.is_known; });
+}
+
+void Waiter::send_all() {
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
+    if (at(host).state != State::away) actions_.emplace_back(waiter_action::Send{host});
+}
+
+// Once: a host that answers later has to take the order as it is.
+void Waiter::settle(Instant now) {
+  if (is_over_ || own_.is_final || !stands_anywhere()) return;
+  if (!are_all_known() && now < *first_arrival_ + timing_.settle_limit) return;
+  for (const OfHost& host : hosts_)
+    if (host.state == State::standing)
+      own_.order.arrived_ns = std::max(own_.order.arrived_ns, host.arrived_ns);
+  own_.order.time_ns = own_.order.arrived_ns;
+  own_.is_final = true;
+  send_all();
+}
+
+// What is being taken is taken with the order that its request has.
+void Waiter::step_behind() {
+  if (!own_.is_final || is_taking_) return;
+  bool has_risen = false;
+  for (const OfHost& host : hosts_)
+    if (const auto order = order_behind_more_urgent(own_, host.others)) {
+      own_.order = *order;
+      has_risen = true;
+    }
+  if (has_risen) send_all();
+}
+
+void Waiter::consider(Instant now) {
+  if (plan_at_ && now >= *plan_at_) plan_at_.reset();
+  if (is_over_ || !own_.is_final) return;
+  step_behind();
+  if (!stands_anywhere()) return;
+  const PlaceInLine here = place();
+  std::pair<int, std::string> known{here.number, here.before ? here.before->order.task : ""};
+  if (told_place_ != known) {
+    told_place_ = std::move(known);
+    actions_.emplace_back(waiter_action::TellPlace{});
+  }
+  if (!has_news_ || is_taking_ || plan_at_ || here.number > 1) return;
+  has_news_ = false;
+  actions_.emplace_back(waiter_action::Plan{});
+}
+
+void Waiter::planned(bool fits, Instant now) {
+  is_taking_ = fits;
+  if (!fits) consider(now);
+}
+
+void Waiter::refused(Instant now) {
+  is_taking_ = false;
+  has_news_ = true;
+  pause_ = std::clamp(2 * pause_, timing_.pause, timing_.longest_pause);
+  plan_at_ = now + pause_;
+  consider(now);
+}
+
+void Waiter::tick(Instant now) {
+  if (is_over_) return;
+  for (int host = 0; host < static_cast<int>(hosts_.size()) && !is_over_; ++host) {
+    OfHost& h = at(host);
+    if (h.state == State::away) {
+      if (now >= h.open_at) open(host, now);
+      continue;
+    }
+    const bool stands = h.state == State::standing;
+    const milliseconds limit = stands ? timing_.silence_limit : timing_.reach_limit;
+    if (now < h.last_word + limit) continue;
+    actions_.emplace_back(waiter_action::Close{host});
+    leave(host,
+          make_error(ErrorClass::host, fmt::format("no word from it for {}", duration_text(limit))),
+          now);
+  }
+  if (is_over_) return;
+  settle(now);
+  if (give_up_at_ && now >= *give_up_at_ && !is_taking_)
+    return end(
+        make_error(ErrorClass::busy,
+                   fmt::format("nothing was free for {}",
+                               short_duration_text(std::chrono::ceil<milliseconds>(*limit_)))));
+  if (alone_since_ && first_arrival_ && !is_taking_ && now >= *alone_since_ + timing_.nobody_limit)
+    return end(make_error(ErrorClass::host, fmt::format("no host was reached for {}",
+                                                        duration_text(timing_.nobody_limit))));
+  consider(now);
+}
+
+void Waiter::end(Error why) {
+  is_over_ = true;
+  actions_.emplace_back(waiter_action::GiveUp{std::move(why)});
+}
+
+std::optional<Instant> Waiter::next_deadline() const {
+  if (is_over_) return std::nullopt;
+  std::optional<Instant> next;
+  const auto at_latest = [&next](Instant when) { next = next ? std::min(*next, when) : when; };
+  for (const OfHost& host : hosts_)
+    if (host.state == State::away)
+      at_latest(host.open_at);
+    else
+      at_latest(host.last_word +
+                (host.state == State::standing ? timing_.silence_limit : timing_.reach_limit));
+  if (first_arrival_ && !own_.is_final && stands_anywhere())
+    at_latest(*first_arrival_ + timing_.settle_limit);
+  if (give_up_at_ && !is_taking_) at_latest(*give_up_at_);
+  if (alone_since_ && first_arrival_ && !is_taking_)
+    at_latest(*alone_since_ + timing_.nobody_limit);
+  if (plan_at_) at_latest(*plan_at_);
+  return next;
+}
+
+std::optional<TicketOrder> Waiter::order() const {
+  if (!own_.is_final) return std::nullopt;
+  return own_.order;
+}
+
+PlaceInLine Waiter::place() const {
+  std::set<std::string> tasks;
+  PlaceInLine place;
+  for (const OfHost& host : hosts_)
+    for (const Ticket& other : host.others) {
+      if (!is_in_the_way(other, own_.order.task, own_.order)) continue;
+      tasks.insert(other.order.task);
+      if (!place.before || place.before->order < other.order) place.before = other;
+    }
+  place.number = static_cast<int>(tasks.size()) + 1;
+  return place;
+}
+
+}  // namespace train

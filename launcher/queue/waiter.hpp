@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "config_schema/text/error.hpp"
+#include "launcher/lease/ticket.hpp"
+#include "launcher/ports/clock.hpp"
+
+namespace train {
+
+/// What a waiter wants done, in order.
+namespace waiter_action {
+/// Reach this host, and send it `Waiter::ticket()` first.
+struct Open {
+  int host = 0;
+};
+/// Close the connection to this host; its ticket goes with it.
+struct Close {
+  int host = 0;
+};
+/// Send this host `Waiter::ticket()`, which has changed.
+struct Send {
+  int host = 0;
+};
+/// It is the task's turn: plan with what the hosts that stand in the line have last said, and
+/// answer with `planned`, from inside or later.
+struct Plan {};
+/// `Waiter::place()` is known, or another one.
+struct TellPlace {};
+/// This host is out of reach, and tried again; once each time.
+struct TellLost {
+  int host = 0;
+  Error why;
+};
+/// It waits no longer: class `busy` at the limit, `host` where no host can be reached.
+struct GiveUp {
+  Error why;
+};
+}  // namespace waiter_action
+
+using WaiterAction = std::variant<waiter_action::Open, waiter_action::Close, waiter_action::Send,
+                                  waiter_action::Plan, waiter_action::TellPlace,
+                                  waiter_action::TellLost, waiter_action::GiveUp>;
+
+/// Among those of one user, who is less urgent steps behind who is more so: the order of `own`
+/// then, just after that of the last of these; nothing where it is behind them already. Nobody else
+/// is overtaken, since orders only rise.
+std::optional<TicketOrder> order_behind_more_urgent(const Ticket& own,
+                                                    const std::vector<Ticket>& others);
+
+/// Where a task stands.
+struct PlaceInLine {
+  int number = 1;                ///< 1: nobody is before it
+  std::optional<Ticket> before;  ///< who is directly before it
+};
+
+/// One task that waits for slots of hosts which have no server: it has a ticket on each that it may
+/// use, and sees the tickets of others there.
+///
+/// Its order is the latest arrival of its tickets. Until all hosts have told that, or are out of
+/// reach, its tickets say the least that it can be, and others wait for them. Orders only rise, and
+/// there is always a lowest one among those that share hosts: that one's turn it is, whatever
+/// smaller requests would fit meanwhile, so nobody waits for ever and nobody in a circle. Who has
+/// no host in common is not waited for.
+class Waiter {
+ public:
+  struct Timing {
+    /// From the first arrival: hosts that have not answered then join the line later.
+    milliseconds settle_limit{10'000};
+    milliseconds silence_limit{30'000};  ///< without a word from a host that was reached
+    milliseconds reach_limit{60'000};    ///< from Open to its first word
+    milliseconds back_off{1'000};        ///< before a host is reached again; then twice that ...
+    milliseconds longest_back_off{30'000};
+    milliseconds pause{
+        250};  ///< after slots that were planned with were taken; then twice that ...
+    milliseconds longest_pause{5'000};
+    milliseconds nobody_limit{300'000};  ///< without any host, where there was one
+  };
+
+  /// `own`: all but its order. `limit`: how long it waits; nothing: without an end.
+  Waiter(Ticket own, const std::string& task, int hosts, std::optional<nanoseconds> limit,
+         Timing timing);
+  Waiter(Ticket own, const std::string& task, int hosts,
+         std::optional<nanoseconds> limit = std::nullopt)
+      : Waiter(std::move(own), task, hosts, limit, Timing()) {}
+
+  /// Begins to reach the hosts. Once.
+  void start(Instant now);
+  /// What a host says: when the ticket arrived there, and the tickets of others. Said when that has
+  /// changed, or what is held there.
+  void reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now);
+  /// It lives, and nothing has changed.
+  void heard(int host, Instant now);
+  /// The connection is over, or there was none.
+  void lost(int host, const Error& why, Instant now);
+  /// What came of Plan: all fits, and is being taken now, or something is lacking.
+  void planned(bool fits, Instant now);
+  /// Somebody else has taken some of it before. The task keeps its place.
+  void refused(Instant now);
+  /// Time has passed.
+  void tick(Instant now);
+  std::optional<Instant> next_deadline() const;
+
+  std::vector<WaiterAction> take_actions() { return std::exchange(actions_, {}); }
+  const Ticket& ticket() const { return own_; }
+  /// Its order, once that is final; takes of what was planned go with it.
+  std::optional<TicketOrder> order() const;
+  PlaceInLine place() const;
+  /// The host has the ticket, and what it has last said counts.
+  bool stands_on(int host) const { return at(host).state == State::standing; }
+  bool is_over() const { return is_over_; }
+
+ private:
+  enum class State { opening, standing, away };
+  struct OfHost {
+    State state = State::away;
+    bool is_known = false;  ///< it has answered once, or cannot be reached
+    std::int64_t arrived_ns = 0;
+    std::vector<Ticket> others;  ///< while it stands
+    Instant last_word{0};        ///< or when it was opened
+    Instant open_at{0};          ///< while it is away
+    milliseconds back_off{0};
+  };
+
+  OfHost& at(int host) { return hosts_[static_cast<std::size_t>(host)]; }
+  const OfHost& at(int host) const { return hosts_[static_cast<std::size_t>(host)]; }
+  void open(int host, Instant now);
+  void leave(int host, const Error& why, Instant now);
+  bool stands_anywhere() const;
+  bool are_all_known() const;
+  void send_all();
+  void settle(Instant now);
+  void step_behind();
+  void consider(Instant now);
+  void end(Error why);
+
+  const Timing timing_;
+  const std::optional<nanoseconds> limit_;
+  Ticket own_;
+  std::vector<OfHost> hosts_;
+  std::optional<Instant> first_arrival_;
+  std::optional<Instant> alone_since_;  ///< no host stands
+  std::optional<Instant> give_up_at_;
+  bool has_news_ = false;           ///< since the last plan
+  bool is_taking_ = false;          ///< what was planned
+  std::optional<Instant> plan_at_;  ///< not before
+  milliseconds pause_{0};
+  std::optional<std::pair<int, std::string>> told_place_;
+  std::vector<WaiterAction> actions_;
+  bool is_over_ = false;
+};
+
+}  // namespace train

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/wire/ticket_fields.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/wire/json_fields.hpp"
+#include "launcher/wire/lease_fields.hpp"
+#include "launcher/wire/message_limits.hpp"
+
+namespace train {
+
+using nlohmann::json;
+
+namespace {
+
+json short_text(const std::string& text) {
+  return from_bytes(cut_to_json(text, longest_holder_text));
+}
+
+}  // namespace
+
+json json_of(const TicketOrder& order) {
+  return {{"time_ns", order.time_ns},
+          {"arrived_ns", order.arrived_ns},
+          {"task", short_text(order.task)}};
+}
+
+TicketOrder ticket_order_of(const json& value) {
+  return {number_field(value, "time_ns"), number_field(value, "arrived_ns"),
+          text_field(value, "task", longest_holder_text)};
+}
+
+json json_of(const Ticket& ticket) {
+  return {{"order", json_of(ticket.order)},
+          {"final", ticket.is_final},
+          {"priority", ticket.priority},
+          {"name", short_text(ticket.name)},
+          {"launcher", short_text(ticket.launcher)},
+          {"wants", short_text(ticket.wants)},
+          {"uid", ticket.uid},
+          {"user", short_text(ticket.user)},
+          {"own_user", ticket.is_own_user},
+          {"waited_ms", ticket.waited_ms}};
+}
+
+Ticket ticket_of(const json& value) {
+  Ticket ticket;
+  ticket.order = ticket_order_of(field(value, "order"));
+  ticket.is_final = bool_field(value, "final");
+  ticket.priority = int_field(value, "priority", most_urgent, least_urgent);
+  ticket.name = text_field(value, "name", longest_holder_text);
+  ticket.launcher = text_field(value, "launcher", longest_holder_text);
+  ticket.wants = text_field(value, "wants", longest_holder_text);
+  ticket.uid = number_field(value, "uid", -1);
+  ticket.user = text_field(value, "user", longest_holder_text);
+  ticket.is_own_user = bool_field(value, "own_user");
+  ticket.waited_ms = number_field(value, "waited_ms");
+  return ticket;
+}
+
+std::string encode_ticket(const TicketRecord& record) {
+  json value = json_of(record.ticket);
+  value["since_ms"] = record.since_ms;
+  return value.dump() + "\n";
+}
+
+Result<TicketRecord> decode_ticket(std::string_view text) {
+  return decode_document<TicketRecord>(
+      text, longest_ticket_record, "what a task that waits says of itself is not understood",
+      [](const json& value) {
+        return TicketRecord{ticket_of(value), number_field(value, "since_ms")};
+      });
+}
+
+}  // namespace train

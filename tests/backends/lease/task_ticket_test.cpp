@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/lease/task_ticket.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "backends/posix/files.hpp"
+#include "tests/backends/lease/lease_fixture.hpp"
+
+using namespace train;
+
+namespace {
+
+Ticket ticket_of(const std::string& task) {
+  Ticket ticket;
+  ticket.order.task = task;
+  ticket.name = "digits";
+  ticket.launcher = "alice@head";
+  ticket.wants = "4";
+  return ticket;
+}
+
+Ticket final_ticket_of(const std::string& task, std::int64_t time) {
+  Ticket ticket = ticket_of(task);
+  ticket.order = {time, time, task};
+  ticket.is_final = true;
+  return ticket;
+}
+
+std::vector<Ticket> tickets(const LeaseFolder& folder) {
+  return tickets_on(folder, [](std::int64_t) { return "somebody"; });
+}
+
+TaskLeases leases_of(const HostUnderTest& host, const std::string& task) {
+  return TaskLeases(host.folder(), {task + "-0", task, "digits", "alice@head"});
+}
+
+bool has_file(const HostUnderTest& host, const std::string& begin) {
+  const auto files = names_in(FolderReader(host.path()));
+  return std::any_of(files.begin(), files.end(),
+                     [&](const std::string& name) { return name.starts_with(begin); });
+}
+
+}  // namespace
+
+TEST_CASE("a ticket stands with its arrival until its order is final") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  Ticket words = ticket_of("m");
+  words.waited_ms = 60'000;
+  auto ticket = TaskTicket::make(folder, "m-0", words);
+  REQUIRE(ticket);
+  auto all = tickets(folder);
+  REQUIRE(all.size() == 1);
+  CHECK(all.front().order == TicketOrder{ticket->arrived_ns(), ticket->arrived_ns(), "m"});
+  CHECK_FALSE(all.front().is_final);
+  CHECK(all.front().name == "digits");
+  CHECK(all.front().launcher == "alice@head");
+  CHECK(all.front().wants == "4");
+  CHECK(all.front().uid == static_cast<std::int64_t>(::getuid()));
+  CHECK(all.front().user == "somebody");
+  CHECK(all.front().is_own_user);
+  CHECK(all.front().waited_ms >= 60'000);
+  CHECK(all.front().waited_ms < 120'000);
+  REQUIRE(ticket->write(final_ticket_of("m", 700)));
+  all = tickets(folder);
+  REQUIRE(all.size() == 1);
+  CHECK(all.front().order == TicketOrder{700, 700, "m"});
+  CHECK(all.front().is_final);
+}
+
+TEST_CASE("those who come later stand behind, and a ticket goes with its holder") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  auto later = TaskTicket::make(folder, "a-0", final_ticket_of("a", 900));
+  REQUIRE(later);
+  {
+    auto sooner = TaskTicket::make(folder, "z-0", final_ticket_of("z", 800));
+    REQUIRE(sooner);
+    const auto all = tickets(folder);
+    REQUIRE(all.size() == 2);
+    CHECK(all.front().order.task == "z");
+  }
+  CHECK(tickets(folder).size() == 1);
+  CHECK(later->is_there());
+  ::unlinkat(folder.folder.get(), ("ticket-" + std::to_string(::getuid()) + "-a-0").c_str(), 0);
+  CHECK_FALSE(later->is_there());
+}
+
+TEST_CASE("what a killed task has left is no ticket, and is removed") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  const std::string name = "ticket-" + std::to_string(::getuid()) + "-dead-0";
+  std::ofstream(host.path() + "/" + name)
+      << R"({"order": {"time_ns": 1, "arrived_ns": 1, "task": "dead"}})";
+  CHECK(tickets(folder).empty());
+  CHECK(has_file(host, name));
+  const auto ticket = TaskTicket::make(folder, "m-0", ticket_of("m"));
+  REQUIRE(ticket);
+  CHECK_FALSE(has_file(host, name));
+}
+
+TEST_CASE("a ticket whose words nobody understands is none") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  for (const char* words : {"", "{", "{}", R"({"order": 7})"}) {
+    auto file = LeaseFile::make_record(folder, "ticket-1-x-0");
+    REQUIRE(file);
+    REQUIRE(file->lock({0, 1}));
+    REQUIRE(write_whole_at(file->descriptor(), words, 0) == 0);
+    CHECK(tickets(folder).empty());
+  }
+}
+
+TEST_CASE("who has no ticket comes behind those who wait, and is told who they are") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("m", 800));
+  REQUIRE(ticket);
+  TaskLeases newcomer = leases_of(host, "n");
+  const auto in_the_way = newcomer.take({whole_slot(0)}).value();
+  REQUIRE(in_the_way.size() == 1);
+  CHECK(in_the_way.front().task == "m");
+  CHECK(in_the_way.front().name == "digits");
+  CHECK(in_the_way.front().is_waiting);
+  CHECK(in_the_way.front().leases.empty());
+  CHECK_FALSE(has_file(host, "holder-"));
+}
+
+TEST_CASE("slots are taken in the order of tickets") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  auto first = TaskTicket::make(folder, "m-0", final_ticket_of("m", 800));
+  const auto second = TaskTicket::make(folder, "a-0", final_ticket_of("a", 900));
+  REQUIRE(first);
+  REQUIRE(second);
+  TaskLeases of_first = leases_of(host, "m");
+  TaskLeases of_second = leases_of(host, "a");
+  CHECK(of_second.take({whole_slot(1)}, TicketOrder{900, 900, "a"})->front().task == "m");
+  CHECK(of_first.take({whole_slot(0)}, TicketOrder{800, 800, "m"})->empty());
+  // It is served, and gives its place up.
+  { const auto gone = std::move(first); }
+  CHECK(of_second.take({whole_slot(1)}, TicketOrder{900, 900, "a"})->empty());
+}
+
+TEST_CASE("what a task holds it keeps, whoever waits") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  TaskLeases holder = leases_of(host, "h");
+  REQUIRE(holder.take({whole_slot(0)})->empty());
+  const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("m", 800));
+  REQUIRE(ticket);
+  CHECK(holder.take({whole_slot(0)})->empty());
+  CHECK(holder.take({whole_slot(0), whole_slot(1)})->front().task == "m");
+}

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Launches of several users and machines that wait in line for slots of the same hosts.
+#   wait_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for hosts and ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+
+use_cluster 4 --slots 2
+use_train "${1:-}"
+
+# Another user of the first two hosts, who logs in from node04.
+make_user() {
+    local host
+    on node04 'id bob >/dev/null 2>&1 || useradd -M -d /srv/bob -p "*" bob; install -d -o bob -g bob -m 700 /srv/bob /srv/bob/.ssh
+        [ -e /srv/bob/.ssh/id_ed25519 ] || runuser -u bob -- ssh-keygen -q -t ed25519 -N "" -f /srv/bob/.ssh/id_ed25519
+        install -o bob -m 600 /root/.ssh/known_hosts /srv/bob/.ssh/known_hosts'
+    for host in node01 node02; do
+        on "$host" 'id bob >/dev/null 2>&1 || useradd -M -d /srv/bob -p "*" bob; install -d -o bob -g bob -m 700 /srv/bob /srv/bob/.ssh'
+        on node04 'cat /srv/bob/.ssh/id_ed25519.pub' |
+            "$cluster" exec "$host" /bin/bash -c 'cat >/srv/bob/.ssh/authorized_keys; chown bob: /srv/bob/.ssh/authorized_keys; chmod 600 /srv/bob/.ssh/authorized_keys'
+    done
+}
+
+as_bob() { on node04 runuser -u bob -- env --chdir=/tmp HOME=/srv/bob XDG_STATE_HOME=/srv/bob/state "$train" "$@"; }
+
+# hold ARGUMENT...: a task of root, from the head; sets `id`.
+hold() {
+    rm -f "$shared/go"
+    id=$(on head "$train" launch -d "$@" -- /bin/sh -c 'while [ ! -e /srv/shared/go ]; do sleep 0.05; done' 2>"$work/err") ||
+        note_failure "it does not start: $(cat "$work/err")"
+}
+
+says() { grep -qs "$2" "$work/$1"; }
+
+tickets_are() { # HOST COUNT
+    [ "$(on "$1" 'ls /run/lock /run/lock/train 2>/dev/null | grep -c ticket-')" -eq "$2" ]
+}
+
+expect_tickets_gone() {
+    local host
+    for host in node01 node02; do
+        eventually 10 tickets_are "$host" 0 || note_failure "a ticket is left on $host"
+    done
+}
+
+# Gangs over both hosts, in both orders; what each rank says goes into one file of the host.
+gangs() {
+    make_user
+    hold -H 'node[01-02]:2' -n 4
+    on node01 'rm -f /srv/order; touch /srv/order; chmod 666 /srv/order'
+    local mark='if [ "$(hostname)" = node01 ] && [ "$LOCAL_RANK" = 0 ]; then echo "$1" >>/srv/order; sleep 0.3; fi'
+    on head "$train" launch --wait -H node01:2,node02:2 -n 4 -- /bin/sh -c "$mark" x root >"$work/root" 2>&1 &
+    local root=$!
+    eventually 10 says root 'waits for 4 slots on node\[01-02\], 1st in line' || note_failure "root is told: $(cat "$work/root")"
+    as_bob launch --wait --set working_directory=/tmp -H node02:2,node01:2 -n 4 -- /bin/sh -c "$mark" x bob >"$work/bob" 2>&1 &
+    local bob=$!
+    eventually 10 says bob "2nd in line, behind task .* of root" || note_failure "bob is told: $(cat "$work/bob")"
+    on node03 "$train" launch -H node02:2 -n 1 -- /bin/true >"$work/out" 2>&1
+    expect_equal "exit status of one that does not wait" 75 $?
+    touch "$shared/go"
+    wait "$root" || note_failure "root: $(cat "$work/root")"
+    wait "$bob" || note_failure "bob: $(cat "$work/bob")"
+    expect_equal "order" "root bob" "$(on node01 cat /srv/order | tr '\n' ' ' | sed 's/ $//')"
+    expect_tickets_gone
+}
+
+# Who waits goes on without a host that is cut, and meets it again.
+cut_host() {
+    hold -H 'node[01-02]:2' -n 4
+    on head "$train" launch --wait -H node01:2,node02:2 -n 2 -- /bin/true >"$work/out" 2>&1 &
+    local waits=$!
+    eventually 10 says out '1st in line' || note_failure "it is told: $(cat "$work/out")"
+    on node02 'pkill -KILL -f "agent [w]ait"'
+    eventually 10 says out "host 'node02' is not waited for" || note_failure "it is told: $(cat "$work/out")"
+    eventually 10 on node02 pgrep -f 'agent [w]ait' >/dev/null || note_failure "its ticket is not made anew"
+    eventually 10 tickets_are node02 1 || note_failure "its ticket is not made anew"
+    touch "$shared/go"
+    wait "$waits" || note_failure "it ends with $?: $(cat "$work/out")"
+    expect_tickets_gone
+}
+
+killed_launcher() {
+    hold -H 'node[01-02]:2' -n 4
+    on head "$train" launch --wait -H 'node[01-02]:2' -n 2 -- /bin/true >"$work/out" 2>&1 &
+    local waits=$!
+    eventually 10 says out '1st in line' || note_failure "it is told: $(cat "$work/out")"
+    on head "pkill -KILL -f 'train launch --[w]ait'"
+    wait "$waits"
+    expect_tickets_gone
+    touch "$shared/go"
+    on head "$train" task wait "$id" >/dev/null 2>&1 || note_failure "the holder fails"
+}
+
+test_case "gangs of two users wait for two hosts in one order" gangs
+test_case "a host that loses a ticket is told of, and met again" cut_host
+test_case "the tickets of a killed launcher go" killed_launcher
+finish

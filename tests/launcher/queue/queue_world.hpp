@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launcher/queue/waiter.hpp"
+#include "tests/launcher/simulation/virtual_time.hpp"
+
+namespace train::simulation {
+
+/// Many tasks that want slots of the same hosts: those that wait, by the real `Waiter`, and those
+/// that come without a ticket. Hosts, connections and clocks are fake, trouble is seeded.
+class QueueWorld {
+ public:
+  explicit QueueWorld(std::uint64_t seed);
+  /// Until every task has had its slots or is given up, and its end is seen.
+  void play();
+  /// Sentences; empty: all promises were kept.
+  const std::vector<std::string>& broken_promises() const { return broken_; }
+
+  /// What has happened, so that a test sees that the seeds bring it about.
+  struct Counts {
+    int served = 0;
+    int gave_up = 0;
+    int killed = 0;
+    int refused_newcomers = 0;
+    int refused_waiters = 0;
+    int lost_hosts = 0;
+    int stepped_behind = 0;
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  /// One connection of a waiting task to a host. Either end may have seen its end before the other.
+  struct Link {
+    int task = 0;
+    int host = 0;
+    bool is_known_to_launcher = true;
+    bool is_on_host = false;  ///< the host has its ticket
+    bool is_silent = false;   ///< nothing arrives at either end any more
+    Ticket ticket = {};
+    std::int64_t arrived_ns = 0;
+    std::optional<Instant> final_since = {};  ///< on the host
+    Instant last_to_host{0};
+    Instant last_to_launcher{0};
+  };
+  using Held = std::map<int, int>;  ///< slots, by task
+  struct FakeHost {
+    int slots = 0;
+    std::int64_t clock_ahead_ns = 0;
+    Held held = {};
+    std::vector<std::shared_ptr<Link>> tickets = {};
+    bool is_cut = false;
+    bool is_report_due = false;
+  };
+  struct FakeTask {
+    std::string id = {};
+    int user = 0;
+    std::vector<int> hosts = {};  ///< that it may use; the world's indices
+    int slots = 0;
+    nanoseconds length{0};
+    bool waits = true;
+    std::optional<Waiter> waiter = {};
+    std::vector<std::shared_ptr<Link>> links = {};  ///< by its own index of the host
+    std::vector<Held> known = {};                   ///< what hosts have said is held, likewise
+    std::map<int, int> wanted = {};                 ///< slots by host, while they are taken
+    int answers_due = 0;
+    bool is_refused = false;
+    Instant decided_at{0};
+    std::optional<Instant> tick_at = {};
+    bool is_dead = false;
+    bool has_run = false;
+    bool is_done = false;
+    int tries = 0;
+    int reports = 0, plans = 0, sends = 0, refusals = 0;
+  };
+
+  void cause_trouble();
+  void tick(int task);
+  void hear(int task);
+  void carry_out(int task);
+  void perform(int task, const waiter_action::Open& action);
+  void perform(int task, const waiter_action::Close& action);
+  void perform(int task, const waiter_action::Send& action);
+  void perform(int task, const waiter_action::Plan& action);
+  void perform(int task, const waiter_action::TellPlace&) { (void)task; }
+  void perform(int task, const waiter_action::TellLost& action);
+  void perform(int task, const waiter_action::GiveUp& action);
+  void send_ticket(const std::shared_ptr<Link>& link);
+  void ticket_came(const std::shared_ptr<Link>& link, const Ticket& ticket);
+  void remove_ticket(const std::shared_ptr<Link>& link);
+  void close_links(int task);
+  void host_changed(int host);
+  void report(int host);
+  void report_to(const std::shared_ptr<Link>& link);
+  void lose(const std::shared_ptr<Link>& link);
+  void cut(int host);
+  void kill(int task);
+  std::optional<std::map<int, int>> plan(int task, bool with_reports) const;
+  void take(int task);
+  void taken_at(int task, int host, const std::optional<TicketOrder>& order);
+  void answered(int task, bool is_held);
+  void release(int task);
+  void start(int task);
+  void try_without_ticket(int task);
+  void check_order(int task);
+  void after(nanoseconds delay, std::function<void()> what) {
+    time_.at(time_.now() + delay, std::move(what));
+  }
+  nanoseconds trip() { return std::chrono::milliseconds(1) + chance_.up_to(most_delay_); }
+  FakeTask& at(int task) { return tasks_[static_cast<std::size_t>(task)]; }
+  const FakeTask& at(int task) const { return tasks_[static_cast<std::size_t>(task)]; }
+  int own_index(const FakeTask& task, int host) const;
+  void promise(bool is_kept, const std::string& words);
+
+  Chance chance_;
+  VirtualTime time_;
+  nanoseconds most_delay_;
+  std::vector<FakeHost> hosts_;
+  std::deque<FakeTask> tasks_;
+  std::vector<std::string> broken_;
+  Counts counts_;
+};
+
+}  // namespace train::simulation

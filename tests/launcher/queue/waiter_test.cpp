@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/queue/waiter.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace train;
+using namespace std::chrono_literals;
+
+namespace {
+
+Ticket ticket_of(const std::string& task, std::int64_t time, bool is_final = true) {
+  Ticket ticket;
+  ticket.order = {time, time, task};
+  ticket.is_final = is_final;
+  return ticket;
+}
+
+const Error unreachable = make_error(ErrorClass::host, "no route");
+
+// What the waiter wants, a word for each: "open 0", "send 1", "plan".
+std::string wants(Waiter& waiter) {
+  struct Word {
+    std::string operator()(const waiter_action::Open& a) { return of("open", a.host); }
+    std::string operator()(const waiter_action::Close& a) { return of("close", a.host); }
+    std::string operator()(const waiter_action::Send& a) { return of("send", a.host); }
+    std::string operator()(const waiter_action::Plan&) { return "plan"; }
+    std::string operator()(const waiter_action::TellPlace&) { return "place"; }
+    std::string operator()(const waiter_action::TellLost& a) { return of("lost", a.host); }
+    std::string operator()(const waiter_action::GiveUp& a) {
+      return "give up " + std::string(to_string(a.why.error_class));
+    }
+    static std::string of(const char* verb, int host) {
+      return std::string(verb) + " " + std::to_string(host);
+    }
+  };
+  std::string words;
+  for (const WaiterAction& action : waiter.take_actions())
+    words += (words.empty() ? "" : ", ") + std::visit(Word(), action);
+  return words;
+}
+
+// One that stands on its hosts, with the order 100, and has planned for the first time.
+Waiter standing(int hosts, std::optional<nanoseconds> limit = std::nullopt) {
+  Waiter waiter(Ticket(), "m", hosts, limit);
+  waiter.start(0s);
+  for (int host = 0; host < hosts; ++host) waiter.reported(host, 100, {}, 1s);
+  (void)waiter.take_actions();
+  waiter.planned(false, 1s);
+  return waiter;
+}
+
+}  // namespace
+
+TEST_CASE("the order of a task is its latest arrival, once all hosts have told it") {
+  Waiter waiter(Ticket(), "m", 2);
+  waiter.start(0s);
+  CHECK(wants(waiter) == "open 0, open 1");
+  waiter.reported(0, 500, {}, 1s);
+  CHECK(wants(waiter) == "");
+  CHECK_FALSE(waiter.order());
+  waiter.reported(1, 300, {}, 2s);
+  CHECK(wants(waiter) == "send 0, send 1, place, plan");
+  REQUIRE(waiter.order());
+  CHECK(*waiter.order() == TicketOrder{500, 500, "m"});
+  CHECK(waiter.ticket().is_final);
+  CHECK(waiter.place().number == 1);
+}
+
+TEST_CASE("a host that does not answer holds up the order for a while alone") {
+  Waiter waiter(Ticket(), "m", 2);
+  waiter.start(0s);
+  waiter.reported(0, 500, {}, 1s);
+  (void)waiter.take_actions();
+  waiter.tick(10s);
+  CHECK_FALSE(waiter.order());
+  waiter.tick(11s);
+  CHECK(wants(waiter) == "send 0, send 1, place, plan");
+  waiter.reported(1, 900, {}, 12s);
+  CHECK(waiter.order() == TicketOrder{500, 500, "m"});
+}
+
+TEST_CASE("a host that is out of reach is told once, left out, and tried again") {
+  Waiter waiter(Ticket(), "m", 2);
+  waiter.start(0s);
+  (void)waiter.take_actions();
+  waiter.reported(0, 500, {}, 1s);
+  waiter.lost(1, unreachable, 1s);
+  CHECK(wants(waiter) == "lost 1, send 0, place, plan");
+  CHECK_FALSE(waiter.stands_on(1));
+  waiter.tick(2s);
+  CHECK(wants(waiter) == "open 1");
+  waiter.lost(1, unreachable, 2s);
+  CHECK(wants(waiter) == "");
+  waiter.tick(3s);
+  CHECK(wants(waiter) == "");
+  waiter.tick(4s);
+  CHECK(wants(waiter) == "open 1");
+}
+
+TEST_CASE("tickets on a host that is out of reach are not waited for") {
+  Waiter waiter = standing(2);
+  waiter.reported(1, 100, {ticket_of("a", 50)}, 2s);
+  CHECK(waiter.place().number == 2);
+  (void)waiter.take_actions();
+  waiter.lost(1, unreachable, 3s);
+  CHECK(wants(waiter) == "lost 1, place, plan");
+}
+
+TEST_CASE("where no host can be reached nothing is waited for") {
+  Waiter waiter(Ticket(), "m", 2);
+  waiter.start(0s);
+  (void)waiter.take_actions();
+  waiter.lost(0, unreachable, 1s);
+  waiter.lost(1, unreachable, 1s);
+  CHECK(wants(waiter) == "lost 0, lost 1, give up host");
+  CHECK(waiter.is_over());
+  CHECK_FALSE(waiter.next_deadline());
+}
+
+TEST_CASE("hosts that were there are waited for, but not for ever") {
+  Waiter waiter = standing(1);
+  waiter.lost(0, unreachable, 2s);
+  CHECK(wants(waiter) == "lost 0");
+  waiter.tick(301s);
+  CHECK_FALSE(waiter.is_over());
+  waiter.tick(302s);
+  CHECK(waiter.is_over());
+}
+
+TEST_CASE("a host that says nothing any more is lost, one that says that it lives is not") {
+  Waiter waiter = standing(2);
+  waiter.heard(0, 20s);
+  waiter.tick(31s);
+  CHECK(wants(waiter) == "close 1, lost 1");
+  CHECK(waiter.stands_on(0));
+}
+
+TEST_CASE("it is a task's turn when no ticket of a lower order is on any of its hosts") {
+  Waiter waiter = standing(2);
+  waiter.reported(0, 100, {ticket_of("a", 50)}, 2s);
+  CHECK(wants(waiter) == "place");
+  waiter.reported(1, 100, {ticket_of("b", 60), ticket_of("z", 200)}, 2s);
+  CHECK(wants(waiter) == "place");
+  CHECK(waiter.place().number == 3);
+  REQUIRE(waiter.place().before);
+  CHECK(waiter.place().before->order.task == "b");
+  waiter.reported(1, 100, {ticket_of("z", 200)}, 3s);
+  CHECK(wants(waiter) == "place");
+  waiter.reported(0, 100, {}, 3s);
+  CHECK(wants(waiter) == "place, plan");
+}
+
+TEST_CASE("a ticket that may still become later is waited for") {
+  Waiter waiter = standing(1);
+  waiter.reported(0, 100, {ticket_of("a", 50, false)}, 2s);
+  CHECK(waiter.place().number == 2);
+  waiter.reported(0, 100, {ticket_of("a", 150)}, 3s);
+  CHECK(waiter.place().number == 1);
+}
+
+TEST_CASE("a plan is made again when a host has something new to say, and not before") {
+  Waiter waiter = standing(1);
+  waiter.tick(2s);
+  waiter.heard(0, 3s);
+  CHECK(wants(waiter) == "");
+  waiter.reported(0, 100, {}, 4s);
+  CHECK(wants(waiter) == "plan");
+  waiter.planned(true, 4s);
+  waiter.reported(0, 100, {}, 5s);
+  CHECK(wants(waiter) == "");
+}
+
+TEST_CASE("who was refused tries again after a pause, and keeps its place") {
+  Waiter waiter = standing(1);
+  const auto order = waiter.order();
+  waiter.reported(0, 100, {}, 4s);
+  waiter.planned(true, 4s);
+  (void)waiter.take_actions();
+  waiter.refused(4s);
+  CHECK(wants(waiter) == "");
+  REQUIRE(waiter.next_deadline());
+  CHECK(*waiter.next_deadline() == 4s + 250ms);
+  waiter.tick(4s + 250ms);
+  CHECK(wants(waiter) == "plan");
+  CHECK(waiter.order() == order);
+}
+
+TEST_CASE("a limit ends the waiting, but not what is being taken") {
+  Waiter waiter = standing(1, 60s);
+  waiter.reported(0, 100, {}, 55s);
+  waiter.planned(true, 55s);
+  (void)waiter.take_actions();
+  waiter.tick(60s);
+  CHECK_FALSE(waiter.is_over());
+  waiter.refused(61s);
+  waiter.tick(61s);
+  CHECK(wants(waiter) == "give up busy");
+}
+
+TEST_CASE("a deadline that has passed is not asked for again") {
+  Waiter waiter = standing(2, 600s);
+  waiter.reported(0, 100, {ticket_of("a", 50)}, 2s);
+  waiter.lost(1, unreachable, 2s);
+  waiter.refused(2s);
+  Instant now{2s};
+  for (int ticks = 0; ticks < 100 && waiter.next_deadline(); ++ticks) {
+    waiter.tick(now);
+    if (!waiter.next_deadline()) break;
+    CHECK(*waiter.next_deadline() > now);
+    now = *waiter.next_deadline();
+    waiter.heard(0, now);
+  }
+  CHECK(waiter.is_over());
+}
+
+TEST_CASE("the less urgent of one user's tasks steps behind the more urgent, on all hosts") {
+  Ticket urgent = ticket_of("u", 700);
+  urgent.priority = 1;
+  Waiter waiter = standing(2);
+  waiter.reported(0, 100, {urgent}, 2s);
+  CHECK(waiter.order() == TicketOrder{100, 100, "m"});  // another user's
+  urgent.is_own_user = true;
+  (void)waiter.take_actions();
+  waiter.reported(0, 100, {urgent}, 2s);
+  CHECK(wants(waiter) == "send 0, send 1, place");
+  CHECK(waiter.order() == TicketOrder{701, 100, "m"});
+  waiter.reported(0, 100, {urgent}, 3s);
+  CHECK(wants(waiter) == "");
+}
+
+TEST_CASE("those who step behind the same task keep the order in which they came") {
+  Ticket urgent = ticket_of("u", 700);
+  urgent.priority = 1;
+  urgent.is_own_user = true;
+  const auto later = order_behind_more_urgent(ticket_of("a", 60), {urgent});
+  const auto sooner = order_behind_more_urgent(ticket_of("z", 50), {urgent});
+  REQUIRE(later);
+  REQUIRE(sooner);
+  CHECK(*sooner < *later);
+  CHECK(urgent.order < *sooner);
+}
+
+TEST_CASE("nobody steps behind who is as urgent, or less") {
+  Ticket other = ticket_of("u", 700);
+  other.is_own_user = true;
+  CHECK_FALSE(order_behind_more_urgent(ticket_of("a", 60), {other}));
+  other.priority = 99;
+  CHECK_FALSE(order_behind_more_urgent(ticket_of("a", 60), {other}));
+}
