@@ -44,6 +44,7 @@ struct AgentCall {
     attach,    ///< to speak to an agent, which is started if it does not run
     reattach,  ///< to speak to an agent that runs; where none does, the stream is a NoAgent
     sweep,     ///< that what a dead agent has left is ended; the stream is a SweepReport
+    exec,      ///< to run a command beside a rank; the stream is of exec_talk.hpp
     look,      ///< what the host has and who holds it; the stream is a HostReport
   };
   std::string key;  ///< "<task>-<node rank>"; of a look, which is of no task, any word
@@ -53,7 +54,7 @@ struct AgentCall {
   std::optional<milliseconds> connect_limit = {};
 };
 
-/// "attach", "reattach", "sweep", "look": as the agent's program knows it.
+/// "attach", "reattach", "sweep", "exec", "look": as the agent's program knows it.
 constexpr const char* to_string(AgentCall::Verb verb) {
   switch (verb) {
     case AgentCall::Verb::attach:
@@ -62,6 +63,8 @@ constexpr const char* to_string(AgentCall::Verb verb) {
       return "reattach";
     case AgentCall::Verb::sweep:
       return "sweep";
+    case AgentCall::Verb::exec:
+      return "exec";
     case AgentCall::Verb::look:
       return "look";
   }
