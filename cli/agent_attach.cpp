@@ -16,6 +16,7 @@
 #include "backends/process/attach.hpp"
 #include "backends/process/host_look.hpp"
 #include "backends/process/host_wait.hpp"
+#include "backends/process/rank_exec.hpp"
 #include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
 #include "launcher/wire/sweep_report.hpp"
@@ -89,6 +90,13 @@ ExitCode agent_sweep_command(const std::string& key) {
   for (const Survivor& survivor : sweep->survivors)
     report.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
   return tell(encode_sweep_report(report));
+}
+
+ExitCode agent_exec_command(const std::string& key) {
+  const auto directory = host_directory(key);
+  if (!directory) return tell_launcher(directory.error());
+  exec_beside_rank(*directory, key, STDIN_FILENO, STDOUT_FILENO);
+  return ExitCode();
 }
 
 ExitCode agent_reattach_command(const std::string& key) {

@@ -37,6 +37,15 @@ struct PlanFlags {
 /// Shows what `launch` would run, touching no host unless it is `live`.
 ExitCode plan_command(const PlanFlags& flags);
 
+struct TaskExecFlags {
+  std::string task;
+  int rank = 0;
+  bool no_terminal = false;
+  std::vector<std::string> command;  ///< after `--`
+};
+/// Runs a command beside a rank of a task that runs, and exits as it does.
+ExitCode task_exec_command(const TaskExecFlags& flags);
+
 struct TaskListFlags {
   enum class Format { table, json, csv };
   HostFlags hosts;  ///< that are asked; none: this machine

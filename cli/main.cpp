@@ -244,6 +244,7 @@ struct TaskFlags {
   TaskRerunFlags rerun;
   TaskRmFlags rm;
   TaskPruneFlags prune;
+  TaskExecFlags exec;
 };
 
 void add_task_name(CLI::App& command, std::string& task) {
@@ -356,6 +357,14 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   rerun->add_flag("-d,--detach", flags.rerun.detach,
                   "Return once the ranks have started; print the task's id");
   rerun->callback([&] { chosen = [&] { return task_rerun_command(flags.rerun); }; });
+  CLI::App* exec =
+      task->add_subcommand("exec", "Run a command, after --, beside a rank")->group("Commands");
+  add_task_name(*exec, flags.exec.task);
+  exec->add_option("--rank", flags.exec.rank, "Beside this rank; else rank 0")
+      ->type_name("N")
+      ->check(whole_number(0, highest_rank));
+  exec->add_flag("--no-tty", flags.exec.no_terminal, "Pipes, also at a terminal");
+  exec->callback([&] { chosen = [&] { return task_exec_command(flags.exec); }; });
   add_removals(*task, chosen, flags);
 }
 
@@ -445,6 +454,9 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   CLI::App* sweep = agent->add_subcommand("sweep");
   sweep->add_option("KEY", flags.key)->required();
   sweep->callback([&] { chosen = [&] { return agent_sweep_command(flags.key); }; });
+  CLI::App* exec = agent->add_subcommand("exec");
+  exec->add_option("KEY", flags.key)->required();
+  exec->callback([&] { chosen = [&] { return agent_exec_command(flags.key); }; });
   CLI::App* look = agent->add_subcommand("look");
   look->add_option("WORD", flags.key)->required();
   look->callback([&] { chosen = [&] { return agent_look_command(flags.key); }; });
@@ -477,7 +489,7 @@ ExitCode run(std::vector<std::string> arguments) {
   add_agent(app, chosen, agent);
   app.footer(examples);  // last: what comes later would inherit it
 
-  launch.request.command = plan.request.command = take_command(arguments);
+  launch.request.command = plan.request.command = task.exec.command = take_command(arguments);
   try {
     // This parse() takes the arguments in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -486,8 +498,9 @@ ExitCode run(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return report(usage_error(app, error, arguments));
   }
-  const bool runs_ranks = app.got_subcommand("launch") || app.got_subcommand("plan");
-  if (!runs_ranks && !launch.request.command.empty())
+  const bool runs_something =
+      app.got_subcommand("launch") || app.got_subcommand("plan") || !task.exec.task.empty();
+  if (!runs_something && !launch.request.command.empty())
     return report(command_without_ranks(app, arguments, launch.request.command));
   return chosen();
 }

@@ -155,9 +155,11 @@ Error missing_word(const Chosen& chosen, const CLI::ParseError& error) {
 
 Error command_without_ranks(const CLI::App& app, const Words& arguments, const Words& command) {
   const Chosen chosen = chosen_command(app, arguments);
-  return usage(fmt::format("'{}' runs nothing: it takes no '-- {}'", chosen.typed,
-                           command.size() > 1 ? command.front() + " ..." : command.front()),
-               "launch and plan take the command of the ranks after --", chosen);
+  return usage(
+      fmt::format("'{}' runs nothing: it takes no '-- {}'", chosen.typed,
+                  command.size() > 1 ? command.front() + " ..." : command.front()),
+      "launch and plan take the command of the ranks after --, task exec one to run beside a rank",
+      chosen);
 }
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& error, const Words& arguments) {

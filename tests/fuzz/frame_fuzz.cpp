@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives from a host, where anybody may answer. An input is read six times: as a stream of
+// What arrives from a host, where anybody may answer. An input is read eight times: as a stream of
 // frames, as the payload of a control frame, as the payload of an output frame, as the report of a
-// sweep, as that of a host's line, and as a ticket that lies there.
+// sweep, as that of a host's line, as a ticket that lies there, as what a host says of itself, and
+// as what is said beside a rank.
 #include <algorithm>
 
+#include "launcher/wire/exec_talk.hpp"
 #include "launcher/wire/frame.hpp"
+#include "launcher/wire/host_report.hpp"
 #include "launcher/wire/message.hpp"
 #include "launcher/wire/output_chunk.hpp"
 #include "launcher/wire/sweep_report.hpp"
@@ -68,6 +71,29 @@ void check_sweep_report(std::string_view line) {
           "a report comes back as it was sent", encoded);
 }
 
+void check_host_report(std::string_view line) {
+  const auto report = decode_host_report(line);
+  if (!report) return check_refusal(report.error());
+  const std::string encoded = encode_host_report(*report);
+  require(encoded.size() <= longest_host_report, "a report is within bounds");
+  require(encoded.find('\n') == encoded.size() - 1, "a report is one line", encoded);
+  const auto again = decode_host_report(std::string_view(encoded).substr(0, encoded.size() - 1));
+  require(again.has_value(), "what was encoded can be decoded", encoded);
+  require(again->holders.size() < report->holders.size() || *again == *report,
+          "a report comes back as it was sent", encoded);
+}
+
+void check_exec(std::string_view payload) {
+  (void)decode_exec_bytes(payload);
+  const auto message = decode_exec(payload);
+  if (!message) return check_refusal(message.error());
+  constexpr std::size_t header = 5;
+  const std::string encoded = encode_exec(*message).substr(header);
+  const auto again = decode_exec(encoded);
+  require(again.has_value(), "what was encoded can be decoded", encoded);
+  require(*again == *message, "what is said beside a rank comes back", encoded);
+}
+
 // The frames of a stream that arrives in pieces of that size, and what was wrong with the rest.
 struct Reading {
   std::vector<std::pair<FrameKind, std::string>> frames;
@@ -120,5 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_sweep_report(bytes);
   check_wait_report(bytes);
   check_ticket(bytes);
+  check_host_report(bytes);
+  check_exec(bytes);
   return 0;
 }
