@@ -19,6 +19,7 @@
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/process/host_look.hpp"
+#include "launcher/wire/line_buffer.hpp"
 #include "launcher/wire/wait_talk.hpp"
 
 namespace train {
@@ -58,14 +59,12 @@ class Waiting {
   // False when nothing more is to come.
   Result<bool> received(std::string_view bytes) {
     heard_ = Clock::now();
-    text_ += bytes;
-    for (std::size_t end = text_.find('\n'); end != text_.npos; end = text_.find('\n')) {
-      if (end > 0)
-        if (auto taken = take(std::string_view(text_).substr(0, end)); !taken)
-          return tl::make_unexpected(taken.error());
-      text_.erase(0, end + 1);
+    text_.feed(bytes);
+    while (const auto line = text_.next()) {
+      if (line->empty()) continue;
+      if (auto taken = take(*line); !taken) return tl::make_unexpected(taken.error());
     }
-    return text_.size() <= longest_wait_ticket;
+    return text_.rest().size() <= longest_wait_ticket;
   }
 
   bool is_forgotten() const { return Clock::now() - heard_ > wait_silence; }
@@ -146,7 +145,7 @@ class Waiting {
   LeaseFolder folder_;  ///< from the first line on
   HostReport host_;     ///< likewise
   std::map<std::int64_t, std::string> users_;
-  std::string text_;  ///< of a line that has not ended
+  LineBuffer text_;
   std::string task_;
   std::optional<TaskTicket> ticket_;
   std::optional<WaitReport> told_;

@@ -68,7 +68,7 @@ void WaitDriver::perform(const waiter_action::Open& action) {
     carry_out();
   };
   const AgentCall call{fmt::format("{}-{}", task_, host), AgentCall::Verb::wait, connect_limit};
-  of_host.text.clear();
+  of_host.text = LineBuffer();
   of_host.link =
       ports_.transport.open(hosts_[static_cast<std::size_t>(host)], call, std::move(events));
   send_ticket(host);
@@ -100,15 +100,13 @@ void WaitDriver::send_ticket(int host) {
 void WaitDriver::received(int host, std::string_view bytes) {
   OfHost& of_host = of_hosts_[static_cast<std::size_t>(host)];
   if (!of_host.link) return;
-  of_host.text += bytes;
-  std::size_t begin = 0;
-  for (std::size_t end = of_host.text.find('\n'); of_host.link && end != std::string::npos;
-       end = of_host.text.find('\n', begin)) {
-    took(host, std::string_view(of_host.text).substr(begin, end - begin));
-    begin = end + 1;
+  of_host.text.feed(bytes);
+  while (of_host.link) {
+    const auto line = of_host.text.next();
+    if (!line) break;
+    took(host, *line);
   }
-  of_host.text.erase(0, begin);
-  if (!of_host.link || of_host.text.size() <= longest_wait_report) return;
+  if (!of_host.link || of_host.text.rest().size() <= longest_wait_report) return;
   close(host);
   waiter_.lost(host, make_error(ErrorClass::host, "what it says has no end"), ports_.timers.now());
   carry_out();

@@ -13,6 +13,7 @@
 #include "launcher/ports/timers.hpp"
 #include "launcher/ports/transport.hpp"
 #include "launcher/queue/waiter.hpp"
+#include "launcher/wire/line_buffer.hpp"
 #include "launcher/wire/wait_talk.hpp"
 
 namespace train {
@@ -56,7 +57,7 @@ class WaitDriver {
  private:
   struct OfHost {
     std::unique_ptr<HostLink> link;
-    std::string text;  ///< of a line that has not ended
+    LineBuffer text;
     HostReport report;
   };
 

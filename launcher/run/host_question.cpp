@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/run/host_question.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace train {
@@ -19,10 +18,11 @@ HostQuestion::HostQuestion(Transport& transport, const Host& host, const AgentCa
 
 void HostQuestion::received(std::string_view bytes) {
   if (is_answered_) return;
-  const std::size_t searched = text_.size();  // however small its pieces, a line is searched once
-  text_ += bytes.substr(0, longest_ + 1 - std::min(searched, longest_));
-  const std::size_t end = text_.find('\n', searched);
-  if (end != text_.npos || text_.size() > longest_) answer(std::string_view(text_).substr(0, end));
+  text_.feed(bytes);
+  if (const auto line = text_.next())
+    answer(*line);
+  else if (text_.rest().size() > longest_)
+    answer(text_.rest());
 }
 
 void HostQuestion::answer(Result<std::string_view> what) {

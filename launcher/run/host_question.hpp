@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/ports/transport.hpp"
+#include "launcher/wire/line_buffer.hpp"
 
 namespace train {
 
@@ -30,7 +30,7 @@ class HostQuestion {
 
   const std::size_t longest_;
   const std::function<void(Result<std::string_view>)> on_answer_;
-  std::string text_;  ///< what came so far
+  LineBuffer text_;
   bool is_answered_ = false;
   std::unique_ptr<HostLink> link_;
 };

@@ -25,7 +25,7 @@ struct HostReport {
   int untold_holders = 0;  ///< beyond `most_reported_holders`
   /// Who waits for something of it, the first in the line first; `most_tickets` at most.
   std::vector<Ticket> tickets = {};
-  std::int64_t uid = -1;   ///< whom it answers; -1: not known
+  std::int64_t uid = -1;  ///< whom it answers; -1: not known
   HostGpus gpus = {};
   /// By CUDA's number and that of ROCR_VISIBLE_DEVICES; empty where the driver does not say it.
   std::vector<std::string> cuda_names = {};

@@ -5,10 +5,10 @@
 . "$(dirname "$0")/lib.sh"
 use_train "${1:-}"
 
-# begin [ARGUMENT...]: a task of two ranks, until `go` is there; sets `id`.
+# begin: a task of two ranks, until `go` is there; sets `id`.
 begin() {
     rm -f go
-    id=$(with_environment "$train" launch -d -H localhost:2 -n 2 "$@" -- /bin/sh -c \
+    id=$(with_environment "$train" launch -d -H localhost:2 -n 2 -- /bin/sh -c \
         'ulimit -n 500; umask 027; mkdir -p "in$RANK"; cd "in$RANK"; export LATER=1; : >ready
          while [ ! -e ../go ]; do sleep 0.02; done' 2>"$work/err") || note_failure "it does not start: $(cat "$work/err")"
     within 5 "the ranks are there" both_are_ready

@@ -48,6 +48,17 @@ RankCommand shell_command() {
   return command;
 }
 
+message::Prepare prepare_with_leases() {
+  message::Prepare prepare{"t", {shell_command()}};
+  prepare.leases = {{{{LeaseKey::Kind::place, 3, {}}, 2'500, lease_units}},
+                    4,
+                    "digits",
+                    not_text,
+                    "/srv/" + not_text,
+                    TicketOrder{INT64_MAX, 7, "abcd2345"}};
+  return prepare;
+}
+
 std::vector<Message> all_messages() {
   constexpr Instant late{std::int64_t{1} << 61};
   return {
@@ -69,6 +80,7 @@ std::vector<Message> all_messages() {
                        not_text,
                        {INT64_MAX, true},
                        {1, 2}},
+      prepare_with_leases(),
       message::Go{"10.0.0.1", 65'535},
       message::Go{not_text, 0, not_text, 1, {"10.0.0.1:1", not_text}},
       message::Go{"10.0.0.1", 1, {}, 0, {}, SlotMeaning::places},
@@ -202,7 +214,9 @@ TEST_CASE("every field of a message must be there, but for those that may be mis
   for (const Message& message : all_messages()) {
     const json whole = json::parse(encode_message(message));
     for (const auto& [name, value] : whole.items()) {
-      if (may_be_missing.contains(name)) continue;
+      const bool are_of_prepare =
+          name == "leases" && std::holds_alternative<message::Prepare>(message);
+      if (may_be_missing.contains(name) || are_of_prepare) continue;
       json part = whole;
       part.erase(name);
       INFO(part.dump());
