@@ -122,7 +122,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 P
     with_environment /usr/bin/python3 terminal.py "$train" task exec "$id" -- /bin/bash -c \
         'trap "echo now \$(stty size)" WINCH; trap "echo interrupted; exit 5" INT; tty
-         echo "$(stty size) $TERM"; until read -r line; do :; done; echo "read $line"; while :; do sleep 0.05; done' >"$work/out" 2>&1 &
+         echo "$(stty size) $TERM"; until read -r -t 0.1 line; do :; done; echo "read $line"; while :; do sleep 0.05; done' >"$work/out" 2>&1 &
     launcher=$!
     await 10
     expect_status 5
