@@ -141,6 +141,7 @@ Beside beside(const Rank& rank, const exec_talk::Start& start) {
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -431,6 +432,7 @@ class RankExec {
     const std::vector<int> streams =
         said_.size() < most_waiting ? open_streams() : std::vector<int>();
     std::vector<std::size_t> places;
+    places.reserve(streams.size());
     for (const int stream : streams)
       places.push_back(add(
           terminal_ ? terminal_.get() : pipes_[static_cast<std::size_t>(stream)].get(), POLLIN));

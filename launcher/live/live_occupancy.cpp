@@ -38,6 +38,7 @@ std::vector<LeaseKey> slot_keys_of(const Host& host, const WorkerNeeds& needs,
   const SlotNature nature{supply.kind == SlotKind::devices, supply.asked_at_launch};
   const int slots = slot_count(host).value_or(1);
   std::vector<LeaseKey> keys;
+  keys.reserve(static_cast<std::size_t>(std::max(slots, 0)));
   for (int slot = 0; slot < slots; ++slot)
     keys.push_back(named(settled(key_of_slot(host, nature, slot), needed_gpus(host),
                                  report.gpus.cuda, report.gpus.rocm),
