@@ -272,6 +272,9 @@ last_screen() {
     expect_equal "the first" "[0] 4979" "$(head -n 1 "$work/out")"
 }
 
+# They are copied while the ranks run already, which takes long on a slow disk.
+programs_are_kept() { [ "$(find "$work/state/train/programs" -type f 2>/dev/null | wc -l)" = "$1" ]; }
+
 keeps_secrets() {
     environment=(TOKEN=from-the-session-4711)
     printf 'environment: {environment_variables: [TOKEN, "OWN=in-the-file-4712"]}\n' >e.yaml
@@ -282,13 +285,14 @@ keeps_secrets() {
     grep -q from-the-session-4711 "$bundle/request.json" || note_failure "the bundle lacks the value"
     expect_equal "other files with the value" "" \
         "$(grep -rl from-the-session-4711 "$work/state" | grep -v '/bundle/request.json$')"
+    within 20 "its program is copied" programs_are_kept 1
     kill_supervisor
     environment=(TOKEN=another)
     touch go
     task attach "$id"
     expect_status 0
     test ! -e "$bundle" || note_failure "the bundle is there after the end"
-    expect_equal "programs that are kept, for the next launch" 1 "$(find "$work/state/train/programs" -type f | wc -l)"
+    programs_are_kept 1 || note_failure "the program is not kept for the next launch"
 }
 
 stops_with_its_launcher() {
@@ -326,14 +330,11 @@ nothing_left() {
     rm -rf "$work/host"
 }
 
-# It is copied while the ranks run already, which takes long on a slow disk.
-program_is_kept() { [ -e "$(echo "$bundle"/program-*)" ]; }
-
 other_build() {
     detach -n 1 -- /bin/sh -c 'exec sleep 4711'
     local bundle=$work/state/train/tasks/$id/bundle
     local kept
-    within 20 "the program is kept" program_is_kept
+    within 20 "the program is kept" programs_are_kept 1
     kept=$(echo "$bundle"/program-*)
     kill_supervisor
     cmp -s "$kept" "$train" || note_failure "the program is not kept"
