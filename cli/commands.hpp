@@ -119,6 +119,7 @@ struct TaskRerunFlags {
   std::string task;
   std::vector<std::string> settings;  ///< --set, in order, over those of the task
   bool detach = false;
+  std::optional<std::string> wait;  ///< as `LaunchFlags::wait`
 };
 /// Launches what a task was launched with once more, as a new task.
 ExitCode task_rerun_command(const TaskRerunFlags& flags);

@@ -167,6 +167,17 @@ constexpr const char* examples =
 // Which command was chosen, as something to run once all flags are known.
 using Chosen = std::function<ExitCode()>;
 
+void add_wait(CLI::App& command, std::string& wait) {
+  command.add_flag("--wait", wait,
+                   "Wait in line for slots that others hold; --wait=10m: so long at most");
+}
+
+// Nothing: it does not wait; empty: without an end. A flag without a value is "true" to CLI11.
+std::optional<std::string> wait_of(const std::string& wait) {
+  if (wait.empty()) return std::nullopt;
+  return wait == "true" ? "" : wait;
+}
+
 void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& tee,
                 std::string& wait) {
   CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
@@ -177,8 +188,7 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
           ->type_name("RANKS")
           ->check(names("ranks"));
   command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");
-  command->add_flag("--wait", wait,
-                    "Wait in line for slots that others hold; --wait=10m: so long at most");
+  add_wait(*command, wait);
   auto* json = command->add_flag("--json", flags.json,
                                  "Print the finished task as JSON; output goes to stderr");
   command
@@ -194,8 +204,7 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
       flags.tee.all_to_stderr = flags.json;
       flags.tee.raw = flags.raw;
       if (flags.detach) flags.tee.mode = Tee::Mode::none;
-      // A flag without a value is "true" to CLI11.
-      if (!wait.empty()) flags.wait = wait == "true" ? "" : wait;
+      flags.wait = wait_of(wait);
       return launch_command(flags);
     };
   });
@@ -242,6 +251,7 @@ struct TaskFlags {
   TaskWaitFlags wait;
   TaskKillFlags kill;
   TaskRerunFlags rerun;
+  std::string rerun_wait;
   TaskRmFlags rm;
   TaskPruneFlags prune;
   TaskExecFlags exec;
@@ -356,7 +366,13 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
   add_settings(*rerun, flags.rerun.settings);
   rerun->add_flag("-d,--detach", flags.rerun.detach,
                   "Return once the ranks have started; print the task's id");
-  rerun->callback([&] { chosen = [&] { return task_rerun_command(flags.rerun); }; });
+  add_wait(*rerun, flags.rerun_wait);
+  rerun->callback([&] {
+    chosen = [&] {
+      flags.rerun.wait = wait_of(flags.rerun_wait);
+      return task_rerun_command(flags.rerun);
+    };
+  });
   CLI::App* exec =
       task->add_subcommand("exec", "Run a command, after --, beside a rank")->group("Commands");
   add_task_name(*exec, flags.exec.task);

@@ -98,6 +98,7 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags) {
 
   LaunchFlags launch;
   launch.detach = flags.detach;
+  launch.wait = flags.wait;
   if (flags.detach) launch.tee.mode = Tee::Mode::none;
   RequestFlags& request = launch.request;
   request.config = kept->config;
@@ -111,6 +112,7 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags) {
   request.context = kept->context;
   request.slots = kept->overrides.slots;
   request.global_batch = kept->overrides.global_batch;
+  request.max_runtime = kept->overrides.max_runtime;
   request.settings = kept->overrides.settings;
   request.settings.insert(request.settings.end(), flags.settings.begin(), flags.settings.end());
   request.command = kept->overrides.command;

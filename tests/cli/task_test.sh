@@ -481,6 +481,11 @@ rerun() {
     run task rerun "$id"
     expect_status 66
     expect_err "there is no directory 'code'"
+    # What it was to be stopped by.
+    run launch -H localhost:1 -n 1 --max-runtime 1s -- /bin/sleep 4711
+    expect_status 124
+    run task rerun "$(task_id)"
+    expect_status 124
 }
 
 rerun_with_secrets() {

@@ -36,6 +36,7 @@ ends_with() { # NAME STATUS
 ticket_count_is() { [ "$(find "$work/leases" -name 'ticket-*' | wc -l)" -eq "$1" ]; }
 
 is_served_in_order() {
+    local first
     hold
     line first launch --wait -H localhost:2 -n 2 -- /bin/sh -c 'echo first >>order; sleep 0.1'
     line second launch --wait -H localhost:2 -n 1 -- /bin/sh -c 'echo second >>order'
@@ -55,6 +56,12 @@ is_served_in_order() {
     ends_with second 0
     expect_equal "order" "first first second" "$(tr '\n' ' ' <order | sed 's/ $//')"
     ticket_count_is 0 || note_failure "a ticket is left"
+    first=$(awk 'match($0, /task [a-z2-7]+: waits for 2/) { print $3 }' "$work/first" | tr -d : | head -n 1)
+    rm go
+    hold
+    line again task rerun --wait "$first"
+    let_go
+    ends_with again 0
 }
 
 # A small one fits at once, and stands behind the large one all the same.
