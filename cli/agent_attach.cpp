@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "backends/accelerator/gpu_count.hpp"
+#include "backends/accelerator/gpu_users.hpp"
 #include "backends/context/host_contexts.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
@@ -56,6 +57,7 @@ AgentMeans means_to_look() {
     return GpuNames{std::move(identities.cuda), std::move(identities.rocm),
                     std::move(identities.cuda_type)};
   };
+  means.gpu_users = [] { return gpu_users(); };
   if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
     means.lease_folder = folder;
   return means;

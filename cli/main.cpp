@@ -146,6 +146,8 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
       ->type_name("HOSTS")
       ->check(names("hosts"));
   add_transport(command, flags.transport);
+  command.add_flag("--allow-busy", flags.allow_busy,
+                   "Take GPUs although processes outside of train compute on them");
   command
       .add_option("--context", flags.context,
                   "Send this directory to the hosts; ranks start in a copy of it")

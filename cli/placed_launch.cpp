@@ -64,11 +64,23 @@ void tell_difference(const PlacedLaunch& launch, const Plan& now) {
                        hosts_of(before)));
 }
 
-Error with_way_out(Error error) {
-  if (error.error_class == ErrorClass::busy)
-    for (const char* hint :
-         {"in line for them: --wait", "beside what they hold: --set leases=none"})
-      error.diagnostics.front().more_hints.emplace_back(hint);
+// Whether some host has a holder of that sort: a process outside of train, or a task.
+bool has_holder(const std::vector<std::optional<HostReport>>& reports, bool is_foreign) {
+  return std::any_of(reports.begin(), reports.end(), [=](const auto& report) {
+    return report && std::any_of(report->holders.begin(), report->holders.end(),
+                                 [=](const LeaseHolder& holder) {
+                                   return (holder.pid > 0) == is_foreign && !holder.is_waiting;
+                                 });
+  });
+}
+
+Error with_way_out(Error error, const std::vector<std::optional<HostReport>>& reports) {
+  if (error.error_class != ErrorClass::busy) return error;
+  auto& hints = error.diagnostics.front().more_hints;
+  hints.emplace_back("in line for them: --wait");
+  if (has_holder(reports, true))
+    hints.emplace_back("beside processes outside of train: --allow-busy");
+  if (has_holder(reports, false)) hints.emplace_back("beside other tasks: --set leases=none");
   return error;
 }
 
@@ -77,10 +89,11 @@ std::optional<RunOutcome> place_anew(PlacedLaunch& launch, StopSignals& signals)
   const LookedAt seen = look_at_hosts(launch.request.inventory.hosts, signals);
   const Trial& before = launch.plan.trial;
   if (seen.stop_signal) return not_run(before, *seen.stop_signal);
-  launch.request.occupancy = occupancy_of(launch.request.inventory, launch.plan.experiment.needs,
-                                          answered(seen.reports, launch.task.id));
+  const auto reports = answered(seen.reports, launch.task.id);
+  launch.request.occupancy =
+      occupancy_of(launch.request.inventory, launch.plan.experiment, reports);
   auto plan = plan_again(launch.request);
-  if (!plan) return not_run(before, with_way_out(plan.error()));
+  if (!plan) return not_run(before, with_way_out(plan.error(), reports));
   tell_difference(launch, *plan);
   TaskRecord task = launch.record_of(*plan);
   if (const auto recorded = launch.store->start_over(task); !recorded)

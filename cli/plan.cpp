@@ -107,7 +107,7 @@ Occupancy ask_hosts(const Request& request) {
           fmt::format("host '{}' does not say what is held there: {}", hosts[i].name, why),
           "the plan takes it for idle"}});
   }
-  return occupancy_of(request.inventory, request.experiment.needs, answered(reports));
+  return occupancy_of(request.inventory, request.experiment, answered(reports));
 }
 
 }  // namespace

@@ -82,7 +82,10 @@ Result<std::string> read_input(const std::string& path, std::string_view what) {
 }
 
 ExperimentOverrides overrides_of(const RequestFlags& flags) {
-  return {flags.slots, flags.global_batch, flags.max_runtime, flags.settings, flags.command};
+  ExperimentOverrides overrides{flags.slots, flags.global_batch, flags.max_runtime, flags.settings,
+                                flags.command};
+  if (flags.allow_busy) overrides.settings.emplace_back("allow_busy=true");
+  return overrides;
 }
 
 namespace {

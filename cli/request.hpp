@@ -30,6 +30,7 @@ struct RequestFlags : HostFlags {
   std::optional<int> slots;                   ///< -n
   std::optional<std::uint64_t> global_batch;  ///< --batch
   std::optional<std::string> max_runtime;     ///< --max-runtime
+  bool allow_busy = false;                    ///< --allow-busy
   std::vector<std::string> settings;          ///< --set, in order
   std::vector<std::string> command;           ///< after `--`
   std::optional<std::string> config_text;     ///< what was read of the file before

@@ -129,7 +129,7 @@ void WaitingTask::stop_keeping() {
 Occupancy WaitingTask::occupancy() const {
   const HostInventory& inventory = launch_.request.inventory;
   const auto reports = driver_.reports();
-  Occupancy all = occupancy_of(inventory, launch_.plan.experiment.needs, reports);
+  Occupancy all = occupancy_of(inventory, launch_.plan.experiment, reports);
   for (std::size_t host = 0; host < reports.size(); ++host)
     if (!reports[host]) all.push_back(whole_host(inventory.hosts[host], "nobody who can be asked"));
   return all;
@@ -151,7 +151,7 @@ std::vector<std::string> WaitingTask::lines_of_holders() const {
   const HostInventory& inventory = launch_.request.inventory;
   std::vector<int> hosts(inventory.hosts.size());
   std::iota(hosts.begin(), hosts.end(), 0);
-  Occupancy held = occupancy_of(inventory, launch_.plan.experiment.needs, driver_.reports());
+  Occupancy held = occupancy_of(inventory, launch_.plan.experiment, driver_.reports());
   return holder_lines(holders_of(inventory, hosts, held));
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <tuple>
+#include <utility>
 
 #include "backends/accelerator/gpu_files.hpp"
 #include "config_schema/hosts/accelerators.hpp"
@@ -22,6 +23,7 @@ using Session = std::map<std::string, std::string>;
 struct Gpu {
   std::string uuid;
   std::string model = {};
+  std::string file = {};  ///< of NVIDIA's
   bool is_usable = true;
   bool is_split = false;
 };
@@ -71,10 +73,11 @@ std::vector<Gpu> nvidia_gpus(const GpuFiles& files) {
     if (value_of(text, "GPU Excluded", ':') == "Yes" || value_of(text, "Blacklisted", ':') == "Yes")
       continue;
     const std::string minor(value_of(text, "Device Minor", ':'));
-    const bool is_usable =
-        are_made ? may_use(fmt::format("{}/nvidia{}", files.dev, minor)) : may_be_made;
+    std::string file = fmt::format("{}/nvidia{}", files.dev, minor);
+    const bool is_usable = are_made ? may_use(file) : may_be_made;
     gpus.push_back({.uuid = std::string(value_of(text, "GPU UUID", ':')),
                     .model = std::string(value_of(text, "Model", ':')),
+                    .file = std::move(file),
                     .is_usable = is_usable,
                     .is_split = is_in_mig_mode(files, minor)});
   }
@@ -205,8 +208,9 @@ void add_amd(const Session& session, const GpuFiles& files, HostGpus& counted) {
 
 GpuIdentities gpu_identities(const GpuFiles& files) {
   const std::vector<Gpu> nvidia = usable_ones(nvidia_gpus(files));
-  GpuIdentities identities{uuids_of(nvidia), uuids_of(usable_ones(amd_gpus(files))),
-                           type_of_all(nvidia)};
+  GpuIdentities identities{uuids_of(nvidia), uuids_of(usable_ones(amd_gpus(files)))};
+  for (const Gpu& gpu : nvidia) identities.cuda_files.push_back(gpu.file);
+  identities.cuda_type = type_of_all(nvidia);
   // A driver that hides them shows "GPU-????????-...".
   for (std::string& uuid : identities.cuda)
     if (uuid.find('?') != uuid.npos) uuid.clear();

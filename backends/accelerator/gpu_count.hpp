@@ -24,6 +24,7 @@ struct GpuFiles {
 struct GpuIdentities {
   std::vector<std::string> cuda = {};  ///< "GPU-5a..."
   std::vector<std::string> rocm = {};
+  std::vector<std::string> cuda_files = {};  ///< "/dev/nvidia0"; of every one
   /// Ray's constant for NVIDIA's, where all are of one type; else empty.
   std::string cuda_type = {};
 };

@@ -106,6 +106,16 @@ std::uint64_t clock_ticks(Instant instant) {
   return static_cast<std::uint64_t>(instant.count()) / (second / ticks_per_second);
 }
 
+milliseconds age_of(int pid) {
+  static const auto ticks_per_second = static_cast<std::int64_t>(::sysconf(_SC_CLK_TCK));
+  const auto status = status_of(pid);
+  timespec now{};
+  if (!status || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) return milliseconds(0);
+  const auto start = static_cast<std::int64_t>(status->start) * 1'000 / ticks_per_second;
+  const auto age = std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000 - start;
+  return milliseconds(std::max<std::int64_t>(0, age));
+}
+
 std::optional<int> parent_of(int pid) {
   const auto status = status_of(pid);
   if (!status) return std::nullopt;

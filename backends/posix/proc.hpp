@@ -57,6 +57,9 @@ std::uint64_t total_memory();
 /// An instant of CLOCK_BOOTTIME as /proc/PID/stat has it.
 std::uint64_t clock_ticks(Instant instant);
 
+/// For how long the process has run; 0 when it is gone.
+milliseconds age_of(int pid);
+
 /// The parent's number; 0 for a process without one in this namespace.
 std::optional<int> parent_of(int pid);
 

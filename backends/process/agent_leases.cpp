@@ -33,6 +33,9 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
   OfTrial& trial = trials_[prepare.of.trial];
   trial.wants = prepare.leases.wants;
   trial.order = prepare.leases.order;
+  trial.directory = prepare.leases.directory;
+  trial.task = prepare.task_id;
+  trial.allow_busy = prepare.leases.allow_busy;
   for (LeaseWant& want : trial.wants)
     want.key = settled(want.key, prepare.leases.slots, gpus.cuda, gpus.rocm);
   const bool has_gpus = std::any_of(trial.wants.begin(), trial.wants.end(),
@@ -48,12 +51,40 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
 // are still being ended.
 Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
   auto in_the_way = trial.leases->take(trial.wants, trial.order);
-  if (!in_the_way || !in_the_way->empty() || means_.guard < 0) return in_the_way;
+  if (!in_the_way || !in_the_way->empty()) return in_the_way;
+  if (auto foreign = foreign_users_of(trial); !foreign.empty()) {
+    trial.leases->drop();
+    return foreign;
+  }
+  trial.is_held = true;
+  if (means_.guard < 0) return in_the_way;
   if (auto kept = keep_open_in(means_.guard, trial.leases->take_new_descriptors()); !kept) {
     trial.leases->drop();
     return tl::make_unexpected(kept.error());
   }
   return in_the_way;
+}
+
+// What the task holds already it keeps, whoever comes beside it.
+AgentLeases::InTheWay AgentLeases::foreign_users_of(const OfTrial& trial) const {
+  if (trial.allow_busy || trial.is_held) return {};
+  const auto is_wanted = [&](const LeaseHolder::Held& used) {
+    return std::any_of(trial.wants.begin(), trial.wants.end(),
+                       [&](const LeaseWant& want) { return is_same_slot(want.key, used.key); });
+  };
+  const bool has_gpus = std::any_of(trial.wants.begin(), trial.wants.end(), [](const auto& want) {
+    return want.key.kind == LeaseKey::Kind::cuda;
+  });
+  if (!has_gpus) return {};
+  const auto folder = lease_folder_of(means_, trial.directory);
+  const auto holders =
+      folder ? holders_on(*folder, user_name_in_passwd) : std::vector<LeaseHolder>();
+  InTheWay users = foreign_users(means_, holders, user_name_in_passwd);
+  std::erase_if(users, [&](LeaseHolder& user) {
+    std::erase_if(user.leases, [&](const auto& used) { return !is_wanted(used); });
+    return user.leases.empty() || user.name == trial.task;
+  });
+  return users;
 }
 
 Result<AgentLeases::InTheWay> AgentLeases::take_again(int trial) {
@@ -65,7 +96,10 @@ Result<AgentLeases::InTheWay> AgentLeases::take_again(int trial) {
 
 void AgentLeases::drop(int trial) {
   const std::lock_guard lock(mutex_);
-  if (const auto known = trials_.find(trial); known != trials_.end()) known->second.leases->drop();
+  const auto known = trials_.find(trial);
+  if (known == trials_.end()) return;
+  known->second.leases->drop();
+  known->second.is_held = false;
 }
 
 void AgentLeases::confirm(int trial) {

@@ -36,9 +36,14 @@ class AgentLeases {
     std::unique_ptr<TaskLeases> leases;
     std::vector<LeaseWant> wants;
     std::optional<TicketOrder> order;
+    std::string directory = {};
+    std::string task = {};
+    bool allow_busy = false;
+    bool is_held = false;  ///< over all attempts
   };
 
   Result<InTheWay> take(OfTrial& trial);
+  InTheWay foreign_users_of(const OfTrial& trial) const;
   Result<TaskLeases*> leases_of(int trial, const message::Prepare& prepare);
 
   const std::string key_;

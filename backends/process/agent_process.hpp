@@ -10,6 +10,7 @@
 #include "backends/process/cgroup.hpp"
 #include "backends/process/fence.hpp"
 #include "backends/process/host_directory.hpp"
+#include "launcher/lease/lease.hpp"
 #include "launcher/ports/context_store.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
 
@@ -37,6 +38,8 @@ struct AgentMeans {
   Fence* fence = nullptr;     ///< that its guard watches, if there is one
   CountGpus count_gpus = {};  ///< without it, there are no GPUs; any thread may call it
   NameGpus name_gpus = {};    ///< likewise; without it, they have no identities
+  /// Likewise: the processes that compute on GPUs, those of tasks too (`LeaseHolder::pid`).
+  std::function<std::vector<LeaseHolder>()> gpu_users = {};
   /// To its guard: what is sent there is held as long as that lives; -1: there is none.
   int guard = -1;
   std::string lease_folder = {};  ///< empty: the usual one

@@ -65,6 +65,20 @@ Result<LeaseFolder> lease_folder_of(const AgentMeans& means, const std::string& 
   return named.empty() ? open_lease_folder() : open_lease_folder({named_place(named)});
 }
 
+std::vector<LeaseHolder> foreign_users(
+    const AgentMeans& means, const std::vector<LeaseHolder>& holders,
+    const std::function<std::string(std::int64_t uid)>& user_name_of) {
+  if (!means.gpu_users) return {};
+  std::vector<LeaseHolder> users = means.gpu_users();
+  std::erase_if(users, [&](const LeaseHolder& user) {
+    return !user.name.empty() &&
+           std::any_of(holders.begin(), holders.end(),
+                       [&](const LeaseHolder& holder) { return holder.task == user.name; });
+  });
+  for (LeaseHolder& user : users) user.user = user_name_of(user.uid);
+  return users;
+}
+
 void look_at_leases(const LeaseFolder& folder,
                     const std::function<std::string(std::int64_t uid)>& user_name_of,
                     HostReport& report) {
@@ -92,10 +106,14 @@ HostReport look_at_this_host(const AgentMeans& means, const std::string& directo
   report.available = available_memory();
   report.load_permil = load_permil();
   report.driver = driver_version();
-  if (const auto folder = lease_folder_of(means, directory))
-    look_at_leases(*folder, user_name_in_passwd, report);
-  else
+  const auto folder = lease_folder_of(means, directory);
+  if (!folder) {
     report.lease_trouble = folder.error().diagnostics.front().message;
+    return report;
+  }
+  look_at_leases(*folder, user_name_in_passwd, report);
+  for (LeaseHolder& user : foreign_users(means, report.holders, user_name_in_passwd))
+    report.holders.push_back(std::move(user));
   return report;
 }
 

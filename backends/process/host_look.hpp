@@ -19,6 +19,11 @@ HostReport look_at_this_host(const AgentMeans& means, const std::string& directo
 /// the usual place of the host.
 Result<LeaseFolder> lease_folder_of(const AgentMeans& means, const std::string& directory);
 
+/// Who computes on GPUs of this host in no task of these holders.
+std::vector<LeaseHolder> foreign_users(
+    const AgentMeans& means, const std::vector<LeaseHolder>& holders,
+    const std::function<std::string(std::int64_t uid)>& user_name_of);
+
 /// Who holds and who waits for what, into a report that has the host's GPUs already.
 void look_at_leases(const LeaseFolder& folder,
                     const std::function<std::string(std::int64_t uid)>& user_name_of,

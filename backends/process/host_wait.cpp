@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "backends/lease/task_leases.hpp"
 #include "backends/lease/task_ticket.hpp"
@@ -32,6 +33,8 @@ using Clock = std::chrono::steady_clock;
 // The kernel tells nobody that a lock has gone: it is looked at.
 constexpr auto look_pause = 100ms;
 constexpr auto young_pause = 600s;
+// All that all processes have open is looked at for it.
+constexpr auto foreign_pause = 2s;
 
 // Its ticket has to go with it, so no signal ends it in the middle.
 Descriptor take_signals() {
@@ -122,6 +125,11 @@ class Waiting {
                                    : users_.emplace(uid, user_name_in_passwd(uid)).first->second;
     };
     look_at_leases(folder_, user_name_of, host_);
+    if (looked_ - looked_for_foreign_ >= foreign_pause) {
+      looked_for_foreign_ = looked_;
+      foreign_ = foreign_users(means_, host_.holders, user_name_of);
+    }
+    host_.holders.insert(host_.holders.end(), foreign_.begin(), foreign_.end());
     WaitReport report{ticket_->arrived_ns(), std::exchange(host_.tickets, {}), host_};
     std::erase_if(report.tickets, [this](const Ticket& each) { return each.order.task == task_; });
     return report;
@@ -153,6 +161,8 @@ class Waiting {
   Clock::time_point heard_ = Clock::now();
   Clock::time_point said_ = Clock::now();
   Clock::time_point looked_{};
+  Clock::time_point looked_for_foreign_{};
+  std::vector<LeaseHolder> foreign_;
   Clock::time_point young_ = Clock::now();
 };
 

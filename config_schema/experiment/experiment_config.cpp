@@ -251,6 +251,7 @@ void ExperimentReader::read_values() {
                                                  : fields_.duration("on_launcher_loss");
   }
   if (fields_.text("leases") == "none") config_.leases = Leasing::none;
+  config_.allow_busy = fields_.boolean("allow_busy");
   if (fields_.wrote("spool_overflow"))
     config_.spool_overflow =
         fields_.text("spool_overflow") == "drop" ? SpoolOverflow::drop : SpoolOverflow::block;

@@ -195,6 +195,7 @@ struct ExperimentConfig {
   std::string data_json = "{}";  ///< one line of JSON
 
   Leasing leases = Leasing::automatic;
+  bool allow_busy = false;  ///< GPUs that processes outside of `train` use are taken all the same
   CheckpointStorage checkpoints;
   std::vector<LogPolicy> log_policies;
   int max_restarts = 0;

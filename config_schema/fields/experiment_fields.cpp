@@ -194,6 +194,8 @@ constexpr Field what_others_leave[] = {
           "hold it; none: it is started beside whatever runs there, as where a scheduler gives out "
           "slots"}
         .one_of("auto|none"),
+    Field{"allow_busy", boolean, train, "false",
+          "GPUs are taken although processes outside of train compute on them"},
 };
 
 constexpr Field how_it_ends[] = {

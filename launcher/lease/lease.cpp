@@ -138,6 +138,12 @@ LeaseKey settled(const LeaseKey& key, int slots, const std::vector<int>& cuda,
   return {Kind::place, key.index, {}};
 }
 
+bool is_same_slot(const LeaseKey& one, const LeaseKey& other) {
+  if (one.kind != other.kind) return false;
+  if (is_gpu(one) && !one.name.empty() && !other.name.empty()) return one.name == other.name;
+  return one.index == other.index;
+}
+
 bool is_gpu(const LeaseKey& key) {
   return key.kind == LeaseKey::Kind::cuda || key.kind == LeaseKey::Kind::rocm;
 }

@@ -88,6 +88,9 @@ LeaseKey settled(const LeaseKey& key, int slots, const std::vector<int>& cuda,
 /// another user.
 bool is_gpu(const LeaseKey& key);
 
+/// Whether they are one slot, GPU or device: a GPU by its identity, where both say it.
+bool is_same_slot(const LeaseKey& one, const LeaseKey& other);
+
 /// The same key with the identity of its GPU, where it is one and `cuda` and `rocm` have it, by
 /// their numbers.
 LeaseKey named(LeaseKey key, const std::vector<std::string>& cuda,
@@ -112,6 +115,10 @@ struct LeaseHolder {
   std::vector<Held> leases = {};
   /// It holds nothing, and waits for something of the host: it comes first.
   bool is_waiting = false;
+  /// Of a process that uses the GPUs without any lease, in no task of a holder (`name`: of the task
+  /// in its environment); 0: the holder has locks.
+  int pid = 0;
+  std::string command = {};  ///< likewise: its command line
 
   bool operator==(const LeaseHolder&) const = default;
 };

@@ -89,12 +89,15 @@ std::string words_of(const std::vector<LeaseHolder::Held>& leases) {
 
 namespace {
 
+std::string user_of(const LeaseHolder& holder) {
+  return holder.user.empty() ? fmt::format("user {}", holder.uid) : escaped(holder.user);
+}
+
 // "task abcd2345 ('digits') of alice"
 std::string name_of(const LeaseHolder& holder) {
   std::string text = "task " + escaped(holder.task);
   if (!holder.name.empty()) text += fmt::format(" ('{}')", escaped(holder.name));
-  return text + " of " +
-         (holder.user.empty() ? fmt::format("user {}", holder.uid) : escaped(holder.user));
+  return text + " of " + user_of(holder);
 }
 
 std::string launched_by(const LeaseHolder& holder) {
@@ -102,17 +105,30 @@ std::string launched_by(const LeaseHolder& holder) {
   return fmt::format(" (launched by {})", escaped(holder.launcher));
 }
 
+// "process 4711 of bob ('python3 train.py', of no task)"
+std::string name_of_process(const LeaseHolder& holder) {
+  constexpr std::size_t most = 60;
+  const bool is_cut = holder.command.size() > most;
+  const std::string command =
+      escaped(is_cut ? holder.command.substr(0, most) : holder.command) + (is_cut ? "..." : "");
+  const std::string task = holder.name.empty() ? "of no task"
+                                               : fmt::format("of task {} that holds nothing there",
+                                                             escaped(holder.name));
+  return fmt::format("process {} of {} ('{}', {})", holder.pid, user_of(holder), command, task);
+}
+
 constexpr const char* of_no_task = "a process that belongs to no task";
 
 }  // namespace
 
 std::string words_of(const LeaseHolder& holder) {
-  if (holder.task.empty()) return of_no_task;
-  return name_of(holder) + ", for " + duration_text(std::chrono::milliseconds(holder.held_ms)) +
-         launched_by(holder);
+  const std::string since = ", for " + duration_text(std::chrono::milliseconds(holder.held_ms));
+  if (holder.pid > 0) return name_of_process(holder) + since;
+  return holder.task.empty() ? of_no_task : name_of(holder) + since + launched_by(holder);
 }
 
 std::string short_words_of(const LeaseHolder& holder) {
+  if (holder.pid > 0) return name_of_process(holder);
   return holder.task.empty() ? of_no_task : name_of(holder) + launched_by(holder);
 }
 

@@ -31,6 +31,8 @@ Json holder_json(const LeaseHolder& holder, std::int64_t now_ms) {
           {"user", or_null(holder.user)},
           {"uid", holder.uid < 0 ? Json(nullptr) : Json(holder.uid)},
           {"launcher", or_null(holder.launcher)},
+          {"pid", holder.pid == 0 ? Json(nullptr) : Json(holder.pid)},
+          {"command", or_null(holder.command)},
           {"since", since(holder.held_ms, now_ms)}};
 }
 

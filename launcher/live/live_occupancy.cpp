@@ -16,13 +16,6 @@ namespace {
 
 using Kind = LeaseKey::Kind;
 
-// A device by its identity, where both say it.
-bool is_same(const LeaseKey& one, const LeaseKey& other) {
-  if (one.kind != other.kind) return false;
-  if (is_gpu(one) && !one.name.empty() && !other.name.empty()) return one.name == other.name;
-  return one.index == other.index;
-}
-
 }  // namespace
 
 Quantity lease_quantity(std::uint64_t units) {
@@ -84,7 +77,7 @@ Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostRep
       if (held.key.kind == Kind::custom)
         use.custom[held.key.name] = use.custom[held.key.name] + amount;
       for (std::size_t slot = 0; slot < slots.size(); ++slot)
-        if (is_same(slots[slot], held.key)) {
+        if (is_same_slot(slots[slot], held.key)) {
           Quantity& share = use.slots[static_cast<int>(slot)];
           share = share + amount;
         }
@@ -97,12 +90,14 @@ Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostRep
   return occupancy;
 }
 
-Occupancy occupancy_of(const HostInventory& inventory, const WorkerNeeds& needs,
-                       const std::vector<std::optional<HostReport>>& reports) {
+Occupancy occupancy_of(const HostInventory& inventory, const ExperimentConfig& experiment,
+                       std::vector<std::optional<HostReport>> reports) {
   Occupancy all;
   for (std::size_t host = 0; host < reports.size(); ++host) {
     if (!reports[host]) continue;
-    for (HostUse& use : occupancy_of(inventory.hosts[host], needs, *reports[host]))
+    if (experiment.allow_busy)
+      std::erase_if(reports[host]->holders, [](const LeaseHolder& each) { return each.pid > 0; });
+    for (HostUse& use : occupancy_of(inventory.hosts[host], experiment.needs, *reports[host]))
       all.push_back(std::move(use));
   }
   return all;

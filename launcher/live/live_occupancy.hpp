@@ -24,8 +24,9 @@ HostUse whole_host(const Host& host, std::string holder);
 Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostReport& report);
 
 /// Of a whole inventory: `reports` is by host, nothing where one said nothing. Nothing is known to
-/// be held there, which a launch is told by the host itself.
-Occupancy occupancy_of(const HostInventory& inventory, const WorkerNeeds& needs,
-                       const std::vector<std::optional<HostReport>>& reports);
+/// be held there, which a launch is told by the host itself. Processes outside of `train` count
+/// unless the experiment allows them.
+Occupancy occupancy_of(const HostInventory& inventory, const ExperimentConfig& experiment,
+                       std::vector<std::optional<HostReport>> reports);
 
 }  // namespace train

@@ -2,6 +2,8 @@
 // What the hosts are to hold for the task before its ranks start.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "launcher/lease/lease_words.hpp"
 #include "launcher/run/run.hpp"
 
@@ -22,9 +24,11 @@ Error held_by_others(const std::vector<LeaseHolder>& in_the_way) {
     const std::string what = words_of(holder.leases);
     problems.push_back({{}, {}, fmt::format("{} held by {}", what, words_of(holder)), {}});
   }
-  problems.back().hint =
-      "wait for it (--wait), ask for other hosts or fewer slots, or start beside it: "
-      "--set leases=none";
+  const bool are_foreign = std::all_of(in_the_way.begin(), in_the_way.end(),
+                                       [](const auto& holder) { return holder.pid > 0; });
+  problems.back().hint = fmt::format(
+      "wait for it (--wait), ask for other hosts or fewer slots, or start beside it: {}",
+      are_foreign ? "--allow-busy" : "--set leases=none");
   return {ErrorClass::busy, std::move(problems)};
 }
 

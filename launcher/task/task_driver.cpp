@@ -57,6 +57,7 @@ std::vector<LeaseRequest> leases_of_hosts(const TaskDriver::Work& work) {
                       experiment.name,
                       work.launcher,
                       trial.hosts[host].host.lease_directory,
+                      experiment.allow_busy,
                       work.order};
   return requests;
 }

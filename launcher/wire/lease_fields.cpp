@@ -84,7 +84,8 @@ json json_of(const LeaseRequest& request) {
              {"slots", request.slots},
              {"name", short_text(request.task_name)},
              {"launcher", short_text(request.launcher)},
-             {"directory", from_bytes(request.directory)}};
+             {"directory", from_bytes(request.directory)},
+             {"allow_busy", request.allow_busy}};
   if (request.order) value["order"] = json_of(*request.order);
   return value;
 }
@@ -101,6 +102,7 @@ LeaseRequest lease_request_of(const json& value) {
   request.task_name = text_field(value, "name", longest_holder_text);
   request.launcher = text_field(value, "launcher", longest_holder_text);
   request.directory = text_field(value, "directory", longest_lease_directory);
+  request.allow_busy = bool_field(value, "allow_busy");
   if (const auto order = value.find("order"); order != value.end())
     request.order = ticket_order_of(*order);
   return request;
@@ -119,6 +121,8 @@ json json_of(const LeaseHolder& holder, std::size_t most) {
           {"held_ms", holder.held_ms},
           {"running", holder.is_running},
           {"waiting", holder.is_waiting},
+          {"pid", holder.pid},
+          {"command", short_text(holder.command)},
           {"leases", std::move(leases)}};
 }
 
@@ -132,6 +136,8 @@ LeaseHolder lease_holder_of(const json& value, std::size_t most) {
   holder.held_ms = number_field(value, "held_ms");
   holder.is_running = bool_field(value, "running");
   holder.is_waiting = bool_field(value, "waiting");
+  holder.pid = int_field(value, "pid");
+  holder.command = text_field(value, "command", longest_holder_text);
   for (const json& held : array_field(value, "leases", most))
     holder.leases.push_back(
         {key_of(field(held, "of")), static_cast<std::uint64_t>(number_field(held, "amount"))});

@@ -57,6 +57,7 @@ struct LeaseRequest {
   std::string launcher = {};   ///< likewise
   /// Where it is held; at most `longest_lease_directory`, empty: the usual folder of the host.
   std::string directory = {};
+  bool allow_busy = false;  ///< GPUs are taken although processes outside of `train` use them
   /// Of the task's ticket on this host; nothing: it has not waited, and all who wait come first.
   std::optional<TicketOrder> order = {};
   bool operator==(const LeaseRequest&) const = default;

@@ -126,6 +126,59 @@ interface_is_checked() {
     expect_idle 2 "${nodes[@]}"
 }
 
+# compute_on HOST GPU...: a process outside of train has them open; `pid` is its number there.
+compute_on() {
+    local host=$1 gpu files='exec 9</dev/nvidia-uvm'
+    shift
+    for gpu in "$@"; do files+=" $((gpu + 3))</dev/nvidia$gpu"; done
+    pid=$(on "$host" "/bin/bash -c '$files; exec sleep 987' >/dev/null 2>&1 & echo \$!")
+    eventually 5 on "$host" "[ -e /proc/$pid ] && grep -q 987 /proc/$pid/cmdline"
+}
+
+others_compute_on_them() {
+    local foreign
+    compute_on node01 1
+    foreign=$pid
+    launch -H 'node01:2' -n 2 -- touch /tmp/started
+    expect_status 75
+    expect_err "^  process $foreign of root \('sleep 987', of no task\) holds 1 slot of node01, for "
+    expect_err 'beside processes outside of train: --allow-busy'
+    on node01 'test ! -e /tmp/started' || note_failure "a rank was started"
+    launch -H 'node01:2,node02:2' -n 2 --set resources.placement=pack -- /bin/sh -c "$tell"
+    expect_status 0
+    expect_err 'on node02 instead of node01'
+    on head "$train" plan --live -H 'node01:2,node02:2' -n 2 --set resources.placement=pack --json -- true >"$work/out" 2>"$work/err"
+    expect_out '"host": "node02"'
+    launch -H 'node01:2' -n 2 --allow-busy -- /bin/sh -c "$tell"
+    expect_status 0
+    on head "$train" hosts list -H 'node01:2' >"$work/out" 2>"$work/err"
+    expect_out '^node01 +up +2 +1 +1 '
+    on head "$train" task list -H 'node01:2' --json >"$work/out" 2>"$work/err"
+    tr -d ' \n' <"$work/out" >"$work/flat"
+    grep -q "\"slot\":1,\"holder\":{\"task\":null,\"name\":null,\"user\":\"root\",[^}]*\"pid\":$foreign,\"command\":\"sleep987\"" "$work/flat" ||
+        note_failure "who has GPU 1 is not said: $(cat "$work/flat")"
+    on head "$train" task list -H 'node01:2' >"$work/out" 2>"$work/err"
+    expect_err "host 'node01': GPU 1 held by process $foreign"
+    on node01 "kill $foreign"
+    eventually 5 on node01 "[ ! -e /proc/$foreign ]"
+    launch -H 'node01:2' -n 2 -- /bin/sh -c "$tell"
+    expect_status 0
+}
+
+# What a task's own ranks have open is theirs, whatever their programs open beside their GPUs.
+own_ranks_are_no_strangers() {
+    rm -f "$shared/go"
+    id=$(on head "$train" launch -d -H node01:1 -n 1 -- /bin/bash -c \
+        'exec 3</dev/nvidia0 4</dev/nvidia1 9</dev/nvidia-uvm; while [ ! -e /srv/shared/go ]; do sleep 0.05; done' 2>"$work/err") ||
+        note_failure "it does not start: $(cat "$work/err")"
+    on head "$train" hosts list -H 'node01:2' >"$work/out" 2>"$work/err"
+    expect_out '^node01 +up +2 +1 +1 '
+    launch -H 'node01:2' --include node01:1 -n 1 -- /bin/sh -c "$tell"
+    expect_status 0
+    touch "$shared/go"
+    on head "$train" task wait "$id" >"$work/out" 2>&1 || note_failure "it fails: $(cat "$work/out")"
+}
+
 test_case "slots of hosts with as many GPUs are GPUs, each rank's its own" every_rank_gets_its_gpu
 test_case "CUDA_VISIBLE_DEVICES of a host's sessions says which GPUs slots are" sessions_have_their_own_list
 test_case "slots of hosts without GPUs are places without any" without_gpus_slots_are_places
@@ -134,4 +187,6 @@ test_case "hosts with GPUs and hosts without make no trial together" hosts_diffe
 test_case "GPUs in MIG mode are not counted, and told" mig_devices_are_no_gpus
 test_case "declared GPUs that a host has not start nothing" declared_gpus_are_checked
 test_case "an interface that a host has not starts nothing" interface_is_checked
+test_case "a GPU that a process outside of train computes on is busy" others_compute_on_them
+test_case "what a task's ranks have open is of the task" own_ranks_are_no_strangers
 finish

@@ -32,6 +32,24 @@ TEST_CASE("what is held is said shortly") {
   CHECK(words_of(many) == "1 r0, 1 r1, 1 r2, 1 r3, 1 r4 and 15 more");
 }
 
+TEST_CASE("who uses a GPU outside of tasks is said with number, command and user") {
+  LeaseHolder user{.task = {}};
+  user.pid = 4711;
+  user.uid = 1'000;
+  user.user = "bob";
+  user.held_ms = 60'000;
+  user.command = "python3 train.py";
+  CHECK(words_of(user) == "process 4711 of bob ('python3 train.py', of no task), for 60 s");
+  user.name = "abcd2345";
+  CHECK(short_words_of(user) ==
+        "process 4711 of bob ('python3 train.py', of task abcd2345 that holds nothing there)");
+  user.name.clear();
+  user.user.clear();
+  user.command = std::string(200, 'x') + "\x1b[2J";
+  CHECK(short_words_of(user) ==
+        "process 4711 of user 1000 ('" + std::string(60, 'x') + "...', of no task)");
+}
+
 TEST_CASE("who holds it is said with name, user and time, and cannot steer a terminal") {
   LeaseHolder holder{"abcd2345", "digits", "alice@head", 1'000, "alice", 720'000, true, {}};
   CHECK(words_of(holder) ==

@@ -100,7 +100,7 @@ TEST_CASE("a plan goes around what hosts say is held, and hosts that say nothing
   const HostReport busy = report_of({holder_of({{{Kind::place, 0, {}}, lease_units}})});
   const auto hosts_with = [&](const std::vector<std::optional<HostReport>>& reports) {
     const auto plan =
-        make_plan(experiment, inventory, occupancy_of(inventory, experiment.needs, reports));
+        make_plan(experiment, inventory, occupancy_of(inventory, experiment, reports));
     REQUIRE(plan);
     std::vector<std::string> hosts;
     for (const PlannedHost& host : plan->trial.hosts) hosts.push_back(host.host.name);
@@ -109,13 +109,30 @@ TEST_CASE("a plan goes around what hosts say is held, and hosts that say nothing
   CHECK(hosts_with({busy, std::nullopt}) == std::vector<std::string>{"n2"});
   CHECK(hosts_with({std::nullopt, busy}) == std::vector<std::string>{"n1"});
   const auto refused =
-      make_plan(experiment, inventory, occupancy_of(inventory, experiment.needs, {busy, busy}));
+      make_plan(experiment, inventory, occupancy_of(inventory, experiment, {busy, busy}));
   REQUIRE_FALSE(refused);
   CHECK(refused.error().kind == Refusal::Kind::busy);
   REQUIRE(refused.error().holders.size() == 1);
   CHECK(holder_lines(refused.error().holders) ==
         std::vector<std::string>{"task abcd2345 ('digits') of alice (launched by alice@head) holds "
                                  "2 slots of n[1-2], for 90 s"});
+}
+
+TEST_CASE("who computes on a GPU outside of tasks has it, unless the experiment allows that") {
+  HostInventory inventory = inventory_of({gpu_host("n1", 2)});
+  ExperimentConfig experiment = slot_experiment(1);
+  experiment.needs = needs_of_gpus();
+  LeaseHolder user = holder_of({{{Kind::cuda, 1, {}}, lease_units}});
+  user.task.clear();
+  user.pid = 4711;
+  user.command = "python3 other.py";
+  const HostReport report = report_of({user});
+  const Occupancy held = occupancy_of(inventory, experiment, {report});
+  REQUIRE(held.size() == 1);
+  CHECK(held[0].slots == std::map<int, Quantity>{{1, Quantity::of(1)}});
+  CHECK(held[0].holder.starts_with("process 4711 ('python3 other.py') of alice"));
+  experiment.allow_busy = true;
+  CHECK(occupancy_of(inventory, experiment, {report}).empty());
 }
 
 TEST_CASE("a host in whose line somebody stands is nobody else's") {

@@ -55,6 +55,7 @@ message::Prepare prepare_with_leases() {
                     "digits",
                     not_text,
                     "/srv/" + not_text,
+                    true,
                     TicketOrder{INT64_MAX, 7, "abcd2345"}};
   return prepare;
 }
@@ -158,7 +159,8 @@ std::vector<Message> all_messages() {
                         .is_running = true,
                         .leases = {{{LeaseKey::Kind::cuda, 3, "GPU-5a"}, lease_units}}},
                        {.task = {}, .leases = {{{LeaseKey::Kind::cpus, 0, {}}, 1}}},
-                       {.task = "wxyz2345", .is_waiting = true}}},
+                       {.task = "wxyz2345", .is_waiting = true},
+                       {.task = "", .name = "wxyz2345", .pid = INT32_MAX, .command = not_text}}},
       message::StopsRanks{message::OwnStop::silence, late},
       message::StopsRanks{message::OwnStop::failure},
       message::NoStopFile{not_text},
