@@ -27,7 +27,7 @@ is_refused() {
     expect_err '^train: not now, of what is free: 1 slot asked, localhost has none$'
     expect_err "^  task $id \('sh'\) of [a-z0-9_-]+ \(launched by process [0-9]+ on '.*'\) holds 2 slots of localhost, for [0-9]+ s$"
     expect_err '^  in line for them: --wait$'
-    expect_err '^  beside what they hold: --set leases=none$'
+    expect_err '^  beside other tasks: --set leases=none$'
     expect_err '^train: failed: busy \(exit 75\)$'
     run launch -H localhost:2 -n 1 --set leases=none -- /bin/echo started
     expect_status 0
@@ -140,10 +140,39 @@ races() {
     [ "$met" -gt 0 ] || note_failure "no two of $rounds pairs have met"
 }
 
+# Launchers, agents, guards and ranks that are killed at random moments of launches and their ends:
+# TRAIN_KILLS of them, TRAIN_KILL_SEED to have the same again.
+killed_anywhere() {
+    local seed=${TRAIN_KILL_SEED:-$RANDOM} kills=${TRAIN_KILLS:-12} kill victims victim
+    RANDOM=$seed
+    for ((kill = 0; kill < kills; ++kill)); do
+        start launch -H localhost:3 -n 1 --set reconnect_window=10s -- /bin/sh -c 'sleep 0.1'
+        sleep "0.$(printf %03d $((RANDOM % 250)))"
+        mapfile -t victims < <(pids_of .)
+        victim=$launcher
+        ((RANDOM % 2 == 0 || ${#victims[@]} == 0)) || victim=${victims[RANDOM % ${#victims[@]}]}
+        kill -KILL "$victim" 2>/dev/null
+    done
+    eventually 60 is_all_over || note_failure "seed $seed: not over: $(processes; not_over)"
+    run hosts list -H localhost:3 --csv
+    expect_out '^localhost,up,3,3,0,' || note_failure "seed $seed"
+    expect_equal "the registry, seed $seed" ok "$(/usr/bin/python3 -c \
+        'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("pragma integrity_check").fetchone()[0])' \
+        "$(find "$work/state/train" -maxdepth 1 -name '*.db' -o -maxdepth 1 -name '*.sqlite*' | grep -vE -- '-(wal|shm)$' | head -n 1)")"
+    run launch -H localhost:3 -n 3 -- /bin/true
+    expect_status 0
+    run task prune --keep 0
+    expect_status 0
+    [ "$kills" -lt 100 ] || echo "    $kills kills, seed $seed: $(awk -F, 'NR > 1 { n[$3]++ } END { for (s in n) printf "%s %d  ", s, n[s] }' "$work/ends")"
+}
+not_over() { with_environment "$train" task list --all --csv | tr -d '\r' | tee "$work/ends" | awk -F, 'NR > 1 && $3 !~ /^(succeeded|failed|killed|interrupted|timeout|lost)$/'; }
+is_all_over() { [ -z "$(processes)" ] && [ -z "$(not_over)" ]; }
+
 test_case "slots that another task holds are refused, with who holds them" is_refused
 test_case "a launch goes around what others hold, and says so; so does plan --live" goes_around
 test_case "what was placed around others is gone on with where it is" goes_around_again
 test_case "CPUs that are declared are held as a number" shares
 test_case "what a killed agent held its guard holds until all is gone" is_held_by_the_guard
 test_case "of two launches at once one gets the slots, never both, never neither" races
+test_case "whoever is killed whenever, nothing is held and the registry is whole" killed_anywhere
 finish
