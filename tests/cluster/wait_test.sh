@@ -79,6 +79,29 @@ cut_host() {
     expect_tickets_gone
 }
 
+# A host that is cut says nothing: nobody waits for it for ever, on neither side.
+silent_host() {
+    local one=$shared/go1
+    rm -f "$one"
+    hold -H 'node02:2' -n 2
+    on head "$train" launch -d -H 'node01:2' -n 2 -- /bin/sh -c 'while [ ! -e /srv/shared/go1 ]; do sleep 0.05; done' >"$work/out" 2>"$work/err" ||
+        note_failure "it does not start: $(cat "$work/err")"
+    on head "$train" launch --wait -H node01:2,node02:2 -n 2 --set resources.placement=pack -- hostname >"$work/out" 2>&1 &
+    local waits=$!
+    eventually 10 says out '1st in line' || note_failure "it is told: $(cat "$work/out")"
+    "$cluster" cut node02
+    eventually 45 says out "host 'node02' is not waited for" || note_failure "it is told: $(cat "$work/out")"
+    expect_equal "why" 1 "$(grep -c "no word from it for 30 s" "$work/out")"
+    eventually 15 tickets_are node02 0 || note_failure "its ticket stays on a host that is cut"
+    touch "$one"
+    wait "$waits" || note_failure "it ends with $?: $(cat "$work/out")"
+    expect_equal "where it runs" 2 "$(grep -c '\] node01$' "$work/out")"
+    "$cluster" heal node02
+    touch "$shared/go"
+    on head "$train" task wait "$id" >"$work/wait" 2>&1 || note_failure "the holder fails: $(cat "$work/wait")"
+    expect_tickets_gone
+}
+
 killed_launcher() {
     hold -H 'node[01-02]:2' -n 4
     on head "$train" launch --wait -H 'node[01-02]:2' -n 2 -- /bin/true >"$work/out" 2>&1 &
@@ -93,5 +116,6 @@ killed_launcher() {
 
 test_case "gangs of two users wait for two hosts in one order" gangs
 test_case "a host that loses a ticket is told of, and met again" cut_host
+test_case "a host that is cut while it is waited for is told of, and the others serve" silent_host
 test_case "the tickets of a killed launcher go" killed_launcher
 finish
