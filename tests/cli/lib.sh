@@ -108,13 +108,13 @@ out_count_is() { [ "$(grep -Eac -- "$2" "$work/out")" -eq "$1" ]; }
 
 # processes [REGEX]: "PID COMMAND" of each process of this case whose command line matches.
 processes() {
-    local entry line
-    for entry in /proc/[0-9]*; do
-        grep -qzx "TRAIN_HOST_DIRECTORY=$work/host" "$entry/environ" 2>/dev/null || continue
-        line=$({ tr '\0' ' ' <"$entry/cmdline"; } 2>/dev/null)
-        [ -n "$line" ] || continue # a zombie
-        [[ $line =~ ${1:-.} ]] && echo "${entry#/proc/} $line"
-    done
+    local pid words line
+    while IFS=/ read -r _ _ pid _; do
+        # Without a word it is a zombie.
+        mapfile -d '' words 2>/dev/null <"/proc/$pid/cmdline" || continue
+        line="${words[*]} "
+        [ ${#words[@]} -gt 0 ] && [[ $line =~ ${1:-.} ]] && echo "$pid $line"
+    done < <(grep -lszx "TRAIN_HOST_DIRECTORY=$work/host" /proc/[0-9]*/environ)
 }
 
 pids_of() { processes "$1" | cut -d ' ' -f 1; }
