@@ -7,7 +7,7 @@
 #:   cluster   launches over real SSH on hosts made of namespaces; needs root
 #:   browser   pictures of plans in headless Chromium
 #:   fuzz      what reads foreign text and bytes, each target for FUZZ_SECONDS (30); needs clang++
-#:   all       these five (the default)
+#:   all       these five (the default), with what needs only the program first
 #:   tidy      clang-tidy over the sources of the program, without its slow analyzer: about as long as
 #:             all the others together, so before a change lands, and not in CI
 #:
@@ -93,52 +93,75 @@ count_script() { # count_script SUITE VERDICT OUTPUT
     while read -r reason; do reasons+=("$suite: $reason"); done < <(grep '^SKIPPED: ' "$output")
 }
 
-scripts_in() { find "$1" -maxdepth 1 -name '*.sh' -perm -u+x | sort; }
+scripts_in() { find "$@" -maxdepth 1 -name '*.sh' -perm -u+x | sort; }
 
 run_scripts() { # run_scripts FOLDER
     local script
     for script in $(scripts_in "$1"); do run_script "$script"; done
 }
 
-# The same, two at a time: for tests that wait more than they work and do not meet. Each is shown
-# when it has ended, in order.
-run_scripts_in_pairs() { # run_scripts_in_pairs FOLDER
-    local script results result suite
+# Those that take a minute or more, longest first: one that is begun last is waited for alone.
+longest=(cluster/{network,flood,hostile,digits,openssh,kill,attach,launch,context} cli/{attach,logs})
+longest_first() { # longest_first FOLDER...: its scripts
+    local script
+    {
+        for script in "${longest[@]}"; do echo "tests/${script}_test.sh"; done
+        scripts_in "$@"
+    } | awk -v folders="$*" '
+        BEGIN { count = split(folders, wanted, " "); for (i = 1; i <= count; i++) asked[wanted[i]] }
+        { folder = $0; sub("/[^/]*$", "", folder) }
+        folder in asked && !seen[$0]++'
+}
+
+# The same, three at a time: for tests that wait more than they work and do not meet. Each is shown
+# when it has ended, in the order in which they were begun.
+lanes=3
+run_scripts_in_lanes() { # run_scripts_in_lanes FOLDER...
+    local script results result suite all
     results=$(mktemp -d)
-    scripts_in "$1" >"$results/scripts"
+    mapfile -t all < <(longest_first "$@")
+    printf '%s\n' "${all[@]}" >"$results/scripts"
     # shellcheck disable=SC2016 # expanded by the shell of each
-    beside xargs -a "$results/scripts" -P 2 -I{} /bin/bash -c '
-        result=$2/$(basename "$3")
+    beside xargs -a "$results/scripts" -P "$lanes" -I{} /bin/bash -c '
+        result=$2/${3//\//_}
         "$3" "$1" >"$result" 2>&1
         echo $? >"$result.verdict"' - "$PWD/$program" "$results" {} </dev/null
-    local pairs=$!
-    for script in $(scripts_in "$1"); do
-        suite=${script#tests/} result=$results/$(basename "$script")
-        step "$suite"
+    local running=$!
+    for script in "${all[@]}"; do
+        suite=${script#tests/} result=$results/${script//\//_}
         until [ -s "$result.verdict" ]; do sleep 0.2; done
+        step "$suite"
         cat "$result"
         count_script "$suite" "$(cat "$result.verdict")" "$result"
     done
-    wait "$pairs"
+    wait "$running"
     rm -rf "$results"
 }
 
-run_cli() { run_scripts_in_pairs tests/cli; }
-run_cluster() { run_scripts_in_pairs tests/cluster; }
+run_cli() { run_scripts_in_lanes tests/cli; }
+run_cluster() { run_scripts_in_lanes tests/cluster; }
 run_browser() { run_scripts tests/browser; }
 run_fuzz() { run_script tests/fuzz/fuzz.sh; }
-# Tests that wait more than they work leave time to compile, to what yields to them.
-build_fuzz_meanwhile() {
-    beside nice -n 19 tests/fuzz/fuzz.sh --build >/dev/null 2>&1 # run_fuzz says what is wrong
-    fuzz_build=$!
+
+# What is compiled for the tests is, while those run that need the program alone: they wait more
+# than they work, and it takes only what they leave.
+build_tests_meanwhile() {
+    # shellcheck disable=SC2016 # expanded by that shell
+    beside nice -n 19 /bin/bash -c '
+        cmake --build --preset release && tests/fuzz/fuzz.sh --build' >"$1" 2>&1
+    tests_build=$!
 }
 run_all() {
+    local said
+    said=$(mktemp)
+    build_tests_meanwhile "$said"
+    run_scripts_in_lanes tests/cluster tests/cli
+    step "build of the tests"
+    wait "$tests_build" || count 0 1 0
+    cat "$said"
+    rm -f "$said"
     run_unit
-    build_fuzz_meanwhile
-    run_cli
-    run_cluster
     run_browser
-    wait "$fuzz_build"
     run_fuzz
 }
 run_tidy() { run_script tests/lint/tidy.sh; }
@@ -158,7 +181,11 @@ if [ $install = yes ]; then
 fi
 step "build ($build)"
 [ -f $build/build.ninja ] || cmake --preset release || exit 1
-cmake --build --preset release || exit 1
+case $suite in
+    all | cli | cluster) target=script_tests ;; # for all: the others meanwhile
+    *) target=all ;;
+esac
+cmake --build --preset release --target $target || exit 1
 
 "run_$suite"
 
