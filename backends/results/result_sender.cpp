@@ -184,24 +184,40 @@ class ResultSender {
     }
     const std::string path = is_absolute ? start.path : below(base, start.path);
     if (is_absolute) base.clear();
+    begin_at(path, base);
+  }
+
+  // What users name may be a link.
+  void begin_at(const std::string& path, const std::string& base) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return refuse_path(path, errno, base);
-    if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
-      return refuse(fmt::format("'{}' {}: only files and folders can be sent", told(path),
-                                kind_words(status.st_mode)));
-    const bool is_folder = S_ISDIR(status.st_mode);
-    Descriptor opened(::open(path.c_str(), is_folder ? folder_flags : file_flags));
+    if (S_ISDIR(status.st_mode)) return begin_folder(path, base);
+    if (S_ISREG(status.st_mode)) return begin_with_file(path, base);
+    refuse_kind(path, status.st_mode);
+  }
+
+  void begin_folder(const std::string& path, const std::string& base) {
+    FolderReader reader(Descriptor(::open(path.c_str(), folder_flags)));
+    struct stat status {};
+    if (!reader || ::fstat(reader.descriptor(), &status) != 0)
+      return refuse_path(path, errno, base);
+    say(Found{Kind::folder, told(path), mode_of(status), 0});
+    folders_.push_back({path, std::move(reader)});
+  }
+
+  void begin_with_file(const std::string& path, const std::string& base) {
+    Descriptor opened(::open(path.c_str(), file_flags));
+    struct stat status {};
     if (!opened || ::fstat(opened.get(), &status) != 0) return refuse_path(path, errno, base);
-    if (is_folder != S_ISDIR(status.st_mode) || is_folder == S_ISREG(status.st_mode))
-      return refuse(fmt::format("'{}' has become something else", told(path)));
-    FolderReader reader{is_folder ? std::move(opened) : Descriptor()};
-    if (is_folder && !reader) return refuse_path(path, errno, base);
-    const auto size = is_folder ? 0 : static_cast<std::uint64_t>(status.st_size);
-    say(Found{is_folder ? Kind::folder : Kind::file, told(path), mode_of(status), size});
-    if (is_folder)
-      folders_.push_back({path, std::move(reader)});
-    else
-      begin_file(path, std::move(opened), status);
+    if (!S_ISREG(status.st_mode))
+      return refuse_kind(path, status.st_mode);  // it is another one now
+    say(Found{Kind::file, told(path), mode_of(status), static_cast<std::uint64_t>(status.st_size)});
+    begin_file(path, std::move(opened), status);
+  }
+
+  void refuse_kind(const std::string& path, mode_t mode) {
+    refuse(
+        fmt::format("'{}' {}: only files and folders can be sent", told(path), kind_words(mode)));
   }
 
   void refuse_path(const std::string& path, int error, const std::string& base) {

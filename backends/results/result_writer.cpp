@@ -84,7 +84,7 @@ Result<void> ResultWriter::take(const GetMessage& message) {
 }
 
 Result<void> ResultWriter::begin(const Found& found) {
-  parent_ = Descriptor(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  parent_ = Descriptor(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent_) return trouble("", errno);
   is_folder_ = found.kind == Kind::folder;
   if (auto free = check_target(); !free) return free;

@@ -223,9 +223,61 @@ leaves_nothing() {
     expect_status 76
     expect_err '^  nothing of what has come is kept$'
     expect_equal "what is there" out "$(ls -A)"
+    start task get "$id" out to
+    within 10 "it has begun" something_is_half_done
+    kill -KILL "$launcher"
+    within 5 "the host sends to nobody" process_count_is 0 ' agent get '
+    [ ! -e to ] || note_failure "a part has the name of the whole"
+}
+
+# The host is stopped in the middle, while its file changes.
+does_not_keep_what_changes() {
+    mkdir out
+    truncate -s 2G out/large
+    launched -n 1 -- /bin/true
+    start task get "$id" out/large to
+    within 10 "it has begun" something_is_half_done
+    kill -STOP "$(pids_of ' agent get ')"
+    truncate -s 1 out/large
+    kill -CONT "$(pids_of ' agent get ')"
+    await 30
+    expect_status 66
+    expect_err "^train: host 'localhost': '$PWD/out/large' became shorter while it was read$"
+    expect_err "^train: '$PWD/out/large' of host 'localhost' did not come whole, and nothing of it is kept$"
+    expect_equal "what is there" out "$(ls -A)"
 }
 
 something_is_half_done() { find . -maxdepth 1 -name '.train-get*' | grep -q .; }
+
+# The host stands still in the middle, so that it takes long for sure.
+tells_a_terminal() {
+    mkdir out
+    truncate -s 2G out/large
+    launched -n 1 -- /bin/true
+    cat >terminal.py <<'P'
+import os, pty, sys
+pid, master = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+try:
+    while said := os.read(master, 4096):
+        sys.stdout.buffer.write(said)
+        sys.stdout.flush()
+except OSError: # how a terminal says that nobody writes there any more
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+P
+    with_environment /usr/bin/python3 terminal.py "$train" task get "$id" out to >"$work/out" 2>&1 &
+    launcher=$!
+    within 10 "it has begun" something_is_half_done
+    kill -STOP "$(pids_of ' agent get ')"
+    within 5 "somebody who waits is told" out_has "^train: '$PWD/out' of host 'localhost' is on its way: [0-9.]+ [MK]iB so far"
+    kill -CONT "$(pids_of ' agent get ')"
+    await 60
+    expect_status 0
+    expect_out "^train: 1 file \(2048.0 MiB\) from host 'localhost' in 'to'"
+    rm -r to
+}
 
 # Memory does not grow with what is fetched.
 takes_little_memory() {
@@ -253,5 +305,7 @@ test_case "what is not there, is of another kind or has no place here is refused
 test_case "--force writes over files and folders of the same kind" replaces
 test_case "what cannot be read is named, and all else comes" cannot_read
 test_case "nothing is left of a transfer that was interrupted, or whose host went" leaves_nothing
+test_case "a file that changes while it is read is named, and nothing of it is kept" does_not_keep_what_changes
+test_case "a terminal is told how far it is" tells_a_terminal
 test_case "many bytes take little memory" takes_little_memory
 finish
