@@ -352,7 +352,6 @@ class Get {
 
   void interrupted(int number) {
     const ExitCode code(128 + number);
-    // What is written to a pipe waits for its reader.
     if (is_ending_ || stream_) return leave(code);
     is_ending_ = true;
     discarding_ = loop_.after(longest_discard, [this, code] {
@@ -374,7 +373,9 @@ class Get {
     if (is_ending_) return;
     is_ending_ = true;
     if (stream_ && stream_->is_unread()) return leave(ExitCode(128 + SIGPIPE));
-    discard_and(report(why));
+    const ExitCode code = report(why);
+    if (stream_) return leave(code);  // what is written to a pipe waits for its reader
+    discard_and(code);
   }
 
   void discard_and(ExitCode code) {
