@@ -18,6 +18,7 @@
 
 #include "backends/context/host_cache.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/results/file_identity.hpp"
 #include "launcher/wire/get_talk.hpp"
 
 namespace train {
@@ -201,7 +202,7 @@ class ResultSender {
     struct stat status {};
     if (!reader || ::fstat(reader.descriptor(), &status) != 0)
       return refuse_path(path, errno, base);
-    say(Found{Kind::folder, told(path), mode_of(status), 0});
+    say(Found{Kind::folder, told(path), mode_of(status), 0, identity_of(reader.descriptor())});
     folders_.push_back({path, std::move(reader)});
   }
 
@@ -211,7 +212,8 @@ class ResultSender {
     if (!opened || ::fstat(opened.get(), &status) != 0) return refuse_path(path, errno, base);
     if (!S_ISREG(status.st_mode))
       return refuse_kind(path, status.st_mode);  // it is another one now
-    say(Found{Kind::file, told(path), mode_of(status), static_cast<std::uint64_t>(status.st_size)});
+    say(Found{Kind::file, told(path), mode_of(status), static_cast<std::uint64_t>(status.st_size),
+              identity_of(opened.get())});
     begin_file(path, std::move(opened), status);
   }
 
@@ -310,9 +312,14 @@ class ResultSender {
   }
 
   void end_file() {
+    // Files of the kernel's have no length, and would arrive empty.
+    const bool has_more =
+        file_->before.st_size == 0 && read_some(file_->opened.get(), buffer_.data(), 1) > 0;
     struct stat after {};
     if (::fstat(file_->opened.get(), &after) != 0) return spoil(unreadable(errno));
     if (has_changed(file_->before, after)) return spoil("changed while it was read");
+    if (has_more && after.st_size == 0)
+      return spoil("has content and no length, as files of /proc");
     say(FileEnd{true});
     file_.reset();
   }

@@ -15,6 +15,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/posix/own_folder.hpp"
 #include "backends/posix/random.hpp"
+#include "backends/results/file_identity.hpp"
 
 namespace train {
 
@@ -43,6 +44,11 @@ bool is_unknown(int error) { return error == EINVAL || error == ENOSYS; }
 
 }  // namespace
 
+std::string path_in(const std::string& folder, const std::string& name) {
+  if (folder == ".") return name;
+  return folder.ends_with('/') ? folder + name : folder + "/" + name;
+}
+
 ResultWriter::ResultWriter(std::string folder, std::string name, IfThere if_there, mode_t mask)
     : folder_(std::move(folder)),
       name_(std::move(name)),
@@ -54,17 +60,12 @@ unsigned ResultWriter::permissions(unsigned mode) const {
   return mode & only_permissions & ~static_cast<unsigned>(mask_);
 }
 
-std::string ResultWriter::path_of(const std::string& name) const {
-  if (folder_ == ".") return name;
-  return folder_.ends_with('/') ? folder_ + name : folder_ + "/" + name;
-}
-
 // As users will know it, whatever it is called until then.
 std::string ResultWriter::shown(std::string_view name) const {
-  std::string path = path_of(name_);
-  if (folders_.empty()) return path;
-  for (std::size_t i = 1; i < folders_.size(); ++i) path += "/" + folders_[i].name;
-  return name.empty() ? path : path.append("/").append(name);
+  std::string shown = path();
+  if (folders_.empty()) return shown;
+  for (std::size_t i = 1; i < folders_.size(); ++i) shown += "/" + folders_[i].name;
+  return name.empty() ? shown : shown.append("/").append(name);
 }
 
 tl::unexpected<Error> ResultWriter::trouble(std::string_view name, int error) const {
@@ -87,6 +88,7 @@ Result<void> ResultWriter::begin(const Found& found) {
   parent_ = Descriptor(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent_) return trouble("", errno);
   is_folder_ = found.kind == Kind::folder;
+  identity_ = found.identity;
   if (auto free = check_target(); !free) return free;
   return make(found.kind, part_, found.mode, {});
 }
@@ -95,10 +97,14 @@ Result<void> ResultWriter::begin(const Found& found) {
 Result<void> ResultWriter::check_target() const {
   const auto there = kind_of(parent_.get(), name_);
   if (!there) return {};
-  const std::string path = path_of(name_);
+  const std::string path = this->path();
   if (if_there_ == IfThere::refuse)
     return fail(ErrorClass::usage, fmt::format("'{}' is there already", path),
                 "--force writes over it");
+  if (is_same(identity_, identity_of(parent_.get(), name_)))
+    return fail(ErrorClass::usage,
+                fmt::format("'{}' is the one on that host: both have this file system", path),
+                "use it where it is, or give another name to copy it");
   if (S_ISDIR(*there) == is_folder_) return {};
   return fail(ErrorClass::usage,
               fmt::format("'{}' is {} folder, and what comes is {}", path, is_folder_ ? "no" : "a",
@@ -207,7 +213,7 @@ Result<void> ResultWriter::exchange() {
   return fail(ErrorClass::no_input,
               fmt::format("'{}' is the new one, and of what it was before something is left in "
                           "'{}': {}",
-                          path_of(name_), path_of(old), system_reason(error)),
+                          path(), path_in(folder_, old), system_reason(error)),
               "remove that");
 }
 

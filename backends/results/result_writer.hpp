@@ -27,6 +27,9 @@ class ResultSink {
   virtual Result<void> discard() = 0;
 };
 
+/// "model.pt" in ".", "/tmp/model.pt" in "/tmp".
+std::string path_in(const std::string& folder, const std::string& name);
+
 /// What is done where something has the name already.
 enum class IfThere { refuse, replace };
 
@@ -37,7 +40,8 @@ enum class IfThere { refuse, replace };
 /// Pieces of nothing but zeros become holes.
 ///
 /// Errors are of class `no_input` and name the path; of class `usage` where something is there that
-/// is not to be replaced. A folder replaces folders only, and a file no folder.
+/// is not to be replaced. A folder replaces folders only, and a file no folder; and nothing
+/// replaces itself, where the host has the same file system: a rank may have it open.
 class ResultWriter final : public ResultSink {
  public:
   /// `folder` must exist; `mask` is what modes lose (umask).
@@ -50,8 +54,9 @@ class ResultWriter final : public ResultSink {
 
   std::uint64_t files() const { return files_; }
   std::uint64_t bytes() const { return bytes_; }  ///< of these
-  /// What it is called until it is whole.
-  std::string part_path() const { return path_of(part_); }
+  /// What it is called when it is whole, and until then.
+  std::string path() const { return path_in(folder_, name_); }
+  std::string part_path() const { return path_in(folder_, part_); }
 
  private:
   struct Folder {
@@ -70,7 +75,6 @@ class ResultWriter final : public ResultSink {
   Result<void> exchange();
   int here() const { return folders_.empty() ? parent_.get() : folders_.back().descriptor.get(); }
   unsigned permissions(unsigned mode) const;
-  std::string path_of(const std::string& name) const;
   std::string shown(std::string_view name) const;
   tl::unexpected<Error> trouble(std::string_view name, int error) const;
 
@@ -81,6 +85,7 @@ class ResultWriter final : public ResultSink {
   const std::string part_;
   Descriptor parent_;
   bool is_folder_ = false;
+  get_talk::Identity identity_;  ///< of what comes, on its host
   bool is_lost_ = false;         ///< it was a file, and is not whole
   std::vector<Folder> folders_;  ///< that are open, each in the one before it
   Descriptor file_;

@@ -25,6 +25,11 @@ std::string_view to_string(Kind kind) {
   return "file";
 }
 
+bool is_same(const Identity& one, const Identity& other) {
+  if (!one.born.empty() && !other.born.empty()) return one.born == other.born;
+  return !one.changed.empty() && one.changed == other.changed;
+}
+
 }  // namespace get_talk
 
 namespace {
@@ -32,6 +37,7 @@ namespace {
 using namespace get_talk;
 
 constexpr std::size_t longest_name = 255;
+constexpr std::size_t longest_identity = 64;
 constexpr std::size_t longest_reason = 2 * longest_get_path;
 constexpr int highest_mode = 0777;
 constexpr std::size_t frame_header = 5;
@@ -53,7 +59,9 @@ json json_of(const Found& found) {
           {"kind", to_string(found.kind)},
           {"path", from_bytes(found.path)},
           {"mode", found.mode},
-          {"size", found.size}};
+          {"size", found.size},
+          {"born", from_bytes(found.identity.born)},
+          {"changed", from_bytes(found.identity.changed)}};
 }
 json json_of(const Entry& entry) {
   json value{{"type", "entry"}, {"kind", to_string(entry.kind)}, {"name", from_bytes(entry.name)}};
@@ -107,8 +115,12 @@ Start start_of(const json& value) {
 }
 
 Found found_of(const json& value) {
-  Found found{kind_of(value), path_field(value, "path", longest_get_path), mode_of(value),
-              size_field(value, "size")};
+  Found found{kind_of(value),
+              path_field(value, "path", longest_get_path),
+              mode_of(value),
+              size_field(value, "size"),
+              {text_field(value, "born", longest_identity),
+               text_field(value, "changed", longest_identity)}};
   if (found.kind == Kind::link) throw Malformed{"a link in place of what it leads to"};
   if (found.kind != Kind::file && found.size != 0) throw Malformed{"the size of no file"};
   return found;
@@ -190,6 +202,7 @@ std::uint64_t get_frame_size(std::string_view payload) { return frame_header + p
 Result<void> GetOrder::begin(Kind kind, std::uint64_t size) {
   if (kind == Kind::file) {
     is_file_open_ = true;
+    is_file_in_trouble_ = false;
     left_ = size;
   }
   if (kind != Kind::folder) return {};
@@ -212,9 +225,14 @@ Result<void> GetOrder::take(const GetMessage& message) {
     return {};
   }
   if (!has_found_) return out_of_order("something before the beginning");
-  if (std::holds_alternative<Trouble>(message)) return {};
+  if (const auto* trouble = std::get_if<Trouble>(&message)) {
+    if (trouble->is_loss) is_file_in_trouble_ = true;
+    return {};
+  }
   if (const auto* end = std::get_if<FileEnd>(&message)) {
     if (!is_file_open_) return out_of_order("the end of no file");
+    if (end->is_whole == is_file_in_trouble_)
+      return out_of_order("a file that is whole and is not");
     if (end->is_whole && left_ > 0) return out_of_order("less of a file than it has");
     is_file_open_ = false;
     return {};

@@ -44,12 +44,22 @@ struct Alive {
 enum class Kind { file, folder, link };
 std::string_view to_string(Kind kind);
 
+/// What tells a file or folder from all others, also to another machine that has the same file
+/// system: its number, with a time of it that does not come twice. Empty: not known.
+struct Identity {
+  std::string born = {};     ///< with the time when it was made; some file systems keep none
+  std::string changed = {};  ///< with the time of its last change
+  bool operator==(const Identity&) const = default;
+};
+bool is_same(const Identity& one, const Identity& other);
+
 /// From the host, first: what is there.
 struct Found {
   Kind kind = Kind::file;  ///< never a link: that is followed
   std::string path;        ///< absolute
   unsigned mode = 0;       ///< at most 0777, as everywhere here
   std::uint64_t size = 0;  ///< of a file
+  Identity identity = {};
   bool operator==(const Found&) const = default;
 };
 /// From the host: the next thing in the folder that is open.
@@ -63,7 +73,7 @@ struct Entry {
 };
 /// From the host: the file that is open is over.
 struct FileEnd {
-  bool is_whole = true;  ///< else a Trouble has said why, and what came of it is worth nothing
+  bool is_whole = true;  ///< else a Trouble has just said why, and what came is worth nothing
   bool operator==(const FileEnd&) const = default;
 };
 /// From the host: the folder that is open is over.
@@ -118,7 +128,8 @@ Result<GetMessage> decode_get(std::string_view payload);
 std::uint64_t get_frame_size(std::string_view payload);
 
 /// Checks that what a host says comes in an order that makes sense: nothing before Found, an entry
-/// only in a folder, content only in a file and as much as was announced, nothing after End.
+/// only in a folder, content only in a file and as much as was announced, no file that is not whole
+/// without a word of why, nothing after End.
 class GetOrder {
  public:
   /// Class `host` when nobody says that now.
@@ -133,7 +144,8 @@ class GetOrder {
   bool has_found_ = false;
   bool is_over_ = false;
   bool is_file_open_ = false;
-  std::uint64_t left_ = 0;  ///< of that file
+  std::uint64_t left_ = 0;           ///< of that file
+  bool is_file_in_trouble_ = false;  ///< it was said why that file does not come whole
   int open_folders_ = 0;
   std::uint64_t entries_ = 0;
 };

@@ -47,6 +47,11 @@ gets_files() {
     expect_status 0
     expect_err "^train: 0 files \(0 bytes\) from host 'localhost' in 'to/sub'$"
     expect_equal "an empty folder" to/sub "$(find to/sub)"
+    ln -s out/sub elsewhere
+    run task get "$id" out/model.pt elsewhere/../nothing.pt
+    expect_status 0
+    expect_same "a file beside where a link leads" out/model.pt out/nothing.pt
+    rm elsewhere out/nothing.pt
     run task get "$id" . everything
     expect_status 0
     expect_equal "a folder with what is made in it" "" "$(diff -r . everything 2>&1 | grep -v '^Only in \.: everything$')"
@@ -142,6 +147,9 @@ refuses() {
     expect_err "^train: task $id has no rank 1: its ranks are 0 to 0$"
     run task get nonesuch out/file
     expect_status 66
+    run task get "$id" "$(printf 'a%.0s' {1..5000})" to
+    expect_status 64
+    expect_err "^train: a path has at most 4096 bytes, and this one 5000$"
     run task get "$id"
     expect_status 64
     expect_equal "what is there" out "$(ls -A)"
@@ -164,6 +172,13 @@ replaces() {
     run task get "$id" out/file there --force
     expect_status 64
     expect_err "^train: 'there/file' is a folder, and what comes is a file$"
+    run task get "$id" out --force
+    expect_status 64
+    expect_err "^train: 'out' is the one on that host: both have this file system$"
+    run task get "$id" out/file out --force
+    expect_status 64
+    expect_err "^train: 'out/file' is the one on that host"
+    expect_equal "what was not replaced" new "$(cat out/file)"
     expect_nothing_half_done .
 }
 

@@ -33,6 +33,25 @@ comes_from_there() {
     expect_equal "what is there" out "$(on head 'ls -A /root/to')"
 }
 
+# Both hosts have one file system, and a rank may have that file open.
+replaces_nothing_by_itself() {
+    on head 'rm -rf /srv/shared/out /root/to && mkdir /srv/shared/out /root/to && echo 1 >/srv/shared/out/log'
+    launch -H node02:1 -n 1 -- /bin/true
+    expect_status 0
+    id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
+    local before
+    before=$(on head 'stat -c %i /srv/shared/out /srv/shared/out/log')
+    train_on_head task get "$id" /srv/shared/out /srv/shared --force
+    expect_status 64
+    expect_err "^train: '/srv/shared/out' is the one on that host"
+    train_on_head task get "$id" /srv/shared/out/log /srv/shared/out --force
+    expect_status 64
+    expect_equal "what is there" "$before" "$(on head 'stat -c %i /srv/shared/out /srv/shared/out/log')"
+    train_on_head task get "$id" /srv/shared/out /root/to --force
+    expect_status 0
+    expect_equal "a copy" 1 "$(on head 'cat /root/to/out/log; rm -r /srv/shared/out')"
+}
+
 # A file that has no end, on a host that is cut.
 is_cut() {
     on head 'rm -rf /root/to && mkdir /root/to'
@@ -58,5 +77,6 @@ is_cut() {
 }
 
 test_case "a folder of another host comes as it is, of the rank that was asked for" comes_from_there
+test_case "what both hosts have is not written over itself" replaces_nothing_by_itself
 test_case "nothing is left of what came from a host that is cut, here or there" is_cut
 finish

@@ -217,8 +217,10 @@ test_case "another launcher that is none" \
     lies 10 "its agent serves another launcher of this task .process 7 on 'x'.*registry knows nothing" usurper
 test_case "a name that leads out of the folder that is fetched" gets 76 'leaves its folder' gets_out
 test_case "a folder through a link that was sent before" gets 66 "'/root/to/out/x': file exists" gets_through_a_link
-test_case "a file without end for somebody who does not read it" gets 76 'more than was asked for' gets_flooded - \
-    'rm -f /root/unread; mkfifo /root/unread; exec 3<>/root/unread >&3'
+unread='rm -f /root/unread; mkfifo /root/unread; exec 3<>/root/unread >&3'
+test_case "a file without end for somebody who does not read it" \
+    gets 76 'more than was asked for' gets_flooded - "$unread"
+test_case "a file without end that comes byte by byte" gets 76 'more than was asked for' gets_crumbs - "$unread"
 test_case "half a million things that cannot be fetched" gets 66 'and 499990 more' gets_troubles
 test_case "output of a rank of another host" lies 10 'out of turn' stranger
 test_case "escape sequences in what a host says of itself" lies 10 'no place' steering

@@ -263,6 +263,19 @@ TEST_CASE("a file that changes while it is read is named and not kept; one that 
   }
 }
 
+TEST_CASE("a file of the kernel's, which has no length, does not arrive empty") {
+  const Tree to;
+  ResultWriter writer = writer_into(to);
+  Talk talk;
+  talk.say(Start{"/proc/self/status", "", false});
+  const auto answer = talk.answer(writer);
+  REQUIRE(answer.troubles.size() == 1);
+  CHECK(answer.troubles.front().why == "has content and no length, as files of /proc");
+  CHECK(answer.troubles.front().is_loss);
+  REQUIRE(writer.finish());
+  CHECK(to.names("").empty());
+}
+
 TEST_CASE("folders lie in each other to a bound, below which they are named") {
   const Tree from, to;
   std::string path = "here";

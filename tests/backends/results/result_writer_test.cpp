@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/results/result_writer.hpp"
 
+#include "backends/results/file_identity.hpp"
 #include "tests/backends/context/tree.hpp"
 
 using namespace train;
@@ -205,4 +206,30 @@ TEST_CASE("what is there is replaced where that was said, by the same kind alone
   REQUIRE(over_folder.finish());
   CHECK(other.names("") == std::vector<std::string>{"out"});
   CHECK(other.names("out") == std::vector<std::string>{"new"});
+}
+
+TEST_CASE("nothing replaces itself, also where another machine has the same file system") {
+  const Tree tree;
+  tree.write("out/log", "a rank writes here");
+  const Descriptor parent(::open(tree.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Identity seen = identity_of(parent.get(), "out");
+  CHECK_FALSE(seen.changed.empty());
+  CHECK_FALSE(is_same(seen, identity_of(parent.get(), "out/log")));
+  CHECK(identity_of(parent.get(), "none") == Identity{});
+  const Descriptor opened(::open(tree.at("out").c_str(), O_RDONLY | O_CLOEXEC));
+  CHECK(identity_of(opened.get()) == seen);
+  // Another machine may not be told when it was made.
+  for (const Identity& identity : {seen, Identity{"", seen.changed}}) {
+    ResultWriter writer = writer_into(tree, IfThere::replace);
+    Found same = folder();
+    same.identity = identity;
+    const auto refused = writer.take(same);
+    CHECK(message_of(refused) ==
+          "'" + tree.at("out") + "' is the one on that host: both have this file system");
+    CHECK(refused.error().error_class == ErrorClass::usage);
+    CHECK(writer.discard());
+  }
+  CHECK(tree.names("") == std::vector<std::string>{"out"});
+  tree.link("latest", "out");
+  CHECK_FALSE(is_same(seen, identity_of(parent.get(), "latest")));
 }

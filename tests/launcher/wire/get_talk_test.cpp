@@ -46,7 +46,7 @@ TEST_CASE("what is said of files arrives as it was said") {
   for (const GetMessage& message : std::vector<GetMessage>{
            get_talk::Start{"out", "", true}, get_talk::Start{"/a\xff\n", "/srv", false},
            get_talk::Taken{INT64_MAX}, get_talk::Alive{}, file_of(INT64_MAX), folder,
-           get_talk::Found{Kind::folder, longest, 0777, 0},
+           get_talk::Found{Kind::folder, longest, 0777, 0, {"7/1.5", std::string(64, '\x01')}},
            get_talk::Entry{Kind::file, "a\nb \xfe", 0, 7, {}},
            get_talk::Entry{Kind::folder, std::string(255, 'n'), 0750, 0, {}},
            get_talk::Entry{Kind::link, "latest", 0, 0, "/../../\xff"}, get_talk::FileEnd{true},
@@ -64,8 +64,9 @@ TEST_CASE("what no host says of files is refused") {
        {"", "[]", "7", R"({"type":"soul"})", R"({"type":"taken","bytes":-1})",
         R"({"type":"start","path":"","directory":"","in_context":false})",
         R"({"type":"start","path":{"hex":"6100"},"directory":"","in_context":false})",
-        R"({"type":"found","kind":"link","path":"/x","mode":0,"size":0})",
-        R"({"type":"found","kind":"folder","path":"/x","mode":0,"size":1})",
+        R"({"type":"found","kind":"link","path":"/x","mode":0,"size":0,"born":"","changed":""})",
+        R"({"type":"found","kind":"folder","path":"/x","mode":0,"size":1,"born":"","changed":""})",
+        R"({"type":"found","kind":"folder","path":"/x","mode":0,"size":0,"born":""})",
         R"({"type":"entry","kind":"file","name":"x","mode":2541,"size":0})",
         R"({"type":"entry","kind":"file","name":"x","mode":0,"size":-1})",
         R"({"type":"entry","kind":"device","name":"x","mode":0})",
@@ -91,6 +92,16 @@ TEST_CASE("a name that leads out of its folder is none") {
   for (const char* name : {"...", "..a", "-rf", "a\nb", "\xff", " "}) CHECK(is_entry_name(name));
 }
 
+TEST_CASE("a file is told from others by when it was made, or else changed") {
+  using get_talk::Identity;
+  CHECK(is_same({"7/1.5", "7/2.0"}, Identity{"7/1.5", "7/3.0"}));
+  CHECK_FALSE(is_same({"7/1.5", "7/2.0"}, Identity{"7/1.6", "7/2.0"}));
+  CHECK(is_same({"", "7/2.0"}, Identity{"7/1.5", "7/2.0"}));
+  CHECK_FALSE(is_same({"", "7/2.0"}, Identity{"7/1.5", "7/3.0"}));
+  CHECK_FALSE(is_same({"", ""}, Identity{"", ""}));
+  CHECK_FALSE(is_same({"7/1.5", ""}, Identity{"", "7/2.0"}));
+}
+
 TEST_CASE("what has not come whole has a name that is told from all others") {
   CHECK(is_get_part(get_part_name(0)));
   CHECK(is_get_part(get_part_name(UINT64_MAX)));
@@ -114,7 +125,12 @@ TEST_CASE("a file is as long as it was said to be, and over when its host says s
   CHECK(is_refused_at_its_end({file_of(5), std::size_t{6}}));
   CHECK(is_refused_at_its_end({file_of(5), std::size_t{0}}));
   CHECK(is_refused_at_its_end({file_of(5), std::size_t{4}, FileEnd{true}}));
-  CHECK(is_refused_at_its_end({file_of(5), std::size_t{4}, FileEnd{false}, std::size_t{1}}));
+  const Trouble why{"/out/model.pt", "cannot be read", true};
+  CHECK(is_refused_at_its_end({file_of(5), std::size_t{4}, why, FileEnd{false}, std::size_t{1}}));
+  CHECK(is_refused_at_its_end({file_of(5), std::size_t{5}, why, FileEnd{true}}));
+  CHECK(is_refused_at_its_end({file_of(5), std::size_t{4}, FileEnd{false}}));
+  CHECK(is_refused_at_its_end(
+      {folder, why, entry(Kind::file, 1), Trouble{"/x", "is a socket", false}, FileEnd{false}}));
   CHECK(is_refused_at_its_end({file_of(0), FileEnd{true}, FileEnd{true}}));
   CHECK(is_refused_at_its_end({file_of(0), FileEnd{true}, entry(Kind::file)}));
   CHECK(is_refused_at_its_end({file_of(5), std::size_t{4}, End{}}));
