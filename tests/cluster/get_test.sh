@@ -73,6 +73,7 @@ is_cut() {
     "$cluster" crash node02
     train_on_head task get "$id" /root/out /root/to
     expect_status 76
+    grep -q 'what has come' "$work/err" && note_failure "nothing has come, and it is spoken of"
     expect_equal "what is there" "" "$(on head 'ls -A /root/to')"
 }
 
