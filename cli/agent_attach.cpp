@@ -20,6 +20,7 @@
 #include "backends/process/rank_exec.hpp"
 #include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
+#include "backends/results/result_sender.hpp"
 #include "launcher/wire/sweep_report.hpp"
 
 namespace train {
@@ -63,6 +64,11 @@ AgentMeans means_to_look() {
   return means;
 }
 
+std::vector<std::string> own_cache_places() {
+  const char* home = std::getenv("HOME");
+  return cache_places(home == nullptr ? "" : home);
+}
+
 // Where nobody reads it any more, nobody is left to be told.
 ExitCode tell(const std::string& text) {
   return write_whole(STDOUT_FILENO, text) == 0 ? ExitCode() : exit_code_of(ErrorClass::host);
@@ -101,6 +107,12 @@ ExitCode agent_exec_command(const std::string& key) {
   return ExitCode();
 }
 
+ExitCode agent_get_command(const std::string& key) {
+  if (const auto legal = HostDirectory::check_key(key); !legal) return tell_launcher(legal.error());
+  send_results(own_cache_places(), key, STDIN_FILENO, STDOUT_FILENO);
+  return ExitCode();
+}
+
 ExitCode agent_reattach_command(const std::string& key) {
   const auto directory = host_directory(key);
   if (!directory) return tell_launcher(directory.error());
@@ -112,13 +124,11 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (flags.open_files) set_open_files_limit(*flags.open_files);
   const auto directory = host_directory(flags.key);
   if (!directory) return tell_launcher(directory.error());
-  const char* home = std::getenv("HOME");
   const auto ended =
       attach(*directory, flags.key, [&](int listening_socket, const GuardedBy& guard) {
         AgentMeans means = means_to_look();
         means.make_contexts = [&](Loop& loop) {
-          return std::make_unique<HostContexts>(loop, cache_places(home == nullptr ? "" : home),
-                                                flags.key);
+          return std::make_unique<HostContexts>(loop, own_cache_places(), flags.key);
         };
         means.fence = &guard.fence;
         means.guard = guard.keep;

@@ -29,6 +29,9 @@ ExitCode agent_sweep_command(const std::string& key);
 /// `agent exec KEY`: runs a command beside a rank (launcher/wire/exec_talk.hpp).
 ExitCode agent_exec_command(const std::string& key);
 
+/// `agent get KEY`: sends what a rank has left (launcher/wire/get_talk.hpp).
+ExitCode agent_get_command(const std::string& key);
+
 /// `agent look WORD` (`look_word`): says on standard output what the host has and who holds it
 /// (launcher/wire/host_report.hpp).
 ExitCode agent_look_command(const std::string& word);

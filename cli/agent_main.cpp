@@ -15,7 +15,8 @@ namespace train {
 namespace {
 
 // `--version`, by which a host shows that it can run this, `agent attach KEY`,
-// `agent reattach KEY`, `agent sweep KEY`, `agent exec KEY`, `agent look WORD` or `agent wait KEY`.
+// `agent reattach KEY`, `agent sweep KEY`, `agent exec KEY`, `agent get KEY`, `agent look WORD` or
+// `agent wait KEY`.
 int run(int argc, char* argv[]) {
   const auto is = [&](int i, std::string_view word) { return i < argc && argv[i] == word; };
   if (argc == 2 && is(1, "--version")) {
@@ -28,6 +29,7 @@ int run(int argc, char* argv[]) {
     return agent_reattach_command(argv[3]).value();
   if (argc == 4 && is(1, "agent") && is(2, "sweep")) return agent_sweep_command(argv[3]).value();
   if (argc == 4 && is(1, "agent") && is(2, "exec")) return agent_exec_command(argv[3]).value();
+  if (argc == 4 && is(1, "agent") && is(2, "get")) return agent_get_command(argv[3]).value();
   if (argc == 4 && is(1, "agent") && is(2, "look")) return agent_look_command(argv[3]).value();
   if (argc == 4 && is(1, "agent") && is(2, "wait")) return agent_wait_command(argv[3]).value();
   std::fputs("train starts this program on hosts by itself; there is nothing to call\n", stderr);

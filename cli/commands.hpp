@@ -46,6 +46,16 @@ struct TaskExecFlags {
 /// Runs a command beside a rank of a task that runs, and exits as it does.
 ExitCode task_exec_command(const TaskExecFlags& flags);
 
+struct TaskGetFlags {
+  std::string task;
+  std::string path;  ///< on the host; not from / on: where the rank started
+  std::string to;    ///< "-": standard output; empty: the current directory
+  int rank = 0;
+  bool force = false;  ///< over what is there
+};
+/// Copies a file or folder that a rank has left on its host.
+ExitCode task_get_command(const TaskGetFlags& flags);
+
 struct TaskListFlags {
   enum class Format { table, json, csv };
   HostFlags hosts;  ///< that are asked; none: this machine

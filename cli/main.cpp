@@ -257,6 +257,7 @@ struct TaskFlags {
   TaskRmFlags rm;
   TaskPruneFlags prune;
   TaskExecFlags exec;
+  TaskGetFlags get;
 };
 
 void add_task_name(CLI::App& command, std::string& task) {
@@ -290,6 +291,26 @@ void add_removals(CLI::App& task, Chosen& chosen, TaskFlags& flags) {
       ->check(whole_number(0, most_lines));
   prune->add_flag("--dry-run", flags.prune.dry_run, "Only show which");
   prune->callback([&] { chosen = [&] { return task_prune_command(flags.prune); }; });
+}
+
+void add_get(CLI::App& task, Chosen& chosen, TaskGetFlags& flags) {
+  CLI::App* get =
+      task.add_subcommand("get", "Copy a file or folder that a rank has left")->group("Commands");
+  add_task_name(*get, flags.task);
+  get->add_option("PATH", flags.path,
+                  "a file or folder there, from where the rank started, or from / on")
+      ->type_name("")
+      ->required()
+      ->check(names("file"));
+  get->add_option("TO", flags.to,
+                  "its place here; else the current directory; - for standard output")
+      ->type_name("")
+      ->check(names("file"));
+  get->add_option("--rank", flags.rank, "From the host of this rank; else of rank 0")
+      ->type_name("N")
+      ->check(whole_number(0, highest_rank));
+  get->add_flag("--force", flags.force, "Also over what is there");
+  get->callback([&] { chosen = [&] { return task_get_command(flags); }; });
 }
 
 void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
@@ -383,6 +404,7 @@ void add_task(CLI::App& app, Chosen& chosen, TaskFlags& flags) {
       ->check(whole_number(0, highest_rank));
   exec->add_flag("--no-tty", flags.exec.no_terminal, "Pipes, also at a terminal");
   exec->callback([&] { chosen = [&] { return task_exec_command(flags.exec); }; });
+  add_get(*task, chosen, flags.get);
   add_removals(*task, chosen, flags);
 }
 
@@ -475,6 +497,9 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   CLI::App* exec = agent->add_subcommand("exec");
   exec->add_option("KEY", flags.key)->required();
   exec->callback([&] { chosen = [&] { return agent_exec_command(flags.key); }; });
+  CLI::App* get = agent->add_subcommand("get");
+  get->add_option("KEY", flags.key)->required();
+  get->callback([&] { chosen = [&] { return agent_get_command(flags.key); }; });
   CLI::App* look = agent->add_subcommand("look");
   look->add_option("WORD", flags.key)->required();
   look->callback([&] { chosen = [&] { return agent_look_command(flags.key); }; });

@@ -235,22 +235,11 @@ ExitCode task_exec_command(const TaskExecFlags& flags) {
     return report(make_error(ErrorClass::no_input,
                              fmt::format("task {} has ended: {}", task->id, to_string(task->state)),
                              "a command runs beside a rank only as long as that runs"));
-  if (flags.rank >= task->world_size)
-    return report(make_error(ErrorClass::no_input,
-                             fmt::format("task {} has no rank {}: its ranks are 0 to {}", task->id,
-                                         flags.rank, task->world_size - 1)));
-  const auto hosts = read_task_hosts(**store, task->id);
-  if (!hosts) return report(hosts.error());
-  const std::string& name = task->ranks[static_cast<std::size_t>(flags.rank)].host;
-  const auto host = std::find_if(hosts->begin(), hosts->end(),
-                                 [&](const Host& each) { return each.name == name; });
-  if (host == hosts->end())
-    return report(make_error(ErrorClass::bug, fmt::format("host '{}' of rank {} is none of task {}",
-                                                          name, flags.rank, task->id)));
+  const auto where = read_rank_host(**store, *task, flags.rank);
+  if (!where) return report(where.error());
   std::signal(SIGPIPE, SIG_IGN);
-  const std::string key = agent_key(task->id, static_cast<int>(host - hosts->begin()));
   store->reset();  // it may take long
-  return Exec(flags, *host, key).run();
+  return Exec(flags, where->host, where->key).run();
 }
 
 }  // namespace train

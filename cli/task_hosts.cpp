@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -58,6 +59,21 @@ Result<std::vector<Host>> read_task_hosts(const SqliteTaskStore& store,
   auto inventory = parse_hosts({path, *text});
   if (!inventory) return tl::make_unexpected(inventory.error());
   return std::move(inventory->hosts);
+}
+
+Result<RankHost> read_rank_host(const SqliteTaskStore& store, const TaskRecord& task, int rank) {
+  if (rank >= task.world_size)
+    return fail(ErrorClass::no_input, fmt::format("task {} has no rank {}: its ranks are 0 to {}",
+                                                  task.id, rank, task.world_size - 1));
+  const auto hosts = read_task_hosts(store, task.id);
+  if (!hosts) return tl::make_unexpected(hosts.error());
+  const std::string& name = task.ranks[static_cast<std::size_t>(rank)].host;
+  const auto host = std::find_if(hosts->begin(), hosts->end(),
+                                 [&](const Host& each) { return each.name == name; });
+  if (host == hosts->end())
+    return fail(ErrorClass::bug,
+                fmt::format("host '{}' of rank {} is none of task {}", name, rank, task.id));
+  return RankHost{*host, agent_key(task.id, static_cast<int>(host - hosts->begin()))};
 }
 
 Result<void> keep_unsettled_hosts(const SqliteTaskStore& store, const std::string& task_id,

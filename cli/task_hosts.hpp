@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <string>
 #include <vector>
 
 #include "backends/store/sqlite_task_store.hpp"
@@ -17,6 +18,15 @@ Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& tas
                              const std::vector<Host>& hosts);
 /// The same again, in the same order.
 Result<std::vector<Host>> read_task_hosts(const SqliteTaskStore& store, const std::string& task_id);
+
+/// Where a rank of a task runs, or ran.
+struct RankHost {
+  Host host;
+  std::string key;  ///< of the agent there
+};
+/// Class `no_input` where the task has no such rank, or it is not on record how its host is
+/// reached.
+Result<RankHost> read_rank_host(const SqliteTaskStore& store, const TaskRecord& task, int rank);
 
 /// Writes on which hosts of a task that has ended, or is about to, something of it may be left:
 /// numbers, in the order of `keep_task_hosts`.

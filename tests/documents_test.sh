@@ -149,7 +149,7 @@ check_shown_commands() {
         code=$?
         unset TRAIN_HOSTFILE
         # A task that is shown does not exist here.
-        [[ $line =~ ^train\ task\ (show|logs|attach|exec|kill) ]] && [ $code = 66 ] && code=0
+        [[ $line =~ ^train\ task\ (show|logs|attach|exec|get|kill) ]] && [ $code = 66 ] && code=0
         [ $code = 0 ] || wrong "$file: $line" "$(cat "$work/err")"
     done < <(shown_commands)
     [ $count -ge 12 ] || wrong "only $count commands were found"
@@ -226,7 +226,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan 'task list' 'task show' 'task logs' 'task attach' 'task exec' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
+commands=(launch plan 'task list' 'task show' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
 check_markup
 check_commands
 for command in "${commands[@]}"; do check_synopsis "$command"; done

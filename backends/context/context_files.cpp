@@ -270,7 +270,9 @@ std::string fullest_folder(const std::vector<ContextEntry>& entries) {
 std::string size_text(std::uint64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} bytes", bytes);
   if (bytes < (1u << 20)) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+  constexpr std::uint64_t many = std::uint64_t{10} << 30;
+  if (bytes < many) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
 }
 
 std::string ignore_file_of(const std::string& directory) { return directory + "/.trainignore"; }

@@ -49,7 +49,7 @@ Result<void> check_context_limits(const ContextFiles& files);
 /// The file of a directory in which a user names what is not sent, whatever other ignore files say.
 std::string ignore_file_of(const std::string& directory);
 
-/// "3.4 MiB", "512 bytes".
+/// "3.4 MiB", "512 bytes", "120.5 GiB".
 std::string size_text(std::uint64_t bytes);
 
 }  // namespace train

@@ -70,6 +70,16 @@ std::vector<std::string> cache_places(const std::string& home) {
   return places;
 }
 
+std::optional<HostCache::Copy> find_copy(const std::vector<std::string>& places,
+                                         const std::string& key) {
+  for (const std::string& place : places) {
+    const auto cache = HostCache::open(place, HostCache::Make::nothing);
+    if (!cache || cache->runs() < 0) continue;
+    if (auto copy = cache->existing_copy(key)) return copy;
+  }
+  return std::nullopt;
+}
+
 Result<HostCache> HostCache::open(const std::string& path, Make make) {
   HostCache cache;
   cache.path_ = path;
@@ -175,7 +185,7 @@ Result<std::optional<HostCache::Copy>> HostCache::copy(int packed_file, const Co
 }
 
 // It has got its name when it was whole, and loses it before it is removed.
-std::optional<HostCache::Copy> HostCache::adopt(const std::string& key) const {
+std::optional<HostCache::Copy> HostCache::existing_copy(const std::string& key) const {
   Descriptor folder(::openat(runs(), key.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!folder || ::fstat(folder.get(), &status) != 0 || status.st_uid != ::geteuid())
@@ -186,8 +196,13 @@ std::optional<HostCache::Copy> HostCache::adopt(const std::string& key) const {
   if (::fstatat(runs(), key.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
       named.st_dev != status.st_dev || named.st_ino != status.st_ino)
     return std::nullopt;
-  (void)::futimens(folder.get(), nullptr);  // age counts from the last use
   return Copy{fmt::format("{}/runs/{}", path_, key), std::move(folder)};
+}
+
+std::optional<HostCache::Copy> HostCache::adopt(const std::string& key) const {
+  auto copy = existing_copy(key);
+  if (copy) (void)::futimens(copy->folder.get(), nullptr);  // age counts from the last use
+  return copy;
 }
 
 void HostCache::remove_copy(const std::string& key) const {

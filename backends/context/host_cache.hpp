@@ -64,6 +64,8 @@ class HostCache {
   /// The copy that an earlier agent of the task has made here, with what its ranks have left in it;
   /// none when there is none that is whole and this user's.
   std::optional<Copy> adopt(const std::string& key) const;
+  /// The same for somebody who only reads it: its age goes on.
+  std::optional<Copy> existing_copy(const std::string& key) const;
   /// Removes the copy of a task: at once for whoever looks for it, then all that is in it.
   void remove_copy(const std::string& key) const;
 
@@ -79,5 +81,10 @@ class HostCache {
 /// Where contexts are kept, best first: ~/.cache/train, /var/tmp/train-UID, /tmp/train-UID. `home`
 /// may be empty.
 std::vector<std::string> cache_places(const std::string& home);
+
+/// The copy that a task has in one of these places, to be read; it stays as long as its folder is
+/// open.
+std::optional<HostCache::Copy> find_copy(const std::vector<std::string>& places,
+                                         const std::string& key);
 
 }  // namespace train

@@ -45,6 +45,7 @@ struct AgentCall {
     reattach,  ///< to speak to an agent that runs; where none does, the stream is a NoAgent
     sweep,     ///< that what a dead agent has left is ended; the stream is a SweepReport
     exec,      ///< to run a command beside a rank; the stream is of exec_talk.hpp
+    get,       ///< to be sent what a rank has left; the stream is of get_talk.hpp
     look,      ///< what the host has and who holds it; the stream is a HostReport
     wait,      ///< for a place in the host's line; the stream is as in wire/wait_talk.hpp
   };
@@ -55,7 +56,7 @@ struct AgentCall {
   std::optional<milliseconds> connect_limit = {};
 };
 
-/// "attach", "reattach", "sweep", "exec", "look", "wait": as the agent's program knows it.
+/// "attach", "reattach", "sweep", "exec", "get", "look", "wait": as the agent's program knows it.
 constexpr const char* to_string(AgentCall::Verb verb) {
   switch (verb) {
     case AgentCall::Verb::attach:
@@ -66,6 +67,8 @@ constexpr const char* to_string(AgentCall::Verb verb) {
       return "sweep";
     case AgentCall::Verb::exec:
       return "exec";
+    case AgentCall::Verb::get:
+      return "get";
     case AgentCall::Verb::look:
       return "look";
     case AgentCall::Verb::wait:

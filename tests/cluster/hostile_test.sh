@@ -59,6 +59,24 @@ is_cut_off() {
     expect_last_err node02
 }
 
+# gets STATUS REGEX MODE [TO [LINE]]: somebody gets what a rank has left on a host that has turned hostile.
+gets() {
+    launch -H node02:1 -n 1 -- /bin/true
+    local id peak
+    id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
+    on head 'rm -rf /root/to /root/escaped && mkdir /root/to'
+    be_hostile node02 "$3"
+    run_on_head /bin/bash -c "${5:-:}; $with_peak" - "$train" task get "$id" /out "${4:-/root/to}"
+    expect_status "$1"
+    expect_err "$2"
+    expect_own_lines
+    expect_equal "what got out" "" "$(on head 'ls -d /root/escaped /root/to/escaped 2>/dev/null')"
+    expect_equal "what is half done" "" "$(on head 'find /root/to -name ".train-get*"')"
+    peak=$(cat "$shared/peak")
+    [ "$peak" -lt "$most_kib" ] || note_failure "the launcher grew to $peak KiB"
+    restart node02
+}
+
 noise_on_stderr() {
     hostile talkative -- hostname
     expect_status 0
@@ -197,6 +215,13 @@ test_case "a hundred thousand processes left" very_many_survivors
 test_case "a host that never reads and says nothing" lies 40 'silent' never_reads
 test_case "another launcher that is none" \
     lies 10 "its agent serves another launcher of this task .process 7 on 'x'.*registry knows nothing" usurper
+test_case "a name that leads out of the folder that is fetched" gets 76 'leaves its folder' gets_out
+test_case "a folder through a link that was sent before" gets 66 "'/root/to/out/x': file exists" gets_through_a_link
+unread='rm -f /root/unread; mkfifo /root/unread; exec 3<>/root/unread >&3'
+test_case "a file without end for somebody who does not read it" \
+    gets 76 'more than was asked for' gets_flooded - "$unread"
+test_case "a file without end that comes byte by byte" gets 76 'more than was asked for' gets_crumbs - "$unread"
+test_case "half a million things that cannot be fetched" gets 66 'and 499990 more' gets_troubles
 test_case "output of a rank of another host" lies 10 'out of turn' stranger
 test_case "escape sequences in what a host says of itself" lies 10 'no place' steering
 test_case "noise without end on stderr" noise_on_stderr

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives from a host, where anybody may answer. An input is read eight times: as a stream of
+// What arrives from a host, where anybody may answer. An input is read nine times: as a stream of
 // frames, as the payload of a control frame, as the payload of an output frame, as the report of a
-// sweep, as that of a host's line, as a ticket that lies there, as what a host says of itself, and
-// as what is said beside a rank.
+// sweep, as that of a host's line, as a ticket that lies there, as what a host says of itself, as
+// what is said beside a rank, and as what is said of files.
 #include <algorithm>
 
 #include "launcher/wire/exec_talk.hpp"
 #include "launcher/wire/frame.hpp"
+#include "launcher/wire/get_talk.hpp"
 #include "launcher/wire/host_report.hpp"
 #include "launcher/wire/message.hpp"
 #include "launcher/wire/output_chunk.hpp"
@@ -94,6 +95,25 @@ void check_exec(std::string_view payload) {
   require(*again == *message, "what is said beside a rank comes back", encoded);
 }
 
+// By itself, and as what a host says next.
+void check_get(std::string_view payload, GetOrder& order) {
+  const auto message = decode_get(payload);
+  if (!message) return check_refusal(message.error());
+  constexpr std::size_t header = 5;
+  const std::string encoded = encode_get(*message).substr(header);
+  require(encoded.size() <= max_agent_control_payload, "what is said of files fits into a frame");
+  const auto again = decode_get(encoded);
+  require(again.has_value(), "what was encoded can be decoded", encoded);
+  require(*again == *message, "what is said of files comes back", encoded);
+  if (const auto* entry = std::get_if<get_talk::Entry>(&*message))
+    require(entry->name.find('/') == entry->name.npos && entry->name != ".." && entry->mode <= 0777,
+            "an entry stays in its folder", encoded);
+  const bool was_over = order.is_over();
+  const auto taken = order.take(*message);
+  require(!was_over || !taken, "nothing comes after the end", encoded);
+  if (!taken) check_refusal(taken.error());
+}
+
 // The frames of a stream that arrives in pieces of that size, and what was wrong with the rest.
 struct Reading {
   std::vector<std::pair<FrameKind, std::string>> frames;
@@ -126,8 +146,11 @@ void check_stream(std::string_view stream) {
   require(reading == read_stream(stream, 1), "a stream reads the same in pieces of one byte");
   require(reading == read_stream(stream, 7), "a stream reads the same in pieces of seven bytes");
   std::string encoded;
+  GetOrder order;
   for (const auto& [kind, payload] : reading.frames) {
     encoded += encode_frame(kind, payload);
+    if (kind == FrameKind::control) check_get(payload, order);
+    if (kind == FrameKind::output) (void)order.take_content(payload.size());
     if (kind == FrameKind::control) check_control(payload);
     if (kind == FrameKind::output) check_output(payload);
   }
@@ -148,5 +171,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_ticket(bytes);
   check_host_report(bytes);
   check_exec(bytes);
+  GetOrder order;
+  check_get(bytes, order);
   return 0;
 }

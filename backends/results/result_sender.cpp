@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/results/result_sender.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "backends/context/host_cache.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/results/file_identity.hpp"
+#include "launcher/wire/get_talk.hpp"
+
+namespace train {
+
+namespace {
+
+using namespace get_talk;
+using Steady = std::chrono::steady_clock;
+
+constexpr int only_permissions = 0777;
+// Nothing is opened that could wait for somebody, or become our terminal.
+constexpr int file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+unsigned mode_of(const struct stat& status) { return status.st_mode & only_permissions; }
+
+bool is_passing(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+bool is_missing(int error) { return error == ENOENT || error == ENOTDIR; }
+
+void make_nonblocking(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags >= 0) (void)::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+std::string below(const std::string& folder, const std::string& name) {
+  return folder.ends_with('/') ? folder + name : folder + "/" + name;
+}
+
+std::string unreadable(int error) {
+  return fmt::format("cannot be read: {}", system_reason(error));
+}
+
+// Of what is neither file, folder nor link.
+std::string kind_words(mode_t mode) {
+  if (S_ISSOCK(mode)) return "is a socket";
+  if (S_ISFIFO(mode)) return "is a FIFO";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "is a device";
+  return "is no file";
+}
+
+// Something was written over what the file had. One that only grows is as it was, up to there.
+bool has_changed(const struct stat& before, const struct stat& after) {
+  if (after.st_size != before.st_size) return after.st_size < before.st_size;
+  return after.st_mtim.tv_sec != before.st_mtim.tv_sec ||
+         after.st_mtim.tv_nsec != before.st_mtim.tv_nsec;
+}
+
+class ResultSender {
+ public:
+  ResultSender(const std::vector<std::string>& places, const std::string& key, int input,
+               int output)
+      : places_(places), key_(key), input_(input), output_(output), buffer_(longest_get_piece) {
+    make_nonblocking(input_);
+    make_nonblocking(output_);
+  }
+
+  void run() {
+    // Also when all was sent: it is the asker who ends it, since what that says meanwhile must find
+    // somebody to take it.
+    while (!is_asker_gone_ && Steady::now() - heard_at_ < longest_get_silence) {
+      wait();
+      if (may_send()) send_next();
+    }
+  }
+
+ private:
+  // --- The asker ---
+
+  std::size_t unsent() const { return said_.size() - said_at_; }
+
+  bool may_send() const {
+    return has_started_ && !is_over_ && !is_asker_gone_ && unsent() < longest_get_piece &&
+           sent_ - taken_ < get_window;
+  }
+
+  void wait() {
+    constexpr int next_look_ms = 500;
+    std::array<pollfd, 2> polled{{{input_, POLLIN, 0}, {unsent() > 0 ? output_ : -1, POLLOUT, 0}}};
+    if (::poll(polled.data(), polled.size(), may_send() ? 0 : next_look_ms) <= 0) return;
+    if (polled[1].revents != 0) say_some();
+    if (polled[0].revents != 0) hear_some();
+  }
+
+  void queue(std::string_view frame) {
+    said_ += frame;
+    sent_ += frame.size();
+  }
+  void say(const GetMessage& message) { queue(encode_get(message)); }
+
+  void refuse(std::string why, std::string hint = {}) {
+    say(End{std::move(why), std::move(hint)});
+    is_over_ = true;
+  }
+
+  void tell(const std::string& path, std::string why, bool is_loss = true) {
+    say(Trouble{told(path), std::move(why), is_loss});
+  }
+
+  static std::string told(const std::string& path) {
+    return path.size() <= longest_get_path ? path : path.substr(path.size() - longest_get_path);
+  }
+
+  void say_some() {
+    while (unsent() > 0) {
+      const ssize_t count = ::write(output_, said_.data() + said_at_, unsent());
+      if (count < 0 && is_passing(errno)) break;
+      if (count < 0) is_asker_gone_ = true;
+      if (count < 0) return;
+      said_at_ += static_cast<std::size_t>(count);
+    }
+    if (unsent() > 0 && said_at_ < longest_get_piece) return;
+    said_.erase(0, said_at_);
+    said_at_ = 0;
+  }
+
+  void hear_some() {
+    std::array<char, 4'096> bytes{};
+    const ssize_t count = ::read(input_, bytes.data(), bytes.size());
+    if (count < 0 && is_passing(errno)) return;
+    is_asker_gone_ = count <= 0;
+    if (is_asker_gone_) return;
+    heard_at_ = Steady::now();
+    decoder_.feed(std::string_view(bytes.data(), static_cast<std::size_t>(count)));
+    while (!is_asker_gone_) {
+      const auto frame = decoder_.next();
+      if (frame && !*frame) return;
+      is_asker_gone_ = !frame || !hear(**frame);
+    }
+  }
+
+  // False when no asker says that.
+  bool hear(const Frame& frame) {
+    if (frame.kind != FrameKind::control) return false;
+    const auto message = decode_get(frame.payload);
+    if (!message) return false;
+    if (const auto* start = std::get_if<Start>(&*message)) {
+      if (std::exchange(has_started_, true)) return false;
+      begin(*start);
+      return true;
+    }
+    if (const auto* taken = std::get_if<Taken>(&*message)) {
+      if (taken->bytes < taken_ || taken->bytes > sent_) return false;
+      taken_ = taken->bytes;
+      return true;
+    }
+    if (!std::holds_alternative<Alive>(*message)) return false;
+    if (!is_over_) say(Alive{});
+    return true;
+  }
+
+  // --- What is sent ---
+
+  void begin(const Start& start) {
+    const bool is_absolute = start.path.starts_with('/');
+    std::string base = start.directory;
+    if (!is_absolute && start.in_context && !base.starts_with('/')) {
+      copy_ = find_copy(places_, key_);
+      if (!copy_)
+        return refuse("the ranks' copy of the context is not there any more",
+                      "it stays for seven days after the end of its task, and goes at once where "
+                      "no rank has run");
+      base = base.empty() ? copy_->path : copy_->path + "/" + base;
+    }
+    const std::string path = is_absolute ? start.path : below(base, start.path);
+    if (is_absolute) base.clear();
+    begin_at(path, base);
+  }
+
+  // What users name may be a link.
+  void begin_at(const std::string& path, const std::string& base) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return refuse_path(path, errno, base);
+    if (S_ISDIR(status.st_mode)) return begin_folder(path, base);
+    if (S_ISREG(status.st_mode)) return begin_with_file(path, base);
+    refuse_kind(path, status.st_mode);
+  }
+
+  void begin_folder(const std::string& path, const std::string& base) {
+    FolderReader reader(Descriptor(::open(path.c_str(), folder_flags)));
+    struct stat status {};
+    if (!reader || ::fstat(reader.descriptor(), &status) != 0)
+      return refuse_path(path, errno, base);
+    say(Found{Kind::folder, told(path), mode_of(status), 0, identity_of(reader.descriptor())});
+    folders_.push_back({path, std::move(reader)});
+  }
+
+  void begin_with_file(const std::string& path, const std::string& base) {
+    Descriptor opened(::open(path.c_str(), file_flags));
+    struct stat status {};
+    if (!opened || ::fstat(opened.get(), &status) != 0) return refuse_path(path, errno, base);
+    if (!S_ISREG(status.st_mode))
+      return refuse_kind(path, status.st_mode);  // it is another one now
+    say(Found{Kind::file, told(path), mode_of(status), static_cast<std::uint64_t>(status.st_size),
+              identity_of(opened.get())});
+    begin_file(path, std::move(opened), status);
+  }
+
+  void refuse_kind(const std::string& path, mode_t mode) {
+    refuse(
+        fmt::format("'{}' {}: only files and folders can be sent", told(path), kind_words(mode)));
+  }
+
+  void refuse_path(const std::string& path, int error, const std::string& base) {
+    const std::string hint =
+        base.empty() ? "" : fmt::format("a path without / at its front begins in '{}'", told(base));
+    if (is_missing(error)) return refuse(fmt::format("'{}' is not there", told(path)), hint);
+    refuse(fmt::format("'{}' {}", told(path), unreadable(error)));
+  }
+
+  void send_next() {
+    if (file_) return send_piece();
+    if (!folders_.empty()) return send_entry();
+    say(End{});
+    is_over_ = true;
+  }
+
+  void send_entry() {
+    Folder& folder = folders_.back();
+    const char* const next = folder.reader.next();
+    if (next == nullptr) {
+      if (errno != 0) tell(folder.path, unreadable(errno));
+      say(FolderEnd{});
+      folders_.pop_back();
+      return;
+    }
+    const std::string name = next;
+    if (is_get_part(name)) return;
+    const std::string path = below(folder.path, name);
+    const int above = folder.reader.descriptor();
+    struct stat status {};
+    if (::fstatat(above, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      return tell_lost(path, errno);
+    if (S_ISLNK(status.st_mode)) return send_link(above, name, path);
+    if (S_ISDIR(status.st_mode)) return send_folder(above, name, path, status);
+    if (S_ISREG(status.st_mode)) return send_file(above, name, path);
+    tell(path, kind_words(status.st_mode), false);
+  }
+
+  void tell_lost(const std::string& path, int error) {
+    tell(path, error == ENOENT ? "has gone while the folder was read" : unreadable(error));
+  }
+
+  void send_link(int above, const std::string& name, const std::string& path) {
+    std::array<char, longest_get_path + 1> target{};
+    const ssize_t length = ::readlinkat(above, name.c_str(), target.data(), target.size());
+    if (length <= 0) return tell_lost(path, length < 0 ? errno : ENOENT);
+    if (static_cast<std::size_t>(length) > longest_get_path)
+      return tell(path, "is a link that leads too far");
+    say(Entry{Kind::link, name, 0, 0,
+              std::string(target.data(), static_cast<std::size_t>(length))});
+  }
+
+  void send_folder(int above, const std::string& name, const std::string& path,
+                   const struct stat& status) {
+    if (folders_.size() > deepest_get_folder)
+      return tell(path, fmt::format("lies below more than {} folders", deepest_get_folder));
+    Descriptor opened(::openat(above, name.c_str(), folder_flags | O_NOFOLLOW));
+    if (!opened) return tell_lost(path, errno);
+    FolderReader reader(std::move(opened));
+    if (!reader) return tell_lost(path, errno);
+    say(Entry{Kind::folder, name, mode_of(status), 0, {}});
+    folders_.push_back({path, std::move(reader)});
+  }
+
+  void send_file(int above, const std::string& name, const std::string& path) {
+    Descriptor opened(::openat(above, name.c_str(), file_flags | O_NOFOLLOW));
+    struct stat status {};
+    if (!opened || ::fstat(opened.get(), &status) != 0) return tell_lost(path, errno);
+    if (!S_ISREG(status.st_mode)) return tell(path, kind_words(status.st_mode), false);
+    say(Entry{Kind::file, name, mode_of(status), static_cast<std::uint64_t>(status.st_size), {}});
+    begin_file(path, std::move(opened), status);
+  }
+
+  void begin_file(std::string path, Descriptor opened, const struct stat& status) {
+    (void)::posix_fadvise(opened.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    file_.emplace(File{std::move(path), std::move(opened), status,
+                       static_cast<std::uint64_t>(status.st_size)});
+  }
+
+  void send_piece() {
+    if (file_->left == 0) return end_file();
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(file_->left, buffer_.size()));
+    const ssize_t count = read_some(file_->opened.get(), buffer_.data(), wanted);
+    if (count < 0) return spoil(unreadable(errno));
+    if (count == 0) return spoil("became shorter while it was read");
+    const auto size = static_cast<std::size_t>(count);
+    queue(encode_frame(FrameKind::output, std::string_view(buffer_.data(), size)));
+    file_->left -= size;
+  }
+
+  void end_file() {
+    // Files of the kernel's have no length, and would arrive empty.
+    const bool has_more =
+        file_->before.st_size == 0 && read_some(file_->opened.get(), buffer_.data(), 1) > 0;
+    struct stat after {};
+    if (::fstat(file_->opened.get(), &after) != 0) return spoil(unreadable(errno));
+    if (has_changed(file_->before, after)) return spoil("changed while it was read");
+    if (has_more && after.st_size == 0)
+      return spoil("has content and no length, as files of /proc");
+    say(FileEnd{true});
+    file_.reset();
+  }
+
+  void spoil(std::string why) {
+    tell(file_->path, std::move(why));
+    say(FileEnd{false});
+    file_.reset();
+  }
+
+  struct Folder {
+    std::string path;
+    FolderReader reader;
+  };
+  struct File {
+    std::string path;
+    Descriptor opened;
+    struct stat before;
+    std::uint64_t left;
+  };
+
+  const std::vector<std::string>& places_;
+  const std::string& key_;
+  const int input_;
+  const int output_;
+  FrameDecoder decoder_{FrameSender::launcher};
+  std::string said_;  ///< that the asker has not read, from `said_at_` on
+  std::size_t said_at_ = 0;
+  std::uint64_t sent_ = 0;   ///< bytes of frames since the beginning
+  std::uint64_t taken_ = 0;  ///< of those
+  Steady::time_point heard_at_ = Steady::now();
+  bool has_started_ = false;
+  bool is_over_ = false;
+  bool is_asker_gone_ = false;
+  std::optional<HostCache::Copy> copy_;  ///< is locked as long as it is read
+  std::vector<Folder> folders_;          ///< that are open, each in the one before it
+  std::optional<File> file_;
+  std::vector<char> buffer_;
+};
+
+}  // namespace
+
+void send_results(const std::vector<std::string>& places, const std::string& key, int input,
+                  int output) {
+  ::signal(SIGPIPE, SIG_IGN);
+  ResultSender(places, key, input, output).run();
+}
+
+}  // namespace train
