@@ -95,6 +95,33 @@ again_and_again() {
     expect_whole
 }
 
+# 100 MB of any bytes, of which each fifth is written while a supervisor dies.
+noise='import os, random, time
+def noise():
+    random.seed(47)
+    for _ in range(1600): yield random.randbytes(random.randrange(1, 131072)) + "\rä\n\0".encode()
+'
+noise_through_deaths() {
+    detach -n 1 --set log_limit=1GiB -- /usr/bin/python3 -c "$noise"'
+for number, piece in enumerate(noise()):
+    while not os.path.exists(f"go{number // 320}"): time.sleep(0.005)
+    while piece: piece = piece[os.write(1, piece):]'
+    local part
+    for part in 0 1 2 3 4; do
+        : >"go$part"
+        sleep "0.0$((RANDOM % 10))" # anywhere in it
+        kill_supervisor
+        output=/dev/null start task attach "$id"
+        within 10 "part $part: somebody attends it" err_has "is attended again"
+    done
+    await 60
+    expect_status 0
+    /usr/bin/python3 -c "$noise"'
+for piece in noise(): os.write(1, piece)' >wanted
+    task logs "$id" --rank 0
+    expect_same "the log" wanted "$work/out"
+}
+
 ended_meanwhile() {
     detach -n 2 -- /bin/sh -c 'while [ ! -e go ]; do sleep 0.02; done; echo "last words of $RANK"; [ $RANK = 0 ] || exit 7; [ -e wait ] || exit 0; exec sleep 4711'
     [ "$1" = one ] && touch wait
@@ -431,6 +458,7 @@ without_journal() {
 
 test_case "a task whose launcher was killed goes on, and is taken over: no output is lost, its code is told" is_taken_over
 test_case "it is taken over again and again, byte for byte" again_and_again
+test_case "100 MB of any bytes are whole although those who write them down die" noise_through_deaths
 test_case "a rank that failed while nobody attended is told with its code" ended_meanwhile one 1
 test_case "so are all, when nothing runs any more" ended_meanwhile all 0
 test_case "what a rank said before it was taken over is in the report of its failure" reports_earlier_words
