@@ -244,6 +244,13 @@ TerminalText describe_failure(const RunOutcome& outcome, const RankOutput& outpu
   return line;
 }
 
+void record_usage(RankRecord& record, const RankUsage& usage) {
+  record.cpu_ms = usage.cpu.count();
+  record.memory.reset();
+  if (usage.memory) record.memory = static_cast<std::int64_t>(*usage.memory);
+  if (usage.memory_peak > 0) record.memory_peak = static_cast<std::int64_t>(usage.memory_peak);
+}
+
 void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& trial) {
   task.state = final_state(outcome);
   task.exit_code = exit_code_of(outcome).value();
@@ -256,6 +263,9 @@ void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& tr
     record.signal = rank.signal;
     record.stopped = rank.state == RankOutcome::State::stopped;
     record.core = rank.core;
+    // What a launcher before this one has recorded of a rank stays, where nothing else is known.
+    if (rank.usage) record_usage(record, *rank.usage);
+    if (rank.code || rank.signal) record.memory.reset();
     if (!rank.memory_kill) continue;
     record.oom = rank.memory_kill->limit;
     if (!rank.memory_kill->process.empty()) record.oom += ": process " + rank.memory_kill->process;

@@ -19,6 +19,9 @@ std::string cause_line(const RunOutcome& outcome);
 /// The same for the user, with the last line that the rank wrote to stderr, if a rank failed first.
 TerminalText describe_failure(const RunOutcome& outcome, const RankOutput& output);
 
+/// Writes what a rank uses, or has used, into its record.
+void record_usage(RankRecord& record, const RankUsage& usage);
+
 /// Writes how the run ended into the record: state, exit code, class, cause, ranks.
 void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& trial);
 

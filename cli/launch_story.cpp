@@ -19,6 +19,12 @@ std::string ranks_run(std::size_t count) {
   return count == 1 ? "1 rank runs" : std::to_string(count) + " ranks run";
 }
 
+void forget_usage(RankRecord& rank) {
+  rank.cpu_ms.reset();
+  rank.memory.reset();
+  rank.memory_peak.reset();
+}
+
 // "now", "in 0.7 s", "in 8 s".
 std::string in_time(nanoseconds delay) {
   const auto tenths = std::chrono::ceil<std::chrono::duration<std::int64_t, std::deci>>(delay);
@@ -53,6 +59,7 @@ TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on
   };
   hooks.on_report = [this](const MetricsReport& report) { reported(report); };
   hooks.on_ignored_lines = [this](std::uint64_t lines) { lines_ignored(lines); };
+  hooks.on_usage = [this](int rank, const RankUsage& usage) { used(rank, usage); };
   hooks.on_restart = [this](const task_action::AnnounceRestart& action) { restart(action); };
   hooks.on_context = [this](const ContextSummary& context) { context_named(context); };
   hooks.on_context_progress = [this](const ContextProgress& progress) { show_progress(progress); };
@@ -68,6 +75,7 @@ void LaunchStory::begin_attempt(int attempt) {
     record.number = attempt;
     record.started = now_on_the_wall();
     record.hosts = task_.hosts;
+    for (RankRecord& rank : task_.ranks) forget_usage(rank);
   }
   task_.restarts = attempt;
   if (attempt == 0) return;
@@ -111,6 +119,17 @@ void LaunchStory::lines_ignored(std::uint64_t lines) {
     say(
         TerminalText("warning: a line of a metrics file ($TRAIN_METRICS_FILE) is not counted: a "
                      "report is a JSON object on a line of its own, of 16 KiB at most"));
+}
+
+// Who asks is told by the launcher; the record is for whoever asks when that has died. It is long
+// where ranks are many.
+void LaunchStory::used(int rank, const RankUsage& usage) {
+  constexpr UnixMillis interval = 60'000;
+  record_usage(task_.ranks[static_cast<std::size_t>(rank)], usage);
+  const UnixMillis now = now_on_the_wall();
+  if (now - usage_recorded_ < interval && now >= usage_recorded_) return;
+  usage_recorded_ = now;
+  recorder_.write_later();
 }
 
 // The line itself is in the logs, and may be on the terminal.

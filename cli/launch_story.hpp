@@ -38,6 +38,7 @@ class LaunchStory {
   void attempt_over(const RunOutcome& outcome);
   void reported(const MetricsReport& report);
   void lines_ignored(std::uint64_t lines);
+  void used(int rank, const RankUsage& usage);
   void policy_matched(const LogPolicy& policy, const PolicyMatch& match);
   void restart(const task_action::AnnounceRestart& restart);
   void context_named(const ContextSummary& context);
@@ -52,6 +53,7 @@ class LaunchStory {
   std::function<void()> on_reached_ = [] {};
   std::function<void(int)> on_attempt_ = [](int) {};
   TerminalText failure_;  ///< of the last attempt, a line
+  UnixMillis usage_recorded_ = 0;
 };
 
 }  // namespace train

@@ -11,6 +11,7 @@
 
 #include "backends/control/control_client.hpp"
 #include "backends/ssh/key_agent.hpp"
+#include "cli/launch_report.hpp"
 #include "cli/login_words.hpp"
 #include "cli/transports.hpp"
 #include "config_schema/hosts/host_fold.hpp"
@@ -64,6 +65,9 @@ ControlStatus status_of(const TaskDriver& driver, const Logins& logins) {
   const std::set<std::string> refused(waiting.begin(), waiting.end());
   for (int host = 0; host < connections.count(); ++host)
     status.hosts.push_back({connections.name(host), state_of(host, driver, refused)});
+  for (int rank = 0; rank < driver.run().world_size(); ++rank)
+    if (const RankUsage* const usage = driver.run().usage_of(rank))
+      status.usage.push_back({rank, *usage});
   return status;
 }
 
@@ -127,6 +131,12 @@ TerminalText describe_now(const Result<std::optional<ControlStatus>>& now) {
   text += terminal_text("; {} rank{} not ended", status.ranks_left,
                         status.ranks_left == 1 ? " has" : "s have");
   return text + "\n" + describe_hosts(status);
+}
+
+void take_usage(TaskRecord& task, const ControlStatus& now) {
+  for (const UsageOfRank& each : now.usage)
+    if (static_cast<std::size_t>(each.rank) < task.ranks.size())
+      record_usage(task.ranks[static_cast<std::size_t>(each.rank)], each.usage);
 }
 
 TerminalText lend_credentials(const std::string& path) {

@@ -7,6 +7,7 @@
 #include "backends/control/control_server.hpp"
 #include "backends/link/logins.hpp"
 #include "config_schema/text/terminal_text.hpp"
+#include "launcher/record/task_record.hpp"
 #include "launcher/task/task_driver.hpp"
 
 namespace train {
@@ -28,8 +29,10 @@ std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
 /// What the supervisor that serves the socket at `path` says of its task; nothing when nobody
 /// serves it. That it does not answer is an error.
 Result<std::optional<ControlStatus>> ask_now(const std::string& path);
-/// The same in lines for the user.
+/// The same in lines for the user, without what ranks use.
 TerminalText describe_now(const Result<std::optional<ControlStatus>>& now);
+/// Writes what ranks use into the record, in place of what was recorded.
+void take_usage(TaskRecord& task, const ControlStatus& now);
 
 /// Lends the supervisor that serves the socket at `path` what this process has for logging in. What
 /// came of it, in a line for the user; empty where nothing is wanted.

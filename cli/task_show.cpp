@@ -20,6 +20,7 @@ ExitCode task_show_command(const TaskShowFlags& flags) {
   task->unsettled_hosts = names_of_unsettled_hosts(**store, *task);
   Result<std::optional<ControlStatus>> now;
   if (!is_final(task->state)) now = ask_now((*store)->control_socket(task->id));
+  if (now && *now) take_usage(*task, **now);
   if (!flags.json) return answer(task_to_text(*task, now_on_the_wall(), describe_now(now).text()));
   if (!now) talk(terminal_text(now.error()));
   return answer(task_to_json(*task, now && *now ? control_status_json(**now) : std::string()));

@@ -85,6 +85,23 @@ std::string how_ended(const RankRecord& rank) {
   return rank.stopped ? text + " (stopped by train)" : text;
 }
 
+std::string memory_text(const std::optional<std::int64_t>& bytes) {
+  constexpr double mib = 1u << 20;
+  constexpr double gib = 1u << 30;
+  if (!bytes) return "-";
+  const auto size = static_cast<double>(*bytes);
+  return size < gib ? fmt::format("{:.1f} MiB", size / mib) : fmt::format("{:.1f} GiB", size / gib);
+}
+
+constexpr const char* rank_columns = "{:>6}  {:<20}  {:<10}  {:>7}  {:>10}  {:>10}  {}\n";
+
+std::string line_of(const RankRecord& rank) {
+  return fmt::format(rank_columns, rank.rank, escaped(rank.host),
+                     rank.slots.empty() ? "-" : rank.slots,
+                     rank.cpu_ms ? format_duration(*rank.cpu_ms) : "-", memory_text(rank.memory),
+                     memory_text(rank.memory_peak), how_ended(rank));
+}
+
 }  // namespace
 
 UnixMillis now_on_the_wall() { return unix_time_ms(); }
@@ -192,10 +209,8 @@ std::string task_to_text(const TaskRecord& task, UnixMillis now, const std::stri
   text += fmt::format("directory  {}\nlogs       {}\n", escaped(task.working_directory),
                       task.log_directory);
   text += context_line(task.context) + commit_line(task.git) + "\n";
-  text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", "RANK", "HOST", "SLOTS", "ENDED");
-  for (const RankRecord& rank : task.ranks)
-    text += fmt::format("{:>6}  {:<20}  {:<10}  {}\n", rank.rank, escaped(rank.host),
-                        rank.slots.empty() ? "-" : rank.slots, how_ended(rank));
+  text += fmt::format(rank_columns, "RANK", "HOST", "SLOTS", "CPU", "MEMORY", "PEAK", "ENDED");
+  for (const RankRecord& rank : task.ranks) text += line_of(rank);
   return text;
 }
 

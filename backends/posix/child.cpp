@@ -282,34 +282,48 @@ StartedChild start_child(const ChildSetup& setup) {
 
 namespace {
 
-// waitid(2), made again when a signal interrupts it; false when there is no such child.
-bool wait_for(idtype_t which, int number, int options, siginfo_t& info) {
+struct Ended {
+  siginfo_t info{};
+  rusage used{};
+};
+
+// waitid(2), made again when a signal interrupts it; false when there is no such child. The call of
+// the kernel says as well what the child has used, that of the C library does not.
+bool wait_for(idtype_t which, int number, int options, Ended& ended) {
   return uninterrupted([&] {
-           return ::waitid(which, static_cast<id_t>(number), &info, WEXITED | options);
+           return ::syscall(SYS_waitid, which, number, &ended.info, WEXITED | options, &ended.used);
          }) == 0;
 }
 
-ExitStatus exit_status_of(const siginfo_t& info, Instant now) {
+nanoseconds time_of(const timeval& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+}
+
+ExitStatus exit_status_of(const Ended& ended, Instant now) {
+  constexpr std::uint64_t unit = 1024;
+  const siginfo_t& info = ended.info;
   ExitStatus status;
   status.at = now;
   status.dumped_core = info.si_code == CLD_DUMPED;
   (info.si_code == CLD_EXITED ? status.code : status.signal) = info.si_status;
+  status.cpu = time_of(ended.used.ru_utime) + time_of(ended.used.ru_stime);
+  status.largest_memory = static_cast<std::uint64_t>(ended.used.ru_maxrss) * unit;
   return status;
 }
 
 }  // namespace
 
 Result<std::optional<ExitStatus>> reap(int pidfd, Instant now) {
-  siginfo_t info{};
-  if (!wait_for(P_PIDFD, pidfd, WNOHANG, info))
+  Ended ended;
+  if (!wait_for(P_PIDFD, pidfd, WNOHANG, ended))
     return fail(ErrorClass::bug, "cannot collect a process: " + system_reason(errno));
-  if (info.si_pid == 0) return std::nullopt;
-  return exit_status_of(info, now);
+  if (ended.info.si_pid == 0) return std::nullopt;
+  return exit_status_of(ended, now);
 }
 
 ExitStatus wait_for_child(pid_t pid) {
-  siginfo_t info{};
-  return wait_for(P_PID, pid, 0, info) ? exit_status_of(info, {}) : ExitStatus{};
+  Ended ended;
+  return wait_for(P_PID, pid, 0, ended) ? exit_status_of(ended, {}) : ExitStatus{};
 }
 
 bool has_ended(const Descriptor& pidfd, int patience_milliseconds) {
@@ -318,35 +332,35 @@ bool has_ended(const Descriptor& pidfd, int patience_milliseconds) {
 }
 
 bool has_child() {
-  siginfo_t info{};
-  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT | __WALL, info);
+  Ended ended;
+  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT | __WALL, ended);
 }
 
 int ended_child() {
-  siginfo_t info{};
-  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT, info) ? info.si_pid : 0;
+  Ended ended;
+  return wait_for(P_ALL, 0, WNOHANG | WNOWAIT, ended) ? ended.info.si_pid : 0;
 }
 
 bool reap_orphan(int pid) {
-  siginfo_t info{};
-  return wait_for(P_PID, pid, WNOHANG, info) && info.si_pid != 0;
+  Ended ended;
+  return wait_for(P_PID, pid, WNOHANG, ended) && ended.info.si_pid != 0;
 }
 
 int reap_any() {
-  siginfo_t info{};
-  return wait_for(P_ALL, 0, WNOHANG, info) ? info.si_pid : 0;
+  Ended ended;
+  return wait_for(P_ALL, 0, WNOHANG, ended) ? ended.info.si_pid : 0;
 }
 
 std::optional<EndedChild> collect_any(Instant now) {
-  siginfo_t info{};
-  if (!wait_for(P_ALL, 0, WNOHANG, info) || info.si_pid == 0) return std::nullopt;
-  return EndedChild{info.si_pid, exit_status_of(info, now)};
+  Ended ended;
+  if (!wait_for(P_ALL, 0, WNOHANG, ended) || ended.info.si_pid == 0) return std::nullopt;
+  return EndedChild{ended.info.si_pid, exit_status_of(ended, now)};
 }
 
 std::optional<ExitStatus> collect_child(int pid, Instant now) {
-  siginfo_t info{};
-  if (!wait_for(P_PID, pid, WNOHANG, info) || info.si_pid == 0) return std::nullopt;
-  return exit_status_of(info, now);
+  Ended ended;
+  if (!wait_for(P_PID, pid, WNOHANG, ended) || ended.info.si_pid == 0) return std::nullopt;
+  return exit_status_of(ended, now);
 }
 
 }  // namespace train

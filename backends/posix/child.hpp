@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -109,6 +110,11 @@ struct ExitStatus {
   std::optional<int> signal = {};  ///< number
   bool dumped_core = false;
   Instant at{};  ///< when the end was noticed
+  /// CPU time of the user and the system, with that of descendants that were waited for.
+  nanoseconds cpu{0};
+  /// The most that the largest of these had in memory at a time, in bytes; it may be what its
+  /// starter had when that executed it.
+  std::uint64_t largest_memory = 0;
 
   bool operator==(const ExitStatus&) const = default;
 };

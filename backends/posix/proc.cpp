@@ -52,6 +52,17 @@ void append_numbers(std::string_view text, std::vector<int>& numbers) {
   }
 }
 
+// The unit of times in /proc/PID/stat.
+nanoseconds clock_tick() {
+  static const nanoseconds tick = nanoseconds(std::chrono::seconds(1)) / ::sysconf(_SC_CLK_TCK);
+  return tick;
+}
+
+std::uint64_t page_size() {
+  static const auto size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
 // Kernels may be built without CONFIG_PROC_CHILDREN.
 bool lists_children() {
   static const bool does = ::access("/proc/thread-self/children", F_OK) == 0;
@@ -78,32 +89,43 @@ std::vector<int> all_processes() { return numbered_entries("/proc"); }
 
 std::optional<ProcessStatus> status_of(int pid) {
   // "PID (NAME) STATE PPID PGRP SESSION ...": the name may hold anything, so the fields count from
-  // its end. The start is the 22nd, that is the 20th after the name.
+  // its end: what is the 22nd in proc(5), the start, is the 20th after the name.
   constexpr int session_field = 3;
+  constexpr int first_time_field = 11;  // of user and system, then those of children
+  constexpr int last_time_field = 14;
   constexpr int start_field = 19;
+  constexpr int memory_field = 21;
   const std::string text = read_small_file(path_of(pid, "stat"));
   const size_t name_end = text.rfind(')');
   if (name_end == text.npos || name_end + 4 >= text.size()) return std::nullopt;
   ProcessStatus status;
   status.state = text[name_end + 2];
   std::string_view rest = std::string_view(text).substr(name_end + 2);
-  for (int field = 0; field <= start_field; ++field) {
+  std::uint64_t ticks = 0;
+  std::uint64_t pages = 0;
+  for (int field = 0; field <= memory_field; ++field) {
     const size_t end = std::min(rest.find(' '), rest.size());
     const char* const last = rest.data() + end;
     std::from_chars_result read{last, std::errc{}};
     if (field == 1) read = std::from_chars(rest.data(), last, status.parent);
     if (field == session_field) read = std::from_chars(rest.data(), last, status.session);
+    if (field >= first_time_field && field <= last_time_field) {
+      std::uint64_t time = 0;
+      read = std::from_chars(rest.data(), last, time);
+      ticks += time;
+    }
     if (field == start_field) read = std::from_chars(rest.data(), last, status.start);
+    if (field == memory_field) read = std::from_chars(rest.data(), last, pages);
     if (end == 0 || read.ec != std::errc{}) return std::nullopt;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  status.cpu = clock_tick() * static_cast<nanoseconds::rep>(ticks);
+  status.memory = pages * page_size();
   return status;
 }
 
 std::uint64_t clock_ticks(Instant instant) {
-  static const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  constexpr std::uint64_t second = nanoseconds(std::chrono::seconds(1)).count();
-  return static_cast<std::uint64_t>(instant.count()) / (second / ticks_per_second);
+  return static_cast<std::uint64_t>(instant / clock_tick());
 }
 
 milliseconds age_of(int pid) {
@@ -218,9 +240,7 @@ int usable_cpus() {
 
 std::uint64_t total_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page_size = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_size <= 0) return 0;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_size);
+  return pages <= 0 ? 0 : static_cast<std::uint64_t>(pages) * page_size();
 }
 
 }  // namespace train

@@ -29,6 +29,8 @@ struct ProcessStatus {
   int parent = 0;  ///< 0 for a process without one in this namespace
   int session = 0;
   std::uint64_t start = 0;  ///< clock ticks since boot: with its number, what tells it from others
+  nanoseconds cpu{0};  ///< of the user and the system, with that of children that it has waited for
+  std::uint64_t memory = 0;  ///< bytes that it has there, shared ones included
 
   bool has_ended() const { return state == 'Z' || state == 'X'; }
 };

@@ -43,6 +43,10 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
           [this](int rank, std::string_view bytes) {
             events_.on_event(agent_event::RankPrinted{rank, OutputStream::metrics, bytes, of_});
           }),
+      usage_watch_(loop_,
+                   [this](std::vector<UsageOfRank> ranks) {
+                     events_.on_event(agent_event::RanksMeasured{std::move(ranks), of_});
+                   }),
       starter_(loop_, *work_, surroundings.open_files, calls_, subreaper_.child_start(),
                starter_events()) {}
 
@@ -95,6 +99,8 @@ void AttemptDriver::checked(CheckedHost& host) {
   run_directory_ = host.told.run_directory;
   ports_ = std::move(host.ports);
   end_inquiry_.count_from(std::move(host.memory_kills));
+  const bool has_one_rank = working_directories_.size() == 1;
+  if (has_one_rank) usage_watch_.count_cgroup(path_of_cgroup(host.cgroup));
   starter_.record_with(surroundings_.recorder, std::move(host.cgroup));
   host.told.of = of_;
   events_.on_event(host.told);
@@ -182,6 +188,7 @@ void AttemptDriver::rank_started(int rank, const SpawnedProcess& process) {
   events.on_end = [this, rank](const ExitStatus& status) { rank_ended(rank, status); };
   workers_[rank] = std::make_unique<Worker>(loop_, process, std::move(events));
   if (is_reading_paused_) workers_[rank]->pause_reading();
+  usage_watch_.watch(rank, process.pid);
   metrics_files_.watch(rank, run_directory_ + "/" + metrics_file_name(rank));
   tell_soon([this, rank, pid = process.pid] {
     events_.on_event(agent_event::RankStarted{rank, pid, of_});
@@ -229,6 +236,7 @@ void AttemptDriver::process_ended(int pid, const ExitStatus& status) {
 void AttemptDriver::rank_ended(int rank, const ExitStatus& status) {
   agent_event::RankEnded end{rank, status.code, status.signal, status.dumped_core, status.at,
                              {},   of_};
+  end.usage = usage_watch_.end(rank, status);
   ++ends_pending_;
   metrics_files_.finish(rank, [this, end, status, is_killing = is_killing_] {
     tell_soon([this, end, status, is_killing] {

@@ -19,6 +19,7 @@
 #include "backends/process/rank_starter.hpp"
 #include "backends/process/stop_file.hpp"
 #include "backends/process/subreaper.hpp"
+#include "backends/process/usage_watch.hpp"
 #include "backends/process/worker.hpp"
 #include "launcher/agent/agent_events.hpp"
 
@@ -98,6 +99,7 @@ class AttemptDriver {
   std::unique_ptr<Background> work_;  ///< checks, then starts; nothing once all are gone
   EndInquiry end_inquiry_;
   MetricsFiles metrics_files_;
+  UsageWatch usage_watch_;
   RankStarter starter_;
   std::vector<PortHold> ports_;
   std::optional<PortWatch> port_watch_;

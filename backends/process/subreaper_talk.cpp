@@ -136,6 +136,8 @@ SubreaperNews news_of(int pid, const ExitStatus& status) {
   news.signal = status.signal.value_or(-1);
   news.dumped_core = status.dumped_core ? 1 : 0;
   news.at = status.at.count();
+  news.cpu = status.cpu.count();
+  news.largest_memory = status.largest_memory;
   return news;
 }
 
@@ -154,6 +156,8 @@ ExitStatus status_in(const SubreaperNews& news) {
   if (news.signal >= 0) status.signal = news.signal;
   status.dumped_core = news.dumped_core != 0;
   status.at = Instant(news.at);
+  status.cpu = nanoseconds(news.cpu);
+  status.largest_memory = news.largest_memory;
   return status;
 }
 

@@ -37,7 +37,9 @@ struct SubreaperNews {
   std::int32_t signal = -1;  ///< -1: none
   std::uint32_t dumped_core = 0;
   std::uint32_t uid = 0;
-  std::int64_t at = 0;      ///< nanoseconds of CLOCK_BOOTTIME
+  std::int64_t at = 0;   ///< nanoseconds of CLOCK_BOOTTIME
+  std::int64_t cpu = 0;  ///< as ExitStatus has it, in nanoseconds
+  std::uint64_t largest_memory = 0;
   char command[1024] = {};  ///< of a survivor; only what it has of text is sent
 };
 SubreaperNews news_of(int pid, const ExitStatus& status);

@@ -21,8 +21,8 @@ using nlohmann::json;
 constexpr std::size_t longest_cause = 2'000;
 // Room for the longest texts as JSON, and for everything else but the ranks.
 constexpr std::size_t room_of_task = 16u << 10;
-// "[-2147483648,64,false]," and some.
-constexpr std::size_t room_of_rank = 32;
+// "[-2147483648,64,false,N,N,N]," with what ranks use, which has 19 digits at most, and some.
+constexpr std::size_t room_of_rank = 96;
 // What the kernel and the core have to say of ranks: that of a few however long it is, or of all in
 // usual words.
 constexpr std::size_t room_of_findings = 40u << 10;
@@ -72,7 +72,8 @@ json findings_of(const TaskRecord& task, std::size_t room) {
 std::string text_of(const TaskRecord& task) {
   json ranks = json::array();
   for (const RankRecord& rank : task.ranks)
-    ranks.push_back({or_null(rank.exit_code), or_null(rank.signal), rank.stopped});
+    ranks.push_back({or_null(rank.exit_code), or_null(rank.signal), rank.stopped,
+                     or_null(rank.cpu_ms), or_null(rank.memory), or_null(rank.memory_peak)});
   json end = {{"state", to_string(task.state)},
               {"started", or_null(task.started)},
               {"ended", or_null(task.ended)},
@@ -104,6 +105,10 @@ std::optional<TaskRecord> with_end(TaskRecord task, const json& end) {
     task.ranks[i].exit_code = optional<int>(ranks[i].at(0));
     task.ranks[i].signal = optional<int>(ranks[i].at(1));
     task.ranks[i].stopped = ranks[i].at(2).get<bool>();
+    if (ranks[i].size() == 3) continue;  // an earlier train wrote no more
+    task.ranks[i].cpu_ms = optional<std::int64_t>(ranks[i].at(3));
+    task.ranks[i].memory = optional<std::int64_t>(ranks[i].at(4));
+    task.ranks[i].memory_peak = optional<std::int64_t>(ranks[i].at(5));
   }
   // An earlier train wrote none.
   for (const json& finding : end.value("findings", json::array())) {

@@ -85,6 +85,7 @@ class Agent {
   void handle(const agent_event::Failed& event);
   void handle(const agent_event::RankPrinted& event);
   void handle(const agent_event::RankEnded& event);
+  void handle(const agent_event::RanksMeasured& event) { tell_attempt(event); }
   void handle(const agent_event::TreeKilled& event);
   void handle(const agent_event::Spooled& event);
   void handle(const agent_event::Tick& event);
@@ -146,6 +147,7 @@ class Agent {
   Instant dismissal_end() const;
   bool has_news_to_tell() const;
   void send_output();
+  void tell_usage(const message::Ping& m);
   void tell_facts();
   void tell_blocked();
   void leave();
@@ -173,6 +175,7 @@ class Agent {
   Instant all_taken_at_{0};          ///< the launcher has last had all output
   std::optional<Instant> dismissed_at_;
   bool has_said_blocked_ = false;
+  std::optional<Instant> told_usage_at_;  ///< on this connection
   Instant last_heard_{0};
   OutputQueue output_;
   Instant now_{0};

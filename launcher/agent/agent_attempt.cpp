@@ -203,8 +203,36 @@ void AgentAttempt::on(const agent_event::RankEnded& event) {
                                 event.error_file,
                                 {},
                                 event.memory_kill,
-                                event.core});
+                                event.core,
+                                event.usage});
+  usage_.erase(event.rank);
+  untold_usage_.erase(event.rank);
   after_rank_ended();
+}
+
+// What is measured beside the loop may be told of before the start of a rank, or after its end.
+void AgentAttempt::on(const agent_event::RanksMeasured& event) {
+  for (const UsageOfRank& each : event.ranks) {
+    const auto rank = ranks_.find(each.rank);
+    if (rank == ranks_.end() || rank->second != RankState::alive) continue;
+    const auto [known, is_new] = usage_.try_emplace(each.rank, each.usage);
+    if (!is_new && known->second == each.usage) continue;
+    known->second = each.usage;
+    untold_usage_.insert(each.rank);
+  }
+}
+
+void AgentAttempt::tell_usage() {
+  message::Usage told;
+  while (!untold_usage_.empty() && told.ranks.size() < most_usages) {
+    const int rank = untold_usage_.extract(untold_usage_.begin()).value();
+    told.ranks.push_back({rank, usage_.at(rank)});
+  }
+  say(std::move(told));
+}
+
+void AgentAttempt::tell_usage_anew() {
+  for (const auto& [rank, usage] : usage_) untold_usage_.insert(rank);
 }
 
 void AgentAttempt::after_rank_ended() {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,7 @@ class AgentAttempt {
   void on(const agent_event::NoStopFile& event);
   void on(const agent_event::PortTaken& event);
   void on(const agent_event::RankEnded& event);
+  void on(const agent_event::RanksMeasured& event);
   /// True where that was expected.
   bool on(const agent_event::TreeKilled& event);
 
@@ -94,6 +96,11 @@ class AgentAttempt {
   void pause_reading();
   void resume_reading();
   bool is_reading_paused() const { return is_reading_paused_; }
+  /// Whether there is anything new about what its ranks use, and that, `most_usages` at a time.
+  bool has_usage_to_tell() const { return has_processes() && !untold_usage_.empty(); }
+  void tell_usage();
+  /// The launcher that has attached knows nothing of it.
+  void tell_usage_anew();
 
   std::vector<AgentAction> take_actions() { return std::exchange(actions_, {}); }
 
@@ -134,6 +141,8 @@ class AgentAttempt {
   std::vector<Message> facts_;
   std::optional<message::Leases> leases_;  ///< what was last told of them; nothing: not known
   std::size_t kept_error_files_ = 0;       ///< bytes of them in the facts
+  std::map<int, RankUsage> usage_;         ///< of ranks that run
+  std::set<int> untold_usage_;             ///< ranks
   std::vector<AgentAction> actions_;
 };
 

@@ -118,6 +118,12 @@ struct RankEnded {
   AttemptId of = {};
   std::optional<message::MemoryKill> memory_kill = {};
   std::string core = {};  ///< as in message::RankEnded
+  std::optional<RankUsage> usage = {};
+};
+/// What ranks that run use by now.
+struct RanksMeasured {
+  std::vector<UsageOfRank> ranks;
+  AttemptId of = {};
 };
 /// Every process of the attempt is gone, and every pipe has been read to its end.
 struct TreeKilled {
@@ -138,8 +144,8 @@ using AgentEvent =
                  agent_event::ContextFailed, agent_event::HostChecked, agent_event::LeasesTried,
                  agent_event::RankStarted, agent_event::RankNotStarted, agent_event::Blocked,
                  agent_event::NoStopFile, agent_event::PortTaken, agent_event::Failed,
-                 agent_event::RankPrinted, agent_event::RankEnded, agent_event::TreeKilled,
-                 agent_event::Spooled, agent_event::Tick>;
+                 agent_event::RankPrinted, agent_event::RankEnded, agent_event::RanksMeasured,
+                 agent_event::TreeKilled, agent_event::Spooled, agent_event::Tick>;
 
 /// What an agent wants done, in order.
 namespace agent_action {

@@ -62,6 +62,7 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   say(std::move(hello));
   if (failure_) say(*failure_);
   has_said_blocked_ = false;
+  told_usage_at_.reset();
   // Of attempts that are forgotten nothing is to be sent.
   auto positions = m.positions;
   std::erase_if(positions, [this](const auto& at) { return !attempts_.contains(at.of); });
@@ -85,6 +86,7 @@ void Agent::refuse(LinkId link, const message::Attach& m) {
 void Agent::tell_facts() {
   for (auto& [of, attempt] : attempts_) {
     attempt.owe_end(!output_.empty(of));
+    attempt.tell_usage_anew();
     for (const Message& fact : attempt.facts()) act(agent_action::SendMessage{fact});
   }
 }
@@ -109,7 +111,20 @@ void Agent::receive(const message::Ping& m) {
   // Only what we have said ourselves is believed.
   trusted_at_ = std::max(trusted_at_, std::min(m.newest_pong, now_));
   say(message::Pong{m.sent, now_});
+  tell_usage(m);
   send_output();
+}
+
+// Behind the answer, which tells how far clocks are apart. Once a later answer has arrived, what
+// was told has, too.
+void Agent::tell_usage(const message::Ping& m) {
+  if (told_usage_at_ && m.newest_pong <= *told_usage_at_) return;
+  for (auto& [of, attempt] : attempts_) {
+    if (!attempt.has_usage_to_tell()) continue;
+    told_usage_at_ = now_;
+    attempt.tell_usage();
+    take_actions(attempt);
+  }
 }
 
 // Answers to pings travel behind the output. While none has got through for long, as on a slow

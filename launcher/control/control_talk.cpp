@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/wire/json_fields.hpp"
+#include "launcher/wire/usage_fields.hpp"
 
 namespace train {
 
@@ -14,6 +15,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t most_hosts = 1u << 16;
+constexpr std::size_t most_ranks = 1u << 17;
 constexpr std::size_t longest_word = 1'000;
 constexpr int highest_signal = 64;
 
@@ -87,6 +89,8 @@ ControlStatus status_of(const json& value) {
   for (const json& host : array_field(value, "hosts", most_hosts))
     status.hosts.push_back(
         {text_field(host, "name", longest_word), text_field(host, "state", longest_word)});
+  // A supervisor of an earlier version says nothing of it.
+  if (value.contains("usage")) status.usage = usages_field(value, "usage", most_ranks);
   return status;
 }
 
@@ -105,8 +109,10 @@ std::string encode_control_request(const ControlRequest& request) {
 }
 
 std::string encode_answer(const ControlAnswer& answer) {
+  json status = json_of(answer.status);
+  status["usage"] = json_of(answer.status.usage);
   return line_of({{"refused", answer.refused},
-                  {"status", json_of(answer.status)},
+                  {"status", std::move(status)},
                   {"served", answer.served},
                   {"waiting", answer.waiting}});
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config_schema/text/error.hpp"
+#include "launcher/wire/rank_usage.hpp"
 
 namespace train {
 
@@ -17,8 +18,8 @@ inline constexpr int control_version = 1;
 
 /// Longest line of one who asks.
 inline constexpr std::size_t longest_control_request = 4u << 10;
-/// Longest line of a supervisor: the status of thousands of hosts.
-inline constexpr std::size_t longest_control_answer = 4u << 20;
+/// Longest line of a supervisor: the status of thousands of hosts and ranks.
+inline constexpr std::size_t longest_control_answer = 16u << 20;
 
 /// What a supervisor says first on every connection.
 struct ControlGreeting {
@@ -65,11 +66,12 @@ struct ControlStatus {
     bool operator==(const HostStatus&) const = default;
   };
 
-  int attempt = 0;                ///< restarts before the one that runs, or is waited for
-  int max_restarts = 0;           ///< at most so many
-  std::string phase;              ///< of that attempt: a word of `attempt_states`
-  int ranks_left = 0;             ///< of that attempt, whose end is not known
-  std::vector<HostStatus> hosts;  ///< in rank order
+  int attempt = 0;                      ///< restarts before the one that runs, or is waited for
+  int max_restarts = 0;                 ///< at most so many
+  std::string phase;                    ///< of that attempt: a word of `attempt_states`
+  int ranks_left = 0;                   ///< of that attempt, whose end is not known
+  std::vector<HostStatus> hosts;        ///< in rank order
+  std::vector<UsageOfRank> usage = {};  ///< of ranks of which it is known
 
   bool operator==(const ControlStatus&) const = default;
 };
@@ -89,7 +91,7 @@ struct ControlAnswer {
 std::string encode_greeting(const ControlGreeting& greeting);
 std::string encode_control_request(const ControlRequest& request);
 std::string encode_answer(const ControlAnswer& answer);
-/// As `now` of config_schema/fields/task.schema.json.
+/// As `now` of config_schema/fields/task.schema.json, which has nothing of what ranks use.
 std::string control_status_json(const ControlStatus& status);
 
 /// The lines without their ends. What is none of ours is of class `host`.

@@ -50,6 +50,11 @@ struct RankRecord {
   std::string log_file;          ///< absolute path on the launcher's machine
   std::string oom = {};          ///< the kernel killed it for want of memory: of which, and whom
   std::string core = {};         ///< where its core is, in words
+  // What it has used with all that it has started, as far as that is known: of the user and the
+  // system, then bytes in memory when it was last measured, unless it has ended, and at most.
+  std::optional<std::int64_t> cpu_ms = {};
+  std::optional<std::int64_t> memory = {};
+  std::optional<std::int64_t> memory_peak = {};
 
   bool operator==(const RankRecord&) const = default;
 };

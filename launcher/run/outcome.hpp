@@ -30,7 +30,8 @@ struct RankOutcome {
   std::optional<AlignedInstant> at;
   std::string reported;  ///< in its error file, as one line; usually empty
   std::optional<message::MemoryKill> memory_kill = {};
-  std::string core = {};  ///< where its core is, in words; usually empty
+  std::string core = {};                ///< where its core is, in words; usually empty
+  std::optional<RankUsage> usage = {};  ///< the last that its host has said; nothing: not known
 
   bool operator==(const RankOutcome&) const = default;
 };

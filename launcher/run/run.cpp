@@ -239,6 +239,8 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->reported = message_of_error_file(m.error_file);
   rank->memory_kill = m.memory_kill;
   rank->core = m.core;
+  if (m.usage) rank->usage = m.usage;
+  if (rank->usage) rank->usage->memory.reset();
   rank->at = align(host, m.at);
   align_later(host, m.rank, m.at);
   rank_is_over(host);
@@ -253,6 +255,22 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->state = RankOutcome::State::failed;
   rank_failed({*rank->at, rank_error(m.rank, name(host), m), m.rank, host,
                m.code ? *m.code : 128 + *m.signal});
+}
+
+// Often, and of no weight: it may be about a rank that has ended.
+void Run::receive(int host, const message::Usage& m) {
+  if (hosts_[host].state != HostState::running) return out_of_turn(host, "'usage'");
+  for (const UsageOfRank& each : m.ranks) {
+    RankOutcome* const rank = outcome_of(host, each.rank, "'usage'");
+    if (rank == nullptr) return;
+    if (rank->state == RankOutcome::State::running) rank->usage = each.usage;
+  }
+  said_again(host);
+}
+
+const RankUsage* Run::usage_of(int rank) const {
+  const bool is_one = rank >= 0 && rank < static_cast<int>(outcome_.ranks.size());
+  return is_one && outcome_.ranks[rank].usage ? &*outcome_.ranks[rank].usage : nullptr;
 }
 
 void Run::rank_failed(Failure failure) {

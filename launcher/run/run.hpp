@@ -183,6 +183,9 @@ class Run {
   bool ends_with_login(int host) const {
     return hosts_[static_cast<std::size_t>(host)].ends_with_login;
   }
+  int world_size() const { return static_cast<int>(outcome_.ranks.size()); }
+  /// What this rank uses, as far as its host has said; null: not known.
+  const RankUsage* usage_of(int rank) const;
   /// What every host is told to start its ranks with. Only once all of them are ready.
   const message::Go& start_message() const { return start_; }
   /// An instant of a host's clock on the launcher's clock, as far as the difference is known; never
@@ -245,6 +248,7 @@ class Run {
   void receive(int host, const message::RankStarted& m);
   void receive(int host, const message::RankNotStarted& m);
   void receive(int host, const message::RankEnded& m);
+  void receive(int host, const message::Usage& m);
   void receive(int host, const message::Finished& m);
   void receive(int host, const message::Blocked& m);
   void receive(int host, const message::PortTaken& m);

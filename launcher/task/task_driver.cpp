@@ -245,6 +245,7 @@ void TaskDriver::perform(const HostNews& news) {
   if (is_missing(news)) return;
   feed(RunEvent(news));
   const auto* said = std::get_if<host_news::Said>(&news);
+  if (said != nullptr) tell_usage(said->message);
   if (said == nullptr || !std::holds_alternative<message::RankEnded>(said->message) || !run_)
     return;
   if (!run_->has_no_ranks_left()) return;
@@ -252,6 +253,17 @@ void TaskDriver::perform(const HostNews& news) {
     ports_.output.expect_another(task_.attempt());
   else
     ports_.output.expect_end();
+}
+
+// What the run has taken of it.
+void TaskDriver::tell_usage(const Message& said) {
+  const auto tell = [this](int rank) {
+    const RankUsage* const usage = run_ ? run_->usage_of(rank) : nullptr;
+    if (usage != nullptr) hooks_.on_usage(rank, *usage);
+  };
+  if (const auto* used = std::get_if<message::Usage>(&said))
+    for (const UsageOfRank& each : used->ranks) tell(each.rank);
+  if (const auto* ended = std::get_if<message::RankEnded>(&said)) tell(ended->rank);
 }
 
 // The end of an attempt is told once everything that came with it has been: what else is known of

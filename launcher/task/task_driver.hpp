@@ -91,6 +91,8 @@ class TaskDriver {
         [](const LogPolicy&, const PolicyMatch&) {};
     /// A rank has said something of its training.
     std::function<void(const MetricsReport& report)> on_report = [](const MetricsReport&) {};
+    /// A host has said what this rank of it uses, or has used.
+    std::function<void(int rank, const RankUsage& usage)> on_usage = [](int, const RankUsage&) {};
     /// So many lines of metrics files were no reports.
     std::function<void(std::uint64_t lines)> on_ignored_lines = [](std::uint64_t) {};
     std::function<void(const task_action::AnnounceRestart& restart)> on_restart =
@@ -173,6 +175,7 @@ class TaskDriver {
   void tell_of_logins();
   void look_at(const OutputChunk& chunk);
   void tell_ignored_lines();
+  void tell_usage(const Message& said);
   void matched(const std::vector<PolicyMatch>& matches);
   void carry_out(const std::vector<ConnectionAction>& actions);
 

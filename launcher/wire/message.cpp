@@ -13,6 +13,7 @@
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/rank_commands.hpp"
 #include "launcher/wire/trouble_messages.hpp"
+#include "launcher/wire/usage_fields.hpp"
 
 namespace train {
 
@@ -311,6 +312,7 @@ json body(const message::RankEnded& m) {
     value["memory_kill"] = {{"limit", from_bytes(m.memory_kill->limit)},
                             {"process", from_bytes(m.memory_kill->process)}};
   if (!m.core.empty()) value["core_place"] = from_bytes(m.core);
+  if (m.usage) value["usage"] = json_of(UsageOfRank{m.rank, *m.usage});
   return value;
 }
 Message read_rank_ended(const json& value) {
@@ -332,7 +334,13 @@ Message read_rank_ended(const json& value) {
                      text_field(kill, "process", longest_words)};
   }
   if (value.contains("core_place")) m.core = text_field(value, "core_place", longest_words);
+  if (value.contains("usage")) m.usage = usage_of_rank(value["usage"]).usage;
   return m;
+}
+
+json body(const message::Usage& m) { return {{"type", "usage"}, {"ranks", json_of(m.ranks)}}; }
+Message read_usage(const json& value) {
+  return message::Usage{usages_field(value, "ranks", most_usages)};
 }
 
 json body(const message::Finished& m) {
@@ -419,6 +427,7 @@ constexpr Reader readers[] = {
     {"stops_ranks", read_stops_ranks},
     {"no_stop_file", read_no_stop_file},
     {"agent_failed", read_agent_failed},
+    {"usage", read_usage},
 };
 
 // Counted before parsing, so that hostile nesting never becomes a tree.

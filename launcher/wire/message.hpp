@@ -19,6 +19,7 @@
 #include "launcher/rendezvous/host_gpus.hpp"
 #include "launcher/wire/attempt_id.hpp"
 #include "launcher/wire/output_chunk.hpp"
+#include "launcher/wire/rank_usage.hpp"
 
 namespace train {
 
@@ -269,7 +270,16 @@ struct RankEnded {
   /// Why SIGKILL came, where the kernel says so.
   std::optional<MemoryKill> memory_kill = {};
   std::string core = {};  ///< where the core is, in words; empty: there is none
+  std::optional<RankUsage> usage = {};
   bool operator==(const RankEnded&) const = default;
+};
+/// What ranks that run use by now, of those of which that is new. At most once after each Ping, and
+/// not again on a connection before a Ping says that this has arrived: a connection that is slow or
+/// stands still holds no more than one.
+struct Usage {
+  std::vector<UsageOfRank> ranks;  ///< at most `most_usages`
+  AttemptId of = {};
+  bool operator==(const Usage&) const = default;
 };
 /// A process that could not be killed.
 struct Survivor {
@@ -362,7 +372,7 @@ using Message =
                  message::RankNotStarted, message::RankEnded, message::Finished, message::Pong,
                  message::TakeLeases, message::DropLeases, message::Leases, message::Blocked,
                  message::PortTaken, message::OutputBlocked, message::StopsRanks,
-                 message::NoStopFile, message::Displaced, message::AgentFailed>;
+                 message::NoStopFile, message::Displaced, message::AgentFailed, message::Usage>;
 
 /// The attempt that a message is about; nothing for what is about the whole host.
 std::optional<AttemptId> attempt_of(const Message& message);

@@ -102,3 +102,21 @@ TEST_CASE("a lost task lasted as long as it is known to have lived, or longer") 
   CHECK(task_to_text(task, 99'000).find("cause      interrupted: the launcher") !=
         std::string::npos);
 }
+
+TEST_CASE("each rank is shown with what it uses, as far as that is known") {
+  TaskRecord task = some_task();
+  task.ranks = {{0, "node01", "0", {}, {}, false, "/0"},
+                {1, "node01", "1", {}, 9, false, "/1"},
+                {2, "node02", "", {}, {}, false, "/2"}};
+  task.ranks[0].cpu_ms = 7'380'000;
+  task.ranks[0].memory = 1'610'612'736;
+  task.ranks[0].memory_peak = 2'147'483'648;
+  task.ranks[1].cpu_ms = 300;
+  task.ranks[1].memory_peak = 1'572'864;
+  const std::string text = task_to_text(task, 0);
+  CHECK(text.ends_with(
+      "  RANK  HOST                  SLOTS           CPU      MEMORY        PEAK  ENDED\n"
+      "     0  node01                0             2h03m     1.5 GiB     2.0 GiB  -\n"
+      "     1  node01                1              0.3s           -     1.5 MiB  SIGKILL\n"
+      "     2  node02                -                 -           -           -  -\n"));
+}

@@ -76,8 +76,8 @@ shown_to_people() {
     expect_out '^state +failed$'
     expect_out '^exit code +6$'
     expect_out "^cause +worker: rank 1 on 'localhost' exited with code 6$"
-    expect_out '^ +0 +localhost +0 +SIGTERM \(stopped by train\)$'
-    expect_out '^ +1 +localhost +1 +exit 6$'
+    expect_out '^ +0 +localhost +0 .* SIGTERM \(stopped by train\)$'
+    expect_out '^ +1 +localhost +1 .* exit 6$'
 }
 
 prefixes() {

@@ -31,9 +31,23 @@ TEST_CASE("a child is collected once, with what it ended with") {
   REQUIRE(has_ended(child.pidfd, 10'000));
   const auto status = reap(child.pidfd.get(), Instant(5));
   REQUIRE(status);
-  CHECK(*status == ExitStatus{.code = 7, .at = Instant(5)});
+  CHECK((*status)->code == 7);
+  CHECK((*status)->at == Instant(5));
   CHECK_FALSE(reap(child.pidfd.get(), {}));
   CHECK_FALSE(has_child());
+}
+
+TEST_CASE("of a child that has ended it is known what it has used, with those that it waited for") {
+  const std::string grow = "s=xxxxxxxxxxxxxxxx; while [ ${#s} -lt 8000000 ]; do s=$s$s; done; ";
+  const StartedChild child =
+      shell("(" + grow + "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done)");
+  REQUIRE(child.failed == ChildStep::none);
+  const ExitStatus status = wait_for_child(child.pid);
+  CHECK(status.code == 0);
+  CHECK(status.cpu > milliseconds(5));
+  CHECK(status.cpu < std::chrono::seconds(60));
+  CHECK(status.largest_memory > 8'000'000);
+  CHECK(status.largest_memory < std::uint64_t{1} << 32);
 }
 
 TEST_CASE("a child that runs is not waited for, unless that is asked for") {

@@ -35,6 +35,8 @@ TaskRecord ended(TaskRecord task) {
   task.ranks[1].exit_code = 3;
   task.ranks[1].oom = "its cgroup's limit of 2 GiB: process 12 (python3)";
   task.ranks[1].core = "'/cores/core.12' on 'gpu-b'";
+  task.ranks[1].cpu_ms = 90'061'001;
+  task.ranks[1].memory_peak = std::int64_t{3} << 40;
   return task;
 }
 
@@ -100,6 +102,7 @@ TEST_CASE("the longest end has room in what was reserved") {
     rank.stopped = rank.rank == 0;
     rank.oom = std::string(300, '\x02');
     rank.core = std::string(300, '\x03');
+    rank.cpu_ms = rank.memory = rank.memory_peak = std::int64_t{1} << 60;
   }
   task.ranks.back().stopped = false;
   task.state = TaskState::interrupted;
@@ -128,6 +131,7 @@ TEST_CASE("an end that an earlier train wrote has no more to say of its ranks") 
   REQUIRE(read_task_end(path, task));
   CHECK(task.ranks[1].stopped);
   CHECK(task.ranks[0].oom.empty());
+  CHECK_FALSE(task.ranks[0].cpu_ms);
 }
 
 TEST_CASE("a task that ended while the registry was locked is not lost") {

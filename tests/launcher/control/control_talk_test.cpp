@@ -20,6 +20,7 @@ ControlStatus a_status() {
   status.phase = "running";
   status.ranks_left = 7;
   status.hosts = {{"n1", "running"}, {"n2", "out of reach"}};
+  status.usage = {{0, {milliseconds(1'500), 7, 8}}, {3, {milliseconds(0), {}, 9}}};
   return status;
 }
 
@@ -48,6 +49,7 @@ TEST_CASE("a supervisor of an earlier version lends nothing, and is understood")
   REQUIRE(answer);
   CHECK(answer->served.empty());
   CHECK(answer->waiting.empty());
+  CHECK(answer->status.usage.empty());
 }
 
 TEST_CASE("names of any bytes fit into a line") {

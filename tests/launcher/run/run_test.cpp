@@ -409,3 +409,27 @@ TEST_CASE("processes that could not be killed are named, even when they are rank
   CHECK(b.outcome().leftovers[0].survivors.front().pid == 100);
   CHECK(b.outcome().ranks[0].state == State::running);
 }
+
+TEST_CASE("what ranks use is known as their hosts have last said it, and then in all") {
+  RunBench b({2, 1});
+  b.start();
+  CHECK(b.run.usage_of(0) == nullptr);
+  b.say(0, message::Usage{{{0, {1s, 10, 20}}, {1, {2s, 30, 40}}}});
+  b.say(0, message::Usage{{{0, {3s, 5, 20}}}});
+  b.say(1, message::Usage{{{2, {7s, 8, 9}}}});
+  CHECK(*b.run.usage_of(0) == RankUsage{3s, 5, 20});
+  CHECK(*b.run.usage_of(1) == RankUsage{2s, 30, 40});
+  message::RankEnded ended{0, 0, std::nullopt, false, false, b.now, ""};
+  ended.usage = {4s, {}, 25};
+  b.say(0, ended);
+  b.say(0, message::Usage{{{0, {1s, 1, 1}}}});  // of before
+  b.ended(1, 0);
+  b.finished(0);
+  b.lose(1);
+  CHECK(b.outcome().ranks[0].usage == RankUsage{4s, {}, 25});
+  CHECK(b.outcome().ranks[1].usage == RankUsage{2s, {}, 40});
+  CHECK(b.outcome().ranks[2].state == State::lost);
+  CHECK(b.outcome().ranks[2].usage == RankUsage{7s, 8, 9});
+  CHECK(b.run.usage_of(-1) == nullptr);
+  CHECK(b.run.usage_of(3) == nullptr);
+}

@@ -223,3 +223,24 @@ TEST_CASE("troubles out of turn cut a host off") {
   b.say(0, message);
   CHECK(b.closed() == std::vector{0});
 }
+
+TEST_CASE("a host that tells what others' ranks use, or too often of its own, is cut off") {
+  const auto is_cut_off = [](int times, int rank) {
+    RunBench b({1, 1});
+    b.start();
+    bool is_cut = false;
+    for (int i = 0; i < times && !is_cut; ++i) {
+      b.say(0, message::Usage{{{rank, {}}}});
+      is_cut = b.closed() == std::vector{0};
+    }
+    return is_cut;
+  };
+  CHECK_FALSE(is_cut_off(Repetitions::most, 0));
+  CHECK(is_cut_off(Repetitions::most + 1, 0));
+  CHECK(is_cut_off(1, 1));
+  CHECK(is_cut_off(1, 2));
+  RunBench b({1});
+  b.open(0);
+  b.say(0, message::Usage{});
+  CHECK(b.closed() == std::vector{0});
+}

@@ -183,6 +183,7 @@ void FakeHost::heard(LinkId link, const Frame& frame) {
       !std::holds_alternative<message::Attach>(*message))
     complaints_.push_back("an agent was told something before Attach");
   if (std::holds_alternative<message::Stop>(*message)) note_stop();
+  if (const auto* ping = std::get_if<message::Ping>(&*message)) check(links_.at(link), *ping);
   if (const auto* told = std::get_if<message::Acknowledge>(&*message))
     check(links_.at(link), *told);
   feed(agent_event::Received{link, std::move(*message)});
@@ -261,7 +262,26 @@ void FakeHost::perform(const agent_action::CloseLink& action) {
 void FakeHost::perform(const agent_action::SendMessage& action) {
   if (const auto* ready = std::get_if<message::Ready>(&action.message))
     readiness_.ready[ready->of].insert(index_);
+  if (const auto* usage = std::get_if<message::Usage>(&action.message)) check(*usage);
   send(frame_of(action.message));
+}
+
+void FakeHost::check(Link& link, const message::Ping& ping) const {
+  if (link.told_usage_at && ping.newest_pong > *link.told_usage_at) link.told_usage_at.reset();
+}
+
+// Where a line is slow or stands still, no more than the newest waits.
+void FakeHost::check(const message::Usage& told) {
+  if (const auto link = links_.find(used_); link != links_.end()) {
+    if (link->second.told_usage_at)
+      complaints_.push_back("what ranks use is told again before it has arrived");
+    link->second.told_usage_at = clock();
+  }
+  for (const UsageOfRank& each : told.ranks) {
+    const FakeProcess* const rank = process(RankOfAttempt{told.of, each.rank});
+    if (rank == nullptr || rank->reported || !each.usage.memory)
+      complaints_.push_back("it is told what a rank uses that does not run");
+  }
 }
 
 void FakeHost::perform(const agent_action::SendOutput& action) {
@@ -376,6 +396,7 @@ void FakeHost::perform(const agent_action::StartRank& action) {
     });
   }
   process.alive = true;
+  process.began = time_.now();
   process.orphan_alive = script.leaves_orphan;
   process.prints_left = script.prints;
   later(script_.start_delay, [this, id] {
@@ -385,6 +406,22 @@ void FakeHost::perform(const agent_action::StartRank& action) {
     report_end(id);
   });
   live(id);
+  measure(id);
+}
+
+// Less and less often, and not for ever: a rank may be blocked as long as the world lasts.
+void FakeHost::measure(const RankOfAttempt& id) {
+  constexpr int most = 8;
+  FakeProcess& process = processes_[id];
+  if (process.measured == most) return;
+  later((1s) * (1 << process.measured++), [this, id] {
+    const FakeProcess& each = processes_[id];
+    if (each.reported) return;
+    RankUsage usage = usage_after(id.rank, time_.now() - each.began);
+    usage.memory = usage.memory_peak;
+    feed(agent_event::RanksMeasured{{{id.rank, usage}}, id.of});
+    measure(id);
+  });
 }
 
 // Ranks start in the copy of the context. Every rank is told the same ports: those that their hosts
@@ -481,8 +518,10 @@ void FakeHost::report_end(const RankOfAttempt& id) {
   const bool over = process.announced && !process.alive;
   if (!over || std::exchange(process.reported, true)) return;
   drain(id);
-  feed(agent_event::RankEnded{
-      id.rank, process.code, process.signal, false, process.died + script_.clock_ahead, {}, id.of});
+  agent_event::RankEnded ended{
+      id.rank, process.code, process.signal, false, process.died + script_.clock_ahead, {}, id.of};
+  ended.usage = usage_after(id.rank, process.died - process.began);
+  feed(ended);
   tree_killed_if_so(id.of);
 }
 

@@ -36,12 +36,20 @@ struct FakeProcess {
   int prints_left = 0;
   std::optional<int> code;
   std::optional<int> signal;
-  Instant died{0};  ///< virtual time
+  Instant began{0};  ///< virtual time
+  Instant died{0};   ///< likewise
+  int measured = 0;  ///< how often, of late
   std::array<std::uint64_t, 2> printed{};
   std::array<std::uint64_t, 2> read{};
 
   std::uint64_t in_pipes() const { return printed[0] + printed[1] - read[0] - read[1]; }
 };
+
+/// What a rank uses that has run for so long, in these worlds.
+inline RankUsage usage_after(int rank, nanoseconds time) {
+  const auto ms = std::chrono::floor<milliseconds>(time);
+  return {ms, {}, static_cast<std::uint64_t>(rank + 1) << 20};
+}
 
 /// What all hosts share: to see that none starts early, and what its ranks must be told.
 struct Readiness {
@@ -139,6 +147,9 @@ class FakeHost {
   void read_piece(const RankOfAttempt& id);
   void drain(const RankOfAttempt& id);
   void report_end(const RankOfAttempt& id);
+  void measure(const RankOfAttempt& id);
+  void check(Link& link, const message::Ping& ping) const;
+  void check(const message::Usage& told);
   void kill(const RankOfAttempt& id, FakeProcess& process);
   bool has_unreported(AttemptId of) const;
   void tree_killed_if_so(AttemptId of);
@@ -161,7 +172,8 @@ class FakeHost {
     std::vector<std::pair<RankOfAttempt, std::uint64_t>> sent = {};
     FrameDecoder decoder{FrameSender::launcher};
     bool has_spoken = false;
-    std::uint64_t epoch = 0;  ///< of its Attach
+    std::uint64_t epoch = 0;                    ///< of its Attach
+    std::optional<Instant> told_usage_at = {};  ///< and nobody has said that it has arrived
   };
   std::map<LinkId, Link> links_;
   LinkId last_link_ = 0;

@@ -314,6 +314,8 @@ void World::check_ranks(Lines& broken) const {
       broken.push_back("a rank's end is not what was told" + of_rank(rank));
       continue;
     }
+    if (told.usage != usage_after(rank, p->died - p->began))
+      broken.push_back("what a rank has used is not what was told" + of_rank(rank));
     const nanoseconds wrong = std::chrono::abs(told.at->at + now().booted - p->died);
     if (wrong > told.at->bound + 1ns)
       broken.push_back("a rank's end is not when it was told, within the bound" + of_rank(rank));

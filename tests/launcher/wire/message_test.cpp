@@ -60,6 +60,12 @@ message::Prepare prepare_with_leases() {
   return prepare;
 }
 
+message::RankEnded ended_with_usage() {
+  message::RankEnded ended{3, 0, std::nullopt, false, false, Instant(1), ""};
+  ended.usage = {milliseconds(1'234), {}, std::uint64_t{1} << 60};
+  return ended;
+}
+
 std::vector<Message> all_messages() {
   constexpr Instant late{std::int64_t{1} << 61};
   return {
@@ -140,6 +146,11 @@ std::vector<Message> all_messages() {
                          "",
                          {},
                          message::MemoryKill{"the host's memory", not_text}},
+      ended_with_usage(),
+      message::Usage{},
+      message::Usage{{{INT32_MAX, {milliseconds(std::int64_t{1} << 60), 0, 1}},
+                      {0, {milliseconds(0), std::uint64_t{1} << 60, 0}},
+                      {1, {}}}},
       message::Finished{{}},
       message::Finished{{{12, 0, not_text}, {13, 1000, ""}}, INT32_MAX},
       message::Pong{Instant(0), late},
@@ -211,8 +222,9 @@ TEST_CASE("what is no message is refused as the host's fault") {
 }
 
 TEST_CASE("every field of a message must be there, but for those that may be missing") {
-  const std::set<std::string> may_be_missing = {
-      "context", "interface", "slots", "code", "signal", "error_file", "memory_kill", "core_place"};
+  const std::set<std::string> may_be_missing = {"context",     "interface",  "slots",
+                                                "code",        "signal",     "error_file",
+                                                "memory_kill", "core_place", "usage"};
   for (const Message& message : all_messages()) {
     const json whole = json::parse(encode_message(message));
     for (const auto& [name, value] : whole.items()) {
@@ -325,6 +337,19 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
       {message::RankStarted{}, R"({"rank":-1})"},
       {message::RankStarted{}, R"({"rank":2147483648})"},
       {message::RankNotStarted{}, R"({"class":"worker"})"},
+      {ended, R"({"usage":7})"},
+      {ended, R"({"usage":[0,1,2]})"},
+      {ended, R"({"usage":[0,1,2,3,4]})"},
+      {ended, R"({"usage":[0,-1,2,3]})"},
+      {ended, R"({"usage":[0,1,2,1152921504606846977]})"},
+      {ended, R"({"usage":[0,1,2,18446744073709551615]})"},
+      {ended, R"({"usage":[0,1.5,2,3]})"},
+      {ended, R"({"usage":[0,null,2,3]})"},
+      {message::Usage{}, R"({"ranks":{}})"},
+      {message::Usage{}, R"({"ranks":[7]})"},
+      {message::Usage{}, R"({"ranks":[[2147483648,1,2,3]]})"},
+      {message::Usage{}, R"({"ranks":[[-1,1,2,3]]})"},
+      {message::Usage{}, R"({"ranks":[[0,1,"2",3]]})"},
       {message::Finished{}, R"({"survivors":{}})"},
       {message::Finished{}, R"({"survivors":[1]})"},
       {message::Blocked{}, R"({"so_far_ms":-1})"},
