@@ -49,7 +49,7 @@ run_unit() {
     step "unit tests and linters"
     rm -f "$report"
     # What a test has printed is in the report: of one that passed, a kilobyte if nothing else is said.
-    ctest --preset release --output-junit "$report" --test-output-size-passed 1000000 -j "$(nproc)"
+    ctest --preset release --output-junit "$report" --test-output-size-passed 1000000 -j $(($(nproc) + 1))
     if [ ! -s "$report" ]; then
         echo "CTest left no report"
         count 0 1 0
@@ -143,25 +143,25 @@ run_cluster() { run_scripts_in_lanes tests/cluster; }
 run_browser() { run_scripts tests/browser; }
 run_fuzz() { run_script tests/fuzz/fuzz.sh; }
 
-# What is compiled for the tests is, while those run that need the program alone: they wait more
-# than they work, and it takes only what they leave.
-build_tests_meanwhile() {
-    # shellcheck disable=SC2016 # expanded by that shell
-    beside nice -n 19 /bin/bash -c '
-        cmake --build --preset release && tests/fuzz/fuzz.sh --build' >"$1" 2>&1
-    tests_build=$!
+# meanwhile COMMAND...: beside tests that wait more than they work; it takes only what they leave.
+# What it prints goes to the file `said`; its number is `job`.
+meanwhile() {
+    beside nice -n 19 "$@" >"$said" 2>&1
+    job=$!
 }
 run_all() {
-    local said
+    local said job
     said=$(mktemp)
-    build_tests_meanwhile "$said"
+    meanwhile cmake --build --preset release
     run_scripts_in_lanes tests/cluster tests/cli
     step "build of the tests"
-    wait "$tests_build" || count 0 1 0
-    cat "$said"
-    rm -f "$said"
+    wait "$job" || count 0 1 0
+    tail -n 100 "$said"
+    meanwhile tests/fuzz/fuzz.sh --build
     run_unit
     run_browser
+    wait "$job" # run_fuzz says what is wrong
+    rm -f "$said"
     run_fuzz
 }
 run_tidy() { run_script tests/lint/tidy.sh; }
