@@ -7,6 +7,7 @@
 #include <exception>
 #include <string_view>
 
+#include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "cli/agent_attach.hpp"
 
@@ -44,10 +45,12 @@ int main(int argc, char* argv[]) {
   // Its threads mostly wait: an arena of memory for each would only cost pages.
   (void)::mallopt(M_ARENA_MAX, 1);
   train::open_closed_standard_streams();
+  int code = 0;
   try {
-    return train::run(argc, argv);
+    code = train::run(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "this is a bug in train's agent: %s\n", error.what());
-    return train::exit_code_of(train::ErrorClass::bug).value();
+    code = train::exit_code_of(train::ErrorClass::bug).value();
   }
+  train::end_program(code);
 }

@@ -6,8 +6,10 @@
 #include <charconv>
 #include <csignal>
 #include <exception>
+#include <iostream>
 #include <system_error>
 
+#include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "cli/agent_attach.hpp"
 #include "cli/commands.hpp"
@@ -574,9 +576,12 @@ int main(int argc, char* argv[]) {
   train::open_closed_standard_streams();
   // A file that becomes longer than it may (ulimit -f) is an error like a full disk, not the end.
   std::signal(SIGXFSZ, SIG_IGN);
+  int code = 0;
   try {
-    return train::run({argv + 1, argv + argc}).value();
+    code = train::run({argv + 1, argv + argc}).value();
   } catch (const std::exception& error) {
-    return train::report(unexpected_error(error)).value();
+    code = train::report(unexpected_error(error)).value();
   }
+  std::cout.flush();
+  train::end_program(code);
 }

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -219,6 +221,15 @@ Result<void> start_thread(std::function<void()> body) {
   if (!thread) return tl::make_unexpected(thread.error());
   thread->detach();
   return {};
+}
+
+void end_program(int code) {
+  (void)std::fflush(nullptr);
+#ifdef __SANITIZE_ADDRESS__
+  std::exit(code);  // it looks for leaks then
+#else
+  ::_exit(code);
+#endif
 }
 
 ChildSetup::ChildSetup(const std::string& program_path,

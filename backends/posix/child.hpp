@@ -38,6 +38,9 @@ class WithoutSignals {
 Result<std::thread> start_joinable_thread(std::function<void()> body);
 /// The same, for one that nobody waits for.
 Result<void> start_thread(std::function<void()> body);
+/// Ends the program with what it has printed, and destroys nothing that is static: threads that
+/// nobody waits for may be at work, on a disk that hangs or at their own end, and use that.
+[[noreturn]] void end_program(int code);
 
 /// What becomes of a child when the *thread* that started it ends.
 enum class OnParentEnd {

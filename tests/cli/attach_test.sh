@@ -105,7 +105,8 @@ noise_through_deaths() {
     detach -n 1 --set log_limit=1GiB -- /usr/bin/python3 -c "$noise"'
 for number, piece in enumerate(noise()):
     while not os.path.exists(f"go{number // 320}"): time.sleep(0.005)
-    while piece: piece = piece[os.write(1, piece):]'
+    while piece: piece = piece[os.write(1, piece):]
+while not os.path.exists("go5"): time.sleep(0.005)'
     local part
     for part in 0 1 2 3 4; do
         : >"go$part"
@@ -114,6 +115,7 @@ for number, piece in enumerate(noise()):
         output=/dev/null start task attach "$id"
         within 10 "part $part: somebody attends it" err_has "is attended again"
     done
+    : >go5
     await 60
     expect_status 0
     /usr/bin/python3 -c "$noise"'

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/posix/child.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
 
 #include "backends/posix/proc.hpp"
 #include "tests/catch.hpp"
@@ -103,3 +107,25 @@ TEST_CASE("the environment is told as a list and by name") {
   CHECK(is_listed);
   REQUIRE(::unsetenv("TRAIN_TEST_WORD") == 0);
 }
+
+#ifndef __SANITIZE_ADDRESS__
+TEST_CASE("a program ends with what it has printed, and destroys nothing that threads may use") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  (void)std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    (void)std::atexit([] { ::_exit(99); });
+    (void)std::fputs("said", stdout);
+    end_program(5);
+  }
+  ::close(ends[1]);
+  const ExitStatus status = wait_for_child(child);
+  CHECK(status.code == 5);
+  char said[16] = {};
+  CHECK(::read(ends[0], said, sizeof said - 1) == 4);
+  CHECK(std::string(said) == "said");
+  ::close(ends[0]);
+}
+#endif

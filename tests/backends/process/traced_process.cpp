@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/backends/process/testing.hpp"
+
 namespace train::testing {
 
 TracedProcess::TracedProcess(int pid) : pid_(pid) {
@@ -50,16 +52,21 @@ void TracedProcess::hold() const {
   if (!stop_main_thread()) throw std::runtime_error("a process cannot be stopped");
 }
 
-// It waits in a call of the kernel, which is made again as another one.
+// Once it waits in a call of the kernel, that is made again as another one.
 void TracedProcess::exit([[maybe_unused]] int code) {
 #ifdef __x86_64__
   constexpr long system_call = 0x050f;  // the instruction
   user_regs_struct registers{};
-  if (!stop_main_thread() || ::ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) != 0)
-    throw std::runtime_error("a process cannot be stopped");
-  registers.rip -= 2;
-  if ((::ptrace(PTRACE_PEEKTEXT, pid_, registers.rip, nullptr) & 0xffff) != system_call)
-    throw std::runtime_error("a process does not wait");
+  const auto waits = [&] {
+    if (!stop_main_thread() || ::ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) != 0)
+      throw std::runtime_error("a process cannot be stopped");
+    registers.rip -= 2;
+    if ((::ptrace(PTRACE_PEEKTEXT, pid_, registers.rip, nullptr) & 0xffff) == system_call)
+      return true;
+    (void)::ptrace(PTRACE_CONT, pid_, nullptr, nullptr);
+    return false;
+  };
+  if (!testing::eventually(waits)) throw std::runtime_error("a process does not wait");
   registers.orig_rax = static_cast<unsigned long long>(-1);  // nothing is to be restarted
   registers.rax = SYS_exit_group;
   registers.rdi = static_cast<unsigned long long>(code);
