@@ -70,17 +70,14 @@ TEST_CASE("files and ports of another attempt are its own") {
 
 TEST_CASE("of two trials one is killed whole, and the other one lives on") {
   AgentUnderTest agent;
-  agent.start({daemon("one") + "exec sleep 1000"}, first);
-  agent.start({daemon("other") + "exec sleep 1000"}, other_trial);
-  const auto rank = agent.next<message::RankStarted>(other_trial);
-  const int one = process_in(agent, "one");
-  const int other = process_in(agent, "other");
+  const int one = start_with_daemon(agent, "one", first).daemon;
+  const auto [rank, other] = start_with_daemon(agent, "other", other_trial);
   agent.send(about(message::Stop{}, first));
   CHECK(agent.next<message::RankEnded>(first).signal == SIGKILL);
   (void)agent.next<message::Finished>(first);
   CHECK_FALSE(is_running(one));
   CHECK(is_running(other));
-  CHECK(is_running(static_cast<int>(rank.pid)));
+  CHECK(is_running(rank));
   agent.send(message::Forget{first});
   agent.start({"echo again"}, second);
   CHECK(agent.next<message::RankEnded>(second).code == 0);
@@ -117,13 +114,11 @@ TEST_CASE("each of two trials is told again after a reconnect, and its output is
 
 TEST_CASE("a subreaper that is killed ends its attempt, leaves nothing, and touches no other") {
   AgentUnderTest agent;
-  agent.start({daemon("one") + "exec sleep 1000"}, first);
-  agent.start({daemon("other") + "exec sleep 1000"}, other_trial);
-  const int one = process_in(agent, "one");
-  const int other = process_in(agent, "other");
-  const int subreaper = parent_of(one).value_or(0);
-  REQUIRE(parent_of(subreaper) == agent.pid());
-  REQUIRE(parent_of(other) != subreaper);
+  const int one = start_with_daemon(agent, "one", first).daemon;
+  const int other = start_with_daemon(agent, "other", other_trial).daemon;
+  const int subreaper = subreaper_above(one, agent);
+  REQUIRE(subreaper != 0);
+  REQUIRE(subreaper_above(other, agent) != subreaper);
   ::kill(subreaper, SIGKILL);
   CHECK(agent.next<message::RankEnded>(first).signal == SIGKILL);
   CHECK(agent.next<message::Finished>(first).survivors.empty());

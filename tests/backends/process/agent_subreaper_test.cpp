@@ -78,11 +78,9 @@ TEST_CASE(
     "a subreaper that ends by itself ends its attempt, leaves nothing, and touches no other") {
   const Failing failing = any_failure();
   AgentUnderTest agent;
-  agent.start({daemon("one") + "exec sleep 1000"}, first);
-  const int one = process_in(agent, "one");
-  agent.start({daemon("other") + "exec sleep 1000"}, other_trial);
-  const int other = process_in(agent, "other");
-  TracedProcess subreaper(parent_of(one).value_or(0));
+  const int one = start_with_daemon(agent, "one", first).daemon;
+  const int other = start_with_daemon(agent, "other", other_trial).daemon;
+  TracedProcess subreaper(subreaper_above(one, agent));
   if (!subreaper.is_there()) SKIP_CASE("no process can be traced here");
   subreaper.exit(failing.code);
   CHECK(agent.next<message::RankEnded>(first).signal == SIGKILL);

@@ -22,6 +22,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "backends/posix/proc.hpp"
 #include "backends/process/agent_process.hpp"
 
 namespace train::testing {
@@ -225,6 +226,21 @@ int process_in(const AgentUnderTest& agent, const std::string& name) {
   if (!eventually([&] { return static_cast<bool>(std::ifstream(path) >> pid); }))
     throw std::runtime_error("no process has written " + path);
   return pid;
+}
+
+RankWithDaemon start_with_daemon(AgentUnderTest& agent, const std::string& name, AttemptId of) {
+  agent.start({daemon(name) + "exec sleep 1000"}, of);
+  const auto started = agent.next<message::RankStarted>(of);
+  return {static_cast<int>(started.pid), process_in(agent, name)};
+}
+
+int subreaper_above(int pid, const AgentUnderTest& agent) {
+  while (pid != 0) {
+    const int parent = parent_of(pid).value_or(0);
+    if (parent == agent.pid()) return pid;
+    pid = parent;
+  }
+  return 0;
 }
 
 }  // namespace train::testing

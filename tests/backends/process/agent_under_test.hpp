@@ -108,5 +108,15 @@ class AgentUnderTest {
 std::string daemon(const std::string& name);
 /// The number that such a process has written there. Throws where none comes.
 int process_in(const AgentUnderTest& agent, const std::string& name);
+struct RankWithDaemon {
+  int rank;
+  int daemon;
+};
+/// Starts an attempt of one rank, which sleeps, and a daemon of this name. Returns when the agent
+/// has told of the rank: what ends an attempt before that, ends it as one that has not started.
+RankWithDaemon start_with_daemon(AgentUnderTest& agent, const std::string& name, AttemptId of);
+/// The child of the agent that `pid` is below, whatever is between the two: a daemon's parent may
+/// not have ended yet when it has written its number. 0 where there is none.
+int subreaper_above(int pid, const AgentUnderTest& agent);
 
 }  // namespace train::testing
