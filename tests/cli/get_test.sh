@@ -58,18 +58,7 @@ gets_files() {
     expect_nothing_half_done .
 }
 
-# Every path with its type, mode, target and content.
-listing='import hashlib, os, stat
-for folder, folders, files in sorted(os.walk(b".")):
-    for name in sorted(folders + files):
-        path = os.path.join(folder, name)
-        status = os.lstat(path)
-        what = b""
-        if stat.S_ISLNK(status.st_mode):
-            what = os.readlink(path)
-        elif stat.S_ISREG(status.st_mode):
-            what = hashlib.sha256(open(path, "rb").read()).hexdigest().encode()
-        print(path, oct(status.st_mode), what)'
+listing=$(cat "$(dirname "$0")/../listing.py")
 
 # With a context: from the copy, also of a task that runs.
 gets_a_folder_of_the_copy() {

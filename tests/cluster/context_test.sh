@@ -22,18 +22,7 @@ launch_code() { launch --context "$code" "$@"; }
 contexts_on() { on "$1" "ls -A $2/contexts 2>/dev/null"; }
 received_by() { on "$1" 'cat /sys/class/net/*/statistics/rx_bytes' | awk '{ sum += $1 } END { print sum }'; }
 
-# Every path with its type, mode, target and content, for comparison.
-listing='import hashlib, os, stat, sys
-for folder, folders, files in os.walk(b"."):
-    for name in folders + files:
-        path = os.path.join(folder, name)
-        status = os.lstat(path)
-        what = b""
-        if stat.S_ISLNK(status.st_mode):
-            what = os.readlink(path)
-        elif stat.S_ISREG(status.st_mode):
-            what = hashlib.sha256(open(path, "rb").read()).hexdigest().encode()
-        print(path, oct(status.st_mode), what)'
+listing=$(cat "$(dirname "$0")/../listing.py")
 
 # --- What works ---
 
