@@ -19,12 +19,8 @@ constexpr std::string_view mps_server = "[nvidia-cuda-mps";  // the kernel cuts 
 std::string task_of(int pid) {
   constexpr std::string_view variable = "TRAIN_TASK_ID=";
   const std::string environment = environment_of(pid);
-  for (std::size_t begin = 0; begin < environment.size();) {
-    const std::size_t end = std::min(environment.find('\0', begin), environment.size());
-    const std::string_view entry = std::string_view(environment).substr(begin, end - begin);
+  for (const std::string_view entry : environment_entries(environment))
     if (entry.starts_with(variable)) return std::string(entry.substr(variable.size()));
-    begin = end + 1;
-  }
   return {};
 }
 

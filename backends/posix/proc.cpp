@@ -172,6 +172,16 @@ std::string environment_of(int pid) {
   return read_small_file(path_of(pid, "environ"), environment_limit);
 }
 
+std::vector<std::string_view> environment_entries(std::string_view environment) {
+  std::vector<std::string_view> entries;
+  while (!environment.empty()) {
+    const std::size_t end = std::min(environment.find('\0'), environment.size());
+    entries.push_back(environment.substr(0, end));
+    environment.remove_prefix(std::min(end + 1, environment.size()));
+  }
+  return entries;
+}
+
 bool has_open(int pid, const std::function<bool(std::string_view target)>& is_wanted) {
   const std::string directory = path_of(pid, "fd/");
   for (const std::string& name : names_in(FolderReader(directory))) {

@@ -82,6 +82,9 @@ std::string name_of(int pid);
 /// this user may not see it.
 std::string environment_of(int pid);
 
+/// Of such an environment, NAME=VALUE each, where it is.
+std::vector<std::string_view> environment_entries(std::string_view environment);
+
 /// Whether one of what the process has open is wanted, by the name that the kernel gives it: a path
 /// ("/tmp/file", " (deleted)" behind it where that is so), "pipe:[1234]". What this user may not
 /// see is not.

@@ -54,12 +54,8 @@ struct Rank {
 };
 
 bool has_entry(std::string_view environment, std::string_view entry) {
-  while (!environment.empty()) {
-    const std::size_t end = std::min(environment.find('\0'), environment.size());
-    if (environment.substr(0, end) == entry) return true;
-    environment.remove_prefix(std::min(end + 1, environment.size()));
-  }
-  return false;
+  const auto entries = environment_entries(environment);
+  return std::find(entries.begin(), entries.end(), entry) != entries.end();
 }
 
 Result<Rank> find_rank(const HostDirectory& directory, const std::string& key, int number) {

@@ -48,13 +48,10 @@ constexpr std::chrono::seconds foreign_limit = 24h;
 // The entry itself, or one that goes on below it as a path does: the run directory of a later
 // trial.
 bool has_entry(std::string_view environment, const std::string& entry) {
-  while (!environment.empty()) {
-    const size_t end = std::min(environment.find('\0'), environment.size());
-    const std::string_view found = environment.substr(0, end);
-    if (found == entry || found.starts_with(entry + "/")) return true;
-    environment.remove_prefix(std::min(end + 1, environment.size()));
-  }
-  return false;
+  const auto entries = environment_entries(environment);
+  return std::any_of(entries.begin(), entries.end(), [&](std::string_view found) {
+    return found == entry || found.starts_with(entry + "/");
+  });
 }
 
 bool holds_any(const std::vector<int>& pids, const std::set<int>& wanted) {
