@@ -12,12 +12,6 @@
 
 namespace train {
 
-namespace {
-
-using Kind = LeaseKey::Kind;
-
-}  // namespace
-
 Quantity lease_quantity(std::uint64_t units) {
   constexpr std::uint64_t most = 1'000'000'000;
   return *Quantity::from_double(static_cast<double>(std::min(units, most * lease_units)) /
@@ -67,14 +61,14 @@ Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostRep
     HostUse use{.host = host.name, .holder = short_words_of(holder), .slots = {}};
     use.held_ms = holder.held_ms;
     for (const LeaseHolder::Held& held : holder.leases) {
-      if (held.key.kind == Kind::memory) {
+      if (held.key.kind == LeaseKey::Kind::memory) {
         use.memory += held.amount;
         continue;
       }
       const Quantity amount = lease_quantity(held.amount);
       if (amount.is_zero()) continue;
-      if (held.key.kind == Kind::cpus) use.cpus = use.cpus + amount;
-      if (held.key.kind == Kind::custom)
+      if (held.key.kind == LeaseKey::Kind::cpus) use.cpus = use.cpus + amount;
+      if (held.key.kind == LeaseKey::Kind::custom)
         use.custom[held.key.name] = use.custom[held.key.name] + amount;
       for (std::size_t slot = 0; slot < slots.size(); ++slot)
         if (is_same_slot(slots[slot], held.key)) {
