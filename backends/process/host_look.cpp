@@ -90,7 +90,7 @@ void look_at_leases(const LeaseFolder& folder,
     for (LeaseHolder::Held& held : holder.leases) number_device(held.key, report);
 }
 
-HostReport look_at_this_host(const AgentMeans& means, const std::string& directory) {
+HostReport look_at_what_there_is(const AgentMeans& means) {
   HostReport report;
   if (means.count_gpus) report.gpus = means.count_gpus();
   const bool has_gpus = !report.gpus.cuda.empty() || !report.gpus.rocm.empty();
@@ -106,6 +106,11 @@ HostReport look_at_this_host(const AgentMeans& means, const std::string& directo
   report.available = available_memory();
   report.load_permil = load_permil();
   report.driver = driver_version();
+  return report;
+}
+
+HostReport look_at_this_host(const AgentMeans& means, const std::string& directory) {
+  HostReport report = look_at_what_there_is(means);
   const auto folder = lease_folder_of(means, directory);
   if (!folder) {
     report.lease_trouble = folder.error().diagnostics.front().message;

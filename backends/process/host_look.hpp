@@ -15,6 +15,9 @@ namespace train {
 /// the folder of leases. May wait for a disk. `directory` as for `lease_folder_of`.
 HostReport look_at_this_host(const AgentMeans& means, const std::string& directory = {});
 
+/// The first half of that: nothing of leases.
+HostReport look_at_what_there_is(const AgentMeans& means);
+
 /// Where what is held of this host is locked: in this directory, else where the means say, else in
 /// the usual place of the host.
 Result<LeaseFolder> lease_folder_of(const AgentMeans& means, const std::string& directory);

@@ -111,7 +111,7 @@ class Waiting {
     auto folder = lease_folder_of(means_, told->directory);
     if (!folder) return tl::make_unexpected(folder.error());
     folder_ = std::move(*folder);
-    host_ = look_at_this_host(means_, told->directory);
+    host_ = look_at_what_there_is(means_);
     auto made = TaskTicket::make(folder_, key_, ticket);
     if (!made) return tl::make_unexpected(made.error());
     ticket_.emplace(std::move(*made));
