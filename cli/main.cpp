@@ -280,6 +280,7 @@ void add_removals(CLI::App& task, Chosen& chosen, TaskFlags& flags) {
                      ->group("Commands");
   add_task_names(*rm, flags.rm.tasks);
   rm->get_option("TASK")->required();
+  rm->add_flag("--force", flags.rm.force, "Also where a host may still have something of it");
   rm->callback([&] { chosen = [&] { return task_rm_command(flags.rm); }; });
 
   CLI::App* prune =

@@ -21,8 +21,8 @@ namespace train {
 
 namespace {
 
-// A task can be removed when nothing of it runs any more, nor may run.
-Result<void> check_removable(const SqliteTaskStore& store, const TaskRecord& task) {
+// A task can be removed when nothing of it runs any more, nor may run on a host.
+Result<void> check_ended(const TaskRecord& task) {
   if (task.is_unattended)
     return fail(
         ErrorClass::busy,
@@ -34,14 +34,18 @@ Result<void> check_removable(const SqliteTaskStore& store, const TaskRecord& tas
     return fail(ErrorClass::busy,
                 fmt::format("task {} is not removed: it is {}", task.id, to_string(task.state)),
                 fmt::format("train task kill {} stops it", task.id));
-  const auto unsettled = names_of_unsettled_hosts(store, task);
-  if (!unsettled.empty())
-    return fail(ErrorClass::busy,
-                fmt::format("task {} is not removed: {} may still have something of it", task.id,
-                            summarize_hosts(unsettled)),
-                fmt::format("train task kill {} asks {}", task.id,
-                            unsettled.size() == 1 ? "that host" : "these hosts"));
   return {};
+}
+
+Error unsettled_error(const TaskRecord& task, const std::vector<std::string>& hosts) {
+  const bool is_one = hosts.size() == 1;
+  return with_hints(
+      make_error(ErrorClass::busy,
+                 fmt::format("task {} is not removed: {} may still have something of it", task.id,
+                             summarize_hosts(hosts))),
+      {fmt::format("train task kill {} asks {}", task.id, is_one ? "that host" : "these hosts"),
+       fmt::format("train task rm --force {} forgets {}, where {} gone for good", task.id,
+                   is_one ? "it" : "them", is_one ? "it is" : "they are")});
 }
 
 std::uint64_t bytes_of_logs(const TaskRecord& task) {
@@ -55,16 +59,25 @@ std::uint64_t bytes_of_logs(const TaskRecord& task) {
   return bytes;
 }
 
-Result<void> remove_one(SqliteTaskStore& store, const TaskRecord& task) {
-  if (auto removable = check_removable(store, task); !removable) return removable;
-  return store.remove(task.id);
+Result<void> check_removable(const SqliteTaskStore& store, const TaskRecord& task) {
+  if (auto ended = check_ended(task); !ended) return ended;
+  const auto unsettled = names_of_unsettled_hosts(store, task);
+  if (unsettled.empty()) return {};
+  return tl::make_unexpected(unsettled_error(task, unsettled));
 }
 
-ExitCode remove_named(SqliteTaskStore& store, const std::string& prefix) {
+// With `force` also one of which a host may still have something.
+ExitCode remove_named(SqliteTaskStore& store, const std::string& prefix, bool force) {
   const auto task = store.find(prefix);
   if (!task) return report(task.error());
-  if (const auto removed = remove_one(store, *task); !removed) return report(removed.error());
+  if (const auto ended = check_ended(*task); !ended) return report(ended.error());
+  const auto unsettled = names_of_unsettled_hosts(store, *task);
+  if (!unsettled.empty() && !force) return report(unsettled_error(*task, unsettled));
+  if (const auto removed = store.remove(task->id); !removed) return report(removed.error());
   talk(terminal_text("task {} is removed", task->id));
+  if (!unsettled.empty())
+    talk(terminal_text("what {} may still have of it is nobody's to end now",
+                       summarize_hosts(unsettled)));
   return ExitCode();
 }
 
@@ -78,6 +91,11 @@ std::vector<TaskRecord> old_tasks(std::vector<TaskRecord> tasks, UnixMillis befo
     return task.ended.value_or(task.created) > before;
   });
   return tasks;
+}
+
+Result<void> remove_one(SqliteTaskStore& store, const TaskRecord& task) {
+  if (auto removable = check_removable(store, task); !removable) return removable;
+  return store.remove(task.id);
 }
 
 struct Pruned {
@@ -110,9 +128,10 @@ ExitCode task_rm_command(const TaskRmFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
   const std::set<std::string> prefixes(flags.tasks.begin(), flags.tasks.end());
-  if (prefixes.size() == 1) return remove_named(**store, *prefixes.begin());
+  if (prefixes.size() == 1) return remove_named(**store, *prefixes.begin(), flags.force);
   Outcomes outcomes;
-  for (const std::string& prefix : prefixes) outcomes.add(remove_named(**store, prefix));
+  for (const std::string& prefix : prefixes)
+    outcomes.add(remove_named(**store, prefix, flags.force));
   return outcomes.tell("were not removed");
 }
 

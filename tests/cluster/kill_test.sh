@@ -58,6 +58,28 @@ away_at_the_stop() {
     expect_settled_by_kill killed
 }
 
+# Its machine was taken away, say.
+gone_for_good() {
+    detach
+    "$cluster" cut node03 || return
+    task kill "$id"
+    expect_status 76
+    task rm "$id"
+    expect_status 75
+    expect_err "^train: task $id is not removed: node03 may still have something of it$"
+    expect_err "train task kill $id asks that host$"
+    expect_err "train task rm --force $id forgets it, where it is gone for good$"
+    task rm --force "$id"
+    expect_status 0
+    expect_err "^train: task $id is removed$"
+    expect_err "^train: what node03 may still have of it is nobody's to end now$"
+    task show "$id"
+    expect_status 66
+    "$cluster" heal node03
+    on node03 "pkill -KILL -f 'train.*$id'"
+    expect_idle 10 head "${nodes[@]}"
+}
+
 without_plan() {
     detach
     kill_supervisor
@@ -186,6 +208,7 @@ test_case "a host that is out of reach when its task is stopped is named, and as
 test_case "a kill that is killed itself in the middle leaves an unattended task, which another one ends" is_killed_itself
 test_case "Ctrl-C in the middle of a kill does not keep it from its end" is_interrupted 1 32
 test_case "Ctrl-C twice leaves the host that is out of reach to another kill at once" is_interrupted 2 13
+test_case "a task is forgotten with --force where one of its hosts is gone for good" gone_for_good
 test_case "a task of which nobody has the plan is stopped, on a host that is away" without_plan
 test_case "a launcher that died with the end in its journal alone: the end is told, the agents are sent home by a kill" dies_before_its_goodbyes
 finish
