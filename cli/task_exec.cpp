@@ -9,7 +9,11 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
+#include <utility>
+#include <vector>
 
+#include "backends/event_loop/background.hpp"
 #include "backends/posix/files.hpp"
 #include "cli/commands.hpp"
 #include "cli/state_directory.hpp"
@@ -24,9 +28,8 @@ namespace train {
 
 namespace {
 
-// Of what is typed or piped in, so much may be on its way: more is read when that has gone.
-constexpr std::size_t most_unsent = 256u << 10;
-constexpr milliseconds next_try{20};
+// The host reads a piece of each stream more once there is room.
+constexpr std::uint64_t most_unwritten = exec_window + 2 * (longest_exec_rest + longest_exec_piece);
 
 constexpr int not_found = 127;  // as a shell says it
 constexpr int not_runnable = 126;
@@ -63,7 +66,8 @@ class RawTerminal {
   bool is_raw_ = false;
 };
 
-// One command beside a rank, from here to its end.
+// One command beside a rank, from here to its end. What it prints is written beside the loop: who
+// reads it may stop for hours, and signals and signs of life go on.
 class Exec {
  public:
   Exec(const TaskExecFlags& flags, const Host& host, const std::string& key)
@@ -72,7 +76,8 @@ class Exec {
         has_terminal_(!flags.no_terminal && ::isatty(STDIN_FILENO) == 1 &&
                       ::isatty(STDOUT_FILENO) == 1),
         transports_(loop_, {host}, std::nullopt,
-                    [](const std::string& said) { talk(TerminalText(said)); }) {
+                    [](const std::string& said) { talk(TerminalText(said)); }),
+        background_(loop_) {
     LinkEvents events;
     events.on_open = [this](const LinkInfo&) { opened(); };
     events.on_bytes = [this](std::string_view bytes) { heard(bytes); };
@@ -81,17 +86,28 @@ class Exec {
   }
 
   ExitCode run() {
-    // Before the terminal is raw, Ctrl-C is for this process.
-    if (!has_terminal_) forward_signals();
+    forward_signals();
     loop_.run();
     raw_.reset();
     return said_end_;
   }
 
  private:
+  struct Printed {
+    int stream = 1;
+    std::string bytes;
+  };
+  // What is written on the thread beside the loop; the loop reads it when that is over.
+  struct Work {
+    std::vector<Printed> pieces;
+    std::uint64_t bytes = 0;
+    int error = 0;  ///< errno
+  };
+
+  // At a terminal Ctrl-C comes as a key once that is raw; a signal is for this process alone.
   void forward_signals() {
     signals_ = loop_.on_signals({SIGINT, SIGTERM, SIGHUP}, [this](int number) {
-      if (is_open_ && signals_told_++ == 0)
+      if (is_open_ && !has_terminal_ && signals_told_++ == 0)
         link_->send(encode_exec(exec_talk::Signal{number}));
       else
         leave(ExitCode(128 + number));  // it does not end, or is not there yet
@@ -135,14 +151,16 @@ class Exec {
 
   // False where there is nothing to be read at once.
   bool read_input() {
-    if (link_->unsent_bytes() > most_unsent) {
-      input_ = loop_.after(next_try, [this] { read_on(); });
+    if (typed_ - taken_ > exec_window - longest_exec_piece) {
+      input_.reset();  // until the command has taken some
+      is_input_full_ = true;
       return false;
     }
     std::array<char, longest_exec_piece> bytes{};
     const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
     if (count > 0) {
+      typed_ += static_cast<std::uint64_t>(count);
       link_->send(
           encode_exec_bytes(0, std::string_view(bytes.data(), static_cast<std::size_t>(count))));
       return true;
@@ -155,7 +173,7 @@ class Exec {
   void heard(std::string_view bytes) {
     heard_at_ = loop_.now();
     decoder_.feed(bytes);
-    while (!is_over_) {
+    while (!end_) {
       const auto frame = decoder_.next();
       if (!frame) return lost(frame.error());
       if (!*frame) return;
@@ -169,14 +187,70 @@ class Exec {
   void printed(std::string_view payload) {
     const auto piece = decode_exec_bytes(payload);
     if (!piece) return lost(piece.error());
-    if (write_whole(piece->stream == 2 ? STDERR_FILENO : STDOUT_FILENO, piece->bytes) != 0)
-      leave(ExitCode(128 + SIGPIPE));  // nobody reads it
+    arrived_ += piece->bytes.size();
+    if (arrived_ > written_ + most_unwritten)
+      return lost(not_our_protocol("sent more than was asked for"));
+    const int stream = piece->stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
+    if (waiting_.empty() || waiting_.back().stream != stream)
+      waiting_.push_back({stream, std::string(piece->bytes)});
+    else
+      waiting_.back().bytes += piece->bytes;
+    write_waiting();
+  }
+
+  void write_waiting() {
+    if (is_writing_) return;
+    if (waiting_.empty()) {
+      if (end_) end_();
+      return;
+    }
+    const auto work = std::make_shared<Work>(Work{std::exchange(waiting_, {})});
+    for (const Printed& piece : work->pieces) work->bytes += piece.bytes.size();
+    is_writing_ = true;
+    const auto started = background_.run(
+        [work] {
+          for (const Printed& piece : work->pieces)
+            if (work->error == 0) work->error = write_whole(piece.stream, piece.bytes);
+        },
+        [this, work] { written(*work); });
+    if (!started) leave(report(started.error()));
+  }
+
+  void written(const Work& work) {
+    is_writing_ = false;
+    if (work.error == EPIPE) return leave(ExitCode(128 + SIGPIPE));  // nobody reads it
+    if (work.error != 0) {
+      raw_.reset();
+      return leave(report(make_error(
+          ErrorClass::no_input,
+          fmt::format("what the command prints cannot be written: {}", system_reason(work.error)),
+          "it was ended")));
+    }
+    written_ += work.bytes;
+    if (!end_) link_->send(encode_exec(exec_talk::Taken{written_}));
+    write_waiting();
   }
 
   void told(std::string_view payload) {
     const auto message = decode_exec(payload);
     if (!message) return lost(message.error());
-    if (const auto* end = std::get_if<exec_talk::End>(&*message)) ended(*end);
+    if (const auto* end = std::get_if<exec_talk::End>(&*message))
+      end_with([this, said = *end] { ended(said); });
+    else if (const auto* taken = std::get_if<exec_talk::Taken>(&*message))
+      typed_was_taken(taken->bytes);
+  }
+
+  void typed_was_taken(std::uint64_t bytes) {
+    if (bytes < taken_ || bytes > typed_) return lost(not_our_protocol("took what was not sent"));
+    taken_ = bytes;
+    if (std::exchange(is_input_full_, false)) read_on();
+  }
+
+  // Once all that was printed is written.
+  void end_with(std::function<void()> end) {
+    end_ = std::move(end);
+    alive_.reset();
+    write_waiting();
   }
 
   void ended(const exec_talk::End& end) {
@@ -191,13 +265,14 @@ class Exec {
   }
 
   void lost(const Error& why) {
-    if (is_over_) return;
-    raw_.reset();
-    leave(report(with_context(why, fmt::format("host '{}'", host_name_))));
+    if (end_) return;
+    end_with([this, error = with_context(why, fmt::format("host '{}'", host_name_))] {
+      raw_.reset();
+      leave(report(error));
+    });
   }
 
   void leave(ExitCode code) {
-    is_over_ = true;
     said_end_ = code;
     loop_.stop();
   }
@@ -207,11 +282,19 @@ class Exec {
   const bool has_terminal_;
   Loop loop_;
   HostTransports transports_;
+  Background background_;
   FrameDecoder decoder_{FrameSender::agent};
   std::optional<RawTerminal> raw_;
   Instant heard_at_{};
   bool is_open_ = false;
-  bool is_over_ = false;
+  bool is_writing_ = false;
+  std::vector<Printed> waiting_;  ///< to be written
+  std::uint64_t arrived_ = 0;     ///< bytes of what was printed
+  std::uint64_t written_ = 0;     ///< of these
+  std::uint64_t typed_ = 0;       ///< bytes that were sent
+  std::uint64_t taken_ = 0;       ///< of these, by the command
+  bool is_input_full_ = false;
+  std::function<void()> end_;  ///< how it ended, once it has
   int signals_told_ = 0;
   ExitCode said_end_;
   std::unique_ptr<HostLink> link_;

@@ -63,6 +63,10 @@ void parse_line(std::string_view line, AgentRecord& record) {
   if (!take_number(rest, rank.pid) || !take_number(rest, rank.started_by)) return;
   std::uint64_t pipe = 0;
   while (take_number(rest, pipe)) rank.pipes.insert(pipe);
+  int number = -1;
+  if (rest.starts_with('#') &&
+      std::from_chars(rest.data() + 1, rest.data() + rest.size(), number).ec == std::errc{})
+    rank.number = std::max(number, -1);
   record.ranks.push_back(std::move(rank));
 }
 
@@ -108,6 +112,7 @@ AgentRecord parse_agent_record(std::string_view text) {
 std::string to_text(const AgentRecord::Rank& rank) {
   std::string text = fmt::format("rank {} {}", rank.pid, rank.started_by);
   for (const std::uint64_t pipe : rank.pipes) text += fmt::format(" {}", pipe);
+  if (rank.number >= 0) text += fmt::format(" #{}", rank.number);
   return text + "\n";
 }
 
@@ -175,10 +180,10 @@ void AgentRecorder::forget(AttemptId attempt) {
 // A line that cannot be written (the disk is full) is no reason to end the rank: the mark in its
 // environment finds it as well. Nothing is read in /proc/PID here, because the kernel would then
 // have to clean up there when the rank ends, which takes longer than all of this.
-void AgentRecorder::add(const SpawnedProcess& process) {
+void AgentRecorder::add(const SpawnedProcess& process, int number) {
   const std::lock_guard lock(files_mutex_);
   if (!file_) return;
-  AgentRecord::Rank rank{process.pid, clock_ticks(process.there_at), {}};
+  AgentRecord::Rank rank{process.pid, clock_ticks(process.there_at), {}, number};
   for (const int output : {process.stdout_fd, process.stderr_fd})
     if (const std::uint64_t pipe = pipe_of(output); pipe != 0) rank.pipes.insert(pipe);
   (void)append(file_.get(), to_text(rank));

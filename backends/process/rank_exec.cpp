@@ -38,13 +38,11 @@ namespace {
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock;
 
-// Nobody types so fast, and nobody reads so slowly, that more has to wait here.
+// Nobody reads so slowly that more has to wait here.
 constexpr std::size_t most_waiting = 256u << 10;
 // Between being told that the terminal is gone and being killed.
 constexpr auto patience = 2s;
 constexpr nanoseconds kill_limit = 5s;
-// What the command has printed before it ended is read; what it has left may print for ever.
-constexpr int most_last_reads = 4'096;
 
 // A rank of the agent that runs, and what its command is to have.
 struct Rank {
@@ -64,14 +62,16 @@ Result<Rank> find_rank(const HostDirectory& directory, const std::string& key, i
   const AgentRecord record = file ? read_agent_record(file.get()) : AgentRecord();
   const bool is_here =
       record.boot_id == boot_id() && record.pid_namespace == record_of_this_process().pid_namespace;
+  // An agent from before did not write numbers down.
   const std::string mark = fmt::format("RANK={}", number);
   for (const AgentRecord::Rank& each : record.ranks) {
     if (!is_here) break;
     Rank rank{each.pid, open_process(each.pid), environment_of(each.pid)};
     const auto status = status_of(each.pid);
-    const bool is_it = rank.process && status && !status->has_ended() &&
-                       status->start <= each.started_by && has_entry(rank.environment, mark);
-    if (is_it) return rank;
+    const bool lives = rank.process && status && !status->has_ended() &&
+                       status->start <= each.started_by && !rank.environment.empty();
+    const bool is_it = each.number < 0 ? has_entry(rank.environment, mark) : each.number == number;
+    if (lives && is_it) return rank;
   }
   return fail(ErrorClass::no_input,
               fmt::format("rank {} does not run, or has hidden its environment", number));
@@ -205,12 +205,12 @@ class RankExec {
       wait();
     }
     if (child_ > 0) (void)kill_all_descendants(kill_limit);
-    // The asker reads what is left, or is gone.
+    child_ = 0;
+    killed_at_.reset();
+    // The asker takes what is left, however slowly, or is gone.
     while (!said_.empty() && !is_asker_gone_) {
-      pollfd room{output_, POLLOUT, 0};
-      if (::poll(&room, 1, static_cast<int>(std::chrono::milliseconds(patience).count())) <= 0)
-        break;
-      say_some();
+      look_at_time();
+      wait_for_asker();
     }
   }
 
@@ -233,7 +233,7 @@ class RankExec {
     if (count <= 0) return asker_gone();
     heard_at_ = Steady::now();
     decoder_.feed(std::string_view(bytes.data(), static_cast<std::size_t>(count)));
-    while (!is_over_) {
+    while (!is_asker_gone_) {
       const auto frame = decoder_.next();
       if (!frame) return asker_gone();
       if (!*frame) return;
@@ -245,19 +245,24 @@ class RankExec {
     if (frame.kind == FrameKind::output) {
       const auto typed = decode_exec_bytes(frame.payload);
       if (!typed || typed->stream != 0) return asker_gone();
+      if (typed_.size() + typed->bytes.size() > exec_window + longest_exec_piece)
+        return asker_gone();
       typed_ += typed->bytes;
       return type_some();
     }
     const auto message = decode_exec(frame.payload);
     if (!message) return asker_gone();
     if (const auto* start = std::get_if<exec_talk::Start>(&*message)) {
-      if (child_ == 0) begin(*start);
+      if (child_ == 0 && !is_over_) begin(*start);
     } else if (const auto* resize = std::get_if<exec_talk::Resize>(&*message)) {
       set_size(resize->size);
     } else if (const auto* signal = std::get_if<exec_talk::Signal>(&*message)) {
       if (child_ > 0) (void)signal_group(child_, signal->number);
     } else if (std::holds_alternative<exec_talk::Alive>(*message)) {
       say(exec_talk::Alive{});
+    } else if (const auto* taken = std::get_if<exec_talk::Taken>(&*message)) {
+      if (taken->bytes < taken_ || taken->bytes > printed_) return asker_gone();
+      taken_ = taken->bytes;
     } else if (std::holds_alternative<exec_talk::EndOfInput>(*message)) {
       has_input_ended_ = true;
       type_some();
@@ -304,18 +309,24 @@ class RankExec {
       become(it, command, it.environment, standard, has_terminal, told->write_end.get());
     child_ = child;
     child_process_ = open_process(child);
-    told->write_end.reset();
-    int failed = 0;
-    if (read_some(told->read_end.get(), reinterpret_cast<char*>(&failed), sizeof failed) ==
-        static_cast<ssize_t>(sizeof failed)) {
-      if (failed < 0)
-        return refuse(
-            fmt::format("the rank's directory cannot be used: {}", system_reason(-failed)));
-      return refuse(
-          fmt::format("'{}' cannot be run: {}", start.command.front(), system_reason(failed)),
-          failed == ENOENT);
-    }
+    told_ = std::move(told->read_end);
+    make_nonblocking(told_.get());
+    program_ = start.command.front();
     type_some();
+  }
+
+  // A file system may take its time: the asker is heard meanwhile.
+  void look_at_start() {
+    int failed = 0;
+    const ssize_t count =
+        told_ ? ::read(told_.get(), reinterpret_cast<char*>(&failed), sizeof failed) : 0;
+    if (count < 0 && is_passing(errno)) return;
+    told_.reset();  // it runs, or says why not
+    if (count != static_cast<ssize_t>(sizeof failed)) return;
+    if (failed < 0)
+      return refuse(fmt::format("the rank's directory cannot be used: {}", system_reason(-failed)));
+    refuse(fmt::format("'{}' cannot be run: {}", program_, system_reason(failed)),
+           failed == ENOENT);
   }
 
   int open_terminal(std::array<Descriptor, 3>& theirs) {
@@ -348,31 +359,33 @@ class RankExec {
 
   void type_some() {
     Descriptor& into = terminal_ ? terminal_ : pipes_[0];
-    while (into && !typed_.empty()) {
-      const ssize_t count = ::write(into.get(), typed_.data(), typed_.size());
-      if (count < 0 && is_passing(errno)) return;
-      if (count < 0) {  // it reads no more
-        typed_.clear();
-        break;
-      }
-      typed_.erase(0, static_cast<std::size_t>(count));
+    std::size_t typed = 0;
+    while (typed < typed_.size()) {
+      const ssize_t count =
+          into ? ::write(into.get(), typed_.data() + typed, typed_.size() - typed) : -1;
+      if (into && count < 0 && is_passing(errno)) break;
+      typed = count < 0 ? typed_.size() : typed + static_cast<std::size_t>(count);  // or reads none
     }
+    typed_.erase(0, typed);
+    typed_before_ += typed;
+    if (typed > 0) say(exec_talk::Taken{typed_before_});
     if (has_input_ended_ && typed_.empty()) pipes_[0].reset();
   }
 
-  // False when there is nothing to read now.
-  bool read_stream(int stream) {
+  // How much of it; 0 when there is nothing to read now.
+  std::uint64_t read_stream(int stream) {
     Descriptor& from = terminal_ ? terminal_ : pipes_[static_cast<std::size_t>(stream)];
     std::array<char, longest_exec_piece> bytes{};
     const ssize_t count = ::read(from.get(), bytes.data(), bytes.size());
-    if (count < 0 && is_passing(errno)) return false;
+    if (count < 0 && is_passing(errno)) return 0;
     if (count <= 0) {  // of a terminal: EIO
       from.reset();
-      return false;
+      return 0;
     }
-    said_ +=
-        encode_exec_bytes(stream, std::string_view(bytes.data(), static_cast<std::size_t>(count)));
-    return true;
+    const std::string_view read(bytes.data(), static_cast<std::size_t>(count));
+    said_ += encode_exec_bytes(stream, read);
+    printed_ += read.size();
+    return read.size();
   }
 
   std::vector<int> open_streams() const {
@@ -383,10 +396,18 @@ class RankExec {
     return streams;
   }
 
-  // What it has printed was printed before it ended.
+  // What it has printed before it ended is read; what it has left may print for ever.
   void command_ended() {
-    for (const int stream : open_streams())
-      for (int reads = 0; reads < most_last_reads && read_stream(stream); ++reads) continue;
+    look_at_start();
+    if (is_over_) return;
+    for (const int stream : open_streams()) {
+      std::uint64_t rest = 0;
+      while (rest <= longest_exec_rest - longest_exec_piece) {
+        const std::uint64_t read = read_stream(stream);
+        if (read == 0) break;
+        rest += read;
+      }
+    }
     const ExitStatus status = wait_for_child(child_);
     exec_talk::End end{status.code, status.signal};
     end.rank_ended = killed_at_.has_value();
@@ -415,18 +436,19 @@ class RankExec {
       polled.push_back({fd, events, 0});
       return polled.size() - 1;
     };
-    const std::size_t input = add(typed_.size() < most_waiting ? input_ : -1, POLLIN);
+    const std::size_t input = add(input_, POLLIN);
     const std::size_t output = add(said_.empty() ? -1 : output_, POLLOUT);
     const std::size_t rank = add(rank_.process ? rank_.process.get() : -1, POLLIN);
     const std::size_t child = add(child_process_ ? child_process_.get() : -1, POLLIN);
+    const std::size_t told = add(told_ ? told_.get() : -1, POLLIN);
     const bool types = !typed_.empty();
     const std::size_t typing = add(!types      ? -1
                                    : terminal_ ? terminal_.get()
                                    : pipes_[0] ? pipes_[0].get()
                                                : -1,
                                    POLLOUT);
-    const std::vector<int> streams =
-        said_.size() < most_waiting ? open_streams() : std::vector<int>();
+    const bool has_room = said_.size() < most_waiting && printed_ - taken_ < exec_window;
+    const std::vector<int> streams = has_room ? open_streams() : std::vector<int>();
     std::vector<std::size_t> places;
     places.reserve(streams.size());
     for (const int stream : streams)
@@ -439,9 +461,19 @@ class RankExec {
     for (std::size_t i = 0; i < streams.size(); ++i)
       if (has(places[i])) (void)read_stream(streams[i]);
     if (has(typing)) type_some();
+    if (has(told)) look_at_start();
+    if (is_over_) return;
     if (has(child)) return command_ended();
     if (has(rank)) rank_ended();
     if (has(input)) hear_some();
+  }
+
+  void wait_for_asker() {
+    std::array<pollfd, 2> polled{{{input_, POLLIN, 0}, {output_, POLLOUT, 0}}};
+    constexpr auto next_look = 200ms;
+    if (::poll(polled.data(), polled.size(), static_cast<int>(next_look.count())) <= 0) return;
+    if (polled[1].revents != 0) say_some();
+    if (polled[0].revents != 0 && !is_asker_gone_) hear_some();
   }
 
   const HostDirectory& directory_;
@@ -449,13 +481,18 @@ class RankExec {
   const int input_;
   const int output_;
   FrameDecoder decoder_{FrameSender::launcher};
-  std::string said_;   ///< that the asker has not taken
-  std::string typed_;  ///< that the command has not taken
+  std::string said_;                ///< that the asker has not taken
+  std::string typed_;               ///< that the command has not taken
+  std::uint64_t typed_before_ = 0;  ///< bytes that the command has taken
+  std::uint64_t printed_ = 0;       ///< bytes, by the command
+  std::uint64_t taken_ = 0;         ///< of these, by whoever asked for it
   Steady::time_point heard_at_ = Steady::now();
   bool has_input_ended_ = false;
   bool is_asker_gone_ = false;
   bool is_over_ = false;
   Rank rank_;
+  std::string program_;
+  Descriptor told_;  ///< by the child, until it has executed the program
   pid_t child_ = 0;
   Descriptor child_process_;
   Descriptor terminal_;  ///< our end; where there is none, the pipes

@@ -27,7 +27,7 @@ struct RankStarter::Spawning {
     const auto spec = processes.process_of(command, calls.get());
     if (!spec) return tl::make_unexpected(spec.error());
     auto process = spawner.spawn(*spec);
-    if (process && recorder) recorder->add(*process);
+    if (process && recorder) recorder->add(*process, command.rank);
     return process;
   }
 

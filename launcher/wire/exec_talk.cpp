@@ -37,6 +37,7 @@ json json_of(const Resize& resize) { return {{"type", "resize"}, {"size", json_o
 json json_of(const Signal& signal) { return {{"type", "signal"}, {"number", signal.number}}; }
 json json_of(const EndOfInput&) { return {{"type", "end_of_input"}}; }
 json json_of(const Alive&) { return {{"type", "alive"}}; }
+json json_of(const Taken& taken) { return {{"type", "taken"}, {"bytes", taken.bytes}}; }
 json json_of(const End& end) {
   json value{{"type", "end"}, {"rank_ended", end.rank_ended}};
   if (end.code) value["code"] = *end.code;
@@ -84,6 +85,7 @@ ExecMessage message_of(const json& value) {
   if (type == "signal") return Signal{int_field(value, "number", 1, highest_signal)};
   if (type == "end_of_input") return EndOfInput{};
   if (type == "alive") return Alive{};
+  if (type == "taken") return Taken{static_cast<std::uint64_t>(number_field(value, "bytes"))};
   if (type == "end") return end_of(value);
   throw Malformed{"a message of no known type"};
 }

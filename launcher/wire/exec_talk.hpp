@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,13 @@ struct EndOfInput {
 struct Alive {
   bool operator==(const Alive&) const = default;
 };
+/// How many bytes of the other's were taken since the beginning. To the host: of what is printed,
+/// which were written where the asker prints; it reads at most `exec_window` more of the command.
+/// From the host: of what is typed, by the command; the asker sends at most `exec_window` more.
+struct Taken {
+  std::uint64_t bytes = 0;
+  bool operator==(const Taken&) const = default;
+};
 /// From the host: how it ended. One of them is set.
 struct End {
   std::optional<int> code = {};  ///< 0 .. 255
@@ -64,11 +72,17 @@ struct End {
 
 }  // namespace exec_talk
 
-using ExecMessage = std::variant<exec_talk::Start, exec_talk::Resize, exec_talk::Signal,
-                                 exec_talk::EndOfInput, exec_talk::Alive, exec_talk::End>;
+using ExecMessage =
+    std::variant<exec_talk::Start, exec_talk::Resize, exec_talk::Signal, exec_talk::EndOfInput,
+                 exec_talk::Alive, exec_talk::Taken, exec_talk::End>;
 
 inline constexpr milliseconds exec_alive_period{5'000};
 inline constexpr milliseconds longest_exec_silence{30'000};
+
+/// What is printed and not yet taken, while the command runs. What it has left in its pipes comes
+/// on top, at its end: at most `longest_exec_rest` of each stream.
+inline constexpr std::uint64_t exec_window = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t longest_exec_rest = std::uint64_t{4} << 20;
 
 /// The longest piece of a stream in one frame.
 inline constexpr std::size_t longest_exec_piece = 64u << 10;

@@ -96,6 +96,88 @@ leaves_nothing() {
     expect_gone 5
 }
 
+# Whoever reads what is printed may stop, for as long as it likes.
+waits_for_its_reader() {
+    begin
+    mkfifo printed
+    exec 9<>printed # a reader that takes nothing
+    output=printed start task exec "$id" -- /bin/sh -c 'yes stuck & wait'
+    within 10 "what waits for the reader is full" is_stuck
+    kill -TERM "$launcher"
+    within 5 "the command has ended by the signal" process_count_is 0 '^yes stuck'
+    cat <printed >all 9>&- &
+    local reader=$!
+    exec 9>&-
+    await 5
+    expect_status 143
+    wait "$reader"
+    expect_equal "other lines" "" "$(head -n -1 all | grep -v '^stuck$' | head -n 1)"
+    with_environment "$train" task exec "$id" -- /bin/sh -c 'echo much; exec sleep 5004' >/dev/full 2>"$work/err"
+    status=$?
+    expect_status 66
+    expect_err '^train: what the command prints cannot be written: no space left on device$'
+    within 5 "the command has ended" process_count_is 0 'sleep 5004'
+    finish_task
+}
+# The command has written something, and nothing more for as long as ten looks take.
+is_stuck() {
+    local now
+    now=$(for pid in $(pids_of '^yes stuck'); do grep wchar "/proc/$pid/io"; done)
+    if [ -z "$now" ] || [ "$now" != "${before:-}" ]; then looks=0; else looks=$((looks + 1)); fi
+    before=$now
+    [ "$looks" -ge 10 ]
+}
+
+# Of what is piped in, most of which waits for a command that does not read.
+is_told_behind_input() {
+    begin
+    head -c 5000000 /dev/zero >bytes
+    input=bytes start task exec "$id" -- /bin/sh -c 'trap "exit 3" TERM; echo up; while :; do sleep 0.02; done'
+    within 5 "it runs" out_has '^up$'
+    kill -TERM "$launcher"
+    await 5
+    expect_status 3
+    finish_task
+}
+
+# Only ranks of torch have RANK.
+finds_ranks_of_any_framework() {
+    local arguments
+    for arguments in "--set framework=none" "--set framework=jax" "--set processes=per_host"; do
+        rm -f go up.*
+        # shellcheck disable=SC2086 # two words
+        id=$(with_environment "$train" launch -d -H localhost:2 -n 2 $arguments -- /bin/sh -c \
+            ': >up.$$; while [ ! -e go ]; do sleep 0.02; done' 2>"$work/err") || note_failure "$(cat "$work/err")"
+        run task exec "$id" -- /bin/sh -c 'echo "$TRAIN_TASK_ID"'
+        expect_status 0
+        expect_out "^$id\$"
+        finish_task
+    done
+}
+
+# Not by a key: by whoever ends it from elsewhere.
+restores_the_terminal() {
+    begin
+    cat >ended.py <<'P'
+import os, pty, signal, sys, termios
+pid, master = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+said = b""
+while b"up" not in said:
+    said += os.read(master, 4096)
+assert not termios.tcgetattr(master)[3] & termios.ECHO
+os.kill(pid, signal.SIGTERM)
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.exit(code if termios.tcgetattr(master)[3] & termios.ECHO else 99)
+P
+    with_environment /usr/bin/python3 ended.py "$train" task exec "$id" -- /bin/sh -c 'echo up; exec sleep 5005' >"$work/out" 2>&1
+    status=$?
+    expect_status 143
+    within 5 "the command has ended" process_count_is 0 'sleep 5005'
+    finish_task
+}
+
 has_a_terminal() {
     begin
     cat >terminal.py <<'P'
@@ -135,5 +217,9 @@ test_case "a command beside a rank has its environment, directory, limits and CP
 test_case "what is piped in and out arrives byte for byte" passes_bytes
 test_case "a command beside a rank says how it ended, or why it was not run" says_how_it_ended
 test_case "nothing of a command beside a rank outlives it, its asker or the rank" leaves_nothing
+test_case "a command whose output nobody takes is told of signals, and ends whole once it is taken" waits_for_its_reader
+test_case "a command that does not read what is piped in is told of signals" is_told_behind_input
+test_case "ranks of any framework have commands beside them" finds_ranks_of_any_framework
+test_case "a command at a terminal that is ended from elsewhere leaves the terminal as it was" restores_the_terminal
 test_case "at a terminal it has a terminal: size, keys, Ctrl-C" has_a_terminal
 finish

@@ -15,7 +15,7 @@ using namespace train::testing;
 TEST_CASE("a record is read as it was written") {
   AgentRecord record = record_of_this_process();
   record.cgroup = "/sys/fs/cgroup/train-abc-0-7";
-  record.ranks = {{12, 345, {678, 679}}, {13, 346, {}}};
+  record.ranks = {{12, 345, {678, 679}, 0}, {13, 346, {}, 70'000}, {14, 347, {680}}};
   CHECK(record.agent == ::getpid());
   CHECK(record.agent_start > 0);
   CHECK_FALSE(record.boot_id.empty());
@@ -26,11 +26,11 @@ TEST_CASE("a record is read as it was written") {
 TEST_CASE("what makes no sense in a record, or was cut off, is left out") {
   const AgentRecord record = parse_agent_record(
       "boot b\nrank\nrank x 1\nrank 7\nrank -7 1\nrank 0 4\nrank 99999999999999999999 1\n\n"
-      "agent what\nrank 8 9 garbage\nfurther words\nrank 10 11");
+      "agent what\nrank 8 9 garbage #7\nfurther words\nrank 8 9 #x\nrank 8 9 #-2\nrank 10 11");
   CHECK(record.boot_id == "b");
   CHECK(record.agent == 0);
-  REQUIRE(record.ranks.size() == 1);
-  CHECK(record.ranks.front() == AgentRecord::Rank{8, 9, {}});
+  REQUIRE(record.ranks.size() == 3);
+  for (const AgentRecord::Rank& rank : record.ranks) CHECK(rank == AgentRecord::Rank{8, 9, {}});
 }
 
 TEST_CASE("an agent writes its ranks into its lock file") {
@@ -43,7 +43,7 @@ TEST_CASE("an agent writes its ranks into its lock file") {
   CHECK(!recorder.make_cgroup_of({}));
   auto pipe = make_pipe();
   REQUIRE(pipe);
-  recorder.add({::getpid(), -1, pipe->read_end.get(), -1, boot_time()});
+  recorder.add({::getpid(), -1, pipe->read_end.get(), -1, boot_time()}, 7);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const AgentRecord record = read_agent_record(file.get());
   AgentRecord expected = record_of_this_process();
@@ -54,6 +54,7 @@ TEST_CASE("an agent writes its ranks into its lock file") {
   CHECK(record.ranks.front().started_by >= record.agent_start);
   CHECK(record.ranks.front().started_by <= clock_ticks(boot_time()));
   CHECK(record.ranks.front().pipes.size() == 1);
+  CHECK(record.ranks.front().number == 7);
 }
 
 TEST_CASE("an agent without a lock file records nothing, one behind a link refuses") {

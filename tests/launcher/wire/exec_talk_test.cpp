@@ -24,9 +24,9 @@ Result<ExecMessage> sent(const ExecMessage& message, FrameSender by) {
 TEST_CASE("what is said beside a rank arrives as it was said") {
   const exec_talk::Start piped{3, {"sh", "-c", "", "it's \xff"}, std::nullopt};
   const exec_talk::Start typed{0, {"top"}, TerminalSize{24, 80}, "xterm-256color"};
-  for (const ExecMessage& message :
-       std::vector<ExecMessage>{piped, typed, exec_talk::Resize{{0, 65'535}}, exec_talk::Signal{15},
-                                exec_talk::EndOfInput{}, exec_talk::Alive{}}) {
+  for (const ExecMessage& message : std::vector<ExecMessage>{
+           piped, typed, exec_talk::Resize{{0, 65'535}}, exec_talk::Signal{15},
+           exec_talk::EndOfInput{}, exec_talk::Alive{}, exec_talk::Taken{std::uint64_t{1} << 40}}) {
     const auto back = sent(message, FrameSender::launcher);
     REQUIRE(back);
     CHECK(*back == message);
@@ -66,8 +66,8 @@ TEST_CASE("what nobody says beside a rank is refused") {
         R"({"type":"start","rank":0,"command":[]})", R"({"type":"start","rank":0,"command":"a"})",
         R"({"type":"start","rank":0,"command":["a"],"terminal":{}})",
         R"({"type":"resize","size":{"rows":70000,"columns":1}})", R"({"type":"signal","number":0})",
-        R"({"type":"signal","number":65})", R"({"type":"end","rank_ended":false})",
-        R"({"type":"end","rank_ended":false,"code":256})",
+        R"({"type":"signal","number":65})", R"({"type":"taken","bytes":-1})",
+        R"({"type":"end","rank_ended":false})", R"({"type":"end","rank_ended":false,"code":256})",
         R"({"type":"end","rank_ended":false,"code":1,"signal":9})",
         R"({"type":"end","rank_ended":false,"refusal":"x"})"}) {
     CAPTURE(bad);
