@@ -8,10 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 namespace train {
 
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr int safely = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr mode_t for_everybody = 0666;
@@ -19,11 +23,25 @@ constexpr mode_t for_readers = 0644;
 constexpr int most_tries = 100;
 constexpr std::size_t most_pieces = 4'096;
 
+// Somebody has made it in this moment, and is about to open it to everybody.
+bool is_being_made(int folder, const std::string& name) {
+  struct stat status {};
+  if (errno != EACCES) return false;
+  const bool is_closed = ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         (status.st_mode & for_everybody) == 0600;
+  errno = EACCES;
+  return is_closed;
+}
+
 // The kernel refuses O_CREAT on files of others in a folder like /tmp (fs.protected_regular), so it
 // is not said of one that is there. Each step may find that another process was faster.
 Descriptor open_or_make(int folder, const std::string& name) {
   for (int left = most_tries; left > 0; --left) {
     Descriptor file(::openat(folder, name.c_str(), O_RDWR | safely));
+    if (!file && is_being_made(folder, name)) {
+      std::this_thread::sleep_for(1ms);
+      continue;
+    }
     if (file || errno != ENOENT) return file;
     file = Descriptor(::openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | safely, 0600));
     if (file && ::fchmod(file.get(), for_everybody) == 0) return file;

@@ -259,9 +259,11 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
       continue;
     }
     std::vector<LeaseHolder> in_the_way = holders_of(want.key);
-    // Hosts of one task that are one machine: that is what its user has asked for.
-    if (std::all_of(in_the_way.begin(), in_the_way.end(),
-                    [this](const LeaseHolder& holder) { return holder.task == words_.task; }))
+    // Hosts of one task that are one machine: that is what its user has asked for. Others may say
+    // what they like of themselves, but for whose file it is.
+    if (std::all_of(in_the_way.begin(), in_the_way.end(), [this](const LeaseHolder& holder) {
+          return holder.task == words_.task && holder.uid == ::getuid();
+        }))
       continue;
     give_back();
     drop();

@@ -51,7 +51,10 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
 // are still being ended.
 Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
   auto in_the_way = trial.leases->take(trial.wants, trial.order);
-  if (!in_the_way || !in_the_way->empty()) return in_the_way;
+  if (!in_the_way || !in_the_way->empty()) {
+    trial.is_held = false;
+    return in_the_way;
+  }
   if (auto foreign = foreign_users_of(trial); !foreign.empty()) {
     trial.leases->drop();
     return foreign;
@@ -60,6 +63,7 @@ Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
   if (means_.guard < 0) return in_the_way;
   if (auto kept = keep_open_in(means_.guard, trial.leases->take_new_descriptors()); !kept) {
     trial.leases->drop();
+    trial.is_held = false;
     return tl::make_unexpected(kept.error());
   }
   return in_the_way;

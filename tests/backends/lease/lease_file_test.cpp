@@ -107,6 +107,28 @@ TEST_CASE("a file of another user is locked like one's own, and never through a 
   CHECK(LeaseFile::open(host.folder(), "place-3")->lock({0, 1}));
 }
 
+TEST_CASE("two users who want the same for the first time, at the same moment, both can") {
+  const HostUnderTest host;
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
+  constexpr int most = 2'000;
+  const auto open_all = [&host] {
+    int failed = 0;
+    for (int i = 0; i < most; ++i)
+      if (!LeaseFile::open(host.folder(), "place-" + std::to_string(i))) ++failed;
+    return failed;
+  };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setgid(65'534) != 0 || ::setuid(65'534) != 0) ::_exit(99);
+    ::_exit(std::min(open_all(), 98));
+  }
+  CHECK(open_all() == 0);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
 TEST_CASE("a file that was removed and made anew is not the one that was locked") {
   const HostUnderTest host;
   const auto folder = host.folder();

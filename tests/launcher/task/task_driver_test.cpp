@@ -400,6 +400,20 @@ TEST_CASE("another attempt is a message over the connection that is there") {
   CHECK(hosts.driver->outcome().cause->rank == 0);
 }
 
+TEST_CASE("what a task has held it gets again before all who wait") {
+  RestartedHosts hosts(2);
+  hosts.run();
+  hosts.fail();
+  hosts.timers.pass(1s);
+  for (const std::size_t host : {0u, 1u}) {
+    const auto told = hosts.link(host).all<message::Prepare>();
+    REQUIRE(told.size() == 2);
+    CHECK_FALSE(told[0].leases.wants.empty());
+    CHECK_FALSE(told[0].leases.order);
+    CHECK(told[1].leases.order == TicketOrder{0, 0, "t"});
+  }
+}
+
 TEST_CASE("a failure after a line that a policy calls hopeless is not followed by a restart") {
   RestartedHosts hosts(2, 3, 1s, {policy("memory", true)});
   hosts.run();
