@@ -23,22 +23,12 @@ constexpr mode_t for_readers = 0644;
 constexpr int most_tries = 100;
 constexpr std::size_t most_pieces = 4'096;
 
-// Somebody has made it in this moment, and is about to open it to everybody.
-bool is_being_made(int folder, const std::string& name) {
-  struct stat status {};
-  if (errno != EACCES) return false;
-  const bool is_closed = ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-                         (status.st_mode & for_everybody) == 0600;
-  errno = EACCES;
-  return is_closed;
-}
-
 // The kernel refuses O_CREAT on files of others in a folder like /tmp (fs.protected_regular), so it
 // is not said of one that is there. Each step may find that another process was faster.
 Descriptor open_or_make(int folder, const std::string& name) {
   for (int left = most_tries; left > 0; --left) {
     Descriptor file(::openat(folder, name.c_str(), O_RDWR | safely));
-    if (!file && is_being_made(folder, name)) {
+    if (!file && errno == EACCES && left > 1) {  // made in this moment, and not yet for everybody
       std::this_thread::sleep_for(1ms);
       continue;
     }
