@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "config_schema/text/error.hpp"
@@ -18,8 +20,10 @@ inline constexpr int registry_wait_ms = 5'000;
 
 /// Opens the SQLite database of all tasks at `path`, creating it (0600) and bringing its schema up
 /// to date. One that a newer train has written is refused where this one cannot use it. Errors are
-/// those of `registry_error`.
-Result<std::unique_ptr<SQLite::Database>> open_registry(const std::string& path);
+/// those of `registry_error`. `file_system` is the kind of the one that `path` is on
+/// (`file_system_kind`), which is found out when nothing is said.
+Result<std::unique_ptr<SQLite::Database>> open_registry(
+    const std::string& path, std::optional<std::uint32_t> file_system = {});
 
 /// Writes the write-ahead log back, waits for the disk, and empties it: what was recorded so far is
 /// then in the database alone, and survives damage to the log and a loss of power. False when other

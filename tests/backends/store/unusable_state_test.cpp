@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <sched.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
@@ -201,6 +201,28 @@ TEST_CASE("a registry of an older train is brought up to date, and keeps its tas
   CHECK_FALSE(found->log_limit);
   CHECK(found->stop_notice_ms == 0);
   CHECK(found->git == GitRecord());
+}
+
+TEST_CASE("a registry that other machines may use as well has no write-ahead log") {
+  constexpr std::uint32_t nfs = 0x6969;
+  constexpr std::uint32_t ext4 = 0xEF53;
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/tasks.db";
+  const auto mode_on = [&](std::uint32_t file_system) {
+    const auto database = open_registry(path, file_system);
+    REQUIRE(database.has_value());
+    const std::string mode = (*database)->execAndGet("PRAGMA journal_mode").getString();
+    return mode + (*database)->execAndGet("PRAGMA synchronous").getString();
+  };
+  CHECK(mode_on(nfs) == "delete2");  // full
+  CHECK(mode_on(ext4) == "wal1");    // normal
+  {
+    REQUIRE(open_store(directory.path())->create(some_task(*open_store(directory.path()), "abcd")));
+  }
+  // A home that was moved: what the log has is kept.
+  CHECK(mode_on(nfs) == "delete2");
+  CHECK_FALSE(fs::exists(path + "-wal"));
+  CHECK(open_store(directory.path())->find("abcd").has_value());
 }
 
 TEST_CASE("a registry that is of no use to this train any more is refused and left as it is") {
