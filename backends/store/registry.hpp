@@ -11,7 +11,8 @@
 
 namespace SQLite {  // NOLINT(readability-identifier-naming): the library's name
 class Database;
-}
+class Exception;
+}  // namespace SQLite
 
 namespace train {
 
@@ -29,6 +30,12 @@ Result<std::unique_ptr<SQLite::Database>> open_registry(
 /// then in the database alone, and survives damage to the log and a loss of power. False when other
 /// users of the registry kept it from happening. Throws SQLite::Exception.
 bool settle_registry(SQLite::Database& database);
+
+/// Whether something in the file is not as any train or SQLite has written it.
+bool is_damage(const SQLite::Exception& exception);
+
+/// What to do with a registry at `path` that is damaged.
+std::string damaged_hint(const std::string& path);
 
 /// A failure of SQLite in the user's words, with a next step. Damaged, unreadable, read-only and
 /// full are of class `no_input`, locked for too long is `busy`, all else is a bug.
