@@ -142,9 +142,10 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   }
   own->second.state = task.state;
   if (!is_end) return {};
+  // Whoever waits for the end waits for the mark to go, and finds nothing left then.
+  remove_bundle(impl_->directory(task.id), impl_->programs());
   impl_->own_tasks.erase(own);
   impl_->settle(task.id);
-  remove_bundle(impl_->directory(task.id), impl_->programs());
   return {};
 }
 
