@@ -92,7 +92,7 @@ is_not_lost() {
     local look
     for look in list show wait; do
         case $look in list) run task list --csv ;; *) run task "$look" "$id" ;; esac
-        [ "$look" = wait ] && expect_status 75 || { expect_status 0; expect_out unattended; }
+        case $look in wait) expect_status 75 ;; *) expect_out unattended ;; esac
     done
     run task attach "$id" --from-start
     expect_status 0
