@@ -136,7 +136,7 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags);
 
 struct TaskRmFlags {
   std::vector<std::string> tasks;
-  bool force = false;  ///< though a host may still have something of it
+  bool force = false;  ///< though a host may have something of it, or its record is damaged
 };
 /// Removes the records, logs and all else of tasks that have ended.
 ExitCode task_rm_command(const TaskRmFlags& flags);

@@ -280,7 +280,8 @@ void add_removals(CLI::App& task, Chosen& chosen, TaskFlags& flags) {
                      ->group("Commands");
   add_task_names(*rm, flags.rm.tasks);
   rm->get_option("TASK")->required();
-  rm->add_flag("--force", flags.rm.force, "Also where a host may still have something of it");
+  rm->add_flag("--force", flags.rm.force,
+               "Also where a host may have something of it, or its record is damaged");
   rm->callback([&] { chosen = [&] { return task_rm_command(flags.rm); }; });
 
   CLI::App* prune =

@@ -10,6 +10,7 @@
 
 #include "backends/posix/files.hpp"
 #include "cli/commands.hpp"
+#include "cli/damaged_tasks.hpp"
 #include "cli/several_tasks.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
@@ -46,6 +47,8 @@ ExitCode stop_in_child(const std::string& task_id, int signal) {
   return ExitCode(WEXITSTATUS(status));
 }
 
+constexpr std::string_view unstopped = "could not be stopped, or may have left something";
+
 // All that run are told before any is waited for.
 ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes outcomes) {
   std::vector<ToldToStop> told;
@@ -68,25 +71,27 @@ ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes out
   // The store is closed: it must not go through a fork.
   for (const std::string& id : others) outcomes.add(stop_in_child(id, signal));
   for (const ToldToStop& each : told) outcomes.add(await_end(each));
-  return outcomes.tell("could not be stopped, or may have left something");
+  return outcomes.tell(unstopped);
 }
 
 ExitCode stop_every_task(int signal) {
   auto store = open_task_store();
   if (!store) return report(store.error());
-  auto tasks = (*store)->list(false);
-  if (!tasks) return report(tasks.error());
+  const auto list = (*store)->list(false);
+  if (!list) return report(list.error());
   store->reset();
-  if (tasks->empty()) {
-    talk(terminal_text("no task runs"));
-    return ExitCode();
+  Outcomes outcomes;
+  tell_damaged(list->damaged, outcomes);
+  if (list->tasks.empty()) {
+    talk(terminal_text("no {}task runs", list->damaged.empty() ? "" : "other "));
+    return outcomes.tell(unstopped);
   }
   std::vector<std::string> ids;
-  ids.reserve(tasks->size());
-  for (const TaskRecord& task : *tasks) ids.push_back(task.id);
+  ids.reserve(list->tasks.size());
+  for (const TaskRecord& task : list->tasks) ids.push_back(task.id);
   talk(terminal_text("stopping {}: {}", counted(static_cast<std::int64_t>(ids.size()), "task"),
                      fmt::format("{}", fmt::join(ids, ", "))));
-  return stop_all(*tasks, signal, Outcomes());
+  return stop_all(list->tasks, signal, outcomes);
 }
 
 ExitCode stop_these(const std::vector<std::string>& prefixes, int signal) {

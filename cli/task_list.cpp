@@ -10,6 +10,7 @@
 
 #include "cli/agent_attach.hpp"
 #include "cli/commands.hpp"
+#include "cli/damaged_tasks.hpp"
 #include "cli/host_look.hpp"
 #include "cli/live_tables.hpp"
 #include "cli/state_directory.hpp"
@@ -53,6 +54,7 @@ struct Listing {
   std::vector<TaskRecord> tasks;  // that this user has launched here
   std::vector<HeldTask> held;     // all others
   std::vector<LiveHost> hosts;
+  std::vector<DamagedTask> damaged;  // of this user's, which are not shown
   UnixMillis now = 0;
 };
 
@@ -63,9 +65,12 @@ Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags,
     reports = look_at_hosts(asked.hosts);
   else
     reports.emplace_back(look_here());  // by this process: it would be asked by one of its own
-  auto tasks = store.list(flags.all);
-  if (!tasks) return tl::make_unexpected(tasks.error());
-  Listing listing{std::move(*tasks), {}, live_hosts(asked.hosts, std::move(reports)), 0};
+  auto list = store.list(flags.all);
+  if (!list) return tl::make_unexpected(list.error());
+  Listing listing{.tasks = std::move(list->tasks),
+                  .held = {},
+                  .hosts = live_hosts(asked.hosts, std::move(reports)),
+                  .damaged = std::move(list->damaged)};
   listing.now = now_on_the_wall();
   listing.held = held_tasks(listing.hosts);
   std::erase_if(listing.held, [&](const HeldTask& held) {
@@ -105,8 +110,9 @@ std::string show(const Listing& listing, const TaskListFlags& flags) {
 // What the table has no row for; the picture has.
 std::vector<TerminalText> remarks_of(const Listing& listing, const TaskListFlags& flags) {
   std::vector<TerminalText> remarks = troubles_of(listing.hosts);
-  if (flags.slots || flags.format == Format::json) return remarks;
-  for (const TerminalText& holding : strangers_of(listing.hosts)) remarks.push_back(holding);
+  if (!flags.slots && flags.format != Format::json)
+    for (const TerminalText& holding : strangers_of(listing.hosts)) remarks.push_back(holding);
+  if (!listing.damaged.empty()) remarks.push_back(terminal_text(damage_error(listing.damaged)));
   return remarks;
 }
 
@@ -196,8 +202,12 @@ ExitCode task_list_command(const TaskListFlags& flags) {
   if (flags.watch) return watch_tasks(**store, flags, *asked);
   const auto listing = make_listing(**store, flags, *asked);
   if (!listing) return report(listing.error());
-  const ExitCode answered = answer(show(*listing, flags));
+  ExitCode answered = answer(show(*listing, flags));
   for (const TerminalText& remark : remarks_of(*listing, flags)) talk(remark);
+  if (!listing->damaged.empty() && answered.value() == 0) {
+    answered = exit_code_of(ErrorClass::no_input);
+    talk(verdict(ErrorClass::no_input, answered));
+  }
   return asked->are_named ? judged(answered, listing->hosts) : answered;
 }
 

@@ -8,6 +8,7 @@
 
 #include "backends/posix/files.hpp"
 #include "cli/commands.hpp"
+#include "cli/damaged_tasks.hpp"
 #include "cli/moment.hpp"
 #include "cli/several_tasks.hpp"
 #include "cli/state_directory.hpp"
@@ -66,9 +67,19 @@ Result<void> check_removable(const SqliteTaskStore& store, const TaskRecord& tas
   return tl::make_unexpected(unsettled_error(task, unsettled));
 }
 
-// With `force` also one of which a host may still have something.
+// Of which nothing can be asked.
+ExitCode remove_damaged(SqliteTaskStore& store, const std::string& prefix) {
+  const auto removed = store.remove_damaged(prefix);
+  if (!removed) return report(removed.error());
+  talk(terminal_text("task {} is removed; what its hosts may have of it is nobody's to end now",
+                     *removed));
+  return ExitCode();
+}
+
+// With `force` also one of which a host may still have something, or that cannot be read.
 ExitCode remove_named(SqliteTaskStore& store, const std::string& prefix, bool force) {
   const auto task = store.find(prefix);
+  if (!task && force && store.is_damaged(prefix)) return remove_damaged(store, prefix);
   if (!task) return report(task.error());
   if (const auto ended = check_ended(*task); !ended) return report(ended.error());
   const auto unsettled = names_of_unsettled_hosts(store, *task);
@@ -145,11 +156,13 @@ ExitCode task_prune_command(const TaskPruneFlags& flags) {
   if (!store) return report(store.error());
   // Of those that died while they removed something.
   if (const auto removed = (*store)->finish_removals(); !removed) return report(removed.error());
-  auto tasks = (*store)->list(true);
-  if (!tasks) return report(tasks.error());
-  tasks = old_tasks(std::move(*tasks), now_on_the_wall() - age->count(), flags.keep);
+  auto list = (*store)->list(true);
+  if (!list) return report(list.error());
+  const auto tasks =
+      old_tasks(std::move(list->tasks), now_on_the_wall() - age->count(), flags.keep);
   Outcomes outcomes;
-  const Pruned pruned = prune(**store, *tasks, flags.dry_run, outcomes);
+  tell_damaged(list->damaged, outcomes);
+  const Pruned pruned = prune(**store, tasks, flags.dry_run, outcomes);
   const ExitCode answered = answer(tasks_to_table(pruned.tasks, now_on_the_wall()));
   talk(terminal_text("{} {} removed, with {:.1f} MiB of logs",
                      counted(static_cast<std::int64_t>(pruned.tasks.size()), "task"),

@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/posix/file_system.hpp"
 #include "backends/posix/proc.hpp"
 
 namespace train {
@@ -17,17 +17,6 @@ namespace train {
 namespace {
 
 constexpr mode_t for_everybody = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
-
-// As in linux/magic.h, and those of file systems that are not in the kernel's own tree.
-bool is_over_network(int folder) {
-  constexpr unsigned long networked[] = {0x6969,     0xFF534D42, 0xFE534D42, 0x517B,
-                                         0x5346414F, 0x73757245, 0x00C36400, 0x01021997,
-                                         0x65735546, 0x0BD00BD0, 0x47504653, 0x19830326};
-  struct statfs status {};
-  if (::fstatfs(folder, &status) != 0) return false;
-  const auto type = static_cast<unsigned long>(status.f_type) & 0xFFFFFFFFul;
-  return std::find(std::begin(networked), std::end(networked), type) != std::end(networked);
-}
 
 // Whether the place is the one, for everybody alike: nothing of who we are is asked.
 bool is_there(const LeasePlace& place) {
@@ -38,7 +27,7 @@ bool is_there(const LeasePlace& place) {
   return status.st_uid == 0 && (status.st_mode & for_everybody) == for_everybody;
 }
 
-Result<LeaseFolder> opened(const LeasePlace& place) {
+Result<LeaseFolder> opened(const LeasePlace& place, FileSystemKind kind_of) {
   const auto refuse = [&](const std::string& why, const char* hint) {
     return fail(ErrorClass::host,
                 fmt::format("its slots are held in '{}', which {}", place.path, why), hint);
@@ -51,7 +40,7 @@ Result<LeaseFolder> opened(const LeasePlace& place) {
   if (::faccessat(folder.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
     return refuse("this user may not write to: " + system_reason(errno),
                   "ask who administers the host for its group, or hold nothing: --set leases=none");
-  if (is_over_network(folder.folder.get()))
+  if (is_shared_by_machines(kind_of(folder.folder.get())))
     return refuse("is on a file system over a network, whose locks other hosts share",
                   "let root make /run/lock/train on the host, or hold nothing: --set leases=none");
   folder.path = place.path;
@@ -69,9 +58,10 @@ const std::vector<LeasePlace>& usual_lease_places() {
   return places;
 }
 
-Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places) {
+Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places,
+                                      FileSystemKind kind_of) {
   const auto place = std::find_if(places.begin(), places.end(), is_there);
-  if (place != places.end()) return opened(*place);
+  if (place != places.end()) return opened(*place, kind_of);
   return fail(
       ErrorClass::host,
       fmt::format("there is no folder on it in which all users can hold slots: none of {} "

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/posix/descriptor.hpp"
+#include "backends/posix/file_system.hpp"
 #include "config_schema/text/error.hpp"
 
 namespace train {
@@ -38,7 +39,10 @@ inline LeasePlace named_place(std::string path) { return {std::move(path), true,
 const std::vector<LeasePlace>& usual_lease_places();
 
 /// Opens the first of the places. One that is there and cannot be used is an error of class `host`,
-/// since others may use it; so is a file system over a network, whose locks are not this kernel's.
-Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places = usual_lease_places());
+/// since others may use it; so is a file system that other machines use as well, whose locks are
+/// not this kernel's.
+using FileSystemKind = std::uint32_t (*)(int folder);
+Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places = usual_lease_places(),
+                                      FileSystemKind kind_of = file_system_kind);
 
 }  // namespace train

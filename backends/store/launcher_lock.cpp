@@ -6,12 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "backends/event_loop/loop.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 #include "backends/posix/random.hpp"
 #include "backends/store/private_directory.hpp"
 
@@ -26,11 +30,35 @@ struct flock whole_file(short type) {
   return lock;
 }
 
+// The file has two lines: the signature of its owner, which is all that earlier trains know, and
+// the moment at which that last lived, which is always as long.
+constexpr std::size_t signature_size = 17;  // 16 digits and a newline
+constexpr std::size_t moment_size = 36 + 1 + 20 + 1;
+
 std::optional<std::string> signature_in(int file) {
-  char buffer[17];  // 16 digits and a newline
-  const ssize_t count = ::pread(file, buffer, sizeof buffer, 0);
+  std::array<char, signature_size> buffer{};
+  const ssize_t count = ::pread(file, buffer.data(), buffer.size(), 0);
   if (count < 0) return std::nullopt;
-  return std::string(buffer, static_cast<std::size_t>(count));
+  return std::string(buffer.data(), static_cast<std::size_t>(count));
+}
+
+std::string moment_line(const Moment& moment) {
+  return fmt::format("{:<36} {:>20}\n", moment.boot_id, moment.since_boot.count());
+}
+
+// Nothing changes where the line is not as it is written.
+void read_moment(std::string_view line, Moment& moment) {
+  const std::size_t space = line.find(' ');
+  const std::size_t digit = line.find_first_not_of(' ', space);
+  if (line.size() != moment_size || space == 0 || digit == std::string_view::npos) return;
+  Moment read{.boot_id = std::string(line.substr(0, space)), .wall = moment.wall};
+  std::int64_t count = 0;
+  constexpr std::int64_t most = std::int64_t{1} << 53;
+  const char* const end = line.data() + line.size() - 1;
+  const auto [stop, error] = std::from_chars(line.data() + digit, end, count);
+  if (error != std::errc() || stop != end || *end != '\n' || count < -most || count > most) return;
+  read.since_boot = std::chrono::milliseconds(count);
+  moment = std::move(read);
 }
 
 bool lock_file(int file) {
@@ -50,7 +78,10 @@ Result<LauncherLock> LauncherLock::create(const std::string& path) {
   if (!lock_file(file.get()))
     return fail(ErrorClass::no_input,
                 fmt::format("cannot lock '{}': {}", path, system_reason(errno)), elsewhere_hint());
-  return LauncherLock(std::move(file), path);
+  LauncherLock lock(std::move(file), path);
+  lock.sign();
+  lock.touch();
+  return lock;
 }
 
 Result<LauncherLock> LauncherLock::adopt(const std::string& path) {
@@ -66,7 +97,13 @@ Result<LauncherLock> LauncherLock::adopt(const std::string& path) {
 }
 
 // Where the file system refuses, the last record and the logs still tell when the launcher lived.
-void LauncherLock::touch() { (void)futimens(file_.get(), nullptr); }
+// Without a signature before it, the line would become one.
+void LauncherLock::touch() {
+  const bool is_signed = signature_.size() == signature_size;
+  if (is_signed && write_whole_at(file_.get(), moment_line(this_moment()), signature_size) == 0)
+    return;
+  (void)futimens(file_.get(), nullptr);
+}
 
 // Where it cannot be written (a full disk), the journal still tells the two apart.
 void LauncherLock::sign() {
@@ -89,6 +126,25 @@ LauncherSign probe_launcher(const std::string& path) {
   struct flock lock = whole_file(F_WRLCK);
   if (::fcntl(file.get(), F_OFD_GETLK, &lock) != 0) return LauncherSign::unknown;
   return lock.l_type == F_UNLCK ? LauncherSign::gone : LauncherSign::alive;
+}
+
+Moment last_noted(const std::string& path) {
+  Moment moment;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return moment;
+  moment.wall = status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+  std::array<char, moment_size + 1> buffer{};
+  const ssize_t count =
+      ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(signature_size));
+  if (count > 0) read_moment({buffer.data(), static_cast<std::size_t>(count)}, moment);
+  return moment;
+}
+
+Moment this_moment() {
+  return {.boot_id = boot_id(),
+          .since_boot = std::chrono::floor<milliseconds>(boot_time()),
+          .wall = unix_time_ms()};
 }
 
 }  // namespace train

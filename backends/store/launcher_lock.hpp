@@ -5,6 +5,7 @@
 
 #include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/record/moment.hpp"
 
 namespace train {
 
@@ -20,7 +21,7 @@ class LauncherLock {
   /// holds the lock, `no_input` when the file is gone or its file system has no locks.
   static Result<LauncherLock> adopt(const std::string& path);
 
-  /// Sets the time of the last change of the file to now.
+  /// Notes in the file that its owner lives now (`last_noted`).
   void touch();
   /// Takes the path for this process also where the lock lies, as those of network file systems
   /// may: to whoever has had it before it is not theirs any more.
@@ -45,5 +46,11 @@ enum class LauncherSign {
 
 /// Looks for a living launcher, without waiting.
 LauncherSign probe_launcher(const std::string& path);
+
+/// When the owner of the lock at `path` last noted that it lived. By the time of day alone where an
+/// earlier train has written the file, or there was no room for more; 0 where there is none.
+Moment last_noted(const std::string& path);
+/// This machine's, now.
+Moment this_moment();
 
 }  // namespace train

@@ -1,55 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/store/sqlite_task_store.hpp"
 
-#include <SQLiteCpp/SQLiteCpp.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <map>
-#include <mutex>
-#include <optional>
 
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 #include "backends/store/journal_rows.hpp"
-#include "backends/store/launcher_lock.hpp"
 #include "backends/store/private_directory.hpp"
-#include "backends/store/registry.hpp"
+#include "backends/store/store_state.hpp"
 #include "backends/store/task_bundle.hpp"
 #include "backends/store/task_end.hpp"
-#include "backends/store/task_removal.hpp"
+#include "backends/store/task_reader.hpp"
 #include "backends/store/task_rows.hpp"
 #include "launcher/task/journal.hpp"
-#include "launcher/task/journaled_end.hpp"
 
 namespace train {
 namespace {
-
-/// A task that this process launches.
-struct OwnTask {
-  std::shared_ptr<LauncherLock> lock;
-  TaskState state;
-  std::int64_t next_entry = 0;  ///< of its journal
-  bool is_displaced = false;    ///< another process has taken it over
-};
-
-UnixMillis modified(const std::string& path) {
-  struct stat status {};
-  if (lstat(path.c_str(), &status) != 0) return 0;
-  return status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000;
-}
-
-/// An id becomes part of paths and of a range in SQL.
-bool is_task_id(const std::string& id) {
-  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !id.empty() && id.size() <= 32 && std::all_of(id.begin(), id.end(), allowed);
-}
 
 tl::unexpected<Error> taken(const std::string& id) {
   return fail(ErrorClass::bug, fmt::format("there is a task '{}' already", id));
@@ -64,43 +34,6 @@ tl::unexpected<Error> not_ours(const std::string& id) {
 }
 
 }  // namespace
-
-struct SqliteTaskStore::Impl {
-  std::string root;
-  std::unique_ptr<SQLite::Database> database;
-  std::map<std::string, OwnTask> own_tasks;
-  std::mutex mutex;  ///< held by every call
-
-  std::string registry() const { return root + "/tasks.db"; }
-  std::string directory(const std::string& id) const { return root + "/tasks/" + id; }
-  std::string lock_file(const std::string& id) const { return directory(id) + "/launcher.lock"; }
-  std::string programs() const { return root + "/programs"; }
-  std::string end_file(const std::string& id) const { return directory(id) + "/end.json"; }
-  std::string log_directory(const std::string& id) const { return directory(id) + "/logs"; }
-
-  /// Turns exceptions of SQLite into errors; nothing else here catches them.
-  template <class Work>
-  auto guarded(Work&& work) -> decltype(work()) {
-    try {
-      return work();
-    } catch (const std::exception& exception) {
-      return tl::make_unexpected(registry_error(registry(), exception));
-    }
-  }
-
-  Result<LauncherLock> make_directories(const std::string& id, std::size_t ranks);
-  void remove_directories(const std::string& id) const;
-  UnixMillis last_sign_of_life(const TaskRecord& task);
-  std::vector<JournalEntry> journal_of(const std::string& id);
-  bool may_go_on(const TaskRecord& task, const std::vector<JournalEntry>& journal);
-  static bool has_stop(const std::vector<JournalEntry>& journal);
-  TaskRecord with_actual_state(TaskRecord task);
-  Result<void> write(const TaskRecord& task);
-  Result<void> check_ours(const std::string& id, OwnTask& own);
-  Result<bool> find_displaced(const std::string& id, OwnTask& own);
-  void settle(const std::string& id);
-  Error none_or_several(const std::string& prefix, const std::vector<std::string>& ids);
-};
 
 Result<LauncherLock> SqliteTaskStore::Impl::make_directories(const std::string& id,
                                                              std::size_t ranks) {
@@ -122,107 +55,6 @@ void SqliteTaskStore::Impl::remove_directories(const std::string& id) const {
   unlink(end_file(id).c_str());
   rmdir(log_directory(id).c_str());
   rmdir(directory(id).c_str());
-}
-
-/// The latest moment at which the launcher is known to have lived: it recorded, noted or wrote into
-/// logs.
-UnixMillis SqliteTaskStore::Impl::last_sign_of_life(const TaskRecord& task) {
-  UnixMillis latest =
-      std::max({task.created, last_update(*database, task.id), modified(lock_file(task.id))});
-  for (const std::string& name : names_in(FolderReader(task.log_directory)))
-    latest = std::max(latest, modified(fmt::format("{}/{}", task.log_directory, name)));
-  return latest;
-}
-
-/// All entries that can be read.
-std::vector<JournalEntry> SqliteTaskStore::Impl::journal_of(const std::string& id) {
-  std::vector<JournalEntry> journal;
-  for (const std::string& line : read_entries(*database, id, most_journal_entries)) {
-    if (auto entry = decode_entry(line)) journal.push_back(std::move(*entry));
-  }
-  return journal;
-}
-
-/// Whether ranks of a task whose launcher has died may still run: some were started, and their
-/// agents let them outlive it.
-bool SqliteTaskStore::Impl::may_go_on(const TaskRecord& task,
-                                      const std::vector<JournalEntry>& journal) {
-  if (task.outlives_ms <= 0) return false;
-  const bool is_for_ever = task.outlives_ms >= for_ever.count();
-  if (!is_for_ever && unix_time_ms() > last_sign_of_life(task) + task.outlives_ms) return false;
-  return std::any_of(journal.begin(), journal.end(), [](const JournalEntry& entry) {
-    return std::holds_alternative<journal_record::RanksStarted>(entry.record);
-  });
-}
-
-bool SqliteTaskStore::Impl::has_stop(const std::vector<JournalEntry>& journal) {
-  return std::any_of(journal.begin(), journal.end(), [](const JournalEntry& entry) {
-    return std::holds_alternative<journal_record::StopRequested>(entry.record);
-  });
-}
-
-/// The record that was read. When it is not final and its launcher is gone, it gets the end that
-/// the launcher has left in its file or in the journal, or the state `lost`, or is unattended.
-TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
-  if (is_final(task.state) || own_tasks.contains(task.id)) return task;
-  if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
-  // Whoever takes the task over meanwhile has the lock.
-  std::optional<LauncherLock> lock;
-  if (!read_task_end(end_file(task.id), task)) {
-    const std::vector<JournalEntry> journal = journal_of(task.id);
-    TaskRecord ended = task;
-    const bool has_end = end_by_journal(ended, journal, last_sign_of_life(task));
-    if (!has_end && may_go_on(task, journal)) {
-      task.is_unattended = true;
-      if (has_stop(journal)) task.state = TaskState::stopping;
-      return task;
-    }
-    auto taken_lock = LauncherLock::adopt(lock_file(task.id));
-    if (!taken_lock && taken_lock.error().error_class == ErrorClass::busy) return task;
-    if (taken_lock) lock = std::move(*taken_lock);
-    if (has_end)
-      task = std::move(ended);
-    else
-      lose(task, last_sign_of_life(task),
-           fmt::format("the launcher (process {}) ended without a word; its last sign of life is "
-                       "the end given here",
-                       task.launcher_pid));
-  }
-  try {
-    // The launcher may have recorded its end after the first read and before the look at the lock.
-    if (!record_end(*database, task, unix_time_ms()))
-      if (auto finished = read_task(*database, task.id)) return *finished;
-  } catch (const SQLite::Exception&) {
-    // The end is the same whether or not it can be recorded (a full disk, a lock held for long):
-    // the next reader finds it out again.
-    return task;
-  }
-  settle(task.id);
-  remove_bundle(directory(task.id), programs());
-  return task;
-}
-
-/// Removes the file with the end of a task once the registry has the end for good. Where the
-/// registry cannot be settled, the file stays.
-void SqliteTaskStore::Impl::settle(const std::string& id) {
-  try {
-    if (settle_registry(*database)) unlink(end_file(id).c_str());
-  } catch (const SQLite::Exception&) {
-    // The end is recorded all the same, and the file keeps it should the record be damaged.
-  }
-}
-
-Error SqliteTaskStore::Impl::none_or_several(const std::string& prefix,
-                                             const std::vector<std::string>& ids) {
-  static constexpr std::size_t shown = 5;
-  if (ids.empty())
-    return make_error(ErrorClass::no_input, fmt::format("there is no task '{}'", prefix),
-                      "'train task list --all' shows all tasks");
-  const std::vector<std::string> first(ids.begin(), ids.begin() + std::min(ids.size(), shown));
-  return make_error(ErrorClass::no_input,
-                    fmt::format("'{}' is the start of several tasks: {}{}", prefix,
-                                fmt::join(first, ", "), ids.size() > shown ? ", ..." : ""),
-                    "give more letters of the one that is meant");
 }
 
 SqliteTaskStore::SqliteTaskStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -291,6 +123,7 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
     return fail(ErrorClass::bug, fmt::format("task '{}' cannot go from {} to {}", task.id,
                                              to_string(own->second.state), to_string(task.state)));
   if (auto ours = impl_->check_ours(task.id, own->second); !ours) return ours;
+  own->second.lock->touch();
   const bool is_end = is_final(task.state);
   const auto end_written = is_end ? write_task_end(impl_->end_file(task.id), task) : Result<void>();
   if (auto updated = impl_->write(task); !updated) {
@@ -309,9 +142,10 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   }
   own->second.state = task.state;
   if (!is_end) return {};
+  // Whoever waits for the end waits for the mark to go, and finds nothing left then.
+  remove_bundle(impl_->directory(task.id), impl_->programs());
   impl_->own_tasks.erase(own);
   impl_->settle(task.id);
-  remove_bundle(impl_->directory(task.id), impl_->programs());
   return {};
 }
 
@@ -350,6 +184,7 @@ Result<void> SqliteTaskStore::adopt(const std::string& id) {
       return fail(ErrorClass::no_input,
                   fmt::format("task '{}' has ended: {}", id, to_string(task->state)));
     lock->sign();
+    lock->touch();
     const std::int64_t next = next_entry(*impl_->database, id);
     impl_->own_tasks.emplace(
         id, OwnTask{std::make_shared<LauncherLock>(std::move(*lock)), task->state, next});
@@ -421,120 +256,6 @@ void SqliteTaskStore::note_alive(const std::string& id) {
   const auto own = impl_->own_tasks.find(id);
   if (own == impl_->own_tasks.end() || !impl_->check_ours(id, own->second)) return;
   own->second.lock->touch();
-}
-
-Result<TaskRecord> SqliteTaskStore::find(const std::string& prefix) {
-  const std::lock_guard turn(impl_->mutex);
-  if (prefix.empty())
-    return fail(ErrorClass::no_input, "an empty word names no task",
-                "'train task list --all' shows all tasks");
-  return impl_->guarded([&]() -> Result<TaskRecord> {
-    const auto ids = ids_with_prefix(*impl_->database, prefix, 6);
-    const bool is_exact = !ids.empty() && ids.front() == prefix;
-    if (ids.size() != 1 && !is_exact)
-      return tl::make_unexpected(impl_->none_or_several(prefix, ids));
-    auto task = read_task(*impl_->database, ids.front());
-    if (!task) return tl::make_unexpected(impl_->none_or_several(prefix, {}));
-    return impl_->with_actual_state(std::move(*task));
-  });
-}
-
-Result<std::vector<TaskRecord>> SqliteTaskStore::list(bool all) {
-  const std::lock_guard turn(impl_->mutex);
-  return impl_->guarded([&]() -> Result<std::vector<TaskRecord>> {
-    std::vector<TaskRecord> tasks;
-    for (TaskRecord& task : read_tasks(*impl_->database, all)) {
-      task = impl_->with_actual_state(std::move(task));
-      if (all || !is_final(task.state)) tasks.push_back(std::move(task));
-    }
-    return tasks;
-  });
-}
-
-Result<void> SqliteTaskStore::remove(const std::string& id) {
-  const std::lock_guard turn(impl_->mutex);
-  const std::string tasks_folder = impl_->root + "/tasks";
-  auto removed = impl_->guarded([&]() -> Result<void> {
-    auto task = read_task(*impl_->database, id);
-    if (!task) return tl::make_unexpected(impl_->none_or_several(id, {}));
-    const TaskRecord now = impl_->with_actual_state(std::move(*task));
-    if (!is_final(now.state))
-      return fail(ErrorClass::busy, fmt::format("task '{}' has not ended", id));
-    if (auto aside = set_aside(tasks_folder, id); !aside) return aside;
-    delete_task(*impl_->database, id);
-    return {};
-  });
-  return removed ? remove_set_aside(tasks_folder, id, impl_->programs()) : removed;
-}
-
-Result<void> SqliteTaskStore::finish_removals() {
-  const std::lock_guard turn(impl_->mutex);
-  return remove_all_set_aside(impl_->root + "/tasks", impl_->programs());
-}
-
-std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
-
-Result<void> SqliteTaskStore::note_git(const std::string& id, const GitRecord& git) {
-  const std::lock_guard turn(impl_->mutex);
-  return impl_->guarded([&]() -> Result<void> {
-    if (train::note_git(*impl_->database, id, git)) return {};
-    return tl::make_unexpected(impl_->none_or_several(id, {}));
-  });
-}
-
-Result<void> SqliteTaskStore::keep_launch(const std::string& id, std::string_view launch) const {
-  const std::string path = impl_->directory(id) + "/launch.json";
-  const Descriptor file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  const int error = file ? write_whole(file.get(), launch) : errno;
-  if (error == 0) return {};
-  return fail(ErrorClass::no_input,
-              fmt::format("cannot write '{}': {}", path, system_reason(error)));
-}
-
-Result<std::string> SqliteTaskStore::read_launch(const std::string& id) const {
-  constexpr std::size_t largest = std::size_t{64} << 20;
-  const std::string path = impl_->directory(id) + "/launch.json";
-  std::string text = read_small_file(path, largest);
-  if (!text.empty()) return text;
-  return fail(ErrorClass::no_input,
-              fmt::format("'{}' cannot be read, or an earlier train launched it", path));
-}
-
-Result<void> SqliteTaskStore::keep_request(const std::string& id, std::string_view request) const {
-  return train::keep_request(bundle_folder(id), request);
-}
-
-Result<void> SqliteTaskStore::keep_program(const std::string& id) const {
-  return train::keep_program(bundle_folder(id), impl_->programs());
-}
-
-Result<void> SqliteTaskStore::keep_context(const std::string& id, std::string_view archive) const {
-  return train::keep_context(bundle_folder(id), archive);
-}
-
-std::string SqliteTaskStore::bundle_folder(const std::string& id) const {
-  return impl_->directory(id) + "/" + bundle_name;
-}
-
-std::string SqliteTaskStore::launcher_log(const std::string& id) const {
-  return impl_->directory(id) + "/launcher.log";
-}
-
-std::string SqliteTaskStore::control_socket(const std::string& id) const {
-  return impl_->directory(id) + "/control";
-}
-
-std::string SqliteTaskStore::hosts_file(const std::string& id) const {
-  return impl_->directory(id) + "/hosts.yaml";
-}
-
-std::string SqliteTaskStore::unsettled_file(const std::string& id) const {
-  return impl_->directory(id) + "/unsettled.json";
-}
-
-std::string SqliteTaskStore::log_directory(const std::string& id) const {
-  return impl_->log_directory(id);
 }
 
 }  // namespace train

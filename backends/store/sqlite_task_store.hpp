@@ -48,12 +48,17 @@ class SqliteTaskStore final : public TaskStore {
   Result<void> update(const TaskRecord& task) override;
   void note_alive(const std::string& id) override;
   Result<TaskRecord> find(const std::string& prefix) override;
-  Result<std::vector<TaskRecord>> list(bool all) override;
+  Result<TaskList> list(bool all) override;
 
   /// Removes a task that has ended: its record, its journal and its folder, logs included. Class
   /// `busy` when it has not ended. A process that dies meanwhile leaves a task that is there and
   /// can be removed, or none, and then a folder for `finish_removals`.
   Result<void> remove(const std::string& id);
+  /// Whether this is the start of the id of one task, whose record cannot be read.
+  bool is_damaged(const std::string& prefix);
+  /// The same as `remove` of such a task: what there may be of it on hosts is left alone.
+  /// Its id; class `busy` while its launcher lives, `no_input` when there is none or several.
+  Result<std::string> remove_damaged(const std::string& prefix);
   /// Removes what processes have left that died while they removed tasks.
   Result<void> finish_removals();
 

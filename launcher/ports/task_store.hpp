@@ -9,6 +9,19 @@
 
 namespace train {
 
+/// A record that cannot be read.
+struct DamagedTask {
+  std::string id;         ///< as it stands there, which may be anything; empty: not known
+  std::string why;        ///< a sentence that names the task
+  std::string next_step;  ///< what the user can do about it
+};
+
+/// Tasks, and what cannot be read of what is kept.
+struct TaskList {
+  std::vector<TaskRecord> tasks;
+  std::vector<DamagedTask> damaged;
+};
+
 /// Where the stories of tasks are kept. What it returns is the truth: a task whose launcher has
 /// died is unattended while its ranks may go on, and then `lost`, whatever was written last.
 class TaskStore {
@@ -32,8 +45,9 @@ class TaskStore {
   virtual Result<TaskRecord> find(const std::string& prefix) = 0;
   /// All tasks, newest first; only those that are not final unless `all`. They come without
   /// `config_text` and `plan_json`, which can be megabytes each, and without their attempts; those
-  /// that are final also without context and ranks.
-  virtual Result<std::vector<TaskRecord>> list(bool all) = 0;
+  /// that are final also without context and ranks. One that cannot be read keeps none of the
+  /// others, and is always named, since nobody knows whether it is final.
+  virtual Result<TaskList> list(bool all) = 0;
 };
 
 }  // namespace train

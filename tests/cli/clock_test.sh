@@ -83,10 +83,28 @@ is_taken_over() {
     expect_same "what was shown" expected "$work/out"
 }
 
+# Its ranks end by themselves an hour after its launcher, which no wall clock brings nearer.
+is_not_lost() {
+    has_clock || return
+    id=$(with_environment "$train" launch -d -n 1 --set on_launcher_loss=1h -- /bin/sh -c "$counts" 2>"$work/err")
+    kill -KILL "$(pids_of "launch -d")"
+    set_clock "$1"
+    local look
+    for look in list show wait; do
+        case $look in list) run task list --csv ;; *) run task "$look" "$id" ;; esac
+        case $look in wait) expect_status 75 ;; *) expect_out unattended ;; esac
+    done
+    run task attach "$id" --from-start
+    expect_status 0
+    seq -f '[0] line %.0f' 0 29 >expected
+    expect_same "what was shown" expected "$work/out"
+}
+
 test_case "a wall clock that is set while ranks run changes nothing" jumps_while_it_runs
 for jump in $day -$day; do
     test_case "nor does it a grace ($jump s)" grace_is_the_same "$jump"
     test_case "nor the wait for another attempt ($jump s)" starts_again "$jump"
     test_case "nor the task of a launcher that has died ($jump s)" is_taken_over "$jump"
+    test_case "nor does one become lost whose ranks end by a clock ($jump s)" is_not_lost "$jump"
 done
 finish

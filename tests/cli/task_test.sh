@@ -107,6 +107,71 @@ prefixes() {
     expect_status 66
 }
 
+# sql STATEMENT: on the registry, as no train does it.
+sql() {
+    python3 - "$work/state/train/tasks.db" "$1" <<'END'
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1], timeout=10) as registry:
+    registry.execute(sys.argv[2])
+registry.close()
+END
+}
+
+damaged_records() {
+    run launch -n 1 -- true
+    local good bad
+    good=$(task_id)
+    run launch -n 1 -- true
+    bad=$(task_id)
+    sql "UPDATE task SET state = 'dancing' WHERE id = '$bad'"
+    detach
+    local format
+    for format in '' --csv --json; do
+        # shellcheck disable=SC2086 # nothing is a format, too
+        task list --all $format
+        expect_status 66
+        expect_out "$good"
+        expect_out "$id"
+        expect_err "^train: the task registry is damaged: task $bad has the unknown state 'dancing'$"
+        expect_err "^  train task rm --force $bad removes it; its logs are in '$work/state/train/tasks/$bad/logs'$"
+        expect_last_err 'failed: no_input (exit 66)'
+    done
+    expect_schema task "$work/out"
+    task list
+    expect_status 66
+    expect_out "^$id .* running "
+    expect_err "task $bad has the unknown state"
+    task show "$bad"
+    expect_status 66
+    expect_err "task $bad has the unknown state 'dancing'"
+    expect_err "train task rm --force $bad"
+    task show "$good"
+    expect_status 0
+    task prune --older-than 0s --dry-run
+    expect_status 66
+    expect_out "^$good "
+    expect_err "task $bad has the unknown state"
+    task kill --all
+    expect_status 66
+    expect_err "task $bad has the unknown state"
+    expect_err "^train: stopping 1 task: $id$"
+    expect_err "^train: task $id: killed$"
+    expect_last_err 'failed: no_input (exit 66)'
+    task kill --all
+    expect_status 66
+    expect_err "^train: no other task runs$"
+    task rm "$bad"
+    expect_status 66
+    expect_err "train task rm --force $bad"
+    task rm --force "$bad"
+    expect_status 0
+    expect_err "^train: task $bad is removed; "
+    [ ! -e "$work/state/train/tasks/$bad" ] || note_failure "its folder is there"
+    task list --all
+    expect_status 0
+    expect_out "^$good "
+}
+
 no_tasks() {
     task list
     expect_status 0
@@ -618,6 +683,7 @@ test_case "a task is launched again as it was, with the context and the environm
 test_case "secrets are not kept for a rerun, and it says where they are missing" rerun_with_secrets
 test_case "tasks that have ended are removed with all that is kept of them, and no others" removed
 test_case "old tasks are pruned, but for the newest" pruned
+test_case "a record that is damaged is named and keeps no other from being shown, killed or removed" damaged_records
 test_case "whoever is killed while it removes tasks leaves what the next prune removes" pruned_by_one_that_dies
 test_case "several tasks are killed together, and one that is not there keeps none of them" killed_together
 test_case "kill --all stops all tasks that run or are unattended, and says how many" killed_all

@@ -67,6 +67,21 @@ TEST_CASE("whoever may not use the folder of the others does not use another one
             "', which this user may not write to: permission denied");
 }
 
+TEST_CASE("a folder that other hosts share is refused, and no other one is used") {
+  const Places places;
+  const LeasePlace named = named_place(places.own().path);
+  for (const FileSystemKind kind_of :
+       {FileSystemKind([](int) { return std::uint32_t{0x6969}; }),         // NFS
+        FileSystemKind([](int) { return std::uint32_t{0x0BD00BD0}; })}) {  // Lustre
+    const auto refused = open_lease_folder({named, places.open()}, kind_of);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().error_class == ErrorClass::host);
+    CHECK(refused.error().diagnostics.front().message.find("is on a file system over a network") !=
+          std::string::npos);
+  }
+  CHECK(open_lease_folder({named}, [](int) { return std::uint32_t{0xEF53}; }));  // ext4
+}
+
 TEST_CASE("this machine has such a folder") {
   const auto folder = open_lease_folder();
   REQUIRE(folder);

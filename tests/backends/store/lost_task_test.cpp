@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/posix/proc.hpp"
 #include "backends/store/launcher_lock.hpp"
 #include "launcher/task/journal.hpp"
 #include "tests/backends/store/store_fixture.hpp"
@@ -59,6 +61,18 @@ void set_modified(const std::string& path, UnixMillis when) {
   REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
 }
 
+/// What a launcher that lived so long ago has left in its lock file, by the clock of this boot or
+/// another, or as an earlier train has it (""). By the wall clock it was `wall`.
+void set_last_life(const std::string& lock, const std::string& boot, std::chrono::milliseconds ago,
+                   UnixMillis wall) {
+  const auto at = this_moment().since_boot - ago;
+  std::ofstream file(lock, std::ios::trunc);
+  if (!boot.empty())
+    file << "0123456789abcdef\n" << fmt::format("{:<36} {:>20}\n", boot, at.count());
+  file.close();
+  set_modified(lock, wall);
+}
+
 }  // namespace
 
 TEST_CASE("a task whose launcher lives is running, whoever asks") {
@@ -67,8 +81,8 @@ TEST_CASE("a task whose launcher lives is running, whoever asks") {
   const auto store = open_store(directory.path());
   CHECK(store->find("abcd")->state == TaskState::running);
   CHECK(store->find("abcd")->launcher_pid == launcher.pid());
-  REQUIRE(store->list(false)->size() == 1);
-  CHECK(store->list(false)->front().state == TaskState::running);
+  REQUIRE(store->list(false)->tasks.size() == 1);
+  CHECK(store->list(false)->tasks.front().state == TaskState::running);
 }
 
 TEST_CASE("a task whose launcher was killed is lost, and recorded so") {
@@ -84,11 +98,12 @@ TEST_CASE("a task whose launcher was killed is lost, and recorded so") {
   launcher.kill();
 
   const auto by_list = GENERATE(true, false);
-  const auto task = by_list ? store->list(true).value().front() : store->find("abcd2345").value();
+  const auto task =
+      by_list ? store->list(true).value().tasks.front() : store->find("abcd2345").value();
   CHECK(task.state == TaskState::lost);
   CHECK(task.ended == tomorrow);
   CHECK(task.cause.find("process " + pid) != std::string::npos);
-  CHECK(store->list(false)->empty());
+  CHECK(store->list(false)->tasks.empty());
 
   std::filesystem::remove_all(directory.path() + "/tasks");
   CHECK(open_store(directory.path())->find("abcd2345")->state == TaskState::lost);
@@ -102,7 +117,8 @@ TEST_CASE(
   const auto store = open_store(directory.path());
   CHECK_FALSE(store->find("abcd")->is_unattended);
   launcher.kill();
-  for (const TaskRecord& task : {store->find("abcd").value(), store->list(false).value().front()}) {
+  for (const TaskRecord& task :
+       {store->find("abcd").value(), store->list(false).value().tasks.front()}) {
     CHECK(task.is_unattended);
     CHECK(task.state == TaskState::running);
     CHECK(shown_state(task) == "unattended");
@@ -222,25 +238,87 @@ TEST_CASE("a task whose launcher died with its end in the journal alone has that
 }
 
 TEST_CASE("a task is unattended for as long as its ranks may outlive its launcher, then lost") {
+  using std::chrono::milliseconds;
   const TemporaryDirectory directory;
   Lingering launcher = launcher_of(directory.path(), "abcd2345", 600'000, ranks_run);
   launcher.kill();
   const auto store = open_store(directory.path());
+  const std::string lock_file = store->lock_file("abcd2345");
   CHECK(store->find("abcd")->is_unattended);
-  run_sql(directory.path() + "/tasks.db", "UPDATE task SET updated = 0");
+  CHECK(last_noted(lock_file).boot_id == boot_id());
+  // Whatever the wall clock was set to, before or since.
+  constexpr UnixMillis day = 86'400'000;
   const UnixMillis now = time(nullptr) * UnixMillis{1000};
-  set_modified(store->lock_file("abcd2345"), now - 590'000);
+  const UnixMillis wall = GENERATE_COPY(now - 600'000, now - day, now + day);
+  if (wall != now + day) run_sql(directory.path() + "/tasks.db", "UPDATE task SET updated = 0");
+  set_last_life(lock_file, boot_id(), milliseconds(590'000), wall);
   CHECK(store->find("abcd")->is_unattended);
-  set_modified(store->lock_file("abcd2345"), now - 602'000);
+  set_last_life(lock_file, boot_id(), milliseconds(602'000), wall);
   // Not while somebody takes it over.
-  auto lock = LauncherLock::adopt(store->lock_file("abcd2345"));
+  auto lock = LauncherLock::adopt(lock_file);
   REQUIRE(lock);
   CHECK(store->find("abcd")->state == TaskState::running);
-  lock = LauncherLock::adopt(store->lock_file("abcd2345"));
+  lock = LauncherLock::adopt(lock_file);
   const auto task = store->find("abcd").value();
   CHECK(task.state == TaskState::lost);
   CHECK_FALSE(task.is_unattended);
-  CHECK(task.ended == now - 602'000);
+  CHECK(task.ended == wall);
+}
+
+TEST_CASE("a task of another boot is lost when both clocks say that its ranks have ended") {
+  using std::chrono::milliseconds;
+  const TemporaryDirectory directory;
+  const std::int64_t up = this_moment().since_boot.count();
+  constexpr std::int64_t day = 86'400'000;
+  struct Case {
+    std::int64_t outlives_ms;
+    std::int64_t wall_ago;
+    bool is_lost;
+  };
+  const auto row = GENERATE_COPY(values<Case>({
+      {up - 5'000, up + day, true},          // this boot has lasted as long
+      {up + 600'000, up + day, false},       // it has not, and the wall clock may have been set
+      {up - 5'000, up - 10'000, false},      // by the wall clock it cannot be
+      {up - 5'000, -day, false},             // nor where that was set back
+      {for_ever.count(), 500 * day, false},  // these are ended by nobody's clock
+  }));
+  Lingering launcher = launcher_of(directory.path(), "abcd2345", row.outlives_ms, ranks_run);
+  launcher.kill();
+  const auto store = open_store(directory.path());
+  run_sql(directory.path() + "/tasks.db", "UPDATE task SET updated = 0");
+  const std::string boot = GENERATE("", "0e1d6a4c-8a6b-4c0f-9d0e-3f1f2b7a9c55");
+  set_last_life(store->lock_file("abcd2345"), boot, milliseconds(0),
+                time(nullptr) * UnixMillis{1000} - row.wall_ago);
+  const auto task = store->find("abcd").value();
+  CHECK(task.is_unattended == !row.is_lost);
+  CHECK((task.state == TaskState::lost) == row.is_lost);
+}
+
+TEST_CASE("a launcher that could not note that it lived has lived as long as it wrote into logs") {
+  const TemporaryDirectory directory;
+  Lingering launcher = launcher_of(directory.path(), "abcd2345", 600'000, ranks_run);
+  launcher.kill();
+  const auto store = open_store(directory.path());
+  const std::string log = rank_log_file(store->log_directory("abcd2345"), 0);
+  const UnixMillis wall = time(nullptr) * UnixMillis{1000} - 3'600'000;
+  std::ofstream(log) << "step 1\n";
+  set_modified(log, wall + 100'000);
+  set_last_life(store->lock_file("abcd2345"), boot_id(), std::chrono::milliseconds(690'000), wall);
+  CHECK(store->find("abcd")->is_unattended);
+  set_modified(log, wall + 80'000);
+  CHECK(store->find("abcd")->state == TaskState::lost);
+}
+
+TEST_CASE("a task whose journal is damaged may go on for as long as its ranks may") {
+  const TemporaryDirectory directory;
+  const auto outlives_ms = GENERATE(std::int64_t{600'000}, for_ever.count());
+  Lingering launcher = launcher_of(directory.path(), "abcd2345", outlives_ms, ranks_run);
+  launcher.kill();
+  const auto store = open_store(directory.path());
+  run_sql(directory.path() + "/tasks.db", "UPDATE journal SET entry = 'x' WHERE number = 2");
+  CHECK(store->find("abcd")->is_unattended);
+  set_last_life(store->lock_file("abcd2345"), boot_id(), std::chrono::milliseconds(602'000), 1);
+  CHECK(store->find("abcd")->is_unattended == (outlives_ms == for_ever.count()));
 }
 
 TEST_CASE("programs that the launcher starts do not keep its tasks alive") {
@@ -300,7 +378,7 @@ TEST_CASE("launchers and readers in many processes share one store") {
       if (!store.create(task)) _exit(2);
       task.state = TaskState::running;
       if (!store.update(task)) _exit(3);
-      if (const auto seen = store.list(false); !seen || seen->empty()) _exit(4);
+      if (const auto seen = store.list(false); !seen || seen->tasks.empty()) _exit(4);
       task.state = TaskState::succeeded;
       if (!store.update(task)) _exit(5);
     }
@@ -313,7 +391,7 @@ TEST_CASE("launchers and readers in many processes share one store") {
   }
   const auto all = open_store(root)->list(true);
   REQUIRE(all.has_value());
-  CHECK(all->size() == processes * tasks_each);
-  CHECK(std::all_of(all->begin(), all->end(),
+  CHECK(all->tasks.size() == processes * tasks_each);
+  CHECK(std::all_of(all->tasks.begin(), all->tasks.end(),
                     [](const TaskRecord& task) { return task.state == TaskState::succeeded; }));
 }

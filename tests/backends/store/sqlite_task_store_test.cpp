@@ -9,10 +9,11 @@ using namespace train;
 
 namespace {
 
-std::vector<std::string> ids_of(const Result<std::vector<TaskRecord>>& tasks) {
-  REQUIRE(tasks.has_value());
+std::vector<std::string> ids_of(const Result<TaskList>& list) {
+  REQUIRE(list.has_value());
+  CHECK(list->damaged.empty());
   std::vector<std::string> ids;
-  for (const TaskRecord& task : *tasks) ids.push_back(task.id);
+  for (const TaskRecord& task : list->tasks) ids.push_back(task.id);
   return ids;
 }
 
@@ -90,7 +91,7 @@ TEST_CASE("the attempts of a task are recorded one after the other") {
   TaskRecord other = some_task(*store, "bcde2345");
   REQUIRE(store->create(other).has_value());
   CHECK(store->find("bcde2345")->attempts.empty());
-  CHECK(store->list(true)->back().attempts.empty());
+  CHECK(store->list(true)->tasks.back().attempts.empty());
 }
 
 TEST_CASE("an attempt does not outlive its task") {
@@ -118,7 +119,7 @@ TEST_CASE("a task that waits is read as one, and starts when it is recorded anew
   REQUIRE(waiting);
   CHECK(waiting->state == TaskState::waiting);
   CHECK(waiting->error_class.empty());
-  CHECK(open_store(directory.path())->list(false)->front().state == TaskState::waiting);
+  CHECK(open_store(directory.path())->list(false)->tasks.front().state == TaskState::waiting);
   // An earlier train takes it for one that starts.
   run_sql(directory.path() + "/tasks.db",
           "CREATE TABLE waiting (state TEXT CHECK (state = 'starting'));"
@@ -178,7 +179,7 @@ TEST_CASE("lists are newest first, without the final unless all are asked for") 
   REQUIRE(store->update(oldest).has_value());
   CHECK(ids_of(store->list(false)) == std::vector<std::string>{"newest22", "middle22"});
   CHECK(ids_of(store->list(true)) == std::vector<std::string>{"newest22", "middle22", "oldest22"});
-  CHECK(store->list(true)->back().config_text.empty());
+  CHECK(store->list(true)->tasks.back().config_text.empty());
 }
 
 TEST_CASE("a task is found by any unique prefix of its id") {

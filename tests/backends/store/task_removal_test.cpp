@@ -30,7 +30,7 @@ struct Scene {
   std::size_t tasks() {
     const auto listed = store->list(true);
     REQUIRE(listed);
-    return listed->size();
+    return listed->tasks.size();
   }
   std::vector<std::string> folders() const {
     std::vector<std::string> names;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/record/moment.hpp"
+#include "launcher/task/journal.hpp"
+
+namespace SQLite {  // NOLINT(readability-identifier-naming): the library's name
+class Database;
+}
+
+namespace train {
+
+// What a launcher that has died has left of its task, and what that says of the ranks. Functions
+// throw SQLite::Exception.
+
+/// The latest moment at which the launcher is known to have lived: it recorded, noted or wrote into
+/// logs.
+Moment last_sign_of_life(SQLite::Database& database, const TaskRecord& task,
+                         const std::string& lock_file);
+
+/// The entries of a journal that can be read.
+struct LeftJournal {
+  std::vector<JournalEntry> entries;
+  bool is_whole = true;  ///< all can
+
+  /// Whether the user, or the end of its time, has ended the task.
+  bool has_stop() const;
+};
+LeftJournal left_journal(SQLite::Database& database, const std::string& id);
+
+/// Whether ranks of the task may still run: some were started, or that is where the journal is
+/// damaged, and their agents, by their own clocks, have not ended them yet.
+bool may_go_on(const TaskRecord& task, const LeftJournal& journal, const Moment& last_life);
+
+}  // namespace train

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a store says of all tasks that are recorded, whoever launches them.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
+#include "backends/store/left_task.hpp"
+#include "backends/store/store_state.hpp"
+#include "backends/store/task_bundle.hpp"
+#include "backends/store/task_end.hpp"
+#include "backends/store/task_reader.hpp"
+#include "backends/store/task_removal.hpp"
+#include "backends/store/task_rows.hpp"
+#include "launcher/task/journaled_end.hpp"
+
+namespace train {
+
+/// The record that was read. When it is not final and its launcher is gone, it gets the end that
+/// the launcher has left in its file or in the journal, or the state `lost`, or is unattended.
+TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
+  if (is_final(task.state) || own_tasks.contains(task.id)) return task;
+  if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
+  // Whoever takes the task over meanwhile has the lock.
+  std::optional<LauncherLock> lock;
+  if (!read_task_end(end_file(task.id), task)) {
+    const Moment last_life = last_sign_of_life(*database, task, lock_file(task.id));
+    const LeftJournal journal = left_journal(*database, task.id);
+    TaskRecord ended = task;
+    const bool has_end = end_by_journal(ended, journal.entries, last_life.wall);
+    if (!has_end && may_go_on(task, journal, last_life)) {
+      task.is_unattended = true;
+      if (journal.has_stop()) task.state = TaskState::stopping;
+      return task;
+    }
+    auto taken_lock = LauncherLock::adopt(lock_file(task.id));
+    if (!taken_lock && taken_lock.error().error_class == ErrorClass::busy) return task;
+    if (taken_lock) lock = std::move(*taken_lock);
+    if (has_end)
+      task = std::move(ended);
+    else
+      lose(task, last_life.wall,
+           fmt::format("the launcher (process {}) ended without a word; its last sign of life is "
+                       "the end given here",
+                       task.launcher_pid));
+  }
+  try {
+    // The launcher may have recorded its end after the first read and before the look at the lock.
+    if (!record_end(*database, task, unix_time_ms()))
+      if (auto finished = read_task(*database, task.id)) return *finished;
+  } catch (const SQLite::Exception&) {
+    // The end is the same whether or not it can be recorded (a full disk, a lock held for long):
+    // the next reader finds it out again.
+    return task;
+  }
+  settle(task.id);
+  remove_bundle(directory(task.id), programs());
+  return task;
+}
+
+/// Removes the file with the end of a task once the registry has the end for good. Where the
+/// registry cannot be settled, the file stays.
+void SqliteTaskStore::Impl::settle(const std::string& id) {
+  try {
+    if (settle_registry(*database)) unlink(end_file(id).c_str());
+  } catch (const SQLite::Exception&) {
+    // The end is recorded all the same, and the file keeps it should the record be damaged.
+  }
+}
+
+Error SqliteTaskStore::Impl::none_or_several(const std::string& prefix,
+                                             const std::vector<std::string>& ids) {
+  static constexpr std::size_t shown = 5;
+  if (ids.empty())
+    return make_error(ErrorClass::no_input, fmt::format("there is no task '{}'", prefix),
+                      "'train task list --all' shows all tasks");
+  const std::vector<std::string> first(ids.begin(), ids.begin() + std::min(ids.size(), shown));
+  return make_error(ErrorClass::no_input,
+                    fmt::format("'{}' is the start of several tasks: {}{}", prefix,
+                                fmt::join(first, ", "), ids.size() > shown ? ", ..." : ""),
+                    "give more letters of the one that is meant");
+}
+
+/// The one id that is this prefix, or starts with it. Throws SQLite::Exception.
+Result<std::string> SqliteTaskStore::Impl::id_of(const std::string& prefix) {
+  if (prefix.empty())
+    return fail(ErrorClass::no_input, "an empty word names no task",
+                "'train task list --all' shows all tasks");
+  auto ids = ids_with_prefix(*database, prefix, 6);
+  const bool is_exact = !ids.empty() && ids.front() == prefix;
+  if (ids.size() != 1 && !is_exact) return tl::make_unexpected(none_or_several(prefix, ids));
+  return std::move(ids.front());
+}
+
+/// What to do where the record of the task cannot be read.
+std::string SqliteTaskStore::Impl::step_after_damage(const std::string& id) const {
+  if (!is_task_id(id)) return damaged_hint(registry());
+  return fmt::format("train task rm --force {} removes it; its logs are in '{}'", id,
+                     log_directory(id));
+}
+
+Result<TaskRecord> SqliteTaskStore::find(const std::string& prefix) {
+  const std::lock_guard turn(impl_->mutex);
+  return impl_->guarded([&]() -> Result<TaskRecord> {
+    auto id = impl_->id_of(prefix);
+    if (!id) return tl::make_unexpected(id.error());
+    try {
+      auto task = read_task(*impl_->database, *id);
+      if (!task) return tl::make_unexpected(impl_->none_or_several(prefix, {}));
+      return impl_->with_actual_state(std::move(*task));
+    } catch (const SQLite::Exception& exception) {
+      if (!is_damage(exception)) throw;
+      return tl::make_unexpected(with_hints(registry_error(impl_->registry(), exception),
+                                            {impl_->step_after_damage(*id)}));
+    }
+  });
+}
+
+Result<TaskList> SqliteTaskStore::list(bool all) {
+  const std::lock_guard turn(impl_->mutex);
+  return impl_->guarded([&]() -> Result<TaskList> {
+    TaskList read = read_tasks(*impl_->database, all);
+    TaskList list{{}, std::move(read.damaged)};
+    for (TaskRecord& task : read.tasks) {
+      task = impl_->with_actual_state(std::move(task));
+      if (all || !is_final(task.state)) list.tasks.push_back(std::move(task));
+    }
+    for (DamagedTask& task : list.damaged) task.next_step = impl_->step_after_damage(task.id);
+    return list;
+  });
+}
+
+Result<void> SqliteTaskStore::remove(const std::string& id) {
+  const std::lock_guard turn(impl_->mutex);
+  const std::string tasks_folder = impl_->root + "/tasks";
+  auto removed = impl_->guarded([&]() -> Result<void> {
+    auto task = read_task(*impl_->database, id);
+    if (!task) return tl::make_unexpected(impl_->none_or_several(id, {}));
+    const TaskRecord now = impl_->with_actual_state(std::move(*task));
+    if (!is_final(now.state))
+      return fail(ErrorClass::busy, fmt::format("task '{}' has not ended", id));
+    if (auto aside = set_aside(tasks_folder, id); !aside) return aside;
+    delete_task(*impl_->database, id);
+    return {};
+  });
+  return removed ? remove_set_aside(tasks_folder, id, impl_->programs()) : removed;
+}
+
+bool SqliteTaskStore::is_damaged(const std::string& prefix) {
+  const std::lock_guard turn(impl_->mutex);
+  try {
+    const auto id = impl_->id_of(prefix);
+    if (id) (void)read_task(*impl_->database, *id);
+    return false;
+  } catch (const SQLite::Exception& exception) {
+    return is_damage(exception);
+  }
+}
+
+Result<std::string> SqliteTaskStore::remove_damaged(const std::string& prefix) {
+  const std::lock_guard turn(impl_->mutex);
+  const std::string tasks_folder = impl_->root + "/tasks";
+  auto id = impl_->guarded([&] { return impl_->id_of(prefix); });
+  if (!id) return id;
+  if (!is_task_id(*id))
+    return fail(ErrorClass::no_input, fmt::format("'{}' is not a task id", *id),
+                damaged_hint(impl_->registry()));
+  const std::string lock_file = impl_->lock_file(*id);
+  if (probe_launcher(lock_file) == LauncherSign::alive)
+    return fail(
+        ErrorClass::busy,
+        fmt::format("task {} is not removed: its launcher runs, and its record is damaged", *id),
+        fmt::format("'fuser {}' names its process, which ends the task at SIGTERM", lock_file));
+  // A row that cannot be deleted keeps its folder.
+  auto removed = impl_->guarded([&]() -> Result<void> {
+    delete_task(*impl_->database, *id);
+    return set_aside(tasks_folder, *id);
+  });
+  if (removed) removed = remove_set_aside(tasks_folder, *id, impl_->programs());
+  if (!removed) return tl::make_unexpected(removed.error());
+  return id;
+}
+
+Result<void> SqliteTaskStore::finish_removals() {
+  const std::lock_guard turn(impl_->mutex);
+  return remove_all_set_aside(impl_->root + "/tasks", impl_->programs());
+}
+
+std::string SqliteTaskStore::lock_file(const std::string& id) const { return impl_->lock_file(id); }
+
+Result<void> SqliteTaskStore::note_git(const std::string& id, const GitRecord& git) {
+  const std::lock_guard turn(impl_->mutex);
+  return impl_->guarded([&]() -> Result<void> {
+    if (train::note_git(*impl_->database, id, git)) return {};
+    return tl::make_unexpected(impl_->none_or_several(id, {}));
+  });
+}
+
+Result<void> SqliteTaskStore::keep_launch(const std::string& id, std::string_view launch) const {
+  const std::string path = impl_->directory(id) + "/launch.json";
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const int error = file ? write_whole(file.get(), launch) : errno;
+  if (error == 0) return {};
+  return fail(ErrorClass::no_input,
+              fmt::format("cannot write '{}': {}", path, system_reason(error)));
+}
+
+Result<std::string> SqliteTaskStore::read_launch(const std::string& id) const {
+  constexpr std::size_t largest = std::size_t{64} << 20;
+  const std::string path = impl_->directory(id) + "/launch.json";
+  std::string text = read_small_file(path, largest);
+  if (!text.empty()) return text;
+  return fail(ErrorClass::no_input,
+              fmt::format("'{}' cannot be read, or an earlier train launched it", path));
+}
+
+Result<void> SqliteTaskStore::keep_request(const std::string& id, std::string_view request) const {
+  return train::keep_request(bundle_folder(id), request);
+}
+
+Result<void> SqliteTaskStore::keep_program(const std::string& id) const {
+  return train::keep_program(bundle_folder(id), impl_->programs());
+}
+
+Result<void> SqliteTaskStore::keep_context(const std::string& id, std::string_view archive) const {
+  return train::keep_context(bundle_folder(id), archive);
+}
+
+std::string SqliteTaskStore::bundle_folder(const std::string& id) const {
+  return impl_->directory(id) + "/" + bundle_name;
+}
+
+std::string SqliteTaskStore::launcher_log(const std::string& id) const {
+  return impl_->directory(id) + "/launcher.log";
+}
+
+std::string SqliteTaskStore::control_socket(const std::string& id) const {
+  return impl_->directory(id) + "/control";
+}
+
+std::string SqliteTaskStore::hosts_file(const std::string& id) const {
+  return impl_->directory(id) + "/hosts.yaml";
+}
+
+std::string SqliteTaskStore::unsettled_file(const std::string& id) const {
+  return impl_->directory(id) + "/unsettled.json";
+}
+
+std::string SqliteTaskStore::log_directory(const std::string& id) const {
+  return impl_->log_directory(id);
+}
+
+}  // namespace train

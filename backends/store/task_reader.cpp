@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/store/task_reader.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/store/damaged_rows.hpp"
+#include "backends/store/rank_json.hpp"
+#include "backends/store/registry.hpp"
+#include "backends/store/task_columns.hpp"
+#include "config_schema/text/text.hpp"
+
+namespace train {
+namespace {
+
+/// A row that can be read, and that no train has written.
+class DamagedRow : public SQLite::Exception {
+ public:
+  explicit DamagedRow(const std::string& what) : SQLite::Exception(what, SQLITE_CORRUPT) {}
+};
+
+/// Reads the columns of a row, one after the other.
+class Reader {
+ public:
+  explicit Reader(SQLite::Statement& statement) : statement_(statement) {}
+
+  std::string text() { return statement_.getColumn(index_++).getString(); }
+  std::int64_t number() { return statement_.getColumn(index_++).getInt64(); }
+  int small() { return static_cast<int>(number()); }
+  template <class Number>
+  std::optional<Number> optional() {
+    const SQLite::Column column = statement_.getColumn(index_++);
+    if (column.isNull()) return std::nullopt;
+    return static_cast<Number>(column.getInt64());
+  }
+
+ private:
+  SQLite::Statement& statement_;
+  int index_ = 0;
+};
+
+TaskState state_of(const std::string& id, const std::string& name) {
+  const auto state = task_state_from_string(name);
+  if (!state) throw DamagedRow(fmt::format("task {} has the unknown state '{}'", id, name));
+  return *state;
+}
+
+std::vector<RankRecord> ranks_of(const std::string& id, const std::string& text) {
+  auto ranks = ranks_from_json(text);
+  if (!ranks) throw DamagedRow(fmt::format("the ranks of task {} cannot be read", id));
+  return std::move(*ranks);
+}
+
+/// Reads `summary_columns`; `reader` is left at what follows them.
+TaskRecord read_summary(Reader& reader) {
+  TaskRecord task;
+  task.id = reader.text();
+  if (!is_task_id(task.id)) throw DamagedRow(fmt::format("a task has the id '{}'", task.id));
+  task.name = reader.text();
+  task.state = state_of(task.id, reader.text());
+  task.slots = reader.text();
+  task.hosts = reader.text();
+  task.world_size = reader.small();
+  task.user = reader.text();
+  task.created = reader.number();
+  task.started = reader.optional<UnixMillis>();
+  task.ended = reader.optional<UnixMillis>();
+  task.restarts = reader.small();
+  task.exit_code = reader.optional<int>();
+  task.error_class = reader.text();
+  if (task.state == stored_for_timeout && task.error_class == to_string(ErrorClass::timeout))
+    task.state = TaskState::timeout;
+  if (task.state == stored_for_waiting && task.error_class == to_string(ErrorClass::busy)) {
+    task.state = TaskState::waiting;
+    task.error_class.clear();
+  }
+  task.cause = reader.text();
+  task.working_directory = reader.text();
+  task.log_directory = reader.text();
+  task.launcher_pid = reader.number();
+  task.stop_grace_ms = reader.number();
+  return task;
+}
+
+/// Reads `brief_columns`; `reader` is left at what follows them.
+TaskRecord read_brief(Reader& reader) {
+  TaskRecord task = read_summary(reader);
+  task.context.directory = reader.text();
+  task.context.sha256 = reader.text();
+  task.context.files = reader.number();
+  task.context.bytes = reader.number();
+  task.outlives_ms = reader.number();
+  task.log_limit = reader.optional<std::uint64_t>();
+  task.stop_notice_ms = reader.number();
+  task.git.commit = reader.text();
+  task.git.is_dirty = reader.optional<bool>();
+  task.ranks = ranks_of(task.id, reader.text());
+  return task;
+}
+
+std::vector<AttemptRecord> read_attempts(SQLite::Database& database, const std::string& id) {
+  SQLite::Statement select(database,
+                           "SELECT number, started, ended, hosts, cause, log_policies, reports, "
+                           "ignored_lines, last_report "
+                           "FROM attempts WHERE task = ? ORDER BY number");
+  select.bind(1, id);
+  std::vector<AttemptRecord> attempts;
+  while (select.executeStep()) {
+    Reader reader(select);
+    AttemptRecord& attempt = attempts.emplace_back();
+    attempt.number = reader.small();
+    attempt.started = reader.number();
+    attempt.ended = reader.optional<UnixMillis>();
+    attempt.hosts = reader.text();
+    attempt.cause = reader.text();
+    if (const std::string found = reader.text(); !found.empty())
+      for (const std::string_view line : split(found, '\n'))
+        attempt.log_policies.emplace_back(line);
+    attempt.reports = reader.number();
+    attempt.ignored_lines = reader.number();
+    attempt.last_report = reader.text();
+  }
+  return attempts;
+}
+
+}  // namespace
+
+bool is_task_id(const std::string& id) {
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !id.empty() && id.size() <= 32 && std::all_of(id.begin(), id.end(), allowed);
+}
+
+std::optional<TaskRecord> read_task(SQLite::Database& database, const std::string& id) {
+  SQLite::Statement select(
+      database,
+      fmt::format("SELECT {}, config_text, plan_json FROM task WHERE id = ?", brief_columns));
+  select.bind(1, id);
+  if (!select.executeStep()) return std::nullopt;
+  Reader reader(select);
+  TaskRecord task = read_brief(reader);
+  task.config_text = reader.text();
+  task.plan_json = reader.text();
+  task.attempts = read_attempts(database, id);
+  if (is_final(task.state)) end_last_attempt(task);
+  return task;
+}
+
+std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::string& prefix,
+                                         int limit) {
+  // Ids are made of [0-9a-z]: '{' follows them, so this is a range of the primary key's index.
+  SQLite::Statement select(
+      database, "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || '{' ORDER BY id LIMIT ?2");
+  select.bind(1, prefix);
+  select.bind(2, limit);
+  std::vector<std::string> ids;
+  while (select.executeStep()) ids.push_back(select.getColumn(0).getString());
+  return ids;
+}
+
+namespace {
+
+/// The task in the row that `summary` has reached; all that is read of one that has not ended.
+/// Nothing when it was removed meanwhile.
+std::optional<TaskRecord> listed_task(SQLite::Statement& summary, SQLite::Statement& brief) {
+  Reader reader(summary);
+  TaskRecord task = read_summary(reader);
+  if (is_final(task.state)) return task;
+  brief.reset();
+  brief.bind(1, task.id);
+  if (!brief.executeStep()) return std::nullopt;
+  Reader whole(brief);
+  return read_brief(whole);
+}
+
+/// Of the exception that is being handled; one that does not tell of damage is thrown again.
+std::string damage_of(const SQLite::Exception& exception, const std::string& id) {
+  if (!is_damage(exception)) throw;
+  if (dynamic_cast<const DamagedRow*>(&exception) != nullptr) return exception.what();
+  return id.empty() ? "a task lies in such a part" : fmt::format("task {} lies in such a part", id);
+}
+
+void add_listed(SQLite::Statement& summary, SQLite::Statement& brief, TaskList& list) {
+  try {
+    if (auto task = listed_task(summary, brief)) list.tasks.push_back(std::move(*task));
+  } catch (const SQLite::Exception& exception) {
+    const std::string id = summary.getColumn(0).getString();
+    list.damaged.push_back({id, damage_of(exception, id), {}});
+  }
+}
+
+/// As long as the file itself can be read. A row of an unknown state may be of a task that runs.
+TaskList read_in_order(SQLite::Database& database, bool all) {
+  SQLite::Statement brief(database, fmt::format("SELECT {} FROM task WHERE id = ?", brief_columns));
+  TaskList list;
+  const auto add_where = [&](std::string_view condition) {
+    SQLite::Statement select(database,
+                             fmt::format("SELECT {} FROM task WHERE {} ORDER BY created DESC, id",
+                                         summary_columns, condition));
+    while (select.executeStep()) add_listed(select, brief, list);
+  };
+  add_where(all ? "TRUE" : not_final);
+  if (!all) add_where(of_no_state);
+  return list;
+}
+
+/// Every row by itself: what a damaged file still has. That it is damaged is said even where all
+/// rows can be read, or nothing is left that names any.
+TaskList read_one_by_one(SQLite::Database& database, bool all) {
+  TaskList list;
+  list.damaged.push_back({{}, "parts of its file cannot be read", {}});
+  for (const auto& [number, id] : rows_left(database)) {
+    SQLite::Statement brief(database,
+                            fmt::format("SELECT {} FROM task WHERE rowid = ?", brief_columns));
+    brief.bind(1, number);
+    try {
+      if (!brief.executeStep()) throw DamagedRow(fmt::format("the row of task {} is gone", id));
+      Reader reader(brief);
+      TaskRecord task = read_brief(reader);
+      if (all || !is_final(task.state)) list.tasks.push_back(std::move(task));
+    } catch (const SQLite::Exception& exception) {
+      list.damaged.push_back({id, damage_of(exception, id), {}});
+    }
+  }
+  std::sort(list.tasks.begin(), list.tasks.end(), [](const TaskRecord& a, const TaskRecord& b) {
+    return a.created != b.created ? a.created > b.created : a.id < b.id;
+  });
+  return list;
+}
+
+}  // namespace
+
+TaskList read_tasks(SQLite::Database& database, bool all) {
+  try {
+    return read_in_order(database, all);
+  } catch (const SQLite::Exception& exception) {
+    if (!is_damage(exception)) throw;
+  }
+  return read_one_by_one(database, all);
+}
+
+}  // namespace train
