@@ -12,6 +12,8 @@
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/proc.hpp"
 #include "backends/store/task_bundle.hpp"
+#include "cli/adopted_logs.hpp"
+#include "cli/launch_story.hpp"
 #include "cli/request.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/task_hosts.hpp"
@@ -148,7 +150,15 @@ Result<void> Adoption::take() {
   if (!replayed) return cannot(task_, replayed.error().diagnostics.front().message);
   task_.launcher_pid = ::getpid();
   std::string().swap(task_.plan_json);  // recorded, and with the environments of all ranks long
-  resume_ = TaskDriver::Resumption{std::move(*replayed), epoch, std::move(*positions)};
+  const auto& policies = plan_->experiment.log_policies;
+  resume_ = TaskDriver::Resumption{std::move(*replayed),
+                                   epoch,
+                                   std::move(*positions),
+                                   last_output(task_, known->attempt, policies),
+                                   {}};
+  for (const AttemptRecord& attempt : task_.attempts)
+    if (attempt.number == known->attempt)
+      resume_->known_matches = recorded_matches(attempt, policies);
   return {};
 }
 

@@ -33,7 +33,30 @@ std::string in_time(nanoseconds delay) {
   return fmt::format("in {}.{} s", tenths.count() / 10, tenths.count() % 10);
 }
 
+// How what a policy has found begins in the record.
+TerminalText found_by(const LogPolicy& policy) {
+  return terminal_text("log policy '{}' has found its line",
+                       policy.name.empty() ? policy.pattern : policy.name);
+}
+
 }  // namespace
+
+// Policies may have the same name: then those that come first count.
+std::vector<std::size_t> recorded_matches(const AttemptRecord& attempt,
+                                          const std::vector<LogPolicy>& policies) {
+  std::vector<std::string> lines = attempt.log_policies;
+  std::vector<std::size_t> matches;
+  for (std::size_t policy = 0; policy < policies.size(); ++policy) {
+    const std::string begin = found_by(policies[policy]).text() + ",";
+    const auto line = std::find_if(lines.begin(), lines.end(), [&](const std::string& each) {
+      return each.starts_with(begin);
+    });
+    if (line == lines.end()) continue;
+    lines.erase(line);
+    matches.push_back(policy);
+  }
+  return matches;
+}
 
 void LaunchStory::say(const TerminalText& text) {
   terminal_.write(Terminal::Stream::err, talk_text(text));
@@ -41,6 +64,8 @@ void LaunchStory::say(const TerminalText& text) {
 
 TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on_over) {
   begin_attempt(first_attempt);
+  const AttemptRecord& first = task_.attempts.back();
+  recorded_ = {first.number, first.reports, first.ignored_lines};
   TaskDriver::Hooks hooks;
   hooks.on_attempt = [this](int attempt) {
     begin_attempt(attempt);
@@ -106,7 +131,29 @@ void LaunchStory::attempt_over(const RunOutcome& outcome) {
 void LaunchStory::reported(const MetricsReport& report) {
   AttemptRecord& attempt = task_.attempts.back();
   ++attempt.reports;
-  if (report.rank == 0) attempt.last_report = report.json;
+  if (report.rank == 0) {
+    attempt.last_report = report.json;
+    recorded_.has_newer_report |= attempt.number == recorded_.attempt;
+  }
+  recorder_.write_later();
+}
+
+// Where logs have lost their oldest part, the record may know of more than they do.
+void LaunchStory::counted_before(const ReportCount& counted) {
+  const auto attempt =
+      std::find_if(task_.attempts.begin(), task_.attempts.end(),
+                   [this](const AttemptRecord& each) { return each.number == recorded_.attempt; });
+  if (attempt == task_.attempts.end()) return;
+  auto reports = static_cast<std::int64_t>(counted.reports);
+  auto ignored = static_cast<std::int64_t>(counted.ignored);
+  if (!counted.is_whole) {
+    reports = std::max(reports, recorded_.reports);
+    ignored = std::max(ignored, recorded_.ignored_lines);
+  }
+  attempt->reports += reports - recorded_.reports;
+  attempt->ignored_lines += ignored - recorded_.ignored_lines;
+  const bool is_newest = !recorded_.has_newer_report && !counted.last_report.empty();
+  if (is_newest) attempt->last_report = counted.last_report;
   recorder_.write_later();
 }
 
@@ -140,8 +187,7 @@ void LaunchStory::policy_matched(const LogPolicy& policy, const PolicyMatch& mat
   if (!policy.signal.empty()) follows.push_back(fmt::format("marked '{}'", policy.signal));
   const Host& host = trial_.hosts[trial_.ranks[match.rank].host].host;
   const TerminalText text =
-      terminal_text("log policy '{}' has found its line, printed by rank {} on '{}'{}{}",
-                    policy.name.empty() ? policy.pattern : policy.name, match.rank, host.name,
+      terminal_text("{}, printed by rank {} on '{}'{}{}", found_by(policy), match.rank, host.name,
                     follows.empty() ? "" : ": ", fmt::format("{}", fmt::join(follows, "; ")));
   say(text);
   task_.attempts.back().log_policies.push_back(text.text());

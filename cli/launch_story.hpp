@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "backends/log/report_count.hpp"
 #include "cli/rank_output.hpp"
 #include "cli/task_recorder.hpp"
 #include "cli/terminal.hpp"
@@ -28,6 +30,9 @@ class LaunchStory {
   /// For a driver that begins, or goes on, with this attempt; `on_over` comes at the end of the
   /// task.
   TaskDriver::Hooks hooks(int attempt, std::function<void()> on_over);
+  /// What the ranks had reported of the attempt that the driver goes on with, before it did: the
+  /// record has what a launcher before had found the time to write.
+  void counted_before(const ReportCount& counted);
   /// The task is over, maybe before any attempt.
   void end(const RunOutcome& outcome);
 
@@ -54,6 +59,19 @@ class LaunchStory {
   std::function<void(int)> on_attempt_ = [](int) {};
   TerminalText failure_;  ///< of the last attempt, a line
   UnixMillis usage_recorded_ = 0;
+
+  /// What the record had of the first attempt here.
+  struct Recorded {
+    int attempt = 0;
+    std::int64_t reports = 0;
+    std::int64_t ignored_lines = 0;
+    bool has_newer_report = false;  ///< rank 0 has made one since
+  };
+  Recorded recorded_;
 };
+
+/// The policies of which this attempt's record says that they have found a line; by index.
+std::vector<std::size_t> recorded_matches(const AttemptRecord& attempt,
+                                          const std::vector<LogPolicy>& policies);
 
 }  // namespace train

@@ -13,12 +13,12 @@
 #include "backends/context/context_files.hpp"
 #include "backends/context/context_packer.hpp"
 #include "backends/event_loop/loop.hpp"
-#include "backends/log/log_reader.hpp"
 #include "backends/log/log_writer.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 #include "backends/store/task_journal.hpp"
 #include "cli/adopted_context.hpp"
+#include "cli/adopted_logs.hpp"
 #include "cli/host_sweep.hpp"
 #include "cli/launch_output.hpp"
 #include "cli/launch_report.hpp"
@@ -83,11 +83,10 @@ Result<std::shared_ptr<AttemptLogs>> make_logs(const TaskRecord& task,
   return logs;
 }
 
-// As much as the last lines of a rank may be in a report, each cut at 500 bytes.
-constexpr std::uint64_t longest_report = 16u << 10;
-
 // The end of everything else is bounded; a disk gets so long to take the record of it.
 constexpr milliseconds record_limit{10'000};
+// So long may it take to count what ranks had reported before this process went on with the task.
+constexpr milliseconds count_limit{10'000};
 
 // The parts of a supervisor, which must outlive each other in this order.
 class Supervisor {
@@ -237,21 +236,15 @@ class Supervisor {
     if (shown_) shown_->has_room();
   }
 
-  // What a rank has said before it failed it may have said to the launcher before this one.
-  void remember_errors(int attempt) {
-    LogDirectory folder(s_.task.log_directory);
-    auto read = folder.refresh();
-    for (int rank = 0; read && rank < s_.task.world_size; ++rank) {
-      const auto last = last_of_stream(folder, rank_log_file(s_.task.log_directory, rank, attempt),
-                                       OutputStream::err, longest_report);
-      if (last)
-        shown_->remember(rank, *last);
-      else
-        read = tl::make_unexpected(last.error());
-    }
-    if (!read)
-      say(terminal_text("the last lines of ranks that fail may be missing in the report: {}",
-                        read.error().diagnostics.front().message));
+  // What ranks have said they may have said to the launcher before this one. Their metrics come
+  // behind what they print.
+  void look_into_logs(int attempt, const std::vector<std::uint64_t>& positions) {
+    adopted_logs_.emplace(loop_, s_.task, [this](const TerminalText& said) { say(said); });
+    adopted_logs_->remember_errors(attempt, *shown_);
+    const auto metrics = positions.begin() + s_.task.world_size;
+    adopted_logs_->count_reports(
+        attempt, {metrics, positions.end()},
+        [this](const ReportCount& counted) { story_.counted_before(counted); });
   }
 
   // What is kept is written beside the loop, and before the same thread records the end of the
@@ -316,7 +309,7 @@ class Supervisor {
     story_.on_attempt([this](int attempt) { output_->begin_attempt(attempt); });
     const Plan& plan = s_.plan;
     const int first_attempt = s_.resume ? s_.resume->replay.attempt : 0;
-    const bool is_adopted = s_.resume.has_value();
+    const auto adopted_positions = s_.resume ? std::optional(s_.resume->positions) : std::nullopt;
     const bool is_stop_known = s_.resume && !s_.resume->replay.stop_signals.empty();
     auto context = context_of(
         s_, loop_,
@@ -331,7 +324,7 @@ class Supervisor {
             boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(),
             booted_on_the_wall(), s_.order},
         std::move(hooks));
-    if (is_adopted) remember_errors(first_attempt);
+    if (adopted_positions) look_into_logs(first_attempt, *adopted_positions);
     signals_.deliver(loop_, [this](int number) { signalled(number); });
     driver_->start();
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
@@ -387,6 +380,7 @@ class Supervisor {
   Ended end(const RunOutcome& outcome) {
     TaskRecord& task = s_.task;
     task.ended = now_on_the_wall();
+    if (adopted_logs_) adopted_logs_->finish(count_limit);
     story_.end(outcome);
     record_outcome(task, outcome, s_.plan.trial);
     const std::set<int> unsettled_before = unsettled_hosts();
@@ -430,6 +424,7 @@ class Supervisor {
   TaskRecorder recorder_;
   std::optional<RankOutput> shown_;
   LaunchStory story_;
+  std::optional<AdoptedLogs> adopted_logs_;
   bool has_started_ = false;
   bool is_request_kept_ = false;            ///< or it cannot be
   std::unique_ptr<Subscription> patience_;  ///< of a task that is gone on with, until it is steady

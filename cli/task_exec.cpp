@@ -15,6 +15,7 @@
 
 #include "backends/event_loop/background.hpp"
 #include "backends/posix/files.hpp"
+#include "cli/adoption.hpp"
 #include "cli/commands.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
@@ -304,6 +305,16 @@ class Exec {
   std::unique_ptr<Subscription> input_;
 };
 
+// Its words with the agent are those of the build that launched the task.
+std::vector<std::string> arguments_of(const TaskExecFlags& flags, const std::string& task_id) {
+  std::vector<std::string> arguments = {"task", "exec", task_id, "--rank",
+                                        std::to_string(flags.rank)};
+  if (flags.no_terminal) arguments.emplace_back("--no-tty");
+  arguments.emplace_back("--");
+  arguments.insert(arguments.end(), flags.command.begin(), flags.command.end());
+  return arguments;
+}
+
 }  // namespace
 
 ExitCode task_exec_command(const TaskExecFlags& flags) {
@@ -318,6 +329,9 @@ ExitCode task_exec_command(const TaskExecFlags& flags) {
     return report(make_error(ErrorClass::no_input,
                              fmt::format("task {} has ended: {}", task->id, to_string(task->state)),
                              "a command runs beside a rank only as long as that runs"));
+  // Where it cannot be executed, this one may be understood all the same.
+  if (auto same = become_kept_program(**store, *task, arguments_of(flags, task->id)); !same)
+    talk(terminal_text(same.error()));
   const auto where = read_rank_host(**store, *task, flags.rank);
   if (!where) return report(where.error());
   std::signal(SIGPIPE, SIG_IGN);

@@ -19,9 +19,17 @@ LogWatch::LogWatch(const std::vector<LogPolicy>& policies)
 std::vector<PolicyMatch> LogWatch::look(const OutputChunk& chunk) {
   std::vector<PolicyMatch> matches;
   if (is_idle_ || chunk.stream == OutputStream::metrics) return matches;
+  if (chunk.dropped > 0) end_lines(chunk.rank, matches);
   lines_[{chunk.rank, chunk.stream}].add(
       chunk.bytes, [&](std::string_view line) { look(chunk.rank, line, matches); });
   return matches;
+}
+
+// Which stream the missing bytes were of is not known.
+void LogWatch::end_lines(int rank, std::vector<PolicyMatch>& matches) {
+  for (const OutputStream stream : {OutputStream::out, OutputStream::err})
+    if (const auto lines = lines_.find({rank, stream}); lines != lines_.end())
+      lines->second.end([&](std::string_view line) { look(rank, line, matches); });
 }
 
 std::vector<PolicyMatch> LogWatch::end() {

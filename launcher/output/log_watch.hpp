@@ -31,7 +31,9 @@ class LogWatch {
  public:
   explicit LogWatch(const std::vector<LogPolicy>& policies);
 
-  /// The matches in the lines that this chunk completes.
+  /// Of this policy a match is known in this attempt: another one does not count.
+  void know(std::size_t policy) { found_.insert(static_cast<int>(policy)); }
+  /// The matches in the lines that this chunk completes. A gap ends the lines before it.
   std::vector<PolicyMatch> look(const OutputChunk& chunk);
   /// The attempt is over: what stands behind the last newlines is looked at as well. From here on
   /// another attempt prints.
@@ -39,6 +41,7 @@ class LogWatch {
 
  private:
   void look(int rank, std::string_view line, std::vector<PolicyMatch>& matches);
+  void end_lines(int rank, std::vector<PolicyMatch>& matches);
 
   LinePatterns patterns_;
   bool is_idle_;  ///< there is nothing to look for

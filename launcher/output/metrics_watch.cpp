@@ -10,7 +10,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t longest_line = 16u << 10;
 constexpr int deepest = 32;
 
 // What Python's json writes and JSON does not have.
@@ -71,7 +70,7 @@ std::vector<MetricsReport> MetricsWatch::look(const OutputChunk& chunk) {
   while (!bytes.empty()) {
     const std::size_t newline = bytes.find('\n');
     const std::string_view piece = bytes.substr(0, newline);
-    line.is_lost = line.is_lost || line.begin.size() + piece.size() > longest_line;
+    line.is_lost = line.is_lost || line.begin.size() + piece.size() > longest_report_line;
     if (line.is_lost)
       line.begin.clear();
     else

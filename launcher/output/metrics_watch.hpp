@@ -20,6 +20,9 @@ struct MetricsReport {
   bool operator==(const MetricsReport&) const = default;
 };
 
+/// A line of a metrics file that is longer is no report.
+constexpr std::size_t longest_report_line = 16u << 10;
+
 /// The JSON object in a line of a metrics file, as JSON that any reader takes: Python writes NaN
 /// and Infinity, of which the first becomes null and the second a text. Nothing when the line is
 /// no object, or nested deeper than 32 levels.

@@ -12,6 +12,7 @@ namespace train {
 void TaskDriver::resume() {
   const Replay& replay = work_.resume->replay;
   is_hopeless_ = replay.is_hopeless;
+  look_back();
   stops_ = replay.stop_signals;
   const AttemptState last = task_.attempts().back();
   const bool is_ending = last == AttemptState::failing || !replay.stop_signals.empty();
@@ -27,6 +28,22 @@ void TaskDriver::resume() {
     if (last == AttemptState::running) perform(task_action::BeginAttempt{task_.attempt()});
   }
   settle();
+}
+
+// Reports in the logs are counted there. What a policy has found may have been told to nobody, and
+// what was told may not have been written down.
+void TaskDriver::look_back() {
+  const auto& policies = work_.plan.experiment.log_policies;
+  const int attempt = work_.resume->replay.attempt;
+  for (const std::size_t policy : work_.resume->known_matches) {
+    log_watch_.know(policy);
+    if (policies[policy].cancels_retries) note_hopeless(attempt);
+  }
+  for (const OutputChunk& chunk : std::exchange(work_.resume->last_output, {})) {
+    (void)metrics_watch_.look(chunk);
+    matched(log_watch_.look(chunk), attempt);
+  }
+  ignored_lines_ = metrics_watch_.ignored();
 }
 
 void TaskDriver::adopt_run() {

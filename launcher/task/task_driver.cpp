@@ -271,9 +271,7 @@ void TaskDriver::tell_usage(const Message& said) {
 void TaskDriver::settle() {
   if (displacement_) return;
   while (std::exchange(has_run_ended_, false)) {
-    matched(log_watch_.end());
-    metrics_watch_.end();
-    tell_ignored_lines();
+    end_watches(task_.attempt());
     hooks_.on_attempt_over(task_.attempt(), run_->outcome());
     AttemptEnd end = end_of(run_->outcome());
     end.is_hopeless = std::exchange(is_hopeless_, false);
@@ -301,7 +299,7 @@ void TaskDriver::look_at(const OutputChunk& chunk) {
   if (displacement_) return;
   for (const MetricsReport& report : metrics_watch_.look(chunk)) hooks_.on_report(report);
   tell_ignored_lines();
-  matched(log_watch_.look(chunk));
+  matched(log_watch_.look(chunk), chunk.of.attempt);
 }
 
 void TaskDriver::tell_ignored_lines() {
@@ -309,13 +307,28 @@ void TaskDriver::tell_ignored_lines() {
   if (ignored_lines_ > before) hooks_.on_ignored_lines(ignored_lines_ - before);
 }
 
-void TaskDriver::matched(const std::vector<PolicyMatch>& matches) {
+void TaskDriver::matched(const std::vector<PolicyMatch>& matches, int attempt) {
   for (const PolicyMatch& match : matches) {
     const LogPolicy& policy = work_.plan.experiment.log_policies[match.policy];
-    if (policy.cancels_retries && !std::exchange(is_hopeless_, true))
-      journal_.write(journal_record::AttemptHopeless{}, JournalWriter::Durable::no);
+    if (policy.cancels_retries) note_hopeless(attempt);
     hooks_.on_match(policy, match);
   }
+}
+
+// What still comes of an attempt that is over says nothing of the next one.
+void TaskDriver::note_hopeless(int attempt) {
+  const AttemptState last = task_.attempts().back();
+  const bool is_over = last != AttemptState::running && last != AttemptState::failing;
+  if (is_over || attempt != task_.attempt()) return;
+  if (!std::exchange(is_hopeless_, true))
+    journal_.write(journal_record::AttemptHopeless{}, JournalWriter::Durable::no);
+}
+
+// Another attempt prints from here on.
+void TaskDriver::end_watches(int attempt) {
+  matched(log_watch_.end(), attempt);
+  metrics_watch_.end();
+  tell_ignored_lines();
 }
 
 void TaskDriver::perform(const host_action::CloseHost& action) {
@@ -367,6 +380,7 @@ void TaskDriver::begin_attempt() {
   start_frame_.clear();
   go_ = Go::not_wanted;
   awaiting_go_.clear();
+  end_watches(number - 1);  // a host that was lost may have told more of the one before
   streams_.begin_attempt(number);
   run_.emplace(trial_, connections_, run_rules());
   if (number == 0 && !work_.resume) return;

@@ -43,6 +43,11 @@ class TaskDriver {
     std::uint64_t epoch = 0;  ///< of this supervisor: in the journal already, behind what was read
     /// By rank: how much output of the attempt `replay.attempt` its logs have.
     std::vector<std::uint64_t> positions;
+    /// The end of those logs, in which nothing is to be missed that the other one has not told: the
+    /// lines that had not ended, and before them what log policies may have found.
+    std::vector<OutputChunk> last_output = {};
+    /// Log policies of which a match in that attempt is on record; by index.
+    std::vector<std::size_t> known_matches = {};
   };
 
   /// What is executed.
@@ -152,6 +157,7 @@ class TaskDriver {
 
   void resume();
   void adopt_run();
+  void look_back();
   void look_for_agents(bool have_ranks);
   void deliver_context();
   void happened(const ConnectionEvent& event);
@@ -176,7 +182,9 @@ class TaskDriver {
   void look_at(const OutputChunk& chunk);
   void tell_ignored_lines();
   void tell_usage(const Message& said);
-  void matched(const std::vector<PolicyMatch>& matches);
+  void matched(const std::vector<PolicyMatch>& matches, int attempt);
+  void note_hopeless(int attempt);
+  void end_watches(int attempt);
   void carry_out(const std::vector<ConnectionAction>& actions);
 
   void perform(const HostNews& news);

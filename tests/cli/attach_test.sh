@@ -124,6 +124,95 @@ for piece in noise(): os.write(1, piece)' >wanted
     expect_same "the log" wanted "$work/out"
 }
 
+# Appends reports in rounds, each of which ends in the middle of one until there is a file `go`N.
+reporting='import json, os, time
+file = os.open(os.environ["TRAIN_METRICS_FILE"], os.O_WRONLY | os.O_APPEND)
+rank, step = int(os.environ["RANK"]), 0
+def report(go=None):
+    global step
+    line = (json.dumps({"step": step, "rank": rank}) + "\n").encode()
+    torn = 11 + rank if go else 0
+    os.write(file, line[:torn])
+    while go and not os.path.exists(go): time.sleep(0.01)
+    os.write(file, line[torn:])
+    step += 1
+for part in range(1, 5):
+    for _ in range(200): report()
+    report(f"go{part}")
+for _ in range(300): report()
+while not os.path.exists("end"): time.sleep(0.01)
+'
+metrics_log() { echo "$work/state/train/tasks/$id/logs/metrics-$1.0.log"; }
+# torn_after LINES: the logs of both ranks have so many lines, and a part of the next one.
+torn_after() {
+    local rank
+    for rank in 0 1; do
+        [ "$(wc -l <"$(metrics_log $rank)")" = "$1" ] && [ -n "$(tail -c 1 "$(metrics_log $rank)")" ] || return 1
+    done 2>/dev/null
+}
+counted() {
+    with_environment "$train" task show "$id" --json >"$work/shown" 2>&1
+    field '[(a["reports"], a["ignored_lines"], a["last_report"]["step"]) for a in d["attempts"]]' "$work/shown"
+}
+counted_is() { [ "$(counted 2>/dev/null)" = "$1" ]; }
+
+# A record is written every five seconds: what came since the last time is in the logs alone.
+reports_are_exact() {
+    local part
+    detach -n 2 -- /usr/bin/python3 -c "$reporting"
+    for part in 1 2 3 4; do
+        within 20 "part $part: a report is torn" torn_after $((part * 201 - 1))
+        kill_supervisor
+        start task attach "$id"
+        within 10 "part $part: somebody attends it" err_has "is attended again"
+        [ "$part" = 2 ] && within 15 "the reports before that are shown" counted_is "[(802, 0, 400)]"
+        touch "go$part"
+        [ "$part" = 4 ] || { kill -KILL "$launcher" && wait "$launcher"; } 2>/dev/null
+    done
+    touch end
+    await 20
+    expect_status 0
+    expect_equal "reports, ignored lines and the last step" "[(2208, 0, 1103)]" "$(counted)"
+    expect_equal "said of metrics" "" "$(grep -h metrics "$work/err" "$work/state/train/tasks/$id/launcher.log")"
+}
+
+# What a line says counts once, whoever reads it.
+policies_hold() {
+    printf 'log_policies: [{name: worn out, pattern: "^out of memory$", action: cancel_retries}]\n' >e.yaml
+    detach e.yaml -n 1 --set max_restarts=3 --set restart_delay=0s -- /bin/sh -c '
+        printf "out of "; while [ ! -e go ]; do sleep 0.02; done
+        echo memory; while [ ! -e end ]; do sleep 0.02; done; exit 7'
+    within 10 "a line is torn" log_is 'out of '
+    kill_supervisor
+    [ "$1" = alone ] && touch go
+    start task attach "$id"
+    within 10 "somebody attends it" err_has "is attended again"
+    touch go
+    within 10 "the line is found" found_by_policies 1
+    kill_supervisor
+    kill -KILL "$launcher" 2>/dev/null
+    wait "$launcher" 2>/dev/null
+    [ "$1" = forgotten ] && forget_match
+    start task attach "$id"
+    within 10 "somebody attends it again" err_has "is attended again"
+    touch end
+    await 20
+    expect_status 7
+    found_by_policies 1 || note_failure "it is not there once: $(cat "$work/shown")"
+    expect_equal "attempts" 1 "$(field 'len(d["attempts"])' "$work/shown")"
+}
+log_is() { [ "$(cat "$(log_of 0)")" = "$1" ]; }
+found_by_policies() {
+    with_environment "$train" task show "$id" --json >"$work/shown" 2>&1
+    [ "$(field 'sum(len(a["log_policies"]) for a in d["attempts"])' "$work/shown")" = "$1" ]
+}
+# As if the launcher had died between writing a line down and writing down what it says.
+forget_match() {
+    change_registry "DELETE FROM journal WHERE task = ? AND entry LIKE '%attempt_hopeless%'"
+    change_registry "UPDATE attempts SET log_policies = '' WHERE task = ?"
+    found_by_policies 0 || note_failure "it is not forgotten: $(cat "$work/shown")"
+}
+
 ended_meanwhile() {
     detach -n 2 -- /bin/sh -c 'while [ ! -e go ]; do sleep 0.02; done; echo "last words of $RANK"; [ $RANK = 0 ] || exit 7; [ -e wait ] || exit 0; exec sleep 4711'
     [ "$1" = one ] && touch wait
@@ -440,16 +529,16 @@ without_bundle_or_plan() {
     expect_equal "attempts" 1 "$(field 'len(d["attempts"])' "$work/out")"
 }
 
-# change_journal SQL: of the task.
-change_journal() {
+# change_registry SQL: of the task.
+change_registry() {
     python3 -c 'import sqlite3, sys
 with sqlite3.connect(sys.argv[1]) as db: db.execute(sys.argv[2], (sys.argv[3],))' "$work/state/train/tasks.db" "$1" "$id"
 }
 
 without_journal() {
     unattended_telling
-    change_journal "UPDATE journal SET entry = '{}' WHERE task = ? AND number = 0"
-    change_journal "INSERT INTO journal VALUES (?, 50, 'torn')"
+    change_registry "UPDATE journal SET entry = '{}' WHERE task = ? AND number = 0"
+    change_registry "INSERT INTO journal VALUES (?, 50, 'torn')"
     task attach "$id"
     expect_status 66
     task kill "$id"
@@ -461,6 +550,10 @@ without_journal() {
 test_case "a task whose launcher was killed goes on, and is taken over: no output is lost, its code is told" is_taken_over
 test_case "it is taken over again and again, byte for byte" again_and_again
 test_case "100 MB of any bytes are whole although those who write them down die" noise_through_deaths
+test_case "every report in a metrics file counts once, whoever dies while it is carried" reports_are_exact
+test_case "a line of a log policy that was torn by a death is found" policies_hold attended
+test_case "so is one that ended while nobody attended" policies_hold alone
+test_case "what a policy has found holds although nobody could write that down" policies_hold forgotten
 test_case "a rank that failed while nobody attended is told with its code" ended_meanwhile one 1
 test_case "so are all, when nothing runs any more" ended_meanwhile all 0
 test_case "what a rank said before it was taken over is in the report of its failure" reports_earlier_words

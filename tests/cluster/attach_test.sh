@@ -108,6 +108,47 @@ again_and_again() {
     expect_idle 5 head "${nodes[@]}"
 }
 
+# Reports that are torn most of the time, until /srv/shared/go is there; prints how many.
+cat >"$shared/reports" <<'BASH'
+for ((i = 0; ; i++)); do
+    printf '{"step": %d, ' $i
+    sleep 0.02
+    printf '"rank": %d}\n' "$RANK"
+    [ $i -lt 50 ] || [ ! -e /srv/shared/go ] || break
+done >>"$TRAIN_METRICS_FILE"
+echo "reports $((i + 1))"
+BASH
+
+# While no network carries them, and while nobody takes them.
+reports_are_exact() {
+    local round
+    rm -f "$shared/go"
+    id=$(on head "$train launch -d ${on_three[*]} -- /bin/bash /srv/shared/reports" 2>"$work/err")
+    for round in 1 2 3; do
+        "$cluster" cut "node0$round" || return
+        sleep "0.$((RANDOM % 9))$round" # somewhere in it
+        kill_supervisor
+        [ "$round" = 2 ] || "$cluster" heal "node0$round"
+        start_attach
+        within 40 "round $round: somebody attends it" err_has "is attended again"
+        [ "$round" != 2 ] || "$cluster" heal "node0$round"
+        sleep "0.$((RANDOM % 9))$round"
+        signal_launcher KILL 2>/dev/null
+        await_launch 5
+    done
+    touch "$shared/go"
+    attach
+    expect_status 0
+    task logs "$id"
+    expect_equal "reports of all ranks, lines ignored, and the last step of rank 0" \
+        "$(python3 -c 'import re, sys; n = {r: int(k) for r, k in re.findall(r"\[(\d)\] reports (\d+)", sys.stdin.read())}
+print(sum(n.values()), 0, n["0"] - 1)' <"$work/out")" \
+        "$(on head "$train task show $id --json" | python3 -c 'import json, sys
+for a in json.load(sys.stdin)["attempts"]: print(a["reports"], a["ignored_lines"], a["last_report"]["step"])')"
+    expect_equal "said of metrics" "" "$(on head "grep metrics ~/.local/state/train/tasks/$id/launcher.log")"
+    expect_idle 5 head "${nodes[@]}"
+}
+
 ended_meanwhile() {
     rm -f "$shared/go"
     id=$(on head "$train launch -d ${on_three[*]} -- /bin/bash -c 'while [ ! -e /srv/shared/go ]; do sleep 0.05; done; echo last words of \$RANK; echo trouble >&2; [ \$RANK = 1 ] && exit 9; exec sleep 4711'" 2>"$work/err")
@@ -272,6 +313,7 @@ foreground() {
 
 test_case "a task whose launcher was killed goes on and is taken over, twice: byte for byte, with its code" is_taken_over
 test_case "it is taken over again and again while output is on its way" again_and_again
+test_case "every report in a metrics file counts once, through cut networks and deaths of launchers" reports_are_exact
 test_case "a rank that failed while nobody attended is told with its code and last words" ended_meanwhile
 test_case "a task that nobody attends is killed like any other" is_killed
 test_case "a host that was started anew meanwhile is lost" host_is_started_anew

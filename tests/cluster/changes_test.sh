@@ -34,6 +34,7 @@ if registry.execute(\"pragma user_version\").fetchone()[0] < 1000:
 }
 
 cat >"$shared/waits" <<'BASH'
+echo "of rank $RANK" >result
 echo "rank $RANK of attempt $TRAIN_RESTART_COUNT runs"
 while [ ! -e /srv/shared/go ]; do sleep 0.02; done
 echo "rank $RANK ends"
@@ -95,6 +96,31 @@ is_taken_over() {
     await_launch 20
     expect_status 1
     expect_log
+    expect_idle 5 head node01 node02
+}
+
+# By the build that launched it, which its hosts have.
+is_looked_into() {
+    detach
+    bring_registry_up_to_date
+    eventually 20 on head "ls ~/.local/state/train/tasks/$id/bundle/program-*" >"$work/kept" 2>&1 || note_failure "its program is not kept"
+    rm -f "$shared/enough"
+    start_on_head "$newer" task exec "$id" --rank 1 -- /bin/sh -c \
+        'echo "beside rank $RANK on $(uname -n)"; while [ ! -e /srv/shared/enough ]; do sleep 0.02; done; exit 4'
+    within 10 "a command runs beside it" out_has '^beside rank 1 on node02$'
+    on head "cmp /proc/$launcher/exe $train" || note_failure "the command was run by another build"
+    touch "$shared/enough"
+    await_launch 10
+    expect_status 4
+    expect_equal "said of it" "" "$(cat "$work/err")"
+    task get "$id" result - --rank 1
+    expect_status 0
+    expect_out '^of rank 1$'
+    touch "$shared/go"
+    task wait "$id"
+    expect_status 1
+    task get "$id" result - --rank 1
+    expect_out '^of rank 1$'
     expect_idle 5 head node01 node02
 }
 
@@ -248,6 +274,7 @@ machine_starts_anew() {
 make_newer_build
 test_case "a task of another build is looked at" is_looked_at
 test_case "it is killed, attended or not" is_killed
+test_case "commands run beside its ranks, and what these have left is fetched" is_looked_into
 test_case "it is waited for, and its output followed" is_waited_for
 test_case "a supervisor that knows less is asked no more than it knows" knows_no_credentials
 test_case "one that speaks another version is looked at, and stopped by a signal" speaks_another_version

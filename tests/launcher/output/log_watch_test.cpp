@@ -49,6 +49,24 @@ TEST_CASE("what stands behind the last newline counts at the end, and another at
   CHECK(watch.look(printed(2, "oom\n")) == Matches{{0, 2, "oom"}});
 }
 
+TEST_CASE("a gap ends the lines of its rank") {
+  LogWatch watch = watch_for({"^out of memory$", "^memory$"});
+  CHECK(watch.look(printed(0, "out of ")).empty());
+  CHECK(watch.look(printed(0, "memory", OutputStream::err)).empty());
+  OutputChunk gap = printed(0, "");
+  gap.dropped = 7;
+  CHECK(watch.look(gap) == Matches{{1, 0, "memory"}});
+  CHECK(watch.look(printed(0, "memory\n")).empty());
+}
+
+TEST_CASE("of a policy with a known match no other counts, in that attempt") {
+  LogWatch watch = watch_for({"oom", "ECC"});
+  watch.know(0);
+  CHECK(watch.look(printed(0, "oom and ECC\n")) == Matches{{1, 0, "oom and ECC"}});
+  CHECK(watch.end().empty());
+  CHECK(watch.look(printed(0, "oom\n")) == Matches{{0, 0, "oom"}});
+}
+
 TEST_CASE("of a long line the begin is kept, and a longer one is looked at in pieces") {
   LogWatch watch = watch_for({"x$"});
   const std::string line = std::string(LineSplitter::longest_line - 1, 'a') + "x";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/launcher/simulation/fake_host.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "launcher/rendezvous/frameworks.hpp"
@@ -30,6 +32,17 @@ std::string_view printed_bytes(int rank, std::size_t stream, std::uint64_t place
   static const std::string bytes = pattern();
   const auto start = static_cast<std::uint64_t>(rank) * 7919 + stream * 32'771 + place;
   return std::string_view(bytes).substr(start % pattern_size, size);
+}
+
+std::string report_line(int rank, std::uint64_t number) {
+  return fmt::format("{{\"n\":{:7},\"r\":{:3}}}\n", number, rank);
+}
+
+std::string report_bytes(int rank, std::uint64_t place, std::uint64_t size) {
+  std::string bytes;
+  for (std::uint64_t line = place / report_size; bytes.size() < size + place % report_size; ++line)
+    bytes += report_line(rank, line);
+  return bytes.substr(place % report_size, size);
 }
 
 FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index,
@@ -287,7 +300,7 @@ void FakeHost::check(const message::Usage& told) {
 void FakeHost::perform(const agent_action::SendOutput& action) {
   const OutputChunk& chunk = *action.chunk;
   if (const auto link = links_.find(used_); link != links_.end())
-    link->second.sent.emplace_back(RankOfAttempt{chunk.of, chunk.rank},
+    link->second.sent.emplace_back(source_of(chunk),
                                    chunk.begin + chunk.bytes.size() + chunk.dropped);
   send(encode_frame(FrameKind::output, encode_output(chunk, action.packing)));
 }
@@ -465,6 +478,7 @@ void FakeHost::live(const RankOfAttempt& id) {
     }
     const std::size_t stream = static_cast<std::size_t>(process.prints_left-- % 2);
     process.printed[stream] += static_cast<std::uint64_t>(process.script->print_bytes);
+    append_metrics(id);
     plan_read(id);
     live(id);
   });
@@ -511,6 +525,35 @@ void FakeHost::read_piece(const RankOfAttempt& id) {
 // Paused or not.
 void FakeHost::drain(const RankOfAttempt& id) {
   while (processes_[id].in_pipes() > 0 && !gone_at_) read_piece(id);
+  read_metrics(id);
+}
+
+// Whole lines and parts of them.
+void FakeHost::append_metrics(const RankOfAttempt& id) {
+  FakeProcess& process = processes_[id];
+  if (!scenario_.has_metrics) return;
+  process.appended += 1 + static_cast<std::uint64_t>(process.prints_left % 7) * 9;
+  plan_metrics(id);
+}
+
+void FakeHost::plan_metrics(const RankOfAttempt& id) {
+  FakeProcess& process = processes_[id];
+  const bool wanted = process.appended > process.appended_read && !paused_.contains(id.of);
+  if (!wanted || std::exchange(process.metrics_planned, true)) return;
+  later(250ms, [this, id] {
+    processes_[id].metrics_planned = false;
+    const bool is_read = processes_[id].announced && !processes_[id].reported;
+    if (is_read && !paused_.contains(id.of)) read_metrics(id);
+  });
+}
+
+void FakeHost::read_metrics(const RankOfAttempt& id) {
+  FakeProcess& process = processes_[id];
+  if (process.appended == process.appended_read || gone_at_) return;
+  const std::string bytes =
+      report_bytes(id.rank, process.appended_read, process.appended - process.appended_read);
+  process.appended_read = process.appended;
+  feed(agent_event::RankPrinted{id.rank, OutputStream::metrics, bytes, id.of});
 }
 
 void FakeHost::report_end(const RankOfAttempt& id) {
@@ -608,7 +651,10 @@ void FakeHost::kill_given_up(AttemptId of) {
 
 void FakeHost::perform(const agent_action::ResumeReading& action) {
   paused_.erase(action.of);
-  for (const auto& [id, process] : processes_) plan_read(id);
+  for (const auto& [id, process] : processes_) {
+    plan_read(id);
+    plan_metrics(id);
+  }
 }
 
 void FakeHost::perform(const agent_action::ForgetAttempt& action) {

@@ -22,6 +22,13 @@ namespace train::simulation {
 std::string_view printed_bytes(int rank, std::size_t stream, std::uint64_t place,
                                std::uint64_t size);
 
+/// What a rank appends to its metrics file: lines of this length, which say the rank and the number
+/// of the line.
+constexpr std::uint64_t report_size = 22;
+std::string report_line(int rank, std::uint64_t number);
+/// From `place` on.
+std::string report_bytes(int rank, std::uint64_t place, std::uint64_t size);
+
 /// A process of the table. Streams: 0 is stdout, 1 stderr.
 struct FakeProcess {
   const RankScript* script = nullptr;
@@ -41,6 +48,9 @@ struct FakeProcess {
   int measured = 0;  ///< how often, of late
   std::array<std::uint64_t, 2> printed{};
   std::array<std::uint64_t, 2> read{};
+  std::uint64_t appended = 0;       ///< to its metrics file
+  std::uint64_t appended_read = 0;  ///< of that
+  bool metrics_planned = false;     ///< to be read
 
   std::uint64_t in_pipes() const { return printed[0] + printed[1] - read[0] - read[1]; }
 };
@@ -49,6 +59,11 @@ struct FakeProcess {
 inline RankUsage usage_after(int rank, nanoseconds time) {
   const auto ms = std::chrono::floor<milliseconds>(time);
   return {ms, {}, static_cast<std::uint64_t>(rank + 1) << 20};
+}
+
+/// Whose bytes a chunk counts as.
+inline RankOfAttempt source_of(const OutputChunk& chunk) {
+  return {chunk.of, chunk.rank, chunk.stream == OutputStream::metrics};
 }
 
 /// What all hosts share: to see that none starts early, and what its ranks must be told.
@@ -146,6 +161,9 @@ class FakeHost {
   void read(const RankOfAttempt& id);
   void read_piece(const RankOfAttempt& id);
   void drain(const RankOfAttempt& id);
+  void append_metrics(const RankOfAttempt& id);
+  void plan_metrics(const RankOfAttempt& id);
+  void read_metrics(const RankOfAttempt& id);
   void report_end(const RankOfAttempt& id);
   void measure(const RankOfAttempt& id);
   void check(Link& link, const message::Ping& ping) const;

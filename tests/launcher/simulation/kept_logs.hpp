@@ -10,7 +10,7 @@
 
 namespace train::simulation {
 
-/// Bytes of each of a rank's streams: 0 is stdout, 1 stderr.
+/// Bytes of each of a rank's streams: 0 is stdout, 1 stderr; or of its metrics, 0.
 using StreamBytes = std::map<RankOfAttempt, std::array<std::uint64_t, 2>>;
 
 inline std::uint64_t bytes_of(const StreamBytes& bytes, const RankOfAttempt& id) {

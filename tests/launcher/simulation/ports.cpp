@@ -180,11 +180,17 @@ void FakeTransport::die(bool silently) {
 }
 
 void CheckedOutput::check(const OutputChunk& chunk) {
-  const RankOfAttempt id{chunk.of, chunk.rank};
-  const std::size_t stream = chunk.stream == OutputStream::out ? 0 : 1;
+  const RankOfAttempt id = source_of(chunk);
+  const std::size_t stream = chunk.stream == OutputStream::err ? 1 : 0;
   if (unsure_.contains(id)) return;
   auto& place = received_[id][stream];
   if (chunk.dropped > 0) complaints_.push_back("output is missing");
+  if (id.is_of_metrics) {
+    if (chunk.bytes != report_bytes(chunk.rank, place, chunk.bytes.size()))
+      complaints_.push_back("metrics are not what was appended");
+    place += chunk.bytes.size();
+    return;
+  }
   for (std::string_view left = chunk.bytes; !left.empty();) {
     const auto right = printed_bytes(chunk.rank, stream, place, left.size());
     if (!left.starts_with(right)) {
@@ -199,10 +205,11 @@ void CheckedOutput::check(const OutputChunk& chunk) {
 std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
   if (!launcher_.acts()) return ++taken_;
   check(chunk);
-  last_taken_[static_cast<std::size_t>(chunk.rank)] = time_.now();
+  if (chunk.stream != OutputStream::metrics)
+    last_taken_[static_cast<std::size_t>(chunk.rank)] = time_.now();
   if (age < 0ns) complaints_.push_back("output of the future");
-  const Piece piece{
-      {chunk.of, chunk.rank}, chunk.stream == OutputStream::out ? 0u : 1u, chunk.bytes.size()};
+  const Piece piece{source_of(chunk), chunk.stream == OutputStream::err ? 1u : 0u,
+                    chunk.bytes.size()};
   ++taken_;
   if (has_given_up_ || is_of_no_use(piece)) {
     lose(piece);

@@ -111,11 +111,15 @@ class CheckedOutput final : public OutputSink {
 
   /// When something has last arrived of a rank.
   Instant last_taken(int rank) const { return last_taken_[static_cast<std::size_t>(rank)]; }
-  /// Bytes that have arrived of a rank's stream in an attempt: 0 is stdout, 1 stderr.
+  /// Bytes that have arrived of a rank's stream in an attempt: 0 is stdout, 1 stderr; or of its
+  /// metrics, 0.
   std::uint64_t received(const RankOfAttempt& id, std::size_t stream) const {
     const auto found = received_.find(id);
     return found == received_.end() ? 0 : found->second[stream];
   }
+
+  /// A launcher before has lost something of it: what arrives is not looked at.
+  bool is_unsure(const RankOfAttempt& id) const { return unsure_.contains(id); }
 
  private:
   static constexpr nanoseconds last_stall = std::chrono::seconds(5);

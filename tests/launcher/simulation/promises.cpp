@@ -395,7 +395,27 @@ void World::check_output(Lines& broken, int attempt, const RunOutcome& outcome) 
     for (const std::size_t stream : {0u, 1u})
       if (now().output.received(id, stream) != p->printed[stream])
         broken.push_back("output is missing" + of_rank(rank));
+    const RankOfAttempt metrics{id.of, rank, true};
+    if (supervisors() > 1 && logs_.lost.contains(metrics)) continue;
+    if (now().output.received(metrics, 0) != p->appended)
+      broken.push_back("metrics are missing" + of_rank(rank));
   }
+  check_reports(broken, attempt);
+}
+
+// All that has arrived is counted, and what was not ended is known as such.
+void World::check_reports(Lines& broken, int attempt) const {
+  std::uint64_t torn = 0;
+  for (int rank = 0; rank < trial_.world_size; ++rank) {
+    const RankOfAttempt id{{trial_.trial, attempt}, rank, true};
+    if (logs_.lost.contains(id)) return;
+    const std::uint64_t bytes = now().output.received(id, 0);
+    const auto told = now().reports.find(rank);
+    if ((told == now().reports.end() ? 0 : told->second) != bytes / report_size)
+      broken.push_back("reports are lost, or told twice" + of_rank(rank));
+    torn += bytes % report_size == 0 ? 0 : 1;
+  }
+  if (now().ignored_lines != torn) broken.push_back("lines are ignored that are reports");
 }
 
 }  // namespace train::simulation

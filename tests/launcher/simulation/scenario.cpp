@@ -324,7 +324,9 @@ nanoseconds Scenario::line_time() const {
   nanoseconds longest{0};
   for (const HostScript& host : hosts) {
     std::int64_t bytes = 0;
-    for (const RankScript& rank : host.ranks) bytes += std::int64_t{rank.prints} * rank.print_bytes;
+    constexpr int most_appended = 64;  // to its metrics, with each print
+    for (const RankScript& rank : host.ranks)
+      bytes += std::int64_t{rank.prints} * (rank.print_bytes + (has_metrics ? most_appended : 0));
     if (host.bytes_per_second > 0)
       longest = std::max(longest, nanoseconds(bytes * 2'000'000'000 /
                                               static_cast<std::int64_t>(host.bytes_per_second)));
@@ -381,6 +383,7 @@ Scenario scenario_of(std::uint64_t seed) {
   scenario.spool_room = rooms[chance.below(4)];
   scenario.spool_time = chance.up_to(chance.one_in(4) ? nanoseconds(100ms) : nanoseconds(1ms));
   if (chance.one_in(20)) hang_logs(scenario, chance);
+  scenario.has_metrics = chance.one_in(2);
   return scenario;
 }
 

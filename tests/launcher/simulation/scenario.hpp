@@ -146,6 +146,7 @@ struct Scenario {
   nanoseconds write_time{0};            ///< of each chunk; while one is written the next ones wait
   std::optional<LogsHang> logs_hang = {};
   std::size_t output_capacity = OutputQueue::usual_capacity;  ///< of each agent
+  bool has_metrics = false;                                   ///< ranks report as they print
   int max_restarts = 0;
   milliseconds restart_delay{1'000};
   std::uint64_t spool_room = 0;  ///< on the disk of each host

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -42,6 +43,9 @@ struct Supervisor {
   std::size_t entries_seen = 0;
   Instant replayed_at{0};
   std::string replayed = {};  ///< the state of the task that the journal tells of
+  // Of the attempt that runs.
+  std::map<int, std::uint64_t> reports = {};  ///< by rank: in the logs that it adopted, or told
+  std::uint64_t ignored_lines = 0;            ///< told
   std::optional<Instant> thawed_at = {};
   std::optional<Instant> left_at = {};  ///< it has found that the task is another one's
   std::optional<TaskDriver> driver = {};

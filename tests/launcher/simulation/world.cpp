@@ -50,6 +50,9 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
       supervisors_.emplace_back(time_, chance_, scenario_, trial_, hosts_, complaints_, logs_,
                                 disk_, booted, std::move(boot_id));
   made.replayed_at = made.timers.now();
+  for (int rank = 0; resume && rank < trial_.world_size; ++rank)
+    made.reports[rank] =
+        logs_.position({{trial_.trial, resume->replay.attempt}, rank, true}) / report_size;
   TaskDriver::Ports ports{made.timers, made.transport, made.output};
   if (scenario_.has_journal) ports.journal = &made.journal;
   if (scenario_.has_context)
@@ -105,11 +108,28 @@ void World::displaced(Supervisor& supervisor, const TaskDriver::Displacement& by
   time_.at(time_.now(), [&supervisor] { supervisor.transport.die(false); });
 }
 
+// Every one, in order, and each once.
+void World::reported(Supervisor& supervisor, const MetricsReport& report) {
+  const AttemptId of{trial_.trial, supervisor.driver->task().attempt()};
+  if (supervisor.output.is_unsure({of, report.rank, true})) return;
+  std::string wanted = report_line(report.rank, supervisor.reports[report.rank]++);
+  std::erase_if(wanted, [](char c) { return c == ' ' || c == '\n'; });
+  if (report.json != wanted) complaints_.push_back("a report is lost, or told twice");
+}
+
 // A launcher that another one has taken over from is nobody's any more.
 TaskDriver::Hooks World::hooks_of(Supervisor& supervisor) {
   const auto is_now = [this, &supervisor] { return &supervisor == &now(); };
   TaskDriver::Hooks hooks;
-  hooks.on_attempt = [this, is_now](int attempt) {
+  hooks.on_report = [this, &supervisor](const MetricsReport& report) {
+    reported(supervisor, report);
+  };
+  hooks.on_ignored_lines = [&supervisor](std::uint64_t lines) {
+    supervisor.ignored_lines += lines;
+  };
+  hooks.on_attempt = [this, is_now, &supervisor](int attempt) {
+    supervisor.reports.clear();
+    supervisor.ignored_lines = 0;
     if (!is_now()) return;
     attempts_ = std::max(attempts_, attempt + 1);
     losses_seen_ = 0;
@@ -222,6 +242,7 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   TaskDriver::Resumption resume{std::move(*known), known->epoch + 1, {}};
   for (int rank = 0; rank < trial_.world_size; ++rank)
     resume.positions.push_back(logs_.position({{trial_.trial, resume.replay.attempt}, rank}));
+  take_over_metrics(resume);
   entries.push_back({journal_record::Supervised{resume.epoch}, time_.now() - booted, boot_id});
   disk_.entries.push_back(encode_entry(entries.back()));
   disk_.durable = disk_.entries.size();
@@ -231,6 +252,19 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   before.output.displace();
   if (death.freezes) thaw_later(before);
   begin_supervisor(booted, boot_id, std::move(resume));
+}
+
+// The metrics come behind what is printed, and with them the lines that have not ended.
+void World::take_over_metrics(TaskDriver::Resumption& resume) const {
+  for (int rank = 0; rank < trial_.world_size; ++rank) {
+    const std::uint64_t end = logs_.position({{trial_.trial, resume.replay.attempt}, rank, true});
+    resume.positions.push_back(end);
+    OutputChunk chunk;
+    chunk.rank = rank;
+    chunk.stream = OutputStream::metrics;
+    chunk.bytes = report_bytes(rank, end - end % report_size, end % report_size);
+    resume.last_output.push_back(std::move(chunk));
+  }
 }
 
 // Some hosts may know of the new one by then, or none.

@@ -64,6 +64,8 @@ class World {
   void adopt(Supervisor& before, const LauncherDeath& death);
   void thaw_later(Supervisor& frozen);
   void watch_registry(Supervisor& supervisor);
+  void reported(Supervisor& supervisor, const MetricsReport& report);
+  void take_over_metrics(TaskDriver::Resumption& resume) const;
   void displaced(Supervisor& supervisor, const TaskDriver::Displacement& by);
   void break_connections(int host, const Break& how);
 
@@ -80,6 +82,7 @@ class World {
   void check_ranks(Lines& broken) const;
   void check_leftovers(Lines& broken) const;
   void check_output(Lines& broken, int attempt, const RunOutcome& outcome) const;
+  void check_reports(Lines& broken, int attempt) const;
   void check_restarts(Lines& broken) const;
   void check_survival(Lines& broken) const;
   void check_runtime(Lines& broken) const;

@@ -25,6 +25,11 @@ struct JournaledHosts {
     hooks.on_stopping = [this](const std::string& why, bool) { stopping.push_back(why); };
     hooks.on_all_started = [this] { ++all_started; };
     hooks.on_over = [this] { ++overs; };
+    hooks.on_report = [this](const MetricsReport& report) { reports.push_back(report.json); };
+    hooks.on_ignored_lines = [this](std::uint64_t lines) { ignored_lines += lines; };
+    hooks.on_match = [this](const LogPolicy&, const PolicyMatch& match) {
+      matches.push_back(match.line);
+    };
     hooks.on_displaced = [this](const TaskDriver::Displacement& by) { others.push_back(by); };
     driver.emplace(TaskDriver::Ports{timers, transport, output, {}, &journal},
                    TaskDriver::Work{plan,
@@ -76,7 +81,8 @@ struct JournaledHosts {
     auto known = replay(entries, Task::rules_of(plan.experiment), timers.time, "boot");
     REQUIRE(known);
     const std::uint64_t epoch = known->epoch + 1;
-    make(TaskDriver::Resumption{std::move(*known), epoch, std::move(positions)});
+    make(TaskDriver::Resumption{std::move(*known), epoch, std::move(positions), last_output,
+                                known_matches});
   }
   const message::Attach& attach_of(std::size_t number) {
     return std::get<message::Attach>(link(number).sent.front());
@@ -95,9 +101,29 @@ struct JournaledHosts {
   int all_started = 0;
   int overs = 0;
   bool is_to_end = false;
+  // Of the logs that are adopted.
+  std::vector<OutputChunk> last_output;
+  std::vector<std::size_t> known_matches;
+  // What was told of output.
+  std::vector<std::string> reports;
+  std::uint64_t ignored_lines = 0;
+  std::vector<std::string> matches;
   std::vector<TaskDriver::Displacement> others;  ///< that go on with the task
   std::optional<TaskDriver> driver;
 };
+
+OutputChunk chunk_of(OutputStream stream, std::string bytes, std::uint64_t begin = 0) {
+  return {1, 0, stream, std::move(bytes), 1'000s, begin};
+}
+void print(ManyLinks::Made& link, const OutputChunk& chunk) {
+  link.events.on_bytes(encode_frame(FrameKind::output, encode_output(chunk)));
+}
+LogPolicy hopeless(const char* pattern) {
+  LogPolicy policy;
+  policy.pattern = pattern;
+  policy.cancels_retries = true;
+  return policy;
+}
 
 message::Go go_of(int attempt) {
   message::Go go{"10.0.0.7", 2'900};
@@ -312,6 +338,106 @@ TEST_CASE("a task is adopted: its agents are met with a higher epoch and go on")
   CHECK(hosts.driver->outcome().succeeded);
   CHECK(hosts.journal.count<record::RanksStarted>() == 0);
   CHECK(hosts.journal.count<record::TaskOver>() == 1);
+}
+
+TEST_CASE("a report that was torn by the death of a launcher is whole for the next one") {
+  JournaledHosts hosts;
+  SECTION("all of it is there") {
+    hosts.last_output = {chunk_of(OutputStream::metrics, "[1]\n{\"before\": 1}\n{\"step\": ")};
+    hosts.adopt(started_task(), {0, 0, 27, 0});
+    hosts.meet(0, running());
+    print(hosts.link(0), chunk_of(OutputStream::metrics, "2}\n{}\n", 27));
+    CHECK(hosts.reports == std::vector<std::string>{R"({"step":2})", "{}"});
+    CHECK(hosts.ignored_lines == 0);
+  }
+  SECTION("its beginning is not kept") {
+    hosts.last_output = {chunk_of(OutputStream::metrics, {})};
+    hosts.last_output.back().dropped = 1;
+    hosts.adopt(started_task(), {0, 0, 27, 0});
+    hosts.meet(0, running());
+    print(hosts.link(0), chunk_of(OutputStream::metrics, "{}\n{}\n", 27));
+    CHECK(hosts.reports == std::vector<std::string>{"{}"});
+    CHECK(hosts.ignored_lines == 1);
+  }
+}
+
+TEST_CASE("a line that was torn by the death of a launcher is looked at once, and whole") {
+  JournaledHosts hosts;
+  hosts.plan.experiment.log_policies = {hopeless("^out of memory$")};
+  hosts.last_output = {chunk_of(OutputStream::out, "all is well\nout of ")};
+  hosts.adopt(started_task(), {100, 0});
+  CHECK(hosts.matches.empty());
+  hosts.meet(0, running());
+  print(hosts.link(0), chunk_of(OutputStream::out, "memory\nout of memory\n", 100));
+  CHECK(hosts.matches == std::vector<std::string>{"out of memory"});
+  hosts.journal.write();
+  CHECK(hosts.journal.count<record::AttemptHopeless>() == 1);
+}
+
+TEST_CASE("what a policy had found when its launcher died is found again, unless it is on record") {
+  JournaledHosts hosts;
+  hosts.plan.experiment.log_policies = {hopeless("memory")};
+  auto records = started_task();
+  hosts.last_output = {chunk_of(OutputStream::err, "out of memory\n")};
+  const int told = GENERATE(0, 1, 2);
+  if (told > 0) hosts.known_matches = {0};
+  if (told > 1) records.emplace_back(record::AttemptHopeless{});
+  hosts.adopt(records);
+  CHECK(hosts.matches.size() == (told == 0 ? 1 : 0));
+  hosts.journal.write();
+  CHECK(hosts.journal.count<record::AttemptHopeless>() == (told == 2 ? 0 : 1));
+  for (const int host : {0, 1}) {
+    const auto number = static_cast<std::size_t>(host);
+    hosts.meet(number, running());
+    hosts.started(number, host);
+    hosts.ended(number, host, 3);
+    hosts.say(number, message::Finished{});
+  }
+  hosts.journal.write();
+  CHECK(hosts.driver->over());
+}
+
+// A host that was lost with the attempt may be back while another one is waited for.
+TEST_CASE("what still comes of an attempt that is over says nothing of the next one") {
+  JournaledHosts hosts(3);
+  hosts.plan.experiment.log_policies = {hopeless("memory")};
+  hosts.plan.experiment.restart_delay = 1s;
+  hosts.launch();
+  hosts.journal.write();
+  for (const int host : {0, 1}) {
+    const auto number = static_cast<std::size_t>(host);
+    hosts.started(number, host);
+    hosts.ended(number, host, host == 0 ? 3 : 143, host != 0);
+    hosts.say(number, message::Finished{});
+  }
+  print(hosts.link(0), chunk_of(OutputStream::out, "out of memory\nmemory"));
+  OutputChunk report = chunk_of(OutputStream::metrics, "{\"torn\"");
+  report.number = 2;
+  print(hosts.link(0), report);
+  hosts.timers.pass(1s);
+  hosts.journal.write();
+  CHECK(hosts.matches == std::vector<std::string>{"out of memory"});
+  CHECK(hosts.ignored_lines == 1);
+  CHECK(hosts.journal.count<record::AttemptHopeless>() == 0);
+  for (const int host : {0, 1}) {
+    const auto number = static_cast<std::size_t>(host);
+    hosts.say(number, hosts.ready(number), 1);
+  }
+  hosts.journal.write();
+  report = chunk_of(OutputStream::metrics, "{\"whole\": 1}\n");
+  report.number = 3;
+  report.of.attempt = 1;
+  print(hosts.link(0), report);
+  CHECK(hosts.reports == std::vector<std::string>{R"({"whole":1})"});
+  for (const int host : {0, 1}) {
+    const auto number = static_cast<std::size_t>(host);
+    hosts.started(number, host, 1);
+    hosts.ended(number, host, host == 0 ? 3 : 143, host != 0, 1);
+    hosts.say(number, message::Finished{}, 1);
+  }
+  hosts.journal.write();
+  CHECK_FALSE(hosts.driver->over());
+  CHECK(replay(hosts.journal.entries, Task::rules_of(hosts.plan.experiment), 2'000s, "boot"));
 }
 
 TEST_CASE("a task whose time is over is stopped like by its user, by whoever attends it") {
