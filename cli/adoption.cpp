@@ -189,7 +189,9 @@ Result<std::vector<JournalEntry>> Adoption::read_journal() {
 }
 
 Result<void> Adoption::write(const JournalRecord& record, std::vector<JournalEntry>& journal) {
-  journal.push_back({record, boot_time(), boot_id()});
+  const Instant now = boot_time();
+  journal.push_back(
+      {record, now, boot_id(), booted_on_the_wall() + std::chrono::floor<milliseconds>(now)});
   return store_->append_journal(task_.id, encode_entry(journal.back()), true);
 }
 

@@ -16,6 +16,7 @@
 #include "cli/stop_signals.hpp"
 #include "cli/supervisor.hpp"
 #include "cli/talk.hpp"
+#include "cli/task_events.hpp"
 #include "cli/task_table.hpp"
 #include "cli/user_account.hpp"
 #include "config_schema/fields/secrets.hpp"
@@ -73,15 +74,15 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
 
 // As the registry has it, or, where that could not be told of the end, without its plan. Of one
 // that is another launcher's, what that one has recorded.
-std::string whole_record(TaskRecord task, TaskStore& store, const Ended& ended) {
-  if (!ended.is_recorded && !ended.is_displaced) return task_to_json(task);
+std::string whole_record(TaskRecord task, SqliteTaskStore& store, const Ended& ended) {
+  if (!ended.is_recorded && !ended.is_displaced) return task_to_json(task, {});
   auto recorded = store.find(task.id);
-  if (recorded && ended.is_displaced) return task_to_json(*recorded);
+  if (recorded && ended.is_displaced) return task_to_json(*recorded, events_of(store, *recorded));
   if (recorded) {
     task.plan_json = std::move(recorded->plan_json);
     task.git = std::move(recorded->git);
   }
-  return task_to_json(task);
+  return task_to_json(task, events_of(store, task));
 }
 
 Result<std::optional<PlacedLaunch::Wait>> wait_of(const LaunchFlags& flags) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/table.hpp"
 #include "cli/talk.hpp"
@@ -47,26 +48,31 @@ std::string kind_of(const LiveHost& host) {
 
 std::string notes_of(const LiveHost& host) {
   if (!host.report) return in_one_line(host.report.error());
-  return fmt::format("{}", fmt::join(live_notes(host), "; "));
+  std::vector<std::string> notes = live_notes(host);
+  for (std::string& holding : foreign_holdings(host)) notes.push_back(std::move(holding));
+  return fmt::format("{}", fmt::join(notes, "; "));
 }
 
-// What a row says of its slots; "-" where nobody knows.
+// What a row says of its slots: all, free, held, foreign; `unknown` where nobody knows.
 std::vector<std::string> counts_of(const LiveHost& host, const char* unknown) {
-  if (!host.is_known()) return {unknown, unknown, unknown};
+  if (!host.is_known()) return {unknown, unknown, unknown, unknown};
   const std::size_t all = host.slots.slots.size();
   const std::size_t free = free_slots(host);
-  return {std::to_string(all), std::to_string(free), std::to_string(all - free)};
+  const std::size_t foreign = foreign_slots(host);
+  return {std::to_string(all), std::to_string(free), std::to_string(all - free - foreign),
+          std::to_string(foreign)};
 }
 
 }  // namespace
 
 std::string hosts_to_table(const std::vector<LiveHost>& hosts) {
-  TableRows rows = {{"HOST", "STATE", "SLOTS", "FREE", "HELD", "OF", "GPUS", "CPUS", "LOAD",
-                     "MEMORY", "AVAILABLE", "DRIVER", "NOTE"}};
+  TableRows rows = {{"HOST", "STATE", "SLOTS", "FREE", "HELD", "FOREIGN", "OF", "GPUS", "CPUS",
+                     "LOAD", "MEMORY", "AVAILABLE", "DRIVER", "NOTE"}};
   for (const LiveHost& host : hosts) {
     const auto counts = counts_of(host, "-");
-    std::vector<std::string> row = {host.host.name, state_of(host), counts[0],
-                                    counts[1],      counts[2],      kind_of(host)};
+    std::vector<std::string> row = {host.host.name, state_of(host)};
+    row.insert(row.end(), counts.begin(), counts.end());
+    row.push_back(kind_of(host));
     if (host.report)
       row.insert(row.end(),
                  {std::to_string(gpus_of(*host.report)), std::to_string(host.report->cpus),
@@ -78,17 +84,18 @@ std::string hosts_to_table(const std::vector<LiveHost>& hosts) {
     row.push_back(notes_of(host));
     rows.push_back(std::move(row));
   }
-  return table_text(rows);
+  return table_text(std::move(rows));
 }
 
 std::string hosts_to_csv(const std::vector<LiveHost>& hosts) {
-  TableRows rows = {{"HOST", "STATE", "SLOTS", "FREE", "HELD", "SLOTS_ARE", "GPUS", "GPU_TYPE",
-                     "CPUS", "LOAD", "MEMORY", "AVAILABLE", "DRIVER", "NOTE"}};
+  TableRows rows = {{"HOST", "STATE", "SLOTS", "FREE", "HELD", "FOREIGN", "SLOTS_ARE", "GPUS",
+                     "GPU_TYPE", "CPUS", "LOAD", "MEMORY", "AVAILABLE", "DRIVER", "NOTE"}};
   for (const LiveHost& host : hosts) {
     const auto counts = counts_of(host, "");
     const std::string kind = host.is_known() ? std::string(to_string(host.slots.kind)) : "";
-    std::vector<std::string> row = {host.host.name, state_of(host), counts[0],
-                                    counts[1],      counts[2],      kind};
+    std::vector<std::string> row = {host.host.name, state_of(host)};
+    row.insert(row.end(), counts.begin(), counts.end());
+    row.push_back(kind);
     if (host.report)
       row.insert(row.end(), {std::to_string(gpus_of(*host.report)), gpu_type_of(host),
                              std::to_string(host.report->cpus), load_of(*host.report),
@@ -102,26 +109,74 @@ std::string hosts_to_csv(const std::vector<LiveHost>& hosts) {
   return table_csv(rows);
 }
 
+namespace {
+
+// One that has some of a slot.
+std::vector<std::string> share_row(const LiveHost& host, std::size_t slot, const SlotShare& share,
+                                   UnixMillis now) {
+  const LeaseHolder& holder = host.report->holders[share.holder];
+  const bool is_foreign = holder.pid > 0;
+  return {host.host.name,
+          std::to_string(slot),
+          is_foreign ? "foreign" : "held",
+          to_string(share.amount),
+          holder.task,
+          holder.name,
+          holder.user,
+          holder.launcher,
+          holder.held_ms > 0 ? std::to_string(now - holder.held_ms) : "",
+          is_foreign ? std::to_string(holder.pid) : "",
+          holder.command};
+}
+
+}  // namespace
+
 std::string slots_to_csv(const std::vector<LiveHost>& hosts, UnixMillis now) {
-  TableRows rows = {
-      {"HOST", "SLOT", "STATE", "SHARE", "TASK", "NAME", "USER", "LAUNCHER", "SINCE"}};
+  TableRows rows = {{"HOST", "SLOT", "STATE", "SHARE", "TASK", "NAME", "USER", "LAUNCHER", "SINCE",
+                     "PID", "COMMAND"}};
+  const std::size_t columns = rows.front().size();
+  const auto add = [&](std::vector<std::string> row) {
+    row.resize(columns);
+    rows.push_back(std::move(row));
+  };
   for (const LiveHost& host : hosts) {
     if (!host.is_known())
-      rows.push_back({host.host.name, "", host.is_reachable() ? "unknown" : "unreachable", "", "",
-                      "", "", "", ""});
+      add({host.host.name, "", host.is_reachable() ? "unknown" : "unreachable"});
     for (std::size_t slot = 0; slot < host.slots.slots.size(); ++slot) {
       const auto& shares = host.slots.slots[slot];
-      if (shares.empty())
-        rows.push_back({host.host.name, std::to_string(slot), "free", "0", "", "", "", "", ""});
-      for (const SlotShare& share : shares) {
-        const LeaseHolder& holder = host.report->holders[share.holder];
-        rows.push_back({host.host.name, std::to_string(slot), "held", to_string(share.amount),
-                        holder.task, holder.name, holder.user, holder.launcher,
-                        holder.held_ms > 0 ? std::to_string(now - holder.held_ms) : ""});
-      }
+      if (shares.empty()) add({host.host.name, std::to_string(slot), "free", "0"});
+      for (const SlotShare& share : shares) add(share_row(host, slot, share, now));
     }
   }
   return table_csv(rows);
+}
+
+namespace {
+
+// Where its slots are held: what differs in the identity shares no slots.
+TerminalText leases_of(const LiveHost& host) {
+  return terminal_text("its leases are in {}, with the identity {}", host.report->lease_folder,
+                       host.report->lease_identity);
+}
+
+}  // namespace
+
+std::string lease_lines(const std::vector<LiveHost>& hosts) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  std::size_t said = 0;
+  std::size_t left_out = 0;
+  for (const LiveHost& host : hosts) {
+    if (!host.is_known() || !host.same_as.empty()) continue;
+    if (said == most) {
+      ++left_out;
+      continue;
+    }
+    ++said;
+    text += terminal_text("{}: {}\n", host.host.name, leases_of(host)).text();
+  }
+  if (left_out > 0) text += fmt::format("and those of {} more hosts: --json has all\n", left_out);
+  return text;
 }
 
 std::vector<TerminalText> troubles_of(const std::vector<LiveHost>& hosts) {
@@ -136,8 +191,8 @@ std::vector<TerminalText> strangers_of(const std::vector<LiveHost>& hosts) {
   std::vector<TerminalText> said;
   for (const LiveHost& host : hosts) {
     if (!host.same_as.empty())
-      said.push_back(
-          terminal_text("host '{}' is the same machine as '{}'", host.host.name, host.same_as));
+      said.push_back(terminal_text("host '{}' is the same machine as '{}': {}", host.host.name,
+                                   host.same_as, leases_of(host)));
     for (const std::string& holding : unknown_holdings(host))
       said.push_back(terminal_text("host '{}': {}", host.host.name, holding));
   }

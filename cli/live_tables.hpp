@@ -17,8 +17,13 @@ std::string hosts_to_table(const std::vector<LiveHost>& hosts);
 std::string hosts_to_csv(const std::vector<LiveHost>& hosts);
 
 /// Slots as CSV with a heading, a row for each that is free, and for each holder of one that is
-/// not; a host whose slots are not known has one row. Times are milliseconds since the Unix epoch.
+/// not; a host whose slots are not known has one row. A process outside of train is `foreign`, with
+/// its number and command. Times are milliseconds since the Unix epoch.
 std::string slots_to_csv(const std::vector<LiveHost>& hosts, UnixMillis now);
+
+/// A line for each machine of whose slots it is known who holds them, of some at most: in which
+/// folder, and of which identity. Those of a container are not those of its host where they differ.
+std::string lease_lines(const std::vector<LiveHost>& hosts);
 
 /// A line for each host that cannot be reached, or of which nobody knows what is held.
 std::vector<TerminalText> troubles_of(const std::vector<LiveHost>& hosts);

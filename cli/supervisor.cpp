@@ -322,7 +322,7 @@ class Supervisor {
             plan, s_.task.id, port_needs(plan), working_directory_of(s_.request, plan),
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
             boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(),
-            booted_on_the_wall(), s_.order},
+            booted_on_the_wall, s_.order},
         std::move(hooks));
     if (adopted_positions) look_into_logs(first_attempt, *adopted_positions);
     signals_.deliver(loop_, [this](int number) { signalled(number); });

@@ -23,20 +23,21 @@ std::string csv_field(const std::string& outside) {
 
 }  // namespace
 
-std::string table_text(const TableRows& rows) {
-  TableRows shown = rows;
+std::string table_text(TableRows rows) {
   std::vector<std::size_t> widths(rows.front().size());
-  for (auto& row : shown)
+  for (auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = escaped(row[i]);
+      if (plain_length(row[i]) < row[i].size()) row[i] = escaped(row[i]);
       widths[i] = std::max(widths[i], count_columns(row[i]));
     }
   std::string text;
-  for (const auto& row : shown) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += padded(row[i], widths[i]) + "  ";
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += row[i];
+      text.append(widths[i] - count_columns(row[i]) + 2, ' ');
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
   }
   return text;
 }

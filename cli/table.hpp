@@ -10,7 +10,7 @@ namespace train {
 using TableRows = std::vector<std::vector<std::string>>;
 
 /// Rows as lines whose columns stand below each other. Texts are escaped.
-std::string table_text(const TableRows& rows);
+std::string table_text(TableRows rows);
 
 /// Rows as RFC 4180 CSV. Texts are escaped here as well.
 std::string table_csv(const TableRows& rows);

@@ -89,7 +89,9 @@ TextOptions picture_options(bool is_screen) {
 }
 
 std::string table_of(const Listing& listing, bool slots, bool is_screen = false) {
-  if (slots) return picture_to_text(draw_live(listing.hosts), picture_options(is_screen));
+  if (slots)
+    return picture_to_text(draw_live(listing.hosts), picture_options(is_screen)) +
+           lease_lines(listing.hosts);
   return tasks_to_table(listing.tasks, listing.now, listing.held);
 }
 

@@ -3,8 +3,11 @@
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_control.hpp"
+#include "cli/task_events.hpp"
 #include "cli/task_hosts.hpp"
 #include "cli/task_table.hpp"
+#include "cli/task_text.hpp"
+#include "cli/text_options.hpp"
 #include "config_schema/fields/secrets.hpp"
 #include "launcher/control/control_talk.hpp"
 #include "launcher/record/task_json.hpp"
@@ -21,9 +24,13 @@ ExitCode task_show_command(const TaskShowFlags& flags) {
   Result<std::optional<ControlStatus>> now;
   if (!is_final(task->state)) now = ask_now((*store)->control_socket(task->id));
   if (now && *now) take_usage(*task, **now);
-  if (!flags.json) return answer(task_to_text(*task, now_on_the_wall(), describe_now(now).text()));
+  const std::vector<RecordedEvent> events = events_of(**store, *task);
+  if (!flags.json)
+    return answer(
+        task_to_text(*task, events, now_on_the_wall(), describe_now(now).text(), text_options()));
   if (!now) talk(terminal_text(now.error()));
-  return answer(task_to_json(*task, now && *now ? control_status_json(**now) : std::string()));
+  return answer(
+      task_to_json(*task, events, now && *now ? control_status_json(**now) : std::string()));
 }
 
 }  // namespace train

@@ -19,12 +19,15 @@ std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now,
 std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now,
                          const std::vector<HeldTask>& held = {});
 
-/// One task for people: what, where, how it went, each rank. `news` are lines about how it is at
-/// this moment.
-std::string task_to_text(const TaskRecord& task, UnixMillis now, const std::string& news = {});
-
 /// "12.3s", "4m05s", "2h03m", "3d04h".
 std::string format_duration(UnixMillis duration);
+
+/// How long a task has run, or ran; of a lost one ">=12.3s", since nobody saw its end.
+std::string elapsed_text(const TaskRecord& task, UnixMillis now);
+/// "2026-11-24 14:20:37", in the zone of this process.
+std::string local_time(UnixMillis instant);
+/// Hosts as records have them, comma separated, for people: "node[01-16]"; not escaped.
+std::string summarized_names(const std::string& names);
 
 /// The wall clock, for `now`.
 UnixMillis now_on_the_wall();

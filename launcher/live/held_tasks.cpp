@@ -129,12 +129,28 @@ std::string slots_text(const HeldTask& task) {
   return task.is_waiting ? task.wants : to_string(task.slots);
 }
 
+namespace {
+
+std::string holding_of(const LeaseHolder& holder) {
+  return fmt::format("{} held by {}", words_of(holder.leases), short_words_of(holder));
+}
+
+}  // namespace
+
 std::vector<std::string> unknown_holdings(const LiveHost& host) {
   std::vector<std::string> said;
   if (!host.is_known() || !host.same_as.empty()) return said;
   for (const LeaseHolder& holder : host.report->holders)
-    if (!is_task_id(holder.task))
-      said.push_back(fmt::format("{} held by {}", words_of(holder.leases), short_words_of(holder)));
+    if (!is_task_id(holder.task)) said.push_back(holding_of(holder));
+  return said;
+}
+
+std::vector<std::string> foreign_holdings(const LiveHost& host) {
+  std::vector<std::string> said;
+  if (!host.is_known() || !host.same_as.empty()) return said;
+  for (std::size_t i = 0; i < host.report->holders.size(); ++i)
+    if (host.report->holders[i].pid > 0 && host.slots.beside[i].empty())
+      said.push_back(holding_of(host.report->holders[i]));
   return said;
 }
 

@@ -40,5 +40,7 @@ std::string slots_text(const HeldTask& task);
 /// What is held by nobody that `held_tasks` names: "slot 3 held by a process that belongs to no
 /// task".
 std::vector<std::string> unknown_holdings(const LiveHost& host);
+/// The same of processes outside of train alone, as far as `live_notes` has nothing of them.
+std::vector<std::string> foreign_holdings(const LiveHost& host);
 
 }  // namespace train

@@ -166,6 +166,18 @@ std::vector<LiveHost> live_hosts(const std::vector<Host>& hosts,
   return live;
 }
 
+bool is_foreign(const LiveHost& host, const std::vector<SlotShare>& shares) {
+  return !shares.empty() && std::all_of(shares.begin(), shares.end(), [&](const SlotShare& share) {
+    return host.report->holders[share.holder].pid > 0;
+  });
+}
+
+std::size_t foreign_slots(const LiveHost& host) {
+  return static_cast<std::size_t>(
+      std::count_if(host.slots.slots.begin(), host.slots.slots.end(),
+                    [&](const auto& shares) { return is_foreign(host, shares); }));
+}
+
 std::size_t free_slots(const LiveHost& host) {
   return static_cast<std::size_t>(std::count_if(host.slots.slots.begin(), host.slots.slots.end(),
                                                 [](const auto& shares) { return shares.empty(); }));

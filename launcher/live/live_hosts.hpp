@@ -57,8 +57,12 @@ struct LiveHost {
 std::vector<LiveHost> live_hosts(const std::vector<Host>& hosts,
                                  std::vector<Result<HostReport>> reports);
 
-/// How many slots nobody has any of.
+/// Whether all who have anything of a slot are processes outside of train.
+bool is_foreign(const LiveHost& host, const std::vector<SlotShare>& shares);
+
+/// How many slots nobody has any of, and how many only processes outside of train use.
 std::size_t free_slots(const LiveHost& host);
+std::size_t foreign_slots(const LiveHost& host);
 
 /// The type of its GPUs, as the hosts file or else their driver says; empty: not known.
 std::string gpu_type_of(const LiveHost& host);

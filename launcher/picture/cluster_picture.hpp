@@ -18,7 +18,7 @@ enum class SlotState {
   used,      ///< by ranks of the trial, and perhaps by others as well
   free,      ///< may be used, and is not
   held,      ///< by somebody else
-  excluded,  ///< left out by --include or --exclude
+  excluded,  ///< left out by --include or --exclude, or as `ClusterPicture::left_out` says
 };
 
 /// Neighbouring slots of one host that look the same: all slots of one rank, or one slot and the
@@ -62,8 +62,9 @@ struct PictureRow {
 /// A cluster as people see it: hosts as rows in file order, slots as cells.
 struct ClusterPicture {
   std::vector<PictureRow> rows;
-  std::vector<std::string> holders;  ///< of slots, in the order in which they appear
-  std::string column = {};           ///< its heading, in place of that of the ranks; empty: RANKS
+  std::vector<std::string> holders = {};  ///< of slots, in the order in which they appear
+  std::string column = {};            ///< its heading, in place of that of the ranks; empty: RANKS
+  std::string left_out = "excluded";  ///< what slots in that state are called
 };
 
 /// Rows of one host each, in file order, made fewer as `draw_cluster` says it.

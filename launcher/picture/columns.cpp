@@ -65,7 +65,8 @@ Character first_character(std::string_view text) {
 std::size_t count_columns(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
-    const Character character = first_character(text);
+    const bool is_ascii = static_cast<unsigned char>(text.front()) < 0x80;
+    const Character character = is_ascii ? Character() : first_character(text);
     columns += character.columns;
     text.remove_prefix(character.bytes);
   }

@@ -142,7 +142,7 @@ class PictureText {
     return drawn;
   }
 
-  static Drawn words_of(const HostLook& look) {
+  Drawn words_of(const HostLook& look) const {
     int slots[4] = {};
     for (const SlotRun& run : look.runs) slots[static_cast<int>(run.state)] += run.slots;
     std::string text;
@@ -150,7 +150,7 @@ class PictureText {
     if (slots[2] > 0)
       text += text.empty() ? fmt::format("{} of {} held", slots[2], look.slots)
                            : fmt::format(", {} held", slots[2]);
-    if (slots[3] > 0) text += fmt::format(", {} excluded", slots[3]);
+    if (slots[3] > 0) text += fmt::format(", {} {}", slots[3], picture_.left_out);
     return {text, text.size()};
   }
 
@@ -210,7 +210,7 @@ class PictureText {
   void add_legend() {
     std::vector<std::string> parts;
     if (shows(SlotState::free)) parts.emplace_back(". free");
-    if (shows(SlotState::excluded)) parts.emplace_back("- excluded");
+    if (shows(SlotState::excluded)) parts.push_back("- " + picture_.left_out);
     if (shows_mark("*")) parts.emplace_back("* a rank");
     if (shows_mark("+.")) parts.emplace_back("+. room for more");
     std::string line;

@@ -50,6 +50,15 @@ Json attempt_json(const AttemptRecord& attempt) {
           {"last_report", or_null_json(attempt.last_report)}};
 }
 
+Json event_json(const RecordedEvent& event) {
+  return {{"time_ms", or_null(event.at)},
+          {"what", to_string(event.what)},
+          {"attempt", or_null(event.attempt)},
+          {"rank", or_null(event.rank)},
+          {"host", event.host.empty() ? Json(nullptr) : Json(event.host)},
+          {"text", event.words}};
+}
+
 Json summary(const TaskRecord& task) {
   return {{"id", task.id},
           {"name", task.name},
@@ -87,7 +96,8 @@ std::string text_of(const Json& document) {
 
 }  // namespace
 
-std::string task_to_json(const TaskRecord& task, const std::string& now) {
+std::string task_to_json(const TaskRecord& task, const std::vector<RecordedEvent>& events,
+                         const std::string& now) {
   Json document = summary(task);
   document["now"] = or_null_json(now);
   document["working_directory"] = task.working_directory;
@@ -98,6 +108,8 @@ std::string task_to_json(const TaskRecord& task, const std::string& now) {
   document["attempts"] = Json::array();
   for (const AttemptRecord& attempt : task.attempts)
     document["attempts"].push_back(attempt_json(attempt));
+  document["events"] = Json::array();
+  for (const RecordedEvent& event : events) document["events"].push_back(event_json(event));
   document["rank_results"] = Json::array();
   for (const RankRecord& rank : task.ranks) document["rank_results"].push_back(rank_json(rank));
   document["config"] = task.config_text;

@@ -19,7 +19,7 @@ namespace {
 constexpr int deepest_nesting = 8;
 constexpr int most_attempts_of_task = 1'000'000;
 constexpr std::int64_t any_past = INT64_MIN;
-constexpr std::int64_t latest_boot = 1'000'000'000'000'000;  // in milliseconds; or before 1970
+constexpr std::int64_t latest_wall = 1'000'000'000'000'000;  // in milliseconds; or before 1970
 
 template <class Enum>
 struct Name {
@@ -111,7 +111,7 @@ JournalRecord read_ranks_started(const json& value) {
     throw Malformed{"ranks that were started with something else than 'go'"};
   journal_record::RanksStarted record{std::get<message::Go>(*message)};
   if (value.contains("booted_ms"))
-    record.booted = milliseconds(number_field(value, "booted_ms", -latest_boot, latest_boot));
+    record.booted = milliseconds(number_field(value, "booted_ms", -latest_wall, latest_wall));
   return record;
 }
 
@@ -189,11 +189,14 @@ json parse(std::string_view line) {
 JournalEntry read(std::string_view line) {
   const json value = parse(line);
   const std::string type = text_field(value, "type", longest_words);
-  for (const Reader& reader : readers)
-    if (type == reader.type)
-      return {reader.read(value), instant_field(value, "at"),
-              text_field(value, "boot", longest_name)};
-  throw Malformed{"unknown type"};
+  const auto* const reader = std::find_if(std::begin(readers), std::end(readers),
+                                          [&](const Reader& each) { return type == each.type; });
+  if (reader == std::end(readers)) throw Malformed{"unknown type"};
+  JournalEntry entry{reader->read(value), instant_field(value, "at"),
+                     text_field(value, "boot", longest_name)};
+  if (value.contains("wall_ms"))
+    entry.wall = milliseconds(number_field(value, "wall_ms", -latest_wall, latest_wall));
+  return entry;
 }
 
 tl::unexpected<Error> damaged(const std::string& what) {
@@ -207,6 +210,7 @@ std::string encode_entry(const JournalEntry& entry) {
   json value = std::visit([](const auto& record) { return body(record); }, entry.record);
   value["at"] = entry.at.count();
   value["boot"] = from_bytes(entry.boot_id);
+  if (entry.wall) value["wall_ms"] = entry.wall->count();
   return value.dump();
 }
 

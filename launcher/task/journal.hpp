@@ -74,6 +74,9 @@ struct JournalEntry {
   JournalRecord record;
   Instant at{0};        ///< the launcher's clock
   std::string boot_id;  ///< of its machine: instants of different boots cannot be compared
+  /// The same by the wall clock of the machine, after the Unix epoch; nothing: not known, as in
+  /// what earlier versions have written.
+  std::optional<milliseconds> wall = {};
 };
 
 /// What an entry may take, in bytes, and how many of them are read of a task: many times what a

@@ -5,11 +5,12 @@
 
 namespace train {
 
-JournalWriter::JournalWriter(Journal* journal, Timers& timers, std::string boot_id,
+JournalWriter::JournalWriter(Journal* journal, Timers& timers, std::string boot_id, Booted booted,
                              std::function<void(const Error&)> on_trouble)
     : journal_(journal),
       timers_(timers),
       boot_id_(std::move(boot_id)),
+      booted_(std::move(booted)),
       on_trouble_(std::move(on_trouble)) {}
 
 void JournalWriter::write(JournalRecord record, Durable durable, std::function<void()> then,
@@ -19,8 +20,9 @@ void JournalWriter::write(JournalRecord record, Durable durable, std::function<v
   Pending& pending = pending_[number];
   pending.then = std::move(then);
   if (patience) pending.patience = timers_.after(*patience, [this, number] { go_on(number); });
-  const std::string entry = encode_entry({std::move(record), timers_.now(), boot_id_});
-  journal_->append(entry, durable == Durable::yes,
+  JournalEntry entry{std::move(record), timers_.now(), boot_id_};
+  if (booted_) entry.wall = booted_() + std::chrono::floor<milliseconds>(entry.at);
+  journal_->append(encode_entry(entry), durable == Durable::yes,
                    [this, alive = std::weak_ptr(alive_), number](const Result<void>& result) {
                      if (!alive.expired()) written(number, result);
                    });

@@ -20,9 +20,13 @@ class JournalWriter {
  public:
   enum class Durable { no, yes };
 
+  /// Says when the machine was booted, by its wall clock as that is set now, after the Unix epoch.
+  using Booted = std::function<milliseconds()>;
+
   /// `on_trouble` is called once, from the journal, before the callbacks of what was not written.
-  /// What is referred to must outlive this; without a journal everything counts as written.
-  JournalWriter(Journal* journal, Timers& timers, std::string boot_id,
+  /// What is referred to must outlive this; without a journal everything counts as written. Without
+  /// `booted` entries have no time of the wall clock.
+  JournalWriter(Journal* journal, Timers& timers, std::string boot_id, Booted booted,
                 std::function<void(const Error&)> on_trouble);
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
@@ -49,6 +53,7 @@ class JournalWriter {
   Journal* journal_;
   Timers& timers_;
   std::string boot_id_;
+  Booted booted_;
   std::function<void(const Error&)> on_trouble_;
   std::optional<Error> trouble_;
   std::uint64_t last_ = 0;

@@ -71,7 +71,7 @@ TaskDriver::TaskDriver(Ports ports, Work work, Hooks hooks)
       trial_(work_.plan.trial),
       connections_(names_of(trial_), timing_of(work_.plan.experiment)),
       task_(task_of(work_)),
-      journal_(ports_.journal, ports_.timers, work_.boot_id,
+      journal_(ports_.journal, ports_.timers, work_.boot_id, work_.booted,
                [this](const Error& why) { journal_failed(why); }),
       may_be_missing_(trial_.hosts.size()),
       streams_({ports_.timers, ports_.transport, ports_.output}, trial_, work_.task_id,
@@ -518,8 +518,9 @@ void TaskDriver::perform(const run_action::SendGo& action) {
   message::Go start = run_->start_message();
   start.of = of();
   feed(task_event::RanksStarting{});
-  journal_.write(journal_record::RanksStarted{std::move(start), work_.booted},
-                 JournalWriter::Durable::yes, [this] { allow_start(); });
+  journal_record::RanksStarted started{std::move(start)};
+  if (work_.booted) started.booted = work_.booted();
+  journal_.write(std::move(started), JournalWriter::Durable::yes, [this] { allow_start(); });
 }
 
 // What has come meanwhile wins: a stop, or that no attempt may begin.

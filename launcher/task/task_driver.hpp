@@ -63,9 +63,8 @@ class TaskDriver {
     /// It is only to be stopped: a host that tells of a later supervisor is lost, since none may
     /// keep the others from being stopped by saying so.
     bool is_to_end = false;
-    std::string launcher = {};  ///< who this is, in words for another launcher
-    /// When this machine was booted, by its wall clock, after the Unix epoch; for the journal.
-    std::optional<milliseconds> booted = {};
+    std::string launcher = {};          ///< who this is, in words for another launcher
+    JournalWriter::Booted booted = {};  ///< for the journal
     /// Of its tickets, where it has waited for what it is to hold.
     std::optional<TicketOrder> order = {};
   };

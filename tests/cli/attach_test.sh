@@ -73,6 +73,12 @@ is_taken_over() {
     expect_whole
     task wait "$id"
     expect_status 3
+    task show "$id" --json
+    expect_schema task "$work/out"
+    expect_equal "events" "created supervised attempt_begun ranks_started supervised attempt_failing task_over" \
+        "$(field '" ".join(e["what"] for e in d["events"])' "$work/out")"
+    task show "$id"
+    expect_out '[0-9:]{8}  another launcher takes it over$'
 }
 
 # Five supervisors die, each while output is on its way.

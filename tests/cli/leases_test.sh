@@ -53,6 +53,7 @@ goes_around() {
     expect_status 0
     expect_out "held by task $id"
     run plan -H localhost:2 -n 2 --live --json -- /bin/true
+    expect_schema plan "$work/out"
     expect_status 75
     expect_equal "a plan that others are in the way of" "busy task $id True" "$(field \
         'd["refused"]["kind"] + " " + d["refused"]["holders"][0]["holder"][:13] + " " + str(d["refused"]["holders"][0]["held_seconds"] > 0)' "$work/out")"
@@ -155,7 +156,7 @@ killed_anywhere() {
     done
     eventually 60 is_all_over || note_failure "seed $seed: not over: $(processes; not_over)"
     run hosts list -H localhost:3 --csv
-    expect_out '^localhost,up,3,3,0,' || note_failure "seed $seed"
+    expect_out '^localhost,up,3,3,0,0,' || note_failure "seed $seed"
     expect_equal "the registry, seed $seed" ok "$(/usr/bin/python3 -c \
         'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("pragma integrity_check").fetchone()[0])' \
         "$(find "$work/state/train" -maxdepth 1 -name '*.db' -o -maxdepth 1 -name '*.sqlite*' | grep -vE -- '-(wal|shm)$' | head -n 1)")"

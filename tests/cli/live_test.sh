@@ -19,6 +19,9 @@ let_go() {
         note_failure "it fails: $(cat "$work/wait")"
 }
 
+# identity_of FOLDER: of the leases in it.
+identity_of() { echo "$(cat /proc/sys/kernel/random/boot_id):$(stat -c %d:%i "$1")"; }
+
 held_by_others() {
     hold theirs -H localhost:4 -n 2
     run task list
@@ -36,6 +39,7 @@ held_by_others() {
     expect_status 0
     expect_out '^localhost  2/4   \|a\|a\|\.\|\.\|$'
     expect_out "^a held by task $id \('theirs'\) of [a-z]+ \(launched by process [0-9]+ on '.*'\)$"
+    expect_out "^localhost: its leases are in $work/leases, with the identity $(identity_of "$work/leases")$"
     run task list --slots --csv -H localhost:4
     expect_equal "lines" 5 "$(wc -l <"$work/out")"
     expect_out "^localhost,1,held,1,$id,theirs,"
@@ -45,9 +49,12 @@ held_by_others() {
     expect_equal "holders" "['$id', '$id', None, None]" \
         "$(field '[s["holder"] and s["holder"]["task"] for s in d["hosts"][0]["slots"]]' "$work/out")"
     run hosts list -H localhost:4
-    expect_out '^localhost  up     4      2     2     places '
+    expect_out '^HOST +STATE +SLOTS +FREE +HELD +FOREIGN +OF '
+    expect_out '^localhost  up     4      2     2     0        places '
     run hosts list --json -H localhost:4
     expect_schema task "$work/out"
+    expect_equal "identity" "$(identity_of "$work/leases") $work/leases" \
+        "$(field 'd["hosts"][0]["identity"] + " " + d["hosts"][0]["lease_directory"]' "$work/out")"
     # One's own record says more: no second row.
     environment=(XDG_STATE_HOME="$work/other")
     run task list
@@ -122,6 +129,18 @@ hosts_from_everywhere() {
     expect_status 64
 }
 
+one_machine_of_two_names() {
+    run task list -H localhost:2,127.0.0.1:2
+    expect_status 0
+    expect_err "^train: host '127.0.0.1' is the same machine as 'localhost': its leases are in $work/leases, with the identity $(identity_of "$work/leases")$"
+    run task list --slots -H localhost:2,127.0.0.1:2
+    expect_out '^127.0.0.1 .* the same machine as localhost$'
+    expect_equal "lines about leases" 1 "$(grep -c 'its leases are in' "$work/out")"
+    run task list --json -H localhost:2,127.0.0.1:2
+    expect_schema task "$work/out"
+    expect_equal "the same as" "[None, 'localhost']" "$(field '[h["same_as"] for h in d["hosts"]]' "$work/out")"
+}
+
 # Whoever names the folder sees what is held there; nobody else does.
 named_folder() {
     printf 'hosts:\n  - {name: localhost, slots: 2, lease_directory: "%s"}\n' "$work/our 'locks'" >named.yaml
@@ -181,6 +200,7 @@ test_case "a task of another launcher is listed by what its hosts know" held_by_
 test_case "a lock of no task is told, and goes with its process" unknown_holder
 test_case "what is not known is never shown as free" not_known_is_not_free
 test_case "hosts are those that launch would take, else this machine" hosts_from_everywhere
+test_case "two names of one machine are told, with the identity of its leases" one_machine_of_two_names
 test_case "a folder of leases that the hosts file names is the host's" named_folder
 test_case "what hosts have makes a hosts file" probed
 test_case "who holds slots can be watched" watched

@@ -25,11 +25,46 @@ record_of_attempts() {
         "$(field '"|".join(str(a["cause"]) for a in d["attempts"])' "$work/out")"
     expect_equal "attempts that ended before the next began" True \
         "$(field 'd["attempts"][0]["started"] <= d["attempts"][0]["ended"] <= d["attempts"][1]["started"]' "$work/out")"
+    expect_equal "events" "created supervised attempt_begun ranks_started attempt_failing attempt_over attempt_begun ranks_started task_over" \
+        "$(field '" ".join(e["what"] for e in d["events"])' "$work/out")"
+    expect_equal "what has failed first" "0 1 localhost rank 1 on 'localhost' exited with code 7" \
+        "$(field '" ".join(str(d["events"][4][key]) for key in ("attempt", "rank", "host", "text"))' "$work/out")"
+    expect_equal "times of events, in their order, from the launch to the end" True \
+        "$(field '(lambda times: times == sorted(times) and times[0] == d["created_ms"] and times[-1] <= d["ended_ms"])([e["time_ms"] for e in d["events"]])' "$work/out")"
+    expect_equal "attempts that began when it was written down" True \
+        "$(field 'all(abs(a["started"] - e["time_ms"]) < 2000 for a, e in zip(d["attempts"], [e for e in d["events"] if e["what"] == "attempt_begun"]))' "$work/out")"
     task list --all
     expect_out ' 1$'
-    task show "$(sed -n '2s/ .*//p' "$work/out")" --json
+    local id
+    id=$(sed -n '2s/ .*//p' "$work/out")
+    task show "$id" --json
     expect_schema task "$work/out"
+    task show "$id"
+    expect_out '^ATTEMPT +BEGAN +ENDED +LASTED +HOSTS$'
+    expect_out '^0 +20[0-9-]+ [0-9:]+ +20[0-9-]+ [0-9:]+ +[0-9.]+s +localhost$'
+    expect_out "^ +rank 1 on 'localhost' exited with code 7$"
+    expect_out '^20[0-9-]+  [0-9:]{8}  launched$'
+    expect_out '^ +[0-9:]{8}  attempt 0 is over, and another one follows$'
+    expect_out '^ +[0-9:]{8}  succeeded$'
+    expect_out '^localhost +0-1 +\|0\|1\|$'
+    no_entry_is_needed "$id"
 }
+
+# Of a task whose journal is damaged or gone the rest is shown.
+no_entry_is_needed() {
+    edit_journal "UPDATE journal SET entry = 'x' WHERE task = '$1' AND number = 2"
+    task show "$1" --json
+    expect_schema task "$work/out"
+    expect_err "^train: 1 of 8 entries of the journal of task $1 cannot be read$"
+    expect_equal "events" 8 "$(field 'len(d["events"])' "$work/out")"
+    edit_journal "DELETE FROM journal WHERE task = '$1'"
+    task show "$1" --json
+    expect_schema task "$work/out"
+    expect_equal "events" "created task_over" "$(field '" ".join(e["what"] for e in d["events"])' "$work/out")"
+    task show "$1"
+    expect_status 0
+}
+edit_journal() { /usr/bin/python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()' "$work/state/train/tasks.db" "$1"; }
 
 logs_of_attempts() {
     restarted

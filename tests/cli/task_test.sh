@@ -60,9 +60,15 @@ every_state() {
     expect_equal "tasks in --all --json" 6 "$(field 'len(d["tasks"])' "$work/out")"
     task show "$lost" --json
     expect_schema task "$work/out"
+    expect_equal "the last event of a lost task" "task_over lost" "$(field 'd["events"][-1]["what"] + " " + d["events"][-1]["text"]' "$work/out")"
     task show "$killed" --json
     expect_schema task "$work/out"
     expect_equal "a killed task's exit code" 143 "$(field 'd["exit_code"]' "$work/out")"
+    expect_equal "its events" "created supervised attempt_begun ranks_started stop_requested attempt_failing task_over" \
+        "$(field '" ".join(e["what"] for e in d["events"])' "$work/out")"
+    expect_equal "its end" "stopped by SIGTERM" "$(field 'd["events"][-1]["text"]' "$work/out")"
+    task show "$killed"
+    expect_out '[0-9:]{8}  stop requested by SIGTERM$'
     task kill "$id"
     await 10
 }
@@ -76,6 +82,11 @@ shown_to_people() {
     expect_out '^state +failed$'
     expect_out '^exit code +6$'
     expect_out "^cause +worker: rank 1 on 'localhost' exited with code 6$"
+    expect_out "^next +train task logs $(task_id) --rank 1 --tail 50; train task rerun $(task_id)$"
+    expect_equal "what is said first" "task name state exit cause next" \
+        "$(head -n 6 "$work/out" | cut -d ' ' -f 1 | paste -sd ' ')"
+    expect_out '^localhost +0-1 +\|0\|1\|$'
+    expect_out "[0-9:]{8}  rank 1 on 'localhost' exited with code 6$"
     expect_out '^ +0 +localhost +0 .* SIGTERM \(stopped by train\)$'
     expect_out '^ +1 +localhost +1 .* exit 6$'
 }

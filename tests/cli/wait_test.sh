@@ -35,6 +35,17 @@ ends_with() { # NAME STATUS
 
 ticket_count_is() { [ "$(find "$work/leases" -name 'ticket-*' | wc -l)" -eq "$1" ]; }
 
+# With tasks that wait, one's own and those of another launcher.
+expect_lists_as_published() {
+    local state
+    for state in "$work/state" "$work/other"; do
+        with_environment "$env" XDG_STATE_HOME="$state" "$train" task list --json >"$work/out"
+        expect_schema task "$work/out"
+        expect_equal "states, with the records of $state" "['running', 'waiting', 'waiting']" \
+            "$(field 'sorted(t["state"] for t in d["tasks"])' "$work/out")"
+    done
+}
+
 is_served_in_order() {
     local first
     hold
@@ -48,6 +59,7 @@ is_served_in_order() {
         note_failure "the second is told: $(cat "$work/second")"
     with_environment "$train" task list --csv | tr -d '\r' >"$work/list"
     expect_equal "tasks that wait" 2 "$(grep -c ',waiting,' "$work/list")"
+    expect_lists_as_published
     run launch -H localhost:2 -n 1 -- /bin/echo started
     expect_status 75
     expect_err "task [a-z2-7]{8} \('sh'\) of .*, which waits in line"

@@ -152,8 +152,15 @@ others_compute_on_them() {
     launch -H 'node01:2' -n 2 --allow-busy -- /bin/sh -c "$tell"
     expect_status 0
     on head "$train" hosts list -H 'node01:2' >"$work/out" 2>"$work/err"
-    expect_out '^node01 +up +2 +1 +1 '
+    expect_out "^node01 +up +2 +1 +0 +1 .* GPU 1 held by process $foreign of root \\('sleep 987', of no task\\)$"
+    on head "$train" hosts list -H 'node01:2' --csv >"$work/out" 2>"$work/err"
+    expect_out '^node01,up,2,1,0,1,gpus,'
+    on head "$train" task list -H 'node01:2' --slots --csv >"$work/out" 2>"$work/err"
+    expect_out "^node01,1,foreign,1,,,root,,[0-9]+,$foreign,sleep 987"
+    on head "$train" hosts list -H 'node01:2' --json >"$work/out" 2>"$work/err"
+    expect_schema task "$work/out"
     on head "$train" task list -H 'node01:2' --json >"$work/out" 2>"$work/err"
+    expect_schema task "$work/out"
     tr -d ' \n' <"$work/out" >"$work/flat"
     grep -q "\"slot\":1,\"holder\":{\"task\":null,\"name\":null,\"user\":\"root\",[^}]*\"pid\":$foreign,\"command\":\"sleep987\"" "$work/flat" ||
         note_failure "who has GPU 1 is not said: $(cat "$work/flat")"
@@ -172,7 +179,7 @@ own_ranks_are_no_strangers() {
         'exec 3</dev/nvidia0 4</dev/nvidia1 9</dev/nvidia-uvm; while [ ! -e /srv/shared/go ]; do sleep 0.05; done' 2>"$work/err") ||
         note_failure "it does not start: $(cat "$work/err")"
     on head "$train" hosts list -H 'node01:2' >"$work/out" 2>"$work/err"
-    expect_out '^node01 +up +2 +1 +1 '
+    expect_out '^node01 +up +2 +1 +1 +0 '
     launch -H 'node01:2' --include node01:1 -n 1 -- /bin/sh -c "$tell"
     expect_status 0
     touch "$shared/go"

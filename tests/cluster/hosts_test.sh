@@ -48,6 +48,8 @@ several_users() {
     expect_no_out "^$his "
     expect_out "^$ours "
     list -H "$hosts" --json
+    expect_schema task "$work/out"
+    expect_equal "identities" 2 "$(field 'len({h["identity"] for h in d["hosts"]})')"
     expect_equal "slots" "[['bob', 'bob'], ['bob', 'root']]" \
         "$(field '[[s["holder"]["user"] for s in h["slots"]] for h in d["hosts"]]')"
     expect_equal "launcher" "True" \
@@ -57,6 +59,7 @@ several_users() {
     expect_out '^node02  0/2   \|a\|b\|$'
     expect_out "^a held by task $his \('his'\) of bob \(launched by process [0-9]+ on 'node03'\)$"
     expect_out "^b held by task $ours \('ours'\) of root "
+    expect_out '^node02: its leases are in /run/lock, with the identity [0-9a-f-]+:[0-9]+:[0-9]+$'
     as_bob task list -H "$hosts" >"$work/out"
     expect_out "^$ours +ours +running +1 +node02 +- +root "
     # Whatever its end is, what it held is free.
@@ -82,6 +85,12 @@ cut_host() {
     expect_out '^node02  \?     unreachable: '
     expect_err "^train: host 'node02': unreachable: "
     expect_last_err 'failed: host \(exit 76\)'
+    list -H "$hosts" --json
+    expect_status 76
+    expect_schema task "$work/out"
+    expect_equal "reachable" "[True, False]" "$(field '[h["reachable"] for h in d["hosts"]]')"
+    train_on_head hosts list -H "$hosts" --json
+    expect_schema task "$work/out"
     "$cluster" heal node02
     on head "$train" task kill "$ours" >"$work/kill" 2>&1
 }
@@ -119,7 +128,7 @@ probed_hosts() {
     expect_status 0
     train_on_head hosts list --hostfile /srv/shared/probed.yaml
     expect_status 0
-    expect_out "^node03 +up +$(nproc) +$(nproc) +0 +places "
+    expect_out "^node03 +up +$(nproc) +$(nproc) +0 +0 +places "
 }
 
 test_case "slots of several users and launchers are seen by each, until their holder is gone" several_users

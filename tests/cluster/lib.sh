@@ -220,6 +220,14 @@ expect_equal() { # WHAT EXPECTED ACTUAL
     [ "$2" = "$3" ] || note_failure "$1" "  expected: $2" "  actual:   $3"
 }
 
+# expect_schema NAME FILE: one JSON document that config_schema/fields/NAME.schema.json describes.
+expect_schema() {
+    local trouble root
+    root=$(realpath "$(dirname "$cluster")/../..")
+    trouble=$(/usr/bin/python3 "$root/tests/cli/validate.py" "$root/config_schema/fields/$1.schema.json" "$2" 2>&1) ||
+        note_failure "not what $1.schema.json describes:" "$trouble"
+}
+
 expect_status() {
     [ "$status" = "$1" ] && return
     note_failure "exit status" "  expected: $1" "  actual:   $status"

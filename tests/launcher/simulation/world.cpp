@@ -74,7 +74,7 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
                                        std::move(resume),
                                        false,
                                        {},
-                                       booted_on_the_wall(made)},
+                                       [&made] { return booted_on_the_wall(made); }},
                       hooks_of(made));
   losses_seen_ = 0;
   if (supervisors_.size() <= scenario_.deaths.size())

@@ -79,7 +79,10 @@ TEST_CASE("an entry of a journal is read back as it was written") {
     CHECK(read->record.index() == entry.record.index());
     CHECK(encode_entry(*read) == line);
   }
+  const auto timed = decode_entry(encode_entry({record::AttemptHopeless{}, 1s, "b", -5ms}));
+  CHECK(timed->wall == -5ms);
   const auto go = decode_entry(encode_entry({record::RanksStarted{go_of(1)}, 1s, "b"}));
+  CHECK(!go->wall);
   CHECK(std::get<record::RanksStarted>(go->record).go == go_of(1));
   const auto failing = decode_entry(encode_entry({record::AttemptFailing{lost_host()}, 1s, "b"}));
   const Failure& first = *std::get<record::AttemptFailing>(failing->record).first;
@@ -115,6 +118,8 @@ TEST_CASE("what is no entry of this version is refused") {
            "{\"type\":\"ranks_started\",\"go\":\"{}\"," + start + "}",
            encode_entry({record::RanksStarted{go_of(0), 2'000'000'000'000'000ms}, 1s, "b"}),
            encode_entry({record::RanksStarted{go_of(0), -2'000'000'000'000'000ms}, 1s, "b"}),
+           encode_entry({record::Supervised{1}, 1s, "b", 2'000'000'000'000'000ms}),
+           "{\"type\":\"supervised\",\"epoch\":1,\"wall_ms\":\"1\"," + start + "}",
            "{\"type\":\"attempt_failing\",\"first\":{}," + start + "}",
            "{\"type\":\"stop_requested\",\"signal\":1000," + start + "}",
            "{\"type\":\"task_over\",\"why\":\"tired\"," + start + "}",
