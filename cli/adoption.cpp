@@ -210,9 +210,10 @@ Ended Adoption::run(decltype(SupervisedTask::on_steady) on_steady) {
   StopSignals signals;
   Tee nothing;
   nothing.mode = Tee::Mode::none;
+  Reach reach(trial_hosts(plan_->trial));
   return supervise({request_, *plan_, task_, store_, nothing, std::move(on_steady), logs_,
                     std::move(resume_), stop_signal_},
-                   signals);
+                   reach, signals);
 }
 
 Result<void> become_kept_program(const SqliteTaskStore& store, const TaskRecord& task,

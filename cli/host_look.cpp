@@ -6,7 +6,6 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "cli/talk.hpp"
-#include "cli/transports.hpp"
 #include "launcher/run/look_driver.hpp"
 
 namespace train {
@@ -15,38 +14,30 @@ namespace {
 
 constexpr std::chrono::seconds look_limit{15};
 
-// The parts that it takes, which must outlive each other in this order.
-struct Look {
-  explicit Look(const std::vector<Host>& hosts)
-      : transports(loop, hosts, std::nullopt,
-                   [](const std::string& said) { talk(TerminalText(said)); }),
-        driver({loop, transports}, hosts, look_limit, [this] { loop.stop(); }) {}
-
-  Loop loop;
-  HostTransports transports;
-  LookDriver driver;
-};
-
 }  // namespace
 
 std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts) {
-  Look look(hosts);
-  look.driver.start();
-  look.loop.run();
-  return look.driver.answers();
+  Loop loop;
+  HostTransports transports(loop, hosts, std::nullopt,
+                            [](const std::string& said) { talk(TerminalText(said)); });
+  LookDriver driver({loop, transports}, hosts, look_limit, [&loop] { loop.stop(); });
+  driver.start();
+  loop.run();
+  return driver.answers();
 }
 
-LookedAt look_at_hosts(const std::vector<Host>& hosts, StopSignals& signals) {
-  Look look(hosts);
+LookedAt look_at_hosts(const std::vector<Host>& hosts, Reach& reach, StopSignals& signals) {
+  Loop loop(reach.loop);
+  LookDriver driver({loop, reach.transports}, hosts, look_limit, [&loop] { loop.stop(); });
   LookedAt seen;
-  signals.deliver(look.loop, [&](int number) {
+  signals.deliver(loop, [&](int number) {
     seen.stop_signal = number;
-    look.loop.stop();
+    loop.stop();
   });
-  look.driver.start();
-  look.loop.run();
+  driver.start();
+  loop.run();
   signals.hold_back();
-  seen.reports = look.driver.answers();
+  seen.reports = driver.answers();
   return seen;
 }
 

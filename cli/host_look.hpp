@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/stop_signals.hpp"
+#include "cli/transports.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/wire/host_report.hpp"
@@ -17,12 +18,13 @@ namespace train {
 /// of class `host` or `missing`.
 std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts);
 
-/// The same, unless a signal comes before: its number then, and signals are held back again.
+/// The same for a launch, unless a signal comes before: its number then, and signals are held back
+/// again.
 struct LookedAt {
   std::vector<Result<HostReport>> reports;
   std::optional<int> stop_signal = {};
 };
-LookedAt look_at_hosts(const std::vector<Host>& hosts, StopSignals& signals);
+LookedAt look_at_hosts(const std::vector<Host>& hosts, Reach& reach, StopSignals& signals);
 
 /// The reports of those that have answered, without what this task holds itself.
 std::vector<std::optional<HostReport>> answered(const std::vector<Result<HostReport>>& reports,

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cli/host_look.hpp"
 #include "cli/request.hpp"
 #include "cli/talk.hpp"
+#include "cli/transports.hpp"
 #include "cli/waiting_task.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "launcher/live/live_occupancy.hpp"
@@ -85,8 +87,8 @@ Error with_way_out(Error error, const std::vector<std::optional<HostReport>>& re
 }
 
 // What is different now; an outcome where the task cannot run.
-std::optional<RunOutcome> place_anew(PlacedLaunch& launch, StopSignals& signals) {
-  const LookedAt seen = look_at_hosts(launch.request.inventory.hosts, signals);
+std::optional<RunOutcome> place_anew(PlacedLaunch& launch, Reach& reach, StopSignals& signals) {
+  const LookedAt seen = look_at_hosts(launch.request.inventory.hosts, reach, signals);
   const Trial& before = launch.plan.trial;
   if (seen.stop_signal) return not_run(before, *seen.stop_signal);
   const auto reports = answered(seen.reports, launch.task.id);
@@ -103,6 +105,15 @@ std::optional<RunOutcome> place_anew(PlacedLaunch& launch, StopSignals& signals)
   return std::nullopt;
 }
 
+// The task runs: hosts that others are placed on are not logged in to any more.
+void leave_others(Reach& reach, const PlacedLaunch& launch) {
+  reach.transports.keep_sessions(false);
+  const std::vector<std::string> names = host_names(launch.plan.trial);
+  const std::set<std::string> used(names.begin(), names.end());
+  for (const Host& host : launch.request.inventory.hosts)
+    if (!used.contains(host.name)) reach.transports.logins().forget(host.name);
+}
+
 bool is_busy(const RunOutcome& outcome) {
   return outcome.cause && outcome.cause->error.error_class == ErrorClass::busy;
 }
@@ -110,6 +121,8 @@ bool is_busy(const RunOutcome& outcome) {
 }  // namespace
 
 Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
+  Reach reach(launch.request.inventory.hosts);
+  reach.transports.keep_sessions(true);
   std::optional<RunOutcome> outcome;
   std::optional<WaitingTask> line;
   for (int places = 1;; ++places) {
@@ -118,12 +131,15 @@ Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
     supervised.may_be_placed_anew = !outcome && (launch.wait || places < most_places);
     supervised.outcome = outcome;
     if (line) supervised.order = line->order();
-    supervised.on_first_start = [&line] { line.reset(); };
-    Ended ended = supervise(std::move(supervised), signals);
+    supervised.on_first_start = [&] {
+      line.reset();
+      leave_others(reach, launch);
+    };
+    Ended ended = supervise(std::move(supervised), reach, signals);
     if (!ended.is_refused || !ended.is_recorded) return ended;
-    if (!line) outcome = place_anew(launch, signals);
+    if (!line) outcome = place_anew(launch, reach, signals);
     if (!line && !(outcome && launch.wait && is_busy(*outcome))) continue;
-    if (!line) line.emplace(launch);
+    if (!line) line.emplace(launch, reach);
     outcome = line->await_turn(signals);
     if (outcome) line.reset();
   }

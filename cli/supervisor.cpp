@@ -30,7 +30,6 @@
 #include "cli/task_hosts.hpp"
 #include "cli/task_recorder.hpp"
 #include "cli/task_table.hpp"
-#include "cli/transports.hpp"
 #include "launcher/rendezvous/environment.hpp"
 
 namespace train {
@@ -39,12 +38,6 @@ namespace {
 
 // For hosts whose agents were killed to end what these have left.
 constexpr std::chrono::seconds sweep_limit{10};
-
-std::vector<Host> hosts_of(const Trial& trial) {
-  std::vector<Host> hosts;
-  for (const PlannedHost& planned : trial.hosts) hosts.push_back(planned.host);
-  return hosts;
-}
 
 ContextSource::Open context_of(const SupervisedTask& task, Loop& loop, ContextPacker::Keep keep) {
   const std::string& directory = task.request.context_directory;
@@ -91,18 +84,17 @@ constexpr milliseconds count_limit{10'000};
 // The parts of a supervisor, which must outlive each other in this order.
 class Supervisor {
  public:
-  Supervisor(SupervisedTask& task, StopSignals& signals)
+  Supervisor(SupervisedTask& task, Reach& reach, StopSignals& signals)
       : s_(task),
         signals_(signals),
-        open_files_(raise_open_files_limit()),
+        loop_(reach.loop),
         terminal_([this] { loop_.post([this] { has_room(); }); }, terminal_capacity()),
-        transports_(loop_, hosts_of(s_.plan.trial),
-                    open_files_ ? std::optional(open_files_->rlim_cur) : std::nullopt,
-                    [this](const std::string& said) { say(TerminalText(said)); }),
+        transports_(reach.transports),
         journal_(loop_, s_.store, s_.task.id),
         recorder_(loop_, s_.store, s_.task, [this](const TerminalText& said) { say(said); }),
         shown_(std::in_place, terminal_, s_.tee, fmt::format("train task logs {}", s_.task.id)),
         story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_) {
+    transports_.say_through([this](const std::string& said) { say(TerminalText(said)); });
     recorder_.on_displaced([this] { found_displaced(); });
     if (!s_.resume) {
       story_.on_first_start([this] {
@@ -117,6 +109,11 @@ class Supervisor {
     story_.on_reached([this] { become_steady(); });
     await_hosts(longest_reach);
   }
+  ~Supervisor() {
+    transports_.say_through([](const std::string& said) { talk(TerminalText(said)); });
+  }
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
 
   Ended run() {
     if (s_.outcome) return end(*s_.outcome);
@@ -293,7 +290,7 @@ class Supervisor {
   // Of a task that is gone on with they are there.
   Result<void> keep_hosts() const {
     if (s_.resume) return {};
-    return keep_task_hosts(*s_.store, s_.task, hosts_of(s_.plan.trial));
+    return keep_task_hosts(*s_.store, s_.task, trial_hosts(s_.plan.trial));
   }
 
   // Nothing, when it was left as it was.
@@ -415,11 +412,10 @@ class Supervisor {
 
   SupervisedTask& s_;
   StopSignals& signals_;
-  std::optional<rlimit> open_files_;
-  Loop loop_;
+  Loop loop_;  ///< a part of the one within whose reach the hosts are
   std::optional<TaskDriver> driver_;
   Terminal terminal_;
-  HostTransports transports_;
+  HostTransports& transports_;
   TaskJournal journal_;
   TaskRecorder recorder_;
   std::optional<RankOutput> shown_;
@@ -454,8 +450,8 @@ RunOutcome not_run(const Trial& trial, int stop_signal) {
   return outcome;
 }
 
-Ended supervise(SupervisedTask supervised, StopSignals& signals) {
-  return Supervisor(supervised, signals).run();
+Ended supervise(SupervisedTask supervised, Reach& reach, StopSignals& signals) {
+  return Supervisor(supervised, reach, signals).run();
 }
 
 void ignore_signals() {
@@ -467,6 +463,12 @@ std::vector<std::string> host_names(const Trial& trial) {
   std::vector<std::string> names;
   for (const PlannedHost& host : trial.hosts) names.push_back(host.host.name);
   return names;
+}
+
+std::vector<Host> trial_hosts(const Trial& trial) {
+  std::vector<Host> hosts;
+  for (const PlannedHost& planned : trial.hosts) hosts.push_back(planned.host);
+  return hosts;
 }
 
 }  // namespace train

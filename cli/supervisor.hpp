@@ -11,6 +11,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/rank_output.hpp"
 #include "cli/stop_signals.hpp"
+#include "cli/transports.hpp"
 #include "launcher/lease/ticket.hpp"
 #include "launcher/record/task_record.hpp"
 #include "launcher/run/sweep_driver.hpp"
@@ -65,14 +66,15 @@ RunOutcome not_run(const Trial& trial, const Error& why);
 /// How one ends that was stopped before it began.
 RunOutcome not_run(const Trial& trial, int stop_signal);
 
-/// Runs the task to its end, which is recorded then, unless another launcher takes it over before:
-/// that one's it is from then on. What is wrong meanwhile is said.
-Ended supervise(SupervisedTask supervised, StopSignals& signals);
+/// Runs the task on hosts within reach to its end, which is recorded then, unless another launcher
+/// takes it over before: that one's it is from then on. What is wrong meanwhile is said.
+Ended supervise(SupervisedTask supervised, Reach& reach, StopSignals& signals);
 
 /// A pipe that its reader closed must not end a run, and a stopped launcher (Ctrl-Z) would starve
 /// the hosts of heartbeats.
 void ignore_signals();
 
 std::vector<std::string> host_names(const Trial& trial);
+std::vector<Host> trial_hosts(const Trial& trial);
 
 }  // namespace train

@@ -8,11 +8,11 @@
 #include <cstdlib>
 
 #include "backends/local/local_transport.hpp"
-#include "backends/openssh/openssh_transport.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "backends/ssh/ssh_files.hpp"
-#include "backends/ssh/ssh_transport.hpp"
 #include "cli/embedded_agent.hpp"
 #include "cli/request.hpp"
+#include "cli/talk.hpp"
 #include "cli/user_account.hpp"
 
 namespace train {
@@ -60,15 +60,22 @@ OpensshOptions openssh_options(const SshOptions& options, std::shared_ptr<SshFil
   return result;
 }
 
+// This process may open as many as it can; ranks are to see the limit that it was started with.
+std::optional<rlim_t> limit_for_ranks() {
+  const std::optional<rlimit> before = raise_open_files_limit();
+  return before ? std::optional(before->rlim_cur) : std::nullopt;
+}
+
 }  // namespace
 
 Credentials own_credentials() { return {variable("SSH_AUTH_SOCK"), variable("KRB5CCNAME")}; }
 
 HostTransports::HostTransports(Loop& loop, const std::vector<Host>& hosts,
-                               std::optional<rlim_t> open_files,
-                               std::function<void(const std::string&)> say)
-    : logins_(std::make_shared<Logins>(own_credentials())), question_(loop) {
-  const Parts parts{loop, open_files, std::move(say)};
+                               std::optional<rlim_t> open_files, Say say)
+    : logins_(std::make_shared<Logins>(own_credentials())),
+      say_(std::make_shared<Say>(std::move(say))),
+      question_(loop) {
+  const Parts parts{loop, open_files, [say = say_](const std::string& said) { (*say)(said); }};
   for (const Host& host : hosts) make_for(host, parts);
 }
 
@@ -100,6 +107,10 @@ void HostTransports::make_over_ssh(const Parts& parts) {
   ssh_ = std::make_unique<SshTransport>(parts.loop, std::move(options), window, files);
 }
 
+void HostTransports::keep_sessions(bool are_kept) {
+  if (ssh_) ssh_->keep_sessions(are_kept);
+}
+
 Transport* HostTransports::transport_of(const Host& host) const {
   switch (host.transport) {
     case TransportKind::local:
@@ -117,5 +128,9 @@ std::unique_ptr<HostLink> HostTransports::open(const Host& host, const AgentCall
                                                LinkEvents events) {
   return transport_of(host)->open(host, call, std::move(events));
 }
+
+Reach::Reach(const std::vector<Host>& hosts)
+    : transports(loop, hosts, limit_for_ranks(),
+                 [](const std::string& said) { talk(TerminalText(said)); }) {}
 
 }  // namespace train

@@ -53,20 +53,16 @@ Ticket ticket_of(const PlacedLaunch& launch) {
 
 }  // namespace
 
-WaitingTask::WaitingTask(PlacedLaunch& launch)
+WaitingTask::WaitingTask(PlacedLaunch& launch, Reach& reach)
     : launch_(launch),
-      transports_(loop_, launch.request.inventory.hosts, std::nullopt,
-                  [](const std::string& said) { talk(TerminalText(said)); }),
-      driver_({loop_, transports_}, launch.request.inventory.hosts, launch.task.id,
+      loop_(reach.loop),
+      driver_({loop_, reach.transports}, launch.request.inventory.hosts, launch.task.id,
               ticket_of(launch), launch.wait->limit,
               {[this] { return plan(); }, [this] { tell_place(); },
                [this](int host, const Error& why) { tell_lost(host, why); },
                [this](const Error& why) { give_up(why); }}) {}
 
-WaitingTask::~WaitingTask() { stop_keeping(); }
-
 std::optional<RunOutcome> WaitingTask::await_turn(StopSignals& signals) {
-  stop_keeping();
   const Trial& before = launch_.plan.trial;
   if (auto recorded = record(TaskState::waiting, launch_.plan); !recorded)
     return not_run(before, recorded.error());
@@ -94,7 +90,7 @@ std::optional<RunOutcome> WaitingTask::await_turn(StopSignals& signals) {
     return not_run(before, recorded.error());
   launch_.plan = std::move(*planned_);
   order_ = driver_.order();
-  keep_tickets();
+  is_taking_ = true;
   return std::nullopt;
 }
 
@@ -111,18 +107,6 @@ Result<void> WaitingTask::record(TaskState state, const Plan& plan) {
 void WaitingTask::note_alive() {
   launch_.store->note_alive(launch_.task.id);
   alive_ = loop_.after(alive_pause, [this] { note_alive(); });
-}
-
-// In a thread of its own: the loop of what runs now is another one.
-void WaitingTask::keep_tickets() {
-  is_taking_ = true;
-  keeper_ = std::thread([this] { loop_.run(); });
-}
-
-void WaitingTask::stop_keeping() {
-  if (!keeper_.joinable()) return;
-  loop_.post([this] { loop_.stop(); });
-  keeper_.join();
 }
 
 // What cannot be seen cannot be planned with.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <thread>
 
 #include "backends/event_loop/loop.hpp"
 #include "cli/placed_launch.hpp"
@@ -12,14 +11,11 @@
 namespace train {
 
 /// A task that waits for slots which others hold, in the line of all hosts that it may use. Its
-/// tickets are there as long as this is.
+/// tickets are there as long as this is, and somebody runs the loop.
 class WaitingTask {
  public:
-  /// `launch` must outlive this.
-  explicit WaitingTask(PlacedLaunch& launch);
-  ~WaitingTask();
-  WaitingTask(const WaitingTask&) = delete;
-  WaitingTask& operator=(const WaitingTask&) = delete;
+  /// Both must outlive this.
+  WaitingTask(PlacedLaunch& launch, Reach& reach);
 
   /// Waits until it is the task's turn and it fits on what is free; says its place meanwhile. What
   /// was planned is the launch's plan then, and recorded; an outcome where it does not run. Again:
@@ -38,23 +34,18 @@ class WaitingTask {
   std::vector<std::string> lines_of_holders() const;
   Occupancy occupancy() const;
   Result<void> record(TaskState state, const Plan& plan);
-  void keep_tickets();
-  void stop_keeping();
 
   PlacedLaunch& launch_;
-  Loop loop_;
-  HostTransports transports_;
+  Loop loop_;  ///< a part of the one that goes on when this is over
   WaitDriver driver_;
   std::unique_ptr<Subscription> alive_;
   bool has_begun_ = false;
   bool is_steady_ = false;
-  bool is_taking_ = false;
+  bool is_taking_ = false;  ///< what was planned; the hosts still hear that this launcher lives
   std::optional<Plan> planned_;
   std::optional<Error> gave_up_;
   std::optional<int> stop_signal_;
   std::optional<TicketOrder> order_;
-  /// While what was planned is taken: the hosts are to hear that this launcher lives.
-  std::thread keeper_;
 };
 
 }  // namespace train

@@ -243,7 +243,8 @@ Instant boot_time() {
   return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
 }
 
-Loop::Loop() : impl_(std::make_unique<Impl>()) {}
+Loop::Loop() : impl_(std::make_shared<Impl>()) {}
+Loop::Loop(Loop& whole) : impl_(whole.impl_) {}
 Loop::~Loop() = default;
 
 void Loop::run() {
@@ -255,8 +256,11 @@ void Loop::run() {
 void Loop::stop() { impl_->context.stop(); }
 
 void Loop::post(std::function<void()> callback) {
-  asio::post(impl_->context, [this, callback = std::move(callback)] {
-    impl_->now = boot_time();
+  // Only weak references: the callback is kept inside of what `impl` holds.
+  asio::post(impl_->context, [impl = impl_.get(), is_there = std::weak_ptr(is_there_),
+                              callback = std::move(callback)] {
+    if (is_there.expired()) return;
+    impl->now = boot_time();
     callback();
   });
 }
@@ -264,10 +268,10 @@ void Loop::post(std::function<void()> callback) {
 std::unique_ptr<Subscription> Loop::after(nanoseconds delay, std::function<void()> callback) {
   auto state = std::make_shared<TimerState>(impl_->context, std::move(callback));
   state->timer.expires_after(delay);
-  state->timer.async_wait([this, state](std::error_code error) {
+  state->timer.async_wait([impl = impl_.get(), state](std::error_code error) {
     if (error) return;
     const auto on_time = state->callback;
-    impl_->call(state, on_time);
+    impl->call(state, on_time);
   });
   return std::make_unique<Owner<TimerState>>(state);
 }

@@ -24,6 +24,9 @@ Instant boot_time();
 class Loop final : public Timers {
  public:
   Loop();
+  /// A part of another loop: it runs with that one, and what was posted to it does not come once it
+  /// is gone. For whoever has a loop that goes on after him.
+  explicit Loop(Loop& whole);
   ~Loop() override;
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -57,7 +60,8 @@ class Loop final : public Timers {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  ///< shared with its parts
+  std::shared_ptr<const bool> is_there_ = std::make_shared<const bool>(true);
 };
 
 }  // namespace train

@@ -27,13 +27,44 @@ SshTarget target_of(const Host& host, const AgentCall& call) {
 
 SshLink::SshLink(std::shared_ptr<SshShared> shared, const Host& host, AgentCall call,
                  LinkEvents events)
-    : shared_(std::move(shared)),
-      host_(host),
-      call_(std::move(call)),
-      events_(std::move(events)),
-      connection_(std::make_shared<SshConnection>(shared_, target_of(host, call_), *this)) {}
+    : shared_(std::move(shared)), host_(host), call_(std::move(call)), events_(std::move(events)) {}
 
 SshLink::~SshLink() { close(); }
+
+void SshLink::start() {
+  session_ = shared_->host_sessions.find(HostSessions::key_of(host_));
+  if (!session_) return log_in();
+  connection_ = session_->connection();
+  may_log_in_instead_ = true;
+  phase_ = Phase::channel;
+  deadline_ = shared_->loop.after(shared_->options.session_patience, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->log_in_instead();
+  });
+  session_->add(*this);
+}
+
+void SshLink::log_in() {
+  session_ =
+      std::make_shared<HostSession>(shared_, HostSessions::key_of(host_), target_of(host_, call_));
+  connection_ = session_->connection();
+  session_->add(*this);
+  session_->start();
+}
+
+// The session that was there opens no further channel (MaxSessions), or has died without a word.
+void SshLink::log_in_instead() {
+  may_log_in_instead_ = false;
+  deadline_.reset();
+  phase_ = Phase::connecting;
+  shared_->host_sessions.forget(HostSessions::key_of(host_), session_.get());
+  session_->remove(*this, nullptr);
+  log_in();
+}
+
+void SshLink::on_failure(Error why) {
+  if (may_log_in_instead_) return log_in_instead();
+  fail_with(why);
+}
 
 void SshLink::on_obstacle(Libssh2Obstacle obstacle) {
   const SshOptions& options = shared_->options;
@@ -73,13 +104,15 @@ bool SshLink::step() {
 
 bool SshLink::step_channel() {
   SshSession& session = connection_->session();
-  switch (session.open_channel()) {
+  switch (session_->open_channel(*this)) {
     case Progress::wait:
       return false;
     case Progress::done:
       break;
     case Progress::failed:
-      if (connection_->stream().ended())
+      if (may_log_in_instead_)
+        log_in_instead();
+      else if (connection_->stream().ended())
         fail_broken("after the login");
       else
         fail_with(
@@ -89,6 +122,7 @@ bool SshLink::step_channel() {
       return false;
   }
   channel_ = session.take_channel();
+  may_log_in_instead_ = false;
   const std::string nonce = new_nonce();
   auto command =
       bootstrap_command({nonce, shared_->options.agent.name(), call_.key, to_string(call_.verb)});
@@ -289,8 +323,7 @@ void SshLink::close() {
   if (is_closed()) return;
   phase_ = Phase::closed;
   deadline_.reset();
-  channel_.reset();
-  connection_->close();
+  if (session_) session_->remove(*this, std::move(channel_));
   other_.reset();
   queue_.clear();
   upload_.clear();

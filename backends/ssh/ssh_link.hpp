@@ -6,14 +6,15 @@
 #include <string>
 
 #include "backends/link/send_queue.hpp"
-#include "backends/ssh/ssh_connection.hpp"
+#include "backends/ssh/host_session.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/bootstrap/bootstrap_talk.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {
 
-/// The agent of one host at the other end of a connection: from the login to the end of its stream.
+/// The agent of one host at the other end of a channel: from the login, or on a session that is
+/// there (HostSessions), to the end of its stream.
 class SshLink final : public SshSessionUser, public std::enable_shared_from_this<SshLink> {
  public:
   SshLink(std::shared_ptr<SshShared> shared, const Host& host, AgentCall call, LinkEvents events);
@@ -22,7 +23,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   SshLink& operator=(const SshLink&) = delete;
 
   /// Begins; called once, from the loop.
-  void start() { connection_->start(); }
+  void start();
   void send(std::shared_ptr<const std::string> bytes);
   /// ssh-agent signs, which may ask a person first.
   bool is_asking() const;
@@ -46,8 +47,10 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   void on_login() override;
   bool step() override;
   void on_obstacle(Libssh2Obstacle obstacle) override;
-  void on_failure(Error why) override { fail_with(why); }
+  void on_failure(Error why) override;
 
+  void log_in();
+  void log_in_instead();
   bool step_channel();
   bool step_exec();
   bool transfer();
@@ -71,7 +74,9 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   Host host_;
   AgentCall call_;
   LinkEvents events_;
-  std::shared_ptr<SshConnection> connection_;
+  std::shared_ptr<HostSession> session_;       ///< from the start on
+  std::shared_ptr<SshConnection> connection_;  ///< of the session
+  bool may_log_in_instead_ = false;  ///< the session was there, and has not opened a channel yet
   Phase phase_ = Phase::connecting;
   std::unique_ptr<SshChannel> channel_;  ///< as long as the connection has its session
   std::string command_;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backends/ssh/held_keys.hpp"
+#include "backends/ssh/host_sessions.hpp"
 #include "backends/ssh/jump_hosts.hpp"
 #include "backends/ssh/libssh2_limits.hpp"
 #include "backends/ssh/login_plans.hpp"
@@ -38,6 +39,7 @@ struct SshShared : std::enable_shared_from_this<SshShared> {
   Passphrases passphrases;
   Resolver resolver;
   JumpHosts jump_hosts;
+  HostSessions host_sessions;
   std::array<char, 32768> read_buffer{};
 
  private:

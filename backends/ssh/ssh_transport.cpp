@@ -98,7 +98,9 @@ SshTransport::SshTransport(Loop& loop, SshOptions options, std::shared_ptr<Setup
       std::make_shared<SshShared>(loop, std::move(options), std::move(window), std::move(files));
 }
 
-SshTransport::~SshTransport() = default;
+SshTransport::~SshTransport() { keep_sessions(false); }
+
+void SshTransport::keep_sessions(bool are_kept) { shared_->host_sessions.keep(are_kept); }
 
 std::unique_ptr<HostLink> SshTransport::open(const Host& host, const AgentCall& call,
                                              LinkEvents events) {

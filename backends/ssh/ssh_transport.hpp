@@ -44,6 +44,8 @@ struct SshOptions {
   std::chrono::milliseconds connect_timeout{10'000};  ///< for each address of a host
   /// For a jump host to say whether it reached a host; others then go through another session.
   std::chrono::milliseconds jump_patience{1'000};
+  /// For a session that is there to open a further channel; then the host is logged in to anew.
+  std::chrono::milliseconds session_patience{2'000};
   std::chrono::milliseconds handshake_timeout{20'000};
   std::chrono::milliseconds login_timeout{20'000};
   std::chrono::milliseconds start_timeout{30'000};   ///< from the exec request to an answer
@@ -74,6 +76,9 @@ class SshTransport final : public Transport {
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
+  /// Whether hosts stay logged in to when their links have ended, so that the next ones need no
+  /// login. Not at first. False: links keep what they have, all else ends now.
+  void keep_sessions(bool are_kept);
 
  private:
   std::shared_ptr<SshShared> shared_;

@@ -102,6 +102,97 @@ silent_host() {
     expect_tickets_gone
 }
 
+accepted() { on "$1" 'grep -c "Accepted publickey" /run/sshd.log || true'; }
+
+# Since they were counted.
+expect_logins() { # HOST NUMBER
+    expect_equal "logins to $1" "$2" "$(($(accepted "$1") - before[$1]))"
+}
+count_logins() {
+    local host
+    for host in node01 node02 node03; do before[$host]=$(accepted "$host"); done
+}
+
+# serves HOST NUMBER: so many sessions of root has the host.
+serves() { [ "$("$cluster" processes "$1" '^sshd: root@' | wc -l)" -eq "$2" ]; }
+expect_sessions() { eventually 10 serves "$@" || note_failure "sessions on $1: not $2 but" "$("$cluster" processes "$1" '^sshd: root@')"; }
+
+# start_waiting ARGUMENT...: a launch that stands in line.
+start_waiting() {
+    launch_start --wait "$@"
+    eventually 10 err_has '1st in line' || note_failure "it does not stand in line"
+}
+
+# The refusal, the look, the line and the ranks take one login. A host that gets no ranks is let go
+# when they start.
+one_login() {
+    local -A before
+    rm -f "$shared/go1" "$shared/go2" "$shared"/up-*
+    hold -H 'node[01-02]:2' -n 4
+    on head "$train" launch -d -H node03:1 -n 1 -- /bin/sh -c 'while [ ! -e /srv/shared/go1 ]; do sleep 0.05; done' >"$work/one" 2>&1 ||
+        note_failure "the other holder does not start: $(cat "$work/one")"
+    count_logins
+    start_waiting -H node01:2,node02:2,node03:1 -n 4 -- /bin/sh -c 'touch "/srv/shared/up-$RANK"; while [ ! -e /srv/shared/go2 ]; do sleep 0.05; done'
+    expect_sessions node03 2
+    touch "$shared/go"
+    within 20 "all ranks run" test -e "$shared/up-0" -a -e "$shared/up-1" -a -e "$shared/up-2" -a -e "$shared/up-3"
+    expect_sessions node01 1
+    expect_sessions node03 1
+    expect_tickets_gone
+    touch "$shared/go2"
+    await_launch 30
+    expect_status 0
+    expect_logins node01 1
+    expect_logins node02 1
+    expect_logins node03 1
+    touch "$shared/go1"
+}
+
+# It waits in the process that then launches.
+one_login_detached() {
+    local -A before
+    local other
+    hold -H 'node[01-02]:2' -n 4
+    count_logins
+    other=$(on head "$train" launch -d --wait -H 'node[01-02]:2' -n 4 -- /bin/true 2>"$work/err") ||
+        note_failure "it does not wait: $(cat "$work/err")"
+    touch "$shared/go"
+    on head "$train" task wait "$other" >"$work/out" 2>&1 || note_failure "it ends with $?: $(cat "$work/out")"
+    expect_logins node01 1
+    expect_logins node02 1
+}
+
+# That of the holder stays.
+dead_session() {
+    local -A before
+    hold -H 'node[01-02]:2' -n 4
+    count_logins
+    start_waiting -H 'node[01-02]:2' -n 4 -- /bin/true
+    on node01 'pkill -KILL -n -f "^sshd: root@"'
+    eventually 10 err_has "host 'node01' is not waited for" || note_failure "it is not told"
+    eventually 10 tickets_are node01 1 || note_failure "its ticket is not made anew"
+    touch "$shared/go"
+    await_launch 30
+    expect_status 0
+    expect_logins node01 2
+    expect_logins node02 1
+}
+
+interrupted() {
+    local host
+    hold -H 'node[01-02]:2' -n 4
+    start_waiting -H 'node[01-02]:2' -n 2 -- /bin/true
+    for host in node01 node02; do expect_sessions "$host" 2; done
+    signal_launcher INT
+    await_launch 10
+    expect_status 130
+    for host in node01 node02; do expect_sessions "$host" 1; done
+    expect_tickets_gone
+    expect_equal "agents that wait" "" "$(all_processes 'agent [w]ait')"
+    touch "$shared/go"
+    on head "$train" task wait "$id" >"$work/out" 2>&1 || note_failure "the holder fails: $(cat "$work/out")"
+}
+
 killed_launcher() {
     hold -H 'node[01-02]:2' -n 4
     on head "$train" launch --wait -H 'node[01-02]:2' -n 2 -- /bin/true >"$work/out" 2>&1 &
@@ -118,4 +209,8 @@ test_case "gangs of two users wait for two hosts in one order" gangs
 test_case "a host that loses a ticket is told of, and met again" cut_host
 test_case "a host that is cut while it is waited for is told of, and the others serve" silent_host
 test_case "the tickets of a killed launcher go" killed_launcher
+test_case "a task that was refused, waits and runs logs in once to each host" one_login
+test_case "so does one that waits without a terminal" one_login_detached
+test_case "a session that dies while a task waits is replaced" dead_session
+test_case "nothing is left on a host where a task has waited that Ctrl-C ends" interrupted
 finish

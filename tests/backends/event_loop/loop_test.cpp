@@ -303,6 +303,26 @@ TEST_CASE("a stopped loop can run again") {
   CHECK(is_called);
 }
 
+TEST_CASE("a part of a loop runs with it, and what was posted to one that is gone does not come") {
+  Loop loop;
+  std::string called;
+  auto part = std::make_unique<Loop>(loop);
+  loop.post([&] { called += "whole "; });
+  part->post([&] {
+    called += "part ";
+    part->post([&] { called += "never "; });
+    part->stop();
+  });
+  REQUIRE(run(*part));
+  const auto timer = part->after(1ms, [&] {
+    called += "timer ";
+    loop.stop();
+  });
+  part.reset();
+  REQUIRE(run(loop));
+  CHECK(called == "whole part timer ");
+}
+
 TEST_CASE("what a callback throws comes out of the loop, and its subscription lives on") {
   Loop loop;
   const SocketPair pair;

@@ -70,6 +70,8 @@ class SshServer {
   SshServer& operator=(const SshServer&) = delete;
 
   int port() const { return port_; }
+  /// Of the process whose children serve the connections.
+  pid_t pid() const { return pid_; }
   std::filesystem::path home() const { return folder_.path() / "home"; }
   std::filesystem::path launcher_home() const { return folder_.path() / "launcher"; }
   std::filesystem::path known_hosts() const { return launcher_home() / ".ssh/known_hosts"; }
