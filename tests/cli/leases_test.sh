@@ -219,6 +219,7 @@ test_case "a launch goes around what others hold, and says so; so does plan --li
 test_case "what was placed around others is gone on with where it is" goes_around_again
 test_case "CPUs that are declared are held as a number" shares
 test_case "memory is shared by as many tasks as it has room for" two_share memory 5GiB 2GiB '2 GiB of memory'
+test_case "so is a resource that only the hosts file knows" two_share licence 5 2 '2 licence'
 test_case "slots are held while a task waits for its next attempt" held_between_attempts
 test_case "what a killed agent held its guard holds until all is gone" is_held_by_the_guard
 test_case "of two launches at once one gets the slots, never both, never neither" races
