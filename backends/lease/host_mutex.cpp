@@ -12,25 +12,29 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* mutex_name = "mutex";
 constexpr auto mutex_limit = 2s;
 constexpr auto mutex_pause = 1ms;
 
 }  // namespace
 
 Result<HostMutex> HostMutex::lock(const LeaseFolder& folder) {
-  auto file = LeaseFile::open(folder, mutex_name);
+  auto file = LeaseFile::open(folder, lease_mutex_name);
   if (!file) return tl::make_unexpected(file.error());
   const auto deadline = std::chrono::steady_clock::now() + mutex_limit;
   while (!file->lock({0, 1})) {
     if (std::chrono::steady_clock::now() > deadline)
-      return fail(ErrorClass::host,
-                  fmt::format("somebody has kept the lock of '{}/{}{}' for {} s", folder.path,
-                              folder.prefix, mutex_name, std::chrono::seconds(mutex_limit).count()),
-                  "'lslocks' on the host, as root, says which process that is");
+      return fail(
+          ErrorClass::host,
+          fmt::format("somebody has kept the lock of '{}/{}{}' for {} s", folder.path,
+                      folder.prefix, lease_mutex_name, std::chrono::seconds(mutex_limit).count()),
+          "'lslocks' on the host, as root, says which process that is");
     std::this_thread::sleep_for(mutex_pause);
   }
   return HostMutex(std::move(*file));
+}
+
+void HostMutex::keep_young(const LeaseFolder& folder) {
+  if (const auto file = LeaseFile::open(folder, lease_mutex_name)) file->keep_young();
 }
 
 }  // namespace train

@@ -11,6 +11,8 @@ class HostMutex {
   /// Waits for 2 s at most: nobody keeps it for longer than some files take to be locked, but a
   /// squatter may. Class `host`.
   static Result<HostMutex> lock(const LeaseFolder& folder);
+  /// Where others tidy the folder: the file is a sign that something may be held there.
+  static void keep_young(const LeaseFolder& folder);
 
  private:
   explicit HostMutex(LeaseFile file) : file_(std::move(file)) {}

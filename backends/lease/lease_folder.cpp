@@ -27,27 +27,47 @@ bool is_there(const LeasePlace& place) {
   return status.st_uid == 0 && (status.st_mode & for_everybody) == for_everybody;
 }
 
-Result<LeaseFolder> opened(const LeasePlace& place, FileSystemKind kind_of) {
-  const auto refuse = [&](const std::string& why, const char* hint) {
-    return fail(ErrorClass::host,
-                fmt::format("its slots are held in '{}', which {}", place.path, why), hint);
-  };
+auto refused(const LeasePlace& place, const std::string& why, const char* hint) {
+  return fail(ErrorClass::host,
+              fmt::format("its slots are held in '{}', which {}", place.path, why), hint);
+}
+
+constexpr const char* ask_for_group =
+    "ask who administers the host for its group, or hold nothing: --set leases=none";
+
+// To be read: errno says why it has no descriptor.
+LeaseFolder folder_at(const LeasePlace& place) {
   LeaseFolder folder;
   folder.folder = Descriptor(::open(place.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
-  if (!folder.folder || ::fstat(folder.folder.get(), &status) != 0)
-    return refuse("cannot be opened: " + system_reason(errno), "ask who administers the host");
-  if (::faccessat(folder.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
-    return refuse("this user may not write to: " + system_reason(errno),
-                  "ask who administers the host for its group, or hold nothing: --set leases=none");
-  if (is_shared_by_machines(kind_of(folder.folder.get())))
-    return refuse("is on a file system over a network, whose locks other hosts share",
-                  "let root make /run/lock/train on the host, or hold nothing: --set leases=none");
+  if (!folder.folder) return folder;
+  if (::fstat(folder.folder.get(), &status) != 0) {
+    folder.folder.reset();
+    return folder;
+  }
   folder.path = place.path;
   folder.prefix = place.is_own ? "" : "train-lease-";
   folder.is_tidied = place.is_tidied;
   folder.identity = fmt::format("{}:{}:{}", boot_id(), status.st_dev, status.st_ino);
   return folder;
+}
+
+Result<LeaseFolder> opened(const LeasePlace& place, FileSystemKind kind_of) {
+  LeaseFolder folder = folder_at(place);
+  if (!folder.folder)
+    return refused(place, "cannot be opened: " + system_reason(errno),
+                   "ask who administers the host");
+  if (::faccessat(folder.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+    return refused(place, "this user may not write to: " + system_reason(errno), ask_for_group);
+  if (is_shared_by_machines(kind_of(folder.folder.get())))
+    return refused(place, "is on a file system over a network, whose locks other hosts share",
+                   "let root make /run/lock/train on the host, or hold nothing: --set leases=none");
+  return folder;
+}
+
+// Its mutex is made before anything else, and stays.
+bool was_used(const LeaseFolder& folder) {
+  return ::faccessat(folder.folder.get(), (folder.prefix + lease_mutex_name).c_str(), F_OK, 0) == 0;
 }
 
 }  // namespace
@@ -61,7 +81,13 @@ const std::vector<LeasePlace>& usual_lease_places() {
 Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places,
                                       FileSystemKind kind_of) {
   const auto place = std::find_if(places.begin(), places.end(), is_there);
-  if (place != places.end()) return opened(*place, kind_of);
+  if (place != places.end()) {
+    auto folder = opened(*place, kind_of);
+    if (!folder) return folder;
+    for (auto each = places.begin(); each != places.end(); ++each)
+      if (each != place) folder->others.push_back(*each);
+    return folder;
+  }
   return fail(
       ErrorClass::host,
       fmt::format("there is no folder on it in which all users can hold slots: none of {} "
@@ -73,6 +99,22 @@ Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places,
                     return names;
                   }()),
       "let root make /run/lock/train there (mode 1777), or hold nothing: --set leases=none");
+}
+
+Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder) {
+  std::vector<LeaseFolder> folders;
+  for (const LeasePlace& place : folder.others) {
+    if (!is_there(place)) continue;
+    LeaseFolder other = folder_at(place);
+    if (!other.folder && errno == ENOENT) continue;
+    if (!other.folder || ::faccessat(other.folder.get(), ".", X_OK, AT_EACCESS) != 0)
+      return refused(place, "this user may not look into: " + system_reason(errno), ask_for_group);
+    // Nobody holds anything over a network, and two names may lead to one folder.
+    const bool is_same = other.identity == folder.identity && other.prefix == folder.prefix;
+    if (is_same || is_over_network(other.folder.get()) || !was_used(other)) continue;
+    folders.push_back(std::move(other));
+  }
+  return folders;
 }
 
 }  // namespace train

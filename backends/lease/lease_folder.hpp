@@ -11,18 +11,6 @@
 
 namespace train {
 
-/// The folder in which all users of a host lock what they hold of it.
-struct LeaseFolder {
-  Descriptor folder;
-  std::string path;
-  std::string prefix;  ///< of the names there: other programs use the folder as well
-  /// Old files are removed there by others: what is held is to be touched now and then.
-  bool is_tidied = false;
-  /// The boot and the folder: what has another identity shares no locks with this one, as on
-  /// another host or in a container.
-  std::string identity;
-};
-
 /// Where the folder may be: the first of these that is there.
 struct LeasePlace {
   std::string path;
@@ -34,6 +22,24 @@ struct LeasePlace {
 };
 inline LeasePlace named_place(std::string path) { return {std::move(path), true, false, true}; }
 
+/// The file that everybody has made in the folder who holds or waits for something there.
+inline constexpr const char* lease_mutex_name = "mutex";
+
+/// The folder in which all users of a host lock what they hold of it.
+struct LeaseFolder {
+  Descriptor folder;
+  std::string path;
+  std::string prefix;  ///< of the names there: other programs use the folder as well
+  /// Old files are removed there by others: what is held is to be touched now and then.
+  bool is_tidied = false;
+  /// The boot and the folder: what has another identity shares no locks with this one, as on
+  /// another host or in a container.
+  std::string identity;
+  /// The other places of the order. Tasks that came before one of them was made, or a better one,
+  /// hold slots of the same host there.
+  std::vector<LeasePlace> others = {};
+};
+
 /// /run/lock/train, /run/lock, /tmp: the same for everybody, so that two users never look in two
 /// places.
 const std::vector<LeasePlace>& usual_lease_places();
@@ -44,5 +50,9 @@ const std::vector<LeasePlace>& usual_lease_places();
 using FileSystemKind = std::uint32_t (*)(int folder);
 Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places = usual_lease_places(),
                                       FileSystemKind kind_of = file_system_kind);
+
+/// Of the other places of `folder`, those in which a task has been since they were made, to be
+/// read. Class `host` where this user may not look into one.
+Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder);
 
 }  // namespace train

@@ -9,12 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <map>
-#include <thread>
+#include <utility>
 
 #include "backends/lease/host_mutex.hpp"
+#include "backends/lease/lease_holders.hpp"
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
@@ -23,131 +22,23 @@ namespace train {
 
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr std::string_view record_prefix = "holder-";
-constexpr std::size_t most_records = 4'096;
-
-// A record is made anew in one piece, but a reader may come in the middle.
-std::optional<HolderRecord> read_record(int file) {
-  constexpr int tries = 3;
-  for (int left = tries; left > 0; --left) {
-    struct stat status {};
-    if (::fstat(file, &status) != 0) return std::nullopt;
-    const auto longest = static_cast<off_t>(longest_holder_record);
-    std::string text(static_cast<std::size_t>(std::min(status.st_size, longest)) + 1, '\0');
-    const ssize_t size = read_whole_at(file, text.data(), text.size(), 0);
-    if (size < 0) return std::nullopt;
-    text.resize(static_cast<std::size_t>(size));
-    if (auto record = decode_holder(text)) return std::move(*record);
-    std::this_thread::sleep_for(1ms);
-  }
-  return std::nullopt;
+bool is_nobodys(const std::vector<LeaseRange>& ranges, const std::vector<LeaseRange>& held) {
+  return size_of(without(ranges, held)) == size_of(ranges);
 }
 
-// What locks there really are, file by file.
-class LocksOfHost {
- public:
-  explicit LocksOfHost(const LeaseFolder& folder) : folder_(folder) {}
-
-  // How much of what somebody says to hold is locked, which nobody else has said.
-  std::uint64_t claim(const HolderRecord::Held& held) {
-    std::vector<LeaseRange>& unclaimed = unclaimed_of(lease_file_name(held.key));
-    const std::uint64_t before = size_of(unclaimed);
-    unclaimed = without(unclaimed, held.ranges);
-    return before - size_of(unclaimed);
-  }
-  // What nobody has said anything of.
-  std::uint64_t unclaimed(const std::string& name) { return size_of(unclaimed_of(name)); }
-
- private:
-  std::vector<LeaseRange>& unclaimed_of(const std::string& name) {
-    const auto known = locks_.find(name);
-    if (known != locks_.end()) return known->second;
-    const LeaseFile file = LeaseFile::look(folder_, name);
-    return locks_[name] = file ? file.held_by_others(last_lease_unit) : std::vector<LeaseRange>();
-  }
-
-  const LeaseFolder& folder_;
-  std::map<std::string, std::vector<LeaseRange>> locks_;
-};
-
-// The key of a file that nobody has explained, as far as its name says it.
-std::optional<LeaseKey> key_of_file(std::string_view name) {
-  const std::size_t dash = std::min(name.find('-'), name.size());
-  const auto kind = lease_kind_of(std::string(name.substr(0, dash)));
-  if (!kind || *kind == LeaseKey::Kind::slot) return std::nullopt;
-  LeaseKey key{*kind, 0, {}};
-  const std::string rest(name.substr(std::min(dash + 1, name.size())));
-  const bool is_number =
-      !rest.empty() && rest.size() <= 6 &&
-      std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (is_number && *kind != LeaseKey::Kind::custom)
-    key.index = std::stoi(rest);
-  else
-    key.name = rest;
-  return key;
-}
-
-}  // namespace
-
-std::vector<LeaseHolder> holders_on(
-    const LeaseFolder& folder, const std::function<std::string(std::int64_t uid)>& user_name_of) {
-  std::vector<LeaseHolder> holders;
-  LocksOfHost locks(folder);
-  const std::int64_t now = unix_time_ms();
-  std::vector<std::string> files;
-  for (const std::string& each : names_in(FolderReader(folder.folder.get()))) {
-    if (!each.starts_with(folder.prefix)) continue;
-    const std::string name = each.substr(folder.prefix.size());
-    if (!name.starts_with(record_prefix)) {
-      files.push_back(name);
-      continue;
-    }
-    if (holders.size() >= most_records) continue;
-    const LeaseFile file = LeaseFile::look(folder, name);
-    if (!file || file.held_by_others(1).empty()) continue;  // of a task that was killed
-    struct stat status {};
-    const auto record = read_record(file.descriptor());
-    if (!record || ::fstat(file.descriptor(), &status) != 0) continue;
-    LeaseHolder holder{record->task, record->name, record->launcher, status.st_uid};
-    holder.held_ms = std::max<std::int64_t>(0, now - record->since_ms);
-    holder.is_running = record->is_running;
-    for (const HolderRecord::Held& held : record->leases)
-      if (const std::uint64_t amount = locks.claim(held); amount > 0)
-        holder.leases.push_back({held.key, amount});
-    if (holder.leases.empty()) continue;
-    holder.user = user_name_of(holder.uid);
-    holders.push_back(std::move(holder));
-  }
-  LeaseHolder unknown;
-  std::sort(files.begin(), files.end());
-  for (const std::string& name : files)
-    if (const auto key = key_of_file(name))
-      if (const std::uint64_t amount = locks.unclaimed(name); amount > 0)
-        unknown.leases.push_back({*key, amount});
-  if (!unknown.leases.empty()) holders.push_back(std::move(unknown));
-  std::sort(holders.begin(), holders.end(), [](const LeaseHolder& a, const LeaseHolder& b) {
-    return std::tie(b.held_ms, a.task) < std::tie(a.held_ms, b.task);
+// At least one: somebody may have let go meanwhile, or keep out of sight.
+std::vector<LeaseHolder> holders_of(const LeaseKey& key, std::vector<LeaseHolder> holders) {
+  std::erase_if(holders, [&](const LeaseHolder& holder) {
+    return std::none_of(holder.leases.begin(), holder.leases.end(),
+                        [&](const LeaseHolder::Held& each) {
+                          return lease_file_name(each.key) == lease_file_name(key);
+                        });
   });
+  if (holders.empty()) holders.push_back({.task = {}, .leases = {{key, 0}}});
   return holders;
 }
 
-std::string user_name_in_passwd(std::int64_t uid) {
-  const std::string text = read_small_file("/etc/passwd", std::size_t{1} << 20);
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
-    const std::size_t name = line.find(':');
-    const std::size_t password = name == line.npos ? line.npos : line.find(':', name + 1);
-    if (password == line.npos) continue;
-    const std::size_t id = std::min(line.find(':', password + 1), line.size());
-    if (line.substr(password + 1, id - password - 1) == std::to_string(uid))
-      return std::string(line.substr(0, name));
-  }
-  return {};
-}
+}  // namespace
 
 Result<void> keep_open_in(int socket, const std::vector<int>& descriptors) {
   constexpr std::size_t most_at_once = 200;  // the kernel takes 253
@@ -181,12 +72,16 @@ TaskLeases::TaskLeases(LeaseFolder folder, Words words)
 TaskLeases::~TaskLeases() { drop(); }
 
 // The lock of what another process has removed keeps nobody out.
-Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(const LeaseWant& want) {
+Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(
+    const LeaseWant& want, const std::vector<LeaseFolder>& others) const {
   constexpr int tries = 10;
   for (int left = tries; left > 0; --left) {
     auto file = LeaseFile::open(folder_, lease_file_name(want.key));
     if (!file) return tl::make_unexpected(file.error());
-    auto ranges = choose_ranges(want, file->held_by_others(want.capacity));
+    std::vector<LeaseRange> held = file->held_by_others(want.capacity);
+    const std::vector<LeaseRange> elsewhere = held_in(others, want);
+    held.insert(held.end(), elsewhere.begin(), elsewhere.end());
+    auto ranges = choose_ranges(want, merged(std::move(held)));
     if (!ranges) return std::optional<Held>();
     const bool is_locked = std::all_of(ranges->begin(), ranges->end(),
                                        [&](const LeaseRange& range) { return file->lock(range); });
@@ -196,17 +91,68 @@ Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(const LeaseWant& wa
   return std::optional<Held>();
 }
 
-// At least one: somebody may have let go meanwhile, or keep out of sight.
-std::vector<LeaseHolder> TaskLeases::holders_of(const LeaseKey& key) const {
-  std::vector<LeaseHolder> holders = holders_on(folder_, user_name_in_passwd);
-  std::erase_if(holders, [&](const LeaseHolder& holder) {
-    return std::none_of(holder.leases.begin(), holder.leases.end(),
-                        [&](const LeaseHolder::Held& each) {
-                          return lease_file_name(each.key) == lease_file_name(key);
-                        });
+// Into `held`, also what was held already, until one is not to be had: who has it.
+Result<std::vector<LeaseHolder>> TaskLeases::take_each(const std::vector<LeaseWant>& wants,
+                                                       std::vector<Held>& held) {
+  const auto others = other_lease_folders(folder_);
+  if (!others) return tl::make_unexpected(others.error());
+  for (const LeaseWant& want : wants) {
+    const auto had = std::find_if(held_.begin(), held_.end(),
+                                  [&](const Held& each) { return each.want == want; });
+    if (had != held_.end()) {
+      held.push_back(std::move(*had));
+      held_.erase(had);
+      continue;
+    }
+    auto taken = take_one(want, *others);
+    if (!taken) return tl::make_unexpected(taken.error());
+    if (*taken) {
+      held.push_back(std::move(**taken));
+      continue;
+    }
+    auto in_the_way = holders_of(want.key, holders_on(folder_, user_name_in_passwd));
+    if (!are_own(in_the_way)) return in_the_way;
+  }
+  return std::vector<LeaseHolder>();
+}
+
+// Somebody may have taken the same in another folder meanwhile, with a mutex of its own. Both lock
+// first and look then, so that at least one of them sees the other.
+Result<std::vector<LeaseHolder>> TaskLeases::who_took_elsewhere(
+    const std::vector<Held>& held) const {
+  const auto others = other_lease_folders(folder_);
+  if (!others) return tl::make_unexpected(others.error());
+  for (const Held& each : held) {
+    if (is_nobodys(each.ranges, held_in(*others, each.want))) continue;
+    // In our own folder that is us, and we have not said so yet.
+    std::vector<LeaseHolder> there;
+    for (const LeaseFolder& other : *others)
+      for (LeaseHolder& holder : holders_on(other, user_name_in_passwd))
+        there.push_back(std::move(holder));
+    auto in_the_way = holders_of(each.want.key, std::move(there));
+    if (!are_own(in_the_way)) return in_the_way;
+  }
+  return std::vector<LeaseHolder>();
+}
+
+std::vector<LeaseRange> TaskLeases::held_in(const std::vector<LeaseFolder>& folders,
+                                            const LeaseWant& want) {
+  std::vector<LeaseRange> held;
+  for (const LeaseFolder& folder : folders) {
+    const LeaseFile file = LeaseFile::look(folder, lease_file_name(want.key));
+    if (!file) continue;
+    const std::vector<LeaseRange> there = file.held_by_others(want.capacity);
+    held.insert(held.end(), there.begin(), there.end());
+  }
+  return merged(std::move(held));
+}
+
+// Hosts of one task that are one machine: that is what its user has asked for. Others may say what
+// they like of themselves, but for whose file it is.
+bool TaskLeases::are_own(const std::vector<LeaseHolder>& holders) const {
+  return std::all_of(holders.begin(), holders.end(), [this](const LeaseHolder& each) {
+    return each.task == words_.task && each.uid == ::getuid();
   });
-  if (holders.empty()) holders.push_back({.task = {}, .leases = {{key, 0}}});
-  return holders;
 }
 
 // What is held already is nobody else's turn.
@@ -237,41 +183,16 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
     return first;
   }
   std::vector<Held> held;
-  const auto give_back = [&] {
+  auto in_the_way = take_each(wants, held);
+  if (in_the_way && in_the_way->empty()) in_the_way = who_took_elsewhere(held);
+  if (!in_the_way || !in_the_way->empty()) {
     for (Held& each : held) held_.push_back(std::move(each));
-  };
-  for (const LeaseWant& want : wants) {
-    const auto had = std::find_if(held_.begin(), held_.end(),
-                                  [&](const Held& each) { return each.want == want; });
-    if (had != held_.end()) {
-      held.push_back(std::move(*had));
-      held_.erase(had);
-      continue;
-    }
-    auto taken = take_one(want);
-    if (!taken) {
-      give_back();
-      drop();
-      return tl::make_unexpected(taken.error());
-    }
-    if (*taken) {
-      held.push_back(std::move(**taken));
-      continue;
-    }
-    std::vector<LeaseHolder> in_the_way = holders_of(want.key);
-    // Hosts of one task that are one machine: that is what its user has asked for. Others may say
-    // what they like of themselves, but for whose file it is.
-    if (std::all_of(in_the_way.begin(), in_the_way.end(), [this](const LeaseHolder& holder) {
-          return holder.task == words_.task && holder.uid == ::getuid();
-        }))
-      continue;
-    give_back();
     drop();
     return in_the_way;
   }
   release();  // what is not wanted any more
   held_ = std::move(held);
-  remove_dead_files(folder_, std::string(record_prefix));
+  remove_dead_files(folder_, std::string(holder_prefix));
   remove_dead_files(folder_, std::string(ticket_prefix));
   if (auto written = write_record(); !written) {
     drop();
@@ -281,7 +202,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
 }
 
 std::string TaskLeases::record_name() const {
-  return fmt::format("{}{}-{}", record_prefix, ::getuid(), words_.key);
+  return fmt::format("{}{}-{}", holder_prefix, ::getuid(), words_.key);
 }
 
 // Others read it without a lock: what they read half of they read again.
@@ -332,9 +253,10 @@ void TaskLeases::drop() {
 }
 
 void TaskLeases::keep_young() const {
-  if (!folder_.is_tidied) return;
+  if (!folder_.is_tidied || held_.empty()) return;
   for (const Held& held : held_) held.file.keep_young();
   if (record_) record_->keep_young();
+  HostMutex::keep_young(folder_);
 }
 
 std::vector<int> TaskLeases::descriptors() const {

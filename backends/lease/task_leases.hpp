@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,16 +12,6 @@
 #include "launcher/wire/lease_fields.hpp"
 
 namespace train {
-
-/// Who holds something of this host, as the locks and the files beside them say; what nobody says
-/// anything of is an unknown holder's. Reads alone. `user_name_of` gives the name of a user id, or
-/// nothing.
-std::vector<LeaseHolder> holders_on(
-    const LeaseFolder& folder, const std::function<std::string(std::int64_t uid)>& user_name_of);
-
-/// The name of a user on this host, from /etc/passwd alone: a static program has no other way.
-/// Empty: it is not there.
-std::string user_name_in_passwd(std::int64_t uid);
 
 /// Sends copies of descriptors to the other end of a unix socket, where they stay open for as long
 /// as that is: nobody need receive them. Class `host`.
@@ -69,8 +58,14 @@ class TaskLeases {
     bool is_new = true;  ///< nobody else was given its descriptor
   };
 
-  Result<std::optional<Held>> take_one(const LeaseWant& want);
-  std::vector<LeaseHolder> holders_of(const LeaseKey& key) const;
+  Result<std::vector<LeaseHolder>> take_each(const std::vector<LeaseWant>& wants,
+                                             std::vector<Held>& held);
+  Result<std::optional<Held>> take_one(const LeaseWant& want,
+                                       const std::vector<LeaseFolder>& others) const;
+  Result<std::vector<LeaseHolder>> who_took_elsewhere(const std::vector<Held>& held) const;
+  static std::vector<LeaseRange> held_in(const std::vector<LeaseFolder>& folders,
+                                         const LeaseWant& want);
+  bool are_own(const std::vector<LeaseHolder>& holders) const;
   void release();
   std::string record_name() const;
   std::vector<LeaseHolder> who_comes_first(const std::vector<LeaseWant>& wants,

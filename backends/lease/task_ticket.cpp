@@ -37,11 +37,9 @@ std::optional<TicketRecord> read_ticket(int file) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::vector<Ticket> tickets_on(const LeaseFolder& folder,
-                               const std::function<std::string(std::int64_t uid)>& user_name_of) {
-  std::vector<Ticket> tickets;
+void add_tickets(const LeaseFolder& folder,
+                 const std::function<std::string(std::int64_t uid)>& user_name_of,
+                 std::vector<Ticket>& tickets) {
   const std::int64_t now = unix_time_ms();
   const std::string prefix = folder.prefix + std::string(ticket_prefix);
   for (const std::string& each : names_in(FolderReader(folder.folder.get()))) {
@@ -58,6 +56,16 @@ std::vector<Ticket> tickets_on(const LeaseFolder& folder,
     ticket.waited_ms = std::max<std::int64_t>(0, now - record->since_ms);
     tickets.push_back(std::move(ticket));
   }
+}
+
+}  // namespace
+
+std::vector<Ticket> tickets_on(const LeaseFolder& folder,
+                               const std::function<std::string(std::int64_t uid)>& user_name_of) {
+  std::vector<Ticket> tickets;
+  add_tickets(folder, user_name_of, tickets);
+  if (const auto others = other_lease_folders(folder))
+    for (const LeaseFolder& other : *others) add_tickets(other, user_name_of, tickets);
   std::sort(tickets.begin(), tickets.end(),
             [](const Ticket& a, const Ticket& b) { return a.order < b.order; });
   return tickets;

@@ -16,8 +16,9 @@ namespace train {
 /// How the names of tickets begin.
 inline constexpr std::string_view ticket_prefix = "ticket-";
 
-/// Who waits for something of this host, the first in the line first: tickets whose process lives.
-/// Reads alone. `user_name_of` gives the name of a user id, or nothing.
+/// Who waits for something of this host, the first in the line first: tickets whose process lives,
+/// in this folder and the other ones of the order. Reads alone. `user_name_of` gives the name of a
+/// user id, or nothing.
 std::vector<Ticket> tickets_on(const LeaseFolder& folder,
                                const std::function<std::string(std::int64_t uid)>& user_name_of);
 

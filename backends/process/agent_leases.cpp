@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/agent_leases.hpp"
 
+#include "backends/lease/lease_holders.hpp"
 #include "backends/process/host_look.hpp"
 
 #include <fmt/format.h>

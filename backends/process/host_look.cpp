@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/lease/task_leases.hpp"
+#include "backends/lease/lease_holders.hpp"
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/lease/task_leases.hpp"
+#include "backends/lease/lease_holders.hpp"
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/process/host_look.hpp"

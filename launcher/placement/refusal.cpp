@@ -32,7 +32,7 @@ std::string singular(const std::string& unit) {
   return unit.substr(0, std::max<std::size_t>(unit.size(), 1) - 1);
 }
 
-// "2 slots and 8 CPUs of "
+// "2 slots, 8 CPUs and 2 licence of "
 std::string amounts_of(const Holder& holder) {
   std::vector<std::string> amounts;
   if (!holder.slots.is_zero()) amounts.push_back(counted(to_string(holder.slots), "slot"));
@@ -40,6 +40,9 @@ std::string amounts_of(const Holder& holder) {
   if (holder.memory > 0)
     amounts.push_back(
         fmt::format("{:.3g} GiB of memory", static_cast<double>(holder.memory) / (1u << 30)));
+  constexpr std::size_t most_amounts = 6;
+  for (const auto& [name, amount] : holder.custom)
+    if (amounts.size() < most_amounts) amounts.push_back(to_string(amount) + " " + name);
   std::string text;
   for (std::size_t i = 0; i < amounts.size(); ++i)
     text += (i == 0 ? "" : i + 1 == amounts.size() ? " and " : ", ") + amounts[i];
@@ -69,6 +72,11 @@ std::vector<Holder> holders_of(const HostInventory& inventory, const std::vector
     for (const auto& [slot, share] : use.slots) holder.slots = holder.slots + share;
     holder.cpus = holder.cpus + use.cpus;
     holder.memory += use.memory;
+    // Names that only a holder has said are none of ours.
+    for (const auto& [name, there] :
+         inventory.hosts[static_cast<std::size_t>(place->second)].custom)
+      if (const auto held = use.custom.find(name); held != use.custom.end())
+        holder.custom[name] = holder.custom[name] + held->second;
     holder.held_ms = std::max(holder.held_ms, use.held_ms);
     places_of[use.holder].insert(place->second);
   }

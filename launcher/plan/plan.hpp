@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -105,12 +106,13 @@ struct Plan {
 
 /// Somebody who holds slots that a trial would fit on.
 struct Holder {
-  std::string holder;              ///< "task 3f9c of alice"
-  std::vector<std::string> hosts;  ///< file order
-  Quantity slots;                  ///< in all
-  Quantity cpus = {};              ///< likewise
-  std::uint64_t memory = 0;        ///< bytes
-  std::int64_t held_ms = 0;        ///< for how long, the longest of them; 0: not known
+  std::string holder;                           ///< "task 3f9c of alice"
+  std::vector<std::string> hosts;               ///< file order
+  Quantity slots;                               ///< in all
+  Quantity cpus = {};                           ///< likewise
+  std::uint64_t memory = 0;                     ///< bytes
+  std::int64_t held_ms = 0;                     ///< for how long, the longest of them; 0: not known
+  std::map<std::string, Quantity> custom = {};  ///< of what the inventory's hosts declare
 
   bool operator==(const Holder&) const = default;
 };

@@ -149,6 +149,36 @@ declared_ones_are_not_there() {
     [ ! -e started ] || note_failure "a worker was started"
 }
 
+# launch_detached: a task that has half a GPU until `go` is there; sets `id`.
+launch_detached() {
+    id=$(with_environment "$train" launch -d experiment.yaml 2>"$work/err") ||
+        note_failure "it does not start: $(cat "$work/err")"
+}
+
+# Each has half of it, however it numbers its ranks.
+half_a_gpu_each() {
+    local first each
+    has_fake || return
+    with_gpus 'NVIDIA A100-SXM4-80GB:1'
+    printf '%s\n' 'name: half' 'entrypoint: ["/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"]' \
+        'num_workers: 1' 'resources_per_worker: {GPU: 0.5}' >experiment.yaml
+    launch_detached
+    first=$id
+    launch_detached
+    run launch experiment.yaml --set entrypoint='["touch", "started"]'
+    expect_status 75
+    [ ! -e started ] || note_failure "a third one was started"
+    for each in "$first" "$id"; do
+        expect_err "^  task $each \('half'\) of .* holds 0\\.5 slots of localhost, for [0-9]+ s$"
+    done
+    with_environment "$train" task kill "$first" 2>/dev/null
+    run launch experiment.yaml --set entrypoint='["touch", "started"]'
+    expect_status 0
+    [ -e started ] || note_failure "the half that is free is not had"
+    touch go
+    with_environment "$train" task wait "$id" 2>"$work/err" || note_failure "it fails: $(cat "$work/err")"
+}
+
 broken_driver() {
     has_fake || return
     with_gpus 'NVIDIA A100-SXM4-80GB:2' FAKE_NVML_FAIL=nvmlInit_v2=18
@@ -166,5 +196,6 @@ test_case "an empty CUDA_VISIBLE_DEVICES hides all GPUs" none_visible
 test_case "another type of accelerator is refused" wanted_type
 test_case "slots of this machine are GPUs if it has as many, and places if they are said to be" slots_are_gpus_or_places
 test_case "declared GPUs that are not there start nothing" declared_ones_are_not_there
+test_case "two tasks have half a GPU each, and a third one is told so" half_a_gpu_each
 test_case "a broken driver is told" broken_driver
 finish

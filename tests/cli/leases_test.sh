@@ -91,6 +91,52 @@ shares() {
     let_go
 }
 
+# Two tasks have what both have room for, and a third one is told who has it.
+# two_share RESOURCE THERE EACH WORDS
+two_share() {
+    local first words
+    id=''
+    printf '%s\n' "hosts: [{name: localhost, slots: 4, resources: {$1: $2}}]" >hosts.yaml
+    printf '%s\n' 'name: share' "entrypoint: [\"/bin/sh\", \"-c\", \"$until_told\"]" \
+        'num_workers: 1' "resources_per_worker: {$1: $3, GPU: 0}" >share.yaml
+    for words in first second; do
+        first=$id
+        id=$(with_environment "$train" launch -d --hostfile hosts.yaml share.yaml 2>"$work/err") ||
+            note_failure "the $words one does not start: $(cat "$work/err")"
+    done
+    run launch --hostfile hosts.yaml share.yaml --set entrypoint='["touch", "started"]'
+    expect_status 75
+    [ ! -e started ] || note_failure "a third one was started"
+    for words in "$first" "$id"; do expect_err "^  task $words \('share'\) of .* holds 1 slot and $4 of localhost, for [0-9]+ s$"; done
+    run launch --hostfile hosts.yaml share.yaml --set resources_per_worker="{$1: 0, GPU: 0}" --set entrypoint='["touch", "started"]'
+    expect_status 0
+    [ -e started ] || note_failure "one that takes nothing of it was not started"
+    with_environment "$train" task kill "$first" 2>/dev/null
+    run launch --hostfile hosts.yaml share.yaml --set entrypoint='["touch", "again"]'
+    expect_status 0
+    [ -e again ] || note_failure "a part that is free again is not had"
+    let_go
+}
+
+# What a task holds is its own while it has no rank.
+held_between_attempts() {
+    : >"$work/ours"
+    errors=$work/ours start launch -H localhost:2 -n 2 --set max_restarts=1 --set restart_delay=1h -- /bin/sh -c 'exit 3'
+    local ours=$launcher
+    within 20 "the restart is announced" grep -q '^train: restart 1 of 1 in ' "$work/ours"
+    process_count_is 0 '^/bin/sh -c exit' || note_failure "its ranks run"
+    id=$(task_id)
+    run launch -H localhost:2 -n 1 -- /bin/echo started
+    expect_status 75
+    expect_no_out started
+    expect_err "^  task $id \('sh'\) of .* holds 2 slots of localhost, for [0-9]+ s$"
+    kill -INT "$ours"
+    launcher=$ours
+    await 20
+    expect_status 130
+    within 5 "the slots are free" launches
+}
+
 parent_of() { ps -o ppid= -p "$1" | tr -d ' '; }
 
 # As long as the guard ends what the agent has left, nobody else starts beside it.
@@ -173,6 +219,9 @@ test_case "slots that another task holds are refused, with who holds them" is_re
 test_case "a launch goes around what others hold, and says so; so does plan --live" goes_around
 test_case "what was placed around others is gone on with where it is" goes_around_again
 test_case "CPUs that are declared are held as a number" shares
+test_case "memory is shared by as many tasks as it has room for" two_share memory 5GiB 2GiB '2 GiB of memory'
+test_case "so is a resource that only the hosts file knows" two_share licence 5 2 '2 licence'
+test_case "slots are held while a task waits for its next attempt" held_between_attempts
 test_case "what a killed agent held its guard holds until all is gone" is_held_by_the_guard
 test_case "of two launches at once one gets the slots, never both, never neither" races
 test_case "whoever is killed whenever, nothing is held and the registry is whole" killed_anywhere

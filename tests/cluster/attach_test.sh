@@ -61,6 +61,7 @@ expect_whole() {
 }
 
 is_taken_over() {
+    start_bystander
     detach 3
     kill_supervisor
     expect_equal "state" unattended "$(state_of "$id")"
@@ -86,6 +87,7 @@ is_taken_over() {
     expect_whole
     task wait "$id"
     expect_status 3
+    expect_bystander
     expect_idle 5 head "${nodes[@]}"
 }
 
@@ -166,12 +168,14 @@ ended_meanwhile() {
 sleepers_are() { [ "$(all_processes '^sleep 4711' | wc -l)" -eq "$1" ]; }
 
 is_killed() {
+    start_bystander
     detach 0 --set stop_grace=2s
     kill_supervisor
     task kill "$id"
     expect_status 0
     expect_err "^train: task $id: killed$"
     expect_equal "state" killed "$(state_of "$id")"
+    expect_bystander
     expect_idle 5 head "${nodes[@]}"
 }
 
@@ -186,6 +190,7 @@ host_is_started_anew() {
 }
 
 host_is_away() {
+    start_bystander
     detach 0
     kill_supervisor
     "$cluster" cut node03 || return
@@ -197,6 +202,7 @@ host_is_away() {
     await_launch 60
     expect_status 0
     expect_whole
+    expect_bystander
     expect_idle 5 head "${nodes[@]}"
 }
 
@@ -301,12 +307,15 @@ thaws() {
 all_count() { for rank in 0 1 2; do out_has "^\[$rank\] line 5 " || return 1; done; }
 
 foreground() {
+    start_bystander
     launch_start "${on_three[@]}" --set reconnect_window=10s -- /bin/sh -c "$forever"
     within 30 "a worker runs on every host" workers_run
     id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
     signal_launcher KILL
     await_launch 5
     expect_equal "state" unattended "$(state_of "$id")"
+    eventually 20 sleepers_are 0 || note_failure "its ranks run: $(all_processes '^sleep 4711')"
+    expect_bystander
     expect_idle 20 "${nodes[@]}"
     eventually 30 state_is lost || note_failure "state: $(state_of "$id")"
 }

@@ -186,6 +186,21 @@ own_ranks_are_no_strangers() {
     on head "$train" task wait "$id" >"$work/out" 2>&1 || note_failure "it fails: $(cat "$work/out")"
 }
 
+# It is looked for every 2 s.
+waits_for_others() {
+    local foreign
+    compute_on node01 1
+    foreign=$pid
+    launch_start --wait -H node01:2 -n 2 -- /bin/sh -c "$tell"
+    within 10 "it waits" err_has '^train: task [a-z0-9]+: waits for 2 slots on node01, 1st in line$'
+    expect_err "^  process $foreign of root \('sleep 987', of no task\) holds 1 slot of node01, for "
+    on node01 "kill $foreign"
+    await_launch 15
+    expect_status 0
+    expect_ranks '[0] 0 sees <0,1> at <0> by nccl' '[1] 1 sees <0,1> at <1> by nccl'
+    expect_idle 2 "${nodes[@]}"
+}
+
 test_case "slots of hosts with as many GPUs are GPUs, each rank's its own" every_rank_gets_its_gpu
 test_case "CUDA_VISIBLE_DEVICES of a host's sessions says which GPUs slots are" sessions_have_their_own_list
 test_case "slots of hosts without GPUs are places without any" without_gpus_slots_are_places
@@ -195,5 +210,6 @@ test_case "GPUs in MIG mode are not counted, and told" mig_devices_are_no_gpus
 test_case "declared GPUs that a host has not start nothing" declared_gpus_are_checked
 test_case "an interface that a host has not starts nothing" interface_is_checked
 test_case "a GPU that a process outside of train computes on is busy" others_compute_on_them
+test_case "who waits is served when a process outside of train ends" waits_for_others
 test_case "what a task's ranks have open is of the task" own_ranks_are_no_strangers
 finish

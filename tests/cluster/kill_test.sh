@@ -121,18 +121,6 @@ with sqlite3.connect(os.path.expanduser("~/.local/state/train/tasks.db")) as db:
     db.execute("INSERT INTO journal VALUES (?, ?, ?)", (sys.argv[1], number + 1, json.dumps(entry)))
 PY
 
-# Another task on the same hosts, which all this is nothing to.
-bystander_pids() { all_processes '^sleep 4713'; }
-start_bystander() {
-    bystander=$(on head "$train launch -d -H 'node[01-03]:1' -n 3 --set leases=none -- sleep 4713" 2>"$work/err")
-    bystanders=$(bystander_pids)
-    expect_equal "ranks of the other task" 3 "$(wc -l <<<"$bystanders")"
-}
-expect_bystander() {
-    expect_equal "processes of the other task" "$bystanders" "$(bystander_pids)"
-    on head "$train task kill $bystander" 2>"$work/err" || note_failure "the other task: $(cat "$work/err")"
-}
-
 # start_stop: of an unattended task, until the ranks that can be reached have ended; node03 is cut off.
 start_stop() {
     start_bystander

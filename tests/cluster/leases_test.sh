@@ -98,13 +98,34 @@ dead_launcher() {
 
 launches_on() { on head "$train" launch -H "$1:2" -n 2 -- /bin/true >"$work/out" 2>&1; }
 
-# Two machines, two hosts in both orders: a rank finds out whether it is alone there.
+# Root makes the folder for leases on a host where a task has its own in another one.
+better_folder() {
+    hold -H node01:2 -n 1
+    on node01 'install -d -m 1777 /run/lock/train'
+    launch -H node01:2 -n 2 -- touch /tmp/started
+    expect_status 75
+    expect_err "^  task $id \('sh'\) of root .* holds 1 slot of node01, for [0-9]+ s$"
+    on node01 'test ! -e /tmp/started' || note_failure "a rank was started"
+    launch -H node01:2 -n 1 -- /bin/sh -c 'echo "slot $TRAIN_DEVICE_INDICES"; ls /run/lock/train'
+    expect_status 0
+    expect_err '^train: slots that were planned are held by others$'
+    expect_out '^\[0\] place-1$'
+    train_on_head task list -H node01:2
+    expect_out "^$id "
+    let_go
+    launch -H node01:2 -n 2 -- /bin/true
+    expect_status 0
+    restart node01
+}
+
+# races ROUNDS HOSTS HOSTS: two machines launch on these at once, and a rank finds out whether it is
+# alone on its host.
 races() {
-    local rounds=${TRAIN_RACES:-12} started=0 refused=0 met=0 round code codes order machine
+    local rounds=$1 started=0 refused=0 met=0 round code codes order machine
     for ((round = 0; round < rounds; round++)); do
-        for machine in head node03; do
-            order=node01:1,node02:1
-            [ "$machine" = head ] || order=node02:1,node01:1
+        for machine in head node04; do
+            order=$2
+            [ "$machine" = head ] || order=$3
             on "$machine" "$train" launch -H "$order" -n 2 -- /bin/sh -c 'mkdir /srv/alone || exit 9; sleep 0.05; rmdir /srv/alone' >"$work/$machine" 2>&1 &
         done
         codes=''
@@ -116,19 +137,60 @@ races() {
             case $code in
                 0) started=$((started + 1)) ;;
                 75) refused=$((refused + 1)) ;;
-                *) note_failure "round $round: exit codes$codes" "$(cat "$work/head" "$work/node03")" ;;
+                *) note_failure "round $round: exit codes$codes" "$(cat "$work/head" "$work/node04")" ;;
             esac
         done
-        if [[ "$codes" == *75* ]] || grep -q 'are held by others$' "$work/head" "$work/node03"; then met=$((met + 1)); fi
-        [[ "$codes " == *" 0 "* ]] || note_failure "round $round: neither has started" "$(cat "$work/head" "$work/node03")"
+        if [[ "$codes" == *75* ]] || grep -q 'are held by others$' "$work/head" "$work/node04"; then met=$((met + 1)); fi
+        [[ "$codes " == *" 0 "* ]] || note_failure "round $round: neither has started" "$(cat "$work/head" "$work/node04")"
     done
     echo "      $started have started, $refused were refused, $met pairs have met"
     [ "$met" -gt 0 ] || note_failure "no two of $rounds pairs have met"
 }
 
+# Launchers on two machines, their agents, guards and ranks on two hosts, and what connects them, killed
+# at random moments of launches and their ends: TRAIN_KILLS of them, TRAIN_KILL_SEED to have the same again.
+killed_anywhere() {
+    local seed=${TRAIN_KILL_SEED:-$RANDOM} kills=${TRAIN_KILLS:-8} kill machine victims host
+    RANDOM=$seed
+    for ((kill = 0; kill < kills; kill++)); do
+        for machine in "${machines[@]}"; do
+            "$cluster" exec "$machine" "$train" launch -H 'node[01-02]:2' -n 2 --set resources.placement=spread \
+                --set reconnect_window=10s -- /bin/sh -c 'sleep 0.1' </dev/null >/dev/null 2>&1 &
+            disown # how it ends is no news for the shell
+        done
+        sleep "0.$(printf %03d $((RANDOM % 1000)))"
+        host=${machines[RANDOM % 2]}
+        ((RANDOM % 3 == 0)) || host=node0$((RANDOM % 2 + 1))
+        mapfile -t victims < <(strangers "$host" | cut -d ' ' -f 1)
+        [ ${#victims[@]} -eq 0 ] || kill -KILL "${victims[RANDOM % ${#victims[@]}]}" 2>/dev/null
+    done
+    eventually 90 is_all_over || note_failure "seed $seed: not over: $(all_processes 'train|sleep'; not_over)"
+    on head "$train" hosts list -H 'node[01-02]:2' --csv >"$work/out" 2>"$work/err"
+    for host in node01 node02; do expect_out "^$host,up,2,2,0," || note_failure "seed $seed"; done
+    for machine in "${machines[@]}"; do
+        expect_equal "the registry of $machine, seed $seed" ok "$(on "$machine" "python3 -c 'import os, sqlite3
+print(sqlite3.connect(os.path.expanduser(\"~/.local/state/train/tasks.db\")).execute(\"pragma integrity_check\").fetchone()[0])'")"
+        on "$machine" "$train" launch -H 'node[01-02]:2' -n 4 -- /bin/true >"$work/out" 2>"$work/err" ||
+            note_failure "seed $seed: a launch from $machine: $(cat "$work/err")"
+    done
+    echo "      $kills kills, seed $seed: $(awk -F, '{ n[$3]++ } END { for (s in n) printf "%s %d  ", s, n[s] }' "$work/ends")"
+}
+machines=(head node04)
+not_over() {
+    local machine
+    for machine in "${machines[@]}"; do on "$machine" "$train" task list --all --csv; done | tr -d '\r' | grep -v '^ID,' |
+        tee "$work/ends" | awk -F, '$3 !~ /^(succeeded|failed|killed|interrupted|timeout|lost)$/'
+}
+is_all_over() { are_idle "${machines[@]}" node01 node02 && [ -z "$(not_over)" ]; }
+
 test_case "what one user holds another one is refused, and told who holds it" another_user
 test_case "a launch goes around what another user holds, on other hosts too" goes_around
 test_case "a launch that asks hosts what is free ends when it is told to" ends_while_hosts_are_asked
 test_case "what a dead launcher's task held is free, of a host out of reach once its ranks have ended" dead_launcher
-test_case "of two machines that launch at once on the same hosts one starts, never both, never neither" races
+test_case "what is held in one folder of a host counts when root has made a better one" better_folder
+test_case "of two machines that launch at once on the same hosts one starts, never both, never neither" \
+    races "${TRAIN_RACES:-12}" node01:1,node02:1 node02:1,node01:1
+test_case "of two that launch at once on hosts of which they share one, never both start there, never neither" \
+    races "${TRAIN_RACES:-6}" node01:1,node02:1 node02:1,node03:1
+test_case "whoever is killed whenever, on two machines and two hosts, nothing is held and the registries are whole" killed_anywhere
 finish

@@ -291,6 +291,26 @@ kill_supervisor() {
     eventually 5 head_process_has_gone "$pid" || note_failure "the supervisor is still there"
 }
 
+# --- Another task on the same hosts, which all that a case does is nothing to ---
+
+# One rank on every host, which runs until `expect_bystander`, however long its host is away.
+start_bystander() {
+    local hosts
+    hosts=$(IFS=,; echo "${nodes[*]/%/:1}")
+    bystander=$(on head "$train launch -d -H '$hosts' -n ${#nodes[@]} --set reconnect_window=1h --set leases=none -- sleep 4713" 2>"$work/bystander") ||
+        note_failure "the other task does not start: $(cat "$work/bystander")"
+    bystanders=$(bystander_pids)
+    expect_equal "ranks of the other task" "${#nodes[@]}" "$(wc -l <<<"$bystanders")"
+}
+bystander_pids() { all_processes '^sleep 4713'; }
+
+# Its ranks run as they did, and end.
+expect_bystander() {
+    expect_equal "processes of the other task" "$bystanders" "$(bystander_pids)"
+    on head "$train task kill $bystander" >"$work/bystander" 2>&1 || note_failure "the other task: $(cat "$work/bystander")"
+    grep -q "^train: task $bystander: killed$" "$work/bystander" || note_failure "the other task has ended before: $(cat "$work/bystander")"
+}
+
 # --- Cases ---
 
 # restart HOST...: fresh private folders, everything else as at first.

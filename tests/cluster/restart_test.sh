@@ -92,6 +92,7 @@ no_restart_for_what_never_started() {
 }
 
 stopped_while_waiting() {
+    start_bystander
     # shellcheck disable=SC2046
     launch_start "${on_three[@]}" --set max_restarts=5 --set restart_delay=1m $(flaky 9)
     within 20 "the restart is announced" err_has '^train: restart 1 of 5 in '
@@ -102,6 +103,7 @@ stopped_while_waiting() {
     expect_between 0 3 "$since" "the end after Ctrl-C takes"
     expect_status 130
     expect_last_err 'SIGINT' 'exit 130'
+    expect_bystander
     expect_idle 3 head "${nodes[@]}"
 }
 
@@ -122,6 +124,7 @@ expect_second_attempt() {
 }
 
 agent_is_killed() {
+    start_bystander
     start_patient
     # Between the rank and it is the process below which all of the attempt is.
     on node02 "kill -9 $(rank_ancestor node02 2)" || note_failure "there is no agent to kill"
@@ -130,6 +133,7 @@ agent_is_killed() {
     await_launch 60
     expect_between 0 30 "$since" "the second attempt is over after"
     expect_err "^train: host 'node02': its agent has ended, and its ranks with it"
+    expect_bystander
     expect_second_attempt
 }
 # rank_ancestor HOST N: the process N steps above the rank there.
@@ -154,6 +158,7 @@ host_is_rebooted() {
 
 # While the launcher waits for the next attempt.
 host_is_cut_between() {
+    start_bystander
     cat >"$shared/fails_once" <<'BASH'
 echo "attempt $TRAIN_RESTART_COUNT of rank $RANK"
 [ "$TRAIN_RESTART_COUNT" -ge 1 ] || { sleep 0.3; exit 4; }
@@ -165,6 +170,7 @@ BASH
     sleep 8
     "$cluster" "$2" node03
     await_launch 60
+    expect_bystander
     expect_second_attempt
 }
 
@@ -183,7 +189,9 @@ until [ -e /srv/shared/left/0 ] && [ -e /srv/shared/left/1 ] && [ -e /srv/shared
 exit 6
 BASH
     mkdir "$shared/left"
+    start_bystander
     launch "${on_three[@]}" --set max_restarts=1 --set restart_delay=0s -- /bin/bash /srv/shared/daemon
+    expect_bystander
     expect_second_attempt
 }
 

@@ -23,6 +23,12 @@ class HostUnderTest {
     REQUIRE(folder.folder);
     return folder;
   }
+  /// As of a task that has found this folder first, on a host whose other place is that one.
+  LeaseFolder folder_beside(const HostUnderTest& other) const {
+    LeaseFolder ours = folder();
+    ours.others = {named_place(other.path())};
+    return ours;
+  }
 
  private:
   TemporaryDirectory folder_;

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "tests/backends/lease/lease_fixture.hpp"
 #include "tests/skip.hpp"
 
@@ -43,6 +45,51 @@ TEST_CASE("the first folder that is there for everybody is the one") {
   CHECK(shared->is_tidied);
   CHECK(shared->identity != own->identity);
   CHECK(open_lease_folder({places.open()})->identity == shared->identity);
+}
+
+TEST_CASE("root may make a better folder while slots are held in another one") {
+  if (::geteuid() != 0) SKIP_CASE("a folder that everybody trusts is root's");
+  const Places places;
+  const std::vector<LeasePlace> order{places.missing(), places.open()};
+  const auto task = [&](const char* name) {
+    return std::make_unique<TaskLeases>(open_lease_folder(order).value(),
+                                        TaskLeases::Words{name, name, "digits", "alice@head"});
+  };
+  const auto first = task("first");
+  REQUIRE(first->take({whole_slot(0)})->empty());
+  const auto waiting = task("waiting");
+  REQUIRE(::mkdir(places.missing().path.c_str(), 01777) == 0);
+  REQUIRE(open_lease_folder(order)->path == places.missing().path);
+  const auto second = task("second");
+  const auto in_the_way = second->take({whole_slot(0)}).value();
+  REQUIRE(in_the_way.size() == 1);
+  CHECK(in_the_way.front().task == "first");
+  REQUIRE(second->take({whole_slot(1)})->empty());
+  // Whoever has opened the old one before it takes anything sees the new one.
+  CHECK(waiting->take({whole_slot(1)})->front().task == "second");
+  REQUIRE(::chmod(places.folder.path().c_str(), 0755) == 0);
+  REQUIRE(::chmod(places.missing().path.c_str(), 0700) == 0);
+  LeaseFolder old_one = open_lease_folder({places.open()}).value();
+  old_one.others = {places.missing()};
+  REQUIRE(::seteuid(65'534) == 0);
+  const auto refused = other_lease_folders(old_one);
+  REQUIRE(::seteuid(0) == 0);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().diagnostics.front().message ==
+        "its slots are held in '" + places.missing().path +
+            "', which this user may not look into: permission denied");
+}
+
+TEST_CASE("a folder in which no task was is not looked into") {
+  if (::geteuid() != 0) SKIP_CASE("a folder that everybody trusts is root's");
+  const Places places;
+  const auto folder = open_lease_folder({places.own(), places.closed(), places.open()}).value();
+  CHECK(folder.others.size() == 2);
+  CHECK(other_lease_folders(folder)->empty());
+  TaskLeases first(open_lease_folder({places.open()}).value(), {"a", "a", "", ""});
+  REQUIRE(first.take({whole_slot(0)})->empty());
+  REQUIRE(other_lease_folders(folder)->size() == 1);
+  CHECK(other_lease_folders(folder)->front().path == places.open().path);
 }
 
 TEST_CASE("a host without such a folder says so") {

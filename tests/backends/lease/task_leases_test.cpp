@@ -15,6 +15,7 @@
 #include <fstream>
 #include <thread>
 
+#include "backends/lease/lease_holders.hpp"
 #include "backends/posix/files.hpp"
 #include "tests/backends/lease/lease_fixture.hpp"
 
@@ -232,9 +233,54 @@ TEST_CASE("somebody who keeps the mutex does not keep anybody for ever") {
   CHECK(taken.error().error_class == ErrorClass::host);
 }
 
+// As while root makes a better folder, and tasks that came before have theirs.
+TEST_CASE("what is held in one folder of a host is held in the other ones") {
+  const HostUnderTest earlier;
+  const HostUnderTest later;
+  TaskLeases first(earlier.folder_beside(later), words_of("first"));
+  REQUIRE(first.take({whole_slot(0), part_of_slot(1, 5'000)})->empty());
+  TaskLeases second(later.folder_beside(earlier), words_of("second"));
+  const auto in_the_way = second.take({whole_slot(0)}).value();
+  REQUIRE(in_the_way.size() == 1);
+  CHECK(in_the_way.front().task == "first");
+  CHECK(in_the_way.front().leases.size() == 2);
+  // The other half is free, whichever units the first one has.
+  REQUIRE(second.take({part_of_slot(1, 5'000)})->empty());
+  TaskLeases third(earlier.folder_beside(later), words_of("third"));
+  CHECK(third.take({part_of_slot(1, 1)})->size() == 2);
+  // What it has it keeps, whoever has come beside it.
+  CHECK(first.take({whole_slot(0), part_of_slot(1, 5'000)})->empty());
+  CHECK(holders_on(later.folder_beside(earlier), user_name_in_passwd).size() == 2);
+  first.drop();
+  CHECK(third.take({whole_slot(0), part_of_slot(1, 5'000)})->empty());
+}
+
+TEST_CASE("agents of one task are not in each other's way in two folders either") {
+  const HostUnderTest earlier;
+  const HostUnderTest later;
+  TaskLeases one(earlier.folder_beside(later), words_of("a"));
+  auto words = words_of("a");
+  words.key = "a-1";
+  TaskLeases other(later.folder_beside(earlier), words);
+  REQUIRE(one.take({whole_slot(0)})->empty());
+  CHECK(other.take({whole_slot(0), whole_slot(1)})->empty());
+}
+
+TEST_CASE("two names of one folder are one") {
+  const HostUnderTest host;
+  LeaseFolder folder = open_lease_folder({named_place(host.path())}).value();
+  folder.others = {named_place(host.path() + "/.")};
+  TaskLeases ours(std::move(folder), words_of("a"));
+  REQUIRE(ours.take({whole_slot(0)})->empty());
+  CHECK(ours.take({whole_slot(0), whole_slot(1)})->empty());
+}
+
 // Two of them for three slots: whoever has one has both of its slots, and nobody else one of them.
 TEST_CASE("many who take and let go at once never hold a slot together") {
+  const auto in_two_folders = GENERATE(false, true);
+  CAPTURE(in_two_folders);
   const HostUnderTest host;
+  const HostUnderTest later;
   std::array<std::atomic<int>, 4> owners{};
   std::atomic<int> together{0};
   std::atomic<int> taken{0};
@@ -244,7 +290,10 @@ TEST_CASE("many who take and let go at once never hold a slot together") {
       const auto first = static_cast<std::size_t>(thread);
       const std::size_t second = (first + 1) % owners.size();
       for (int round = 0; round < 100; ++round) {
-        TaskLeases ours(host.folder(), words_of(std::to_string(thread)));
+        LeaseFolder folder = !in_two_folders   ? host.folder()
+                             : thread % 2 == 0 ? host.folder_beside(later)
+                                               : later.folder_beside(host);
+        TaskLeases ours(std::move(folder), words_of(std::to_string(thread)));
         const auto result = ours.take({whole_slot(thread), whole_slot(static_cast<int>(second))});
         if (!result || !result->empty()) continue;
         ++taken;

@@ -129,6 +129,17 @@ TEST_CASE("who has no ticket comes behind those who wait, and is told who they a
   CHECK_FALSE(has_file(host, "holder-"));
 }
 
+TEST_CASE("a ticket in another folder of the host counts as well") {
+  const HostUnderTest host;
+  const HostUnderTest later;
+  const LeaseFolder folder = host.folder();
+  const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("m", 800));
+  REQUIRE(ticket);
+  CHECK(tickets(later.folder_beside(host)).size() == 1);
+  TaskLeases newcomer(later.folder_beside(host), {"n-0", "n", "digits", "alice@head"});
+  CHECK(newcomer.take({whole_slot(0)})->front().task == "m");
+}
+
 TEST_CASE("slots are taken in the order of tickets") {
   const HostUnderTest host;
   const LeaseFolder folder = host.folder();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A refusal says what was asked, what the hosts have, and what would fit.
+#include "launcher/placement/refusal.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 
@@ -163,6 +164,23 @@ TEST_CASE("nearest counts are in the unit of the request, which is named where i
   REQUIRE_FALSE(slots);
   CHECK(render(to_error(slots.error())).find("nearest count that fits: 4 slots") !=
         std::string::npos);
+}
+
+TEST_CASE("who holds what hosts declare is told with it, and not with what no host knows") {
+  ExperimentConfig experiment = slot_experiment(1);
+  experiment.needs.custom["licence"] = Quantity::of(2);
+  HostInventory inventory = inventory_of({place_host("n1", 4), place_host("n2", 4)});
+  for (Host& host : inventory.hosts) host.custom["licence"] = Quantity::of(3);
+  const std::map<std::string, Quantity> held{{"licence", Quantity::of(2)}, {"x", Quantity::of(9)}};
+  const auto use_of = [&](const char* host) {
+    return HostUse{
+        .host = host, .holder = "alice", .slots = {{0, Quantity::of(1)}}, .custom = held};
+  };
+  const auto plan = make_plan(experiment, inventory, {use_of("n1"), use_of("n2")});
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().kind == Refusal::Kind::busy);
+  CHECK(holder_lines(plan.error().holders) ==
+        std::vector<std::string>{"alice holds 2 slots and 4 licence of n[1-2]"});
 }
 
 TEST_CASE("hosts of very many sizes are searched to the end") {
