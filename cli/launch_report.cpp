@@ -62,7 +62,7 @@ TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome, con
     if (!rank.memory_kill->process.empty())
       text += terminal_text("\n  the kernel killed process {} (its words are in dmesg there)",
                             rank.memory_kill->process);
-  } else if (rank.signal) {
+  } else if (rank.signal && !rank.ended_with_parent) {
     if (const auto meaning = meaning_of_signal(*rank.signal); !meaning.empty())
       text += terminal_text("\n  {}", meaning);
   }

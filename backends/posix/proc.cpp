@@ -63,17 +63,16 @@ std::uint64_t page_size() {
   return size;
 }
 
-// Kernels may be built without CONFIG_PROC_CHILDREN.
-bool lists_children() {
-  static const bool does = ::access("/proc/thread-self/children", F_OK) == 0;
-  return does;
-}
-
 }  // namespace
+
+bool are_children_listed() {
+  static const bool are = ::access("/proc/thread-self/children", F_OK) == 0;
+  return are;
+}
 
 std::vector<int> children_of(int pid) {
   std::vector<int> children;
-  if (!lists_children()) {
+  if (!are_children_listed()) {
     for (const int process : all_processes())
       if (parent_of(process) == pid) children.push_back(process);
     return children;

@@ -19,6 +19,9 @@ namespace train {
 
 /// The processes whose parent is `pid` (whichever of its threads made them).
 std::vector<int> children_of(int pid);
+/// Whether the kernel lists them. Else each question looks at all processes: kernels may be built
+/// without CONFIG_PROC_CHILDREN.
+bool are_children_listed();
 
 /// The numbers of all processes that can be seen.
 std::vector<int> all_processes();

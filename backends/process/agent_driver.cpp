@@ -23,7 +23,7 @@ constexpr std::chrono::seconds first_connection_limit{30};
 constexpr std::chrono::seconds start_time{1};
 
 AgentIdentity identity() {
-  return {first_line_of("/proc/sys/kernel/hostname"), boot_id(), ::getpid()};
+  return {first_line_of("/proc/sys/kernel/hostname"), boot_id(), ::getpid(), ::geteuid()};
 }
 
 }  // namespace

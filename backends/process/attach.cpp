@@ -22,6 +22,7 @@
 #include "backends/process/guard.hpp"
 #include "backends/process/sweep.hpp"
 #include "launcher/wire/message.hpp"
+#include "launcher/wire/message_limits.hpp"
 
 namespace train {
 
@@ -159,17 +160,20 @@ void ignore_signals() {
   for (const int number : {SIGPIPE, SIGHUP, SIGINT}) (void)::signal(number, SIG_IGN);
 }
 
-// There is no agent, nor anything that it has started: the proof goes to the launcher.
+// There is no agent. Nor is there anything that it has started: the proof goes to the launcher. Or
+// there is, and whoever waits for its end hears what it is.
 Result<int> tell_no_agent(const Sweep& sweep) {
   if (sweep.is_foreign)
     return fail(ErrorClass::host, "the agent ran in another process namespace than this login",
                 "logins to a host are to be in one container, or in none");
-  if (!sweep.survivors.empty())
-    return fail(ErrorClass::host,
-                fmt::format("the agent has ended, and process {} ({}), which it had started, could "
-                            "not be ended",
-                            sweep.survivors.front().pid, sweep.survivors.front().command));
-  if (write_whole(STDOUT_FILENO, frame_of(message::NoAgent{boot_id()})) != 0)
+  Message proof = message::NoAgent{boot_id()};
+  if (!sweep.survivors.empty()) {
+    message::LeftBehind left;
+    for (const Survivor& each : sweep.survivors)
+      left.survivors.push_back({each.pid, each.uid, each.command});
+    proof = within_limits(std::move(left));
+  }
+  if (write_whole(STDOUT_FILENO, frame_of(proof)) != 0)
     return fail(ErrorClass::host, "nobody is left to be told that there is no agent");
   return 0;
 }

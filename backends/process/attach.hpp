@@ -25,7 +25,8 @@ Result<int> attach(const HostDirectory& directory, const std::string& key,
                    const AgentMain& agent_main);
 
 /// The same for an agent that runs; none is started. Where there is none, what a dead one has left
-/// is ended, and the stream is a NoAgent (`launcher/wire/message.hpp`).
+/// is ended, and the stream is a NoAgent (`launcher/wire/message.hpp`), or, where something of it
+/// could not be ended, a LeftBehind.
 Result<int> reattach(const HostDirectory& directory, const std::string& key);
 
 }  // namespace train

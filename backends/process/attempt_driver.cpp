@@ -237,6 +237,8 @@ void AttemptDriver::rank_ended(int rank, const ExitStatus& status) {
   agent_event::RankEnded end{rank, status.code, status.signal, status.dumped_core, status.at,
                              {},   of_};
   end.usage = usage_watch_.end(rank, status);
+  if (subreaper_.was_killed() && !is_killing_ && status.signal == SIGKILL)
+    end.parent_end = subreaper_.how_it_ended();
   ++ends_pending_;
   metrics_files_.finish(rank, [this, end, status, is_killing = is_killing_] {
     tell_soon([this, end, status, is_killing] {

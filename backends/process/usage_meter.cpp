@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 
 #include "backends/posix/files.hpp"
 
 namespace train {
 
 std::vector<UsageOfRank> UsageMeter::look(const std::map<int, int>& rank_of_process) {
-  Processes processes;
-  for (const int pid : all_processes())
-    if (const auto status = status_of(pid)) processes.emplace(pid, *status);
+  const Processes processes = processes_of(rank_of_process);
+  processes_read_ = processes.size();
   std::map<int, Member> members = members_among(processes, rank_of_process);
   count_ended(members);
   members_ = std::move(members);
@@ -36,6 +36,38 @@ std::vector<UsageOfRank> UsageMeter::look(const std::map<int, int>& rank_of_proc
     used.push_back({rank, usage});
   }
   return used;
+}
+
+// All that may be of a rank is below that, or its subreaper has adopted it. A process whose parent
+// ends while this goes down is met at the end, among the children of the subreaper; one that was of
+// a rank before is looked for by its number, since what is not found counts as ended.
+UsageMeter::Processes UsageMeter::processes_of(const std::map<int, int>& rank_of_process) const {
+  Processes found;
+  std::vector<int> new_ones;
+  const auto add = [&](int pid, std::optional<std::uint64_t> start = {}) {
+    const auto status = found.contains(pid) ? std::nullopt : status_of(pid);
+    if (!status || (start && status->start != *start)) return;
+    found.emplace(pid, *status);
+    new_ones.push_back(pid);
+  };
+  if (!are_children_listed()) {
+    for (const int pid : all_processes()) add(pid);
+    return found;
+  }
+  for (const auto& [pid, rank] : rank_of_process) add(pid);
+  std::set<int> subreapers;
+  for (const auto& [pid, status] : found) subreapers.insert(status.parent);
+  for (const auto& [pid, member] : members_) add(pid, member.start);
+  do {
+    while (!new_ones.empty()) {
+      const int pid = new_ones.back();
+      new_ones.pop_back();
+      for (const int child : children_of(pid)) add(child);
+    }
+    for (const int pid : subreapers)
+      for (const int child : children_of(pid)) add(child);
+  } while (!new_ones.empty());
+  return found;
 }
 
 // A process is of the rank that its parent is of; else, where it has left that, of the one whose

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,8 +12,9 @@
 
 namespace train {
 
-/// Measures what ranks use, each with all that it has started, by what /proc says of processes: one
-/// file of each process of the host, however many of them are a rank's. For one thread at a time.
+/// Measures what ranks use, each with all that it has started, by what /proc says of processes:
+/// those below the parent of the ranks, their subreaper, and no others of the host. For one thread
+/// at a time.
 ///
 /// What has left its rank (a daemon) is known by the session of that, or by an earlier look. What
 /// began and ended between two looks counts where its parent has waited for it.
@@ -26,6 +28,9 @@ class UsageMeter {
   /// What these ranks use by now, which are given by their processes; those that are gone are left
   /// out. No figure of a rank is ever less than before, but for that of its memory now.
   std::vector<UsageOfRank> look(const std::map<int, int>& rank_of_process);
+
+  /// How many processes the last look has read.
+  std::size_t processes_read() const { return processes_read_; }
 
  private:
   using Processes = std::map<int, ProcessStatus>;
@@ -45,6 +50,7 @@ class UsageMeter {
     std::uint64_t memory = 0;
   };
 
+  Processes processes_of(const std::map<int, int>& rank_of_process) const;
   std::map<int, Member> members_among(const Processes& processes,
                                       const std::map<int, int>& rank_of_process) const;
   void count_ended(const std::map<int, Member>& members);
@@ -53,6 +59,7 @@ class UsageMeter {
   std::string cgroup_;
   std::map<int, Rank> ranks_;
   std::map<int, Member> members_;  ///< by process, at the last look
+  std::size_t processes_read_ = 0;
 };
 
 }  // namespace train

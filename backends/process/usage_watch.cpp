@@ -10,8 +10,9 @@ namespace train {
 namespace {
 
 constexpr std::chrono::seconds longest_pause{5};
-// As many times what a look has cost: half a percent.
-constexpr int rest = 200;
+// As many times what a look has cost: a twentieth of a percent. All that an agent does where its
+// ranks are idle is to take a tenth.
+constexpr int rest = 2'000;
 
 nanoseconds cpu_of_this_thread() {
   timespec time{};

@@ -16,7 +16,8 @@
 namespace train {
 
 /// Measures what ranks use while they run, beside the loop: soon after their start, then every five
-/// seconds, and less often where that would take more than half a percent of a CPU.
+/// seconds, and less often where that would take more than a twentieth of a percent of a CPU: where
+/// they have thousands of processes and threads.
 class UsageWatch {
  public:
   using OnMeasured = std::function<void(std::vector<UsageOfRank> ranks)>;

@@ -46,8 +46,10 @@ AgentAttempt* Agent::find(AttemptId of) {
 void Agent::take_actions(AgentAttempt& attempt) {
   for (AgentAction& action : attempt.take_actions()) {
     // Its ranks have no say any more in how long what they have printed waits to be read.
-    if (std::holds_alternative<agent_action::KillTree>(action))
+    if (std::holds_alternative<agent_action::KillTree>(action)) {
       output_.keep_the_rest_of(attempt.id());
+      killed_at_ = now_;
+    }
     if (link_ || !std::holds_alternative<agent_action::SendMessage>(action))
       actions_.push_back(std::move(action));
   }

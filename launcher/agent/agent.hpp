@@ -20,6 +20,7 @@ struct AgentIdentity {
   std::string host_name;
   std::string boot_id;
   std::int64_t pid = 0;
+  std::int64_t uid = 0;  ///< of its ranks as well
 };
 
 /// What the agent is to its launcher. What becomes of its attempts is `AgentAttemptState`.
@@ -48,6 +49,9 @@ class Agent {
   /// From then on a launcher that has not taken all output, or is out of reach and may come back,
   /// is waited for so long in all: a machine that shuts down kills what is left after 90 s.
   static constexpr milliseconds longest_dismissal{60'000};
+
+  /// A kill that takes longer than its driver takes to give up hangs.
+  static constexpr milliseconds kill_patience{30'000};
 
   explicit Agent(AgentIdentity identity, std::size_t output_capacity = OutputQueue::usual_capacity);
 
@@ -92,6 +96,8 @@ class Agent {
 
   void attach(LinkId link, const message::Attach& m);
   void refuse(LinkId link, const message::Attach& m);
+  bool is_stuck() const;
+  message::LeftBehind left_behind() const;
   /// Whether what comes on a link is the launcher's.
   bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
@@ -171,6 +177,7 @@ class Agent {
   Instant trusted_at_{0};  ///< the launcher has heard from us since; the fence is reckoned from it
   std::optional<Instant> told_fence_;
   std::optional<Instant> death_at_;  ///< the launcher has died: when it is not waited for any more
+  Instant killed_at_{0};             ///< what is left of an attempt was last to be killed
   Instant idle_since_{0};            ///< the last processes have ended
   Instant all_taken_at_{0};          ///< the launcher has last had all output
   std::optional<Instant> dismissed_at_;

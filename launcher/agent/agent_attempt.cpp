@@ -83,6 +83,17 @@ std::vector<Message> AgentAttempt::facts() const {
   return facts;
 }
 
+// Nobody but the kernel knows what ranks that have ended have left.
+std::vector<message::Survivor> AgentAttempt::processes_left() const {
+  std::vector<message::Survivor> left = survivors_;
+  for (const Message& fact : facts_) {
+    const auto* started = std::get_if<message::RankStarted>(&fact);
+    if (started != nullptr && has_processes() && ranks_.at(started->rank) == RankState::alive)
+      left.push_back({started->pid, 0, words_of(prepare_.ranks, started->rank)});
+  }
+  return left;
+}
+
 void AgentAttempt::begin_check(const std::string& context_directory) {
   if (state_ != AgentAttemptState::waiting) return;
   if (prepare_.context)
@@ -204,7 +215,8 @@ void AgentAttempt::on(const agent_event::RankEnded& event) {
                                 {},
                                 event.memory_kill,
                                 event.core,
-                                event.usage});
+                                event.usage,
+                                event.parent_end});
   usage_.erase(event.rank);
   untold_usage_.erase(event.rank);
   after_rank_ended();

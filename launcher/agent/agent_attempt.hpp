@@ -45,6 +45,8 @@ class AgentAttempt {
   std::optional<message::Survivor> survivor() const {
     return survivors_.empty() ? std::nullopt : std::optional(survivors_.front());
   }
+  /// What is known of it that has not ended, or could not be ended; without its user.
+  std::vector<message::Survivor> processes_left() const;
   /// Its ranks were told to end.
   bool is_stopping() const { return stopped_at_.has_value(); }
   /// When ranks that are being stopped get the signal, or are killed.

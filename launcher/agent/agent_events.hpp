@@ -119,6 +119,7 @@ struct RankEnded {
   std::optional<message::MemoryKill> memory_kill = {};
   std::string core = {};  ///< as in message::RankEnded
   std::optional<RankUsage> usage = {};
+  std::string parent_end = {};  ///< likewise
 };
 /// What ranks that run use by now.
 struct RanksMeasured {

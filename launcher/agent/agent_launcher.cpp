@@ -71,14 +71,32 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   send_output();
 }
 
-// Of a launcher that speaks another version the epoch is not known: it hears no more than ours.
+// Of a launcher that speaks another version the epoch is not known: it hears no more than ours. One
+// that was given up, or its successor, may wait for the end of what was started here: it hears
+// nothing while that may come soon, and comes again.
 void Agent::refuse(LinkId link, const message::Attach& m) {
   agent_action::CloseLink close{link};
   if (m.version != wire_version)
     close.last_word = message::Hello{wire_version, {}, {}, 0};
   else if (m.epoch < epoch_)
     close.last_word = message::Displaced{epoch_, launcher_};
+  else if (state_ == AgentState::abandoned && is_stuck())
+    close.last_word = within_limits(left_behind());
   act(std::move(close));
+}
+
+bool Agent::is_stuck() const {
+  return has_processes() && !is_any_running() && now_ >= killed_at_ + kill_patience;
+}
+
+message::LeftBehind Agent::left_behind() const {
+  message::LeftBehind left;
+  for (const auto& [of, attempt] : attempts_)
+    for (message::Survivor& each : attempt.processes_left()) {
+      each.uid = identity_.uid;
+      left.survivors.push_back(std::move(each));
+    }
+  return left;
 }
 
 // A launcher whose machine has lost its power lacks output that another one had: as before, it is

@@ -88,6 +88,16 @@ std::string stop_file_name(int attempt) { return fmt::format("stop-{}", attempt)
 
 std::string error_file_name(int rank) { return fmt::format("error-{}.json", rank); }
 
+std::string words_of(const std::vector<RankCommand>& ranks, int rank) {
+  for (const RankCommand& each : ranks) {
+    if (each.rank != rank) continue;
+    const Entrypoint& entrypoint = each.entrypoint;
+    return entrypoint.argv.empty() ? entrypoint.shell
+                                   : fmt::format("{}", fmt::join(entrypoint.argv, " "));
+  }
+  return {};
+}
+
 std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
                                       const message::Go& go, const std::string& task_id,
                                       const std::string& run_directory, int rank,

@@ -15,6 +15,9 @@ std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
                                       const std::string& run_directory, int rank,
                                       const HostGpus& gpus = {});
 
+/// What one of these ranks executes, to name it by; arguments with spaces between them.
+std::string words_of(const std::vector<RankCommand>& ranks, int rank);
+
 /// Where in the run directory a rank may append what it measures, a line of JSON each.
 std::string metrics_file_name(int rank);
 

@@ -219,6 +219,21 @@ void Connections::receive(int host, const message::NoAgent& m) {
                                                 "left"));
 }
 
+// Whatever is left there, nobody will ever say more of it.
+void Connections::receive(int host, const message::LeftBehind& m) {
+  const Host& h = of(host);
+  if (!h.outage || !h.outage->is_attaching) return fail(host, out_of_turn_error("'left behind'"));
+  std::string what = "its agent was told to leave, and what it had started does not end";
+  if (!m.survivors.empty()) {
+    const message::Survivor& first = m.survivors.front();
+    what = fmt::format("process {} ({}), which its agent had started, could not be ended",
+                       first.pid, first.command);
+    const std::size_t others = m.survivors.size() - 1 + static_cast<std::size_t>(m.more_survivors);
+    if (others > 0) what += fmt::format(", nor {} more", others);
+  }
+  fail(host, make_error(ErrorClass::host, std::move(what)), m);
+}
+
 void Connections::out_of_reach(int host) {
   const Host& h = of(host);
   std::string what = fmt::format("out of reach for {}, longer than {} ({}): {}",

@@ -62,12 +62,12 @@ void Connections::close(int host) {
   act(host_action::CloseHost{host});
 }
 
-void Connections::fail(int host, Error why) {
+void Connections::fail(int host, Error why, message::LeftBehind left) {
   Host& h = of(host);
   if (!h.is_expected) return;
   if (h.open && may_be_away(h)) act(host_action::Send{host, message::Bye{}});
   close(host);
-  tell(host_news::Lost{host, std::move(why)});
+  tell(host_news::Lost{host, std::move(why), std::move(left)});
 }
 
 void Connections::handle(const connection_event::HostOpened& event) {
@@ -94,7 +94,8 @@ void Connections::handle(const connection_event::HostSaid& event) {
   if (!of(host).open && !is_attaching) return;
   const auto* hello = std::get_if<message::Hello>(&event.message);
   const auto* none = std::get_if<message::NoAgent>(&event.message);
-  if (is_attaching && hello == nullptr && none == nullptr)
+  const auto* left = std::get_if<message::LeftBehind>(&event.message);
+  if (is_attaching && hello == nullptr && none == nullptr && left == nullptr)
     return fail(host, out_of_turn_error("something before 'hello'"));
   const bool was_silent = of(host).open && of(host).outage;
   heard(host);
@@ -102,6 +103,8 @@ void Connections::handle(const connection_event::HostSaid& event) {
     receive(host, *hello);
   else if (none != nullptr)
     receive(host, *none);
+  else if (left != nullptr)
+    receive(host, *left);
   else if (const auto* pong = std::get_if<message::Pong>(&event.message))
     receive(host, *pong);
   else

@@ -102,6 +102,7 @@ struct Resumed {
 struct Lost {
   int host = 0;
   Error why;  ///< does not name the host
+  message::LeftBehind left = {};
 };
 }  // namespace host_news
 
@@ -292,6 +293,7 @@ class Connections {
 
   void receive(int host, const message::Hello& m);
   void receive(int host, const message::NoAgent& m);
+  void receive(int host, const message::LeftBehind& m);
   void receive(int host, const message::Pong& m);
 
   Host& of(int host) { return hosts_[static_cast<std::size_t>(host)]; }
@@ -311,7 +313,7 @@ class Connections {
   bool is_watched(const Host& host) const { return host.open || host.outage || host.reach; }
   void said_again(int host);
   void close(int host);
-  void fail(int host, Error why);
+  void fail(int host, Error why, message::LeftBehind left = {});
 
   milliseconds window() const {
     return fence_window(timing_.reconnect_window, timing_.launcher_wait);

@@ -22,6 +22,8 @@ Error rank_error(int rank, const std::string& host, const message::RankEnded& m)
   else if (m.memory_kill)
     what += ": the kernel killed a process of it for want of memory (OOM: " + m.memory_kill->limit +
             ")";
+  else if (!m.parent_end.empty())
+    what += ": the process that ranks are started from " + m.parent_end;
   return make_error(ErrorClass::worker, fmt::format("rank {} on '{}' {}", rank, host, what));
 }
 
@@ -239,6 +241,7 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->reported = message_of_error_file(m.error_file);
   rank->memory_kill = m.memory_kill;
   rank->core = m.core;
+  rank->ended_with_parent = !m.parent_end.empty();
   if (m.usage) rank->usage = m.usage;
   if (rank->usage) rank->usage->memory.reset();
   rank->at = align(host, m.at);

@@ -299,7 +299,7 @@ class Run {
   void said_again(int host);
   void fact_again(int host, const char* what);
   void let_go(int host, Error why);
-  void host_failed(int host, Error why);
+  void host_failed(int host, Error why, const message::LeftBehind& left = {});
   void host_in_trouble(int host, const AlignedInstant& since, Error why);
   Error not_ready(const HostRun& host) const;
   void rank_failed(Failure failure);

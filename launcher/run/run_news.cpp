@@ -66,7 +66,7 @@ void Run::make_up_for(HostRun& host, const AlignedInstant& away) {
   host.drain_by += missed;
 }
 
-void Run::hear(const host_news::Lost& news) { host_failed(news.host, news.why); }
+void Run::hear(const host_news::Lost& news) { host_failed(news.host, news.why, news.left); }
 
 // On a new stream, or on the one that was.
 void Run::hear(const host_news::Resumed& news) {
@@ -122,12 +122,14 @@ void Run::let_go(int host, Error why) {
   host_failed(host, std::move(why));
 }
 
-void Run::host_failed(int host, Error why) {
+void Run::host_failed(int host, Error why, const message::LeftBehind& left) {
   HostRun& h = hosts_[host];
   if (h.state == HostState::failed || h.state == HostState::finished) return;
   const bool was_running = h.state == HostState::running;
   enter(h, HostState::failed);
-  if (was_running) outcome_.leftovers.push_back({host, {}, 0, why.diagnostics.front().message});
+  if (was_running || !left.survivors.empty())
+    outcome_.leftovers.push_back(
+        {host, left.survivors, left.more_survivors, why.diagnostics.front().message});
   // When all its ranks have ended, only the last of their output and the tidying up are lost.
   if (was_running && h.ranks_left == 0) return check_over();
   const PlannedHost& planned = trial_.hosts[host];

@@ -313,6 +313,7 @@ json body(const message::RankEnded& m) {
                             {"process", from_bytes(m.memory_kill->process)}};
   if (!m.core.empty()) value["core_place"] = from_bytes(m.core);
   if (m.usage) value["usage"] = json_of(UsageOfRank{m.rank, *m.usage});
+  if (!m.parent_end.empty()) value["parent_end"] = from_bytes(m.parent_end);
   return value;
 }
 Message read_rank_ended(const json& value) {
@@ -335,6 +336,7 @@ Message read_rank_ended(const json& value) {
   }
   if (value.contains("core_place")) m.core = text_field(value, "core_place", longest_words);
   if (value.contains("usage")) m.usage = usage_of_rank(value["usage"]).usage;
+  if (value.contains("parent_end")) m.parent_end = text_field(value, "parent_end", longest_words);
   return m;
 }
 
@@ -343,23 +345,27 @@ Message read_usage(const json& value) {
   return message::Usage{usages_field(value, "ranks", most_usages)};
 }
 
-json body(const message::Finished& m) {
+template <class M>
+json body_with_survivors(const char* type, const M& m) {
   json survivors = json::array();
   for (const auto& survivor : m.survivors)
     survivors.push_back(
         {{"pid", survivor.pid}, {"uid", survivor.uid}, {"command", from_bytes(survivor.command)}});
-  return {{"type", "finished"},
-          {"survivors", std::move(survivors)},
-          {"more_survivors", m.more_survivors}};
+  return {
+      {"type", type}, {"survivors", std::move(survivors)}, {"more_survivors", m.more_survivors}};
 }
-Message read_finished(const json& value) {
-  message::Finished m;
+template <class M>
+Message read_survivors(const json& value) {
+  M m;
   for (const auto& survivor : array_field(value, "survivors", most_survivors))
     m.survivors.push_back({number_field(survivor, "pid"), number_field(survivor, "uid"),
                            text_field(survivor, "command", longest_command)});
   m.more_survivors = int_field(value, "more_survivors");
   return m;
 }
+
+json body(const message::Finished& m) { return body_with_survivors("finished", m); }
+json body(const message::LeftBehind& m) { return body_with_survivors("left_behind", m); }
 
 json body(const message::OutputBlocked& m) {
   return {{"type", "output_blocked"}, {"is_blocked", m.is_blocked}, {"kept", m.kept}};
@@ -418,7 +424,8 @@ constexpr Reader readers[] = {
     {"started", read_rank_started},
     {"not_started", read_rank_not_started},
     {"ended", read_rank_ended},
-    {"finished", read_finished},
+    {"finished", read_survivors<message::Finished>},
+    {"left_behind", read_survivors<message::LeftBehind>},
     {"pong", read_pong},
     {"blocked", read_blocked},
     {"port_taken", read_port_taken},

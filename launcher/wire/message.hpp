@@ -25,7 +25,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 13;
+constexpr int wire_version = 14;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -271,6 +271,9 @@ struct RankEnded {
   std::optional<MemoryKill> memory_kill = {};
   std::string core = {};  ///< where the core is, in words; empty: there is none
   std::optional<RankUsage> usage = {};
+  /// How the process has ended by itself that ranks are started from, which took this one along:
+  /// "was killed by SIGKILL", "is out of memory"; usually empty.
+  std::string parent_end = {};
   bool operator==(const RankEnded&) const = default;
 };
 /// What ranks that run use by now, of those of which that is new. At most once after each Ping, and
@@ -343,6 +346,14 @@ struct NoAgent {
   std::string boot_id;
   bool operator==(const NoAgent&) const = default;
 };
+/// In place of Hello, where nobody is served any more: the agent was told to leave, or has given
+/// its launcher up, or is gone. These processes of what it had started could not be ended, as far
+/// as they are known. It comes no sooner than it is certain that their end takes long.
+struct LeftBehind {
+  std::vector<Survivor> survivors;  ///< the first of them
+  int more_survivors = 0;           ///< how many others there are
+  bool operator==(const LeftBehind&) const = default;
+};
 /// The last word on a connection whose epoch is lower than that of another one: a later supervisor
 /// has the task, and this one is not heard any more.
 struct Displaced {
@@ -372,7 +383,8 @@ using Message =
                  message::RankNotStarted, message::RankEnded, message::Finished, message::Pong,
                  message::TakeLeases, message::DropLeases, message::Leases, message::Blocked,
                  message::PortTaken, message::OutputBlocked, message::StopsRanks,
-                 message::NoStopFile, message::Displaced, message::AgentFailed, message::Usage>;
+                 message::NoStopFile, message::Displaced, message::AgentFailed, message::Usage,
+                 message::LeftBehind>;
 
 /// The attempt that a message is about; nothing for what is about the whole host.
 std::optional<AttemptId> attempt_of(const Message& message);

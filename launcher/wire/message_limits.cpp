@@ -59,18 +59,24 @@ void limit(message::RankNotStarted& m) { cut(m.reason, longest_words); }
 void limit(message::RankEnded& m) {
   cut(m.error_file, longest_error_file);
   cut(m.core, longest_words);
+  cut(m.parent_end, longest_words);
   if (!m.memory_kill) return;
   cut(m.memory_kill->limit, longest_words);
   cut(m.memory_kill->process, longest_words);
 }
 
-void limit(message::Finished& m) {
+template <class M>
+void limit_survivors(M& m) {
   if (m.survivors.size() > most_survivors) {
     m.more_survivors += static_cast<int>(m.survivors.size() - most_survivors);
     m.survivors.resize(most_survivors);
   }
   for (message::Survivor& survivor : m.survivors) cut(survivor.command, longest_command);
 }
+
+void limit(message::Finished& m) { limit_survivors(m); }
+
+void limit(message::LeftBehind& m) { limit_survivors(m); }
 
 }  // namespace
 

@@ -100,6 +100,14 @@ TEST_CASE("what a signal usually means is said") {
   CHECK(reported.words().find("out-of-memory") != std::string::npos);
 }
 
+TEST_CASE("where a rank has gone with the process that ranks are started from nothing is guessed") {
+  Reported reported;
+  reported.outcome.cause = rank_failure(0, "rank 0 on 'gpu-a' was killed by SIGKILL: ...", 137);
+  reported.outcome.ranks[0].signal = SIGKILL;
+  reported.outcome.ranks[0].ended_with_parent = true;
+  CHECK(reported.words().find("out-of-memory") == std::string::npos);
+}
+
 TEST_CASE("a kill for want of memory and a core are told, and no guess about the signal") {
   Reported reported;
   reported.outcome.cause = rank_failure(0, "rank 0 on 'gpu-a' was killed by the kernel", 137);

@@ -83,13 +83,16 @@ TEST_CASE(
   TracedProcess subreaper(subreaper_above(one, agent));
   if (!subreaper.is_there()) SKIP_CASE("no process can be traced here");
   subreaper.exit(failing.code);
-  CHECK(agent.next<message::RankEnded>(first).signal == SIGKILL);
+  const auto ended = agent.next<message::RankEnded>(first);
+  CHECK(ended.signal == SIGKILL);
+  CHECK(ended.parent_end == failing.words);
   CHECK(agent.next<message::Finished>(first).survivors.empty());
   CHECK_FALSE(is_running(one));
   CHECK(is_running(other));
   check_that_another_attempt_starts(agent);
   CHECK(is_running(other));
   agent.send(about(message::Stop{}, other_trial));
+  CHECK(agent.next<message::RankEnded>(other_trial).parent_end.empty());
   (void)agent.next<message::Finished>(other_trial);
   end(agent);
 }

@@ -14,7 +14,9 @@
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/message.hpp"
 #include "tests/backends/process/testing.hpp"
+#include "tests/backends/process/traced_process.hpp"
 #include "tests/catch.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -80,6 +82,17 @@ bool is_no_agent(const std::string& said) {
   if (!frame || !*frame) return false;
   const auto message = decode_message((*frame)->payload);
   return message && *message == Message(message::NoAgent{boot_id()}) && said == frame_of(*message);
+}
+
+// What it says where something of a dead agent is left that does not end.
+std::optional<message::LeftBehind> left_behind_in(const std::string& said) {
+  FrameDecoder decoder(FrameSender::agent);
+  decoder.feed(said);
+  const auto frame = decoder.next();
+  if (!frame || !*frame) return std::nullopt;
+  const auto message = decode_message((*frame)->payload);
+  const auto* left = message ? std::get_if<message::LeftBehind>(&*message) : nullptr;
+  return left == nullptr ? std::nullopt : std::optional(*left);
 }
 
 // Starts workers that try to get away, with this mark.
@@ -363,6 +376,30 @@ TEST_CASE("reattach ends what a killed agent and its killed guard have left befo
   CHECK(running_with("TRAIN_TASK_ID=" + mark).empty());
   CHECK(program->wait() == 0);
   CHECK(is_clean(agents));
+}
+
+TEST_CASE("reattach names what a killed agent has left and the kernel does not let go", "[waits]") {
+  const Agents agents;
+  const std::string mark = "held" + std::to_string(::getpid());
+  const auto workers = start_workers(agents, mark);
+  const Ids ids = ids_of(agents, "task-0");
+  const int worker = running_with("TRAIN_TASK_ID=" + mark).front();
+  {
+    const TracedProcess held(worker);
+    if (!held.is_there()) SKIP_CASE("no process can be traced here");
+    held.hold();
+    for (const int pid : {ids.guard, ids.agent}) ::kill(pid, SIGSTOP);
+    for (const int pid : {ids.agent, ids.guard}) ::kill(pid, SIGKILL);
+    REQUIRE(eventually([&] { return !is_running(ids.agent) && !is_running(ids.guard); }));
+    const auto program = agents.reattach("task-0");
+    const auto left = left_behind_in(read_all(program->output()));
+    REQUIRE(left);
+    REQUIRE(left->survivors.size() == 1);
+    CHECK(left->survivors.front().pid == worker);
+    CHECK(left->survivors.front().uid == ::geteuid());
+    CHECK(program->wait() == 0);
+  }
+  CHECK(eventually([&] { return running_with("TRAIN_TASK_ID=" + mark).empty(); }));
 }
 
 TEST_CASE("reattach says nothing of an agent that was in another process namespace") {

@@ -12,6 +12,7 @@
 #include "backends/process/usage_watch.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -119,6 +120,21 @@ TEST_CASE("a rank that burns 0.3 s and touches 64 MiB has used so much") {
   CHECK(usage.memory_peak == *usage.memory);
   CHECK(meter.look({{rank.pid(), 3}}).front().usage.cpu >= usage.cpu);
   CHECK(meter.look({{1'000'000'000, 3}}).empty());
+}
+
+TEST_CASE("what is measured costs nothing for processes that are none of the ranks'") {
+  if (!are_children_listed()) SKIP_CASE("the kernel does not list children");
+  const Rank rank([](const Rank&) {
+    if (::fork() == 0)
+      while (true) ::pause();
+  });
+  rank.await();
+  REQUIRE(all_processes().size() > 2);  // this one, too
+  UsageMeter meter;
+  for (int look = 0; look < 2; ++look) {
+    REQUIRE(meter.look({{rank.pid(), 0}}).size() == 1);
+    CHECK(meter.processes_read() == 2);
+  }
 }
 
 TEST_CASE("what a rank has started counts with it, also when that has left it, and has ended") {

@@ -16,7 +16,7 @@ class Bench {
  public:
   explicit Bench(std::size_t capacity = OutputQueue::usual_capacity,
                  std::uint64_t output_credit = 1u << 30)
-      : credit(output_credit), agent({"node1", "boot", 42}, capacity) {}
+      : credit(output_credit), agent({"node1", "boot", 42, 1'000}, capacity) {}
 
   std::vector<AgentAction> on(const AgentEvent& event) { return last = agent.on(event, now); }
   std::vector<AgentAction> say(Message m) { return on(agent_event::Received{link, std::move(m)}); }

@@ -139,6 +139,39 @@ TEST_CASE("a launcher that another one has replaced hears so, and by whom, on ev
   }
 }
 
+TEST_CASE("whoever comes to an agent that cannot end what it has started hears what is left") {
+  const bool is_another = GENERATE(true, false);
+  Bench b = running({0, 1}, 60s);
+  b.say(message::Stop{1s});
+  b.end(1, 0);
+  const auto come = [&] {
+    ++b.link;
+    b.say(message::Attach{wire_version, is_another ? 2u : 1u, ++b.connection, {}, 100});
+    CHECK(b.last.size() == 1);
+    CHECK(closed(b.last) == std::vector{b.link});
+    return last_word<message::LeftBehind>(b.last, b.link);
+  };
+  const Instant told = b.now;
+  b.say(message::Bye{});
+  CHECK(b.agent.state() == AgentState::abandoned);
+  CHECK_FALSE(come());  // its ranks have time to end
+  b.tick(told + 1s);
+  REQUIRE(has<agent_action::KillTree>(b.last));
+  b.now = told + 1s + Agent::kill_patience - 1ms;
+  CHECK_FALSE(come());
+  b.now += 1ms;
+  auto left = come();
+  REQUIRE(left);
+  CHECK(*left == message::LeftBehind{{{100, 1'000, "true"}}});
+  // What its last rank has left has no name here.
+  b.on(agent_event::RankEnded{0, std::nullopt, 9, false, b.now, {}});
+  left = come();
+  REQUIRE(left);
+  CHECK(left->survivors.empty());
+  b.on(agent_event::TreeKilled{});
+  CHECK(b.agent.gone());
+}
+
 TEST_CASE("a connection that is late, of the same launcher, is closed without a word") {
   Bench b = running({0}, 60s);
   const LinkId first = b.link;

@@ -478,6 +478,35 @@ TEST_CASE("a host without the agent, or with another boot, is lost at once") {
   CHECK(b.told<message::Stop>() == std::vector{0});
 }
 
+// Its ranks outlive any silence, and its agent serves nobody any more.
+TEST_CASE("a host whose agent cannot end what it has started is lost, with that named") {
+  message::LeftBehind left{{{4711, 1'000, "python3 train.py"}}};
+  std::string words =
+      "process 4711 (python3 train.py), which its agent had started, could not be ended";
+  SECTION("one process") {}
+  SECTION("several") {
+    left.survivors.push_back({4712, 1'000, "python3 train.py"});
+    left.more_survivors = 2;
+    words += ", nor 3 more";
+  }
+  SECTION("nobody knows which") {
+    left.survivors.clear();
+    words = "its agent was told to leave, and what it had started does not end";
+  }
+  OutageBench b({1, 1}, 60s, for_ever);
+  b.lose(1);
+  b.reopen(1);
+  b.say(1, left);
+  CHECK(b.lost_why(1) == words);
+  CHECK(b.told<message::Stop>() == std::vector{0});
+  b.ended(0, 143, true);
+  b.finished(0);
+  CHECK(b.cause() == "host 'h1': " + words);
+  REQUIRE(b.outcome().leftovers.size() == 1);
+  CHECK(b.outcome().leftovers.front().survivors == left.survivors);
+  CHECK(b.outcome().leftovers.front().more_survivors == left.more_survivors);
+}
+
 TEST_CASE("whoever says something else before hello on a new stream is cut off") {
   OutageBench b({1, 1});
   b.lose(1);
@@ -486,10 +515,12 @@ TEST_CASE("whoever says something else before hello on a new stream is cut off")
   CHECK(b.lost_why(1) == "sent something before 'hello' out of turn");
 }
 
-TEST_CASE("'no agent' on a stream that stands is out of turn") {
+TEST_CASE("what stands for an agent is out of turn on a stream that stands") {
   OutageBench b({1, 1});
-  b.say(1, message::NoAgent{"boot"});
-  CHECK(b.lost_why(1) == "sent 'no agent' out of turn");
+  b.say(0, message::NoAgent{"boot"});
+  CHECK(b.lost_why(0) == "sent 'no agent' out of turn");
+  b.say(1, message::LeftBehind{{{4711, 0, "a lie"}}});
+  CHECK(b.lost_why(1) == "sent 'left behind' out of turn");
 }
 
 TEST_CASE("what is no protocol of ours is no outage") {

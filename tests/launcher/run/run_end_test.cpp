@@ -22,6 +22,23 @@ void pass(RunBench& b, nanoseconds time, const std::vector<int>& alive) {
 
 }  // namespace
 
+TEST_CASE(
+    "a rank that has gone with the process that ranks are started from fails with that said") {
+  RunBench b({1, 1});
+  b.start();
+  message::RankEnded end{0, std::nullopt, 9, false, false, b.now, {}};
+  end.parent_end = "is out of memory";
+  b.say(0, end);
+  b.finished(0);
+  b.ended(1, 143, true);
+  b.finished(1);
+  CHECK(b.cause() ==
+        "rank 0 on 'h0' was killed by SIGKILL: the process that ranks are started from is out of "
+        "memory");
+  CHECK(b.outcome().cause->exit_code == 137);
+  CHECK(b.outcome().ranks[0].ended_with_parent);
+}
+
 TEST_CASE("hosts are pinged at every heartbeat") {
   RunBench b({1, 1});
   b.start();

@@ -245,7 +245,7 @@ void FakeHost::arm_timer() {
   const auto deadline = agent_.next_deadline();
   if (!deadline || (armed_ && *armed_ <= *deadline)) return;
   armed_ = deadline;
-  later(std::max(*deadline - clock(), nanoseconds(0)), [this, deadline] {
+  later(script_.time_of(std::max(*deadline - clock(), nanoseconds(0))), [this, deadline] {
     if (armed_ != deadline) return;
     armed_.reset();
     feed(agent_event::Tick{});
@@ -465,7 +465,7 @@ void FakeHost::live(const RankOfAttempt& id) {
   const RankScript& script = *processes_[id].script;
   later(script.lifetime / (script.prints + 1), [this, id] {
     FakeProcess& process = processes_[id];
-    if (!process.alive || process.stuck) return;
+    if (!process.alive || process.stuck || process.dying) return;
     if (process.in_pipes() >= pipe_size) {
       process.blocked = true;
       return;
@@ -562,7 +562,7 @@ void FakeHost::report_end(const RankOfAttempt& id) {
   if (!over || std::exchange(process.reported, true)) return;
   drain(id);
   agent_event::RankEnded ended{
-      id.rank, process.code, process.signal, false, process.died + script_.clock_ahead, {}, id.of};
+      id.rank, process.code, process.signal, false, script_.clock(process.died), {}, id.of};
   ended.usage = usage_after(id.rank, process.died - process.began);
   feed(ended);
   tree_killed_if_so(id.of);
@@ -576,7 +576,7 @@ void FakeHost::perform(const agent_action::MakeStopFile& action) {
     if (id.of == action.of && process.script->ends_well_on_term)
       later(process.script->term_delay, [this, id = id] {
         const FakeProcess& each = processes_[id];
-        if (each.alive && !each.stuck) end(id, 0, std::nullopt);
+        if (each.alive && !each.stuck && !each.dying) end(id, 0, std::nullopt);
       });
 }
 
@@ -589,7 +589,7 @@ void FakeHost::perform(const agent_action::TerminateRank& action) {
   if (script.ignores_term) return;
   later(script.term_delay, [this, id] {
     const FakeProcess& process = processes_[id];
-    if (!process.alive || process.stuck) return;
+    if (!process.alive || process.stuck || process.dying) return;
     if (process.script->ends_well_on_term)
       end(id, 0, std::nullopt);
     else
@@ -623,7 +623,12 @@ void FakeHost::flood(const RankOfAttempt& id) {
 void FakeHost::kill(const RankOfAttempt& id, FakeProcess& process) {
   process.orphan_alive = false;
   process.stuck = process.alive && process.script->survives_kill;
-  if (process.alive && !process.stuck) end(id, std::nullopt, 9);
+  if (!process.alive || process.stuck) return;
+  if (gone_at_ || script_.death_time == 0s) return end(id, std::nullopt, 9);
+  if (std::exchange(process.dying, true)) return;
+  later(script_.death_time, [this, id] {
+    if (processes_[id].alive) end(id, std::nullopt, 9);
+  });
 }
 
 bool FakeHost::has_unreported(AttemptId of) const {

@@ -35,6 +35,7 @@ struct FakeProcess {
   bool announced = false;  ///< RankStarted was told
   bool alive = false;
   bool ended_by_itself = false;
+  bool dying = false;  ///< was killed, and dies soon
   bool stuck = false;  ///< was killed and did not die
   bool reported = false;
   bool orphan_alive = false;
@@ -117,7 +118,7 @@ class FakeHost {
   void when_awake(std::function<void()> what);
   void meet_troubles();
   void blocked_for(nanoseconds time, AttemptId of);
-  Instant clock() const { return time_.now() + script_.clock_ahead; }
+  Instant clock() const { return script_.clock(time_.now()); }
   void feed(const AgentEvent& event);
   void arm_timer();
   void heard(LinkId link, std::string_view bytes);

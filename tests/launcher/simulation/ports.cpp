@@ -116,11 +116,11 @@ void FakeTransport::log_in(Connection& connection) {
     return time_.at(time_.now() + 1s, [this, &connection] { log_in(connection); });
   const FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
   if (connection.is_sweep) return tell_sweep(connection);
-  if (!fake.was_connected()) return tell_no_agent(connection);
+  if (!fake.was_connected()) return answer(connection, message::NoAgent{fake.boot_id()});
   if (!fake.dead() && !fake.gone_at()) return join(connection);
   if (!fake.dead() && fake.has_stuck())
-    return fail_later(connection, 0s, "a process could not be ended");
-  tell_no_agent(connection);
+    return answer(connection, message::LeftBehind{{{100, 0, "true"}}});
+  answer(connection, message::NoAgent{fake.boot_id()});
 }
 
 void FakeTransport::join(Connection& connection) {
@@ -131,9 +131,9 @@ void FakeTransport::join(Connection& connection) {
   tell_opened(connection);
 }
 
-void FakeTransport::tell_no_agent(Connection& connection) {
-  const FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
-  connection.from_host.send(frame_of(message::NoAgent{fake.boot_id()}));
+// In place of an agent.
+void FakeTransport::answer(Connection& connection, const Message& what) {
+  connection.from_host.send(frame_of(what));
   connection.from_host.close();
   tell_opened(connection);
 }

@@ -69,7 +69,7 @@ class FakeTransport final : public Transport {
   void reconnect(Connection& connection, milliseconds limit);
   void log_in(Connection& connection);
   void join(Connection& connection);
-  void tell_no_agent(Connection& connection);
+  void answer(Connection& connection, const Message& what);
   void tell_sweep(Connection& connection);
   void fail_later(Connection& connection, nanoseconds delay, const char* why);
 

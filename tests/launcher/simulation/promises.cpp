@@ -137,13 +137,11 @@ std::optional<Instant> World::end_of_runtime() const {
   return now().booted + *started + *scenario_.max_runtime;
 }
 
-milliseconds World::booted_on_the_wall(const Supervisor& supervisor) {
-  return std::chrono::floor<milliseconds>(supervisor.booted);
-}
-
-// Nobody stops a task for its time before that is over, however often its launcher has died.
+// Nobody stops a task for its time before that is over, however often its launcher has died. Where
+// the machine was booted anew, whoever did may have been wrong about the wall clock.
 void World::check_runtime(Lines& broken) const {
-  if (outcome().stop_signal != runtime_over) return;
+  const bool may_be_wrong = !scenario_.wall_jumps.empty() && now().booted > Instant(0);
+  if (outcome().stop_signal != runtime_over || may_be_wrong) return;
   const auto end = end_of_runtime();
   // Instants of other boots are known to a millisecond.
   if (!end || *over_at_ + 1ms < *end)
@@ -175,12 +173,33 @@ void World::check_replay() {
     for (; each.entries_seen < appended.size(); ++each.entries_seen)
       each.entries.push_back(*decode_entry(appended[each.entries_seen]));
     const auto known = replay(each.entries, Task::rules_of(plan_.experiment), each.replayed_at,
-                              each.boot_id, booted_on_the_wall(each));
+                              each.boot_id, each.booted_on_the_wall);
     each.replayed = known ? known->task.snapshot() : render(known.error());
   }
   if (each.replayed != each.driver->task().snapshot())
     complaints_.push_back("the journal tells of another task: " + each.replayed + " instead of " +
                           each.driver->task().snapshot());
+}
+
+// Whoever adopts a task knows when its ranks were first told to start. Over boots of the machine
+// that is as wrong as the wall clock, which has been set meanwhile, and never in the future.
+void World::check_start(const std::vector<JournalEntry>& entries) {
+  const Supervisor& adopter = now();
+  for (const JournalEntry& entry : entries) {
+    const auto* const started = std::get_if<journal_record::RanksStarted>(&entry.record);
+    if (started == nullptr) continue;
+    const auto writer =
+        std::find_if(supervisors_.begin(), supervisors_.end(),
+                     [&](const Supervisor& each) { return each.boot_id == entry.boot_id; });
+    const nanoseconds set =
+        adopter.booted_on_the_wall - adopter.booted - (*started->booted - writer->booted);
+    Instant expected = writer->booted + entry.at;
+    if (writer->boot_id != adopter.boot_id) expected = std::min(expected - set, time_.now());
+    const auto known = adopter.driver->task().started_at();
+    if (!known || std::chrono::abs(adopter.booted + *known - expected) > 2ms)
+      complaints_.push_back("a launcher is wrong about when the task has begun");
+    return;
+  }
 }
 
 // An attempt whose ranks were started is in the journal, and there are no more than there may be.
@@ -300,9 +319,17 @@ void World::check_order(Lines& broken) const {
   for (const Failure& other : o.others) {
     const FakeProcess* p = other.rank ? process(*other.rank) : nullptr;
     if (p == nullptr || !p->script->can_start) continue;
-    if (p->died + o.cause->at.bound + other.at.bound + 2ns < first->died)
+    const nanoseconds drift = drift_of(*o.cause->rank) + drift_of(*other.rank);
+    if (p->died + o.cause->at.bound + other.at.bound + drift + 2ns < first->died)
       broken.push_back("another rank failed before the cause" + of_rank(*other.rank));
   }
+}
+
+// The bound of an instant is that of the round trip: since then the clocks may have gone apart.
+nanoseconds World::drift_of(int rank) const {
+  const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;
+  return std::chrono::abs(
+      scenario_.hosts[static_cast<std::size_t>(host)].drift(over_at_.value_or(time_.now())));
 }
 
 void World::check_ranks(Lines& broken) const {
@@ -317,7 +344,7 @@ void World::check_ranks(Lines& broken) const {
     if (told.usage != usage_after(rank, p->died - p->began))
       broken.push_back("what a rank has used is not what was told" + of_rank(rank));
     const nanoseconds wrong = std::chrono::abs(told.at->at + now().booted - p->died);
-    if (wrong > told.at->bound + 1ns)
+    if (wrong > told.at->bound + drift_of(rank) + 1ns)
       broken.push_back("a rank's end is not when it was told, within the bound" + of_rank(rank));
     if (told.state == RankOutcome::State::failed && !p->ended_by_itself)
       broken.push_back("a stopped rank counts as failed" + of_rank(rank));
@@ -357,9 +384,10 @@ void World::check_leftovers(Lines& broken) const {
       continue;
     }
     const Instant thaw = script.fault_for ? script.fault_at + *script.fault_for : Instant(0);
-    const nanoseconds patience = std::max(
+    nanoseconds patience = std::max(
         nanoseconds(Agent::silence_limit),
         scenario_.waits_for_ever() ? nanoseconds(Agent::longest_vigil) : scenario_.fence());
+    patience += std::chrono::abs(script.drift(patience));
     Instant since = std::max(end, thaw);
     if (scenario_.waits_for_ever()) {
       since += scenario_.longest_lifetime() + scenario_.line_time();
@@ -381,7 +409,7 @@ void World::check_output(Lines& broken, int attempt, const RunOutcome& outcome) 
                        output_time() < Run::Timing().drain_limit;
   for (const Leftover& leftover : outcome.leftovers) {
     const auto host = static_cast<std::size_t>(leftover.host);
-    if (leftover.survivors.empty()) lost[host] = true;
+    if (leftover.survivors.empty() || !leftover.why.empty()) lost[host] = true;
     if (lost[host] && is_well && !scenario_.hosts[host].kill_hangs)
       broken.push_back("a host was given up that nothing was done to" + of_host(leftover.host));
   }

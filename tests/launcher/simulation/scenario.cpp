@@ -223,7 +223,7 @@ void give_launcher_wait(Scenario& scenario, Chance& chance) {
     for (LauncherDeath& death : scenario.deaths)
       if (chance.one_in(3)) death.unattended = chance.up_to(150s);
   if (!scenario.waits_for_ever()) return;
-  if (!scenario.is_undisturbed(Scenario::Deaths::allowed) || scenario.kills_hang())
+  if (!scenario.is_undisturbed(Scenario::Deaths::allowed))
     for (const Instant late : {900s, 1'100s, 1'300s}) scenario.interrupts.push_back(late);
 }
 
@@ -238,6 +238,28 @@ void hang_logs(Scenario& scenario, Chance& chance) {
 }
 
 // Of chances of its own, so that all else of a scenario is as it would be without.
+void give_clocks_and_deaths(Scenario& scenario) {
+  constexpr int most = 1'000;
+  Chance chance(scenario.seed * 7 + 6);
+  if (chance.one_in(3)) return;
+  for (HostScript& host : scenario.hosts) {
+    if (chance.one_in(3)) host.death_time = chance.up_to(1'500ms);
+    const int slow_to_fast = static_cast<int>(chance.below(2 * most + 1)) - most;
+    host.clock_ppm = chance.one_in(3) ? (slow_to_fast < 0 ? -most : most) : slow_to_fast;
+  }
+}
+
+void give_wall_jumps(Scenario& scenario) {
+  static constexpr nanoseconds jumps[] = {1ms, 3s, 3600s, 24h, 240h, 50'000h};
+  Chance chance(scenario.seed * 11 + 9);
+  if (!chance.one_in(3)) return;
+  for (std::uint64_t left = 1 + chance.below(3); left > 0; --left) {
+    const nanoseconds by = jumps[chance.below(6)];
+    scenario.wall_jumps.push_back({chance.up_to(60s), chance.one_in(2) ? by : -by});
+  }
+}
+
+// As well.
 void give_ending(Scenario& scenario) {
   Chance chance(scenario.seed * 5 + 4);
   static constexpr milliseconds notices[] = {300ms, 3s, 9s};
@@ -320,6 +342,13 @@ nanoseconds Scenario::longest_lifetime() const {
   return longest;
 }
 
+nanoseconds Scenario::wall_shift(Instant now) const {
+  nanoseconds shift{0};
+  for (const WallJump& jump : wall_jumps)
+    if (now >= jump.at) shift += jump.by;
+  return shift;
+}
+
 nanoseconds Scenario::line_time() const {
   nanoseconds longest{0};
   for (const HostScript& host : hosts) {
@@ -363,6 +392,7 @@ Scenario scenario_of(std::uint64_t seed) {
   }
   scenario.grace = milliseconds(chance.below(4) * 2'500);
   give_ending(scenario);
+  give_clocks_and_deaths(scenario);
   scenario.write_delay = chance.up_to(chance.one_in(4) ? nanoseconds(200ms) : nanoseconds(1ms));
   if (chance.one_in(2)) scenario.output_capacity = 100'000;
   scenario.ports = {.rendezvous = chance.one_in(2),
@@ -434,6 +464,7 @@ Scenario adoptions_of(std::uint64_t seed) {
     scenario.deaths.push_back(death);
   }
   give_launcher_wait(scenario, chance);
+  give_wall_jumps(scenario);
   return scenario;
 }
 

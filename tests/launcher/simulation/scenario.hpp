@@ -71,7 +71,8 @@ struct Break {
 
 /// What happens to a host. Instants are virtual time.
 struct HostScript {
-  nanoseconds clock_ahead{0};
+  nanoseconds clock_ahead{0};          ///< at the beginning
+  int clock_ppm = 0;                   ///< how much faster its clock goes, in millionths
   nanoseconds latency{0};              ///< one way, at least
   nanoseconds jitter{0};               ///< on top, at most
   std::uint64_t bytes_per_second = 0;  ///< that its connection carries each way; 0: any number
@@ -83,8 +84,9 @@ struct HostScript {
   bool context_fails = false;    ///< it has no room for it
   bool miscounts_ports = false;  ///< holds one port less than it was asked for, or one too many
   nanoseconds start_delay{0};
-  bool kill_hangs = false;  ///< the agent lives on, but never sees the end of its processes
-  bool floods = false;      ///< then, one of these prints for half an hour
+  nanoseconds death_time{0};  ///< from the kill of a rank to its end
+  bool kill_hangs = false;    ///< the agent lives on, but never sees the end of its processes
+  bool floods = false;        ///< then, one of these prints for half an hour
   HostFault fault = HostFault::none;
   Instant fault_at{0};
   /// Of a freeze or a partition, or how long a crashed machine takes to start anew; nothing: for
@@ -96,6 +98,14 @@ struct HostScript {
   std::optional<Instant> port_taken_at;                    ///< by another user of the host
   std::vector<RankScript> ranks;
 
+  /// What its clock shows.
+  Instant clock(Instant now) const { return now + clock_ahead + drift(now); }
+  /// How much further it is from the others after so long.
+  nanoseconds drift(nanoseconds time) const { return time * clock_ppm / 1'000'000; }
+  /// How long it takes until its clock has gone so far, to a billionth.
+  nanoseconds time_of(nanoseconds by_its_clock) const {
+    return by_its_clock - drift(by_its_clock - drift(by_its_clock)) + std::chrono::microseconds(1);
+  }
   /// A partition or freeze at this instant, and when it ends (nothing: never).
   bool has_fault(HostFault kind, Instant now) const {
     return fault == kind && now >= fault_at && (!fault_for || now < fault_at + *fault_for);
@@ -113,6 +123,12 @@ struct LauncherDeath {
   bool silently = false;        ///< its machine, which is booted anew
   bool freezes = false;         ///< it lives, and thaws once another one has taken over
   nanoseconds unattended{0};    ///< until the next one begins
+};
+
+/// The wall clock of the launcher's machine is set.
+struct WallJump {
+  Instant at{0};
+  nanoseconds by{0};
 };
 
 /// The disk of the logs does not answer for a while.
@@ -139,6 +155,7 @@ struct Scenario {
   bool launcher_dies_silently = false;  ///< its machine, with all connections
   /// Those of the first launcher, of the one that adopts its task, ...
   std::vector<LauncherDeath> deaths;
+  std::vector<WallJump> wall_jumps;
   bool has_journal = false;
   std::size_t journal_room = SIZE_MAX;  ///< entries that it takes
   nanoseconds journal_time{0};          ///< that an entry may take now and then
@@ -165,12 +182,14 @@ struct Scenario {
   /// Nothing but the ranks' own doing can end the run.
   enum class Deaths { forbidden, allowed };  ///< of launchers whose task others adopt
   bool is_undisturbed(Deaths deaths_are = Deaths::forbidden) const;
-  /// Some agent never sees the end of what it kills: so it answers nobody who adopts the task.
+  /// Some agent never sees the end of what it kills.
   bool kills_hang() const;
   /// When the disk of the logs answers what is asked of it at this instant.
   Instant logs_answer(Instant asked) const;
   std::vector<int> failing_ranks() const;
   nanoseconds longest_lifetime() const;
+  /// How far the wall clock is from where it was at the beginning.
+  nanoseconds wall_shift(Instant now) const;
   /// How long the slowest line takes for all that the ranks print.
   nanoseconds line_time() const;
   /// For how long hosts are out of reach, all together.

@@ -275,6 +275,40 @@ TEST_CASE("a host that has stopped its ranks in an outage ends the run, also if 
         "host 'h0': its agent stopped its ranks: it had not heard from this launcher for too long");
 }
 
+namespace {
+
+// A host that is cut off for good, with a clock that goes slowly, and ranks that would go on.
+Scenario cut_off(nanoseconds window, int clock_ppm, Instant at) {
+  Scenario scenario = printing_much();
+  scenario.window = std::chrono::duration_cast<milliseconds>(window);
+  HostScript& host = scenario.hosts[0];
+  host.clock_ppm = clock_ppm;
+  host.latency = 300ms;
+  host.death_time = 1'900ms;
+  host.fault = HostFault::partition;
+  host.fault_at = at;
+  host.ranks[0].lifetime = 2 * window;
+  host.ranks[0].ignores_term = true;
+  return scenario;
+}
+
+}  // namespace
+
+// What a launcher waits for beyond the window is 2 s, for a kill, and a thousandth of the window.
+TEST_CASE("a lost host has killed its ranks, however its clock goes, and whatever the window is") {
+  const nanoseconds window = GENERATE(as<nanoseconds>{}, 12s, 60s, 6'000s);
+  const int clock_ppm = GENERATE(-1'000, 0, 1'000);
+  // Also while a ping has arrived that tells of the last answer, and its own has not.
+  const Instant at = 5s + 250ms * GENERATE(range(0, 8));
+  CAPTURE(window.count(), clock_ppm, at.count());
+  World world(cut_off(window, clock_ppm, at));
+  world.play();
+  CHECK(world.broken_promises() == std::vector<std::string>());
+  REQUIRE(world.outcome().cause);
+  CHECK(world.outcome().cause->error.diagnostics.front().message.starts_with(
+      "host 'h0': out of reach for "));
+}
+
 TEST_CASE("a host is alive while its output comes, although its pongs are stuck behind it") {
   Scenario scenario = printing_much();
   scenario.hosts[0].bytes_per_second = 1'000;  // packed, a window of output takes most of a minute

@@ -14,8 +14,9 @@ namespace train::simulation {
 struct Supervisor {
   Supervisor(VirtualTime& time, Chance& chance, const Scenario& scenario, const Trial& trial,
              std::deque<FakeHost>& hosts, std::vector<std::string>& complaints, KeptLogs& logs,
-             FakeDisk& disk, Instant booted_at, std::string boot)
+             FakeDisk& disk, Instant booted_at, std::string boot, milliseconds booted_by_wall)
       : booted(booted_at),
+        booted_on_the_wall(booted_by_wall),
         boot_id(std::move(boot)),
         timers(time, process, booted),
         transport(time, chance, process, scenario, hosts),
@@ -33,6 +34,7 @@ struct Supervisor {
 
   FakeLauncher process;
   Instant booted;
+  milliseconds booted_on_the_wall;  ///< the same by the wall clock, as that was when this began
   std::string boot_id;
   FakeTimers timers;
   FakeTransport transport;

@@ -48,7 +48,7 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
                              std::optional<TaskDriver::Resumption> resume) {
   Supervisor& made =
       supervisors_.emplace_back(time_, chance_, scenario_, trial_, hosts_, complaints_, logs_,
-                                disk_, booted, std::move(boot_id));
+                                disk_, booted, std::move(boot_id), on_the_wall(booted));
   made.replayed_at = made.timers.now();
   for (int rank = 0; resume && rank < trial_.world_size; ++rank)
     made.reports[rank] =
@@ -74,13 +74,18 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
                                        std::move(resume),
                                        false,
                                        {},
-                                       [&made] { return booted_on_the_wall(made); }},
+                                       [&made] { return made.booted_on_the_wall; }},
                       hooks_of(made));
   losses_seen_ = 0;
   if (supervisors_.size() <= scenario_.deaths.size())
     plan_death(made, scenario_.deaths[supervisors_.size() - 1]);
   made.driver->start();
   if (scenario_.has_journal) watch_registry(made);
+}
+
+// As it is known now.
+milliseconds World::on_the_wall(Instant instant) const {
+  return std::chrono::floor<milliseconds>(instant + scenario_.wall_shift(time_.now()));
 }
 
 int World::lost_in_attempt() const {
@@ -229,7 +234,7 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   std::vector<JournalEntry> entries;
   for (const std::string& line : disk_.entries) entries.push_back(*decode_entry(line));
   auto known = replay(entries, Task::rules_of(plan_.experiment), time_.now() - booted, boot_id,
-                      std::chrono::floor<milliseconds>(booted));
+                      on_the_wall(booted));
   is_ended_ = known && known->over;
   const bool has_started = known && (known->attempt > 0 || known->go);
   const bool is_readable = scenario_.logs_answer(time_.now()) < HostScript::never;
@@ -252,6 +257,7 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   before.output.displace();
   if (death.freezes) thaw_later(before);
   begin_supervisor(booted, boot_id, std::move(resume));
+  check_start(entries);
 }
 
 // The metrics come behind what is printed, and with them the lines that have not ended.
@@ -278,7 +284,8 @@ void World::thaw_later(Supervisor& frozen) {
 void World::play() {
   constexpr std::uint64_t most_events = 10'000'000;
   // Agents to which nobody comes back go at last.
-  const nanoseconds longest = 3600s + (scenario_.waits_for_ever() ? Agent::longest_vigil : 0h);
+  const nanoseconds longest =
+      3600s + (scenario_.waits_for_ever() ? nanoseconds(Agent::longest_vigil) : scenario_.fence());
   while (!endless_ && time_.step()) {
     endless_ = ++events_ > most_events || time_.now() > longest;
     check_losses();

@@ -70,6 +70,8 @@ class World {
   void break_connections(int host, const Break& how);
 
   void check_replay();
+  void check_start(const std::vector<JournalEntry>& entries);
+  nanoseconds drift_of(int rank) const;
 
   void check_losses();
   void check_flow(int host, Instant healed);
@@ -91,7 +93,7 @@ class World {
   Instant last_attended() const;
   nanoseconds last_interrupt() const;
   std::optional<Instant> end_of_runtime() const;
-  static milliseconds booted_on_the_wall(const Supervisor& supervisor);
+  milliseconds on_the_wall(Instant instant) const;
   nanoseconds output_time() const;
   void check_logins(Lines& broken) const;
   const FakeProcess* process(int rank) const;

@@ -33,6 +33,10 @@ TEST_CASE("whatever an agent has to say arrives") {
     often_refused.problems.assign(5'000, {{}, {}, text.substr(0, 100), text.substr(0, 100)});
     message::Finished finished;
     finished.survivors.assign(most_survivors + 1, {INT64_MAX, INT64_MAX, text.substr(0, 10'000)});
+    const message::LeftBehind left{finished.survivors};
+    message::RankEnded ended{0, 1, std::nullopt, false, false, Instant(0), text};
+    ended.core = ended.parent_end = text;
+    ended.memory_kill = message::MemoryKill{text, text};
     message::Finished often_survived;
     often_survived.survivors.assign(5'000, {INT64_MAX, INT64_MAX, text.substr(0, 10)});
     message::Ready ready{std::vector<int>(most_held_ports, 65'535), text.substr(0, 4'096)};
@@ -43,9 +47,7 @@ TEST_CASE("whatever an agent has to say arrives") {
     for (const Message& message : std::vector<Message>{
              message::NoAgent{text}, message::Displaced{1, text},
              message::Hello{wire_version, text, text, INT64_MAX}, ready, refused, often_refused,
-             message::RankNotStarted{0, text},
-             message::RankEnded{0, 1, std::nullopt, false, false, Instant(0), text}, finished,
-             often_survived}) {
+             message::RankNotStarted{0, text}, ended, finished, left, often_survived}) {
       const Message limited = within_limits(message);
       INFO(limited.index());
       CHECK(arrives(limited));

@@ -66,6 +66,12 @@ message::RankEnded ended_with_usage() {
   return ended;
 }
 
+message::RankEnded ended_with_its_parent() {
+  message::RankEnded ended{3, std::nullopt, 9, false, false, Instant(1), ""};
+  ended.parent_end = not_text;
+  return ended;
+}
+
 std::vector<Message> all_messages() {
   constexpr Instant late{std::int64_t{1} << 61};
   return {
@@ -147,12 +153,15 @@ std::vector<Message> all_messages() {
                          {},
                          message::MemoryKill{"the host's memory", not_text}},
       ended_with_usage(),
+      ended_with_its_parent(),
       message::Usage{},
       message::Usage{{{INT32_MAX, {milliseconds(std::int64_t{1} << 60), 0, 1}},
                       {0, {milliseconds(0), std::uint64_t{1} << 60, 0}},
                       {1, {}}}},
       message::Finished{{}},
       message::Finished{{{12, 0, not_text}, {13, 1000, ""}}, INT32_MAX},
+      message::LeftBehind{},
+      message::LeftBehind{{{12, 0, not_text}, {13, 1000, ""}}, INT32_MAX},
       message::Pong{Instant(0), late},
       message::Blocked{"stat of '" + not_text + "'", milliseconds(25'000)},
       message::PortTaken{65'535, UINT32_MAX},
@@ -222,9 +231,9 @@ TEST_CASE("what is no message is refused as the host's fault") {
 }
 
 TEST_CASE("every field of a message must be there, but for those that may be missing") {
-  const std::set<std::string> may_be_missing = {"context",     "interface",  "slots",
-                                                "code",        "signal",     "error_file",
-                                                "memory_kill", "core_place", "usage"};
+  const std::set<std::string> may_be_missing = {
+      "context",    "interface",   "slots",      "code",  "signal",
+      "error_file", "memory_kill", "core_place", "usage", "parent_end"};
   for (const Message& message : all_messages()) {
     const json whole = json::parse(encode_message(message));
     for (const auto& [name, value] : whole.items()) {
@@ -337,6 +346,10 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
       {message::RankStarted{}, R"({"rank":-1})"},
       {message::RankStarted{}, R"({"rank":2147483648})"},
       {message::RankNotStarted{}, R"({"class":"worker"})"},
+      {ended, R"({"parent_end":7})"},
+      {message::LeftBehind{}, R"({"survivors":{}})"},
+      {message::LeftBehind{}, R"({"survivors":[{"pid":1}]})"},
+      {message::LeftBehind{}, R"({"more_survivors":-1})"},
       {ended, R"({"usage":7})"},
       {ended, R"({"usage":[0,1,2]})"},
       {ended, R"({"usage":[0,1,2,3,4]})"},
