@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 
 #include "backends/event_loop/loop.hpp"
 #include "cli/talk.hpp"
@@ -14,16 +15,29 @@ namespace {
 
 constexpr std::chrono::seconds look_limit{15};
 
-}  // namespace
-
-std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts) {
+std::vector<Result<HostReport>> look(const std::vector<Host>& hosts,
+                                     std::optional<int>& stop_signal) {
   Loop loop;
   HostTransports transports(loop, hosts, std::nullopt,
                             [](const std::string& said) { talk(TerminalText(said)); });
   LookDriver driver({loop, transports}, hosts, look_limit, [&loop] { loop.stop(); });
+  const auto signals = loop.on_signals({SIGINT, SIGTERM, SIGHUP}, [&](int number) {
+    stop_signal = number;
+    loop.stop();
+  });
   driver.start();
   loop.run();
   return driver.answers();
+}
+
+}  // namespace
+
+std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts) {
+  std::optional<int> stop_signal;
+  auto answers = look(hosts, stop_signal);
+  // Only now: a terminal where somebody was asked for a passphrase is as it was before.
+  if (stop_signal) std::raise(*stop_signal);
+  return answers;
 }
 
 LookedAt look_at_hosts(const std::vector<Host>& hosts, Reach& reach, StopSignals& signals) {

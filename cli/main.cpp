@@ -537,6 +537,12 @@ ExitCode run(std::vector<std::string> arguments) {
   app.footer(examples);  // last: what comes later would inherit it
 
   launch.request.command = plan.request.command = task.exec.command = take_command(arguments);
+  // To CLI11 that is a flag without a value.
+  if (std::find(arguments.begin(), arguments.end(), "--wait=") != arguments.end())
+    return report(make_error(ErrorClass::usage,
+                             "--wait: an empty value names no duration (a shell variable that is "
+                             "not set?)",
+                             "write --wait=10m, or --wait alone to wait without an end"));
   try {
     // This parse() takes the arguments in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -109,6 +109,14 @@ std::optional<std::int64_t> read_instant(std::string_view text, std::int64_t now
   const bool has_time = is_of_today || parts.take('T') || parts.take(' ');
   if (has_time && !read_time(parts, written)) return std::nullopt;
   if ((has_time && !read_zone(parts, written.zone)) || !parts.is_empty()) return std::nullopt;
+  if (is_of_today && written.zone) {  // today is the day that it is there
+    const std::time_t there = now + *written.zone;
+    std::tm day{};
+    ::gmtime_r(&there, &day);
+    written.time.tm_year = day.tm_year;
+    written.time.tm_mon = day.tm_mon;
+    written.time.tm_mday = day.tm_mday;
+  }
   const std::tm asked = written.time;
   written.time.tm_isdst = -1;
   const std::time_t seconds =

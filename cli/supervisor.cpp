@@ -186,6 +186,10 @@ class Supervisor {
     Ended ended;
     ended.is_refused = true;
     ended.is_recorded = is_written;
+    if (is_written) return ended;
+    signals_.end();  // nobody is next
+    ended.code = exit_code_of(ErrorClass::no_input);
+    ended.last_words = verdict(ErrorClass::no_input, ended.code);
     return ended;
   }
 

@@ -138,11 +138,14 @@ Pruned prune(SqliteTaskStore& store, const std::vector<TaskRecord>& tasks, bool 
 ExitCode task_rm_command(const TaskRmFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
-  const std::set<std::string> prefixes(flags.tasks.begin(), flags.tasks.end());
-  if (prefixes.size() == 1) return remove_named(**store, *prefixes.begin(), flags.force);
+  std::set<std::string> names;  // each task once, however often it is named
+  for (const std::string& prefix : flags.tasks) {
+    const auto task = (*store)->find(prefix);
+    names.insert(task ? task->id : prefix);
+  }
+  if (names.size() == 1) return remove_named(**store, *names.begin(), flags.force);
   Outcomes outcomes;
-  for (const std::string& prefix : prefixes)
-    outcomes.add(remove_named(**store, prefix, flags.force));
+  for (const std::string& name : names) outcomes.add(remove_named(**store, name, flags.force));
   return outcomes.tell("were not removed");
 }
 
@@ -155,7 +158,8 @@ ExitCode task_prune_command(const TaskPruneFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
   // Of those that died while they removed something.
-  if (const auto removed = (*store)->finish_removals(); !removed) return report(removed.error());
+  if (!flags.dry_run)
+    if (const auto removed = (*store)->finish_removals(); !removed) return report(removed.error());
   auto list = (*store)->list(true);
   if (!list) return report(list.error());
   const auto tasks =

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "cli/request.hpp"
 #include "cli/talk.hpp"
@@ -110,25 +111,54 @@ void WaitingTask::note_alive() {
 }
 
 // What cannot be seen cannot be planned with.
-Occupancy WaitingTask::occupancy() const {
+Occupancy WaitingTask::unreachable() const {
   const HostInventory& inventory = launch_.request.inventory;
   const auto reports = driver_.reports();
-  Occupancy all = occupancy_of(inventory, launch_.plan.experiment, reports);
+  Occupancy all;
   for (std::size_t host = 0; host < reports.size(); ++host)
     if (!reports[host]) all.push_back(whole_host(inventory.hosts[host], "nobody who can be asked"));
   return all;
 }
 
-bool WaitingTask::plan() {
+Occupancy WaitingTask::occupancy() const {
+  Occupancy all =
+      occupancy_of(launch_.request.inventory, launch_.plan.experiment, driver_.reports());
+  for (auto& each : unreachable()) all.push_back(std::move(each));
+  return all;
+}
+
+Turn WaitingTask::plan() {
   launch_.request.occupancy = occupancy();
   auto plan = plan_again(launch_.request);
   if (plan) {
     planned_ = std::move(*plan);
+    stands_aside_ = false;
     loop_.stop();
-  } else if (plan.error().error_class != ErrorClass::busy) {
-    give_up(plan.error());
+    return Turn::fits;
   }
-  return plan.has_value();
+  if (plan.error().error_class == ErrorClass::busy) return turn_without_slots();
+  give_up(plan.error());
+  return Turn::held;
+}
+
+// Who waits for hosts that are away lets others go first.
+Turn WaitingTask::turn_without_slots() {
+  auto idle = launch_.request;
+  idle.occupancy = unreachable();
+  const bool lacks = !idle.occupancy.empty() && !plan_again(idle);
+  if (std::exchange(stands_aside_, lacks) != lacks)
+    talk(lacks ? terminal_text("task {}: others go before it until {} can be reached",
+                               launch_.task.id, summarize_hosts(names_of_unreachable()))
+               : terminal_text("task {}: it has its place in the line again", launch_.task.id));
+  return lacks ? Turn::lacks_hosts : Turn::held;
+}
+
+std::vector<std::string> WaitingTask::names_of_unreachable() const {
+  std::vector<std::string> names;
+  const auto reports = driver_.reports();
+  for (std::size_t host = 0; host < reports.size(); ++host)
+    if (!reports[host]) names.push_back(launch_.request.inventory.hosts[host].name);
+  return names;
 }
 
 std::vector<std::string> WaitingTask::lines_of_holders() const {

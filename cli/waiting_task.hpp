@@ -25,7 +25,8 @@ class WaitingTask {
   std::optional<TicketOrder> order() const { return order_; }
 
  private:
-  bool plan();
+  Turn plan();
+  Turn turn_without_slots();
   void tell_place();
   void tell_lost(int host, const Error& why);
   void give_up(const Error& why);
@@ -33,6 +34,8 @@ class WaitingTask {
   TerminalText place_words() const;
   std::vector<std::string> lines_of_holders() const;
   Occupancy occupancy() const;
+  Occupancy unreachable() const;
+  std::vector<std::string> names_of_unreachable() const;
   Result<void> record(TaskState state, const Plan& plan);
 
   PlacedLaunch& launch_;
@@ -41,6 +44,7 @@ class WaitingTask {
   std::unique_ptr<Subscription> alive_;
   bool has_begun_ = false;
   bool is_steady_ = false;
+  bool stands_aside_ = false;
   bool is_taking_ = false;  ///< what was planned; the hosts still hear that this launcher lives
   std::optional<Plan> planned_;
   std::optional<Error> gave_up_;

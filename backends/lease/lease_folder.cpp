@@ -111,7 +111,8 @@ Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder) 
       return refused(place, "this user may not look into: " + system_reason(errno), ask_for_group);
     // Nobody holds anything over a network, and two names may lead to one folder.
     const bool is_same = other.identity == folder.identity && other.prefix == folder.prefix;
-    if (is_same || is_over_network(other.folder.get()) || !was_used(other)) continue;
+    if (is_same || is_shared_by_machines(file_system_kind(other.folder.get())) || !was_used(other))
+      continue;
     folders.push_back(std::move(other));
   }
   return folders;

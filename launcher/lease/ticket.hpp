@@ -31,6 +31,9 @@ struct Ticket {
   TicketOrder order = {};
   /// Not yet: some hosts have not said when the task arrived, and `order` may still become later.
   bool is_final = false;
+  /// The hosts that stand in the line have too little for it, whoever holds what there: others go
+  /// first until more stand. It keeps its order.
+  bool stands_aside = false;
   int priority = usual_priority;
   std::string name = {};      ///< of the task
   std::string launcher = {};  ///< where it was launched
@@ -46,7 +49,7 @@ struct Ticket {
 /// Whether a task has to wait for this ticket. Without an order of its own it stands behind all.
 inline bool is_in_the_way(const Ticket& ticket, const std::string& task,
                           const std::optional<TicketOrder>& order) {
-  return ticket.order.task != task && (!order || ticket.order < *order);
+  return ticket.order.task != task && !ticket.stands_aside && (!order || ticket.order < *order);
 }
 
 }  // namespace train

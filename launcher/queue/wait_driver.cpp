@@ -75,8 +75,8 @@ void WaitDriver::perform(const waiter_action::Open& action) {
 }
 
 void WaitDriver::perform(const waiter_action::Plan&) {
-  const bool fits = hooks_.on_turn();
-  waiter_.planned(fits, ports_.timers.now());
+  const Turn turn = hooks_.on_turn();
+  waiter_.planned(turn, ports_.timers.now());
 }
 
 void WaitDriver::close(int host) {

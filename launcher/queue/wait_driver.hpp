@@ -28,8 +28,8 @@ class WaitDriver {
     Transport& transport;
   };
   struct Hooks {
-    /// It is the task's turn. True: it fits on what is free, and is being taken.
-    std::function<bool()> on_turn;
+    /// It is the task's turn: what comes of a plan.
+    std::function<Turn()> on_turn;
     /// Its place is known, or another one.
     std::function<void()> on_place;
     std::function<void(int host, const Error& why)> on_lost;

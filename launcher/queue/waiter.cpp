@@ -79,6 +79,7 @@ void Waiter::leave(int host, const Error& why, Instant now) {
   h.back_off = std::clamp(2 * h.back_off, timing_.back_off, timing_.longest_back_off);
   h.open_at = now + h.back_off;
   if (is_news) actions_.emplace_back(waiter_action::TellLost{host, why});
+  if (is_news) has_news_ = true;
   if (stands_anywhere()) return;
   if (!alone_since_) alone_since_ = now;
   if (!first_arrival_ && are_all_known()) end(why);
@@ -139,9 +140,11 @@ void Waiter::consider(Instant now) {
   actions_.emplace_back(waiter_action::Plan{});
 }
 
-void Waiter::planned(bool fits, Instant now) {
-  is_taking_ = fits;
-  if (!fits) consider(now);
+void Waiter::planned(Turn turn, Instant now) {
+  is_taking_ = turn == Turn::fits;
+  const bool stands_aside = turn == Turn::lacks_hosts;
+  if (std::exchange(own_.stands_aside, stands_aside) != stands_aside) send_all();
+  if (!is_taking_) consider(now);
 }
 
 void Waiter::refused(Instant now) {

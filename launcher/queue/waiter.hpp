@@ -53,6 +53,13 @@ using WaiterAction = std::variant<waiter_action::Open, waiter_action::Close, wai
 std::optional<TicketOrder> order_behind_more_urgent(const Ticket& own,
                                                     const std::vector<Ticket>& others);
 
+/// What comes of a plan.
+enum class Turn {
+  fits,         ///< all of it, and it is being taken now
+  held,         ///< by others, some of it
+  lacks_hosts,  ///< the hosts that stand in the line would not do without anybody on them
+};
+
 /// Where a task stands.
 struct PlaceInLine {
   int number = 1;                ///< 1: nobody is before it
@@ -66,7 +73,8 @@ struct PlaceInLine {
 /// reach, its tickets say the least that it can be, and others wait for them. Orders only rise, and
 /// there is always a lowest one among those that share hosts: that one's turn it is, whatever
 /// smaller requests would fit meanwhile, so nobody waits for ever and nobody in a circle. Who has
-/// no host in common is not waited for.
+/// no host in common is not waited for, nor who cannot be served by the hosts that can be reached:
+/// that one stands aside until they are more.
 class Waiter {
  public:
   struct Timing {
@@ -98,8 +106,8 @@ class Waiter {
   void heard(int host, Instant now);
   /// The connection is over, or there was none.
   void lost(int host, const Error& why, Instant now);
-  /// What came of Plan: all fits, and is being taken now, or something is lacking.
-  void planned(bool fits, Instant now);
+  /// What came of Plan.
+  void planned(Turn turn, Instant now);
   /// Somebody else has taken some of it before. The task keeps its place.
   void refused(Instant now);
   /// Time has passed.

@@ -24,6 +24,9 @@ class HostQuestion {
   HostQuestion(const HostQuestion&) = delete;
   HostQuestion& operator=(const HostQuestion&) = delete;
 
+  /// Somebody is being asked for what the login takes.
+  bool is_asking() const { return !is_answered_ && link_->is_asking(); }
+
  private:
   void received(std::string_view bytes);
   void answer(Result<std::string_view> what);

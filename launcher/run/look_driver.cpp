@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "config_schema/text/duration.hpp"
@@ -29,7 +30,7 @@ LookDriver::LookDriver(Ports ports, std::vector<Host> hosts, nanoseconds limit,
 void LookDriver::start() {
   // Without hosts there is nothing to wait for, but the end never comes from inside of this.
   const nanoseconds wait = hosts_.empty() ? nanoseconds(0) : limit_;
-  deadline_ = ports_.timers.after(wait, [this] { end(); });
+  deadline_ = ports_.timers.after(wait, [this] { reach_limit(); });
   for (std::size_t host = 0; host < hosts_.size(); ++host)
     questions_.push_back(std::make_unique<HostQuestion>(
         ports_.transport, hosts_[host],
@@ -37,6 +38,17 @@ void LookDriver::start() {
         longest_host_report, [this, host](Result<std::string_view> line) {
           answer(host, line ? decode_host_report(*line) : tl::make_unexpected(line.error()));
         }));
+}
+
+// Who is asked for a passphrase has all the time for it, and the hosts have theirs then.
+void LookDriver::reach_limit() {
+  const bool is_asking = std::any_of(questions_.begin(), questions_.end(),
+                                     [](const auto& each) { return each->is_asking(); });
+  if (!is_asking && !was_asking_) return end();
+  constexpr milliseconds next_look{500};
+  const nanoseconds wait = is_asking ? nanoseconds(next_look) : limit_;
+  was_asking_ = is_asking;
+  deadline_ = ports_.timers.after(wait, [this] { reach_limit(); });
 }
 
 void LookDriver::answer(std::size_t host, Result<HostReport> what) {

@@ -37,6 +37,7 @@ class LookDriver {
   const std::vector<Result<HostReport>>& answers() const { return answers_; }
 
  private:
+  void reach_limit();
   void answer(std::size_t host, Result<HostReport> what);
   void end();
 
@@ -46,7 +47,8 @@ class LookDriver {
   std::function<void()> on_over_;
   std::vector<Result<HostReport>> answers_;
   std::vector<std::unique_ptr<HostQuestion>> questions_;
-  std::size_t open_;  ///< hosts that have not answered
+  std::size_t open_;         ///< hosts that have not answered
+  bool was_asking_ = false;  ///< at the last look at the limit
   bool is_over_ = false;
   std::unique_ptr<Subscription> deadline_;
 };

@@ -26,20 +26,17 @@ json json_of(const TicketOrder& order) {
 }
 
 TicketOrder ticket_order_of(const json& value) {
-  return {number_field(value, "time_ns"), number_field(value, "arrived_ns"),
+  return {number_field(value, "time_ns", 0, latest_arrival),
+          number_field(value, "arrived_ns", 0, latest_arrival),
           text_field(value, "task", longest_holder_text)};
 }
 
 json json_of(const Ticket& ticket) {
-  return {{"order", json_of(ticket.order)},
-          {"final", ticket.is_final},
-          {"priority", ticket.priority},
-          {"name", short_text(ticket.name)},
-          {"launcher", short_text(ticket.launcher)},
-          {"wants", short_text(ticket.wants)},
-          {"uid", ticket.uid},
-          {"user", short_text(ticket.user)},
-          {"own_user", ticket.is_own_user},
+  return {{"order", json_of(ticket.order)},    {"final", ticket.is_final},
+          {"aside", ticket.stands_aside},      {"priority", ticket.priority},
+          {"name", short_text(ticket.name)},   {"launcher", short_text(ticket.launcher)},
+          {"wants", short_text(ticket.wants)}, {"uid", ticket.uid},
+          {"user", short_text(ticket.user)},   {"own_user", ticket.is_own_user},
           {"waited_ms", ticket.waited_ms}};
 }
 
@@ -47,6 +44,7 @@ Ticket ticket_of(const json& value) {
   Ticket ticket;
   ticket.order = ticket_order_of(field(value, "order"));
   ticket.is_final = bool_field(value, "final");
+  ticket.stands_aside = bool_field(value, "aside");
   ticket.priority = int_field(value, "priority", most_urgent, least_urgent);
   ticket.name = text_field(value, "name", longest_holder_text);
   ticket.launcher = text_field(value, "launcher", longest_holder_text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ inline constexpr std::size_t longest_ticket_record = std::size_t{8} << 10;
 
 /// The most tickets that are told of one host: the first in the line.
 inline constexpr std::size_t most_tickets = 256;
+
+/// No arrival is later, so that an order can always rise.
+inline constexpr std::int64_t latest_arrival = std::int64_t{1} << 62;
 
 nlohmann::json json_of(const TicketOrder& order);
 TicketOrder ticket_order_of(const nlohmann::json& value);

@@ -40,7 +40,7 @@ Result<WaitReport> decode_wait_report(std::string_view line) {
       line, longest_wait_report, "what the host says of its line is not understood",
       [](const json& value) {
         WaitReport report;
-        report.arrived_ns = number_field(value, "arrived_ns");
+        report.arrived_ns = number_field(value, "arrived_ns", 0, latest_arrival);
         for (const json& each : array_field(value, "tickets", most_tickets))
           report.tickets.push_back(ticket_of(each));
         report.host = host_report_of(field(value, "host"));

@@ -81,6 +81,7 @@ empty_values() {
         refused 64 usage '^train: TASK: an empty value names no task' -- task logs "$empty"
         refused 64 usage '^train: TASK: an empty value names no task' -- task kill "$empty"
         refused 64 usage '^train: --tee: an empty value names no ranks' -- launch --tee "$empty" -- true
+        refused 64 usage '^train: --wait: an empty value names no duration' -- launch --wait= -- true
         refused 64 usage '^train: --svg: an empty value names no file' -- plan --svg "$empty" -- true
     done
     refused 78 hosts "^train: -H: a host is missing beside the comma" 'node\[01-04\]' -- launch -H , -- true

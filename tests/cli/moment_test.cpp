@@ -56,6 +56,8 @@ TEST_CASE("a moment is so long ago, or a time of this zone or another") {
   CHECK(moment("2023-11-15T12:00:00Z") == noon);
   CHECK(moment("2023-11-15T13:00:00+01:00") == noon);
   CHECK(moment("2023-11-15T07:00:00.5-0500") == noon + second / 2);
+  CHECK(moment("12:00Z") == noon);
+  CHECK(moment("02:00+14:00") == noon);  // of the next day, as it is there
   CHECK(moment("2023-11-15") == noon - (14 * 3600 + 1800) * second);
 }
 

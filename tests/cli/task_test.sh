@@ -438,8 +438,9 @@ removed() {
     run launch -n 1 -- echo two
     second=$(task_id)
     detach; running=$id
-    task rm "${first:0:7}" nonesuch "$running" "$second"
+    task rm "${first:0:7}" nonesuch "$running" "$second" "$first"
     expect_status 75
+    expect_no_err "there is no task '$first'"
     expect_err "^train: task $first is removed$"
     expect_err "^train: task $second is removed$"
     expect_err "^train: task $running is not removed: it is running$"

@@ -39,6 +39,7 @@ TEST_CASE("whoever waits is served in order, and nothing is given twice") {
     seen.refused_waiters += counts.refused_waiters;
     seen.lost_hosts += counts.lost_hosts;
     seen.stepped_behind += counts.stepped_behind;
+    seen.stood_aside += counts.stood_aside;
   }
   if (only) {
     SUCCEED("TRAIN_SEED=" << first << " was played");
@@ -46,6 +47,7 @@ TEST_CASE("whoever waits is served in order, and nothing is given twice") {
   }
   CHECK(seen.served > 0);
   CHECK(seen.gave_up > 0);
+  CHECK(seen.stood_aside > 0);
   CHECK(seen.killed > 0);
   CHECK(seen.refused_newcomers > 0);
   CHECK(seen.refused_waiters > 0);

@@ -102,10 +102,10 @@ void QueueWorld::play() {
   for (const FakeTask& task : tasks_) {
     const int hosts = static_cast<int>(task.hosts.size());
     promise(
-        task.plans <= task.reports + task.refusals,
+        task.plans <= task.reports + task.refusals + task.losses,
         fmt::format("task {} plans {} times for {} reports", task.id, task.plans, task.reports));
     // Once for its order, and once for each order that somebody more urgent has had.
-    const int orders = 1 + 2 * static_cast<int>(tasks_.size()) * (hosts + 1);
+    const int orders = 1 + 2 * static_cast<int>(tasks_.size()) * (hosts + 1) + task.turns_aside;
     promise(task.sends <= hosts * orders,
             fmt::format("task {} has told hosts of its order {} times", task.id, task.sends));
   }
@@ -192,6 +192,7 @@ void QueueWorld::perform(int task, const waiter_action::Send& action) {
 
 void QueueWorld::perform(int task, const waiter_action::TellLost&) {
   if (!at(task).is_dead) ++counts_.lost_hosts;
+  ++at(task).losses;
 }
 
 void QueueWorld::perform(int task, const waiter_action::GiveUp&) {
@@ -219,6 +220,7 @@ void QueueWorld::ticket_came(const std::shared_ptr<Link>& link, const Ticket& ti
     host.tickets.push_back(link);
     link->arrived_ns = time_.now().count() + host.clock_ahead_ns;
   }
+  if (link->ticket.stands_aside && !ticket.stands_aside) link->final_since.reset();  // from now on
   link->ticket = ticket;
   if (!ticket.is_final)
     link->ticket.order = {link->arrived_ns, link->arrived_ns, ticket.order.task};
@@ -323,11 +325,23 @@ std::optional<std::map<int, int>> QueueWorld::plan(int task, bool with_reports) 
   return wanted;
 }
 
+// Without anybody on the hosts that stand.
+bool QueueWorld::can_ever_do(const FakeTask& task) const {
+  int slots = 0;
+  for (std::size_t i = 0; i < task.hosts.size(); ++i)
+    if (task.waiter->stands_on(static_cast<int>(i)))
+      slots += hosts_[static_cast<std::size_t>(task.hosts[i])].slots;
+  return slots >= task.slots;
+}
+
 void QueueWorld::perform(int task, const waiter_action::Plan&) {
   FakeTask& t = at(task);
   ++t.plans;
   const auto wanted = plan(task, true);
-  t.waiter->planned(wanted.has_value(), time_.now());
+  const Turn turn = wanted ? Turn::fits : can_ever_do(t) ? Turn::held : Turn::lacks_hosts;
+  if (turn == Turn::lacks_hosts) ++counts_.stood_aside;
+  if (t.waiter->ticket().stands_aside != (turn == Turn::lacks_hosts)) ++t.turns_aside;
+  t.waiter->planned(turn, time_.now());
   if (!wanted) return;
   t.wanted = *wanted;
   check_order(task);
@@ -342,7 +356,8 @@ void QueueWorld::check_order(int task) {
   for (std::size_t i = 0; i < t.hosts.size(); ++i) {
     if (!t.waiter->stands_on(static_cast<int>(i)) || t.links[i]->is_silent) continue;
     for (const auto& other : hosts_[static_cast<std::size_t>(t.hosts[i])].tickets)
-      promise(other->task == task || !other->final_since || *other->final_since > surely_seen ||
+      promise(other->task == task || !other->final_since || other->ticket.stands_aside ||
+                  *other->final_since > surely_seen ||
                   !(other->ticket.order < t.waiter->ticket().order) || at(other->task).has_run,
               fmt::format("task {} takes slots before task {}", t.id, at(other->task).id));
   }

@@ -33,6 +33,7 @@ class QueueWorld {
     int refused_waiters = 0;
     int lost_hosts = 0;
     int stepped_behind = 0;
+    int stood_aside = 0;
   };
   const Counts& counts() const { return counts_; }
 
@@ -78,7 +79,7 @@ class QueueWorld {
     bool has_run = false;
     bool is_done = false;
     int tries = 0;
-    int reports = 0, plans = 0, sends = 0, refusals = 0;
+    int reports = 0, plans = 0, sends = 0, refusals = 0, losses = 0, turns_aside = 0;
   };
 
   void cause_trouble();
@@ -102,6 +103,7 @@ class QueueWorld {
   void lose(const std::shared_ptr<Link>& link);
   void cut(int host);
   void kill(int task);
+  bool can_ever_do(const FakeTask& task) const;
   std::optional<std::map<int, int>> plan(int task, bool with_reports) const;
   void take(int task);
   void taken_at(int task, int host, const std::optional<TicketOrder>& order);

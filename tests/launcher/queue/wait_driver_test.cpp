@@ -35,7 +35,7 @@ struct World {
     WaitDriver::Hooks hooks;
     hooks.on_turn = [this] {
       ++turns;
-      return fits;
+      return fits ? Turn::fits : Turn::held;
     };
     hooks.on_place = [this] { places.push_back(driver->place().number); };
     hooks.on_lost = [this](int host, const Error&) { lost.push_back(host); };

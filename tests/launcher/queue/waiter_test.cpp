@@ -45,7 +45,7 @@ Waiter standing(int hosts, std::optional<nanoseconds> limit = std::nullopt) {
   waiter.start(0s);
   for (int host = 0; host < hosts; ++host) waiter.reported(host, 100, {}, 1s);
   (void)waiter.take_actions();
-  waiter.planned(false, 1s);
+  waiter.planned(Turn::held, 1s);
   return waiter;
 }
 
@@ -104,6 +104,28 @@ TEST_CASE("tickets on a host that is out of reach are not waited for") {
   (void)waiter.take_actions();
   waiter.lost(1, unreachable, 3s);
   CHECK(wants(waiter) == "lost 1, place, plan");
+}
+
+TEST_CASE("who lacks hosts that are out of reach lets others go first, and keeps its order") {
+  Waiter waiter = standing(2);
+  const auto order = waiter.order();
+  waiter.planned(Turn::held, 2s);
+  (void)waiter.take_actions();
+  CHECK(is_in_the_way(waiter.ticket(), "other", std::nullopt));
+  waiter.lost(1, unreachable, 3s);
+  CHECK(wants(waiter) == "lost 1, plan");
+  waiter.planned(Turn::lacks_hosts, 3s);
+  CHECK(wants(waiter) == "send 0");
+  CHECK(waiter.ticket().stands_aside);
+  CHECK_FALSE(is_in_the_way(waiter.ticket(), "other", std::nullopt));
+  waiter.tick(4s);
+  CHECK(wants(waiter) == "open 1");
+  waiter.reported(1, 900, {}, 5s);
+  CHECK(wants(waiter) == "plan");
+  waiter.planned(Turn::held, 5s);
+  CHECK(wants(waiter) == "send 0, send 1");
+  CHECK(waiter.order() == order);
+  CHECK(is_in_the_way(waiter.ticket(), "other", std::nullopt));
 }
 
 TEST_CASE("where no host can be reached nothing is waited for") {
@@ -165,7 +187,7 @@ TEST_CASE("a plan is made again when a host has something new to say, and not be
   CHECK(wants(waiter) == "");
   waiter.reported(0, 100, {}, 4s);
   CHECK(wants(waiter) == "plan");
-  waiter.planned(true, 4s);
+  waiter.planned(Turn::fits, 4s);
   waiter.reported(0, 100, {}, 5s);
   CHECK(wants(waiter) == "");
 }
@@ -174,7 +196,7 @@ TEST_CASE("who was refused tries again after a pause, and keeps its place") {
   Waiter waiter = standing(1);
   const auto order = waiter.order();
   waiter.reported(0, 100, {}, 4s);
-  waiter.planned(true, 4s);
+  waiter.planned(Turn::fits, 4s);
   (void)waiter.take_actions();
   waiter.refused(4s);
   CHECK(wants(waiter) == "");
@@ -188,7 +210,7 @@ TEST_CASE("who was refused tries again after a pause, and keeps its place") {
 TEST_CASE("a limit ends the waiting, but not what is being taken") {
   Waiter waiter = standing(1, 60s);
   waiter.reported(0, 100, {}, 55s);
-  waiter.planned(true, 55s);
+  waiter.planned(Turn::fits, 55s);
   (void)waiter.take_actions();
   waiter.tick(60s);
   CHECK_FALSE(waiter.is_over());

@@ -66,6 +66,15 @@ TEST_CASE("a look ends at its limit, whoever is silent, refuses or says what is 
   CHECK(bench.ends == std::vector<Instant>{10s});
 }
 
+TEST_CASE("who is asked for a passphrase has all the time for it, and the hosts have theirs then") {
+  Bench bench;
+  bench.transport.scripts["asking"] = {60s, encode_host_report(report_of(1)), {}, true};
+  bench.look({"asking", "silent"});
+  CHECK(bench.driver->answers()[0] == report_of(1));
+  CHECK(bench.why(1) == "no answer within 10 s");
+  CHECK(bench.ends == std::vector<Instant>{70s});
+}
+
 TEST_CASE("a look at no hosts is over at once, but not inside of its start") {
   Bench bench;
   bench.look({});

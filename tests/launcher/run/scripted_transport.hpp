@@ -19,6 +19,7 @@ struct Script {
   nanoseconds delay{0};  // before it does anything
   std::string text = {};
   std::optional<std::string> closes = {};  // why, right after the text
+  bool is_asking = false;                  // until then
 };
 
 // Hosts that do what their script says, byte for byte.
@@ -29,10 +30,11 @@ class ScriptedTransport final : public Transport {
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override {
     asked.push_back(host.name + " " + to_string(call.verb) + " " + call.key);
-    auto link = std::make_unique<Link>(sent);
+    auto link = std::make_unique<Link>(time_, sent);
     const auto script = scripts.find(host.name);
     if (script == scripts.end()) return link;
     const Script said = script->second;
+    link->asks_until = said.is_asking ? time_.now() + said.delay : time_.now();
     if (auto& next = further[host.name]; !next.empty()) {
       script->second = next.front();
       next.erase(next.begin());
@@ -55,10 +57,13 @@ class ScriptedTransport final : public Transport {
 
  private:
   struct Link final : HostLink {
-    explicit Link(std::string& all) : sent(all) {}
+    Link(simulation::VirtualTime& now, std::string& all) : time(now), sent(all) {}
+    simulation::VirtualTime& time;
     std::string& sent;
+    Instant asks_until{0};
     void send(std::string bytes) override { sent += bytes; }
     std::size_t unsent_bytes() const override { return 0; }
+    bool is_asking() const override { return time.now() < asks_until; }
     std::shared_ptr<bool> wanted = std::make_shared<bool>(true);
   };
   simulation::VirtualTime& time_;
