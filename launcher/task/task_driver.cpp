@@ -462,8 +462,7 @@ message::Prepare TaskDriver::prepare_message(int host) const {
   if (trial_.hosts.size() > 1) prepare.interface = planned.host.interface;
   prepare.leases = leases_[static_cast<std::size_t>(host)];
   // What the task has held it gets before all who wait, also from a new agent, which holds nothing.
-  if (task_.attempt() > 0 && !prepare.leases.wants.empty())
-    prepare.leases.order = TicketOrder{0, 0, work_.task_id};
+  if (task_.attempt() > 0) prepare.leases.order = TicketOrder{0, 0, work_.task_id};
   prepare.checkpoint_directory = checkpoint_directory(experiment, work_.task_id, trial_.trial);
   for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {
     prepare.ranks.push_back({rank, experiment.entrypoint, work_.working_directory,

@@ -153,7 +153,7 @@ metrics_log() { echo "$work/state/train/tasks/$id/logs/metrics-$1.0.log"; }
 torn_after() {
     local rank
     for rank in 0 1; do
-        [ "$(wc -l <"$(metrics_log $rank)")" = "$1" ] && [ -n "$(tail -c 1 "$(metrics_log $rank)")" ] || return 1
+        [ "$(wc -l <"$(metrics_log "$rank")")" = "$1" ] && [ -n "$(tail -c 1 "$(metrics_log "$rank")")" ] || return 1
     done 2>/dev/null
 }
 counted() {

@@ -39,7 +39,7 @@ sys.exit(int(os.environ['RANK']) * 7)"
     # The failure of rank 1 may end rank 0 before that has used anything.
     expect_equal "figures" "True None" "$(of_ranks "str($sane(r[1])) + ' ' + str(r[1]['memory'])")"
     run task show "$id"
-    expect_out '^  RANK  HOST +SLOTS +CPU +MEMORY +PEAK  ENDED$'
+    expect_out '^RANK  HOST +SLOTS +CPU +MEMORY +PEAK  ENDED$'
     expect_out '^ +1  localhost +1 +[0-9.]+s +- +[0-9.]+ MiB  exit 7$'
 }
 

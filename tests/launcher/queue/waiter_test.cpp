@@ -153,7 +153,7 @@ TEST_CASE("a host that says nothing any more is lost, one that says that it live
   Waiter waiter = standing(2);
   waiter.heard(0, 20s);
   waiter.tick(31s);
-  CHECK(wants(waiter) == "close 1, lost 1");
+  CHECK(wants(waiter) == "close 1, lost 1, plan");
   CHECK(waiter.stands_on(0));
 }
 

@@ -287,11 +287,16 @@ namespace {
 // Hosts with one rank each, that run and may be started again.
 struct RestartedHosts {
   explicit RestartedHosts(int hosts, int max_restarts = 1, milliseconds delay = 1s,
-                          std::vector<LogPolicy> policies = {}) {
+                          std::vector<LogPolicy> policies = {}, bool is_leased = false) {
     plan.experiment.log_policies = std::move(policies);
     plan.trial = trial_of(std::vector<int>(static_cast<std::size_t>(hosts), 1));
     plan.experiment.entrypoint.shell = "true";
     plan.experiment.max_restarts = max_restarts;
+    if (is_leased) plan.experiment.needs.custom["licence"] = Quantity::of(1);
+    for (PlannedHost& host : plan.trial.hosts) {
+      host.worker_count = 1;
+      host.host.custom["licence"] = Quantity::of(1);
+    }
     plan.experiment.restart_delay = delay;
     TaskDriver::Hooks hooks;
     hooks.on_restart = [this](const task_action::AnnounceRestart& restart) {
@@ -328,7 +333,10 @@ struct RestartedHosts {
   }
   void run(int attempt = 0) {
     const std::size_t hosts = plan.trial.hosts.size();
-    for (std::size_t host = 0; host < hosts; ++host) ready(host, attempt);
+    for (std::size_t host = 0; host < hosts; ++host) {
+      ready(host, attempt);
+      if (!plan.experiment.needs.custom.empty()) say(host, message::Leases{}, attempt);
+    }
     for (std::size_t host = 0; host < hosts; ++host)
       say(host, message::RankStarted{static_cast<int>(host), 100}, attempt);
   }
@@ -401,14 +409,14 @@ TEST_CASE("another attempt is a message over the connection that is there") {
 }
 
 TEST_CASE("what a task has held it gets again before all who wait") {
-  RestartedHosts hosts(2);
+  RestartedHosts hosts(2, 1, 1s, {}, true);
   hosts.run();
   hosts.fail();
   hosts.timers.pass(1s);
   for (const std::size_t host : {0u, 1u}) {
     const auto told = hosts.link(host).all<message::Prepare>();
     REQUIRE(told.size() == 2);
-    CHECK_FALSE(told[0].leases.wants.empty());
+    CHECK(told[0].leases.wants.size() == 1);
     CHECK_FALSE(told[0].leases.order);
     CHECK(told[1].leases.order == TicketOrder{0, 0, "t"});
   }

@@ -8,6 +8,7 @@
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/output_chunk.hpp"
+#include "launcher/wire/ticket_fields.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -56,7 +57,7 @@ message::Prepare prepare_with_leases() {
                     not_text,
                     "/srv/" + not_text,
                     true,
-                    TicketOrder{INT64_MAX, 7, "abcd2345"}};
+                    TicketOrder{latest_arrival, 7, "abcd2345"}};
   return prepare;
 }
 
