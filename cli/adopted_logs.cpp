@@ -13,8 +13,14 @@ namespace train {
 
 namespace {
 
-// As much as the last lines of a rank may be in a report, each cut at 500 bytes.
+// As much as the last lines of a rank may be in a report, each cut at 500 bytes. Of all ranks
+// together it is less than of each of very many.
 constexpr std::uint64_t longest_report = 16u << 10;
+constexpr std::uint64_t most_reported = 64u << 20;
+
+std::uint64_t share_of_rank(std::uint64_t all, int ranks) {
+  return all / static_cast<std::uint64_t>(std::max(1, ranks));
+}
 
 // What was printed may have been written down although nobody had the time to write down what a
 // policy has found in it, which takes milliseconds. Of all ranks together, and of each.
@@ -25,10 +31,11 @@ std::string in_short(const Error& why) { return why.diagnostics.front().message;
 
 }  // namespace
 
-std::vector<OutputChunk> last_output(const TaskRecord& task, int attempt,
-                                     const std::vector<LogPolicy>& policies) {
-  const std::uint64_t of_rank = std::max<std::uint64_t>(
-      least_looked_at, most_looked_at / static_cast<std::uint64_t>(std::max(1, task.world_size)));
+std::vector<OutputChunk> last_output(const std::string& log_directory, int ranks, int attempt,
+                                     const ExperimentConfig& experiment) {
+  const std::uint64_t of_rank = std::max(least_looked_at, share_of_rank(most_looked_at, ranks));
+  const bool is_printed_wanted =
+      !experiment.log_policies.empty() || !experiment.metrics.patterns.empty();
   std::vector<OutputChunk> all;
   std::optional<Error> trouble;
   const auto add = [&](Result<std::vector<OutputChunk>> chunks) {
@@ -37,12 +44,12 @@ std::vector<OutputChunk> last_output(const TaskRecord& task, int attempt,
     else
       trouble = chunks.error();
   };
-  LogDirectory folder(task.log_directory);
+  LogDirectory folder(log_directory);
   if (const auto read = folder.refresh(); !read) trouble = read.error();
-  for (int rank = 0; rank < task.world_size; ++rank) {
-    add(unfinished_report(folder, metrics_log_file(task.log_directory, rank, attempt), rank));
-    if (!policies.empty())
-      add(last_printed(folder, rank_log_file(task.log_directory, rank, attempt), rank, of_rank));
+  for (int rank = 0; rank < ranks; ++rank) {
+    add(unfinished_report(folder, metrics_log_file(log_directory, rank, attempt), rank));
+    if (is_printed_wanted)
+      add(last_printed(folder, rank_log_file(log_directory, rank, attempt), rank, of_rank));
   }
   if (trouble)
     talk(terminal_text("warning: a line that a rank had not ended may be missed: {}",
@@ -50,31 +57,33 @@ std::vector<OutputChunk> last_output(const TaskRecord& task, int attempt,
   return all;
 }
 
+LastErrors last_errors(const std::string& log_directory, int attempt, int ranks) {
+  const std::uint64_t of_rank = std::min(longest_report, share_of_rank(most_reported, ranks));
+  LastErrors errors;
+  LogDirectory folder(log_directory);
+  if (const auto read = folder.refresh(); !read) errors.trouble = read.error();
+  for (int rank = 0; !errors.trouble && rank < ranks; ++rank) {
+    auto last = last_of_stream(folder, rank_log_file(log_directory, rank, attempt),
+                               OutputStream::err, of_rank);
+    if (last)
+      errors.of_ranks.push_back(std::move(*last));
+    else
+      errors.trouble = last.error();
+  }
+  return errors;
+}
+
 AdoptedLogs::AdoptedLogs(Loop& loop, const TaskRecord& task, Say say)
     : loop_(loop), task_(task), say_(std::move(say)), background_(loop, Background::Idle::goes) {}
 
-void AdoptedLogs::remember_errors(int attempt, RankOutput& shown) const {
-  LogDirectory folder(task_.log_directory);
-  auto read = folder.refresh();
-  for (int rank = 0; read && rank < task_.world_size; ++rank) {
-    const auto last = last_of_stream(folder, rank_log_file(task_.log_directory, rank, attempt),
-                                     OutputStream::err, longest_report);
-    if (last)
-      shown.remember(rank, *last);
-    else
-      read = tl::make_unexpected(last.error());
-  }
-  if (!read)
-    say_(terminal_text("the last lines of ranks that fail may be missing in the report: {}",
-                       in_short(read.error())));
-}
-
-void AdoptedLogs::count_reports(int attempt, std::vector<std::uint64_t> ends,
+void AdoptedLogs::count_reports(int attempt, LogEnds ends, std::vector<std::string> patterns,
                                 std::function<void(const ReportCount& counted)> on_counted) {
   const auto counted = std::make_shared<Result<ReportCount>>();
   const auto started = background_.run(
-      [directory = task_.log_directory, attempt, ends = std::move(ends), is_unwanted = is_unwanted_,
-       counted] { *counted = train::count_reports(directory, attempt, ends, *is_unwanted); },
+      [directory = task_.log_directory, attempt, ends = std::move(ends),
+       patterns = std::move(patterns), is_unwanted = is_unwanted_, counted] {
+        *counted = train::count_reports(directory, attempt, ends, patterns, *is_unwanted);
+      },
       [this, counted, on_counted = std::move(on_counted)] {
         is_counting_ = false;
         if (*counted)

@@ -5,22 +5,33 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/event_loop/background.hpp"
 #include "backends/log/report_count.hpp"
-#include "cli/rank_output.hpp"
 #include "config_schema/experiment/experiment_config.hpp"
+#include "config_schema/text/error.hpp"
+#include "config_schema/text/terminal_text.hpp"
 #include "launcher/record/task_record.hpp"
 #include "launcher/wire/output_chunk.hpp"
 
 namespace train {
 
 /// What the logs of this attempt end with, for the watches of a driver that goes on with it
-/// (`TaskDriver::Resumption::last_output`); of what was printed only where there are policies. Logs
-/// that cannot be read are said, and left out.
-std::vector<OutputChunk> last_output(const TaskRecord& task, int attempt,
-                                     const std::vector<LogPolicy>& policies);
+/// (`TrialLeft::last_output`); of what was printed only where the experiment looks for something in
+/// it. Logs that cannot be read are said, and left out.
+std::vector<OutputChunk> last_output(const std::string& log_directory, int ranks, int attempt,
+                                     const ExperimentConfig& experiment);
+
+/// The last that ranks have written to their stderr, which another launcher has been told.
+struct LastErrors {
+  std::vector<std::string> of_ranks;  ///< by rank; shorter when there was trouble
+  std::optional<Error> trouble;       ///< what the first that could not be read met with
+};
+/// Reads a log of each rank: not on a loop.
+LastErrors last_errors(const std::string& log_directory, int attempt, int ranks);
 
 /// What a launcher that goes on with a task looks up in its logs while it does: it was said to the
 /// one before.
@@ -34,11 +45,9 @@ class AdoptedLogs {
   AdoptedLogs(const AdoptedLogs&) = delete;
   AdoptedLogs& operator=(const AdoptedLogs&) = delete;
 
-  /// The last that ranks have written to their stderr.
-  void remember_errors(int attempt, RankOutput& shown) const;
-  /// Counts, beside the loop, what ranks have reported in the first `ends[rank]` bytes of their
-  /// metrics: calls back once, from the loop, unless it cannot be counted, which is said.
-  void count_reports(int attempt, std::vector<std::uint64_t> ends,
+  /// Counts, beside the loop, what ranks have reported before these ends of their logs: calls back
+  /// once, from the loop, unless it cannot be counted, which is said.
+  void count_reports(int attempt, LogEnds ends, std::vector<std::string> patterns,
                      std::function<void(const ReportCount& counted)> on_counted);
   /// Runs the loop until that is done, for `limit` at most.
   void finish(nanoseconds limit);

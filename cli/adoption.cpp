@@ -9,12 +9,15 @@
 #include <utility>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/log/attempt_logs.hpp"
+#include "backends/log/trial_logs.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/proc.hpp"
 #include "backends/store/task_bundle.hpp"
 #include "cli/adopted_logs.hpp"
 #include "cli/launch_story.hpp"
 #include "cli/request.hpp"
+#include "cli/search_of_task.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/task_hosts.hpp"
 #include "cli/task_table.hpp"
@@ -45,22 +48,6 @@ std::string first_difference(const nlohmann::json& recorded, const nlohmann::jso
   return changes.empty() ? std::string() : changes.front().value("path", std::string("/"));
 }
 
-Result<std::vector<JournalEntry>> decode_journal(const std::vector<std::string>& lines) {
-  std::vector<JournalEntry> entries;
-  entries.reserve(lines.size());
-  for (const std::string& line : lines) {
-    auto entry = decode_entry(line);
-    if (!entry) return tl::make_unexpected(entry.error());
-    entries.push_back(std::move(*entry));
-  }
-  return entries;
-}
-
-Result<Replay> replay_of(const std::vector<JournalEntry>& journal, const Plan& plan) {
-  return replay(journal, Task::rules_of(plan.experiment), boot_time(), boot_id(),
-                booted_on_the_wall());
-}
-
 // Above that of any supervisor with a journal and of whoever has tried this before, and below that
 // of a goodbye.
 std::uint64_t epoch_without_journal() {
@@ -85,6 +72,7 @@ Result<Adoption> Adoption::begin_stop(const std::string& task_id, int signal) {
   Adoption adoption;
   adoption.stop_signal_ = signal;
   auto begun = adoption.open(task_id);
+  if (begun && is_search(adoption.task_)) begun = adoption.read();
   if (begun) begun = adoption.take();
   if (!begun) return tl::make_unexpected(begun.error());
   return adoption;
@@ -119,6 +107,10 @@ Result<void> Adoption::read() {
     return cannot(task_, fmt::format("the plan that is made of it now differs from the recorded "
                                      "one at '{}'",
                                      first_difference(recorded, again)));
+  if (!is_search(task_)) return {};
+  auto experiment = experiment_again(request_);
+  if (!experiment) return cannot(task_, experiment.error().diagnostics.front().message);
+  search_ = std::move(*experiment);
   return {};
 }
 
@@ -131,47 +123,93 @@ Result<void> Adoption::take() {
   task_ = std::move(*task);
   auto entries = usable_journal();
   if (!entries) return tl::make_unexpected(entries.error());
-  const auto known = replay_of(*entries, *plan_);
+  const auto known = replay_of(*entries);
   if (!known) return cannot(task_, known.error().diagnostics.front().message);
-  if (known->over || known->attempt < 0)
+  if (known->over || known->first().attempt < 0)
     return cannot(task_, "by its journal, nothing of it is to be gone on with");
-  logs_ = std::make_shared<AttemptLogs>(task_.log_directory, task_.world_size,
-                                        plan_->experiment.log_limit);
-  auto positions = logs_->adopt(known->attempt);
-  if (!positions) return cannot(task_, positions.error().diagnostics.front().message);
+  resume_.emplace();
+  if (auto taken = take_logs(*known, *entries); !taken) return taken;
   const std::uint64_t epoch = known->epoch + 1;
   if (auto written = write(journal_record::Supervised{epoch}, *entries); !written) return written;
-  // While another attempt is waited for, the wish for the end is the end, which is the driver's.
-  if (stop_signal_ && known->attempt == known->task.attempt() &&
-      known->stop_signals.size() < most_stops)
+  if (may_write_stop(*known))
     if (auto written = write(journal_record::StopRequested{*stop_signal_}, *entries); !written)
       return written;
-  auto replayed = replay_of(*entries, *plan_);
+  auto replayed = replay_of(*entries);
   if (!replayed) return cannot(task_, replayed.error().diagnostics.front().message);
+  resume_->replay = std::move(*replayed);
+  resume_->epoch = epoch;
   task_.launcher_pid = ::getpid();
   std::string().swap(task_.plan_json);  // recorded, and with the environments of all ranks long
-  const auto& policies = plan_->experiment.log_policies;
-  resume_ = TaskDriver::Resumption{std::move(*replayed),
-                                   epoch,
-                                   std::move(*positions),
-                                   last_output(task_, known->attempt, policies),
-                                   {}};
-  for (const AttemptRecord& attempt : task_.attempts)
-    if (attempt.number == known->attempt)
-      resume_->known_matches = recorded_matches(attempt, policies);
   return {};
+}
+
+// While another attempt is waited for, the wish for the end is the end, which is the driver's; and
+// so it is in a search, where some trial may wait so.
+bool Adoption::may_write_stop(const Replay& known) const {
+  return stop_signal_ && !search_ && known.first().attempt == known.first().task.attempt() &&
+         known.stop_signals.size() < most_stops;
+}
+
+// Of all trials that may run; then what all have reported can be read.
+Result<void> Adoption::take_logs(const Replay& known, const std::vector<JournalEntry>& journal) {
+  std::function<Result<std::vector<std::uint64_t>>(AttemptId of)> adopt;
+  if (search_) {
+    const auto logs = make_logs<TrialLogs>();
+    adopt = [logs](AttemptId of) { return logs->adopt(of); };
+  } else {
+    const auto logs = make_logs<AttemptLogs>();
+    adopt = [logs](AttemptId of) { return logs->adopt(of.attempt); };
+  }
+  for (const auto& [trial, replayed] : known.trials) {
+    if (replayed.attempt < 0 || replayed.task.over()) continue;
+    auto positions = adopt({trial, replayed.attempt});
+    if (!positions) return cannot(task_, positions.error().diagnostics.front().message);
+    resume_->left[trial] = left_of({trial, replayed.attempt}, std::move(*positions));
+  }
+  if (!search_) return {};
+  auto record = search_of_task(task_, *search_, journal);
+  if (!record) return tl::make_unexpected(record.error());
+  left_ = std::move(*record);
+  return {};
+}
+
+template <class Logs>
+std::shared_ptr<Logs> Adoption::make_logs() {
+  auto logs =
+      std::make_shared<Logs>(task_.log_directory, task_.world_size, plan_->experiment.log_limit);
+  logs_ = logs;
+  return logs;
+}
+
+// In the record are the matches of attempts of a task of one trial.
+TrialLeft Adoption::left_of(AttemptId of, std::vector<std::uint64_t> positions) const {
+  const ExperimentConfig& experiment = plan_->experiment;
+  const std::string directory =
+      search_ ? trial_log_directory(task_.log_directory, of.trial) : task_.log_directory;
+  TrialLeft left{
+      std::move(positions), last_output(directory, task_.world_size, of.attempt, experiment), {}};
+  if (search_) return left;
+  for (const AttemptRecord& attempt : task_.attempts)
+    if (attempt.number == of.attempt)
+      left.known_matches = recorded_matches(attempt, experiment.log_policies);
+  return left;
+}
+
+Result<Replay> Adoption::replay_of(const std::vector<JournalEntry>& journal) const {
+  return replay(journal, Task::rules_of(plan_->experiment, search_.has_value()), boot_time(),
+                boot_id(), std::chrono::floor<milliseconds>(booted_on_the_wall()));
 }
 
 // With a plan. To stop a task it takes no journal: agents know what there is to stop.
 Result<std::vector<JournalEntry>> Adoption::usable_journal() {
   auto entries = read_journal();
-  if (!stop_signal_) return entries;
+  if (!stop_signal_ || search_) return entries;
   std::optional<Error> trouble;
   if (!entries) {
     trouble = entries.error();
   } else {
     if (auto planned = plan_stop(*entries); !planned) return tl::make_unexpected(planned.error());
-    if (const auto known = replay_of(*entries, *plan_); !known) trouble = known.error();
+    if (const auto known = replay_of(*entries); !known) trouble = known.error();
   }
   if (!trouble) return entries;
   journal_trouble_ = std::move(trouble);
@@ -191,7 +229,7 @@ Result<std::vector<JournalEntry>> Adoption::read_journal() {
 Result<void> Adoption::write(const JournalRecord& record, std::vector<JournalEntry>& journal) {
   const Instant now = boot_time();
   journal.push_back(
-      {record, now, boot_id(), booted_on_the_wall() + std::chrono::floor<milliseconds>(now)});
+      {record, now, boot_id(), std::chrono::floor<milliseconds>(booted_on_the_wall() + now)});
   return store_->append_journal(task_.id, encode_entry(journal.back()), true);
 }
 
@@ -210,10 +248,17 @@ Ended Adoption::run(decltype(SupervisedTask::on_steady) on_steady) {
   StopSignals signals;
   Tee nothing;
   nothing.mode = Tee::Mode::none;
-  Reach reach(trial_hosts(plan_->trial));
-  return supervise({request_, *plan_, task_, store_, nothing, std::move(on_steady), logs_,
-                    std::move(resume_), stop_signal_},
-                   reach, signals);
+  SupervisedTask supervised{
+      request_,           *plan_,      task_, store_, nothing, std::move(on_steady), logs_,
+      std::move(resume_), stop_signal_};
+  std::vector<Host> hosts = trial_hosts(plan_->trial);
+  if (search_) {
+    supervised.search = &*search_;
+    supervised.hosts = hosts = task_hosts(request_.inventory, *plan_);
+    supervised.left = &*left_;
+  }
+  Reach reach(hosts);
+  return supervise(std::move(supervised), reach, signals);
 }
 
 Result<void> become_kept_program(const SqliteTaskStore& store, const TaskRecord& task,

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "backends/log/attempt_logs.hpp"
+#include "backends/log/log_sink.hpp"
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/supervisor.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/task/journal.hpp"
+#include "launcher/task/search_record.hpp"
 #include "launcher/task/task_request.hpp"
 
 namespace train {
@@ -46,13 +47,21 @@ class Adoption {
   Result<void> write(const JournalRecord& record, std::vector<JournalEntry>& journal);
   Result<std::vector<JournalEntry>> usable_journal();
   Result<void> plan_stop(const std::vector<JournalEntry>& journal);
+  Result<Replay> replay_of(const std::vector<JournalEntry>& journal) const;
+  Result<void> take_logs(const Replay& known, const std::vector<JournalEntry>& journal);
+  template <class Logs>
+  std::shared_ptr<Logs> make_logs();
+  TrialLeft left_of(AttemptId of, std::vector<std::uint64_t> positions) const;
+  bool may_write_stop(const Replay& known) const;
 
   std::shared_ptr<SqliteTaskStore> store_;
   TaskRecord task_;
   TaskRequest request_;
   std::optional<Plan> plan_;
+  std::optional<ExperimentConfig> search_;  ///< the experiment, where the task is a search
+  std::optional<SearchRecord> left_;        ///< of that: what it has come to
   std::optional<TaskDriver::Resumption> resume_;
-  std::shared_ptr<AttemptLogs> logs_;
+  std::shared_ptr<LogSink> logs_;
   std::optional<int> stop_signal_;
   std::optional<Error> journal_trouble_;
 };

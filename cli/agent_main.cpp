@@ -5,17 +5,28 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "cli/agent_attach.hpp"
+#include "cli/report_writer.hpp"
 
 namespace train {
 
 namespace {
 
-// `--version`, by which a host shows that it can run this, `agent attach KEY`,
+// `report`, with which ranks report.
+int report(const std::vector<std::string>& arguments) {
+  const auto written = write_report(arguments);
+  const std::string told = written ? *written : render(written.error());
+  if (!told.empty()) std::fprintf(stderr, "train: %s\n", told.c_str());
+  return written ? 0 : exit_code_of(written.error().error_class).value();
+}
+
+// `--version`, by which a host shows that it can run this, `report WORD...`, `agent attach KEY`,
 // `agent reattach KEY`, `agent sweep KEY`, `agent exec KEY`, `agent get KEY`, `agent look WORD` or
 // `agent wait KEY`.
 int run(int argc, char* argv[]) {
@@ -24,6 +35,7 @@ int run(int argc, char* argv[]) {
     std::puts("the agent of train " TRAIN_VERSION);
     return 0;
   }
+  if (argc > 1 && is(1, "report")) return report({argv + 2, argv + argc});
   if (argc == 4 && is(1, "agent") && is(2, "attach"))
     return agent_attach_command({argv[3], {}}).value();
   if (argc == 4 && is(1, "agent") && is(2, "reattach"))

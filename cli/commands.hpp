@@ -20,6 +20,7 @@ struct LaunchFlags {
   bool raw = false;
   bool json = false;
   bool detach = false;  ///< returns once the ranks have started
+  bool strict = false;  ///< a search of which one trial fails has failed
   /// Waits for slots that others hold, so long at most; empty: without an end.
   std::optional<std::string> wait;
 };
@@ -36,6 +37,13 @@ struct PlanFlags {
 };
 /// Shows what `launch` would run, touching no host unless it is `live`.
 ExitCode plan_command(const PlanFlags& flags);
+
+struct ReportFlags {
+  std::vector<std::string> words;  ///< NAME=VALUE
+  std::optional<std::string> step;
+};
+/// Reports metrics of the rank that this runs for.
+ExitCode report_command(const ReportFlags& flags);
 
 struct TaskExecFlags {
   std::string task;
@@ -86,15 +94,24 @@ ExitCode hosts_probe_command(const HostsProbeFlags& flags);
 struct TaskShowFlags {
   std::string task;
   bool json = false;
+  std::optional<std::string> svg;  ///< a file to draw the metrics of a search to as well
+  bool watch = false;              ///< again and again, until it ends or nobody reads it
 };
 ExitCode task_show_command(const TaskShowFlags& flags);
 
+struct TaskBestFlags {
+  std::string task;
+  bool only_hyperparameters = false;
+};
+ExitCode task_best_command(const TaskBestFlags& flags);
+
 struct TaskLogsFlags {
   std::string task;
-  std::string ranks;    ///< "3", "0,4-7"; empty: all
-  std::string hosts;    ///< a host set; empty: all
-  std::string attempt;  ///< a number, or "all"; empty: the last one, or all `since`
-  std::string since;    ///< as `parse_moment` reads it; empty: the beginning
+  std::string ranks;         ///< "3", "0,4-7"; empty: all
+  std::string hosts;         ///< a host set; empty: all
+  std::string attempt;       ///< a number, or "all"; empty: the last one, or all `since`
+  std::optional<int> trial;  ///< nothing: the task has one
+  std::string since;         ///< as `parse_moment` reads it; empty: the beginning
   std::optional<std::uint64_t> tail;
   bool only_stdout = false;
   bool only_stderr = false;
@@ -121,6 +138,7 @@ struct TaskKillFlags {
   std::vector<std::string> tasks;
   bool all = false;  ///< instead: all that run
   std::string signal = "TERM";
+  std::optional<int> trial;  ///< of the one task: only this, and its end is not waited for
 };
 /// Stops tasks and waits for their ends; returns the code of the worst.
 ExitCode task_kill_command(const TaskKillFlags& flags);
@@ -129,6 +147,7 @@ struct TaskRerunFlags {
   std::string task;
   std::vector<std::string> settings;  ///< --set, in order, over those of the task
   bool detach = false;
+  bool strict = false;
   std::optional<std::string> wait;  ///< as `LaunchFlags::wait`
 };
 /// Launches what a task was launched with once more, as a new task.

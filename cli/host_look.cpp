@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <memory>
+#include <utility>
 
 #include "backends/event_loop/loop.hpp"
-#include "cli/talk.hpp"
 #include "launcher/run/look_driver.hpp"
 
 namespace train {
@@ -15,44 +16,56 @@ namespace {
 
 constexpr std::chrono::seconds look_limit{15};
 
-std::vector<Result<HostReport>> look(const std::vector<Host>& hosts,
-                                     std::optional<int>& stop_signal) {
-  Loop loop;
-  HostTransports transports(loop, hosts, std::nullopt,
-                            [](const std::string& said) { talk(TerminalText(said)); });
-  LookDriver driver({loop, transports}, hosts, look_limit, [&loop] { loop.stop(); });
-  const auto signals = loop.on_signals({SIGINT, SIGTERM, SIGHUP}, [&](int number) {
-    stop_signal = number;
-    loop.stop();
-  });
+}  // namespace
+
+std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts, Reach& reach) {
+  Loop loop(reach.loop);
+  LookDriver driver({loop, reach.transports}, hosts, look_limit, [&loop] { loop.stop(); });
   driver.start();
   loop.run();
   return driver.answers();
 }
 
-}  // namespace
-
-std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts) {
-  std::optional<int> stop_signal;
-  auto answers = look(hosts, stop_signal);
-  // Only now: a terminal where somebody was asked for a passphrase is as it was before.
-  if (stop_signal) std::raise(*stop_signal);
-  return answers;
+HostInquiry::HostInquiry(std::vector<Host> hosts)
+    : hosts_(std::move(hosts)), reach_(std::in_place, hosts_) {
+  signals_.end();
 }
 
-LookedAt look_at_hosts(const std::vector<Host>& hosts, Reach& reach, StopSignals& signals) {
-  Loop loop(reach.loop);
-  LookDriver driver({loop, reach.transports}, hosts, look_limit, [&loop] { loop.stop(); });
-  LookedAt seen;
-  signals.deliver(loop, [&](int number) {
-    seen.stop_signal = number;
-    loop.stop();
-  });
-  driver.start();
+HostInquiry::~HostInquiry() {
+  reach_.reset();
+  signals_.end();
+  if (stop_signal_) std::raise(*stop_signal_);
+}
+
+std::vector<Result<HostReport>> HostInquiry::look() {
+  heed_signals();
+  auto reports = look_at_hosts(hosts_, *reach_);
+  signals_.end();
+  return reports;
+}
+
+void HostInquiry::keep_sessions() { reach_->transports.keep_sessions(true); }
+
+void HostInquiry::pause(nanoseconds length, const std::function<bool()>& is_enough) {
+  constexpr milliseconds often{100};
+  Loop loop(reach_->loop);
+  const auto over = loop.after(length, [&loop] { loop.stop(); });
+  std::unique_ptr<Subscription> next;
+  std::function<void()> ask = [&] {
+    if (is_enough()) return loop.stop();
+    next = loop.after(often, ask);
+  };
+  next = loop.after(nanoseconds(0), ask);
+  heed_signals();
   loop.run();
-  signals.hold_back();
-  seen.reports = driver.answers();
-  return seen;
+  signals_.end();
+}
+
+void HostInquiry::heed_signals() {
+  signals_.deliver(reach_->loop, [this](int number) {
+    stop_signal_ = number;
+    reach_->loop.stop();
+  });
 }
 
 std::vector<std::optional<HostReport>> answered(const std::vector<Result<HostReport>>& reports,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,16 +16,35 @@ namespace train {
 
 /// Asks these hosts, all at the same time, what they have and who holds it, as a launch would reach
 /// them. In their order; a host that cannot be reached, or does not answer within 15 s, is an error
-/// of class `host` or `missing`.
-std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts);
+/// of class `host` or `missing`. Ends before, when the loop of `reach` is stopped.
+std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts, Reach& reach);
 
-/// The same for a launch, unless a signal comes before: its number then, and signals are held back
-/// again.
-struct LookedAt {
-  std::vector<Result<HostReport>> reports;
-  std::optional<int> stop_signal = {};
+/// Hosts that a command looks at and does nothing else with, once or again and again. A signal ends
+/// a look or a pause, and has its effect on this process when this object goes: a terminal where
+/// somebody was asked for a passphrase is as it was before. Otherwise signals do what they ever do.
+class HostInquiry {
+ public:
+  explicit HostInquiry(std::vector<Host> hosts);
+  ~HostInquiry();
+  HostInquiry(const HostInquiry&) = delete;
+  HostInquiry& operator=(const HostInquiry&) = delete;
+
+  std::vector<Result<HostReport>> look();
+  /// The hosts stay logged in to from now on (`HostTransports::keep_sessions`).
+  void keep_sessions();
+  /// Serves the sessions until the next look, or until `is_enough`, which is asked often.
+  void pause(nanoseconds length, const std::function<bool()>& is_enough);
+  /// A signal came.
+  bool is_stopped() const { return stop_signal_.has_value(); }
+
+ private:
+  void heed_signals();
+
+  std::vector<Host> hosts_;
+  StopSignals signals_;
+  std::optional<int> stop_signal_;
+  std::optional<Reach> reach_;
 };
-LookedAt look_at_hosts(const std::vector<Host>& hosts, Reach& reach, StopSignals& signals);
 
 /// The reports of those that have answered, without what this task holds itself.
 std::vector<std::optional<HostReport>> answered(const std::vector<Result<HostReport>>& reports,

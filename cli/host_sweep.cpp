@@ -38,14 +38,18 @@ TerminalText describe(const SweepReport& report) {
 
 }  // namespace
 
-std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport,
+std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport, StopSignals& signals,
                                              const std::vector<AbandonedHost>& hosts,
                                              nanoseconds limit, std::optional<Goodbye> goodbye) {
-  if (hosts.empty()) return {};
   SweepDriver sweep(
       {loop, transport}, hosts, limit, [&] { loop.stop(); }, goodbye);
-  sweep.start();
-  loop.run();
+  signals.hold_back();
+  if (!hosts.empty()) {
+    signals.deliver(loop, [&sweep](int) { sweep.cut_short(); });
+    sweep.start();
+    loop.run();
+  }
+  signals.end();
   return sweep.answers();
 }
 
@@ -98,11 +102,11 @@ Result<SweepVerdict> settle_hosts(const SqliteTaskStore& store, const TaskRecord
     reached.push_back((*all)[static_cast<std::size_t>(host)]);
     hosts.push_back({reached.back(), agent_key(task.id, host)});
   }
-  Loop loop;
-  HostTransports transports(loop, reached, std::nullopt,
-                            [](const std::string& said) { talk(TerminalText(said)); });
+  StopSignals signals;
+  Reach reach(reached);
   const milliseconds stop(task.stop_notice_ms + task.stop_grace_ms);
-  const auto answers = sweep_hosts(loop, transports, hosts, sweep_limit + stop, last_goodbye());
+  const auto answers =
+      sweep_hosts(reach.loop, reach.transports, signals, hosts, sweep_limit + stop, last_goodbye());
   if (const TerminalText found = describe_sweep(hosts, answers); !found.empty()) talk(found);
   auto answer = answers.begin();
   for (auto host = unsettled.begin(); host != unsettled.end(); ++answer)

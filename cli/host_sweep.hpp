@@ -7,16 +7,17 @@
 #include "backends/event_loop/loop.hpp"
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/stop_signals.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/run/sweep_driver.hpp"
 
 namespace train {
 
-/// Sweeps these hosts (`SweepDriver`), running the loop until that is over; `limit` at most.
-std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport,
+/// Sweeps these hosts (`SweepDriver`), running the loop until that is over: for `limit` at most, or
+/// until a signal comes. Signals have their default effect after that.
+std::vector<Result<SweepReport>> sweep_hosts(Loop& loop, Transport& transport, StopSignals& signals,
                                              const std::vector<AbandonedHost>& hosts,
-                                             nanoseconds limit,
-                                             std::optional<Goodbye> goodbye = {});
+                                             nanoseconds limit, std::optional<Goodbye> goodbye);
 
 /// For agents of a task that is over.
 Goodbye last_goodbye();

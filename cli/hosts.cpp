@@ -20,7 +20,7 @@ namespace {
 using Format = TaskListFlags::Format;
 
 std::vector<LiveHost> ask(const std::vector<Host>& hosts) {
-  return live_hosts(hosts, look_at_hosts(hosts));
+  return live_hosts(hosts, HostInquiry(hosts).look());
 }
 
 std::string show(const std::vector<LiveHost>& hosts, Format format) {
@@ -35,13 +35,26 @@ std::string show(const std::vector<LiveHost>& hosts, Format format) {
   return hosts_to_table(hosts);
 }
 
+tl::unexpected<Error> is_there(const std::string& file) {
+  return fail(ErrorClass::usage, fmt::format("--write: '{}' is there already", file),
+              "--force writes over it");
+}
+
 Result<void> check_file(const HostsProbeFlags& flags) {
   struct stat status {};
   if (flags.force && flags.file.empty())
     return fail(ErrorClass::usage, "--force was given without --write", "leave it out");
   if (flags.file.empty() || flags.force || ::lstat(flags.file.c_str(), &status) != 0) return {};
-  return fail(ErrorClass::usage, fmt::format("--write: '{}' is there already", flags.file),
-              "--force writes over it");
+  return is_there(flags.file);
+}
+
+// Somebody may have written it since it was checked.
+Result<void> write_answer(const HostsProbeFlags& flags, const std::string& text) {
+  if (flags.force) return write_file(flags.file, text);
+  const auto written = write_new_file(flags.file, text);
+  if (!written) return tl::make_unexpected(written.error());
+  if (!*written) return is_there(flags.file);
+  return {};
 }
 
 }  // namespace
@@ -78,7 +91,7 @@ ExitCode hosts_probe_command(const HostsProbeFlags& flags) {
                              "'ssh HOST true' shows whether a host can be logged in to"));
   const std::string text = probed_hosts_file(hosts);
   if (flags.file.empty()) return judged(answer(text), hosts);
-  if (auto written = write_file(flags.file, text); !written) return report(written.error());
+  if (auto written = write_answer(flags, text); !written) return report(written.error());
   return judged(ExitCode(), hosts);
 }
 

@@ -12,6 +12,7 @@
 #include "cli/detachment.hpp"
 #include "cli/moment.hpp"
 #include "cli/placed_launch.hpp"
+#include "cli/search_of_task.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/stop_signals.hpp"
 #include "cli/supervisor.hpp"
@@ -21,15 +22,25 @@
 #include "cli/user_account.hpp"
 #include "config_schema/fields/secrets.hpp"
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/text.hpp"
 #include "launcher/formats/formats.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/placement/refusal.hpp"
 #include "launcher/record/task_json.hpp"
 #include "launcher/rendezvous/environment.hpp"
+#include "launcher/search/varied_values.hpp"
 
 namespace train {
 
 namespace {
+
+// What of a trial is in no file.
+void tell_drawn(const std::string& id, const Plan& plan) {
+  if (!plan.search || plan.search->first.empty()) return;
+  const std::string drawn = varied_text(plan.search->first.front().varied);
+  if (drawn.empty()) return;
+  talk(terminal_text("task {}: {}: drawn with experiment_seed {}", id, drawn, plan.search->seed));
+}
 
 std::string slot_list(const PlannedRank& rank) {
   std::string text;
@@ -42,7 +53,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   TaskRecord task;
   task.id = id;
   task.name = plan.experiment.name;
-  task.slots = to_string(plan.trial.slots);
+  task.slots = to_string(plan.trial.slots * (plan.trials ? plan.trials->at_once : 1));
   task.world_size = plan.trial.world_size;
   task.user = user_name();
   task.created = now_on_the_wall();
@@ -59,8 +70,9 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.stop_grace_ms = plan.experiment.stop_grace.count();
   task.outlives_ms = outlives_ms_of(plan.experiment);
   task.log_limit = plan.experiment.log_limit;
-  for (const std::string& name : host_names(plan.trial))
-    task.hosts += (task.hosts.empty() ? "" : ",") + name;
+  for (const Host& host : task_hosts(request.inventory, plan))
+    task.hosts += (task.hosts.empty() ? "" : ",") + host.name;
+  if (plan.trials) return task;
   for (const PlannedRank& rank : plan.trial.ranks)
     task.ranks.push_back({rank.rank,
                           plan.trial.hosts[rank.host].host.name,
@@ -76,13 +88,26 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
 // that is another launcher's, what that one has recorded.
 std::string whole_record(TaskRecord task, SqliteTaskStore& store, const Ended& ended) {
   if (!ended.is_recorded && !ended.is_displaced) return task_to_json(task, {});
+  const auto json_of = [&](const TaskRecord& record) {
+    return task_to_json(record, events_of(store, record), {}, search_json_of(store, record));
+  };
   auto recorded = store.find(task.id);
-  if (recorded && ended.is_displaced) return task_to_json(*recorded, events_of(store, *recorded));
+  if (recorded && ended.is_displaced) return json_of(*recorded);
   if (recorded) {
     task.plan_json = std::move(recorded->plan_json);
     task.git = std::move(recorded->git);
   }
-  return task_to_json(task, events_of(store, task));
+  return json_of(task);
+}
+
+// "2 ranks", "a search of 16 trials (adaptive_asha), 4 at once, with 2 ranks each".
+std::string what_is_launched(const TaskRecord& task, const Plan& plan) {
+  const std::string ranks = counted(task.world_size, "rank");
+  if (!plan.trials) return ranks;
+  const std::string trials =
+      plan.trials->trials ? counted(*plan.trials->trials, "trial") : "many trials";
+  return fmt::format("a search of {} ({}), {} at once, with {} each", trials,
+                     plan.search ? plan.search->method : "search", plan.trials->at_once, ranks);
 }
 
 Result<std::optional<PlacedLaunch::Wait>> wait_of(const LaunchFlags& flags) {
@@ -147,8 +172,9 @@ ExitCode launch_command(const LaunchFlags& flags) {
   std::string().swap(task.plan_json);  // recorded, and with the environments of all ranks long
 
   talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
-                     task.world_size == 1 ? "1 rank" : fmt::format("{} ranks", task.world_size),
-                     task.name, summarize_hosts(host_names(plan->trial)), task.log_directory));
+                     what_is_launched(task, *plan), task.name, summarized_names(task.hosts),
+                     task.log_directory));
+  if (!plan->trials) tell_drawn(task.id, *plan);
   CodeNote code_note(store, task);
   if (const auto noted =
           store->keep_launch(task.id, encode_rerun(rerun_request_of(*request, flags.request)));
@@ -156,12 +182,14 @@ ExitCode launch_command(const LaunchFlags& flags) {
     talk(terminal_text("warning: 'train task rerun' cannot launch this task again: {}",
                        terminal_text(noted.error())));
   TaskRequest kept = task_request_of(*request, flags.request, flags.detach);
+  kept.is_strict = flags.strict;
   const auto record_of = [&](const Plan& other) {
     TaskRecord record = new_task(*request, other, *store, task.id);
     record.created = task.created;
     return record;
   };
-  PlacedLaunch placed{kept, *plan, task, store, flags.tee, [](const TerminalText&) {}, record_of};
+  PlacedLaunch placed{kept,      request->experiment,        *plan,    task, store,
+                      flags.tee, [](const TerminalText&) {}, record_of};
   if (flags.detach)
     placed.on_steady = [&](const TerminalText& words) {
       if (!words.empty()) talk(words);

@@ -12,8 +12,13 @@ std::uint64_t LaunchOutput::take(OutputChunk chunk, nanoseconds age) {
   const auto printed = std::chrono::system_clock::now() - age;
   const auto since_epoch =
       std::chrono::duration_cast<microseconds>(printed.time_since_epoch()).count();
-  return logs_.write({chunk.rank, chunk.stream, since_epoch, std::move(chunk.bytes), chunk.dropped,
-                      chunk.of.attempt});
+  return logs_.write(
+      {chunk.rank, chunk.stream, since_epoch, std::move(chunk.bytes), chunk.dropped, chunk.of});
+}
+
+void LaunchOutput::end_trial(int trial) {
+  shown_.end_trial(trial);
+  logs_.end_trial(trial);
 }
 
 }  // namespace train

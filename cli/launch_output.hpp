@@ -14,12 +14,14 @@ class LaunchOutput final : public OutputSink {
   LaunchOutput(RankOutput& shown, LogWriter& logs) : shown_(shown), logs_(logs) {}
 
   /// From here on this attempt's files are there, whether or not it prints.
-  void begin_attempt(int attempt) { logs_.write({0, OutputStream::out, 0, {}, 0, attempt}); }
+  void begin_attempt(AttemptId of) { logs_.write({0, OutputStream::out, 0, {}, 0, of}); }
+  /// Nothing of this trial follows: what it has printed is shown, written down and forgotten.
+  void end_trial(int trial);
   std::uint64_t take(OutputChunk chunk, nanoseconds age) override;
   std::uint64_t written() const override { return logs_.written(); }
   std::uint64_t synced() const override { return logs_.synced(); }
   void expect_end() override { logs_.expect_end(); }
-  void expect_another(int attempt) override { logs_.expect_another(attempt); }
+  void expect_another(AttemptId ended) override { logs_.expect_another(ended); }
 
  private:
   RankOutput& shown_;

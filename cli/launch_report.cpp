@@ -68,7 +68,7 @@ TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome, con
   }
   if (!rank.core.empty()) text += terminal_text("\n  its core: {}", rank.core);
   if (!rank.reported.empty()) text += terminal_text("\n  it reported: {}", rank.reported);
-  const auto errors = output.last_errors(*cause.rank);
+  const auto errors = output.last_errors(trial.trial, *cause.rank);
   if (errors.empty()) {
     text += "\n  it printed nothing on stderr";
   } else {
@@ -201,25 +201,6 @@ std::string what_agents_do(const TaskRecord& task) {
                      duration_text(std::max(milliseconds(task.outlives_ms), silence)));
 }
 
-TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
-                                const TaskRecord& task) {
-  FewLines unconfirmed;
-  FewLines survivors;
-  for (const Leftover& leftover : outcome.leftovers) {
-    const std::string& host = trial.hosts[leftover.host].host.name;
-    if (leftover.survivors.empty() && !is_named(outcome, leftover.host))
-      unconfirmed.add(terminal_text("host '{}' did not confirm that its ranks are gone ({}); {}",
-                                    host, leftover.why, what_agents_do(task)));
-    for (const auto& survivor : leftover.survivors)
-      survivors.add(terminal_text("left on '{}': process {} of user {} could not be killed: {}",
-                                  host, survivor.pid, survivor.uid, survivor.command));
-    survivors.add_unknown(static_cast<std::size_t>(leftover.more_survivors));
-  }
-  TerminalText text = unconfirmed.text();
-  add_line(text, survivors.text());
-  return text;
-}
-
 }  // namespace
 
 ExitCode exit_code_of(const RunOutcome& outcome) {
@@ -236,10 +217,11 @@ std::string cause_line(const RunOutcome& outcome) {
   return {};
 }
 
-TerminalText describe_failure(const RunOutcome& outcome, const RankOutput& output) {
+TerminalText describe_failure(const RunOutcome& outcome, const Trial& trial,
+                              const RankOutput& output) {
   TerminalText line(cause_line(outcome));
   if (!outcome.cause || !outcome.cause->rank) return line;
-  const auto errors = output.last_errors(*outcome.cause->rank);
+  const auto errors = output.last_errors(trial.trial, *outcome.cause->rank);
   if (!errors.empty()) line += terminal_text(": {}", errors.back());
   return line;
 }
@@ -270,6 +252,25 @@ void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& tr
     record.oom = rank.memory_kill->limit;
     if (!rank.memory_kill->process.empty()) record.oom += ": process " + rank.memory_kill->process;
   }
+}
+
+TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
+                                const TaskRecord& task) {
+  FewLines unconfirmed;
+  FewLines survivors;
+  for (const Leftover& leftover : outcome.leftovers) {
+    const std::string& host = trial.hosts[leftover.host].host.name;
+    if (leftover.survivors.empty() && !is_named(outcome, leftover.host))
+      unconfirmed.add(terminal_text("host '{}' did not confirm that its ranks are gone ({}); {}",
+                                    host, leftover.why, what_agents_do(task)));
+    for (const auto& survivor : leftover.survivors)
+      survivors.add(terminal_text("left on '{}': process {} of user {} could not be killed: {}",
+                                  host, survivor.pid, survivor.uid, survivor.command));
+    survivors.add_unknown(static_cast<std::size_t>(leftover.more_survivors));
+  }
+  TerminalText text = unconfirmed.text();
+  add_line(text, survivors.text());
+  return text;
 }
 
 TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,

@@ -17,7 +17,12 @@ ExitCode exit_code_of(const RunOutcome& outcome);
 /// What ended an attempt, as one line; empty on success.
 std::string cause_line(const RunOutcome& outcome);
 /// The same for the user, with the last line that the rank wrote to stderr, if a rank failed first.
-TerminalText describe_failure(const RunOutcome& outcome, const RankOutput& output);
+TerminalText describe_failure(const RunOutcome& outcome, const Trial& trial,
+                              const RankOutput& output);
+
+/// What the run has left on its hosts, or may have; usually empty.
+TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
+                                const TaskRecord& task);
 
 /// Writes what a rank uses, or has used, into its record.
 void record_usage(RankRecord& record, const RankUsage& usage);

@@ -2,11 +2,9 @@
 #include "cli/launch_story.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
-#include "backends/context/context_files.hpp"
 #include "cli/launch_report.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_table.hpp"
@@ -86,8 +84,10 @@ TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on
   hooks.on_ignored_lines = [this](std::uint64_t lines) { lines_ignored(lines); };
   hooks.on_usage = [this](int rank, const RankUsage& usage) { used(rank, usage); };
   hooks.on_restart = [this](const task_action::AnnounceRestart& action) { restart(action); };
-  hooks.on_context = [this](const ContextSummary& context) { context_named(context); };
-  hooks.on_context_progress = [this](const ContextProgress& progress) { show_progress(progress); };
+  hooks.on_context = [this](const ContextSummary& context) { context_.named(context); };
+  hooks.on_context_progress = [this](const ContextProgress& progress) {
+    context_.show_progress(progress);
+  };
   hooks.on_over = std::move(on_over);
   return hooks;
 }
@@ -104,7 +104,7 @@ void LaunchStory::begin_attempt(int attempt) {
   }
   task_.restarts = attempt;
   if (attempt == 0) return;
-  shown_.forget();
+  shown_.forget(trial_.trial);
   for (RankRecord& rank : task_.ranks)
     rank.log_file = rank_log_file(task_.log_directory, rank.rank, attempt);
   recorder_.write();
@@ -124,7 +124,7 @@ void LaunchStory::attempt_over(const RunOutcome& outcome) {
   AttemptRecord& record = task_.attempts.back();
   record.ended = now_on_the_wall();
   record.cause = cause_line(outcome);
-  failure_ = describe_failure(outcome, shown_);
+  failure_ = describe_failure(outcome, trial_, shown_);
 }
 
 // There may be thousands in a second.
@@ -204,27 +204,6 @@ void LaunchStory::end(const RunOutcome& outcome) {
   if (task_.attempts.empty() || task_.attempts.back().ended) return;
   task_.attempts.back().ended = task_.ended;
   task_.attempts.back().cause = cause_line(outcome);
-}
-
-void LaunchStory::context_named(const ContextSummary& context) {
-  constexpr std::size_t most_warnings = 10;
-  for (std::size_t i = 0; i < std::min(most_warnings, context.warnings.size()); ++i)
-    say(terminal_text("warning: {}", context.warnings[i]));
-  if (context.warnings.size() > most_warnings)
-    say(terminal_text("warning: the same of {} more", context.warnings.size() - most_warnings));
-  task_.context.sha256 = context.context.sha256;
-  task_.context.files = static_cast<std::int64_t>(context.files);
-  task_.context.bytes = static_cast<std::int64_t>(context.bytes);
-  recorder_.write();
-}
-
-// Of use to somebody who waits; a log would only be longer.
-void LaunchStory::show_progress(const ContextProgress& progress) {
-  if (::isatty(STDERR_FILENO) != 1) return;
-  say(terminal_text("the context is on its way to {} host{}; {} {}{}", progress.hosts,
-                    progress.hosts == 1 ? "" : "s",
-                    progress.hosts == 1 ? "it has" : "the slowest has", size_text(progress.least),
-                    progress.of ? " of " + size_text(*progress.of) : ""));
 }
 
 }  // namespace train

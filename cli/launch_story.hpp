@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/log/report_count.hpp"
+#include "cli/context_story.hpp"
 #include "cli/rank_output.hpp"
 #include "cli/task_recorder.hpp"
 #include "cli/terminal.hpp"
@@ -19,7 +20,12 @@ class LaunchStory {
   /// All must outlive this.
   LaunchStory(Terminal& terminal, RankOutput& shown, const Trial& trial, TaskRecord& task,
               TaskRecorder& recorder)
-      : terminal_(terminal), shown_(shown), trial_(trial), task_(task), recorder_(recorder) {}
+      : terminal_(terminal),
+        shown_(shown),
+        trial_(trial),
+        task_(task),
+        recorder_(recorder),
+        context_(terminal, task, recorder) {}
 
   /// Once all ranks have started for the first time.
   void on_first_start(std::function<void()> callback) { on_first_start_ = std::move(callback); }
@@ -46,14 +52,13 @@ class LaunchStory {
   void used(int rank, const RankUsage& usage);
   void policy_matched(const LogPolicy& policy, const PolicyMatch& match);
   void restart(const task_action::AnnounceRestart& restart);
-  void context_named(const ContextSummary& context);
-  void show_progress(const ContextProgress& progress);
 
   Terminal& terminal_;
   RankOutput& shown_;
   const Trial& trial_;
   TaskRecord& task_;
   TaskRecorder& recorder_;
+  ContextStory context_;
   std::function<void()> on_first_start_ = [] {};
   std::function<void()> on_reached_ = [] {};
   std::function<void(int)> on_attempt_ = [](int) {};

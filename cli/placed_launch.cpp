@@ -35,11 +35,7 @@ std::vector<int> places_of(const HostInventory& inventory, const Trial& trial) {
 }
 
 // "node[1-2]"
-std::string hosts_of(const Trial& trial) {
-  std::vector<std::string> names;
-  for (const PlannedHost& host : trial.hosts) names.push_back(host.host.name);
-  return summarize_hosts(names);
-}
+std::string hosts_of(const Trial& trial) { return summarize_hosts(host_names(trial)); }
 
 bool uses_the_same_slots(const Trial& one, const Trial& other) {
   return std::equal(one.hosts.begin(), one.hosts.end(), other.hosts.begin(), other.hosts.end(),
@@ -88,10 +84,16 @@ Error with_way_out(Error error, const std::vector<std::optional<HostReport>>& re
 
 // What is different now; an outcome where the task cannot run.
 std::optional<RunOutcome> place_anew(PlacedLaunch& launch, Reach& reach, StopSignals& signals) {
-  const LookedAt seen = look_at_hosts(launch.request.inventory.hosts, reach, signals);
+  std::optional<int> stop_signal;
+  signals.deliver(reach.loop, [&](int number) {
+    stop_signal = number;
+    reach.loop.stop();
+  });
+  const auto seen = look_at_hosts(launch.request.inventory.hosts, reach);
+  signals.hold_back();
   const Trial& before = launch.plan.trial;
-  if (seen.stop_signal) return not_run(before, *seen.stop_signal);
-  const auto reports = answered(seen.reports, launch.task.id);
+  if (stop_signal) return not_run(before, *stop_signal);
+  const auto reports = answered(seen, launch.task.id);
   launch.request.occupancy =
       occupancy_of(launch.request.inventory, launch.plan.experiment, reports);
   auto plan = plan_again(launch.request);
@@ -108,6 +110,7 @@ std::optional<RunOutcome> place_anew(PlacedLaunch& launch, Reach& reach, StopSig
 // The task runs: hosts that others are placed on are not logged in to any more.
 void leave_others(Reach& reach, const PlacedLaunch& launch) {
   reach.transports.keep_sessions(false);
+  if (launch.plan.trials) return;  // its other trials may be there
   const std::vector<std::string> names = host_names(launch.plan.trial);
   const std::set<std::string> used(names.begin(), names.end());
   for (const Host& host : launch.request.inventory.hosts)
@@ -128,6 +131,10 @@ Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
   for (int places = 1;; ++places) {
     SupervisedTask supervised{launch.request, launch.plan, launch.task, launch.store, launch.tee};
     supervised.on_steady = launch.on_steady;
+    if (launch.plan.trials) {
+      supervised.search = &launch.experiment;
+      supervised.hosts = task_hosts(launch.request.inventory, launch.plan);
+    }
     supervised.may_be_placed_anew = !outcome && (launch.wait || places < most_places);
     supervised.outcome = outcome;
     if (line) supervised.order = line->order();

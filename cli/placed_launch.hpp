@@ -16,6 +16,7 @@ namespace train {
 /// A task that is recorded, and planned for hosts of which nobody has said yet what is held there.
 struct PlacedLaunch {
   TaskRequest& request;
+  const ExperimentConfig& experiment;  ///< as it was read
   Plan& plan;
   TaskRecord& task;
   std::shared_ptr<SqliteTaskStore> store;

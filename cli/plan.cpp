@@ -8,6 +8,7 @@
 #include "backends/posix/files.hpp"
 #include "cli/commands.hpp"
 #include "cli/host_look.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/talk.hpp"
 #include "cli/text_options.hpp"
 #include "launcher/formats/formats.hpp"
@@ -42,10 +43,7 @@ Result<void> check_flags(const PlanFlags& flags) {
   if (flags.rank && flags.format != PlanFlags::Format::env)
     return fail(ErrorClass::usage, "--rank was given without --format env",
                 "other formats show all ranks: leave out --rank");
-  if (flags.svg && (flags.svg->empty() || *flags.svg == "-"))
-    return fail(ErrorClass::usage, fmt::format("--svg: '{}' is no file", *flags.svg),
-                "give the path of a file: the answer of --format goes to standard output");
-  return {};
+  return check_picture_file(flags.svg);
 }
 
 Result<void> check_rank(const PlanFlags& flags, const Plan& plan) {
@@ -96,7 +94,7 @@ void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
 Occupancy ask_hosts(const Request& request) {
   if (request.experiment.leases == Leasing::none) return {};
   const std::vector<Host>& hosts = request.inventory.hosts;
-  const auto reports = look_at_hosts(hosts);
+  const auto reports = HostInquiry(hosts).look();
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const std::string why =
         reports[i] ? reports[i]->lease_trouble : reports[i].error().diagnostics.front().message;

@@ -40,7 +40,8 @@ Result<bool> RankLog::has_enough(std::uint64_t bytes, const LineChoice& choice) 
   if (!first) return tl::make_unexpected(first.error());
   const auto segments = directory_->segments_of(file_);
   if (!*first || segments.empty() || (*first)->record.begin <= segments.front()) return true;
-  if (choice.since_us && (*first)->record.time_us < *choice.since_us) return true;
+  if (choice.since_us && (*first)->record.time_us < *choice.since_us)
+    if (auto whole = has_whole_lines(bytes, *choice.since_us); !whole || *whole) return whole;
   if (!choice.last) return false;
   // The first line of each stream may have begun before.
   const std::uint64_t wanted = *choice.last + 2;
@@ -52,6 +53,38 @@ Result<bool> RankLog::has_enough(std::uint64_t bytes, const LineChoice& choice) 
     if (!*next) return false;
     if (auto read = end.append_next(**next, gate, nothing); !read)
       return tl::make_unexpected(read.error());
+  }
+  return true;
+}
+
+// Whether all lines that have ended since then begin in the last `bytes`: another line of the same
+// stream ends before them there. Not looked for for ever: a stream may have had no line before.
+Result<bool> RankLog::has_whole_lines(std::uint64_t bytes, std::int64_t since_us) const {
+  constexpr std::uint64_t most_looked_back = 4u << 20;
+  RankLog end(*directory_, rank_, file_, style_, stream_);
+  if (auto begun = end.reader_.begin_at_last(bytes); !begun)
+    return tl::make_unexpected(begun.error());
+  std::optional<std::uint64_t> begin;
+  // A line of it; what is not wanted counts as such, and the streams of bytes are one.
+  bool out_has_ended = stream_ == OutputStream::err && !style_.is_bytes;
+  bool err_has_ended = stream_ == OutputStream::out || style_.is_bytes;
+  while (!out_has_ended || !err_has_ended) {
+    const auto next = end.peek();
+    if (!next) return tl::make_unexpected(next.error());
+    if (!*next) break;
+    const LogRecord record = (*next)->record;
+    if (!begin) begin = record.begin;
+    const bool is_err = record.stream == OutputStream::err;
+    bool& has_ended = is_err && !style_.is_bytes ? err_has_ended : out_has_ended;
+    if (record.time_us >= since_us && record.begin - *begin >= most_looked_back) break;
+    if (!has_ended && record.time_us >= since_us) return false;
+    if (has_ended) {
+      end.reader_.pass();
+      continue;
+    }
+    const auto text = end.reader_.take();
+    if (!text) return tl::make_unexpected(text.error());
+    if (*text && (*text)->find('\n') != std::string_view::npos) has_ended = true;
   }
   return true;
 }

@@ -82,6 +82,7 @@ class RankLog {
 
  private:
   Result<bool> has_enough(std::uint64_t bytes, const LineChoice& choice) const;
+  Result<bool> has_whole_lines(std::uint64_t bytes, std::int64_t since_us) const;
   void append_line(std::string_view line, std::int64_t time_us, LineGate& gate, std::string& text);
   void append_bytes(std::string_view bytes, std::int64_t time_us, LineGate& gate,
                     std::string& text);

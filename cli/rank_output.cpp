@@ -21,12 +21,16 @@ Result<Tee> parse_tee(const std::string& text, const std::string& flag) {
               "use all, none, or a list of ranks: rank:0,4-7");
 }
 
-void RankOutput::add(const OutputChunk& chunk) {
+void RankOutput::look_for_room() {
   if (terminal_.full())
     is_behind_ = true;
   else
     has_room();
-  RankStreams& streams = streams_of(chunk.rank);
+}
+
+void RankOutput::add(const OutputChunk& chunk) {
+  look_for_room();
+  RankStreams& streams = streams_of(chunk.of.trial, chunk.rank);
   std::string text;
   if (streams.is_shown) text.reserve(chunk.bytes.size() + chunk.bytes.size() / 4);
   LineSplitter& lines = chunk.stream == OutputStream::out ? streams.out : streams.err;
@@ -35,8 +39,8 @@ void RankOutput::add(const OutputChunk& chunk) {
 }
 
 // A line that it had not ended goes on in what comes.
-void RankOutput::remember(int rank, std::string_view errors) {
-  RankStreams& streams = streams_of(rank);
+void RankOutput::remember(int trial, int rank, std::string_view errors) {
+  RankStreams& streams = streams_of(trial, rank);
   streams.err.add(errors, [&](std::string_view line) { streams.errors.add(line); });
 }
 
@@ -51,10 +55,22 @@ void RankOutput::has_room() {
                         lines, lines == 1 ? "" : "s", lines == 1 ? "was" : "were", elsewhere_)));
 }
 
-RankOutput::RankStreams& RankOutput::streams_of(int rank) {
-  const auto [found, is_new] = streams_.try_emplace(rank);
+std::string RankOutput::prefix_of(int trial, int rank) const {
+  switch (prefix_) {
+    case Prefix::rank:
+      return fmt::format("[{}] ", rank);
+    case Prefix::trial:
+      return fmt::format("[{}] ", trial);
+    case Prefix::trial_and_rank:
+      return fmt::format("[{}/{}] ", trial, rank);
+  }
+  return {};
+}
+
+RankOutput::RankStreams& RankOutput::streams_of(int trial, int rank) {
+  const auto [found, is_new] = streams_.try_emplace({trial, rank});
   if (is_new) {
-    found->second.prefix = fmt::format("[{}] ", rank);
+    found->second.prefix = prefix_of(trial, rank);
     found->second.is_shown = tee_.shows(rank);
   }
   return found->second;
@@ -62,11 +78,26 @@ RankOutput::RankStreams& RankOutput::streams_of(int rank) {
 
 void RankOutput::end() {
   has_room();  // the last lines, and what is said of those before, are few
-  for (auto& [rank, streams] : streams_) {
+  end(streams_.begin(), streams_.end());
+}
+
+// Of trials there are many.
+void RankOutput::end(int trial) {
+  look_for_room();
+  end(streams_.lower_bound({trial, 0}), streams_.lower_bound({trial + 1, 0}));
+}
+
+void RankOutput::forget(int trial) {
+  streams_.erase(streams_.lower_bound({trial, 0}), streams_.lower_bound({trial + 1, 0}));
+}
+
+void RankOutput::end(Streams::iterator first, Streams::iterator last) {
+  for (; first != last; ++first) {
+    RankStreams& streams = first->second;
     for (const OutputStream stream : {OutputStream::out, OutputStream::err}) {
       std::string text;
       LineSplitter& lines = stream == OutputStream::out ? streams.out : streams.err;
-      lines.end([&, &of = streams](std::string_view line) { show(of, stream, line, text); });
+      lines.end([&](std::string_view line) { show(streams, stream, line, text); });
       pass_on(stream, std::move(text));
     }
   }
@@ -94,9 +125,9 @@ void RankOutput::pass_on(OutputStream stream, std::string text) {
   terminal_.write(to_stdout ? Terminal::Stream::out : Terminal::Stream::err, std::move(text));
 }
 
-std::vector<std::string> RankOutput::last_errors(int rank) const {
+std::vector<std::string> RankOutput::last_errors(int trial, int rank) const {
   std::vector<std::string> lines;
-  if (const auto found = streams_.find(rank); found != streams_.end())
+  if (const auto found = streams_.find({trial, rank}); found != streams_.end())
     for (const std::string& line : found->second.errors.lines())
       lines.push_back(for_terminal(line));
   return lines;

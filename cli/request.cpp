@@ -112,17 +112,20 @@ void warn_of_obstacles(ExperimentConfig& experiment) {
   }
 }
 
-// What was read, and where from.
-struct HostFile {
+// Where hosts are from, and what was read of them.
+struct HostOrigin {
+  HostSource source = HostSource::named;
   std::string path;
   std::string text;
+  std::string note;  // whose allocation they are
 };
 
 Result<HostInventory> load_host_file(const std::string& path,
-                                     const std::optional<std::string>& known, HostFile& file) {
+                                     const std::optional<std::string>& known, HostOrigin& origin) {
   auto contents = known ? Result<std::string>(*known) : read_input(path, "hosts");
   if (!contents) return tl::make_unexpected(contents.error());
-  file = {path, *contents};
+  origin.path = path;
+  origin.text = *contents;
   return parse_hosts({path, *contents});
 }
 
@@ -194,16 +197,27 @@ std::vector<std::string> names_of(const HostInventory& inventory) {
   return names;
 }
 
-// The hosts from the first of these that there is: flags, $TRAIN_HOSTFILE, a scheduler's allocation
-// (which `note` then names), this machine.
+HostInventory this_machine() {
+  Host host;
+  host.name = host.address = "localhost";
+  return {"this machine", {host}, {}};
+}
+
+// The hosts from the first of these that there is: flags, $TRAIN_HOSTFILE, a scheduler's
+// allocation, this machine. A repeated launch is on this machine where the first one was, and only
+// there: what was launched in an allocation is not for the machine that it was submitted from.
 Result<HostInventory> declared_hosts(const HostFlags& flags, const EnvironmentMap& environment,
-                                     HostFile& read, std::string& note) {
+                                     HostOrigin& origin) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
     return fail(ErrorClass::usage, "-H and --hostfile were both given", "use one of them");
   if (!flags.host_list.empty()) return load_host_list(flags.host_list);
-  if (!flags.host_file.empty()) return load_host_file(flags.host_file, flags.host_text, read);
+  if (!flags.host_file.empty()) return load_host_file(flags.host_file, flags.host_text, origin);
+  if (flags.host_source == HostSource::this_machine) {
+    origin.source = HostSource::this_machine;
+    return this_machine();
+  }
   if (const std::string* file = find_variable(environment, "TRAIN_HOSTFILE")) {
-    auto inventory = load_host_file(*file, {}, read);
+    auto inventory = load_host_file(*file, {}, origin);
     if (!inventory) return tl::make_unexpected(with_context(inventory.error(), "$TRAIN_HOSTFILE"));
     return inventory;
   }
@@ -211,21 +225,24 @@ Result<HostInventory> declared_hosts(const HostFlags& flags, const EnvironmentMa
       environment, [](const std::string& path) { return read_input(path, "hosts"); });
   if (!allocation) return tl::make_unexpected(allocation.error());
   if (*allocation) {
-    note = fmt::format("hosts of {}: {}", (*allocation)->source,
-                       summarize_hosts(names_of(**allocation)));
+    origin.source = HostSource::allocation;
+    origin.note = fmt::format("hosts of {}: {}", (*allocation)->source,
+                              summarize_hosts(names_of(**allocation)));
     return std::move(**allocation);
   }
-  Host host;
-  host.name = host.address = "localhost";
-  return HostInventory{"this machine", {host}, {}};
+  if (flags.host_source == HostSource::allocation)
+    return fail(ErrorClass::hosts, "its hosts were those of a scheduler's job, and here is no job",
+                "launch it again inside of one, or name hosts by TRAIN_HOSTFILE=FILE");
+  origin.source = HostSource::this_machine;
+  return this_machine();
 }
 
 // All hosts, with what is known of this machine.
 Result<HostInventory> load_inventory(const RequestFlags& flags, const EnvironmentMap& environment,
-                                     HostFile& read, std::string& note) {
+                                     HostOrigin& origin) {
   if (flags.include && flags.exclude)
     return fail(ErrorClass::usage, "--include and --exclude were both given", "use one of them");
-  auto declared = declared_hosts(flags, environment, read, note);
+  auto declared = declared_hosts(flags, environment, origin);
   if (!declared) return declared;
   const auto machine = probe_this_machine(declared->hosts, environment);
   if (!machine) return tl::make_unexpected(machine.error());
@@ -272,9 +289,10 @@ bool names_hosts(const HostFlags& flags) {
 }
 
 Result<HostInventory> load_hosts(const HostFlags& flags, std::string& note) {
-  HostFile read;
-  auto declared = declared_hosts(flags, session_environment(), read, note);
+  HostOrigin origin;
+  auto declared = declared_hosts(flags, session_environment(), origin);
   if (!declared) return declared;
+  note = origin.note;
   const std::set<std::string> addresses = own_addresses(declared->hosts);
   return reached_inventory(std::move(*declared), addresses, flags.transport);
 }
@@ -283,8 +301,8 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
   const EnvironmentMap environment = session_environment();
   auto experiment = load_experiment(flags, request.experiment_text, purpose);
-  HostFile host_file;
-  auto inventory = load_inventory(flags, environment, host_file, request.hosts_note);
+  HostOrigin origin;
+  auto inventory = load_inventory(flags, environment, origin);
   if (inventory && (flags.include || flags.exclude)) {
     request.unfiltered = std::move(*inventory);
     inventory = usable_hosts(*request.unfiltered, flags);
@@ -309,8 +327,10 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   request.experiment = std::move(*experiment);
   request.inventory = std::move(*inventory);
   request.user_variables = std::move(*users);
-  request.host_file = std::move(host_file.path);
-  request.host_text = std::move(host_file.text);
+  request.host_source = origin.source;
+  request.host_file = std::move(origin.path);
+  request.host_text = std::move(origin.text);
+  request.hosts_note = std::move(origin.note);
   return request;
 }
 
@@ -340,6 +360,7 @@ RerunRequest rerun_request_of(const Request& request, const RequestFlags& flags)
   rerun.config = flags.config;
   rerun.experiment_text = request.experiment_text;
   rerun.overrides = overrides_of(flags);
+  rerun.host_source = request.host_source;
   rerun.host_list = flags.host_list;
   rerun.host_file = request.host_file;
   rerun.host_text = request.host_text;
@@ -353,13 +374,18 @@ RerunRequest rerun_request_of(const Request& request, const RequestFlags& flags)
   return rerun;
 }
 
-Result<Plan> plan_again(const TaskRequest& request) {
+Result<ExperimentConfig> experiment_again(const TaskRequest& request) {
   auto experiment =
       request.config.empty()
           ? make_experiment(request.overrides)
           : parse_experiment({request.config, request.experiment_text}, request.overrides);
+  if (experiment) settle_for_launcher(*experiment, request.is_detached);
+  return experiment;
+}
+
+Result<Plan> plan_again(const TaskRequest& request) {
+  const auto experiment = experiment_again(request);
   if (!experiment) return tl::make_unexpected(experiment.error());
-  settle_for_launcher(*experiment, request.is_detached);
   auto plan = make_plan(*experiment, request.inventory, request.occupancy, request.user_variables);
   if (!plan) return tl::make_unexpected(to_error(plan.error()));
   return std::move(*plan);

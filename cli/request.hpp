@@ -19,6 +19,7 @@ struct HostFlags {
   std::string host_file;                   ///< --hostfile
   std::optional<TransportKind> transport;  ///< --transport; never `local`
   std::optional<std::string> host_text;    ///< what was read of the file before
+  std::optional<HostSource> host_source;   ///< of the launch that is repeated
 };
 
 /// The flags that `launch` and `plan` have in common.
@@ -45,6 +46,7 @@ struct Request {
   std::optional<HostInventory> unfiltered;
   std::string host_file;  ///< that was read; empty: the hosts are from elsewhere
   std::string host_text;  ///< what was in it
+  HostSource host_source = HostSource::this_machine;
   UserVariables user_variables;
   std::string context_directory;  ///< that travels to the hosts; empty: none
   std::string hosts_note;  ///< whose allocation the hosts are; empty when the user named them
@@ -80,6 +82,8 @@ RerunRequest rerun_request_of(const Request& request, const RequestFlags& flags)
 /// The plan that the launch has made of it. Errors are those of an experiment, or say why it cannot
 /// be placed.
 Result<Plan> plan_again(const TaskRequest& request);
+/// The experiment that it was made of.
+Result<ExperimentConfig> experiment_again(const TaskRequest& request);
 
 /// The contents of a regular file of at most 4 MiB, or of a pipe or terminal when `path` is "-":
 /// class `no_input` when it cannot be read, `config` or `hosts` when it is larger.

@@ -12,8 +12,11 @@
 
 #include "backends/context/context_files.hpp"
 #include "backends/context/context_packer.hpp"
+#include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
+#include "backends/log/attempt_logs.hpp"
 #include "backends/log/log_writer.hpp"
+#include "backends/log/trial_logs.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 #include "backends/store/task_journal.hpp"
@@ -25,9 +28,11 @@
 #include "cli/launch_story.hpp"
 #include "cli/login_words.hpp"
 #include "cli/request.hpp"
+#include "cli/search_story.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_control.hpp"
 #include "cli/task_hosts.hpp"
+#include "cli/task_keeper.hpp"
 #include "cli/task_recorder.hpp"
 #include "cli/task_table.hpp"
 #include "launcher/rendezvous/environment.hpp"
@@ -37,7 +42,8 @@ namespace train {
 namespace {
 
 // For hosts whose agents were killed to end what these have left.
-constexpr std::chrono::seconds sweep_limit{10};
+constexpr milliseconds sweep_limit{10'000};
+constexpr milliseconds hurried_sweep_limit{500};  // where the user does not wait
 
 ContextSource::Open context_of(const SupervisedTask& task, Loop& loop, ContextPacker::Keep keep) {
   const std::string& directory = task.request.context_directory;
@@ -66,15 +72,12 @@ std::size_t terminal_capacity() {
   return ::isatty(STDOUT_FILENO) == 1 ? Terminal::usual_capacity : 8 * Terminal::usual_capacity;
 }
 
-// Where the logs of a task are written, beside the loop.
-Result<std::shared_ptr<AttemptLogs>> make_logs(const TaskRecord& task,
-                                               const ExperimentConfig& experiment) {
-  auto logs =
-      std::make_shared<AttemptLogs>(task.log_directory, task.world_size, experiment.log_limit);
-  if (auto created = logs->create(); !created)
-    return tl::make_unexpected(std::move(created.error()));
-  return logs;
-}
+// What is made, or read, of the files of a task before its first host is reached.
+struct Prepared {
+  std::shared_ptr<LogSink> logs;
+  LastErrors said_before;  ///< of what is gone on with
+  Result<void> made;       ///< of what is not
+};
 
 // The end of everything else is bounded; a disk gets so long to take the record of it.
 constexpr milliseconds record_limit{10'000};
@@ -92,21 +95,32 @@ class Supervisor {
         transports_(reach.transports),
         journal_(loop_, s_.store, s_.task.id),
         recorder_(loop_, s_.store, s_.task, [this](const TerminalText& said) { say(said); }),
-        shown_(std::in_place, terminal_, s_.tee, fmt::format("train task logs {}", s_.task.id)),
+        keeper_(recorder_, s_.store, s_.task.id, [this](const TerminalText& said) { say(said); }),
+        shown_(std::in_place, terminal_, s_.tee, fmt::format("train task logs {}", s_.task.id),
+               prefix_of(s_)),
         story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_) {
+    if (s_.search != nullptr)
+      search_story_.emplace(terminal_, *shown_, *s_.search, s_.task, recorder_);
+    else
+      s_.hosts = trial_hosts(s_.plan.trial);
     transports_.say_through([this](const std::string& said) { say(TerminalText(said)); });
     recorder_.on_displaced([this] { found_displaced(); });
     if (!s_.resume) {
-      story_.on_first_start([this] {
+      const auto started = [this] {
         s_.on_first_start();
         recorder_.when_written([this] {
           has_started_ = true;
           note_steady();
         });
-      });
+      };
+      if (search_story_)
+        search_story_->on_first_start(started);
+      else
+        story_.on_first_start(started);
       return;
     }
     story_.on_reached([this] { become_steady(); });
+    if (search_story_) search_story_->on_reached([this] { become_steady(); });
     await_hosts(longest_reach);
   }
   ~Supervisor() {
@@ -121,16 +135,57 @@ class Supervisor {
       recorder_.write();  // who its launcher is now
     else
       keep_request();
-    auto logs = s_.logs ? Result<std::shared_ptr<AttemptLogs>>(s_.logs)
-                        : make_logs(s_.task, s_.plan.experiment);
-    if (const auto kept = keep_hosts(); logs && !kept) logs = tl::make_unexpected(kept.error());
-    const auto outcome = logs ? drive(*logs) : not_run(s_.plan.trial, logs.error());
+    const auto files = prepare();
+    if (displacement_) return leave();
+    if (left_by_) return s_.resume ? give_up() : stopped_early();
+    const auto outcome = files->made ? drive(*files) : not_run(s_.plan.trial, files->made.error());
     if (displacement_) return leave();
     if (!outcome) return give_up();
     return may_be_placed_anew(*outcome) ? leave_place() : end(*outcome);
   }
 
  private:
+  // Beside the loop, and beside what records the task: there may be files of very many ranks, on a
+  // disk that is slow. A signal that comes meanwhile is in `left_by_`.
+  std::shared_ptr<const Prepared> prepare() {
+    const auto files = std::make_shared<Prepared>();
+    const auto work = preparation(files);
+    bool is_done = false;
+    Background beside(loop_, Background::Idle::goes);
+    const auto begun = beside.run(work, [&] {
+      is_done = true;
+      loop_.stop();
+    });
+    signals_.deliver(loop_, [this](int number) { signalled(number); });
+    if (!begun) work();
+    while (begun && !is_done && !left_by_ && !displacement_) loop_.run();
+    signals_.hold_back();
+    return files;
+  }
+
+  std::function<void()> preparation(const std::shared_ptr<Prepared>& files) const {
+    const TaskRecord& task = s_.task;
+    if (s_.resume) {
+      files->logs = s_.logs;
+      if (s_.search != nullptr) return [] {};
+      return [files, directory = task.log_directory, attempt = s_.resume->replay.first().attempt,
+              ranks = task.world_size] {
+        files->said_before = last_errors(directory, attempt, ranks);
+      };
+    }
+    const auto first = std::make_shared<AttemptLogs>(task.log_directory, task.world_size,
+                                                     s_.plan.experiment.log_limit);
+    files->logs = first;
+    if (s_.search != nullptr)
+      files->logs = std::make_shared<TrialLogs>(task.log_directory, task.world_size,
+                                                s_.plan.experiment.log_limit);
+    return [files, first, store = s_.store, id = task.id, hosts = s_.hosts,
+            directory = task.working_directory] {
+      if (files->logs == first) files->made = first->create();
+      if (files->made) files->made = keep_task_hosts(*store, id, hosts, directory);
+    };
+  }
+
   void become_steady() {
     patience_.reset();
     tell_steady();
@@ -153,9 +208,22 @@ class Supervisor {
   // A task that is to be gone on with is not stopped by the Ctrl-C of somebody who only has no
   // passphrase for it.
   void signalled(int number) {
-    if (!patience_ || s_.stop_signal) return driver_->stop(number);
+    if (driver_ && (!patience_ || s_.stop_signal)) return stop_driver(number);
     left_by_ = number;
     loop_.stop();
+  }
+
+  void stop_driver(int number) {
+    if (search_)
+      search_->stop(number);
+    else
+      driver_->stop(number);
+  }
+
+  // One more signal ends this process.
+  Ended stopped_early() {
+    signals_.end();
+    return end(not_run(s_.plan.trial, *left_by_));
   }
 
   // As it was: its agents see a launcher that ends without a word.
@@ -237,85 +305,71 @@ class Supervisor {
     if (shown_) shown_->has_room();
   }
 
-  // What ranks have said they may have said to the launcher before this one. Their metrics come
-  // behind what they print.
-  void look_into_logs(int attempt, const std::vector<std::uint64_t>& positions) {
+  // What ranks have said they may have said to the launcher before this one.
+  void remember(const LastErrors& said_before) {
+    int rank = 0;
+    for (const std::string& errors : said_before.of_ranks)
+      shown_->remember(s_.plan.trial.trial, rank++, errors);
+    if (said_before.trouble)
+      say(terminal_text("the last lines of ranks that fail may be missing in the report: {}",
+                        said_before.trouble->diagnostics.front().message));
+  }
+  // Their metrics come behind what they print.
+  void count_reports(int attempt, const std::vector<std::uint64_t>& positions) {
     adopted_logs_.emplace(loop_, s_.task, [this](const TerminalText& said) { say(said); });
-    adopted_logs_->remember_errors(attempt, *shown_);
     const auto metrics = positions.begin() + s_.task.world_size;
     adopted_logs_->count_reports(
-        attempt, {metrics, positions.end()},
+        attempt, {{metrics, positions.end()}, {positions.begin(), metrics}},
+        s_.plan.experiment.metrics.patterns,
         [this](const ReportCount& counted) { story_.counted_before(counted); });
   }
 
-  // What is kept is written beside the loop, and before the same thread records the end of the
-  // task, with which it goes.
   void keep_request() {
-    recorder_.run_first(
-        [store = s_.store, id = s_.task.id, request = encode_request(s_.request)] {
-          return store->keep_request(id, request);
-        },
-        [this](const Result<void>& kept) {
-          say_unkept("nobody can go on with this task", kept);
-          is_request_kept_ = true;
-          note_steady();
-        });
-  }
-  void keep_program() {
-    recorder_.run_first([store = s_.store, id = s_.task.id] { return store->keep_program(id); },
-                        [this](const Result<void>& kept) {
-                          say_unkept("only the same build of train can go on with this task", kept);
-                        });
-  }
-  void say_unkept(std::string_view what_follows, const Result<void>& kept) {
-    if (!kept)
-      say(terminal_text("{} if this launcher dies: {}", what_follows,
-                        kept.error().diagnostics.front().message));
+    keeper_.keep_request(s_.request, [this] {
+      is_request_kept_ = true;
+      note_steady();
+    });
   }
   // Ranks that may outlive this launcher may be started again by another one, on other hosts.
   void keep_context(std::shared_ptr<const ArchivedContext> context) {
-    if (s_.task.outlives_ms == 0 || is_over()) return;
-    recorder_.run_first(
-        [store = s_.store, id = s_.task.id, context = std::move(context)] {
-          return store->keep_context(id, context->archive);
-        },
-        [this](const Result<void>& kept) { say_unkept("the context is read anew", kept); });
+    if (s_.task.outlives_ms > 0 && !is_over()) keeper_.keep_context(std::move(context));
   }
   // Who is told that the task runs on its own may look at it, or kill this launcher, in the same
   // instant. A copy of the program is long, and may come later.
   void note_steady() {
     if (!has_started_ || !is_request_kept_) return;
     tell_steady();
-    if (!is_over()) keep_program();
+    if (!is_over()) keeper_.keep_program();
   }
   // What is kept would be kept for ever.
   bool is_over() const { return !driver_ || driver_->over(); }
 
-  // Of a task that is gone on with they are there.
-  Result<void> keep_hosts() const {
-    if (s_.resume) return {};
-    return keep_task_hosts(*s_.store, s_.task, trial_hosts(s_.plan.trial));
-  }
-
   // Nothing, when it was left as it was.
-  std::optional<RunOutcome> drive(const std::shared_ptr<AttemptLogs>& logs) {
+  std::optional<RunOutcome> drive(const Prepared& files) {
     const auto acknowledge = [this] {
       if (driver_) driver_->acknowledge_output();
     };
     writer_.emplace(
-        loop_, logs, s_.task.log_directory,
+        loop_, files.logs, s_.task.log_directory,
         LogWriter::Hooks{acknowledge, [this](const TerminalText& said) { say(said); },
                          s_.store->own_mark(s_.task.id), [this] { found_displaced(); }});
     output_.emplace(*shown_, *writer_);
-    story_.on_attempt([this](int attempt) { output_->begin_attempt(attempt); });
+    story_.on_attempt([this](int attempt) {
+      output_->begin_attempt({s_.plan.trial.trial, attempt});
+    });
     const Plan& plan = s_.plan;
-    const int first_attempt = s_.resume ? s_.resume->replay.attempt : 0;
-    const auto adopted_positions = s_.resume ? std::optional(s_.resume->positions) : std::nullopt;
+    const int first_attempt = s_.resume ? s_.resume->replay.first().attempt : 0;
+    std::vector<std::uint64_t> adopted_positions;  // of its only trial
+    if (s_.resume && s_.search == nullptr) adopted_positions = s_.resume->left[0].positions;
     const bool is_stop_known = s_.resume && !s_.resume->replay.stop_signals.empty();
     auto context = context_of(
         s_, loop_,
         [this](const std::shared_ptr<const ArchivedContext>& read) { keep_context(read); });
-    TaskDriver::Hooks hooks = story_.hooks(first_attempt, [this] { loop_.stop(); });
+    const auto on_over = [this] { loop_.stop(); };
+    TaskDriver::Hooks hooks = search_story_ ? search_story_->hooks_of_task(plan, on_over)
+                                            : story_.hooks(first_attempt, on_over);
+    if (const auto made = make_search(); !made) return not_run(plan.trial, made.error());
+    if (search_) hooks = search_->hooks_of_task(std::move(hooks));
     hooks.on_displaced = [this](const TaskDriver::Displacement& by) { displaced(by); };
     driver_.emplace(
         TaskDriver::Ports{loop_, transports_, *output_, std::move(context), &journal_},
@@ -323,15 +377,20 @@ class Supervisor {
             plan, s_.task.id, port_needs(plan), working_directory_of(s_.request, plan),
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
             boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(),
-            booted_on_the_wall, s_.order},
+            booted_on_the_wall, s_.order, s_.hosts, search_ != nullptr},
         std::move(hooks));
-    if (adopted_positions) look_into_logs(first_attempt, *adopted_positions);
+    remember(files.said_before);
+    if (!adopted_positions.empty()) count_reports(first_attempt, adopted_positions);
     signals_.deliver(loop_, [this](int number) { signalled(number); });
-    driver_->start();
+    if (search_)
+      search_->start(*driver_);
+    else
+      driver_->start();
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
-                                      {*driver_, transports_.logins()},
+                                      {*driver_, transports_.logins(),
+                                       [this](int signal) { stop_driver(signal); }, search_.get()},
                                       [this](const TerminalText& said) { say(said); });
-    if (s_.stop_signal && !is_stop_known) driver_->stop(*s_.stop_signal);
+    if (s_.stop_signal && !is_stop_known) stop_driver(*s_.stop_signal);
     if (!driver_->over()) loop_.run();
     if (displacement_)
       writer_->leave();
@@ -339,7 +398,32 @@ class Supervisor {
       writer_->finish();
     shown_->end();
     if (!driver_->over()) return std::nullopt;
-    return driver_->outcome();
+    return search_ ? search_->outcome() : driver_->outcome();
+  }
+
+  Result<void> make_search() {
+    if (!search_story_) return {};
+    std::optional<SearchLeft> left;
+    if (s_.resume) left.emplace(SearchLeft{s_.resume->replay, *s_.left});
+    auto made = SearchDriver::make({*s_.search, s_.request.inventory, s_.hosts, s_.plan,
+                                    s_.request.occupancy, s_.request.is_strict},
+                                   loop_, search_story_->hooks(), left ? &*left : nullptr);
+    if (!made) return tl::make_unexpected(made.error());
+    search_ = std::move(*made);
+    search_story_->follow(*search_, *output_);
+    if (is_watched()) search_story_->show_trials(loop_);
+    return {};
+  }
+
+  // Somebody sees what this process says while the task runs, and nothing else moves the cursor.
+  bool is_watched() const {
+    return ::isatty(STDERR_FILENO) == 1 && !s_.request.is_detached && !s_.tee.raw;
+  }
+
+  // What the outcome is of: of a search it is all trials.
+  const Trial& trial_of_outcome() const {
+    static const Trial none;
+    return s_.search != nullptr ? none : s_.plan.trial;
   }
 
   // Where agents may have been killed, or have not been seen to leave. Hosts that did not answer
@@ -359,13 +443,6 @@ class Supervisor {
     return {hosts.begin(), hosts.end()};
   }
 
-  // Before the end is recorded, and like that beside the loop: the disk may hang. What cannot be
-  // written counts as unsettled.
-  void keep_unsettled_first(const std::set<int>& hosts) {
-    recorder_.run_first([store = s_.store, id = s_.task.id,
-                         hosts] { return keep_unsettled_hosts(*store, id, hosts); },
-                        [this](const Result<void>& kept) { say_unwritten(kept); });
-  }
   void say_unwritten(const Result<void>& kept) {
     if (!kept) say(terminal_text("{}", terminal_text(kept.error())));
   }
@@ -376,28 +453,30 @@ class Supervisor {
     return agents_wait || s_.stop_signal ? std::optional(last_goodbye()) : std::nullopt;
   }
 
-  // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). Only
-  // then do the signals go, and one more Ctrl-C ends this process.
+  // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). When
+  // the hosts were swept, which a signal cuts short, the signals go, and one more Ctrl-C ends this
+  // process.
   Ended end(const RunOutcome& outcome) {
     TaskRecord& task = s_.task;
     task.ended = now_on_the_wall();
     if (adopted_logs_) adopted_logs_->finish(count_limit);
     story_.end(outcome);
-    record_outcome(task, outcome, s_.plan.trial);
+    record_outcome(task, outcome, trial_of_outcome());
+    if (search_) say(search_story_->summary());
     const std::set<int> unsettled_before = unsettled_hosts();
-    keep_unsettled_first(unsettled_before);
+    keeper_.keep_unsettled(unsettled_before);  // what cannot be written counts as unsettled
     const bool is_recorded = recorder_.finish(record_limit);
     if (displacement_) return leave();
     if (driver_) {
       driver_->await_agents([this] { loop_.stop(); });
       loop_.run();
     }
-    signals_.end();
     std::set<int> unsettled = unsettled_hosts();
     std::vector<AbandonedHost> abandoned;
     for (const int host : doubtful_hosts(outcome))
-      abandoned.push_back({s_.plan.trial.hosts[host].host, agent_key(s_.task.id, host)});
-    const auto answers = sweep_hosts(loop_, transports_, abandoned, sweep_limit, goodbye());
+      abandoned.push_back({s_.hosts[static_cast<std::size_t>(host)], agent_key(s_.task.id, host)});
+    const nanoseconds limit = outcome.is_cut_short ? hurried_sweep_limit : sweep_limit;
+    const auto answers = sweep_hosts(loop_, transports_, signals_, abandoned, limit, goodbye());
     auto answer = answers.begin();
     for (const int host : doubtful_hosts(outcome))
       if (is_clean(*answer++)) unsettled.erase(host);
@@ -407,28 +486,37 @@ class Supervisor {
     TerminalText found = describe_sweep(abandoned, answers);
     driver_.reset();
     terminal_.flush();
-    const TerminalText words = last_words(outcome, s_.plan.trial, *shown_, task);
+    const TerminalText words = last_words(outcome, trial_of_outcome(), *shown_, task);
     if (!found.empty() && !words.empty()) found += "\n";
     return {exit_code_of(outcome), found + words, is_recorded, verdict_of(answers)};
   }
 
   static constexpr std::chrono::seconds longest_reach{15};
 
+  static RankOutput::Prefix prefix_of(const SupervisedTask& task) {
+    if (task.search == nullptr) return RankOutput::Prefix::rank;
+    return task.task.world_size == 1 ? RankOutput::Prefix::trial
+                                     : RankOutput::Prefix::trial_and_rank;
+  }
+
   SupervisedTask& s_;
   StopSignals& signals_;
   Loop loop_;  ///< a part of the one within whose reach the hosts are
+  std::unique_ptr<SearchDriver> search_;
   std::optional<TaskDriver> driver_;
   Terminal terminal_;
   HostTransports& transports_;
   TaskJournal journal_;
   TaskRecorder recorder_;
+  TaskKeeper keeper_;
   std::optional<RankOutput> shown_;
   LaunchStory story_;
+  std::optional<SearchStory> search_story_;
   std::optional<AdoptedLogs> adopted_logs_;
   bool has_started_ = false;
   bool is_request_kept_ = false;            ///< or it cannot be
   std::unique_ptr<Subscription> patience_;  ///< of a task that is gone on with, until it is steady
-  std::optional<int> left_by_;              ///< the signal by which it was left as it was
+  std::optional<int> left_by_;              ///< the signal by which it was left before it ran
   std::optional<TaskDriver::Displacement> displacement_;
   std::optional<LogWriter> writer_;
   std::optional<LaunchOutput> output_;
@@ -461,18 +549,6 @@ Ended supervise(SupervisedTask supervised, Reach& reach, StopSignals& signals) {
 void ignore_signals() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGTSTP, SIG_IGN);
-}
-
-std::vector<std::string> host_names(const Trial& trial) {
-  std::vector<std::string> names;
-  for (const PlannedHost& host : trial.hosts) names.push_back(host.host.name);
-  return names;
-}
-
-std::vector<Host> trial_hosts(const Trial& trial) {
-  std::vector<Host> hosts;
-  for (const PlannedHost& planned : trial.hosts) hosts.push_back(planned.host);
-  return hosts;
 }
 
 }  // namespace train

@@ -6,15 +6,17 @@
 #include <optional>
 #include <string>
 
-#include "backends/log/attempt_logs.hpp"
+#include "backends/log/log_sink.hpp"
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/rank_output.hpp"
 #include "cli/stop_signals.hpp"
 #include "cli/transports.hpp"
 #include "launcher/lease/ticket.hpp"
+#include "launcher/plan/trial_place.hpp"
 #include "launcher/record/task_record.hpp"
 #include "launcher/run/sweep_driver.hpp"
+#include "launcher/task/search_record.hpp"
 #include "launcher/task/task_driver.hpp"
 #include "launcher/task/task_request.hpp"
 
@@ -33,7 +35,7 @@ struct SupervisedTask {
   /// may be empty.
   std::function<void(const TerminalText& words)> on_steady = [](const TerminalText&) {};
   /// Of a task that is gone on with: its logs, and what else its last supervisor has left.
-  std::shared_ptr<AttemptLogs> logs = nullptr;
+  std::shared_ptr<LogSink> logs = nullptr;
   std::optional<TaskDriver::Resumption> resume = {};
   /// It is only to be stopped, as by this signal.
   std::optional<int> stop_signal = {};
@@ -43,6 +45,12 @@ struct SupervisedTask {
   std::optional<TicketOrder> order = {};
   /// Its ranks have started for the first time; it waits for nothing any more.
   std::function<void()> on_first_start = [] {};
+  /// The experiment as it was read, where the task is a search.
+  const ExperimentConfig* search = nullptr;
+  /// Where that can have trials: the hosts of the task, those of the plan before all others.
+  std::vector<Host> hosts = {};
+  /// Of a search that is gone on with: what it has come to.
+  const SearchRecord* left = nullptr;
   /// It does not run: this is how it has ended.
   std::optional<RunOutcome> outcome = {};
 };
@@ -73,8 +81,5 @@ Ended supervise(SupervisedTask supervised, Reach& reach, StopSignals& signals);
 /// A pipe that its reader closed must not end a run, and a stopped launcher (Ctrl-Z) would starve
 /// the hosts of heartbeats.
 void ignore_signals();
-
-std::vector<std::string> host_names(const Trial& trial);
-std::vector<Host> trial_hosts(const Trial& trial);
 
 }  // namespace train

@@ -30,7 +30,10 @@ std::string table_text(TableRows rows) {
       if (plain_length(row[i]) < row[i].size()) row[i] = escaped(row[i]);
       widths[i] = std::max(widths[i], count_columns(row[i]));
     }
+  std::size_t columns = 1;
+  for (const std::size_t width : widths) columns += width + 2;
   std::string text;
+  text.reserve(rows.size() * columns);
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       text += row[i];

@@ -71,6 +71,28 @@ ControlStatus status_of(const TaskDriver& driver, const Logins& logins) {
   return status;
 }
 
+void kill_trial(const control_request::KillTrial& kill, const Controlled& task,
+                const std::function<void(const TerminalText&)>& say, ControlAnswer& answer) {
+  if (task.search == nullptr) {
+    answer.refused = "it is no search, whose trials could be ended one by one";
+    return;
+  }
+  const Search& search = task.search->search();
+  if (kill.trial >= search.trials()) {
+    answer.refused = fmt::format("it has no trial {}: its trials are 0 to {} so far", kill.trial,
+                                 search.trials() - 1);
+    return;
+  }
+  const auto state_now = [&] { return trial_states().row(search.state(kill.trial)).name; };
+  if (!task.search->kill_trial(kill.trial))
+    answer.refused = search.state(kill.trial) == TrialState::stopping
+                         ? fmt::format("trial {} was told to stop already", kill.trial)
+                         : fmt::format("trial {} has ended already: {}", kill.trial, state_now());
+  else
+    say(terminal_text("trial {} is ended by 'train task kill'", kill.trial));
+  answer.trial_state = state_now();
+}
+
 ControlAnswer answer_to(const ControlRequest& request, const Controlled& task,
                         const std::function<void(const TerminalText&)>& say) {
   ControlAnswer answer;
@@ -79,10 +101,12 @@ ControlAnswer answer_to(const ControlRequest& request, const Controlled& task,
     take_credentials(*lend, task, say, answer);
   if (const auto* stop = std::get_if<control_request::Stop>(&request)) {
     if (stop->signal == SIGINT || stop->signal == SIGTERM || stop->signal == SIGHUP)
-      driver.stop(stop->signal);
+      task.stop(stop->signal);
     else
       answer.refused = fmt::format("signal {} does not stop a task", stop->signal);
   }
+  if (const auto* kill = std::get_if<control_request::KillTrial>(&request))
+    kill_trial(*kill, task, say, answer);
   answer.status = status_of(driver, task.logins);
   return answer;
 }
@@ -103,7 +127,7 @@ std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
                                             const std::function<void(const TerminalText&)>& say) {
   auto server = ControlServer::open(
-      loop, path, {control_version, task_id, ::getpid(), TRAIN_VERSION, true},
+      loop, path, {control_version, task_id, ::getpid(), TRAIN_VERSION, true, true},
       [task, say](const ControlRequest& request) { return answer_to(request, task, say); });
   if (server) return std::move(*server);
   say(terminal_text("{}; 'train task show' cannot tell how the task is while it runs",
@@ -117,7 +141,8 @@ Result<std::optional<ControlStatus>> ask_now(const std::string& path) {
   if (!*client) return std::nullopt;
   auto answer = (*client)->ask(control_request::Status{}, answer_limit);
   if (!answer) return tl::make_unexpected(answer.error());
-  return std::move(answer->status);
+  if (!*answer) return std::nullopt;
+  return std::move((*answer)->status);
 }
 
 TerminalText describe_now(const Result<std::optional<ControlStatus>>& now) {
@@ -139,28 +164,32 @@ void take_usage(TaskRecord& task, const ControlStatus& now) {
       record_usage(task.ranks[static_cast<std::size_t>(each.rank)], each.usage);
 }
 
-TerminalText lend_credentials(const std::string& path) {
+std::optional<TerminalText> lend_credentials(const std::string& path) {
   const auto not_lent = [](const Error& why) {
     return terminal_text("nothing of this terminal is lent to the launcher for logins: {}",
                          terminal_text(why));
   };
   auto client = ControlClient::connect(path, answer_limit);
   if (!client) return not_lent(client.error());
-  if (!*client || !(*client)->greeting().takes_credentials) return {};
+  if (!*client) return std::nullopt;
+  if (!(*client)->greeting().takes_credentials) return TerminalText();
   Credentials own = own_credentials();
   if (!own.agent_socket.empty() && !has_keys(own.agent_socket)) own.agent_socket.clear();
   const auto answer =
       (*client)->ask(control_request::Lend{own.agent_socket, own.kerberos_cache}, answer_limit);
   if (!answer) return not_lent(answer.error());
-  if (!answer->served.empty())
+  if (!*answer) return std::nullopt;
+  const auto& served = (*answer)->served;
+  const auto& waiting = (*answer)->waiting;
+  if (!served.empty())
     return terminal_text("{} logged in to with the {} of this terminal from now on",
-                         hosts_that(answer->served, "is", "are"),
+                         hosts_that(served, "is", "are"),
                          own.agent_socket.empty() ? "Kerberos tickets" : "ssh-agent");
-  if (answer->waiting.empty()) return {};
+  if (waiting.empty()) return TerminalText();
   return terminal_text(
       "{} for a login, and this terminal has nothing to lend that the launcher can use; once "
       "'ssh-add -l' shows a key here, attach again",
-      hosts_that(answer->waiting, "waits", "wait"));
+      hosts_that(waiting, "waits", "wait"));
 }
 
 Result<bool> stop_through(const std::string& path, int signal) {
@@ -171,8 +200,27 @@ Result<bool> stop_through(const std::string& path, int signal) {
   // It was told, and will hear it: a signal as well would be a second request, without grace.
   if (!answer && answer.error().error_class == ErrorClass::busy) return true;
   if (!answer) return tl::make_unexpected(answer.error());
-  if (!answer->refused.empty()) return fail(ErrorClass::no_input, answer->refused);
+  if (!*answer) return false;
+  if (!(*answer)->refused.empty()) return fail(ErrorClass::no_input, (*answer)->refused);
   return true;
+}
+
+Result<std::optional<TrialState>> kill_trial_through(const std::string& path, int trial) {
+  auto client = ControlClient::connect(path, answer_limit);
+  if (!client) return tl::make_unexpected(client.error());
+  if (!*client) return std::nullopt;
+  const ControlGreeting& greeting = (*client)->greeting();
+  if (!greeting.kills_trials)
+    return fail(ErrorClass::no_input,
+                fmt::format("its launcher is a train {}, which can only stop it as a whole",
+                            greeting.program));
+  const auto answer = (*client)->ask(control_request::KillTrial{trial}, answer_limit);
+  if (!answer) return tl::make_unexpected(answer.error());
+  if (!*answer) return std::nullopt;
+  if (!(*answer)->refused.empty()) return fail(ErrorClass::no_input, (*answer)->refused);
+  for (const auto& row : trial_states().rows())
+    if (row.name == (*answer)->trial_state) return row.state;
+  return TrialState::stopping;  // a word of a later version
 }
 
 }  // namespace train

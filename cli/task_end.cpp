@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/task_end.hpp"
 
+#include <algorithm>
+
+#include "backends/log/task_watch.hpp"
+#include "backends/store/launcher_lock.hpp"
 #include "cli/talk.hpp"
 
 namespace train {
@@ -46,6 +50,30 @@ ExitCode tell_unattended(const TaskRecord& task) {
                       task.id, task.launcher_pid, task.id, task.id));
   talk(verdict(ErrorClass::busy, code));
   return code;
+}
+
+bool await_release(const std::string& lock_file, std::chrono::steady_clock::time_point deadline,
+                   int launcher) {
+  using std::chrono::milliseconds;
+  TaskWatch watch(lock_file, "");
+  while (probe_launcher(lock_file) != LauncherSign::gone) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left <= milliseconds(0)) return false;
+    // Without a descriptor of it, the lock is looked at again.
+    constexpr milliseconds look{1'000};
+    if (launcher < 0)
+      (void)watch.wait(std::min(left, look), {});
+    else if (watch.wait(left, {launcher}))
+      return true;
+  }
+  return true;
+}
+
+Result<TaskRecord> find_unanswered(SqliteTaskStore& store, const std::string& task_id) {
+  constexpr std::chrono::seconds time_to_die{1};
+  (void)await_release(store.lock_file(task_id), std::chrono::steady_clock::now() + time_to_die);
+  return store.find(task_id);
 }
 
 }  // namespace train

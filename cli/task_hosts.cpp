@@ -46,9 +46,9 @@ Result<void> write(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& task,
-                             const std::vector<Host>& hosts) {
-  return write(store.hosts_file(task.id), task_hosts_file(hosts, task.working_directory));
+Result<void> keep_task_hosts(const SqliteTaskStore& store, const std::string& task_id,
+                             const std::vector<Host>& hosts, const std::string& working_directory) {
+  return write(store.hosts_file(task_id), task_hosts_file(hosts, working_directory));
 }
 
 Result<std::vector<Host>> read_task_hosts(const SqliteTaskStore& store,

@@ -13,9 +13,9 @@ namespace train {
 // What is kept beside the record of a task about its hosts, for whoever has to go there when its
 // launcher is gone.
 
-/// Writes how the hosts of a task are reached.
-Result<void> keep_task_hosts(const SqliteTaskStore& store, const TaskRecord& task,
-                             const std::vector<Host>& hosts);
+/// Writes how the hosts of a task are reached. Their paths are relative to its working directory.
+Result<void> keep_task_hosts(const SqliteTaskStore& store, const std::string& task_id,
+                             const std::vector<Host>& hosts, const std::string& working_directory);
 /// The same again, in the same order.
 Result<std::vector<Host>> read_task_hosts(const SqliteTaskStore& store, const std::string& task_id);
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <optional>
 #include <set>
 
 #include "backends/posix/files.hpp"
@@ -14,6 +15,8 @@
 #include "cli/several_tasks.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
+#include "cli/task_control.hpp"
+#include "cli/task_end.hpp"
 #include "cli/task_stop.hpp"
 #include "config_schema/text/text.hpp"
 
@@ -70,7 +73,10 @@ ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes out
   }
   // The store is closed: it must not go through a fork.
   for (const std::string& id : others) outcomes.add(stop_in_child(id, signal));
-  for (const ToldToStop& each : told) outcomes.add(await_end(each));
+  for (const ToldToStop& each : told) {
+    const auto code = await_end(each);
+    outcomes.add(code ? *code : stop_in_child(each.task.id, signal));
+  }
   return outcomes.tell(unstopped);
 }
 
@@ -111,6 +117,58 @@ ExitCode stop_these(const std::vector<std::string>& prefixes, int signal) {
   return stop_all(tasks, signal, outcomes);
 }
 
+// Nothing where its launcher may be asked.
+std::optional<ExitCode> without_launcher(const TaskRecord& task) {
+  if (task.is_unattended) return tell_unattended(task);
+  if (!is_final(task.state)) return std::nullopt;
+  return report(make_error(ErrorClass::no_input,
+                           fmt::format("task {} has ended already, with all its trials: {}",
+                                       task.id, to_string(task.state)),
+                           fmt::format("train task show {} says how", task.id)));
+}
+
+// Of a launcher that lives.
+Error unheard(const TaskRecord& task) {
+  if (task.state == TaskState::waiting)
+    return make_error(ErrorClass::busy,
+                      fmt::format("task {} waits for slots, and has no trials yet", task.id),
+                      fmt::format("train task kill {} ends its wait", task.id));
+  return make_error(ErrorClass::busy,
+                    fmt::format("the launcher of task {} does not take requests", task.id),
+                    fmt::format("it may take them in a moment, when it has begun; train task kill "
+                                "{} stops all of it",
+                                task.id));
+}
+
+ExitCode tell_killed(const std::string& task_id, int trial, TrialState state) {
+  const bool has_run = state == TrialState::stopping;
+  talk(terminal_text("trial {} of task {} is {}; the search goes on", trial, task_id,
+                     has_run ? "told to stop" : "ended before it began"));
+  return ExitCode();
+}
+
+ExitCode kill_trial(const std::string& prefix, int trial) {
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  auto task = (*store)->find(prefix);
+  if (!task) return report(task.error());
+  if (const auto code = without_launcher(*task)) return *code;
+  const std::string id = task->id;
+  const auto state = kill_trial_through((*store)->control_socket(id), trial);
+  if (!state) {
+    Error why = with_context(state.error(), fmt::format("task {}", id));
+    if (why.error_class == ErrorClass::no_input)
+      why = with_hints(std::move(why), {fmt::format("train task kill {} stops all of it", id)});
+    return report(why);
+  }
+  if (*state) return tell_killed(id, trial, **state);
+  // It may have ended, or lost its launcher, since it was looked up.
+  task = (*store)->find(id);
+  if (!task) return report(task.error());
+  const auto code = without_launcher(*task);
+  return code ? *code : report(unheard(*task));
+}
+
 }  // namespace
 
 ExitCode task_kill_command(const TaskKillFlags& flags) {
@@ -123,6 +181,10 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
   if (flags.tasks.empty())
     return report(make_error(ErrorClass::usage, "no task is named",
                              "give ids from 'train task list', or --all to stop all that run"));
+  if (flags.trial && flags.tasks.size() > 1)
+    return report(make_error(ErrorClass::usage, "--trial was given with several tasks",
+                             "it is of one task: name that alone"));
+  if (flags.trial) return kill_trial(flags.tasks.front(), *flags.trial);
   if (flags.tasks.size() == 1) return stop_task(flags.tasks.front(), *signal);
   return stop_these(flags.tasks, *signal);
 }

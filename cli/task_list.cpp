@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <optional>
 
 #include "cli/agent_attach.hpp"
 #include "cli/commands.hpp"
@@ -17,7 +15,7 @@
 #include "cli/talk.hpp"
 #include "cli/task_table.hpp"
 #include "cli/text_options.hpp"
-#include "config_schema/text/text.hpp"
+#include "cli/watched_text.hpp"
 #include "launcher/live/live_json.hpp"
 #include "launcher/live/live_picture.hpp"
 #include "launcher/picture/cells.hpp"
@@ -58,13 +56,14 @@ struct Listing {
   UnixMillis now = 0;
 };
 
-Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags,
-                             const Asked& asked) {
+// This machine is looked at by this process: it would be asked by one of its own.
+Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags, const Asked& asked,
+                             HostInquiry& hosts) {
   std::vector<Result<HostReport>> reports;
   if (asked.are_named)
-    reports = look_at_hosts(asked.hosts);
+    reports = hosts.look();
   else
-    reports.emplace_back(look_here());  // by this process: it would be asked by one of its own
+    reports.emplace_back(look_here());
   auto list = store.list(flags.all);
   if (!list) return tl::make_unexpected(list.error());
   Listing listing{.tasks = std::move(list->tasks),
@@ -118,79 +117,40 @@ std::vector<TerminalText> remarks_of(const Listing& listing, const TaskListFlags
   return remarks;
 }
 
-// As much of a table as a terminal shows at once.
-std::string screenful(const std::string& table, const winsize& size) {
-  std::vector<std::string> lines = split_lines(table);
-  const auto rows = static_cast<std::size_t>(std::max<int>(size.ws_row, 3)) - 1;
-  if (lines.size() > rows) {
-    const std::size_t hidden = lines.size() - rows + 1;
-    lines.resize(rows - 1);
-    lines.push_back(fmt::format("and {} more", hidden));
-  }
-  std::string text;
-  for (const std::string& line : lines) {
-    std::size_t end = 0;
-    for (int column = 0; end < line.size() && column < size.ws_col; ++column)
-      end += std::max<std::size_t>(1, utf8_length(std::string_view(line).substr(end)));
-    text += line.substr(0, end) + "\n";
-  }
-  return text;
+// What is shown of it, but for the time that has passed.
+std::string facts_of(const Listing& listing, const TaskListFlags& flags) {
+  if (flags.slots) return table_of(listing, true);
+  std::string facts = tasks_to_json(listing.tasks);
+  for (const HeldTask& task : listing.held)
+    facts += fmt::format("{} {} {} {}\n", task.id, state_of(task), slots_text(task),
+                         fmt::join(task.hosts, ","));
+  return facts;
 }
 
-// What is drawn next: on a terminal always, over what was drawn before; else what has changed, but
-// for the time that has passed.
-class Redrawing {
- public:
-  explicit Redrawing(const TaskListFlags& flags) : flags_(flags) {}
-
-  std::string next(const Listing& listing) {
-    std::string remarks;
-    for (const TerminalText& remark : remarks_of(listing, flags_)) remarks += remark.text() + "\n";
-    winsize size{};
-    const bool is_terminal = ::isatty(STDOUT_FILENO) == 1 &&
-                             ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    const std::string table = table_of(listing, flags_.slots, is_terminal) + remarks;
-    if (is_terminal) return "\x1b[H\x1b[2J" + screenful(table, size);
-    std::string facts = facts_of(listing) + remarks;
-    if (facts == shown_) return "";
-    const bool is_first = shown_.empty();
-    shown_ = std::move(facts);
-    return (is_first ? "" : "\n") + table;
-  }
-
- private:
-  std::string facts_of(const Listing& listing) const {
-    if (flags_.slots) return table_of(listing, true);
-    std::string facts = tasks_to_json(listing.tasks);
-    for (const HeldTask& task : listing.held)
-      facts += fmt::format("{} {} {} {}\n", task.id, state_of(task), slots_text(task),
-                           fmt::join(task.hosts, ","));
-    return facts;
-  }
-
-  const TaskListFlags& flags_;
-  std::string shown_;
-};
-
-// Whether nobody reads what is printed any more, after a while.
-bool has_no_reader_after(std::chrono::milliseconds pause) {
-  pollfd out = {STDOUT_FILENO, 0, 0};
-  return ::poll(&out, 1, static_cast<int>(pause.count())) > 0;
+std::string next_of(WatchedText& watched, const Listing& listing, const TaskListFlags& flags) {
+  std::string remarks;
+  for (const TerminalText& remark : remarks_of(listing, flags)) remarks += remark.text() + "\n";
+  const bool is_screen = screen_of_stdout().has_value();
+  return watched.next(table_of(listing, flags.slots, is_screen) + remarks,
+                      facts_of(listing, flags) + remarks);
 }
 
+// Until it is interrupted, or nobody reads it any more.
 ExitCode watch_tasks(SqliteTaskStore& store, const TaskListFlags& flags, const Asked& asked) {
-  using std::chrono::milliseconds;
-  // A look at this machine is nothing; at others it is a login each.
+  // A look at this machine is nothing; at others it is a process on each.
   const milliseconds pause = asked.are_named ? milliseconds(5'000) : milliseconds(1'000);
   std::signal(SIGPIPE, SIG_IGN);
-  Redrawing redrawing(flags);
-  do {
-    const auto listing = make_listing(store, flags, asked);
+  WatchedText watched;
+  HostInquiry hosts(asked.hosts);
+  hosts.keep_sessions();
+  while (!hosts.is_stopped() && !has_no_reader()) {
+    const auto listing = make_listing(store, flags, asked, hosts);
+    if (hosts.is_stopped()) break;
     if (!listing) return report(listing.error());
-    const auto passed = pass_on(redrawing.next(*listing));
+    const auto passed = pass_on(next_of(watched, *listing, flags));
     if (!passed) return report(passed.error());
-    if (!*passed) return ExitCode();
-  } while (!has_no_reader_after(pause));
+    hosts.pause(pause, has_no_reader);
+  }
   return ExitCode();
 }
 
@@ -202,7 +162,9 @@ ExitCode task_list_command(const TaskListFlags& flags) {
   const auto asked = hosts_to_ask(flags.hosts);
   if (!asked) return report(asked.error());
   if (flags.watch) return watch_tasks(**store, flags, *asked);
-  const auto listing = make_listing(**store, flags, *asked);
+  std::optional<HostInquiry> hosts(asked->hosts);
+  const auto listing = make_listing(**store, flags, *asked, *hosts);
+  hosts.reset();
   if (!listing) return report(listing.error());
   ExitCode answered = answer(show(*listing, flags));
   for (const TerminalText& remark : remarks_of(*listing, flags)) talk(remark);

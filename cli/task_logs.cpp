@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "cli/commands.hpp"
+#include "cli/logged_trials.hpp"
 #include "cli/rank_list.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
@@ -26,8 +27,16 @@ struct Shown {
   int last = 0;
 };
 
-// What was printed since a time may be of several.
+// "task k3wq", "trial 12 of task k3wq".
+std::string subject(const TaskLogsFlags& flags, const TaskRecord& task) {
+  if (!flags.trial) return fmt::format("task {}", task.id);
+  return fmt::format("trial {} of task {}", *flags.trial, task.id);
+}
+
+// What was printed since a time may be of several. Of those of a trial it is not known when they
+// have ended.
 int first_attempt_since(const TaskRecord& task, std::int64_t since_us) {
+  if (task.attempts.empty()) return 0;
   for (const AttemptRecord& attempt : task.attempts)
     if (!attempt.ended || *attempt.ended >= since_us / 1000)
       return std::min(attempt.number, task.restarts);
@@ -43,10 +52,10 @@ Result<Shown> attempts_of(const TaskLogsFlags& flags, const TaskRecord& task,
   const int attempt = std::stoi(flags.attempt);
   if (attempt <= last) return Shown{attempt, attempt};
   return fail(ErrorClass::no_input,
-              last == 0
-                  ? fmt::format("task {} has no attempt {}: it was not restarted", task.id, attempt)
-                  : fmt::format("task {} has no attempt {}: its attempts are 0 to {}", task.id,
-                                attempt, last));
+              last == 0 ? fmt::format("{} has no attempt {}: it was not restarted",
+                                      subject(flags, task), attempt)
+                        : fmt::format("{} has no attempt {}: its attempts are 0 to {}",
+                                      subject(flags, task), attempt, last));
 }
 
 Result<std::set<int>> ranks_in(const std::string& list) {
@@ -68,21 +77,26 @@ Result<void> check_words(const TaskLogsFlags& flags) {
   return {};
 }
 
-Result<std::set<int>> ranks_by_number(const std::string& list, const TaskRecord& task) {
-  auto ranks = ranks_in(list);
+Result<std::set<int>> ranks_by_number(const TaskLogsFlags& flags, const TaskRecord& task) {
+  auto ranks = ranks_in(flags.ranks);
   if (!ranks) return ranks;
   for (const int rank : *ranks)
     if (rank >= static_cast<int>(task.ranks.size()))
-      return fail(ErrorClass::no_input, fmt::format("task {} has no rank {}: its ranks are 0 to {}",
-                                                    task.id, rank, task.ranks.size() - 1));
+      return fail(ErrorClass::no_input,
+                  fmt::format("{} has no rank {}: its ranks are 0 to {}", subject(flags, task),
+                              rank, task.ranks.size() - 1));
   return std::move(*ranks);
 }
 
-Result<std::set<int>> ranks_by_host(const std::string& list, const TaskRecord& task) {
-  const auto names = expand_host_set(list);
+Result<std::set<int>> ranks_by_host(const TaskLogsFlags& flags, const TaskRecord& task) {
+  const auto names = expand_host_set(flags.hosts);
   if (!names)
-    return fail(ErrorClass::usage, fmt::format("--host does not know '{}'", list),
+    return fail(ErrorClass::usage, fmt::format("--host does not know '{}'", flags.hosts),
                 "give names of hosts: node[01-04],gpu-b");
+  if (flags.trial && !task.ranks.empty() && task.ranks.front().host.empty())
+    return fail(ErrorClass::no_input,
+                fmt::format("its logs do not tell where {} ran", subject(flags, task)),
+                "choose ranks by their numbers: --rank 0,4-7");
   std::vector<std::string> known;
   for (const RankRecord& rank : task.ranks)
     if (known.empty() || known.back() != rank.host) known.push_back(rank.host);
@@ -103,12 +117,12 @@ Result<std::optional<std::set<int>>> chosen_ranks(const TaskLogsFlags& flags,
                                                   const TaskRecord& task) {
   std::optional<std::set<int>> chosen;
   if (!flags.ranks.empty()) {
-    auto ranks = ranks_by_number(flags.ranks, task);
+    auto ranks = ranks_by_number(flags, task);
     if (!ranks) return tl::make_unexpected(ranks.error());
     chosen = std::move(*ranks);
   }
   if (flags.hosts.empty()) return chosen;
-  auto there = ranks_by_host(flags.hosts, task);
+  auto there = ranks_by_host(flags, task);
   if (!there) return tl::make_unexpected(there.error());
   if (!chosen) return std::optional(std::move(*there));
   std::set<int> both;
@@ -180,6 +194,7 @@ ExitCode task_logs_command(const TaskLogsFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
   auto task = (*store)->find(flags.task);
+  if (task) task = only_trial(std::move(*task), flags.trial);
   if (!task) return report(task.error());
   auto choice = choice_of(flags, *task);
   if (!choice) return report(choice.error());
@@ -193,7 +208,8 @@ ExitCode task_logs_command(const TaskLogsFlags& flags) {
   const bool is_headed = flags.attempt == "all" || shown->first < shown->last;
   for (int attempt = first; attempt <= shown->last; ++attempt) {
     if (attempt > first || is_headed) talk(terminal_text("attempt {}", attempt));
-    const auto printed = print_attempt({*choice, flags.follow}, **store, *task, attempt);
+    const auto printed =
+        print_attempt({*choice, flags.follow, flags.trial}, **store, *task, attempt);
     if (!printed) return report(printed.error());
     if (!*printed) return ExitCode();
     last.reset();  // of what comes behind, everything

@@ -9,6 +9,7 @@
 #include "backends/posix/files.hpp"
 #include "cli/commands.hpp"
 #include "cli/damaged_tasks.hpp"
+#include "cli/logged_trials.hpp"
 #include "cli/moment.hpp"
 #include "cli/several_tasks.hpp"
 #include "cli/state_directory.hpp"
@@ -49,14 +50,21 @@ Error unsettled_error(const TaskRecord& task, const std::vector<std::string>& ho
                    is_one ? "it" : "them", is_one ? "it is" : "they are")});
 }
 
-std::uint64_t bytes_of_logs(const TaskRecord& task) {
-  FolderReader folder(task.log_directory);
+std::uint64_t bytes_in(const std::string& path) {
+  FolderReader folder(path);
   std::uint64_t bytes = 0;
   while (const char* name = folder ? folder.next() : nullptr) {
     struct stat status {};
     if (::fstatat(folder.descriptor(), name, &status, AT_SYMLINK_NOFOLLOW) == 0)
       bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
   }
+  return bytes;
+}
+
+std::uint64_t bytes_of_logs(const SqliteTaskStore& store, const TaskRecord& task) {
+  const std::string logs = store.log_directory(task.id);
+  std::uint64_t bytes = bytes_in(logs);
+  for (const int trial : logged_trials(logs)) bytes += bytes_in(trial_log_directory(logs, trial));
   return bytes;
 }
 
@@ -119,7 +127,7 @@ Pruned prune(SqliteTaskStore& store, const std::vector<TaskRecord>& tasks, bool 
              Outcomes& outcomes) {
   Pruned pruned;
   for (const TaskRecord& task : tasks) {
-    const std::uint64_t bytes = bytes_of_logs(task);
+    const std::uint64_t bytes = bytes_of_logs(store, task);
     const auto removed = is_trial ? check_removable(store, task) : remove_one(store, task);
     if (!removed) {
       talk(terminal_text(removed.error()));

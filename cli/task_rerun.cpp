@@ -98,11 +98,13 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags) {
 
   LaunchFlags launch;
   launch.detach = flags.detach;
+  launch.strict = flags.strict;
   launch.wait = flags.wait;
   if (flags.detach) launch.tee.mode = Tee::Mode::none;
   RequestFlags& request = launch.request;
   request.config = kept->config;
   request.config_text = std::move(*experiment);
+  request.host_source = kept->host_source;
   request.host_list = kept->host_list;
   request.host_file = kept->host_file;
   request.host_text = kept->host_text;

@@ -8,15 +8,14 @@
 #include <cerrno>
 #include <csignal>
 
-#include "backends/log/task_watch.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
-#include "backends/store/launcher_lock.hpp"
 #include "cli/adoption.hpp"
 #include "cli/host_sweep.hpp"
 #include "cli/state_directory.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_control.hpp"
+#include "cli/task_end.hpp"
 #include "cli/task_hosts.hpp"
 #include "cli/task_table.hpp"
 #include "config_schema/hosts/host_fold.hpp"
@@ -63,26 +62,6 @@ Result<void> tell(const TaskRecord& task, const Descriptor& launcher, const std:
   return {};
 }
 
-// Waits until the launcher lets go of its lock: the end is recorded then. Its process may live
-// longer, when a terminal does not take its output.
-bool wait_for_end(int pidfd, const std::string& lock_file,
-                  std::chrono::steady_clock::time_point deadline) {
-  using std::chrono::milliseconds;
-  TaskWatch watch(lock_file, "");
-  while (probe_launcher(lock_file) != LauncherSign::gone) {
-    const auto left =
-        std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left <= milliseconds(0)) return false;
-    // Without a descriptor of it, the lock is looked at again.
-    constexpr milliseconds look{1'000};
-    if (pidfd < 0)
-      (void)watch.wait(std::min(left, look), {});
-    else if (watch.wait(left, {pidfd}))
-      return true;
-  }
-  return true;
-}
-
 // Where nobody can go on with the task, not even to stop it: its agents are told that it is over.
 Result<SweepVerdict> end_without_journal(const std::string& task_id, const Error& why, int signal) {
   auto store = open_task_store();
@@ -104,6 +83,11 @@ Result<SweepVerdict> end_without_journal(const std::string& task_id, const Error
   return verdict;
 }
 
+Error another_attends(const std::string& task_id) {
+  return make_error(ErrorClass::busy, fmt::format("another launcher goes on with task {}", task_id),
+                    fmt::format("train task kill {} once more tells that one to stop", task_id));
+}
+
 // Its ranks are stopped by a launcher, which this process becomes. Class `busy` when another one
 // has.
 Result<SweepVerdict> stop_unattended(const std::string& task_id, int signal) {
@@ -118,9 +102,7 @@ Result<SweepVerdict> stop_unattended(const std::string& task_id, int signal) {
     talk(terminal_text("{}; its ranks are stopped all the same",
                        trouble->diagnostics.front().message));
   const Ended ended = adoption->run([](const TerminalText&) {});
-  if (ended.is_displaced)
-    return fail(ErrorClass::busy, fmt::format("another launcher goes on with task {}", task_id),
-                fmt::format("train task kill {} once more tells that one to stop", task_id));
+  if (ended.is_displaced) return tl::make_unexpected(another_attends(task_id));
   if (!ended.is_recorded)
     return fail(ErrorClass::no_input,
                 fmt::format("task {} was stopped, and its end is not recorded", task_id));
@@ -128,18 +110,15 @@ Result<SweepVerdict> stop_unattended(const std::string& task_id, int signal) {
   return ended.verdict;
 }
 
-ExitCode tell_state(const std::string& task_id, SweepVerdict verdict = SweepVerdict::unclear) {
-  auto store = open_task_store();
-  if (!store) return report(store.error());
-  const auto task = (*store)->find(task_id);
-  if (!task) return report(task.error());
-  talk(terminal_text("task {}: {}", task->id, to_string(task->state)));
-  const auto unsettled = names_of_unsettled_hosts(**store, *task);
+ExitCode tell_state(const SqliteTaskStore& store, const TaskRecord& task,
+                    SweepVerdict verdict = SweepVerdict::unclear) {
+  talk(terminal_text("task {}: {}", task.id, to_string(task.state)));
+  const auto unsettled = names_of_unsettled_hosts(store, task);
   if (unsettled.empty()) return ExitCode();
   return report(
       make_error(verdict == SweepVerdict::busy ? ErrorClass::busy : ErrorClass::host,
                  fmt::format("{} may still have something of it", summarize_hosts(unsettled)),
-                 fmt::format("train task kill {} asks {} again", task_id,
+                 fmt::format("train task kill {} asks {} again", task.id,
                              unsettled.size() == 1 ? "that host" : "these hosts")));
 }
 
@@ -154,7 +133,11 @@ ExitCode kill_unattended(std::unique_ptr<SqliteTaskStore> store, const TaskRecor
     talk(terminal_text(same.error()));
   store.reset();
   const auto verdict = stop_unattended(task.id, signal);
-  return verdict ? tell_state(task.id, *verdict) : report(verdict.error());
+  if (!verdict) return report(verdict.error());
+  auto reopened = open_task_store();
+  if (!reopened) return report(reopened.error());
+  const auto now = (*reopened)->find(task.id);
+  return now ? tell_state(**reopened, *now, *verdict) : report(now.error());
 }
 
 ExitCode kill_ended(const SqliteTaskStore& store, const TaskRecord& task) {
@@ -177,9 +160,15 @@ Result<ToldToStop> tell_to_stop(const SqliteTaskStore& store, TaskRecord task, i
                     std::chrono::steady_clock::now() + limit};
 }
 
-ExitCode await_end(const ToldToStop& told) {
-  if (wait_for_end(told.launcher.get(), told.lock_file, told.deadline))
-    return tell_state(told.task.id);
+std::optional<ExitCode> await_end(const ToldToStop& told) {
+  if (await_release(told.lock_file, told.deadline, told.launcher.get())) {
+    auto store = open_task_store();
+    if (!store) return report(store.error());
+    const auto task = (*store)->find(told.task.id);
+    if (!task) return report(task.error());
+    if (task->is_unattended) return std::nullopt;
+    return tell_state(**store, *task);
+  }
   return report(make_error(
       ErrorClass::busy, fmt::format("task {} was told to stop and has not ended yet", told.task.id),
       fmt::format("train task kill {} once more kills its ranks without "
@@ -196,10 +185,14 @@ ExitCode stop_task(const std::string& prefix, int signal) {
   if (is_final(task->state)) return kill_ended(**store, *task);
   const std::string id = task->id;
   const auto told = tell_to_stop(**store, std::move(*task), signal);
-  if (told) return await_end(*told);
-  // It may have ended since it was looked up.
+  if (told)
+    if (const auto code = await_end(*told)) return *code;
+  // It may have ended, or lost its launcher, since it was looked up.
   const auto now = (*store)->find(id);
-  return now && is_final(now->state) ? kill_ended(**store, *now) : report(told.error());
+  if (now && now->is_unattended) return kill_unattended(std::move(*store), *now, signal);
+  if (now && is_final(now->state)) return kill_ended(**store, *now);
+  if (!now) return report(now.error());
+  return report(told ? another_attends(id) : told.error());
 }
 
 }  // namespace train

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "backends/posix/descriptor.hpp"
@@ -22,8 +23,9 @@ struct ToldToStop {
 /// or SIGHUP. One that was told before does not wait for the ranks' grace.
 Result<ToldToStop> tell_to_stop(const SqliteTaskStore& store, TaskRecord task, int signal);
 
-/// Waits for the end that it was told of, and says what it is: code 75 when it does not come.
-ExitCode await_end(const ToldToStop& told);
+/// Waits for the end that it was told of, and says what it is: code 75 when it does not come. None
+/// when its launcher has died before it: nobody stops the task then.
+std::optional<ExitCode> await_end(const ToldToStop& told);
 
 /// Stops a task, whatever its state, and says what has become of it: one that runs, one that is
 /// unattended, and what one that has ended has left on hosts.

@@ -32,6 +32,6 @@ std::string summarized_names(const std::string& names);
 /// The wall clock, for `now`.
 UnixMillis now_on_the_wall();
 /// When this machine was booted, by that clock: what compares instants of different boots.
-milliseconds booted_on_the_wall();
+nanoseconds booted_on_the_wall();
 
 }  // namespace train

@@ -6,6 +6,7 @@
 
 #include "backends/log/task_watch.hpp"
 #include "backends/store/launcher_lock.hpp"
+#include "cli/logged_trials.hpp"
 #include "cli/talk.hpp"
 
 namespace train {
@@ -44,6 +45,7 @@ Result<bool> print_attempt(const TaskViewing& viewing, SqliteTaskStore& store, T
     if (::access(next_file.c_str(), F_OK) != 0 && probe_launcher(lock_file) == LauncherSign::alive)
       continue;
     auto found = store.find(task.id);
+    if (found && viewing.trial) found = only_trial(std::move(*found), viewing.trial);
     if (!found) return tl::make_unexpected(found.error());
     task = std::move(*found);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/merged_logs.hpp"
 #include "config_schema/text/error.hpp"
@@ -12,6 +14,8 @@ namespace train {
 struct TaskViewing {
   MergedLogs::Choice choice;
   bool follow = false;  ///< what comes, too, until the attempt is over
+  /// Only of this trial: the task is `only_trial` of it.
+  std::optional<int> trial = {};
 };
 
 /// Prints what there is of one attempt and, if it may still print and is followed, what comes until

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "cli/bottom_rows.hpp"
 
 namespace train {
 
@@ -27,6 +30,11 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   void write(Stream stream, std::string text);
+  /// Rows that stand below all that is written, where standard error is a terminal: see
+  /// `BottomRows`. They are in place of those before; none take these away, as the end of this
+  /// object does. While there are rows, what is written meanwhile is written a few times in a
+  /// second, and all of it has to be whole lines.
+  void show_below(std::vector<std::string> rows);
   bool full() const;
   /// Waits until everything queued so far has been written.
   void flush();
@@ -39,7 +47,10 @@ class Terminal {
     Stream stream;
     std::string text;
   };
+  using Clock = std::chrono::steady_clock;
   void work();
+  void gather(std::unique_lock<std::mutex>& lock);
+  void write_around(const std::vector<Piece>& pieces, const std::vector<std::string>& below);
   void write_out(const std::vector<Piece>& pieces);
 
   std::function<void()> on_room_;
@@ -48,6 +59,11 @@ class Terminal {
   std::condition_variable wanted_;
   std::condition_variable written_;
   std::vector<Piece> queue_;
+  std::vector<std::string> below_;
+  bool is_below_new_ = false;
+  bool is_flushed_ = false;  ///< somebody waits for that
+  BottomRows rows_;          ///< of the writing thread alone, as is the next
+  Clock::time_point drawn_at_ = {};
   std::size_t queued_bytes_ = 0;
   bool busy_ = false;
   bool was_full_ = false;

@@ -65,8 +65,8 @@ class HostTransports final : public Transport {
   std::unique_ptr<SshTransport> ssh_;
 };
 
-/// The hosts of a launch within reach, over all that it does there one after the other: it may be
-/// refused, look what is held, stand in line and start, and logs in to each host once for that.
+/// Hosts within reach of a command, over all that it does there one after the other: a launch may
+/// be refused, look what is held, stand in line and start, and logs in to each host once for that.
 struct Reach {
   /// Raises this process's limit of descriptors; ranks of this machine get the one before. What the
   /// transports have to say is said with `talk`.

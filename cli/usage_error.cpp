@@ -45,6 +45,19 @@ Words command_names(const CLI::App& app) {
   return names;
 }
 
+// The commands of this name anywhere: whoever writes 'train kill' means 'train task kill'.
+Words commands_named(const std::string& name, const CLI::App& app, const std::string& typed) {
+  Words found;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_group().empty()) continue;
+    const std::string path = fmt::format("{} {}", typed, command->get_name());
+    if (command->get_name() == name) found.push_back(fmt::format("'{}'", path));
+    const Words below = commands_named(name, *command, path);
+    found.insert(found.end(), below.begin(), below.end());
+  }
+  return found;
+}
+
 Words option_names(const CLI::App& command) {
   Words names;
   for (const CLI::Option* option : command.get_options())
@@ -69,14 +82,17 @@ Error unknown_option(const Chosen& chosen, const std::string& word) {
                did_you_mean(name, option_names(*chosen.command)), chosen);
 }
 
-Error no_such_command(const Chosen& chosen, const Words& arguments) {
+Error no_such_command(const CLI::App& app, const Chosen& chosen, const Words& arguments) {
   const Words names = command_names(*chosen.command);
   const std::string all = fmt::format("the commands are: {}", fmt::join(names, ", "));
   if (chosen.words == arguments.size())
     return usage(fmt::format("'{}' does nothing without a command", chosen.typed), all, chosen);
   const std::string& word = arguments[chosen.words];
   if (is_option(word)) return unknown_option(chosen, word);
-  const std::string meant = did_you_mean(word, names);
+  const Words elsewhere = commands_named(word, app, app.get_name());
+  const std::string meant = elsewhere.empty()
+                                ? did_you_mean(word, names)
+                                : fmt::format("did you mean {}?", fmt::join(elsewhere, " or "));
   return usage(fmt::format("'{}' has no command '{}'", chosen.typed, word),
                meant.empty() ? all : meant, chosen);
 }
@@ -164,7 +180,8 @@ Error command_without_ranks(const CLI::App& app, const Words& arguments, const W
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& error, const Words& arguments) {
   const Chosen chosen = chosen_command(app, arguments);
-  if (chosen.command->get_require_subcommand_min() > 0) return no_such_command(chosen, arguments);
+  if (chosen.command->get_require_subcommand_min() > 0)
+    return no_such_command(app, chosen, arguments);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
     return too_many_words(app, chosen, arguments);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)

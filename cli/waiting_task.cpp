@@ -10,6 +10,7 @@
 #include "cli/request.hpp"
 #include "cli/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/duration.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/lease/lease_words.hpp"
 #include "launcher/live/live_occupancy.hpp"
@@ -61,6 +62,7 @@ WaitingTask::WaitingTask(PlacedLaunch& launch, Reach& reach)
               ticket_of(launch), launch.wait->limit,
               {[this] { return plan(); }, [this] { tell_place(); },
                [this](int host, const Error& why) { tell_lost(host, why); },
+               [this](const auto& clocks) { tell_clocks(clocks); },
                [this](const Error& why) { give_up(why); }}) {}
 
 std::optional<RunOutcome> WaitingTask::await_turn(StopSignals& signals) {
@@ -191,6 +193,16 @@ void WaitingTask::tell_lost(int host, const Error& why) {
   talk(terminal_text("host '{}' is not waited for until it can be reached: {}",
                      launch_.request.inventory.hosts[static_cast<std::size_t>(host)].name,
                      why.diagnostics.front().message));
+}
+
+void WaitingTask::tell_clocks(const waiter_action::TellClocks& clocks) {
+  const auto& hosts = launch_.request.inventory.hosts;
+  talk(terminal_text(
+      "task {}: the clock of host '{}' is {} ahead of that of '{}': for so long, tasks "
+      "that do not use '{}' come before this one",
+      launch_.task.id, hosts[static_cast<std::size_t>(clocks.ahead)].name,
+      duration_text(clocks.lead), hosts[static_cast<std::size_t>(clocks.behind)].name,
+      hosts[static_cast<std::size_t>(clocks.ahead)].name));
 }
 
 void WaitingTask::give_up(const Error& why) {

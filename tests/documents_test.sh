@@ -149,7 +149,7 @@ check_shown_commands() {
         code=$?
         unset TRAIN_HOSTFILE
         # A task that is shown does not exist here.
-        [[ $line =~ ^train\ task\ (show|logs|attach|exec|get|kill) ]] && [ $code = 66 ] && code=0
+        [[ $line =~ ^train\ task\ (show|best|logs|attach|exec|get|kill) ]] && [ $code = 66 ] && code=0
         [ $code = 0 ] || wrong "$file: $line" "$(cat "$work/err")"
     done < <(shown_commands)
     [ $count -ge 12 ] || wrong "only $count commands were found"
@@ -210,7 +210,8 @@ check_host_sets() {
 
 check_examples() {
     local file
-    for file in examples/*/experiment*.yaml; do
+    for file in examples/*/*.yaml; do
+        [[ ${file##*/} != hosts* ]] || continue
         TRAIN_HOSTFILE='' "$train" plan "$file" -H localhost:16 >"$work/out" 2>"$work/err" ||
             wrong "$file:" "$(cat "$work/err")"
         ! grep -v 'advice' "$work/err" | grep -q . || wrong "$file:" "$(cat "$work/err")"
@@ -226,7 +227,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan 'task list' 'task show' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
+commands=(launch plan report 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
 check_markup
 check_commands
 for command in "${commands[@]}"; do check_synopsis "$command"; done

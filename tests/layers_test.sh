@@ -13,22 +13,24 @@ rooms='
 config_schema/text:
 config_schema/yaml: text
 config_schema/fields: text yaml
-config_schema/experiment: text yaml fields
+config_schema/search: text yaml fields
+config_schema/experiment: text yaml fields search
 config_schema/hosts: text yaml fields experiment
 config_schema/allocation: text hosts
 config_schema/.: text yaml experiment hosts
 
-launcher/plan:
 launcher/context:
 launcher/bootstrap:
 launcher/states:
+launcher/search: states
+launcher/plan: search
 launcher/record: states
 launcher/ports: context record
 launcher/rendezvous: plan
 launcher/lease: plan
-launcher/placement: plan rendezvous
+launcher/placement: plan search rendezvous
 launcher/picture: plan placement
-launcher/formats: plan rendezvous picture
+launcher/formats: search plan rendezvous picture
 launcher/wire: plan lease context ports rendezvous
 launcher/queue: plan lease context ports wire
 launcher/live: plan lease placement picture rendezvous wire
@@ -36,7 +38,7 @@ launcher/control: wire
 launcher/output: ports wire
 launcher/agent: states lease ports rendezvous wire
 launcher/run: states plan lease context record ports rendezvous wire output
-launcher/task: states plan lease context record ports placement rendezvous wire output run
+launcher/task: states plan lease context record ports placement rendezvous wire output run search
 
 backends/posix:
 backends/event_loop: posix

@@ -13,8 +13,8 @@
 #:
 #:   --no-install   take the machine as it is
 #:
-#: Ends with "N passed, N failed, N skipped"; fails when a test failed, or when nothing passed. With
-#: CI=true a skipped test is a failure.
+#: Ends with what failed and what was skipped, once more, and "N passed, N failed, N skipped"; fails
+#: when a test failed, or when nothing passed. With CI=true a skipped test is a failure.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=build/release
@@ -23,18 +23,22 @@ program=$build/cli/train
 passed=0
 failed=0
 skipped=0
-reasons=() # "suite: reason" for each that was skipped
-groups=()  # process groups beside this one, which end with it
+reasons=()  # "suite: reason" for each that was skipped
+failures=() # "suite: what failed" for each, with what its test said of it, at most $most_said lines
+most_said=12
 
-end_groups() { for group in "${groups[@]}"; do kill -TERM -- "-$group" 2>/dev/null; done; }
+# Only those that run: the number of one that has ended may be another one's by now.
+end_groups() {
+    local group
+    for group in $(jobs -pr); do kill -TERM -- "-$group" 2>/dev/null; done
+}
 trap end_groups EXIT
 
-# beside COMMAND...: runs it in a process group of its own; its number is $!.
+# beside COMMAND...: runs it in a process group of its own, which ends with this one; its number is $!.
 beside() {
     set -m
     "$@" &
     set +m
-    groups+=($!)
 }
 
 # With the time that all before it took.
@@ -44,6 +48,13 @@ count() { # count PASSED FAILED SKIPPED
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
 
+# fail WHAT: one failure that no test has counted.
+fail() {
+    echo "$1"
+    failures+=("$1")
+    count 0 1 0
+}
+
 run_unit() {
     local report=$PWD/$build/ctest.xml total good idle said reason
     step "unit tests and linters"
@@ -51,14 +62,15 @@ run_unit() {
     # What a test has printed is in the report: of one that passed, a kilobyte if nothing else is said.
     ctest --preset release --output-junit "$report" --test-output-size-passed 1000000 -j $(($(nproc) + 1))
     if [ ! -s "$report" ]; then
-        echo "CTest left no report"
-        count 0 1 0
+        fail "unit: CTest left no report"
         return
     fi
     # A test whose program is not there is "skipped" to CTest; here only one that says so is.
     total=$(grep -c '<testcase ' "$report")
     good=$(grep -c '<testcase .* status="run"' "$report")
     idle=$(grep -c '<skipped message="SKIP_RETURN_CODE' "$report")
+    while read -r reason; do failures+=("unit: $reason"); done < <(
+        sed -nE '/status="(run|notrun|disabled)"/!s/.*<testcase name="([^"]*)".*/\1/p' "$report")
     # A program of unit tests passes although it skips some of its cases, and says so for each.
     said=$(grep -c 'SKIPPED: ' "$report")
     count "$good" $((total - good - idle)) $((said > idle ? said : idle))
@@ -83,14 +95,27 @@ count_script() { # count_script SUITE VERDICT OUTPUT
         count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}"
         # A script may also fail after its last test: while it cleans up.
         if [ "$verdict" -ne 0 ] && [ "$verdict" -ne 77 ] && [ "${BASH_REMATCH[2]}" -eq 0 ]; then
-            echo "$suite: ended with $verdict although no test failed"
-            count 0 1 0
+            fail "$suite: ended with $verdict although no test failed"
         fi
+        collect_failures "$suite" "$output"
     else
-        echo "$suite: ended with $verdict and without a summary"
-        count 0 1 0
+        fail "$suite: ended with $verdict and without a summary; its last lines:
+$(tail -n $most_said "$output" | sed 's/^/    /')"
     fi
     while read -r reason; do reasons+=("$suite: $reason"); done < <(grep '^SKIPPED: ' "$output")
+}
+
+# collect_failures SUITE OUTPUT: what a script says of a failure is indented, before or behind FAILED.
+collect_failures() {
+    local failure
+    while IFS= read -r -d '' failure; do failures+=("$1: $failure"); done < <(
+        awk -v most=$most_said '
+            function told() { if (said != "") printf "%s%c", said, 0; said = "" }
+            /^(FAILED|FAIL) / { told(); said = $0 before; lines = held; before = ""; held = 0; next }
+            !/^    / { told(); before = ""; held = 0; next }
+            said != "" { if (lines++ < most) said = said "\n" $0; next }
+            held < most { before = before "\n" $0; held++ }
+            END { told() }' "$2")
 }
 
 scripts_in() { find "$@" -maxdepth 1 -name '*.sh' -perm -u+x | sort; }
@@ -101,7 +126,7 @@ run_scripts() { # run_scripts FOLDER
 }
 
 # Those that take a minute or more, longest first: one that is begun last is waited for alone.
-longest=(cluster/{network,flood,hostile,digits,openssh,kill,attach,launch,context} cli/{attach,logs})
+longest=(cluster/{network,flood,hostile,digits,openssh,kill,attach,launch,context} cli/{attach,logs,digits_search})
 longest_first() { # longest_first FOLDER...: its scripts
     local script
     {
@@ -134,7 +159,7 @@ run_scripts_in_lanes() { # run_scripts_in_lanes FOLDER...
         cat "$result"
         count_script "$suite" "$(cat "$result.verdict")" "$result"
     done
-    wait "$running"
+    wait "$running" 2>/dev/null # the last verdict is written: it has nothing left to do
     rm -rf "$results"
 }
 
@@ -144,10 +169,17 @@ run_browser() { run_scripts tests/browser; }
 run_fuzz() { run_script tests/fuzz/fuzz.sh; }
 
 # meanwhile COMMAND...: beside tests that wait more than they work; it takes only what they leave.
-# What it prints goes to the file `said`; its number is `job`.
+# What it prints goes to the file `said`, what it ends with to `said`.verdict; its number is `job`.
 meanwhile() {
-    beside nice -n 19 "$@" >"$said" 2>&1
+    rm -f "$said.verdict"
+    # shellcheck disable=SC2016 # expanded by the shell of the job
+    beside nice -n 19 /bin/bash -c '"${@:2}"; echo $? >"$1"' - "$said.verdict" "$@" >"$said" 2>&1
     job=$!
+}
+# The verdict is in a file because bash forgets that of a job whose number another child has got since.
+join_meanwhile() {
+    wait "$job" 2>/dev/null
+    [ "$(cat "$said.verdict")" = 0 ]
 }
 run_all() {
     local said job
@@ -155,13 +187,13 @@ run_all() {
     meanwhile cmake --build --preset release
     run_scripts_in_lanes tests/cluster tests/cli
     step "build of the tests"
-    wait "$job" || count 0 1 0
     tail -n 100 "$said"
+    join_meanwhile || fail "the tests could not be built"
     meanwhile tests/fuzz/fuzz.sh --build
     run_unit
     run_browser
-    wait "$job" # run_fuzz says what is wrong
-    rm -f "$said"
+    join_meanwhile # run_fuzz says what is wrong
+    rm -f "$said" "$said.verdict"
     run_fuzz
 }
 run_tidy() { run_script tests/lint/tidy.sh; }
@@ -190,6 +222,7 @@ cmake --build --preset release --target $target || exit 1
 "run_$suite"
 
 step "summary"
+for failure in "${failures[@]}"; do echo "$failure"; done
 for reason in "${reasons[@]}"; do echo "$reason"; done
 if [ "${CI:-}" = true ] && [ $skipped -gt 0 ]; then
     echo "nothing may be skipped here (CI=true): $skipped skipped tests count as failed"

@@ -24,9 +24,12 @@ tl::unexpected<Error> no_answer(milliseconds limit) {
               "it may be stopped (SIGSTOP), or its machine is overloaded");
 }
 
-tl::unexpected<Error> broken(const std::string& why) {
-  return fail(ErrorClass::host, "the connection to the supervisor of the task ended: " + why);
+tl::unexpected<Error> unusable(const std::string& why) {
+  return fail(ErrorClass::host, "the supervisor of the task cannot be talked to: " + why);
 }
+
+// What a connection ends with whose other side is there no more.
+bool is_end(int error) { return error == ECONNRESET || error == EPIPE; }
 
 }  // namespace
 
@@ -41,7 +44,8 @@ Result<std::optional<ControlClient>> ControlClient::connect(const std::string& p
   ControlClient client(std::move(*socket));
   const auto line = client.read_line(limit);
   if (!line) return tl::make_unexpected(line.error());
-  auto greeting = decode_greeting(*line);
+  if (!*line) return std::optional<ControlClient>();
+  auto greeting = decode_greeting(**line);
   if (!greeting) return tl::make_unexpected(greeting.error());
   client.greeting_ = std::move(*greeting);
   if (client.greeting_.version != control_version)
@@ -54,26 +58,32 @@ Result<std::optional<ControlClient>> ControlClient::connect(const std::string& p
 }
 
 // A request is far smaller than what a socket takes at once.
-Result<ControlAnswer> ControlClient::ask(const ControlRequest& request, milliseconds limit) {
+Result<std::optional<ControlAnswer>> ControlClient::ask(const ControlRequest& request,
+                                                        milliseconds limit) {
   const std::string line = encode_control_request(request);
   const ssize_t count =
       uninterrupted([&] { return ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL); });
-  if (count < 0) return broken(system_reason(errno));
-  if (static_cast<std::size_t>(count) < line.size()) return broken("it takes no more");
-  const auto answer = read_line(limit);
+  if (count < 0 && is_end(errno)) return std::optional<ControlAnswer>();
+  if (count < 0) return unusable(system_reason(errno));
+  if (static_cast<std::size_t>(count) < line.size()) return unusable("it takes no more");
+  const auto heard = read_line(limit);
+  if (!heard) return tl::make_unexpected(heard.error());
+  if (!*heard) return std::optional<ControlAnswer>();
+  auto answer = decode_answer(**heard);
   if (!answer) return tl::make_unexpected(answer.error());
-  return decode_answer(*answer);
+  return std::optional(std::move(*answer));
 }
 
-Result<std::string> ControlClient::read_line(milliseconds limit) {
+// None at the end of the connection.
+Result<std::optional<std::string>> ControlClient::read_line(milliseconds limit) {
   const auto deadline = steady_clock::now() + limit;
   while (true) {
     if (const auto end = heard_.find('\n'); end != heard_.npos) {
       std::string line = heard_.substr(0, end);
       heard_.erase(0, end + 1);
-      return line;
+      return std::optional(std::move(line));
     }
-    if (heard_.size() > longest_control_answer) return broken("it says too much");
+    if (heard_.size() > longest_control_answer) return unusable("it says too much");
     const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
     if (left <= milliseconds(0)) return no_answer(limit);
     pollfd waited{socket_.get(), POLLIN, 0};
@@ -81,8 +91,8 @@ Result<std::string> ControlClient::read_line(milliseconds limit) {
     if (::poll(&waited, 1, static_cast<int>(patience)) <= 0) continue;
     char buffer[64 << 10];
     const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-    if (count == 0) return broken("it has gone");
-    if (count < 0 && errno != EAGAIN && errno != EINTR) return broken(system_reason(errno));
+    if (count == 0 || (count < 0 && is_end(errno))) return std::optional<std::string>();
+    if (count < 0 && errno != EAGAIN && errno != EINTR) return unusable(system_reason(errno));
     if (count > 0) heard_.append(buffer, static_cast<std::size_t>(count));
   }
 }

@@ -5,7 +5,7 @@
 
 namespace train {
 
-/// While it lives nobody else takes or lets go anything on this host, nor joins its line.
+/// While it lives nobody else takes anything on this host, nor joins its line. Anybody may let go.
 class HostMutex {
  public:
   /// Waits for 2 s at most: nobody keeps it for longer than some files take to be locked, but a

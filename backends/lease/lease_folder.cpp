@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "backends/posix/file_system.hpp"
+#include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 
 namespace train {
@@ -99,6 +100,14 @@ Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places,
                     return names;
                   }()),
       "let root make /run/lock/train there (mode 1777), or hold nothing: --set leases=none");
+}
+
+std::vector<std::string> names_in(const LeaseFolder& folder) {
+  constexpr std::size_t most_names = 65'536;
+  std::vector<std::string> names;
+  for (const std::string& name : names_in(FolderReader(folder.folder.get()), most_names))
+    if (name.starts_with(folder.prefix)) names.push_back(name.substr(folder.prefix.size()));
+  return names;
 }
 
 Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder) {

@@ -51,6 +51,9 @@ using FileSystemKind = std::uint32_t (*)(int folder);
 Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places = usual_lease_places(),
                                       FileSystemKind kind_of = file_system_kind);
 
+/// What is in the folder for leases, without the prefix; of very many the first.
+std::vector<std::string> names_in(const LeaseFolder& folder);
+
 /// Of the other places of `folder`, those in which a task has been since they were made, to be
 /// read. Class `host` where this user may not look into one.
 Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder);

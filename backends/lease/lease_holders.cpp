@@ -92,9 +92,7 @@ void add_holders(const LeaseFolder& folder,
   LocksOfHost locks(folder);
   const std::int64_t now = unix_time_ms();
   std::vector<std::string> files;
-  for (const std::string& each : names_in(FolderReader(folder.folder.get()))) {
-    if (!each.starts_with(folder.prefix)) continue;
-    const std::string name = each.substr(folder.prefix.size());
+  for (const std::string& name : names_in(folder)) {
     if (!name.starts_with(holder_prefix)) {
       files.push_back(name);
       continue;

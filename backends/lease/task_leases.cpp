@@ -3,13 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "backends/lease/host_mutex.hpp"
@@ -26,7 +24,6 @@ bool is_nobodys(const std::vector<LeaseRange>& ranges, const std::vector<LeaseRa
   return size_of(without(ranges, held)) == size_of(ranges);
 }
 
-// At least one: somebody may have let go meanwhile, or keep out of sight.
 std::vector<LeaseHolder> holders_of(const LeaseKey& key, std::vector<LeaseHolder> holders) {
   std::erase_if(holders, [&](const LeaseHolder& holder) {
     return std::none_of(holder.leases.begin(), holder.leases.end(),
@@ -34,42 +31,18 @@ std::vector<LeaseHolder> holders_of(const LeaseKey& key, std::vector<LeaseHolder
                           return lease_file_name(each.key) == lease_file_name(key);
                         });
   });
-  if (holders.empty()) holders.push_back({.task = {}, .leases = {{key, 0}}});
   return holders;
+}
+
+// Who keeps out of sight, as with locks in a folder that is not read.
+std::vector<LeaseHolder> somebody_with(const LeaseKey& key) {
+  return {{.task = {}, .leases = {{key, 0}}}};
 }
 
 }  // namespace
 
-Result<void> keep_open_in(int socket, const std::vector<int>& descriptors) {
-  constexpr std::size_t most_at_once = 200;  // the kernel takes 253
-  for (std::size_t begin = 0; begin < descriptors.size(); begin += most_at_once) {
-    const std::size_t count = std::min(most_at_once, descriptors.size() - begin);
-    alignas(cmsghdr) char control[CMSG_SPACE(most_at_once * sizeof(int))] = {};
-    char byte = 0;
-    iovec bytes{&byte, 1};
-    msghdr message{};
-    message.msg_iov = &bytes;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(count * sizeof(int));
-    std::memcpy(CMSG_DATA(header), descriptors.data() + begin, count * sizeof(int));
-    const auto sent =
-        uninterrupted([&] { return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
-    if (sent < 0)
-      return fail(ErrorClass::host, fmt::format("the guard of the agent cannot hold its slots: {}",
-                                                system_reason(errno)));
-  }
-  return {};
-}
-
 TaskLeases::TaskLeases(LeaseFolder folder, Words words)
     : folder_(std::move(folder)), words_(std::move(words)) {}
-
-TaskLeases::~TaskLeases() { drop(); }
 
 // The lock of what another process has removed keeps nobody out.
 Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(
@@ -104,16 +77,30 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_each(const std::vector<LeaseWa
       held_.erase(had);
       continue;
     }
-    auto taken = take_one(want, *others);
+    auto in_the_way = take_or_say_who(want, *others, held);
+    if (!in_the_way || !are_own(*in_the_way)) return in_the_way;
+    if (!in_the_way->empty()) lent_.push_back(want);
+  }
+  return std::vector<LeaseHolder>();
+}
+
+// What is let go is let go without the mutex: who was in the way may be gone before it is asked who
+// that was.
+Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& want,
+                                                             const std::vector<LeaseFolder>& others,
+                                                             std::vector<Held>& held) const {
+  constexpr int tries = 10;
+  for (int left = tries; left > 0; --left) {
+    auto taken = take_one(want, others);
     if (!taken) return tl::make_unexpected(taken.error());
     if (*taken) {
       held.push_back(std::move(**taken));
-      continue;
+      return std::vector<LeaseHolder>();
     }
     auto in_the_way = holders_of(want.key, holders_on(folder_, user_name_in_passwd));
-    if (!are_own(in_the_way)) return in_the_way;
+    if (!in_the_way.empty()) return in_the_way;
   }
-  return std::vector<LeaseHolder>();
+  return somebody_with(want.key);
 }
 
 // Somebody may have taken the same in another folder meanwhile, with a mutex of its own. Both lock
@@ -130,6 +117,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::who_took_elsewhere(
       for (LeaseHolder& holder : holders_on(other, user_name_in_passwd))
         there.push_back(std::move(holder));
     auto in_the_way = holders_of(each.want.key, std::move(there));
+    if (in_the_way.empty()) in_the_way = somebody_with(each.want.key);
     if (!are_own(in_the_way)) return in_the_way;
   }
   return std::vector<LeaseHolder>();
@@ -183,6 +171,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
     return first;
   }
   std::vector<Held> held;
+  lent_.clear();
   auto in_the_way = take_each(wants, held);
   if (in_the_way && in_the_way->empty()) in_the_way = who_took_elsewhere(held);
   if (!in_the_way || !in_the_way->empty()) {
@@ -236,8 +225,25 @@ void TaskLeases::remove_record() {
 }
 
 void TaskLeases::note_running() {
-  if (held_.empty() || std::exchange(is_running_, true)) return;
+  const bool has_more = take_lent();
+  if (held_.empty() || (std::exchange(is_running_, true) && !has_more)) return;
   (void)write_record();  // who reads the old one waits a little longer
+}
+
+// Those that held it may have been agents of another placement of the task, which leave.
+bool TaskLeases::take_lent() {
+  if (lent_.empty()) return false;
+  const auto mutex = HostMutex::lock(folder_);
+  const auto others = other_lease_folders(folder_);
+  if (!mutex || !others) return false;
+  const std::size_t before = held_.size();
+  std::erase_if(lent_, [&](const LeaseWant& want) {
+    auto taken = take_one(want, *others);
+    if (!taken || !*taken) return false;
+    held_.push_back(std::move(**taken));
+    return true;
+  });
+  return held_.size() > before;
 }
 
 // Other processes may have the same descriptions open: closing ours would free nothing.

@@ -13,12 +13,8 @@
 
 namespace train {
 
-/// Sends copies of descriptors to the other end of a unix socket, where they stay open for as long
-/// as that is: nobody need receive them. Class `host`.
-Result<void> keep_open_in(int socket, const std::vector<int>& descriptors);
-
-/// What one task holds of this host. The locks go when this and all copies of its descriptors in
-/// other processes are closed. Calls may wait for a disk: not for a loop.
+/// What one task holds of this host. The locks go with `drop`, or when this and all copies of its
+/// descriptors in other processes are closed. Calls may wait for a disk: not for a loop.
 class TaskLeases {
  public:
   /// Who the holder is, for others: `leases` is filled in.
@@ -32,7 +28,6 @@ class TaskLeases {
   TaskLeases(LeaseFolder folder, Words words);
   TaskLeases(const TaskLeases&) = delete;
   TaskLeases& operator=(const TaskLeases&) = delete;
-  ~TaskLeases();
 
   /// Takes all of them, or none: then it returns who is in the way, at least one. What is held
   /// already is kept where it is still wanted, and let go where it is not. Something new is only
@@ -40,8 +35,10 @@ class TaskLeases {
   /// that has not waited all. Class `host` where something cannot be locked at all.
   Result<std::vector<LeaseHolder>> take(const std::vector<LeaseWant>& wants,
                                         const std::optional<TicketOrder>& order = {});
-  /// Others are told that the ranks were started.
+  /// Others are told that the ranks were started. What other agents of the task held when this one
+  /// took all else, and have let go since, it takes now.
   void note_running();
+  /// Lets go of all, whoever else has its descriptors.
   void drop();
   /// Where others tidy the folder.
   void keep_young() const;
@@ -62,10 +59,14 @@ class TaskLeases {
                                              std::vector<Held>& held);
   Result<std::optional<Held>> take_one(const LeaseWant& want,
                                        const std::vector<LeaseFolder>& others) const;
+  Result<std::vector<LeaseHolder>> take_or_say_who(const LeaseWant& want,
+                                                   const std::vector<LeaseFolder>& others,
+                                                   std::vector<Held>& held) const;
   Result<std::vector<LeaseHolder>> who_took_elsewhere(const std::vector<Held>& held) const;
   static std::vector<LeaseRange> held_in(const std::vector<LeaseFolder>& folders,
                                          const LeaseWant& want);
   bool are_own(const std::vector<LeaseHolder>& holders) const;
+  bool take_lent();
   void release();
   std::string record_name() const;
   std::vector<LeaseHolder> who_comes_first(const std::vector<LeaseWant>& wants,
@@ -78,6 +79,7 @@ class TaskLeases {
   bool is_running_ = false;
   std::int64_t since_ms_ = 0;  ///< Unix time since when something is held
   std::vector<Held> held_;
+  std::vector<LeaseWant> lent_;      ///< other agents of the task hold it
   std::optional<LeaseFile> record_;  ///< locked while something is held
   bool is_record_new_ = true;
 };

@@ -41,10 +41,9 @@ void add_tickets(const LeaseFolder& folder,
                  const std::function<std::string(std::int64_t uid)>& user_name_of,
                  std::vector<Ticket>& tickets) {
   const std::int64_t now = unix_time_ms();
-  const std::string prefix = folder.prefix + std::string(ticket_prefix);
-  for (const std::string& each : names_in(FolderReader(folder.folder.get()))) {
-    if (!each.starts_with(prefix) || tickets.size() >= most_read) continue;
-    const LeaseFile file = LeaseFile::look(folder, each.substr(folder.prefix.size()));
+  for (const std::string& each : names_in(folder)) {
+    if (!each.starts_with(ticket_prefix) || tickets.size() >= most_read) continue;
+    const LeaseFile file = LeaseFile::look(folder, each);
     if (!file || file.held_by_others(1).empty()) continue;  // of a task that was killed
     struct stat status {};
     auto record = read_ticket(file.descriptor());
@@ -72,12 +71,12 @@ std::vector<Ticket> tickets_on(const LeaseFolder& folder,
 }
 
 void remove_dead_files(const LeaseFolder& folder, const std::string& prefix) {
-  const std::string ours = fmt::format("{}{}{}-", folder.prefix, prefix, ::getuid());
-  for (const std::string& each : names_in(FolderReader(folder.folder.get()))) {
+  const std::string ours = fmt::format("{}{}-", prefix, ::getuid());
+  for (const std::string& each : names_in(folder)) {
     if (!each.starts_with(ours)) continue;
-    const LeaseFile file = LeaseFile::look(folder, each.substr(folder.prefix.size()));
+    const LeaseFile file = LeaseFile::look(folder, each);
     if (file && file.held_by_others(1).empty())
-      (void)::unlinkat(folder.folder.get(), each.c_str(), 0);
+      (void)::unlinkat(folder.folder.get(), (folder.prefix + each).c_str(), 0);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/log/log_sync.hpp"
 #include "launcher/record/task_record.hpp"
 
 namespace train {
@@ -56,11 +57,11 @@ LogFiles& AttemptLogs::metrics() {
 // it cannot be.
 LogSink::Outcome AttemptLogs::append(const LogPiece& piece, std::size_t from, NoRoom no_room) {
   const std::size_t size = piece.bytes.size();
-  if (piece.attempt < attempt_)
+  if (piece.of.attempt < attempt_)
     return {size, false, size - from, "it came after the next attempt had begun"};
   std::string trouble;
-  if (piece.attempt > attempt_)
-    if (const auto begun = begin(piece.attempt); !begun)
+  if (piece.of.attempt > attempt_)
+    if (const auto begun = begin(piece.of.attempt); !begun)
       trouble = begun.error().diagnostics.front().message;
   if (size == 0 && piece.dropped == 0) return {0, false, 0, std::move(trouble)};
   LogFiles& logs = piece.stream == OutputStream::metrics ? metrics() : *files_;
@@ -73,15 +74,16 @@ LogSink::Sync AttemptLogs::begin_sync() {
   auto syncs = std::exchange(earlier_, {});
   for (auto* logs : {&files_, &metrics_})
     if (*logs) syncs.push_back((*logs)->begin_sync());
-  return [syncs = std::move(syncs)] {
-    Synced all;
-    for (const Sync& sync : syncs) {
-      Synced synced = sync();
-      if (!synced.trouble.empty()) all.trouble = std::move(synced.trouble);
-      if (!synced.lost.empty()) all.lost = std::move(synced.lost);
-    }
-    return all;
-  };
+  return join_syncs(std::move(syncs));
+}
+
+std::size_t AttemptLogs::open_logs() const {
+  return (files_ ? files_->open_logs() : 0) + (metrics_ ? metrics_->open_logs() : 0);
+}
+
+void AttemptLogs::close_files() {
+  for (auto* logs : {&files_, &metrics_})
+    if (*logs) (*logs)->close_files();
 }
 
 }  // namespace train

@@ -12,9 +12,9 @@
 
 namespace train {
 
-/// The logs of a task: those of each attempt in files of their own, `rank-3.1.log`, with limits of
-/// their own. What ranks report is in `metrics-3.1.log`, where they do. Attempts come one after the
-/// other. Used from one thread at a time.
+/// The logs of a task, or of one trial of it: those of each attempt in files of their own,
+/// `rank-3.1.log`, with limits of their own. What ranks report is in `metrics-3.1.log`, where they
+/// do. Attempts come one after the other. Used from one thread at a time.
 class AttemptLogs final : public LogSink {
  public:
   /// `limit` is what the user allows each rank of an attempt, if anything.
@@ -32,6 +32,10 @@ class AttemptLogs final : public LogSink {
   using LogSink::append;
   /// Of all attempts.
   Sync begin_sync() override;
+  /// How many logs are open, two files each.
+  std::size_t open_logs() const;
+  /// Closes them, until they are written again.
+  void close_files();
 
  private:
   Result<void> begin(int attempt);

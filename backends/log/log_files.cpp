@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/log/log_sync.hpp"
 #include "backends/posix/files.hpp"
 #include "launcher/output/log_index.hpp"
 
@@ -30,7 +31,10 @@ std::string cannot(std::string_view doing, const std::string& path, int error) {
   return fmt::format("cannot {} '{}': {}", doing, path, system_reason(error));
 }
 
-// Room may be made, a disk may come back; a folder that was removed stays away.
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+}  // namespace
+
 bool may_pass(int error) {
   switch (error) {
     case ENOSPC:
@@ -44,39 +48,6 @@ bool may_pass(int error) {
       return false;
   }
 }
-
-// Some file systems know of no sync.
-int sync_file(const Descriptor& file) {
-  if (::fdatasync(file.get()) == 0 || errno == EINVAL || errno == EROFS) return 0;
-  return errno;
-}
-
-// By its path, so that no descriptor is kept for it. A segment that was removed needs no sync.
-void sync_path(const std::string& path, int flags, LogSink::Synced& synced) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | flags));
-  if (!file && errno != ENOENT) synced.trouble = cannot("sync", path, errno);
-  if (!file) return;
-  if (const int error = sync_file(file); error != 0) synced.lost = cannot("sync", path, error);
-}
-
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-struct LogSync {
-  std::vector<std::string> files;
-  std::string folder;  ///< whose names are to be on the disk too; may be empty
-
-  std::string lost;  ///< before this, as in `Synced`
-
-  // Goes on after an error: what it tells of the others is told once only.
-  LogSink::Synced operator()() const {
-    LogSink::Synced synced{{}, lost};
-    for (const std::string& file : files) sync_path(file, 0, synced);
-    if (!folder.empty()) sync_path(folder, O_DIRECTORY, synced);
-    return synced;
-  }
-};
-
-}  // namespace
 
 std::uint64_t free_bytes(const std::string& directory) {
   struct statvfs status {};
@@ -230,6 +201,11 @@ void LogFiles::close(int rank) {
   if (found == by_rank_.end()) return;
   open_.erase(found->second);
   by_rank_.erase(found);
+}
+
+void LogFiles::close_files() {
+  by_rank_.clear();
+  open_.clear();
 }
 
 void LogFiles::begin_segment(int rank) {

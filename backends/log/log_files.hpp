@@ -45,6 +45,10 @@ class LogFiles final : public LogSink {
   using LogSink::append;
   /// Two of these syncs may be carried out at the same time.
   Sync begin_sync() override;
+  /// How many logs are open, two files each.
+  std::size_t open_logs() const { return open_.size(); }
+  /// Closes them, until they are written again.
+  void close_files();
 
  private:
   struct Log {
@@ -92,6 +96,10 @@ class LogFiles final : public LogSink {
   bool has_new_files_ = false;  ///< their names are not on the disk yet
   std::string lost_in_sync_;    ///< and not told yet
 };
+
+/// Whether what has failed so may go well later: room may be made, a disk may come back. A folder
+/// that was removed stays away.
+bool may_pass(int error);
 
 /// How many bytes this user may still write where `directory` is; 0 when not known.
 std::uint64_t free_bytes(const std::string& directory);

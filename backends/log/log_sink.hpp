@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "launcher/wire/attempt_id.hpp"
 #include "launcher/wire/output_chunk.hpp"
 
 namespace train {
@@ -16,7 +17,8 @@ struct LogPiece {
   std::int64_t time_us = 0;  ///< microseconds since the Unix epoch
   std::string bytes;
   std::uint64_t dropped = 0;  ///< of a gap: how many are missing
-  int attempt = 0;
+  AttemptId of = {};
+  bool ends_trial = false;  ///< of no rank, without bytes: nothing of its trial follows
 };
 
 /// Where pieces are written down. May block for as long as a disk likes.
@@ -49,6 +51,8 @@ class LogSink {
   }
   /// For all that was appended since the last call.
   virtual Sync begin_sync() = 0;
+  /// Nothing of this trial follows: its files need not be kept open.
+  virtual void end_trial(int /*trial*/) {}
 };
 
 }  // namespace train

@@ -41,10 +41,23 @@ std::uint64_t LogWriter::write(LogPiece piece) {
   return taken_;
 }
 
+void LogWriter::end_trial(int trial) {
+  ended_.erase(trial);
+  hurried_.erase(trial);
+  LogPiece end;
+  end.of.trial = trial;
+  end.ends_trial = true;
+  write(std::move(end));
+}
+
+bool LogWriter::has(const Hurried& hurried, const LogPiece& piece) {
+  const auto found = hurried.find(piece.of.trial);
+  return found != hurried.end() && piece.of.attempt <= found->second && !piece.ends_trial;
+}
+
 // The thread hangs, and nobody waits for what there is of an attempt that has ended.
 bool LogWriter::is_of_no_use(const LogPiece& piece) const {
-  return current_ && current_->is_abandoned && waiting_.empty() &&
-         piece.attempt <= hurried_attempt_;
+  return current_ && current_->is_abandoned && waiting_.empty() && has(hurried_, piece);
 }
 
 void LogWriter::begin() {
@@ -55,7 +68,7 @@ void LogWriter::begin() {
 
 void LogWriter::write_current() {
   const auto started =
-      background_.run([sink = sink_, batch = current_, hurried = hurried_attempt_,
+      background_.run([sink = sink_, batch = current_, hurried = hurried_,
                        permission = permission_] { append(*sink, *batch, hurried, *permission); },
                       [this, batch = current_] { ended(*batch); });
   if (!started) {
@@ -84,16 +97,20 @@ bool LogWriter::Permission::is_given() {
 }
 
 // On the writing thread.
-void LogWriter::append(LogSink& sink, Batch& batch, int hurried, Permission& permission) {
+void LogWriter::append(LogSink& sink, Batch& batch, const Hurried& hurried,
+                       Permission& permission) {
   batch.is_waiting = false;
   batch.trouble.clear();
   for (; batch.written < batch.pieces.size(); ++batch.written, batch.taken = 0) {
     batch.is_refused = !permission.is_given();
     if (batch.is_refused) return;
     const LogPiece& piece = batch.pieces[batch.written];
-    const bool waits = piece.attempt > hurried;
-    auto outcome =
-        sink.append(piece, batch.taken, waits ? LogSink::NoRoom::waits : LogSink::NoRoom::is_lost);
+    if (piece.ends_trial) {
+      sink.end_trial(piece.of.trial);
+      continue;
+    }
+    const auto no_room = has(hurried, piece) ? LogSink::NoRoom::is_lost : LogSink::NoRoom::waits;
+    auto outcome = sink.append(piece, batch.taken, no_room);
     batch.lost += outcome.lost;
     if (batch.trouble.empty()) batch.trouble = std::move(outcome.trouble);
     batch.taken = outcome.taken;
@@ -213,10 +230,14 @@ void LogWriter::look() {
   const bool is_last = end_is_near_ || is_finishing_;
   const bool hangs = busy >= timing_.last_stall;
   // Between two tries, since it is known then what was written.
-  const bool is_full = next_try_ != nullptr && no_room_since_ > Instant(0) &&
-                       loop_.now() - no_room_since_ >= timing_.last_stall;
+  const Instant long_ago = loop_.now() - timing_.last_stall;
+  const bool is_full =
+      next_try_ != nullptr && no_room_since_ > Instant(0) && no_room_since_ <= long_ago;
   if (is_last && (hangs || is_full)) return give_up();
-  if (hangs || is_full) hurried_attempt_ = ended_attempt_;
+  if (hangs)
+    hurry_ended(loop_.now());
+  else if (is_full)
+    hurry_ended(long_ago);
   if (hangs) abandon_ended(busy);
   if (busy < timing_.stall) return;
   if (std::exchange(stalled_for_, busy).count() > 0) return;
@@ -225,15 +246,26 @@ void LogWriter::look() {
                     place_, seconds(busy)));
 }
 
+// Those that had ended by then: as at the end, a disk that has been full for long gets a last
+// chance.
+void LogWriter::hurry_ended(Instant by) {
+  for (const auto& [trial, ended] : ended_)
+    if (ended.at <= by) hurried_[trial] = ended.attempt;
+}
+
+// Pieces are counted in their order, so that one that is waited for holds up those behind it.
+bool LogWriter::is_abandonable(const Batch& batch) const {
+  return std::all_of(batch.pieces.begin(), batch.pieces.end(),
+                     [this](const LogPiece& piece) { return has(hurried_, piece); });
+}
+
 // Nothing of the next attempt is among it, which begins once this counts as written.
 void LogWriter::abandon_ended(nanoseconds busy) {
-  if (!current_ || current_->is_abandoned || current_->pieces.back().attempt > hurried_attempt_)
-    return;
+  if (!current_ || current_->is_abandoned || !is_abandonable(*current_)) return;
   current_->is_abandoned = true;
   written_ += current_->pieces.size();
   lost_bytes_ += current_->bytes;
-  for (; !waiting_.empty() && waiting_.front()->pieces.back().attempt <= hurried_attempt_;
-       waiting_.pop_front()) {
+  for (; !waiting_.empty() && is_abandonable(*waiting_.front()); waiting_.pop_front()) {
     written_ += waiting_.front()->pieces.size();
     lost_bytes_ += waiting_.front()->bytes;
   }
@@ -251,10 +283,8 @@ void LogWriter::expect_end() {
     no_room_since_ = loop_.now();
 }
 
-// As at the end, a disk that has been full for long gets a last chance.
-void LogWriter::expect_another(int attempt) {
-  ended_attempt_ = attempt;
-  if (no_room_since_ > Instant(0)) no_room_since_ = loop_.now();
+void LogWriter::expect_another(AttemptId ended) {
+  ended_[ended.trial] = {ended.attempt, loop_.now()};
 }
 
 void LogWriter::give_up() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,8 +60,11 @@ class LogWriter {
   /// up, with all that waits behind it, so that it does not keep the task from ending.
   void expect_end();
   /// The ranks of this attempt have ended: what a disk that is full or hangs does not take of it
-  /// soon is lost, so that another attempt can begin. What comes of that waits again.
-  void expect_another(int attempt);
+  /// soon is lost, so that another attempt of its trial can begin. What comes of that waits again.
+  /// Pieces count in their order: where one of another trial waits, so does what lies behind it.
+  void expect_another(AttemptId ended);
+  /// Nothing of this trial follows: tells the sink so, behind what it was given before.
+  void end_trial(int trial);
   /// Runs the loop until everything is written or given up, then says what was lost. Does not wait
   /// for the last sync.
   void finish();
@@ -90,6 +94,14 @@ class LogWriter {
 
     bool is_given();
   };
+  /// The last attempt of a trial that has ended.
+  struct EndedAttempt {
+    int attempt = 0;
+    Instant at{0};  ///< when that was known
+  };
+  /// Of trials that are not over, by trial: what there is no room for of attempts up to this one is
+  /// lost.
+  using Hurried = std::map<int, int>;
   // A small part of what a host may send without acknowledgement, so that it goes on sending.
   static constexpr std::uint64_t longest_batch = 128u << 10;
   // So much is synced at once, without waiting for more.
@@ -97,7 +109,7 @@ class LogWriter {
   // How often the user is told that a disk is full.
   static constexpr int most_said_of_room = 3;
 
-  static void append(LogSink& sink, Batch& batch, int hurried, Permission& permission);
+  static void append(LogSink& sink, Batch& batch, const Hurried& hurried, Permission& permission);
   void begin();
   void write_current();
   void ended(const Batch& batch);
@@ -107,7 +119,10 @@ class LogWriter {
   void sync(std::uint64_t up_to, const LogSink::Sync& work);
   void end_sync(std::uint64_t up_to, const LogSink::Sync& work, const LogSink::Synced& synced);
   void look();
+  void hurry_ended(Instant by);
   void abandon_ended(nanoseconds busy);
+  static bool has(const Hurried& hurried, const LogPiece& piece);
+  bool is_abandonable(const Batch& batch) const;
   bool is_of_no_use(const LogPiece& piece) const;
   void give_up();
   void tell_written_later();
@@ -138,8 +153,8 @@ class LogWriter {
   bool has_said_trouble_ = false;
   bool has_said_sync_trouble_ = false;
   bool has_said_sync_loss_ = false;
-  int ended_attempt_ = -1;    ///< the last one
-  int hurried_attempt_ = -1;  ///< up to this one, what there is no room for is lost
+  std::map<int, EndedAttempt> ended_;  ///< by trial; of those that are not over
+  Hurried hurried_;
   bool end_is_near_ = false;
   bool is_finishing_ = false;
   bool has_given_up_ = false;

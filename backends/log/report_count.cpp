@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/log/report_count.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "backends/log/log_reader.hpp"
-#include "launcher/output/metrics_watch.hpp"
+#include "backends/log/report_look.hpp"
 #include "launcher/record/task_record.hpp"
 
 namespace train {
 
 namespace {
 
-// One rank's.
+// Of one log of a rank, in which `look` finds the reports.
 class Recount {
  public:
-  Recount(const LogDirectory& directory, std::string log_file, int rank, ReportCount& count)
-      : reader_(directory, std::move(log_file)), rank_(rank), count_(count) {}
+  Recount(const LogDirectory& directory, std::string log_file, int rank, ReportLook look)
+      : reader_(directory, std::move(log_file)), rank_(rank), look_(std::move(look)) {}
 
-  Result<void> run(std::uint64_t end, const std::atomic<bool>& is_unwanted) {
+  Result<void> run(std::uint64_t end, const std::atomic<bool>& is_unwanted, ReportCount& count) {
     for (std::uint64_t at = 0; at < end && !is_unwanted;) {
       const auto next = reader_.peek();
       if (!next) return tl::make_unexpected(next.error());
@@ -27,48 +29,66 @@ class Recount {
       if (!piece) return tl::make_unexpected(piece.error());
       if (!*piece) continue;  // it is gone since: a gap before what comes next
       if (record.begin != at) {
-        count_.is_whole = false;
-        look({}, record.begin - at);
+        count.is_whole = false;
+        look(record, {}, record.begin - at, count);
       }
-      look(**piece, record.dropped);
+      look(record, **piece, record.dropped, count);
       at = record.end();
     }
-    count_.ignored += watch_.ignored();
     return {};
   }
+  /// When the last report of these was written.
+  std::int64_t last_time() const { return last_time_; }
 
  private:
-  void look(std::string_view bytes, std::uint64_t dropped) {
+  void look(const LogRecord& record, std::string_view bytes, std::uint64_t dropped,
+            ReportCount& count) {
     OutputChunk chunk;
     chunk.rank = rank_;
-    chunk.stream = OutputStream::metrics;
+    chunk.stream = record.stream;
     chunk.bytes = bytes;
     chunk.dropped = dropped;
-    auto reports = watch_.look(chunk);
-    count_.reports += reports.size();
-    if (rank_ == 0 && !reports.empty()) count_.last_report = std::move(reports.back().json);
+    auto reports = look_(chunk);
+    if (reports.empty()) return;
+    count.reports += reports.size();
+    last_time_ = record.time_us;
+    if (rank_ == 0) count.last_report = std::move(reports.back().json);
   }
 
   LogReader reader_;
   int rank_;
-  ReportCount& count_;
-  MetricsWatch watch_;
+  ReportLook look_;
+  std::int64_t last_time_ = std::numeric_limits<std::int64_t>::min();
 };
+
+std::uint64_t end_of(const std::vector<std::uint64_t>& ends, std::size_t rank) {
+  return rank < ends.size() ? ends[rank] : 0;
+}
 
 }  // namespace
 
 Result<ReportCount> count_reports(const std::string& log_directory, int attempt,
-                                  const std::vector<std::uint64_t>& ends,
+                                  const LogEnds& ends, const std::vector<std::string>& patterns,
                                   const std::atomic<bool>& is_unwanted) {
   ReportCount count;
   LogDirectory directory(log_directory);
   if (auto read = directory.refresh(); !read) return tl::make_unexpected(read.error());
-  for (std::size_t rank = 0; rank < ends.size(); ++rank) {
-    const std::string file = metrics_log_file(log_directory, static_cast<int>(rank), attempt);
-    if (ends[rank] == 0) continue;
-    Recount recount(directory, file, static_cast<int>(rank), count);
-    if (auto counted = recount.run(ends[rank], is_unwanted); !counted)
+  PrintedReports printed_reports(patterns);
+  for (std::size_t i = 0; i < std::max(ends.metrics.size(), ends.printed.size()); ++i) {
+    const int rank = static_cast<int>(i);
+    MetricsWatch metrics_watch;
+    Recount metrics(directory, metrics_log_file(log_directory, rank, attempt), rank,
+                    look_in_metrics(metrics_watch));
+    if (auto counted = metrics.run(end_of(ends.metrics, i), is_unwanted, count); !counted)
       return tl::make_unexpected(counted.error());
+    count.ignored += metrics_watch.ignored();
+    if (patterns.empty()) continue;
+    Recount printed(directory, rank_log_file(log_directory, rank, attempt), rank,
+                    look_in_output(printed_reports));
+    const std::string last_of_metrics = count.last_report;
+    if (auto counted = printed.run(end_of(ends.printed, i), is_unwanted, count); !counted)
+      return tl::make_unexpected(counted.error());
+    if (metrics.last_time() > printed.last_time()) count.last_report = last_of_metrics;
   }
   return count;
 }

@@ -10,7 +10,13 @@
 
 namespace train {
 
-/// What the metrics logs of an attempt come to.
+/// How much counts of the logs of an attempt: so many bytes of each rank's.
+struct LogEnds {
+  std::vector<std::uint64_t> metrics;
+  std::vector<std::uint64_t> printed = {};
+};
+
+/// What the reports in the logs of an attempt come to.
 struct ReportCount {
   std::uint64_t reports = 0;  ///< of all ranks
   std::uint64_t ignored = 0;  ///< lines that were none
@@ -18,13 +24,13 @@ struct ReportCount {
   bool is_whole = true;       ///< nothing had to go from the logs
 };
 
-/// Counts the reports in the first `ends[rank]` bytes of what each rank has appended to its metrics
-/// file in this attempt, as `MetricsWatch` counts them; the lines that had not ended are nothing.
-/// Takes as long as it takes to read the logs, with little memory: any thread may do it, while more
-/// is written to them. Stops where `is_unwanted` is set. Fails with class `no_input` when a log
-/// cannot be read.
+/// Counts the reports before these ends of the logs of an attempt: in what each rank has appended
+/// to its metrics file as `MetricsWatch` counts them, and, where there are patterns, in what it has
+/// printed as `PrintedReports` finds them; the lines that had not ended are nothing. Takes as long
+/// as it takes to read the logs, with little memory: any thread may do it, while more is written to
+/// them. Stops where `is_unwanted` is set. Fails with class `no_input` when a log cannot be read.
 Result<ReportCount> count_reports(const std::string& log_directory, int attempt,
-                                  const std::vector<std::uint64_t>& ends,
+                                  const LogEnds& ends, const std::vector<std::string>& patterns,
                                   const std::atomic<bool>& is_unwanted);
 
 }  // namespace train

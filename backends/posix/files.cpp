@@ -50,6 +50,26 @@ std::string target_of(const std::string& path) {
   return trouble ? path : target.string();
 }
 
+// What it is called until it is whole.
+std::string name_beside(const std::string& target) {
+  return fmt::format("{}.{}.part", target, ::getpid());
+}
+
+// A name that nothing has: 0 or errno. Not every file system can rename so, or has hard links;
+// where it has neither, nobody had the name a moment ago.
+int rename_to_new(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (::link(from.c_str(), to.c_str()) == 0) {
+    ::unlink(from.c_str());
+    return 0;
+  }
+  if (errno == EEXIST) return errno;
+  struct stat status {};
+  if (::lstat(to.c_str(), &status) == 0) return EEXIST;
+  return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 ssize_t read_some(int fd, char* buffer, std::size_t size) {
@@ -123,7 +143,7 @@ Result<void> write_file(const std::string& path, std::string_view text) {
     return {};
   }
   const std::string target = target_of(path);
-  const std::string beside = fmt::format("{}.{}.part", target, ::getpid());
+  const std::string beside = name_beside(target);
   Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file) return cannot_write(path, errno);
   if (exists) ::fchmod(file.get(), status.st_mode & 07777);
@@ -131,6 +151,19 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   if (error == 0 && std::rename(beside.c_str(), target.c_str()) != 0) error = errno;
   if (error == 0) return {};
   ::unlink(beside.c_str());
+  return cannot_write(path, error);
+}
+
+Result<bool> write_new_file(const std::string& path, std::string_view text) {
+  if (path.empty()) return cannot_write(path, ENOENT);
+  const std::string beside = name_beside(path);
+  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file) return cannot_write(path, errno);
+  int error = write_and_close(std::move(file), text);
+  if (error == 0) error = rename_to_new(beside, path);
+  if (error == 0) return true;
+  ::unlink(beside.c_str());
+  if (error == EEXIST) return false;
   return cannot_write(path, error);
 }
 

@@ -39,6 +39,9 @@ std::string first_line_of(const std::string& path);
 /// another name, then renamed over it. A symbolic link is followed; what is no regular file (a
 /// device, a pipe) is written as it stands. Errors are of class `no_input` and name the path.
 Result<void> write_file(const std::string& path, std::string_view text);
+/// The same for a name that nothing has. False, and nothing is written, where something has it by
+/// the time that the file gets it.
+Result<bool> write_new_file(const std::string& path, std::string_view text);
 
 /// The names in a folder, in no order, without "." and "..". Names may come and go meanwhile.
 class FolderReader {

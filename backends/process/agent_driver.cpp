@@ -34,13 +34,15 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory,
       contexts_(means.make_contexts ? means.make_contexts(loop_) : nullptr),
       agent_(identity()),
       deadline_(loop_, [this] { feed(agent_event::Tick{}); }),
+      leases_(loop_, key, means),
       surroundings_{loop_,
                     directory,
                     key,
                     means,
                     raise_open_files_limit(),
                     std::make_shared<AgentRecorder>(),
-                    std::make_shared<AgentLeases>(key, means)},
+                    std::make_shared<ReportTools>(directory, key),
+                    leases_},
       spool_(loop_, directory,
              [this](SpoolAnswer answer) { feed(agent_event::Spooled{std::move(answer)}); }),
       links_(loop_, listening_socket,
@@ -48,8 +50,7 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory,
               [this](LinkId link) {
                 tell_uncaught_exceptions(links_.used_socket());
                 feed(agent_event::LinkDown{link});
-              }}),
-      lease_work_(loop_, Background::Idle::goes) {}
+              }}) {}
 
 int AgentDriver::run() {
   (void)become_subreaper();  // where the kernel refuses, the guard is one
@@ -66,6 +67,7 @@ int AgentDriver::run() {
 int AgentDriver::run_to_the_end() {
   try {
     loop_.run();
+    leases_.drop_all();
     return 0;
   } catch (...) {
     memory_reserve_.reset();
@@ -74,6 +76,7 @@ int AgentDriver::run_to_the_end() {
   try {
     loop_.post([this] { feed(agent_event::Failed{failure_}); });
     loop_.run();
+    leases_.drop_all();
     return 0;
   } catch (...) {
     say_last_words(failure_ + "; then " + reason_of_current_exception());
@@ -175,12 +178,12 @@ void AgentDriver::perform(const agent_action::TakeLeases& action) {
   if (AttemptDriver* attempt = find(action.of)) attempt->take_leases();
 }
 
-void AgentDriver::perform(const agent_action::DropLeases& action) {
-  if (AttemptDriver* attempt = find(action.of)) attempt->drop_leases();
-}
+void AgentDriver::perform(const agent_action::DropLeases& action) { leases_.drop(action.of.trial); }
+
+void AgentDriver::perform(const agent_action::EndLeases& action) { leases_.end(action.trial); }
 
 void AgentDriver::perform(const agent_action::ConfirmLeases& action) {
-  if (AttemptDriver* attempt = find(action.of)) attempt->confirm_leases();
+  leases_.confirm(action.of.trial);
   if (!lease_timer_) keep_leases_young();
 }
 
@@ -188,7 +191,7 @@ void AgentDriver::perform(const agent_action::ConfirmLeases& action) {
 void AgentDriver::keep_leases_young() {
   constexpr std::chrono::hours interval{1};
   lease_timer_ = loop_.after(interval, [this] {
-    (void)lease_work_.run([leases = surroundings_.leases] { leases->keep_young(); }, {});
+    leases_.keep_young();
     keep_leases_young();
   });
 }

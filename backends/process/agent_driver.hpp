@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/attempt_driver.hpp"
 #include "backends/process/launcher_links.hpp"
+#include "backends/process/lease_queue.hpp"
 #include "backends/process/output_spool.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/ports/deadline_timer.hpp"
@@ -41,6 +41,7 @@ class AgentDriver {
   void perform(const agent_action::CheckHost& action);
   void perform(const agent_action::TakeLeases& action);
   void perform(const agent_action::DropLeases& action);
+  void perform(const agent_action::EndLeases& action);
   void perform(const agent_action::ConfirmLeases& action);
   void perform(const agent_action::StartRank& action);
   void perform(const agent_action::ReleasePorts& action);
@@ -60,6 +61,7 @@ class AgentDriver {
   std::unique_ptr<ContextStore> contexts_;
   Agent agent_;
   DeadlineTimer deadline_;
+  LeaseQueue leases_;
   const AttemptSurroundings surroundings_;
   std::map<AttemptId, std::unique_ptr<AttemptDriver>> attempts_;
   OutputSpool spool_;
@@ -68,7 +70,6 @@ class AgentDriver {
   std::unique_ptr<Subscription> signals_;
   std::unique_ptr<Subscription> nobody_came_;
   std::unique_ptr<Subscription> housekeeping_;
-  Background lease_work_;
   std::unique_ptr<Subscription> lease_timer_;
   /// Given back when memory runs out, so that there is some to say so.
   std::unique_ptr<char[]> memory_reserve_ = std::make_unique_for_overwrite<char[]>(256u << 10);

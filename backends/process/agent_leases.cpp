@@ -11,18 +11,18 @@
 namespace train {
 
 AgentLeases::AgentLeases(std::string key, const AgentMeans& means)
-    : key_(std::move(key)), means_(means) {}
+    : key_(std::move(key)), means_(means), in_guard_(means.guard) {}
 
 Result<TaskLeases*> AgentLeases::leases_of(int trial, const message::Prepare& prepare) {
-  OfTrial& known = trials_[trial];
-  if (known.leases) return known.leases.get();
+  if (const auto known = trials_.find(trial); known != trials_.end())
+    return known->second.leases.get();
   auto folder = lease_folder_of(means_, prepare.leases.directory);
   if (!folder) return tl::make_unexpected(folder.error());
   const std::string key = trial == 0 ? key_ : fmt::format("{}.{}", key_, trial);
-  known.leases = std::make_unique<TaskLeases>(
+  auto made = std::make_unique<TaskLeases>(
       std::move(*folder),
       TaskLeases::Words{key, prepare.task_id, prepare.leases.task_name, prepare.leases.launcher});
-  return known.leases.get();
+  return (trials_[trial].leases = std::move(made)).get();
 }
 
 Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
@@ -61,13 +61,24 @@ Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
     return foreign;
   }
   trial.is_held = true;
-  if (means_.guard < 0) return in_the_way;
-  if (auto kept = keep_open_in(means_.guard, trial.leases->take_new_descriptors()); !kept) {
+  if (auto kept = keep_in_guard(*trial.leases); !kept) {
     trial.leases->drop();
     trial.is_held = false;
     return tl::make_unexpected(kept.error());
   }
   return in_the_way;
+}
+
+// What was let go since is in the way of what comes.
+Result<void> AgentLeases::keep_in_guard(TaskLeases& leases) {
+  if (!in_guard_) return {};
+  if (in_guard_.is_filling()) {
+    std::vector<int> held;
+    for (const auto& [trial, known] : trials_)
+      for (const int descriptor : known.leases->descriptors()) held.push_back(descriptor);
+    (void)in_guard_.replace(held);
+  }
+  return in_guard_.add(leases.take_new_descriptors());
 }
 
 // What the task holds already it keeps, whoever comes beside it.
@@ -107,10 +118,26 @@ void AgentLeases::drop(int trial) {
   known->second.is_held = false;
 }
 
+void AgentLeases::end(int trial) {
+  drop(trial);
+  const std::lock_guard lock(mutex_);
+  trials_.erase(trial);
+}
+
+void AgentLeases::drop_all() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return;
+  for (const auto& [trial, known] : trials_) known.leases->drop();
+}
+
 void AgentLeases::confirm(int trial) {
   const std::lock_guard lock(mutex_);
-  if (const auto known = trials_.find(trial); known != trials_.end())
-    known->second.leases->note_running();
+  const auto known = trials_.find(trial);
+  if (known == trials_.end()) return;
+  TaskLeases& leases = *known->second.leases;
+  leases.note_running();
+  // What it takes only now is free as soon as this process is killed, if the guard cannot have it.
+  (void)keep_in_guard(leases);
 }
 
 void AgentLeases::keep_young() {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/lease/kept_descriptors.hpp"
 #include "backends/lease/task_leases.hpp"
 #include "backends/process/agent_process.hpp"
 #include "launcher/wire/message.hpp"
@@ -27,13 +28,17 @@ class AgentLeases {
   /// The same again.
   Result<InTheWay> take_again(int trial);
   void drop(int trial);
+  /// The same, for good: nothing follows of the trial.
+  void end(int trial);
+  /// Nothing of the task is left here. What another thread is busy with goes with the processes.
+  void drop_all();
   /// Others are told that ranks were started.
   void confirm(int trial);
   void keep_young();
 
  private:
   struct OfTrial {
-    std::unique_ptr<TaskLeases> leases;
+    std::unique_ptr<TaskLeases> leases;  ///< always there
     std::vector<LeaseWant> wants;
     std::optional<TicketOrder> order;
     std::string directory = {};
@@ -43,11 +48,13 @@ class AgentLeases {
   };
 
   Result<InTheWay> take(OfTrial& trial);
+  Result<void> keep_in_guard(TaskLeases& leases);
   InTheWay foreign_users_of(const OfTrial& trial) const;
   Result<TaskLeases*> leases_of(int trial, const message::Prepare& prepare);
 
   const std::string key_;
   const AgentMeans means_;
+  KeptDescriptors in_guard_;
   std::mutex mutex_;
   std::map<int, OfTrial> trials_;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
+#include "backends/lease/kept_descriptors.hpp"
 #include "backends/process/cgroup.hpp"
 #include "backends/process/fence.hpp"
 #include "backends/process/host_directory.hpp"
@@ -40,8 +41,8 @@ struct AgentMeans {
   NameGpus name_gpus = {};    ///< likewise; without it, they have no identities
   /// Likewise: the processes that compute on GPUs, those of tasks too (`LeaseHolder::pid`).
   std::function<std::vector<LeaseHolder>()> gpu_users = {};
-  /// To its guard: what is sent there is held as long as that lives; -1: there is none.
-  int guard = -1;
+  /// To its guard, if there is one: what is sent there is held as long as that lives.
+  KeepingSocket guard = {};
   std::string lease_folder = {};  ///< empty: the usual one
 };
 

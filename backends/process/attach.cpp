@@ -32,6 +32,7 @@ using namespace std::chrono_literals;
 
 // A guard that cleans up after its agent takes up to 10 s; then the place is free.
 constexpr auto attach_limit = 15s;
+using Deadline = std::chrono::steady_clock::time_point;
 constexpr int retry_milliseconds = 2;
 constexpr int backlog = 16;
 
@@ -112,6 +113,11 @@ Result<Descriptor> listen_on(const HostDirectory& directory, const std::string& 
   return made;
 }
 
+struct Reached {
+  Descriptor connection;
+  bool is_new = false;
+};
+
 // Connects before the agent exists: the end of this connection tells when the start has failed.
 Result<Descriptor> start_agent(const GuardSetup& without_socket) {
   const HostDirectory& directory = without_socket.directory;
@@ -138,23 +144,44 @@ Error does_not_answer(const HostDirectory& directory, const std::string& key) {
                                 directory.lock_path(key)));
 }
 
-Result<Descriptor> reach_agent(const HostDirectory& directory, const std::string& key,
-                               const AgentMain& agent_main) {
-  const auto deadline = std::chrono::steady_clock::now() + attach_limit;
+Result<Reached> reach_agent(const HostDirectory& directory, const std::string& key,
+                            const AgentMain& agent_main, Deadline deadline) {
   while (true) {
     auto connection = connect_to(directory, key);
-    if (!connection || *connection) return connection;
+    if (!connection) return tl::make_unexpected(connection.error());
+    if (*connection) return Reached{std::move(*connection), false};
     auto lock = take_lock(directory, key);
-    if (!lock) return lock;
+    if (!lock) return tl::make_unexpected(lock.error());
     if (*lock) {
       sweep_before_start(directory, key, lock->get());
-      return start_agent({directory, key, -1, lock->get(), agent_main});
+      auto started = start_agent({directory, key, -1, lock->get(), agent_main});
+      if (!started) return tl::make_unexpected(started.error());
+      return Reached{std::move(*started), true};
     }
     if (std::chrono::steady_clock::now() >= deadline)
       return tl::make_unexpected(does_not_answer(directory, key));
     (void)::poll(nullptr, 0, retry_milliseconds);
   }
 }
+
+// The launcher, on our standard streams. An agent that is about to end accepts connections still,
+// and closes them without a word when it does: the launcher means the next one, or is to hear that
+// there is none.
+class Launcher {
+ public:
+  /// Whether this agent has had to do with the launcher. So says also who was passed over by
+  /// several: one that lives and closes connections has its reasons.
+  bool is_served_by(const Descriptor& agent) {
+    return bridge_unless_unheard(STDIN_FILENO, STDOUT_FILENO, agent.get(), unheard_) ||
+           ++silent_ == most_silent;
+  }
+
+ private:
+  static constexpr int most_silent = 4;
+
+  std::string unheard_;
+  int silent_ = 0;
+};
 
 void ignore_signals() {
   for (const int number : {SIGPIPE, SIGHUP, SIGINT}) (void)::signal(number, SIG_IGN);
@@ -184,12 +211,13 @@ Result<int> reattach(const HostDirectory& directory, const std::string& key) {
   ignore_signals();
   if (auto good = HostDirectory::check_key(key); !good) return tl::make_unexpected(good.error());
   const auto deadline = std::chrono::steady_clock::now() + attach_limit;
+  Launcher launcher;
   while (true) {
     auto connection = connect_to(directory, key);
     if (!connection) return tl::make_unexpected(connection.error());
     if (*connection) {
-      bridge(STDIN_FILENO, STDOUT_FILENO, connection->get());
-      return 0;
+      if (launcher.is_served_by(*connection)) return 0;
+      continue;
     }
     // Its guard may still be cleaning up.
     const auto left = deadline - std::chrono::steady_clock::now();
@@ -211,10 +239,13 @@ Result<int> attach(const HostDirectory& directory, const std::string& key,
                    const AgentMain& agent_main) {
   ignore_signals();
   if (auto good = HostDirectory::check_key(key); !good) return tl::make_unexpected(good.error());
-  auto connection = reach_agent(directory, key, agent_main);
-  if (!connection) return tl::make_unexpected(connection.error());
-  bridge(STDIN_FILENO, STDOUT_FILENO, connection->get());
-  return 0;
+  const auto deadline = std::chrono::steady_clock::now() + attach_limit;
+  Launcher launcher;
+  while (true) {
+    const auto reached = reach_agent(directory, key, agent_main, deadline);
+    if (!reached) return tl::make_unexpected(reached.error());
+    if (launcher.is_served_by(reached->connection) || reached->is_new) return 0;
+  }
 }
 
 }  // namespace train

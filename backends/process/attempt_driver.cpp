@@ -47,8 +47,8 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
                    [this](std::vector<UsageOfRank> ranks) {
                      events_.on_event(agent_event::RanksMeasured{std::move(ranks), of_});
                    }),
-      starter_(loop_, *work_, surroundings.open_files, calls_, subreaper_.child_start(),
-               starter_events()) {}
+      starter_(loop_, *work_, {surroundings.open_files, surroundings.tools->path()}, calls_,
+               subreaper_.child_start(), starter_events()) {}
 
 AttemptDriver::~AttemptDriver() { surroundings_.recorder->forget(of_); }
 
@@ -76,12 +76,12 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
   const auto asked = std::make_shared<message::Prepare>(prepare);
   const auto check = [host, asked, directory = &surroundings_.directory, key = surroundings_.key,
                       means = surroundings_.means, recorder = surroundings_.recorder,
-                      leases = surroundings_.leases, calls = calls_] {
-    *host = train::check_host(*asked, *directory, key, means, *recorder, *leases, *calls);
+                      tools = surroundings_.tools, calls = calls_] {
+    *host = train::check_host(*asked, *directory, key, means, *recorder, *tools, *calls);
   };
   auto begun = subreaper_.start();
   if (!begun) survivors_.emplace();  // there is nothing that could be killed
-  if (begun) begun = work_->run(check, [this, host] { checked(*host); });
+  if (begun) begun = work_->run(check, [this, host, asked] { checked(host, asked); });
   if (!begun)
     return tell_soon([this, problems = begun.error().diagnostics] {
       events_.on_event(agent_event::HostChecked{problems, {}, {}, ErrorClass::host, {}, of_});
@@ -92,7 +92,24 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
   tell_blocked();
 }
 
-void AttemptDriver::checked(CheckedHost& host) {
+// What it is to hold comes last, and in turn with what other trials let go. Until that is over the
+// host is being checked.
+void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
+                            const std::shared_ptr<message::Prepare>& prepare) {
+  const bool is_in_vain = gone_ || is_killing_ || !host->told.problems.empty();
+  if (is_in_vain || prepare->leases.wants.empty()) return tell_checked(*host);
+  surroundings_.leases.take(
+      prepare, host->told.gpus,
+      [this, host, existence = std::weak_ptr<int>(existence_)](const auto& in_the_way) {
+        if (existence.expired() || !work_) return;
+        if (in_the_way) host->told.in_the_way = *in_the_way;
+        if (!in_the_way) host->told.problems = in_the_way.error().diagnostics;
+        if (!in_the_way) host->told.error_class = in_the_way.error().error_class;
+        tell_checked(*host);
+      });
+}
+
+void AttemptDriver::tell_checked(CheckedHost& host) {
   is_checking_ = false;
   if (gone_ && !is_killing_) fail_check(std::move(host.told.problems));
   if (gone_ || is_killing_) return settle_soon();
@@ -109,32 +126,15 @@ void AttemptDriver::checked(CheckedHost& host) {
 // Where everything is being killed nobody wants to know.
 void AttemptDriver::take_leases() {
   if (!work_) return;
-  const auto tried = std::make_shared<agent_event::LeasesTried>();
-  tried->of = of_;
-  const auto take = [tried, trial = of_.trial, leases = surroundings_.leases] {
-    auto in_the_way = leases->take_again(trial);
-    if (in_the_way)
-      tried->in_the_way = std::move(*in_the_way);
-    else
-      tried->problems = in_the_way.error().diagnostics;
-  };
-  if (auto begun = work_->run(take, [this, tried] { events_.on_event(*tried); }); !begun)
-    tell_soon([this, problems = begun.error().diagnostics] {
-      events_.on_event(agent_event::LeasesTried{{}, problems, of_});
-    });
+  surroundings_.leases.take_again(
+      of_.trial, [this, existence = std::weak_ptr<int>(existence_)](const auto& in_the_way) {
+        if (existence.expired() || !work_) return;
+        agent_event::LeasesTried tried{{}, {}, of_};
+        if (in_the_way) tried.in_the_way = *in_the_way;
+        if (!in_the_way) tried.problems = in_the_way.error().diagnostics;
+        events_.on_event(tried);
+      });
 }
-
-// In turn with the tries. Where there can be no thread it is done here.
-void AttemptDriver::change_leases(void (AgentLeases::*change)(int trial)) {
-  const auto work = [trial = of_.trial, leases = surroundings_.leases, change] {
-    ((*leases).*change)(trial);
-  };
-  if (!work_ || !work_->run(work, {})) work();
-}
-
-void AttemptDriver::drop_leases() { change_leases(&AgentLeases::drop); }
-
-void AttemptDriver::confirm_leases() { change_leases(&AgentLeases::confirm); }
 
 // What was being done is done, and may have been the last thing.
 void AttemptDriver::settle_soon() {

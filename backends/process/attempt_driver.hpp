@@ -14,6 +14,7 @@
 #include "backends/process/agent_process.hpp"
 #include "backends/process/end_inquiry.hpp"
 #include "backends/process/host_check.hpp"
+#include "backends/process/lease_queue.hpp"
 #include "backends/process/metrics_files.hpp"
 #include "backends/process/port_watch.hpp"
 #include "backends/process/rank_starter.hpp"
@@ -33,7 +34,8 @@ struct AttemptSurroundings {
   AgentMeans means;
   std::optional<rlimit> open_files;  ///< that ranks get
   std::shared_ptr<AgentRecorder> recorder;
-  std::shared_ptr<AgentLeases> leases;
+  std::shared_ptr<ReportTools> tools;
+  LeaseQueue& leases;
 };
 
 /// Carries out what `Agent` decides about one attempt: its ranks, its ports and files, and the
@@ -53,8 +55,6 @@ class AttemptDriver {
 
   void check_host(const message::Prepare& prepare);
   void take_leases();
-  void drop_leases();
-  void confirm_leases();
   void release_ports();
   void start_rank(int rank);
   void make_stop_file();
@@ -67,8 +67,9 @@ class AttemptDriver {
   Subreaper::Events subreaper_events();
   RankStarter::Events starter_events();
   void tell_soon(std::function<void()> what);
-  void checked(CheckedHost& host);
-  void change_leases(void (AgentLeases::*change)(int trial));
+  void checked(const std::shared_ptr<CheckedHost>& host,
+               const std::shared_ptr<message::Prepare>& prepare);
+  void tell_checked(CheckedHost& host);
   void tell_blocked();
   void rank_started(int rank, const SpawnedProcess& process);
   void rank_not_started(int rank, const Error& why);

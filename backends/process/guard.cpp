@@ -78,7 +78,8 @@ void clean_up(const GuardSetup& setup) {
     clean_up(setup);
     ::_exit(1);
   }
-  detach(null, {setup.listening_socket, setup.lock, setup.directory.descriptor(), guarded.keep});
+  detach(null, {setup.listening_socket, setup.lock, setup.directory.descriptor(), guarded.keep.end,
+                guarded.keep.keepers});
   (void)become_subreaper();  // worked for the guard
   (void)::signal(SIGPIPE, SIG_IGN);
   const sigset_t all = all_signals();
@@ -134,10 +135,7 @@ void watch(pid_t agent, const Fence& fence) {
   if (agent < 0)
     give_up(setup, make_error(ErrorClass::host, "cannot start the agent: " + system_reason(errno),
                               "the user's limit of processes may be reached (ulimit -u)"));
-  if (agent == 0) {
-    ::close(keep[0]);
-    be_agent(setup, {fence, keep[1]}, guard, null->get());
-  }
+  if (agent == 0) be_agent(setup, {fence, {keep[1], keep[0]}}, guard, null->get());
   // The guard does not keep the socket: once the agent is gone nobody accepts, so nobody shall
   // connect.
   detach(null->get(), {setup.lock, setup.directory.descriptor(), keep[0]});

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "backends/lease/kept_descriptors.hpp"
 #include "backends/process/fence.hpp"
 #include "backends/process/host_directory.hpp"
 
@@ -12,9 +13,9 @@ namespace train {
 /// What an agent is given by its guard.
 struct GuardedBy {
   Fence& fence;  ///< that it watches
-  /// To it: the locks of descriptors that are sent there (SCM_RIGHTS) outlive the agent. Nobody
-  /// reads them.
-  int keep = -1;
+  /// To it: the locks of descriptors that are sent there (SCM_RIGHTS) outlive the agent. The guard
+  /// does not read them.
+  KeepingSocket keep = {};
 };
 
 /// What an agent does until its end, given the socket to accept from. Returns the exit code of the

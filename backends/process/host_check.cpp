@@ -50,7 +50,7 @@ void check_ranks(const message::Prepare& prepare, FileCalls& calls, Problems& pr
 }
 
 void make_files(const message::Prepare& prepare, const HostDirectory& directory,
-                const std::string& key, FileCalls& calls, CheckedHost& checked,
+                const std::string& key, ReportTools& tools, FileCalls& calls, CheckedHost& checked,
                 Problems& problems) {
   const int trial = prepare.of.trial;
   const std::string path = directory.run_directory(key, trial);
@@ -70,6 +70,8 @@ void make_files(const message::Prepare& prepare, const HostDirectory& directory,
     if (auto written = calls("write", path + "/" + file.name, write); !written)
       problems.add(written.error());
   }
+  const auto make_tools = [&] { return tools.make(); };
+  if (auto there = calls("write", tools.path(), make_tools); !there) problems.add(there.error());
 }
 
 struct Interface {
@@ -124,7 +126,7 @@ Result<void> check_interface(const std::string& name) {
 
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, const AgentMeans& means, AgentRecorder& recorder,
-                       AgentLeases& leases, FileCalls& calls) {
+                       ReportTools& tools, FileCalls& calls) {
   CheckedHost checked;
   Problems problems(checked.told);
   check_ranks(prepare, calls, problems);
@@ -132,7 +134,7 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   checked.told.ends_with_login = at_own_logout() != AtLogout::nothing;
   if (!prepare.interface.empty())
     if (const auto there = check_interface(prepare.interface); !there) problems.add(there.error());
-  make_files(prepare, directory, key, calls, checked, problems);
+  make_files(prepare, directory, key, tools, calls, checked, problems);
   if (!prepare.checkpoint_directory.empty()) {
     auto mark = mark_checkpoint_folder(prepare.checkpoint_directory, calls);
     if (mark) checked.told.checkpoint_mark = std::move(*mark);
@@ -154,10 +156,6 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   if (!ports) problems.add(ports.error());
   if (ports) checked.ports = std::move(*ports);
   for (const PortHold& port : checked.ports) checked.told.held_ports.push_back(port.port());
-  if (!checked.told.problems.empty()) return checked;
-  auto in_the_way = leases.take(prepare, checked.told.gpus);
-  if (!in_the_way) problems.add(in_the_way.error());
-  if (in_the_way) checked.told.in_the_way = std::move(*in_the_way);
   return checked;
 }
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "backends/process/agent_leases.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/agent_record.hpp"
 #include "backends/process/file_calls.hpp"
 #include "backends/process/host_directory.hpp"
 #include "backends/process/memory_kills.hpp"
 #include "backends/process/port_hold.hpp"
+#include "backends/process/report_tools.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/agent/agent.hpp"
 
@@ -27,14 +27,13 @@ struct CheckedHost {
 };
 
 /// Looks whether the ranks can be started here: working directories, programs, interpreters, the
-/// network interface, and room for their processes and descriptors; counts the GPUs; holds what the
-/// task is to hold; makes the run
+/// network interface, and room for their processes and descriptors; counts the GPUs; makes the run
 /// directory of `key` with its files, begins the record of the agent if it has not begun, and holds
 /// the ports. What an attempt before this one was told in files is gone then. File systems may take
 /// their time, which is noted in `calls`: not for a loop.
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, const AgentMeans& means, AgentRecorder& recorder,
-                       AgentLeases& leases, FileCalls& calls);
+                       ReportTools& tools, FileCalls& calls);
 
 /// Checks that this host has a network interface of exactly this name that is up and has an
 /// address: the libraries that ranks use for the network accept no other. Class `host`, with the

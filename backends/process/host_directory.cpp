@@ -28,6 +28,7 @@ void note(Result<void>& first, int error, const std::string& path) {
 }
 
 std::string folder_of(const std::string& key, int trial) {
+  if (trial == HostDirectory::shared) return key + "/tools";
   return trial == 0 ? key : fmt::format("{}/trial-{}", key, trial);
 }
 
@@ -100,6 +101,16 @@ Result<void> HostDirectory::write_file(const std::string& key, const std::string
   if (error == 0) return {};
   return fail(ErrorClass::host, fmt::format("cannot write '{}': {}", path, system_reason(error)),
               error == ENOSPC ? "make room on this file system" : "");
+}
+
+Result<void> HostDirectory::link_file(const std::string& key, const std::string& name,
+                                      const std::string& target, int trial) const {
+  const auto folder =
+      open_own_folder(descriptor(), folder_of(key, trial), run_directory(key, trial));
+  if (!folder) return tl::make_unexpected(folder.error());
+  if (::symlinkat(target.c_str(), folder->get(), name.c_str()) == 0) return {};
+  return fail(ErrorClass::host, fmt::format("cannot make '{}/{}': {}", run_directory(key, trial),
+                                            name, system_reason(errno)));
 }
 
 void HostDirectory::remove_file(const std::string& key, const std::string& name, int trial) const {

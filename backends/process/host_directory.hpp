@@ -43,6 +43,8 @@ class HostDirectory {
   /// directory, whatever its path means by now, and is short enough for an address (107 bytes)
   /// however long that path is.
   std::string socket_address(const std::string& key) const;
+  /// In place of a trial: what all trials of the agent share.
+  static constexpr int shared = -1;
   /// Trials after the first have one of their own in that of the agent.
   std::string run_directory(const std::string& key, int trial = 0) const;
 
@@ -53,6 +55,11 @@ class HostDirectory {
   /// of class `host`.
   Result<void> write_file(const std::string& key, const std::string& name, const std::string& text,
                           int trial = 0) const;
+
+  /// Makes a symbolic link in the run directory of a trial; one that is there already is an error,
+  /// of class `host`.
+  Result<void> link_file(const std::string& key, const std::string& name, const std::string& target,
+                         int trial = 0) const;
 
   /// Removes a file of the run directory of a trial, if it is there and can be removed.
   void remove_file(const std::string& key, const std::string& name, int trial = 0) const;

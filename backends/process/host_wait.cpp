@@ -19,6 +19,7 @@
 #include "backends/lease/lease_holders.hpp"
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/unsent_output.hpp"
 #include "backends/process/host_look.hpp"
 #include "launcher/wire/line_buffer.hpp"
 #include "launcher/wire/wait_talk.hpp"
@@ -30,8 +31,10 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// The kernel tells nobody that a lock has gone: it is looked at.
-constexpr auto look_pause = 100ms;
+// The kernel tells nobody that a lock has gone: it is looked at. Whoever stands further behind is
+// served later, and looks less often, so that a long line is no load for its host.
+constexpr std::chrono::milliseconds look_pause = 100ms;
+constexpr std::ptrdiff_t longest_look_pause = 20;  // of these
 constexpr auto young_pause = 600s;
 // All that all processes have open is looked at for it.
 constexpr auto foreign_pause = 2s;
@@ -57,7 +60,7 @@ WaitReport without_times(WaitReport report) {
 class Waiting {
  public:
   Waiting(const std::string& key, const AgentMeans& means, int output)
-      : key_(key), means_(means), output_(output) {}
+      : key_(key), means_(means), unsent_(output) {}
 
   // False when nothing more is to come.
   Result<bool> received(std::string_view bytes) {
@@ -71,11 +74,12 @@ class Waiting {
   }
 
   bool is_forgotten() const { return Clock::now() - heard_ > wait_silence; }
-  bool has_unsent() const { return !unsent_.empty(); }
+  bool has_unsent() const { return !unsent_.is_empty(); }
+  std::chrono::milliseconds pause() const { return pause_; }
 
   Result<void> look() {
     const auto now = Clock::now();
-    if (ticket_ && now - looked_ >= look_pause) {
+    if (ticket_ && now - looked_ >= pause_) {
       looked_ = now;
       if (!ticket_->is_there())
         return fail(ErrorClass::host, "somebody has removed the ticket of the task there");
@@ -84,22 +88,14 @@ class Waiting {
         ticket_->keep_young();
       }
       // What was not sent yet is not added to: the newest counts.
-      if (unsent_.empty()) tell(report());
+      if (!has_unsent()) tell(report());
     }
-    if (unsent_.empty() && now - said_ >= wait_sign_of_life) say("\n");
+    if (!has_unsent() && now - said_ >= wait_sign_of_life) say("\n");
     return {};
   }
 
   // False when the other end is gone.
-  bool flush() {
-    while (!unsent_.empty()) {
-      const ssize_t count =
-          uninterrupted([&] { return ::write(output_, unsent_.data(), unsent_.size()); });
-      if (count < 0) return errno == EAGAIN;
-      unsent_.erase(0, static_cast<std::size_t>(count));
-    }
-    return true;
-  }
+  bool flush() { return unsent_.send_some(); }
 
  private:
   Result<void> take(std::string_view line) {
@@ -107,6 +103,7 @@ class Waiting {
     if (!told) return tl::make_unexpected(told.error());
     const Ticket& ticket = told->ticket;
     task_ = ticket.order.task;
+    if (ticket.is_final) order_ = ticket.order;
     if (ticket_) return ticket_->write(ticket);
     auto folder = lease_folder_of(means_, told->directory);
     if (!folder) return tl::make_unexpected(folder.error());
@@ -132,6 +129,10 @@ class Waiting {
     host_.holders.insert(host_.holders.end(), foreign_.begin(), foreign_.end());
     WaitReport report{ticket_->arrived_ns(), std::exchange(host_.tickets, {}), host_};
     std::erase_if(report.tickets, [this](const Ticket& each) { return each.order.task == task_; });
+    const auto before = std::count_if(
+        report.tickets.begin(), report.tickets.end(),
+        [this](const Ticket& each) { return order_ && is_in_the_way(each, task_, order_); });
+    pause_ = look_pause * std::min(longest_look_pause, 1 + before);
     return report;
   }
 
@@ -142,25 +143,26 @@ class Waiting {
     say(encode_wait_report(report));
   }
 
-  void say(std::string text) {
+  void say(std::string_view text) {
     said_ = Clock::now();
-    unsent_ = std::move(text);
+    unsent_.add(text);
   }
 
   const std::string key_;
   const AgentMeans& means_;
-  const int output_;
   LeaseFolder folder_;  ///< from the first line on
   HostReport host_;     ///< likewise
   std::map<std::int64_t, std::string> users_;
   LineBuffer text_;
   std::string task_;
+  std::optional<TicketOrder> order_;  ///< once it is final
   std::optional<TaskTicket> ticket_;
   std::optional<WaitReport> told_;
-  std::string unsent_;
+  UnsentOutput unsent_;
   Clock::time_point heard_ = Clock::now();
   Clock::time_point said_ = Clock::now();
   Clock::time_point looked_{};
+  std::chrono::milliseconds pause_ = look_pause;  ///< from one look to the next
   Clock::time_point looked_for_foreign_{};
   std::vector<LeaseHolder> foreign_;
   Clock::time_point young_ = Clock::now();
@@ -174,7 +176,7 @@ Result<void> serve(Waiting& waiting, const Descriptor& signals, int input, int o
     const short wants_room = waiting.has_unsent() ? POLLOUT : 0;
     std::array<pollfd, 3> events{
         {{input, POLLIN, 0}, {signals.get(), POLLIN, 0}, {output, wants_room, 0}}};
-    constexpr int pause = std::chrono::milliseconds(look_pause).count();
+    const int pause = static_cast<int>(waiting.pause().count());
     if (::poll(events.data(), events.size(), pause) < 0 && errno != EINTR) return {};
     if (events[1].revents != 0 || (events[2].revents & (POLLERR | POLLHUP)) != 0) return {};
     if (events[0].revents == 0) continue;

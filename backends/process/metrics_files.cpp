@@ -2,7 +2,9 @@
 #include "backends/process/metrics_files.hpp"
 
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +21,8 @@ namespace {
 // While nothing comes, looks become rare: most ranks never report anything.
 constexpr std::chrono::milliseconds shortest_pause{250};
 constexpr std::chrono::milliseconds longest_pause{2'000};
+// After a change, for what comes with it.
+constexpr std::chrono::milliseconds after_change{20};
 constexpr std::chrono::seconds patience{2};
 // Of one file at a time, so that ranks take turns, and of all together, so that little waits in
 // memory.
@@ -68,7 +72,29 @@ struct MetricsFiles::Look {
 
 void MetricsFiles::watch(int rank, const std::string& path) {
   files_[rank] = std::make_shared<File>(File{path});
+  if (!changes_) changes_ = Descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (changes_) (void)::inotify_add_watch(changes_.get(), path.c_str(), IN_MODIFY | IN_DONT_FOLLOW);
+  await_changes();
   look_later();
+}
+
+void MetricsFiles::await_changes() {
+  if (!changes_ || next_change_ || is_paused_ || files_.empty()) return;
+  next_change_ = loop_.when_readable(changes_.get(), [this] { changed(); });
+}
+
+// Waited for again once the files are looked at: a rank may write all the time.
+void MetricsFiles::changed() {
+  next_change_.reset();
+  char events[4096];
+  while (::read(changes_.get(), events, sizeof events) > 0) {
+  }
+  has_changed_ = true;
+  if (!is_looking_) look_soon();
+}
+
+void MetricsFiles::look_soon() {
+  if (!is_paused_) next_look_ = loop_.after(after_change, [this] { look(); });
 }
 
 void MetricsFiles::look_later() {
@@ -87,6 +113,8 @@ void MetricsFiles::look() {
       work->wanted.push_back({rank, file, is_ending});
   }
   if (work->wanted.empty()) return;
+  has_changed_ = false;
+  await_changes();
   work->of_one = std::clamp(most_of_all / work->wanted.size(), least_of_one, most_of_one);
   const auto begun = background_.run([work] { work->run(); }, [this, work] { looked(*work); });
   is_looking_ = begun.has_value();
@@ -113,6 +141,8 @@ void MetricsFiles::looked(const Look& work) {
   pause_ = is_any ? shortest_pause : std::min<nanoseconds>(pause_ * 2, longest_pause);
   if (is_more || !endings_.empty())
     look();
+  else if (has_changed_)
+    look_soon();
   else
     look_later();
 }
@@ -136,15 +166,18 @@ void MetricsFiles::end(int rank) {
 void MetricsFiles::forget_all() {
   files_.clear();
   next_look_.reset();
+  next_change_.reset();
 }
 
 void MetricsFiles::pause() {
   is_paused_ = true;
   next_look_.reset();
+  next_change_.reset();
 }
 
 void MetricsFiles::resume() {
   is_paused_ = false;
+  await_changes();
   if (endings_.empty())
     look_later();
   else

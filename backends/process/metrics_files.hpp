@@ -8,13 +8,15 @@
 #include <string_view>
 
 #include "backends/event_loop/background.hpp"
+#include "backends/posix/descriptor.hpp"
 
 namespace train {
 
 /// Reads what ranks append to their metrics files, while they run, from a thread beside the loop: a
-/// rank may have put anything in place of its file. What is appended is told within two seconds,
-/// and sooner while more comes. Only regular files count; one that becomes shorter, or is another
-/// one now, is read from its beginning.
+/// rank may have put anything in place of its file. What is appended is told at once, at most 50
+/// times a second; where the kernel does not tell of it (the file is another one now, or there are
+/// no watches left), within two seconds, and sooner while more comes. Only regular files count; one
+/// that becomes shorter, or is another one now, is read from its beginning.
 class MetricsFiles {
  public:
   using OnMetrics = std::function<void(int rank, std::string_view bytes)>;
@@ -45,7 +47,10 @@ class MetricsFiles {
     std::size_t told = 0;  ///< bytes
   };
 
+  void await_changes();
+  void changed();
   void look();
+  void look_soon();
   void look_later();
   void looked(const Look& look);
   void be_patient(int rank);
@@ -55,6 +60,9 @@ class MetricsFiles {
   OnMetrics on_metrics_;
   std::map<int, std::shared_ptr<File>> files_;  ///< of ranks that run, by rank
   std::map<int, Ending> endings_;
+  Descriptor changes_;  ///< of inotify; none: it has none left
+  std::unique_ptr<Subscription> next_change_;
+  bool has_changed_ = false;  ///< since the last look began
   bool is_looking_ = false;
   bool is_paused_ = false;
   nanoseconds pause_ = std::chrono::milliseconds(250);  ///< before the next look

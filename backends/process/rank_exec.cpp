@@ -27,6 +27,7 @@
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
+#include "backends/posix/unsent_output.hpp"
 #include "backends/process/agent_record.hpp"
 #include "backends/process/process_tree.hpp"
 #include "launcher/wire/exec_talk.hpp"
@@ -123,13 +124,8 @@ Beside beside(const Rank& rank, const exec_talk::Start& start) {
   if (::sched_getaffinity(rank.pid, it.cpus.size(), reinterpret_cast<cpu_set_t*>(it.cpus.data())) !=
       0)
     it.cpus.clear();
-  const std::string& all = rank.environment;
-  for (std::size_t begin = 0; begin < all.size();) {
-    const std::size_t end = std::min(all.find('\0', begin), all.size());
-    std::string entry = all.substr(begin, end - begin);
-    begin = end + 1;
-    if (!start.terminal || !entry.starts_with("TERM=")) it.environment.push_back(std::move(entry));
-  }
+  for (const std::string_view entry : environment_entries(rank.environment))
+    if (!start.terminal || !entry.starts_with("TERM=")) it.environment.emplace_back(entry);
   if (start.terminal && !start.terminal_type.empty())
     it.environment.push_back("TERM=" + start.terminal_type);
   return it;
@@ -184,17 +180,10 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   ::_exit(127);
 }
 
-bool is_passing(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
-void make_nonblocking(int fd) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  if (flags >= 0) (void)::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-}
-
 class RankExec {
  public:
   RankExec(const HostDirectory& directory, const std::string& key, int input, int output)
-      : directory_(directory), key_(key), input_(input), output_(output) {
+      : directory_(directory), key_(key), input_(input), output_(output), unsent_(output) {
     make_nonblocking(input_);
     make_nonblocking(output_);
   }
@@ -208,7 +197,7 @@ class RankExec {
     child_ = 0;
     killed_at_.reset();
     // The asker takes what is left, however slowly, or is gone.
-    while (!said_.empty() && !is_asker_gone_) {
+    while (!unsent_.is_empty() && !is_asker_gone_) {
       look_at_time();
       wait_for_asker();
     }
@@ -217,7 +206,7 @@ class RankExec {
  private:
   // --- The asker ---
 
-  void say(const ExecMessage& message) { said_ += encode_exec(message); }
+  void say(const ExecMessage& message) { unsent_.add(encode_exec(message)); }
   void refuse(const std::string& why, bool is_missing = false) {
     exec_talk::End end;
     end.refusal = why;
@@ -276,12 +265,7 @@ class RankExec {
   }
 
   void say_some() {
-    while (!said_.empty()) {
-      const ssize_t count = ::write(output_, said_.data(), said_.size());
-      if (count < 0 && is_passing(errno)) return;
-      if (count < 0) return asker_gone();
-      said_.erase(0, static_cast<std::size_t>(count));
-    }
+    if (!unsent_.send_some()) asker_gone();
   }
 
   // --- The command ---
@@ -383,7 +367,7 @@ class RankExec {
       return 0;
     }
     const std::string_view read(bytes.data(), static_cast<std::size_t>(count));
-    said_ += encode_exec_bytes(stream, read);
+    unsent_.add(encode_exec_bytes(stream, read));
     printed_ += read.size();
     return read.size();
   }
@@ -437,7 +421,7 @@ class RankExec {
       return polled.size() - 1;
     };
     const std::size_t input = add(input_, POLLIN);
-    const std::size_t output = add(said_.empty() ? -1 : output_, POLLOUT);
+    const std::size_t output = add(unsent_.is_empty() ? -1 : output_, POLLOUT);
     const std::size_t rank = add(rank_.process ? rank_.process.get() : -1, POLLIN);
     const std::size_t child = add(child_process_ ? child_process_.get() : -1, POLLIN);
     const std::size_t told = add(told_ ? told_.get() : -1, POLLIN);
@@ -447,7 +431,7 @@ class RankExec {
                                    : pipes_[0] ? pipes_[0].get()
                                                : -1,
                                    POLLOUT);
-    const bool has_room = said_.size() < most_waiting && printed_ - taken_ < exec_window;
+    const bool has_room = unsent_.size() < most_waiting && printed_ - taken_ < exec_window;
     const std::vector<int> streams = has_room ? open_streams() : std::vector<int>();
     std::vector<std::size_t> places;
     places.reserve(streams.size());
@@ -481,7 +465,7 @@ class RankExec {
   const int input_;
   const int output_;
   FrameDecoder decoder_{FrameSender::launcher};
-  std::string said_;                ///< that the asker has not taken
+  UnsentOutput unsent_;             ///< that the asker has not taken
   std::string typed_;               ///< that the command has not taken
   std::uint64_t typed_before_ = 0;  ///< bytes that the command has taken
   std::uint64_t printed_ = 0;       ///< bytes, by the command

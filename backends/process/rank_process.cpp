@@ -35,7 +35,8 @@ Result<std::string> look_for(const std::tuple<std::string, std::string, std::str
 
 }  // namespace
 
-RankProcesses::RankProcesses() : session_(session_environment()) {
+RankProcesses::RankProcesses(std::string tools)
+    : tools_(std::move(tools)), session_(session_environment()) {
   std::erase_if(session_, [](const auto& entry) { return is_scrubbed(entry.first); });
 }
 
@@ -62,6 +63,16 @@ Result<ProcessSpec> RankProcesses::process_of(const RankCommand& command, FileCa
   return spec;
 }
 
+void RankProcesses::add_tools(Environment& environment) const {
+  if (tools_.empty()) return;
+  environment.emplace("PATH", default_path);
+  for (const char* name : {"PATH", "PYTHONPATH"}) {
+    std::string& folders = environment[name];
+    if (!folders.empty() && !folders.ends_with(':')) folders += ':';
+    folders += tools_;
+  }
+}
+
 // The variables of the session, without those that a variable of the rank rules out, and with those
 // of the rank over them; a default of the rank counts only where the session has no such variable.
 RankProcesses::Environment RankProcesses::environment_of(const RankCommand& command) const {
@@ -75,6 +86,7 @@ RankProcesses::Environment RankProcesses::environment_of(const RankCommand& comm
     else
       environment[entry.name] = entry.text;
   }
+  add_tools(environment);
   return environment;
 }
 

@@ -16,7 +16,9 @@ namespace train {
 /// the same; if it is gone by the time that such a rank starts, executing it fails.
 class RankProcesses {
  public:
-  RankProcesses();
+  /// `tools`: a folder in which programs and modules are found behind all else that there is;
+  /// empty: none.
+  explicit RankProcesses(std::string tools = {});
 
   /// A rank's program, looked up in its own PATH from its working directory: an absolute path.
   /// Class `missing` when directory or program is not there or cannot be used, `host` when the host
@@ -24,16 +26,18 @@ class RankProcesses {
   Result<std::string> program_of(const RankCommand& command, FileCalls* calls = nullptr);
 
   /// The program with its arguments and environment: that of this process, without what other
-  /// launchers have left in it, and with the variables of the rank over it. Errors are those of
-  /// `program_of`.
+  /// launchers have left in it, and with the variables of the rank over it; PATH and PYTHONPATH end
+  /// with the tools. Errors are those of `program_of`.
   Result<ProcessSpec> process_of(const RankCommand& command, FileCalls* calls = nullptr);
 
  private:
   using Question = std::tuple<std::string, std::string, std::string>;
   using Environment = std::map<std::string, std::string>;
   Environment environment_of(const RankCommand& command) const;
+  void add_tools(Environment& environment) const;
   std::string path_of(const RankCommand& command) const;
 
+  const std::string tools_;
   Environment session_;                       ///< without what other launchers left in it
   std::map<Question, std::string> programs_;  ///< by working directory, PATH and name
 };

@@ -19,9 +19,10 @@ constexpr std::size_t most_in_a_piece = 16;
 // What only the thread touches while it works. It may outlive the starter when a file system never
 // answers.
 struct RankStarter::Spawning {
-  Spawning(std::optional<rlimit> open_files, std::shared_ptr<FileCalls> of_attempt,
-           StartChild start)
-      : calls(std::move(of_attempt)), spawner(open_files, calls.get(), std::move(start)) {}
+  Spawning(Gifts gifts, std::shared_ptr<FileCalls> of_attempt, StartChild start)
+      : calls(std::move(of_attempt)),
+        spawner(gifts.open_files, calls.get(), std::move(start)),
+        processes(std::move(gifts.tools)) {}
 
   Result<SpawnedProcess> start(const RankCommand& command) {
     const auto spec = processes.process_of(command, calls.get());
@@ -66,11 +67,11 @@ struct RankStarter::Piece {
   std::vector<Result<SpawnedProcess>> results;  ///< of the commands after those told
 };
 
-RankStarter::RankStarter(Loop& loop, Background& background, std::optional<rlimit> open_files,
+RankStarter::RankStarter(Loop& loop, Background& background, Gifts gifts,
                          std::shared_ptr<FileCalls> calls, StartChild start, Events events)
     : loop_(loop),
       events_(std::move(events)),
-      spawning_(std::make_shared<Spawning>(open_files, std::move(calls), std::move(start))),
+      spawning_(std::make_shared<Spawning>(std::move(gifts), std::move(calls), std::move(start))),
       background_(background) {}
 
 // Where there can be no thread, no rank is started either.

@@ -26,11 +26,16 @@ class RankStarter {
     std::function<void()> on_idle;  ///< nothing is being started any more, for now
   };
 
-  /// `start` makes the ranks. They get `open_files` as their limit of descriptors. Calls to file
-  /// systems are noted in `calls`. Events come from the loop. Nothing is to be started once
-  /// `background` is gone.
-  RankStarter(Loop& loop, Background& background, std::optional<rlimit> open_files,
-              std::shared_ptr<FileCalls> calls, StartChild start, Events events);
+  /// What ranks get besides what they are told.
+  struct Gifts {
+    std::optional<rlimit> open_files;  ///< their limit of descriptors
+    std::string tools;                 ///< the folder of `ReportTools`
+  };
+
+  /// `start` makes the ranks. Calls to file systems are noted in `calls`. Events come from the
+  /// loop. Nothing is to be started once `background` is gone.
+  RankStarter(Loop& loop, Background& background, Gifts gifts, std::shared_ptr<FileCalls> calls,
+              StartChild start, Events events);
 
   /// From now on ranks are added to this record when they start, and start in this cgroup, if there
   /// is one.

@@ -18,6 +18,7 @@
 
 #include "backends/context/host_cache.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/unsent_output.hpp"
 #include "backends/results/file_identity.hpp"
 #include "launcher/wire/get_talk.hpp"
 
@@ -35,14 +36,7 @@ constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 unsigned mode_of(const struct stat& status) { return status.st_mode & only_permissions; }
 
-bool is_passing(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
 bool is_missing(int error) { return error == ENOENT || error == ENOTDIR; }
-
-void make_nonblocking(int fd) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  if (flags >= 0) (void)::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-}
 
 std::string below(const std::string& folder, const std::string& name) {
   return folder.ends_with('/') ? folder + name : folder + "/" + name;
@@ -71,7 +65,12 @@ class ResultSender {
  public:
   ResultSender(const std::vector<std::string>& places, const std::string& key, int input,
                int output)
-      : places_(places), key_(key), input_(input), output_(output), buffer_(longest_get_piece) {
+      : places_(places),
+        key_(key),
+        input_(input),
+        output_(output),
+        unsent_(output),
+        buffer_(longest_get_piece) {
     make_nonblocking(input_);
     make_nonblocking(output_);
   }
@@ -88,23 +87,22 @@ class ResultSender {
  private:
   // --- The asker ---
 
-  std::size_t unsent() const { return said_.size() - said_at_; }
-
   bool may_send() const {
-    return has_started_ && !is_over_ && !is_asker_gone_ && unsent() < longest_get_piece &&
+    return has_started_ && !is_over_ && !is_asker_gone_ && unsent_.size() < longest_get_piece &&
            sent_ - taken_ < get_window;
   }
 
   void wait() {
     constexpr int next_look_ms = 500;
-    std::array<pollfd, 2> polled{{{input_, POLLIN, 0}, {unsent() > 0 ? output_ : -1, POLLOUT, 0}}};
+    std::array<pollfd, 2> polled{
+        {{input_, POLLIN, 0}, {unsent_.is_empty() ? -1 : output_, POLLOUT, 0}}};
     if (::poll(polled.data(), polled.size(), may_send() ? 0 : next_look_ms) <= 0) return;
-    if (polled[1].revents != 0) say_some();
+    if (polled[1].revents != 0) is_asker_gone_ = !unsent_.send_some();
     if (polled[0].revents != 0) hear_some();
   }
 
   void queue(std::string_view frame) {
-    said_ += frame;
+    unsent_.add(frame);
     sent_ += frame.size();
   }
   void say(const GetMessage& message) { queue(encode_get(message)); }
@@ -120,19 +118,6 @@ class ResultSender {
 
   static std::string told(const std::string& path) {
     return path.size() <= longest_get_path ? path : path.substr(path.size() - longest_get_path);
-  }
-
-  void say_some() {
-    while (unsent() > 0) {
-      const ssize_t count = ::write(output_, said_.data() + said_at_, unsent());
-      if (count < 0 && is_passing(errno)) break;
-      if (count < 0) is_asker_gone_ = true;
-      if (count < 0) return;
-      said_at_ += static_cast<std::size_t>(count);
-    }
-    if (unsent() > 0 && said_at_ < longest_get_piece) return;
-    said_.erase(0, said_at_);
-    said_at_ = 0;
   }
 
   void hear_some() {
@@ -346,8 +331,7 @@ class ResultSender {
   const int input_;
   const int output_;
   FrameDecoder decoder_{FrameSender::launcher};
-  std::string said_;  ///< that the asker has not read, from `said_at_` on
-  std::size_t said_at_ = 0;
+  UnsentOutput unsent_;
   std::uint64_t sent_ = 0;   ///< bytes of frames since the beginning
   std::uint64_t taken_ = 0;  ///< of those
   Steady::time_point heard_at_ = Steady::now();

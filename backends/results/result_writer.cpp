@@ -39,6 +39,9 @@ std::optional<mode_t> kind_of(int folder, const std::string& name) {
   return status.st_mode;
 }
 
+// Of a sync: not every file system has one.
+bool is_failure(int error) { return error != EINVAL && error != EROFS && error != ENOSYS; }
+
 // Of flags of renameat2(2); kernels and file systems need not know them.
 bool is_unknown(int error) { return error == EINVAL || error == ENOSYS; }
 
@@ -90,7 +93,9 @@ Result<void> ResultWriter::begin(const Found& found) {
   is_folder_ = found.kind == Kind::folder;
   identity_ = found.identity;
   if (auto free = check_target(); !free) return free;
-  return make(found.kind, part_, found.mode, {});
+  if (auto made = make(found.kind, part_, found.mode, {}); !made || !is_folder_) return made;
+  root_ = Descriptor(::fcntl(folders_.front().descriptor.get(), F_DUPFD_CLOEXEC, 0));
+  return root_ ? Result<void>() : trouble("", errno);
 }
 
 // Before anything is sent for nothing, and again at the end.
@@ -156,6 +161,9 @@ Result<void> ResultWriter::end_file(bool is_whole) {
   if (::ftruncate(file_.get(), static_cast<off_t>(offset_)) != 0 ||
       ::fchmod(file_.get(), permissions(file_mode_)) != 0)
     return trouble(file_name_, errno);
+  // Those of a folder are synced together.
+  if (!is_folder_ && ::fdatasync(file_.get()) != 0 && is_failure(errno))
+    return trouble(file_name_, errno);
   // On a network file system, a full disk is noticed here.
   if (::close(file_.release()) != 0 && errno != EINTR) return trouble(file_name_, errno);
   ++files_;
@@ -175,7 +183,16 @@ Result<void> ResultWriter::end_folder() {
 Result<void> ResultWriter::finish() {
   if (is_lost_) return {};
   if (auto free = check_target(); !free) return free;
+  if (auto synced = sync_folder(); !synced) return synced;
   return give_name();
+}
+
+// Whatever else its file system has to write as well: of 1,000 small files, each by itself takes
+// 4 s, where this takes 0.1 s. The descriptor has been open since before the first of them was
+// written, so that it hears of all errors.
+Result<void> ResultWriter::sync_folder() const {
+  if (is_folder_ && ::syncfs(root_.get()) != 0 && is_failure(errno)) return trouble("", errno);
+  return {};
 }
 
 Result<void> ResultWriter::give_name() {
@@ -219,6 +236,7 @@ Result<void> ResultWriter::exchange() {
 
 Result<void> ResultWriter::discard() {
   file_.reset();
+  root_.reset();
   folders_.clear();
   if (!parent_) return {};
   const std::atomic<bool> to_the_end{false};

@@ -34,10 +34,10 @@ std::string path_in(const std::string& folder, const std::string& name);
 enum class IfThere { refuse, replace };
 
 /// Writes what comes beside where it will be, under a name of its own, and gives it the wanted one
-/// when it is whole; so nothing that is broken is ever seen there. Nothing is written outside of
-/// it, whatever the host says: each folder is made and opened by itself, never through a link, and
-/// nothing that exists is opened. Links are made as they are; of modes only the permissions count.
-/// Pieces of nothing but zeros become holes.
+/// when it is whole and on the disk; so nothing that is broken is ever seen there, not after a loss
+/// of power either. Nothing is written outside of it, whatever the host says: each folder is made
+/// and opened by itself, never through a link, and nothing that exists is opened. Links are made as
+/// they are; of modes only the permissions count. Pieces of nothing but zeros become holes.
 ///
 /// Errors are of class `no_input` and name the path; of class `usage` where something is there that
 /// is not to be replaced. A folder replaces folders only, and a file no folder; and nothing
@@ -70,6 +70,7 @@ class ResultWriter final : public ResultSink {
                     const std::string& target);
   Result<void> end_file(bool is_whole);
   Result<void> end_folder();
+  Result<void> sync_folder() const;
   Result<void> check_target() const;
   Result<void> give_name();
   Result<void> exchange();
@@ -85,6 +86,7 @@ class ResultWriter final : public ResultSink {
   const std::string part_;
   Descriptor parent_;
   bool is_folder_ = false;
+  Descriptor root_;              ///< of a folder: what comes, open since it was made
   get_talk::Identity identity_;  ///< of what comes, on its host
   bool is_lost_ = false;         ///< it was a file, and is not whole
   std::vector<Folder> folders_;  ///< that are open, each in the one before it

@@ -302,7 +302,7 @@ void SshLink::finish() {
   fail_with(make_error(ErrorClass::host, std::move(text), std::move(hint)));
 }
 
-void SshLink::send(std::shared_ptr<const std::string> bytes) {
+void SshLink::send(const std::shared_ptr<const std::string>& bytes) {
   if (is_closed() || bytes->empty()) return;
   if (other_) return other_->send_shared(bytes);
   queue_.push(SharedBytes(bytes));

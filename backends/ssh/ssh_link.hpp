@@ -24,7 +24,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
 
   /// Begins; called once, from the loop.
   void start();
-  void send(std::shared_ptr<const std::string> bytes);
+  void send(const std::shared_ptr<const std::string>& bytes);
   /// ssh-agent signs, which may ask a person first.
   bool is_asking() const;
   std::size_t unsent_bytes() const;

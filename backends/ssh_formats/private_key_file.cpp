@@ -13,6 +13,7 @@
 
 #include "backends/posix/files.hpp"
 #include "backends/ssh_formats/evp_key.hpp"
+#include "backends/ssh_formats/openssl_memory.hpp"
 #include "backends/ssh_formats/wire_encoding.hpp"
 
 namespace train {
@@ -259,6 +260,8 @@ Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, st
   const auto trouble = [&origin](std::string_view what, std::string hint) {
     return fail(ErrorClass::host, fmt::format("{} {}", origin, what), std::move(hint));
   };
+  if (!openssl_frees_zeros())
+    return fail(ErrorClass::bug, "OpenSSL has taken memory before it was told how to free it");
   const Descriptor file = open_to_read(path);
   if (!file)
     return trouble(fmt::format("cannot be read: {}", system_reason(errno)),

@@ -125,12 +125,11 @@ Result<TaskRecord> SqliteTaskStore::find(const std::string& prefix) {
 Result<TaskList> SqliteTaskStore::list(bool all) {
   const std::lock_guard turn(impl_->mutex);
   return impl_->guarded([&]() -> Result<TaskList> {
-    TaskList read = read_tasks(*impl_->database, all);
-    TaskList list{{}, std::move(read.damaged)};
-    for (TaskRecord& task : read.tasks) {
-      task = impl_->with_actual_state(std::move(task));
-      if (all || !is_final(task.state)) list.tasks.push_back(std::move(task));
-    }
+    TaskList list = read_tasks(*impl_->database, all);
+    for (TaskRecord& task : list.tasks)
+      if (!is_final(task.state)) task = impl_->with_actual_state(std::move(task));
+    if (!all)
+      std::erase_if(list.tasks, [](const TaskRecord& task) { return is_final(task.state); });
     for (DamagedTask& task : list.damaged) task.next_step = impl_->step_after_damage(task.id);
     return list;
   });

@@ -111,6 +111,9 @@ constexpr std::array schema_steps = {
 };
 constexpr int schema_version = schema_steps.size();
 
+/// Whoever has a registry open uses it from one thread at a time: SQLite need not lock it.
+constexpr int one_at_a_time = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+
 int schema_of(SQLite::Database& database) {
   return database.execAndGet("PRAGMA user_version").getInt();
 }
@@ -198,8 +201,7 @@ Result<std::unique_ptr<SQLite::Database>> open_registry(const std::string& path,
   if (auto created = create_file(path); !created)
     return tl::make_unexpected(std::move(created.error()));
   try {
-    auto database =
-        std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE, registry_wait_ms);
+    auto database = std::make_unique<SQLite::Database>(path, one_at_a_time, registry_wait_ms);
     sqlite3_extended_result_codes(database->getHandle(), 1);
     set_up(*database, file_system.value_or(file_system_kind(path)));
     if (!is_of_use(*database))

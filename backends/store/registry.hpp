@@ -22,7 +22,8 @@ inline constexpr int registry_wait_ms = 5'000;
 /// Opens the SQLite database of all tasks at `path`, creating it (0600) and bringing its schema up
 /// to date. One that a newer train has written is refused where this one cannot use it. Errors are
 /// those of `registry_error`. `file_system` is the kind of the one that `path` is on
-/// (`file_system_kind`), which is found out when nothing is said.
+/// (`file_system_kind`), which is found out when nothing is said. At most one thread at a time may
+/// use it.
 Result<std::unique_ptr<SQLite::Database>> open_registry(
     const std::string& path, std::optional<std::uint32_t> file_system = {});
 

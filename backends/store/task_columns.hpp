@@ -18,8 +18,7 @@ inline constexpr std::string_view of_no_state =
 // These lie before the long columns of a row, which are then not read.
 inline constexpr std::string_view summary_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
-    "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
-    "stop_grace_ms";
+    "exit_code, error_class, cause";
 inline constexpr std::string_view brief_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
     "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "

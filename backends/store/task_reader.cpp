@@ -55,9 +55,8 @@ std::vector<RankRecord> ranks_of(const std::string& id, const std::string& text)
   return std::move(*ranks);
 }
 
-/// Reads `summary_columns`; `reader` is left at what follows them.
-TaskRecord read_summary(Reader& reader) {
-  TaskRecord task;
+/// Reads `summary_columns` into a new record; `reader` is left at what follows them.
+void read_summary(Reader& reader, TaskRecord& task) {
   task.id = reader.text();
   if (!is_task_id(task.id)) throw DamagedRow(fmt::format("a task has the id '{}'", task.id));
   task.name = reader.text();
@@ -79,16 +78,16 @@ TaskRecord read_summary(Reader& reader) {
     task.error_class.clear();
   }
   task.cause = reader.text();
-  task.working_directory = reader.text();
-  task.log_directory = reader.text();
-  task.launcher_pid = reader.number();
-  task.stop_grace_ms = reader.number();
-  return task;
 }
 
 /// Reads `brief_columns`; `reader` is left at what follows them.
 TaskRecord read_brief(Reader& reader) {
-  TaskRecord task = read_summary(reader);
+  TaskRecord task;
+  read_summary(reader, task);
+  task.working_directory = reader.text();
+  task.log_directory = reader.text();
+  task.launcher_pid = reader.number();
+  task.stop_grace_ms = reader.number();
   task.context.directory = reader.text();
   task.context.sha256 = reader.text();
   task.context.files = reader.number();
@@ -164,16 +163,17 @@ std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::
 namespace {
 
 /// The task in the row that `summary` has reached; all that is read of one that has not ended.
-/// Nothing when it was removed meanwhile.
-std::optional<TaskRecord> listed_task(SQLite::Statement& summary, SQLite::Statement& brief) {
+/// False when it was removed meanwhile.
+bool read_listed(SQLite::Statement& summary, SQLite::Statement& brief, TaskRecord& task) {
   Reader reader(summary);
-  TaskRecord task = read_summary(reader);
-  if (is_final(task.state)) return task;
+  read_summary(reader, task);
+  if (is_final(task.state)) return true;
   brief.reset();
   brief.bind(1, task.id);
-  if (!brief.executeStep()) return std::nullopt;
+  if (!brief.executeStep()) return false;
   Reader whole(brief);
-  return read_brief(whole);
+  task = read_brief(whole);
+  return true;
 }
 
 /// Of the exception that is being handled; one that does not tell of damage is thrown again.
@@ -183,10 +183,12 @@ std::string damage_of(const SQLite::Exception& exception, const std::string& id)
   return id.empty() ? "a task lies in such a part" : fmt::format("task {} lies in such a part", id);
 }
 
+/// Records are large, and there may be very many: each is read where it stays.
 void add_listed(SQLite::Statement& summary, SQLite::Statement& brief, TaskList& list) {
   try {
-    if (auto task = listed_task(summary, brief)) list.tasks.push_back(std::move(*task));
+    if (!read_listed(summary, brief, list.tasks.emplace_back())) list.tasks.pop_back();
   } catch (const SQLite::Exception& exception) {
+    list.tasks.pop_back();
     const std::string id = summary.getColumn(0).getString();
     list.damaged.push_back({id, damage_of(exception, id), {}});
   }
@@ -202,6 +204,7 @@ TaskList read_in_order(SQLite::Database& database, bool all) {
                                          summary_columns, condition));
     while (select.executeStep()) add_listed(select, brief, list);
   };
+  if (all) list.tasks.reserve(database.execAndGet("SELECT count(*) FROM task").getUInt());
   add_where(all ? "TRUE" : not_final);
   if (!all) add_where(of_no_state);
   return list;

@@ -9,13 +9,15 @@
 #include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/experiment/experiment_environment.hpp"
 #include "config_schema/experiment/experiment_rules.hpp"
+#include "config_schema/experiment/experiment_search.hpp"
 #include "config_schema/experiment/experiment_tree.hpp"
-#include "config_schema/experiment/hyperparameters.hpp"
 #include "config_schema/experiment/log_policies.hpp"
+#include "config_schema/experiment/reported_metrics.hpp"
 #include "config_schema/experiment/workers.hpp"
 #include "config_schema/fields/amounts.hpp"
 #include "config_schema/fields/field_reader.hpp"
 #include "config_schema/fields/secrets.hpp"
+#include "config_schema/search/hyperparameters.hpp"
 #include "config_schema/text/text.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
 #include "config_schema/yaml/yaml_writer.hpp"
@@ -84,15 +86,13 @@ class ExperimentReader {
   void read_batch();
   void read_values();
   void read_stop();
-  void read_search();
 
   std::string source_;
   const ExperimentOverrides& overrides_;
   ReadFor purpose_;
   Diagnostics found_;
   FieldReader fields_;
-  std::vector<SearchedParameter> searched_;
-  std::vector<SearchedParameter> uncounted_;
+  Hyperparameters hyperparameters_;
   ExperimentConfig config_;
   bool has_entrypoint_ = false;  // written, right or wrong
 };
@@ -274,6 +274,7 @@ void ExperimentReader::read_values() {
   }
   read_checkpoint_storage(fields_, found_, config_);
   config_.log_policies = read_log_policies(fields_, found_);
+  config_.metrics = read_metrics(fields_, found_);
   const GivenValue* searcher = fields_.given("searcher");
   if (searcher && config_.max_restarts == 0 && !fields_.wrote("max_restarts"))
     found_.warn(searcher->place, "max_restarts",
@@ -285,32 +286,11 @@ YamlNodePtr ExperimentReader::without_searched(const YamlNodePtr& root) {
   constexpr std::string_view key = "hyperparameters";
   const YamlEntry* found = root->find(key);
   if (!found || found->value->kind != YamlKind::mapping) return root;
-  Hyperparameters read = read_hyperparameters(*found->value, found_);
-  searched_ = std::move(read.searched);
-  uncounted_ = std::move(read.uncounted);
+  hyperparameters_ = read_hyperparameters(*found->value, found_);
   auto copy = std::make_shared<YamlNode>(*root);
   for (YamlEntry& entry : copy->entries)
-    if (entry.key == key) entry.value = read.plain;
+    if (entry.key == key) entry.value = hyperparameters_.plain;
   return copy;
-}
-
-void ExperimentReader::read_search() {
-  config_.searcher = fields_.text("searcher.name");
-  config_.search = read_search_size(fields_, searched_, config_, found_);
-  for (const SearchedParameter& parameter : searched_) config_.searched.push_back(parameter.path);
-  const GivenValue* name = fields_.given("searcher.name");
-  const bool is_said_already = name && name->node->text != "single";
-  if (searched_.empty() || is_said_already) return;
-  const SearchedParameter& first = searched_.front();
-  const std::size_t more = searched_.size() - 1;
-  const std::string others =
-      more > 0 ? fmt::format(", as {} {} more", more == 1 ? "is" : "are", more) : "";
-  found_.obstacle({first.place, first.path,
-                   fmt::format("'{}' is of type {}{}: search is not there yet in this version of "
-                               "train",
-                               first.path, first.type, others),
-                   "write one plain value"},
-                  false);
 }
 
 Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnostics faults) {
@@ -326,10 +306,10 @@ Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnos
   read_scaling_needs(fields_, found_, config_);
   read_batch();
   read_values();
-  read_search();
+  read_search(fields_, hyperparameters_, found_, config_);
   read_environment(fields_, found_, config_);
   read_context(fields_, found_, config_);
-  check_experiment_rules(fields_, uncounted_, found_);
+  check_experiment_rules(fields_, hyperparameters_, found_);
   if (found_.has_errors())
     return tl::make_unexpected(found_.take_error(ErrorClass::config, source_));
   config_.warnings = found_.take_warnings(source_, purpose_ == ReadFor::checking

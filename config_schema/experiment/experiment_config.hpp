@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config_schema/experiment/label_selector.hpp"
+#include "config_schema/search/search_config.hpp"
 #include "config_schema/text/diagnostics.hpp"
 #include "config_schema/text/error.hpp"
 #include "config_schema/text/place.hpp"
@@ -149,6 +150,20 @@ struct LogPolicy {
   bool operator==(const LogPolicy&) const = default;
 };
 
+/// The ranks of a trial whose reports count in a search: rank 0, or all.
+enum class ReportingRanks { first, all };
+
+/// What counts of what ranks report (`metrics`).
+struct MetricsConfig {
+  ReportingRanks ranks = ReportingRanks::first;
+  /// Of RE2, with named groups: what these match in a line that a rank prints is a report.
+  std::vector<std::string> patterns = {};
+
+  /// Whether what this rank reports counts in a search.
+  bool counts(int rank) const { return rank == 0 || ranks == ReportingRanks::all; }
+  bool operator==(const MetricsConfig&) const = default;
+};
+
 /// One validated experiment: holding one means that it is legal. Rules and defaults follow
 /// Determined's experiment configuration and Ray Train's ScalingConfig.
 struct ExperimentConfig {
@@ -192,12 +207,15 @@ struct ExperimentConfig {
   std::vector<std::string> searched;        ///< paths of what a search chooses
   std::string searcher = "single";
   SearchSize search;
-  std::string data_json = "{}";  ///< one line of JSON
+  std::optional<SearchConfig> search_config;  ///< nothing: one trial of which nothing is chosen
+  std::optional<std::uint32_t> trial_seed;    ///< of the one trial of a search that this is
+  std::string data_json = "{}";               ///< one line of JSON
 
   Leasing leases = Leasing::automatic;
   bool allow_busy = false;  ///< GPUs that processes outside of `train` use are taken all the same
   CheckpointStorage checkpoints;
   std::vector<LogPolicy> log_policies;
+  MetricsConfig metrics;
   int max_restarts = 0;
   /// Among one user's tasks that wait for the same slots: 1 comes first, 99 last, as in Determined.
   int priority = 42;

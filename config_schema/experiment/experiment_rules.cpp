@@ -30,10 +30,13 @@ class Rules {
     }
   }
 
-  void check_grid(std::span<const SearchedParameter> uncounted) {
+  void check_grid(const Hyperparameters& hyperparameters) {
     const GivenValue* name = fields_.given("searcher.name");
     if (!name || name->node->text != "grid") return;
-    for (const SearchedParameter& parameter : uncounted)
+    if (hyperparameters.space.empty() && hyperparameters.searched.empty())
+      report(*name, "a grid search without 'hyperparameters' has no trial",
+             "write the values to try, or 'name: single'");
+    for (const SearchedParameter& parameter : hyperparameters.uncounted)
       diagnostics_.error(parameter.place, parameter.path,
                          fmt::format("'{}' has no 'count', but the searcher {} is grid",
                                      parameter.path, line_or_flag(name->place)),
@@ -136,11 +139,11 @@ class Rules {
 
 }  // namespace
 
-void check_experiment_rules(const FieldReader& fields, std::span<const SearchedParameter> uncounted,
+void check_experiment_rules(const FieldReader& fields, const Hyperparameters& hyperparameters,
                             Diagnostics& diagnostics) {
   Rules rules(fields, diagnostics);
   rules.check_epochs();
-  rules.check_grid(uncounted);
+  rules.check_grid(hyperparameters);
   rules.check_search_length();
   rules.check_profiling();
   rules.check_project();

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
-
-#include "config_schema/experiment/hyperparameters.hpp"
 #include "config_schema/fields/field_reader.hpp"
+#include "config_schema/search/hyperparameters.hpp"
+#include "config_schema/text/diagnostics.hpp"
 
 namespace train {
 
 /// Determined's rules between the keys of an experiment: epochs need records_per_epoch, a grid
-/// search needs counts, lengths of a search, storage paths, Azure's two logins, ... `uncounted` are
-/// the ranges without a count (see `Hyperparameters`).
-void check_experiment_rules(const FieldReader& fields, std::span<const SearchedParameter> uncounted,
+/// search needs counts, lengths of a search, storage paths, Azure's two logins, ...
+void check_experiment_rules(const FieldReader& fields, const Hyperparameters& hyperparameters,
                             Diagnostics& diagnostics);
 
 }  // namespace train

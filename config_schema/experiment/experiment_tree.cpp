@@ -267,6 +267,9 @@ class Effective {
     const bool acts = field.effect == FieldEffect::used || field.effect == FieldEffect::later;
     if (field.default_text.empty() || !acts || !field.twin.empty()) return false;
     if (fields_.given(field.path)) return false;
+    const bool is_tune = config_.searcher == to_string(SearchMethod::tune);
+    if (is_tune && (field.path == "hyperparameters" || field.path.starts_with("searcher.")))
+      return false;  // its own words stand for them
     if (field.path == "processes") return !find_host_launcher(config_.entrypoint);
     return field.kinds.empty() || is_one_of(config_.searcher, field.kinds);
   }

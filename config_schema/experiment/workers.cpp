@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "config_schema/experiment/experiment_search.hpp"
 #include "config_schema/experiment/scaling_config.hpp"
 #include "config_schema/experiment/tpu_topology.hpp"
+#include "config_schema/experiment/trial_resources.hpp"
 #include "config_schema/fields/amounts.hpp"
 #include "config_schema/fields/field_table.hpp"
 #include "config_schema/text/text.hpp"
@@ -19,6 +21,7 @@ struct Request {
   const GivenValue* slots = nullptr;    // slots_per_trial, -n
   const GivenValue* workers = nullptr;  // num_workers
   const GivenValue* amounts_given = nullptr;
+  std::optional<TrialResources> of_trial;  // resources_per_trial
   Amounts amounts;
   bool is_ray = false;  // num_workers or scaling_config, and no slots_per_trial
   bool use_gpu = false;
@@ -38,6 +41,17 @@ Quantity chips_of(const FieldReader& fields, const Request& request) {
   return Quantity::of(slice ? slice->chips_per_host : 1);
 }
 
+// Each of these says what a trial takes.
+void check_alone(const FieldReader& fields, const GivenValue& of_trial, Diagnostics& diagnostics) {
+  for (const char* key : {"resources.slots_per_trial", "resources.num_workers",
+                          "resources.resources_per_worker", "scaling_config"})
+    if (const GivenValue* other = fields.given(key))
+      diagnostics.error(of_trial.place, "resources_per_trial",
+                        fmt::format("'resources_per_trial' cannot be given with '{}' {}",
+                                    other->field->path, line_or_flag(other->place)),
+                        "both say what a trial takes: keep one of them");
+}
+
 Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
   Request request;
   request.slots = fields.given("resources.slots_per_trial");
@@ -46,6 +60,12 @@ Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
   if (request.amounts_given)
     request.amounts =
         read_amounts(*request.amounts_given->node, path_of(*request.amounts_given), diagnostics);
+  request.of_trial = read_trial_resources(fields, diagnostics);
+  if (request.of_trial) {
+    request.amounts_given = request.of_trial->given;
+    request.amounts = request.of_trial->worker;
+    check_alone(fields, *request.of_trial->given, diagnostics);
+  }
   // A flag wins over what the file says of the other.
   if (request.slots && request.workers && request.slots->is_flag != request.workers->is_flag) {
     const bool takes_slots = !request.amounts.gpu || !request.amounts.gpu->quantity.is_zero();
@@ -59,7 +79,8 @@ Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
     else
       request.workers = nullptr;
   }
-  request.is_ray = !request.slots && (request.workers || speaks_of_ray(fields));
+  request.is_ray = !request.slots && (request.workers || request.of_trial ||
+                                      speaks_of_ray(fields) || speaks_of_tune(fields));
   request.use_gpu = fields.boolean("scaling_config.use_gpu");
   request.use_tpu = fields.boolean("scaling_config.use_tpu") ||
                     (request.amounts.tpu && !request.amounts.tpu->quantity.is_zero());
@@ -153,6 +174,22 @@ void check_agreement(const Request& request, std::int64_t workers, Quantity each
                   request.use_tpu ? "TPU" : "GPU"));
 }
 
+void fill_trainer(const Amounts& amounts, const std::string& path, Diagnostics& diagnostics,
+                  TrainerNeeds& trainer) {
+  if (amounts.gpu) trainer.gpus = amounts.gpu->quantity;
+  if (amounts.gpu && trainer.gpus > Quantity::of(1) && !trainer.gpus.is_whole())
+    diagnostics.error(
+        amounts.gpu->place, fmt::format("{}.GPU", path),
+        fmt::format("'GPU: {}': above 1 it must be a whole number", to_string(trainer.gpus)));
+  if (amounts.tpu && !amounts.tpu->quantity.is_zero())
+    diagnostics.error(amounts.tpu->place, fmt::format("{}.TPU", path),
+                      "the trainer of a TPU slice takes no chips of it", "remove TPU");
+  if (amounts.cpu) trainer.cpus = amounts.cpu->quantity;
+  trainer.memory = amounts.memory.value_or(0);
+  for (const auto& [name, quantity] : amounts.custom)
+    if (!quantity.is_zero()) trainer.custom[name] = quantity;
+}
+
 }  // namespace
 
 void read_workers(const FieldReader& fields, Diagnostics& diagnostics, ExperimentConfig& config) {
@@ -171,6 +208,12 @@ void read_workers(const FieldReader& fields, Diagnostics& diagnostics, Experimen
       check_agreement(request, workers, each, diagnostics);
   } else if (request.workers) {
     workers = *request.workers->node->integer;
+  } else if (request.of_trial) {
+    workers = request.of_trial->workers;
+    if (request.of_trial->placement) config.placement = *request.of_trial->placement;
+    if (request.of_trial->trainer)
+      fill_trainer(*request.of_trial->trainer, "resources_per_trial[0]", diagnostics,
+                   config.trainer);
   }
   config.workers = static_cast<int>(std::max<std::int64_t>(workers, 1));
   config.counts_slots = !request.workers && !request.is_ray;
@@ -205,19 +248,7 @@ void read_trainer(const FieldReader& fields, Diagnostics& diagnostics, TrainerNe
     if (fields.wrote("scaling_config")) trainer = usual_trainer(true);
     return;
   }
-  const Amounts amounts = read_amounts(*given->node, path, diagnostics);
-  if (amounts.gpu) trainer.gpus = amounts.gpu->quantity;
-  if (amounts.gpu && trainer.gpus > Quantity::of(1) && !trainer.gpus.is_whole())
-    diagnostics.error(
-        amounts.gpu->place, fmt::format("{}.GPU", path),
-        fmt::format("'GPU: {}': above 1 it must be a whole number", to_string(trainer.gpus)));
-  if (amounts.tpu && !amounts.tpu->quantity.is_zero())
-    diagnostics.error(amounts.tpu->place, fmt::format("{}.TPU", path),
-                      "the trainer of a TPU slice takes no chips of it", "remove TPU");
-  if (amounts.cpu) trainer.cpus = amounts.cpu->quantity;
-  trainer.memory = amounts.memory.value_or(0);
-  for (const auto& [name, quantity] : amounts.custom)
-    if (!quantity.is_zero()) trainer.custom[name] = quantity;
+  fill_trainer(read_amounts(*given->node, path, diagnostics), path, diagnostics, trainer);
   trainer.is_default = trainer == usual_trainer(false);
 }
 

@@ -183,8 +183,9 @@ constexpr Field fields[] = {
           "batches between two looks at whether to save or to make room"}
         .from(1)
         .no_effect(),
-    Field{"reproducibility", mapping, determined, "", "what makes runs repeat"}.no_effect(),
-    Field{"reproducibility.experiment_seed", integer, determined, "", "seed of random numbers"}
+    Field{"reproducibility", mapping, determined, "", "what makes runs repeat"},
+    Field{"reproducibility.experiment_seed", integer, determined, "",
+          "the seed of what is drawn for trials, and of their TRAIN_TRIAL_SEED; default: 0"}
         .from(0)
         .to(4'294'967'295),
 

@@ -71,6 +71,15 @@ constexpr Field what_runs[] = {
     Field{"global_batch_size", integer, train, "", "samples of one training step, over all ranks"}
         .from(1)
         .to(most_samples),
+    Field{"metrics", mapping, train, "", "what counts of what ranks report"},
+    Field{
+        "metrics.ranks", string, train, "first",
+        "of which ranks of a trial a search takes the reports: of rank 0, or of all, as they come"}
+        .one_of("first|all"),
+    Field{
+        "metrics.pattern", string | strings, train, "",
+        "a regular expression with named groups, or a list of them: what it finds in a line that a "
+        "rank prints is a report"},
     Field{"hosts", any, train, "",
           "write hosts in a file of their own, and name it with --hostfile"}
         .forbidden(),
@@ -263,7 +272,7 @@ std::vector<Field> all_fields() {
   append(all, what_others_leave);
   all.insert(all.end(), ray_fields().begin(), ray_fields().end());
   append(all, how_it_ends);
-  for (const auto fields : {searcher_fields(), determined_fields()})
+  for (const auto fields : {searcher_fields(), tune_fields(), determined_fields()})
     all.insert(all.end(), fields.begin(), fields.end());
   return all;
 }

@@ -200,9 +200,12 @@ std::optional<ValueFault> find_choice_fault(const YamlNode& node, const Field& f
   if (is_one_of(node.text, field.choices) || is_one_of(node.text, field.later_choices))
     return std::nullopt;
   if (const auto now = replacement_of(node.text, field.gone_choices); !now.empty())
-    return ValueFault{{},
-                      fmt::format("'{}: {}' is of an older version of Determined", name, node.text),
-                      std::string(now)};
+    return ValueFault{
+        {},
+        fmt::format("'{}: {}' {}", name, node.text,
+                    field.source == FieldSource::determined ? "is of an older version of Determined"
+                                                            : "is Ray's, and not there in train"),
+        std::string(now)};
   std::vector<std::string> known = choice_words(field.later_choices);
   for (std::string& word : choice_words(field.choices)) known.push_back(std::move(word));
   return ValueFault{{},

@@ -43,8 +43,7 @@ std::string shown_value(const YamlNode& node) {
 
 // Why a known word cannot be launched in this version.
 std::string why_later(const Field& field, const std::string& name, const std::string& word) {
-  if (field.path == "searcher.name")
-    return fmt::format("searcher '{}': search is not there yet", word);
+  if (field.path == "searcher.name") return fmt::format("searcher '{}' is not there yet", word);
   if (field.path == "framework")
     return fmt::format("'{}: {}' is not there yet: its ranks meet at {}, which train does not run",
                        name, word, word == "mpi" ? "a PMIx server" : "a server of Horovod's own");

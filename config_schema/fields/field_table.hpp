@@ -178,9 +178,10 @@ const FieldTable& host_fields();
 const FieldTable& inventory_fields();
 
 /// Parts of `experiment_fields()`, in its order: Ray's words; what Determined's configuration says
-/// of a search; and all else in it that train knows and does not use.
+/// of a search; Ray Tune's words; and all else of Determined's that train knows and does not use.
 std::span<const Field> ray_fields();
 std::span<const Field> searcher_fields();
+std::span<const Field> tune_fields();
 std::span<const Field> determined_fields();
 
 /// The path of the field that other programs have this word for: "gpus" is

@@ -7,6 +7,7 @@ namespace {
 
 using enum FieldType;
 constexpr FieldSource determined = FieldSource::determined;
+constexpr std::int64_t most_rungs = 1000;
 
 constexpr std::string_view asha = "adaptive_asha|async_halving";
 constexpr std::string_view several = "random|grid|adaptive_asha|async_halving";
@@ -18,9 +19,9 @@ constexpr Field fields[] = {
         .selected_by("name")
         .open_to("custom"),
     Field{"searcher.name", string, determined, "single",
-          "the method; single: one trial, nothing is searched"}
-        .one_of("single")
-        .later_ones("random|grid|adaptive_asha|async_halving|custom")
+          "the method; single: one trial, with values that are drawn from ranges"}
+        .one_of("single|random|grid|adaptive_asha|async_halving")
+        .later_ones("custom")
         .gone_ones("adaptive=write adaptive_asha, with max_trials in place of budget|"
                    "adaptive_simple=write adaptive_asha: its keys are the same|"
                    "sync_halving=write adaptive_asha, with max_trials in place of budget|"
@@ -28,17 +29,15 @@ constexpr Field fields[] = {
         .needed(),
     Field{"searcher.metric", string, determined, "",
           "the validation metric by which trials are compared"}
-        .for_people()
         .needed(several),
     Field{"searcher.smaller_is_better", boolean, determined, "true",
-          "whether the smaller metric is the better one"}
-        .for_people(),
+          "whether the smaller metric is the better one"},
     Field{"searcher.max_length", integer | mapping, determined, "",
-          "how long a trial trains: a number of batches, or one of the keys below"}
+          "how long the best trials of an ASHA train: a number of batches, or one of the keys "
+          "below; other methods leave it to the trials"}
         .from(0)
         .of(all_but_custom)
-        .one_key()
-        .no_effect(),
+        .one_key(),
     Field{"searcher.max_length.batches", integer, determined, "", "batches that a trial trains"}
         .from(1),
     Field{"searcher.max_length.records", integer, determined, "", "samples that a trial trains"}
@@ -47,14 +46,12 @@ constexpr Field fields[] = {
           "epochs that a trial trains; needs records_per_epoch"}
         .from(1),
     Field{"searcher.max_time", integer, determined, "",
-          "how long a trial trains, counted by time_metric"}
+          "how long the best trials train, counted by time_metric"}
         .from(1)
-        .of(asha)
-        .no_effect(),
+        .of(asha),
     Field{"searcher.time_metric", string, determined, "",
           "the training metric that counts time, such as batches"}
-        .of(asha)
-        .no_effect(),
+        .of(asha),
     Field{"searcher.max_trials", integer, determined, "", "how many trials run in all"}
         .from(1)
         .of(counted)
@@ -74,14 +71,18 @@ constexpr Field fields[] = {
     Field{"searcher.max_rungs", integer, determined, "5",
           "how often a trial is compared with others, at most"}
         .from(1)
+        .to(most_rungs)
         .of("adaptive_asha"),
     Field{"searcher.bracket_rungs", list, determined, "[]",
           "comparisons of each bracket, instead of those that mode implies"}
         .of("adaptive_asha"),
-    Field{"searcher.bracket_rungs[]", integer, determined, "", "comparisons of one bracket"},
+    Field{"searcher.bracket_rungs[]", integer, determined, "", "comparisons of one bracket"}
+        .from(1)
+        .to(most_rungs),
     Field{"searcher.num_rungs", integer, determined, "",
           "how often a trial is compared with others"}
         .from(1)
+        .to(most_rungs)
         .of("async_halving")
         .needed("async_halving"),
     Field{"searcher.stop_once", boolean, determined, "false",

@@ -7,17 +7,9 @@
 #include <algorithm>
 #include <cassert>
 
+#include "config_schema/text/quiet_re2.hpp"
+
 namespace train {
-
-namespace {
-
-RE2::Options quietly() {
-  RE2::Options options;
-  options.set_log_errors(false);
-  return options;
-}
-
-}  // namespace
 
 std::optional<std::string> pattern_fault(const std::string& pattern) {
   const RE2 compiled(pattern, quietly());

@@ -142,29 +142,21 @@ std::string printable(std::string_view text, std::size_t limit) {
 
 std::string json_quoted(std::string_view text) {
   std::string json = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        json += "\\\"";
-        break;
-      case '\\':
-        json += "\\\\";
-        break;
-      case '\n':
-        json += "\\n";
-        break;
-      case '\r':
-        json += "\\r";
-        break;
-      case '\t':
-        json += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20)
-          json += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-        else
-          json += c;
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    const std::size_t length = utf8_length(text);
+    if (const std::size_t special = std::string_view("\"\\\n\r\t").find(text.front());
+        special != std::string_view::npos) {
+      json += '\\';
+      json += std::string_view("\"\\nrt")[special];
+    } else if (byte < 0x20) {
+      json += fmt::format("\\u{:04x}", byte);
+    } else if (length == 0) {
+      json += "\\ufffd";
+    } else {
+      json += text.substr(0, length);
     }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return shown_json(std::move(json)) += '"';
 }

@@ -94,7 +94,7 @@ TerminalText terminal_text(
 /// between values stay.
 std::string shown_json(std::string json);
 
-/// A string in JSON's quotes.
+/// A string in JSON's quotes. For each byte that is no UTF-8 there is U+FFFD: JSON has no bytes.
 std::string json_quoted(std::string_view text);
 
 }  // namespace train

@@ -156,13 +156,6 @@ std::string integer_text(const YamlNode& node) {
   return (is_negative ? "-" : "") + node.text.substr(first);
 }
 
-std::string real_text(double value) {
-  if (!std::isfinite(value)) return "null";
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".e") == text.npos) text += ".0";
-  return text;
-}
-
 void append(std::string& json, const YamlNode& node);
 
 void append_items(std::string& json, const YamlNode& node) {
@@ -197,7 +190,7 @@ void append(std::string& json, const YamlNode& node) {
       json += integer_text(node);
       return;
     case YamlKind::real:
-      json += real_text(node.real);
+      json += json_real(node.real);
       return;
     case YamlKind::string:
       json += json_quoted(node.text);
@@ -217,6 +210,13 @@ std::string yaml_text(const YamlNode& root, YamlComments comments) {
   Writer writer(comments);
   writer.write(root, 0);
   return writer.take();
+}
+
+std::string json_real(double value) {
+  if (!std::isfinite(value)) return "null";
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == text.npos) text += ".0";
+  return text;
 }
 
 std::string json_text(const YamlNode& node) {

@@ -19,4 +19,7 @@ std::string yaml_text(const YamlNode& root, YamlComments comments);
 /// infinities, which JSON lacks, become null: callers refuse them before.
 std::string json_text(const YamlNode& node);
 
+/// A real number as `json_text` writes it.
+std::string json_real(double value);
+
 }  // namespace train

@@ -65,16 +65,22 @@ bool Agent::has_processes() const {
                      [](const auto& entry) { return entry.second.has_processes(); });
 }
 
-// Never two live processes of one rank and trial.
-std::optional<std::string> Agent::reason_against(AttemptId of) const {
+// What may still run of a trial.
+std::optional<std::string> Agent::what_is_left_of(int trial) const {
   for (const auto& [id, attempt] : attempts_) {
-    if (id.trial != of.trial) continue;
+    if (id.trial != trial) continue;
     if (!attempt.is_finished())
       return fmt::format("attempt {} of this trial has not ended there", id.attempt);
     if (const auto survivor = attempt.survivor())
       return fmt::format("process {} ({}) of attempt {} of this trial could not be ended there",
                          survivor->pid, survivor->command, id.attempt);
   }
+  return std::nullopt;
+}
+
+// Never two live processes of one rank and trial.
+std::optional<std::string> Agent::reason_against(AttemptId of) const {
+  if (auto left = what_is_left_of(of.trial)) return left;
   if (failure_) return "its agent has failed: " + failure_->reason;
   return std::nullopt;
 }
@@ -92,6 +98,7 @@ void Agent::receive(const message::Prepare& m) {
   window_ = fence_window(m.reconnect_window, m.launcher_wait);
   launcher_wait_ = m.launcher_wait;
   output_packing_ = m.output_packing;
+  if (!reason && !m.leases.wants.empty()) holding_.insert(m.of.trial);
   if (reason)
     attempt.refuse({{{{}, {}, *reason, {}}}, ErrorClass::host});
   else
@@ -166,11 +173,18 @@ void Agent::receive(const message::TakeLeases& m) {
   take_actions(*attempt);
 }
 
+// The leases are the trial's: what a later attempt holds is not an earlier one's to let go, nor is
+// what processes of another one may still use.
 void Agent::receive(const message::DropLeases& m) {
+  const auto newest = newest_.find(m.of.trial);
+  if (newest == newest_.end() || m.of.attempt < newest->second) return;
   AgentAttempt* attempt = find(m.of);
-  if (attempt == nullptr) return;
-  attempt->drop_leases();
-  take_actions(*attempt);
+  if (attempt != nullptr && !attempt->is_finished()) {
+    attempt->drop_leases();
+    return take_actions(*attempt);
+  }
+  if (!what_is_left_of(m.of.trial) && holding_.erase(m.of.trial) > 0)
+    act(agent_action::EndLeases{m.of.trial});
 }
 
 void Agent::receive(const message::Go& m) {
@@ -178,7 +192,12 @@ void Agent::receive(const message::Go& m) {
   if (attempt == nullptr) return;
   // A launcher that says Go has heard that this host is ready.
   trusted_at_ = std::max(trusted_at_, attempt->ready_at());
-  attempt->go(m);
+  // One that was on its way for so long that the launcher may have given this host up.
+  const bool is_late = window_.count() > 0 && window_ < for_ever && now_ >= fence_at();
+  if (is_late)
+    attempt->go_too_late(now_);
+  else
+    attempt->go(m);
   has_started_ = has_started_ || attempt->status().has_started;
   take_actions(*attempt);
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,7 @@ class Agent {
   }
   /// Its actions become the agent's; what it says goes nowhere without a launcher.
   void take_actions(AgentAttempt& attempt);
+  std::optional<std::string> what_is_left_of(int trial) const;
   /// Why an attempt cannot be begun beside those that there are.
   std::optional<std::string> reason_against(AttemptId of) const;
   void provide_context(AgentAttempt& attempt);
@@ -162,6 +164,7 @@ class Agent {
   TrackedState<AgentState> state_{agent_states()};
   std::map<AttemptId, AgentAttempt> attempts_;
   std::map<int, int> newest_;  ///< attempt that has come, by trial; forgotten ones too
+  std::set<int> holding_;      ///< trials that may hold something of the host
   ContextState context_ = ContextState::unknown;
   std::string context_directory_;
   std::optional<LinkId> link_;  ///< to the launcher

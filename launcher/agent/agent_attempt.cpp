@@ -161,6 +161,21 @@ void AgentAttempt::go(const message::Go& m) {
   after_rank_ended();  // without ranks, all have ended
 }
 
+void AgentAttempt::go_too_late(Instant now) {
+  if (state_ != AgentAttemptState::ready) return;
+  state_.become(AgentAttemptState::running);
+  has_started_ = true;
+  act(agent_action::ReleasePorts{of_});
+  own_stop_ = message::OwnStop::silence;
+  say(message::StopsRanks{own_stop_, now});
+  for (const auto& command : prepare_.ranks) {
+    ranks_[command.rank] = RankState::ended;
+    state_fact(message::RankNotStarted{command.rank, "its host was told too late to start it",
+                                       ErrorClass::host});
+  }
+  after_rank_ended();
+}
+
 RankCommand AgentAttempt::command_of(int rank) const {
   const auto found = std::find_if(prepare_.ranks.begin(), prepare_.ranks.end(),
                                   [&](const RankCommand& command) { return command.rank == rank; });

@@ -76,6 +76,8 @@ class AgentAttempt {
   void take_leases();
   void drop_leases();
   void go(const message::Go& m);
+  /// By now the launcher may say that these ranks are dead: none is started.
+  void go_too_late(Instant now);
   void stop(const message::Stop& how, Instant now);
   /// The agent stops the ranks by itself, with the notice and the grace that the launcher gave for
   /// that. Where time is `left`, they are dead by its end: the grace takes of it what it may, the

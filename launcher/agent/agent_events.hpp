@@ -192,9 +192,13 @@ struct CheckHost {
 struct TakeLeases {
   AttemptId of = {};
 };
-/// Let go what the attempt holds.
+/// Let go what the attempt holds; it may try again.
 struct DropLeases {
   AttemptId of = {};
+};
+/// Nothing of the trial runs, and nothing follows: let go what it holds, and forget what it wanted.
+struct EndLeases {
+  int trial = 0;
 };
 /// The ranks start: others are told that what is held stays so.
 struct ConfirmLeases {
@@ -250,9 +254,10 @@ using AgentAction =
     std::variant<agent_action::UseLink, agent_action::CloseLink, agent_action::SetFence,
                  agent_action::SendMessage, agent_action::SendOutput, agent_action::Spool,
                  agent_action::CheckHost, agent_action::FindContext, agent_action::TakeContext,
-                 agent_action::TakeLeases, agent_action::DropLeases, agent_action::ConfirmLeases,
-                 agent_action::StartRank, agent_action::ReleasePorts, agent_action::MakeStopFile,
-                 agent_action::TerminateRank, agent_action::KillTree, agent_action::ForgetAttempt,
-                 agent_action::PauseReading, agent_action::ResumeReading, agent_action::Leave>;
+                 agent_action::TakeLeases, agent_action::DropLeases, agent_action::EndLeases,
+                 agent_action::ConfirmLeases, agent_action::StartRank, agent_action::ReleasePorts,
+                 agent_action::MakeStopFile, agent_action::TerminateRank, agent_action::KillTree,
+                 agent_action::ForgetAttempt, agent_action::PauseReading,
+                 agent_action::ResumeReading, agent_action::Leave>;
 
 }  // namespace train

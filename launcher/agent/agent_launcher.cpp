@@ -59,6 +59,7 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   act(agent_action::UseLink{link});
   message::Hello hello{wire_version, identity_.host_name, identity_.boot_id, identity_.pid};
   for (const auto& [of, attempt] : attempts_) hello.attempts.push_back(attempt.status());
+  hello.holding.assign(holding_.begin(), holding_.end());
   say(std::move(hello));
   if (failure_) say(*failure_);
   has_said_blocked_ = false;

@@ -41,6 +41,10 @@ json json_of(const control_request::Lend& lend) {
           {"kerberos_cache", from_bytes(lend.kerberos_cache)}};
 }
 
+json json_of(const control_request::KillTrial& kill) {
+  return {{"do", "kill_trial"}, {"trial", kill.trial}};
+}
+
 json json_of(const ControlStatus& status) {
   json hosts = json::array();
   for (const auto& host : status.hosts)
@@ -76,6 +80,8 @@ ControlRequest request_of(const json& value) {
   if (wanted == "lend")
     return control_request::Lend{credential_field(value, "agent_socket"),
                                  credential_field(value, "kerberos_cache")};
+  if (wanted == "kill_trial")
+    return control_request::KillTrial{int_field(value, "trial", 0, highest_trial)};
   if (wanted != "stop") throw Malformed{"nothing is known by the name that it asks for"};
   return control_request::Stop{int_field(value, "signal", 1, highest_signal)};
 }
@@ -101,7 +107,8 @@ std::string encode_greeting(const ControlGreeting& greeting) {
                   {"task", greeting.task_id},
                   {"pid", greeting.pid},
                   {"program", greeting.program},
-                  {"takes_credentials", greeting.takes_credentials}});
+                  {"takes_credentials", greeting.takes_credentials},
+                  {"kills_trials", greeting.kills_trials}});
 }
 
 std::string encode_control_request(const ControlRequest& request) {
@@ -114,7 +121,8 @@ std::string encode_answer(const ControlAnswer& answer) {
   return line_of({{"refused", answer.refused},
                   {"status", std::move(status)},
                   {"served", answer.served},
-                  {"waiting", answer.waiting}});
+                  {"waiting", answer.waiting},
+                  {"trial_state", answer.trial_state}});
 }
 
 std::string control_status_json(const ControlStatus& status) { return line_of(json_of(status)); }
@@ -128,6 +136,7 @@ Result<ControlGreeting> decode_greeting(std::string_view line) {
     greeting.program = text_field(value, "program", longest_word);
     greeting.takes_credentials =
         value.contains("takes_credentials") && bool_field(value, "takes_credentials");
+    greeting.kills_trials = value.contains("kills_trials") && bool_field(value, "kills_trials");
     return greeting;
   });
 }
@@ -138,9 +147,12 @@ Result<ControlRequest> decode_control_request(std::string_view line) {
 
 Result<ControlAnswer> decode_answer(std::string_view line) {
   return decode<ControlAnswer>(line, longest_control_answer, [](const json& value) {
-    return ControlAnswer{text_field(value, "refused", longest_word),
+    ControlAnswer answer{text_field(value, "refused", longest_word),
                          status_of(field(value, "status")), hosts_field(value, "served"),
                          hosts_field(value, "waiting")};
+    if (value.contains("trial_state"))
+      answer.trial_state = text_field(value, "trial_state", longest_word);
+    return answer;
   });
 }
 

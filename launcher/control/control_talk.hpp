@@ -20,6 +20,8 @@ inline constexpr int control_version = 1;
 inline constexpr std::size_t longest_control_request = 4u << 10;
 /// Longest line of a supervisor: the status of thousands of hosts and ranks.
 inline constexpr std::size_t longest_control_answer = 16u << 20;
+/// No trial that is asked about has a greater number.
+inline constexpr int highest_trial = 999'999'999;
 
 /// What a supervisor says first on every connection.
 struct ControlGreeting {
@@ -29,6 +31,7 @@ struct ControlGreeting {
   std::string program;  ///< version of the program, for people
   /// Whether `Lend` may be asked: one that does not know it ends the connection.
   bool takes_credentials = false;
+  bool kills_trials = false;  ///< likewise `KillTrial`
 
   bool operator==(const ControlGreeting&) const = default;
 };
@@ -51,10 +54,15 @@ struct Lend {
   std::string kerberos_cache;  ///< as $KRB5CCNAME has it; empty: none
   bool operator==(const Lend&) const = default;
 };
+/// That one trial of a search be ended, which goes on without it.
+struct KillTrial {
+  int trial = 0;  ///< its number, at most `highest_trial`
+  bool operator==(const KillTrial&) const = default;
+};
 }  // namespace control_request
 
-using ControlRequest =
-    std::variant<control_request::Stop, control_request::Status, control_request::Lend>;
+using ControlRequest = std::variant<control_request::Stop, control_request::Status,
+                                    control_request::Lend, control_request::KillTrial>;
 
 /// How a task is now, as its supervisor sees it.
 struct ControlStatus {
@@ -83,6 +91,8 @@ struct ControlAnswer {
   // Of `Lend`, names of hosts:
   std::vector<std::string> served = {};   ///< that are logged in to with what was lent from now on
   std::vector<std::string> waiting = {};  ///< that take nothing of what there is
+  /// Of `KillTrial`: how that trial is now, a word of `trial_states`; empty where there is none.
+  std::string trial_state = {};
 
   bool operator==(const ControlAnswer&) const = default;
 };

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,17 @@ std::string batch_line(const Plan& plan);
 /// How many trials run at once, and why not more: "4 of 12 at once (max_slots; 6 would fit)".
 /// Nothing for an experiment of one trial.
 std::string trials_line(const Plan& plan);
+
+/// A line below the rank table: "bracket 0: 70 trials, ...".
+struct PlanLine {
+  std::string what;  ///< "bracket 0"
+  std::string text;
+};
+/// What a search will do: its trials and how long they train, its brackets, and the first trials
+/// with the hyperparameters that vary. None of an experiment of which nothing is chosen.
+std::vector<PlanLine> search_lines(const Plan& plan);
+/// The same for programs.
+nlohmann::ordered_json json_of(const SearchPreview& search);
 
 /// The TPU slices of the plan and their hosts: "a: t[1-4], b: t[5-8], and 6 more"; nothing without.
 std::string slices_line(const Plan& plan);

@@ -198,13 +198,14 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   };
   std::string below;
-  const auto add_below = [&](const char* what, const std::string& line) {
+  const auto add_below = [&](const std::string& what, const std::string& line) {
     if (!line.empty())
       below += wrapped(fmt::format("{}: {}", what, line), width, Paint::title, options);
   };
   add_below("batch", batch_line(plan));
   add_below("slices", slices_line(plan));
   add_below("trials", trials_line(plan));
+  for (const PlanLine& line : search_lines(plan)) add_below(line.what, line.text);
   add_below("context", context_line(context));
   add_below("checkpoints", checkpoints_line(plan));
   add_below("restarts", restarts_line(plan));

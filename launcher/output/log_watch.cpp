@@ -7,6 +7,7 @@ namespace {
 
 std::vector<std::string> patterns_of(const std::vector<LogPolicy>& policies) {
   std::vector<std::string> patterns;
+  patterns.reserve(policies.size());
   for (const LogPolicy& policy : policies) patterns.push_back(policy.pattern);
   return patterns;
 }

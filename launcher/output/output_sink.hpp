@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "launcher/ports/clock.hpp"
+#include "launcher/wire/attempt_id.hpp"
 #include "launcher/wire/output_chunk.hpp"
 
 namespace train {
@@ -22,9 +23,9 @@ class OutputSink {
   virtual std::uint64_t synced() const = 0;
   /// The ranks have ended or are being stopped: from now on nothing may keep the task from ending.
   virtual void expect_end() = 0;
-  /// The ranks of this attempt have ended, and another may follow: that does not wait for long
-  /// until there is room for what these had printed.
-  virtual void expect_another(int attempt) = 0;
+  /// The ranks of this attempt have ended, and another of its trial may follow: that does not wait
+  /// for long until there is room for what these had printed.
+  virtual void expect_another(AttemptId ended) = 0;
 };
 
 }  // namespace train

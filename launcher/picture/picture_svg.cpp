@@ -7,15 +7,15 @@
 
 #include "launcher/picture/cells.hpp"
 #include "launcher/picture/columns.hpp"
-#include "launcher/picture/svg_writer.hpp"
 #include "launcher/plan/summaries.hpp"
 
 namespace train {
 namespace {
 
+using namespace svg_size;
+
 // Pixels.
-constexpr int page_width = 960;
-constexpr int margin = 24;
+constexpr int margin = page_margin;
 constexpr int padding = 14;
 constexpr int label_x = margin + padding;
 constexpr int label_room = 236;
@@ -28,15 +28,32 @@ constexpr int widest_cell = 72;
 constexpr int label_gap = 4;  // on either side of a label
 constexpr int between_cards = 12;
 constexpr int behind_step = 4;  // of the cards behind that of several hosts
-constexpr int font = 13;
-constexpr int title_font = 18;
-constexpr int small_font = 12;
-constexpr int line_height = 18;
-constexpr int corner = 6;
 
 constexpr int most_cells = 256;  // of one host
 constexpr std::size_t most_stretches = 24;
 constexpr std::size_t most_holders_named = 6;
+
+constexpr std::string_view plan_style = R"svg(<style>
+.train-plan .host { font-weight: bold; }
+.train-plan .remark { font-size: 12px; fill: var(--dim); }
+.train-plan .behind { fill: var(--card); stroke: var(--line); }
+.train-plan .used { fill: var(--used); stroke: var(--used-line); }
+.train-plan .free { fill: var(--free); stroke: var(--free-line); stroke-dasharray: 3 2; }
+.train-plan .held { fill: var(--held); stroke: var(--held-line); }
+.train-plan .excluded { fill: var(--out); stroke: var(--out-line); }
+.train-plan .part { fill: var(--free); }
+.train-plan .share { fill: var(--used); }
+.train-plan .other { fill: var(--held); }
+.train-plan .hatch { fill: url(#train-plan-hatch); pointer-events: none; }
+.train-plan .hatch-line { stroke: var(--out-line); stroke-width: 1; }
+.train-plan .idle { fill: var(--dim); font-weight: normal; }
+.train-plan .accent { fill: var(--used-line); }
+.train-plan .first-key { stroke: var(--first); stroke-width: 2; }
+.train-plan .first { fill: none; stroke: var(--first); stroke-width: 2; pointer-events: none; }
+</style>
+<defs><pattern id="train-plan-hatch" width="6" height="6" patternUnits="userSpaceOnUse"
+patternTransform="rotate(45)"><path class="hatch-line" d="M 0 0 V 6"/></pattern></defs>
+)svg";
 
 std::string_view class_of(SlotState state) {
   switch (state) {
@@ -71,20 +88,15 @@ class PictureSvg {
 
   std::string draw() {
     measure();
-    y_ = margin;
-    add_caption();
+    y_ = add_caption(svg_, caption_);
     for (const PictureRow& row : picture_.rows) add_row(row);
     add_legend();
-    const int height = y_ + margin;
-    std::string text = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"train-plan\" viewBox=\"0 0 {0} {1}\" "
-        "width=\"{0}\" height=\"{1}\" role=\"img\" aria-labelledby=\"train-plan-title "
-        "train-plan-desc\">\n<title id=\"train-plan-title\">{2}</title>\n"
-        "<desc id=\"train-plan-desc\">{3}</desc>\n",
-        page_width, height, xml_text(caption_.title), xml_text(description()));
-    text += svg_style;
-    text += fmt::format("<rect class=\"page\" width=\"{}\" height=\"{}\"/>\n", page_width, height);
-    return text + svg_.take() + "</svg>\n";
+    return svg_document({.name = "train-plan",
+                         .style = plan_style,
+                         .height = y_ + margin,
+                         .title = caption_.title,
+                         .description = description()},
+                        svg_.take());
   }
 
  private:
@@ -120,18 +132,6 @@ class PictureSvg {
       if (row.look.slots <= most_cells) most = std::max(most, row.look.slots);
     const int fitting = (cells_room + gap) / std::min(most, cells_in_line_) - gap;
     cell_width_ = std::max(cell_width_, std::min(fitting, widest_cell));
-  }
-
-  void add_caption() {
-    y_ += title_font;
-    svg_.add_text("title", margin, y_,
-                  shortened(caption_.title, columns_in(page_width - 2 * margin, title_font)));
-    if (!caption_.subtitle.empty()) {
-      y_ += line_height + 4;
-      svg_.add_text("small", margin, y_,
-                    shortened(caption_.subtitle, columns_in(page_width - 2 * margin, small_font)));
-    }
-    y_ += line_height;
   }
 
   static std::string ranks_text(const PictureRow& row) {
@@ -284,45 +284,33 @@ class PictureSvg {
   }
 
   void add_legend() {
-    legend_x_ = margin;
-    y_ += 6;
-    if (shows(SlotState::used)) add_legend_item("used", "rank", "0");
-    add_legend_item("used first-key", "rank 0, the rendezvous", "");
-    if (shows(SlotState::free)) add_legend_item("free", "free", "");
-    if (shows(SlotState::excluded)) add_legend_item("excluded", "excluded", "");
+    SvgLegend legend(y_ + 6);
+    if (shows(SlotState::used)) add_key(legend, "used", "rank", "0");
+    add_key(legend, "used first-key", "rank 0, the rendezvous", "");
+    if (shows(SlotState::free)) add_key(legend, "free", "free", "");
+    if (shows(SlotState::excluded)) add_key(legend, "excluded", "excluded", "");
     const std::size_t named = std::min(picture_.holders.size(), most_holders_named);
     for (std::size_t i = 0; i < named; ++i)
-      add_legend_item("held", "held by " + picture_.holders[i], holder_mark(static_cast<int>(i)));
+      add_key(legend, "held", "held by " + picture_.holders[i], holder_mark(static_cast<int>(i)));
     if (picture_.holders.size() > named)
-      add_legend_item("held", fmt::format("{} other holders", picture_.holders.size() - named), "");
-    y_ += cell_height - 8;
+      add_key(legend, "held", fmt::format("{} other holders", picture_.holders.size() - named), "");
+    y_ = legend.bottom();
   }
 
-  void add_legend_item(std::string_view css_class, const std::string& words,
-                       const std::string& mark) {
-    constexpr int swatch = 26;
-    constexpr int height = 20;
-    const std::string shown =
-        shortened(words, columns_in(page_width - 2 * margin - swatch - 8, small_font));
-    const int width = swatch + 8 + text_width(count_columns(shown), small_font);
-    if (legend_x_ > margin && legend_x_ + width > page_width - margin) {
-      legend_x_ = margin;
-      y_ += height + 8;
-    }
-    const Box box{legend_x_, y_, swatch, height};
+  void add_key(SvgLegend& legend, std::string_view css_class, const std::string& words,
+               const std::string& mark) {
+    const Box box = legend.add_words(svg_, words);
     svg_.add_box(fmt::format("key {}", css_class), box, corner - 2);
     if (css_class == "excluded") svg_.add_box("hatch", box, corner - 2);
     if (!mark.empty())
-      svg_.add_text("label", box.x + swatch / 2, y_ + height / 2 + 5, mark, Anchor::middle);
-    svg_.add_text("small", legend_x_ + swatch + 8, y_ + height / 2 + 4, shown);
-    legend_x_ += width + 20;
+      svg_.add_text("label", box.x + box.width / 2, box.y + box.height / 2 + 5, mark,
+                    Anchor::middle);
   }
 
   const ClusterPicture& picture_;
   const PictureCaption& caption_;
   SvgWriter svg_;
   int y_ = 0;  // where the next element begins
-  int legend_x_ = 0;
   int cell_width_ = least_cell;
   int cells_in_line_ = 1;
 };

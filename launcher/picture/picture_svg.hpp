@@ -4,14 +4,9 @@
 #include <string>
 
 #include "launcher/picture/cluster_picture.hpp"
+#include "launcher/picture/svg_page.hpp"
 
 namespace train {
-
-/// What stands above a picture.
-struct PictureCaption {
-  std::string title;
-  std::string subtitle;  ///< may be empty
-};
 
 /// The picture as an SVG document of one fixed width that needs nothing from elsewhere: no script,
 /// font or link. A card for each row, in it a cell for each slot (several for one that wraps), and

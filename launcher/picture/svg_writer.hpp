@@ -19,7 +19,7 @@ struct Box {
 };
 
 /// How a text stands at its place.
-enum class Anchor { start, middle };
+enum class Anchor { start, middle, end };
 
 /// Writes elements of an SVG. Texts are in a monospaced font, so that their width is known: see
 /// `text_width`.
@@ -31,6 +31,8 @@ class SvgWriter {
   /// `y` is the base line.
   void add_text(std::string_view css_class, int x, int y, std::string_view text,
                 Anchor anchor = Anchor::start);
+  /// `data` are commands of an SVG path.
+  void add_path(std::string_view css_class, std::string_view data);
   /// Everything until `end_group` belongs together; `title` (may be empty) is shown on pointing.
   void begin_group(std::string_view css_class, std::string_view attributes, std::string_view title);
   void end_group();
@@ -47,9 +49,5 @@ int text_width(std::size_t columns, int size);
 
 /// How many columns of text fit `pixels`.
 std::size_t columns_in(int pixels, int size);
-
-/// The style sheet and the hatching of a picture: light, or dark where the reader prefers that.
-/// Every rule is scoped to class `train-plan`, so that a page may hold the SVG inline.
-extern const std::string_view svg_style;
 
 }  // namespace train

@@ -219,8 +219,10 @@ Fit fit_of(const ExperimentConfig& experiment, const HostSearch& search) {
 
 }  // namespace
 
-TrialCounts trials_at_once(const ExperimentConfig& experiment, const HostSearch& search) {
-  const Fit fit = fit_of(experiment, search);
+TrialCounts trials_at_once(const ExperimentConfig& experiment, const HostSearch& search,
+                           std::optional<std::int64_t> placed) {
+  Fit fit = fit_of(experiment, search);
+  if (placed) fit = {.trials = std::max(fit.trials, *placed), .is_at_least = true};
   const SearchSize& size = experiment.search;
   TrialCounts counts{.trials = size.trials,
                      .fit = fit.trials,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "launcher/placement/host_search.hpp"
@@ -39,8 +40,10 @@ std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSe
 
 /// How many trials like this one fit in the rooms of a search that found a placement, and how many
 /// of them run at once: `max_concurrent_trials`, `max_slots` (Determined) and the number of trials
-/// limit them. With a trainer, or with whole hosts of several sizes, trials are placed one after
-/// the other and more may fit in another order: `is_at_least` says so.
-TrialCounts trials_at_once(const ExperimentConfig& experiment, const HostSearch& search);
+/// limit them. With whole hosts of several sizes trials are placed one after the other and more may
+/// fit in another order: `is_at_least` says so. `placed`: so many were really placed beside each
+/// other, with their trainers.
+TrialCounts trials_at_once(const ExperimentConfig& experiment, const HostSearch& search,
+                           std::optional<std::int64_t> placed = {});
 
 }  // namespace train

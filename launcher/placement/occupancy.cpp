@@ -3,8 +3,23 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+
+#include "launcher/plan/host_take.hpp"
 
 namespace train {
+
+Occupancy occupancy_of(const ExperimentConfig& experiment, const Trial& trial,
+                       const std::string& holder) {
+  Occupancy all;
+  all.reserve(trial.hosts.size());
+  for (std::size_t i = 0; i < trial.hosts.size(); ++i) {
+    HostTake take = take_of(experiment, trial, static_cast<int>(i));
+    all.push_back({trial.hosts[i].host.name, holder, std::move(take.slots), take.cpus, take.memory,
+                   std::move(take.custom)});
+  }
+  return all;
+}
 
 Holdings::Holdings(const HostInventory& inventory, const Occupancy& occupancy) {
   if (occupancy.empty()) return;

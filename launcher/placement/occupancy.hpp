@@ -10,6 +10,7 @@
 
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/quantity.hpp"
+#include "launcher/plan/plan.hpp"
 
 namespace train {
 
@@ -28,6 +29,10 @@ struct HostUse {
 
 /// All that is held on the hosts of an inventory; empty: every host is idle.
 using Occupancy = std::vector<HostUse>;
+
+/// What a trial takes of its hosts, as placement sees it that goes around it.
+Occupancy occupancy_of(const ExperimentConfig& experiment, const Trial& trial,
+                       const std::string& holder);
 
 /// All that is held of one host, by anybody.
 struct HeldOfHost {

@@ -15,6 +15,8 @@
 #include "launcher/plan/summaries.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
+#include "launcher/search/search_preview.hpp"
+#include "launcher/search/trial_experiment.hpp"
 
 namespace train {
 namespace {
@@ -75,16 +77,10 @@ std::vector<int> united(const std::vector<std::vector<int>>& parts) {
   return all;
 }
 
-void add_host(Trial& trial, const ExperimentConfig& experiment, const HostView& view, int workers) {
-  const Host& host = view.host;
+// `slots` are the host's own, by worker; or by rank, of a host whose ranks are placed already.
+void add_host(Trial& trial, const ExperimentConfig& experiment, const Host& host, int workers,
+              std::vector<std::vector<int>> slots) {
   const SlotSupply supply = slot_supply(host, experiment.needs);
-  SlotsOfHost of_host = slots_of_host(view, supply, workers, experiment, trial.hosts.empty());
-  rename_slots(of_host, host.slot_indices);
-  if (trial.hosts.empty()) trial.trainer_slots = std::move(of_host.of_trainer);
-  std::vector<std::vector<int>>& slots = of_host.of_workers;
-  // Ranks are in the order of their slots, also where held slots sent the first worker to a later
-  // one.
-  std::sort(slots.begin(), slots.end());
   PlannedHost planned{.host = host,
                       .slots = united(slots),
                       .slots_are_gpus = supply.kind == SlotKind::devices,
@@ -107,6 +103,18 @@ void add_host(Trial& trial, const ExperimentConfig& experiment, const HostView& 
                            .batch_size = {},
                            .batch_offset = {}});
   trial.hosts.push_back(std::move(planned));
+}
+
+void place_on_host(Trial& trial, const ExperimentConfig& experiment, const HostView& view,
+                   int workers) {
+  SlotsOfHost of_host = slots_of_host(view, slot_supply(view.host, experiment.needs), workers,
+                                      experiment, trial.hosts.empty());
+  rename_slots(of_host, view.host.slot_indices);
+  if (trial.hosts.empty()) trial.trainer_slots = std::move(of_host.of_trainer);
+  // Ranks are in the order of their slots, also where held slots sent the first worker to a later
+  // one.
+  std::sort(of_host.of_workers.begin(), of_host.of_workers.end());
+  add_host(trial, experiment, view.host, workers, std::move(of_host.of_workers));
 }
 
 // Slices are numbered by their first host, and a slice's workers by their hosts.
@@ -171,19 +179,51 @@ CollectiveBackend resolved_backend(const ExperimentConfig& experiment, const Tri
   return is_open ? CollectiveBackend::automatic : CollectiveBackend::gloo;
 }
 
-Trial build_trial(const ExperimentConfig& experiment, const HostInventory& inventory,
-                  const Holdings& holdings, const HostSearch& search) {
-  Trial trial;
+// Once its hosts are there; `counts` are the workers of each host of the inventory.
+void complete(Trial& trial, const ExperimentConfig& experiment,
+              const std::vector<TpuSliceHosts>& slices, const std::vector<int>& counts) {
   trial.slots = experiment.needs.slots * experiment.workers;
-  if (experiment.processes == Processes::per_rank) trial.ranks.reserve(experiment.workers);
-  for (std::size_t i = 0; i < search.counts.size(); ++i)
-    if (search.counts[i] > 0)
-      add_host(trial, experiment, {inventory.hosts[i], holdings.of(i)}, search.counts[i]);
-  add_slices(trial, search.slices, search.counts);
+  add_slices(trial, slices, counts);
   trial.world_size = static_cast<int>(trial.ranks.size());
   trial.backend = resolved_backend(experiment, trial);
   add_batch(trial, experiment);
+}
+
+Trial build_trial(const ExperimentConfig& experiment, const HostInventory& inventory,
+                  const Holdings& holdings, const HostSearch& search) {
+  Trial trial;
+  if (experiment.processes == Processes::per_rank) trial.ranks.reserve(experiment.workers);
+  for (std::size_t i = 0; i < search.counts.size(); ++i)
+    if (search.counts[i] > 0)
+      place_on_host(trial, experiment, {inventory.hosts[i], holdings.of(i)}, search.counts[i]);
+  complete(trial, experiment, search.slices, search.counts);
   return trial;
+}
+
+// Whether placement could have chosen this of the host.
+bool can_be(const HostPlace& place, const Host& host, const ExperimentConfig& experiment) {
+  const std::size_t ranks = experiment.processes == Processes::per_host
+                                ? 1
+                                : static_cast<std::size_t>(std::max(0, place.workers));
+  const Quantity size = slot_supply(host, experiment.needs).size;
+  const auto is_there = [&](int slot) {
+    const std::vector<int>& left = host.slot_indices;
+    if (!left.empty()) return std::find(left.begin(), left.end(), slot) != left.end();
+    return slot >= 0 && Quantity::of(slot) < size;
+  };
+  return place.workers > 0 && place.slots.size() == ranks &&
+         std::all_of(place.slots.begin(), place.slots.end(), [&](const std::vector<int>& slots) {
+           return std::all_of(slots.begin(), slots.end(), is_there);
+         });
+}
+
+bool are_whole(const std::vector<TpuSliceHosts>& slices, const std::vector<int>& counts) {
+  return std::all_of(slices.begin(), slices.end(), [&](const TpuSliceHosts& slice) {
+    const auto used = std::count_if(slice.hosts.begin(), slice.hosts.end(), [&](int host) {
+      return counts[static_cast<std::size_t>(host)] > 0;
+    });
+    return used == 0 || static_cast<std::size_t>(used) == slice.hosts.size();
+  });
 }
 
 template <class T>
@@ -233,7 +273,70 @@ bool has_uncounted_trainer(const ExperimentConfig& experiment, const HostInvento
                       [](const Host& host) { return host.cpus.has_value(); });
 }
 
+// How many trials are placed beside the first, each beside all before it: where each one's trainer
+// has room shows only then. Bounded: a few tenths of a second.
+std::int64_t place_beside(const Plan& plan, const HostInventory& inventory, Occupancy held) {
+  constexpr std::size_t most_looks = 2'000'000;  // at hosts and at what is held
+  const ExperimentConfig& experiment = plan.experiment;
+  const std::int64_t wanted = experiment.search.trials.value_or(std::int64_t{1'000'000});
+  std::int64_t placed = 1;
+  Trial trial = plan.trial;
+  for (std::size_t looks = 0; placed < wanted && looks < most_looks; ++placed) {
+    append(held, occupancy_of(experiment, trial, "another trial"));
+    looks += inventory.hosts.size() + held.size();
+    auto next = place_trial(experiment, inventory, held);
+    if (!next) break;
+    trial = std::move(*next);
+  }
+  return placed;
+}
+
+// Of a search its first trial is planned: the others take as much.
+tl::expected<Plan, Refusal> plan_search(const ExperimentConfig& experiment,
+                                        const HostInventory& inventory, const Occupancy& occupancy,
+                                        const UserVariables& users) {
+  auto preview = preview_search(*experiment.search_config);
+  if (!preview) {
+    const Diagnostic& why = preview.error().diagnostics.front();
+    Refusal refusal{.reasons = {why.message}, .nearest = {}};
+    if (!why.hint.empty()) refusal.reasons.push_back(why.hint);
+    return tl::make_unexpected(std::move(refusal));
+  }
+  const ExperimentConfig first = trial_experiment(experiment, preview->first.front().sample);
+  auto plan = make_plan(first, inventory, occupancy, users);
+  if (plan) plan->search = std::move(*preview);
+  return plan;
+}
+
 }  // namespace
+
+std::optional<Trial> place_trial(const ExperimentConfig& experiment, const HostInventory& inventory,
+                                 const Occupancy& occupancy) {
+  const Holdings holdings(inventory, occupancy);
+  const HostSearch search = search_hosts(experiment, inventory, holdings);
+  if (!search.is_placed()) return std::nullopt;
+  return build_trial(experiment, inventory, holdings, search);
+}
+
+std::optional<Trial> trial_at(const ExperimentConfig& experiment, const HostInventory& inventory,
+                              const TrialPlace& place) {
+  Trial trial;
+  std::vector<int> counts(inventory.hosts.size());
+  std::int64_t workers = 0;
+  std::size_t next = 0;  // they are in the order of the inventory
+  for (const HostPlace& each : place.hosts) {
+    while (next < counts.size() && inventory.hosts[next].name != each.host) ++next;
+    if (next == counts.size() || !can_be(each, inventory.hosts[next], experiment))
+      return std::nullopt;
+    add_host(trial, experiment, inventory.hosts[next], each.workers, each.slots);
+    workers += counts[next++] = each.workers;
+  }
+  const auto slices = experiment.slices ? slices_of(inventory) : std::vector<TpuSliceHosts>();
+  if (workers != experiment.workers || !are_whole(slices, counts)) return std::nullopt;
+  trial.trainer_slots = place.trainer_slots;
+  complete(trial, experiment, slices, counts);
+  return trial;
+}
 
 tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
                                       const HostInventory& inventory, const Occupancy& occupancy,
@@ -241,6 +344,7 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
   if (inventory.hosts.empty())
     return tl::make_unexpected(Refusal{
         .reasons = {fmt::format("there are no hosts in {}", inventory.source)}, .nearest = {}});
+  if (experiment.search_config) return plan_search(experiment, inventory, occupancy, users);
   if (has_uncounted_trainer(experiment, inventory)) {
     ExperimentConfig without = experiment;
     without.trainer = {};
@@ -266,7 +370,11 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
       return tl::make_unexpected(
           Refusal{.reasons = {fmt::format("'{}' {}", host.host.name, few->message), few->hint},
                   .nearest = {}});
-  if (experiment.search.trials != 1) plan.trials = trials_at_once(experiment, search);
+  if (experiment.search.trials != 1) {
+    std::optional<std::int64_t> placed;
+    if (!experiment.trainer.empty()) placed = place_beside(plan, inventory, occupancy);
+    plan.trials = trials_at_once(experiment, search, placed);
+  }
   add_warnings(plan, inventory);
   plan.advice = advise(experiment, inventory, holdings, search, plan.trial);
   return plan;

@@ -3,6 +3,7 @@
 
 #include "launcher/placement/occupancy.hpp"
 #include "launcher/plan/plan.hpp"
+#include "launcher/plan/trial_place.hpp"
 
 namespace train {
 
@@ -15,5 +16,15 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
                                       const HostInventory& inventory,
                                       const Occupancy& occupancy = {},
                                       const UserVariables& users = {});
+
+/// Where one more trial goes beside what is occupied, by the same rule, of an experiment and hosts
+/// for which there is a plan: nothing is explained. Nothing: there is no room for it.
+std::optional<Trial> place_trial(const ExperimentConfig& experiment, const HostInventory& inventory,
+                                 const Occupancy& occupancy);
+
+/// The trial that was placed there, of the same experiment and hosts; its number is not of its
+/// place. Nothing: placement cannot have chosen that.
+std::optional<Trial> trial_at(const ExperimentConfig& experiment, const HostInventory& inventory,
+                              const TrialPlace& place);
 
 }  // namespace train

@@ -11,6 +11,7 @@
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/plan/environment_entry.hpp"
+#include "launcher/search/search_preview.hpp"
 
 namespace train {
 
@@ -95,9 +96,10 @@ struct TrialCounts {
 /// Every rank with its host, slots, batch and environment (`environment_of`): the same inputs give
 /// the same bytes. `train plan` prints what `train launch` runs, and neither needs more than this.
 struct Plan {
-  ExperimentConfig experiment;
+  ExperimentConfig experiment;        ///< of a search: as its first trial has it
   Trial trial;                        ///< one, the first; the others are like it
   std::optional<TrialCounts> trials;  ///< when the experiment has several
+  std::optional<SearchPreview> search = {};
   UserVariables user_variables = {};
   /// All that there are: of the experiment and the hosts, with their places, then of the plan.
   std::vector<Diagnostic> warnings = {};

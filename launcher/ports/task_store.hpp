@@ -45,8 +45,8 @@ class TaskStore {
   virtual Result<TaskRecord> find(const std::string& prefix) = 0;
   /// All tasks, newest first; only those that are not final unless `all`. They come without
   /// `config_text` and `plan_json`, which can be megabytes each, and without their attempts; those
-  /// that are final also without context and ranks. One that cannot be read keeps none of the
-  /// others, and is always named, since nobody knows whether it is final.
+  /// that are final also without directories, launcher, grace, context and ranks. One that cannot
+  /// be read keeps none of the others, and is always named, since nobody knows whether it is final.
   virtual Result<TaskList> list(bool all) = 0;
 };
 

@@ -33,6 +33,7 @@ class WaitDriver {
     /// Its place is known, or another one.
     std::function<void()> on_place;
     std::function<void(int host, const Error& why)> on_lost;
+    std::function<void(const waiter_action::TellClocks& clocks)> on_clocks;
     /// It waits no longer.
     std::function<void(const Error& why)> on_over;
   };
@@ -74,6 +75,7 @@ class WaitDriver {
   void perform(const waiter_action::Plan&);
   void perform(const waiter_action::TellPlace&) { hooks_.on_place(); }
   void perform(const waiter_action::TellLost& action) { hooks_.on_lost(action.host, action.why); }
+  void perform(const waiter_action::TellClocks& action) { hooks_.on_clocks(action); }
   void perform(const waiter_action::GiveUp& action) { hooks_.on_over(action.why); }
 
   Ports ports_;

@@ -109,7 +109,22 @@ void Waiter::settle(Instant now) {
       own_.order.arrived_ns = std::max(own_.order.arrived_ns, host.arrived_ns);
   own_.order.time_ns = own_.order.arrived_ns;
   own_.is_final = true;
+  compare_clocks();
   send_all();
+}
+
+// All have come within the limit above, or the one of reaching a host.
+void Waiter::compare_clocks() {
+  std::optional<waiter_action::TellClocks> far;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    if (at(host).state != State::standing) continue;
+    if (!far) far = {host, host};
+    if (at(host).arrived_ns > at(far->ahead).arrived_ns) far->ahead = host;
+    if (at(host).arrived_ns < at(far->behind).arrived_ns) far->behind = host;
+  }
+  if (!far) return;
+  far->lead = nanoseconds(at(far->ahead).arrived_ns - at(far->behind).arrived_ns);
+  if (far->lead > timing_.usual_spread) actions_.emplace_back(*far);
 }
 
 // What is being taken is taken with the order that its request has.

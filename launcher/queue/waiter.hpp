@@ -37,15 +37,22 @@ struct TellLost {
   int host = 0;
   Error why;
 };
+/// Its arrivals cannot be so far apart: a clock is wrong, and its order with it. Once.
+struct TellClocks {
+  int ahead = 0;   ///< the host whose clock tells the latest
+  int behind = 0;  ///< the earliest
+  nanoseconds lead{0};
+};
 /// It waits no longer: class `busy` at the limit, `host` where no host can be reached.
 struct GiveUp {
   Error why;
 };
 }  // namespace waiter_action
 
-using WaiterAction = std::variant<waiter_action::Open, waiter_action::Close, waiter_action::Send,
-                                  waiter_action::Plan, waiter_action::TellPlace,
-                                  waiter_action::TellLost, waiter_action::GiveUp>;
+using WaiterAction =
+    std::variant<waiter_action::Open, waiter_action::Close, waiter_action::Send,
+                 waiter_action::Plan, waiter_action::TellPlace, waiter_action::TellLost,
+                 waiter_action::TellClocks, waiter_action::GiveUp>;
 
 /// Among those of one user, who is less urgent steps behind who is more so: the order of `own`
 /// then, just after that of the last of these; nothing where it is behind them already. Nobody else
@@ -80,6 +87,7 @@ class Waiter {
   struct Timing {
     /// From the first arrival: hosts that have not answered then join the line later.
     milliseconds settle_limit{10'000};
+    milliseconds usual_spread{20'000};   ///< of arrivals, by clocks that are right
     milliseconds silence_limit{30'000};  ///< without a word from a host that was reached
     milliseconds reach_limit{60'000};    ///< from Open to its first word
     milliseconds back_off{1'000};        ///< before a host is reached again; then twice that ...
@@ -143,6 +151,7 @@ class Waiter {
   bool are_all_known() const;
   void send_all();
   void settle(Instant now);
+  void compare_clocks();
   void step_behind();
   void consider(Instant now);
   void end(Error why);

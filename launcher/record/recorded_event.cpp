@@ -20,12 +20,26 @@ std::string_view to_string(RecordedEvent::What what) {
       return "attempt_hopeless";
     case attempt_over:
       return "attempt_over";
+    case trial_over:
+      return "trial_over";
+    case search_decided:
+      return "search_decided";
     case stop_requested:
       return "stop_requested";
     case task_over:
       return "task_over";
   }
   return "created";
+}
+
+std::vector<RecordedEvent> outside_of_trials(const std::vector<RecordedEvent>& events) {
+  using enum RecordedEvent::What;
+  std::vector<RecordedEvent> outside;
+  for (const RecordedEvent& event : events)
+    if (event.what == created || event.what == supervised || event.what == stop_requested ||
+        event.what == task_over)
+      outside.push_back(event);
+  return outside;
 }
 
 }  // namespace train

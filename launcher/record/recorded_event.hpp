@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "launcher/record/task_record.hpp"
 
@@ -19,6 +20,8 @@ struct RecordedEvent {
     attempt_failing,   ///< something has failed, or the user wants the end: the ranks are stopped
     attempt_hopeless,  ///< a log policy has found that no other attempt is worth it
     attempt_over,      ///< nothing of the attempt is left, and another one follows
+    trial_over,        ///< no attempt of this trial follows, and the task goes on
+    search_decided,    ///< what the search has decided about a trial
     stop_requested,    ///< by the user, or since `max_runtime` is over
     task_over,         ///< nothing follows
   };
@@ -31,6 +34,9 @@ struct RecordedEvent {
 
   bool operator==(const RecordedEvent&) const = default;
 };
+
+/// Those that are about the task as a whole: of a search, which tells of its trials elsewhere.
+std::vector<RecordedEvent> outside_of_trials(const std::vector<RecordedEvent>& events);
 
 /// "created", "ranks_started", ...
 std::string_view to_string(RecordedEvent::What what);

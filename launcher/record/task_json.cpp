@@ -97,7 +97,7 @@ std::string text_of(const Json& document) {
 }  // namespace
 
 std::string task_to_json(const TaskRecord& task, const std::vector<RecordedEvent>& events,
-                         const std::string& now) {
+                         const std::string& now, const std::string& search) {
   Json document = summary(task);
   document["now"] = or_null_json(now);
   document["working_directory"] = task.working_directory;
@@ -112,6 +112,9 @@ std::string task_to_json(const TaskRecord& task, const std::vector<RecordedEvent
   for (const RecordedEvent& event : events) document["events"].push_back(event_json(event));
   document["rank_results"] = Json::array();
   for (const RankRecord& rank : task.ranks) document["rank_results"].push_back(rank_json(rank));
+  const Json of_search = or_null_json(search);
+  document["search"] = of_search.is_object() ? of_search["search"] : Json(nullptr);
+  document["trials"] = of_search.is_object() ? of_search["trials"] : Json::array();
   document["config"] = task.config_text;
   document["plan"] = or_null_json(task.plan_json);
   return text_of(document);

@@ -48,6 +48,8 @@ bool is_final(TaskState state) { return task_states().row(state).next.empty(); }
 
 bool is_legal_change(TaskState from, TaskState to) { return task_states().allows(from, to); }
 
+bool is_search(const TaskRecord& task) { return task.ranks.empty() && task.world_size > 0; }
+
 std::string_view shown_state(const TaskRecord& task) {
   return task.is_unattended ? "unattended" : to_string(task.state);
 }
@@ -90,6 +92,10 @@ std::string rank_log_file(const std::string& log_directory, int rank, int attemp
 std::string metrics_log_file(const std::string& log_directory, int rank, int attempt) {
   return log_directory + "/metrics-" + std::to_string(rank) + "." + std::to_string(attempt) +
          ".log";
+}
+
+std::string trial_log_directory(const std::string& log_directory, int trial) {
+  return log_directory + "/trial-" + std::to_string(trial);
 }
 
 std::string make_task_id(std::uint64_t random_bits) {

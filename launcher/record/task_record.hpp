@@ -128,11 +128,14 @@ struct TaskRecord {
   std::vector<std::string> unsettled_hosts = {};
   ContextRecord context;
   GitRecord git;                  ///< of the context, or of the working directory
-  std::vector<RankRecord> ranks;  ///< of the last attempt
+  std::vector<RankRecord> ranks;  ///< of the last attempt; of a search none
   std::vector<AttemptRecord> attempts;
 
   bool operator==(const TaskRecord&) const = default;
 };
+
+/// Whether the task has many trials. What they have come to is in its journal.
+bool is_search(const TaskRecord& task);
 
 /// What users are told: its state, or "unattended".
 std::string_view shown_state(const TaskRecord& task);
@@ -155,6 +158,10 @@ std::string rank_log_file(const std::string& log_directory, int rank, int attemp
 
 /// The same of what it has appended to its metrics file: `<log_directory>/metrics-3.0.log`.
 std::string metrics_log_file(const std::string& log_directory, int rank, int attempt = 0);
+
+/// Where the logs of a trial are, of a task with many: `<log_directory>/trial-12`. A task with one
+/// trial has its logs in `log_directory` itself.
+std::string trial_log_directory(const std::string& log_directory, int trial);
 
 /// A task id: eight characters of [a-z2-7], from 40 random bits.
 std::string make_task_id(std::uint64_t random_bits);

@@ -45,6 +45,12 @@ struct RunFile {
 inline constexpr const char* hyperparameters_file_name = "hparams.json";
 inline constexpr const char* data_file_name = "data.json";
 
+/// A module for Python, which ranks find in the run directory of their host: `train_report.py`.
+inline constexpr const char* report_module_name = "train_report.py";
+std::string report_module();
+/// The program with which ranks report, in the same directory.
+inline constexpr const char* report_program_name = "train";
+
 /// JSON that does not fit into TRAIN_HPARAMS and TRAIN_DATA: it goes into files, named by
 /// TRAIN_HPARAMS_FILE and TRAIN_DATA_FILE.
 std::vector<RunFile> run_files(const ExperimentConfig& experiment);

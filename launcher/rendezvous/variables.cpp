@@ -95,6 +95,7 @@ void add_own(const RankView& view, Variables& variables) {
   variables.set_at_launch("TRAIN_METRICS_FILE", AtLaunch::metrics_file);
   variables.set_at_launch("TRAIN_STOP_FILE", AtLaunch::stop_file);
   variables.set("TRAIN_TRIAL_ID", number(trial.trial));
+  set_number(variables, "TRAIN_TRIAL_SEED", experiment.trial_seed);
   const CheckpointStorage& checkpoints = experiment.checkpoints;
   if (!checkpoints.directory.empty())
     variables.set_at_launch("TRAIN_CHECKPOINT_DIR", AtLaunch::checkpoint_directory);

@@ -92,17 +92,17 @@ void Connections::reopen(int host) {
   act(host_action::Reopen{host});
 }
 
-std::vector<ConnectionAction> Connections::adopt(bool have_ranks, Instant heard, Instant now) {
+std::vector<ConnectionAction> Connections::adopt(int host, bool has_ranks, Instant heard,
+                                                 Instant now) {
   now_ = now;
-  for (int host = 0; host < count(); ++host) {
-    Host& h = of(host);
-    h.is_lasting = h.is_unmet = true;
-    h.has_ranks = have_ranks;
-    h.heartbeat.heard(heard);
-    // Its agent may have heard from the one before until now.
-    h.heartbeat.trust(now);
-    begin_outage(host, now, "the launcher before this one has ended");
-  }
+  Host& h = of(host);
+  h.is_new = false;
+  h.is_expected = h.is_lasting = h.is_unmet = true;
+  h.has_ranks = has_ranks;
+  h.heartbeat.heard(heard);
+  // Its agent may have heard from the one before until now.
+  h.heartbeat.trust(now);
+  begin_outage(host, now, "the launcher before this one has ended");
   return std::exchange(actions_, {});
 }
 

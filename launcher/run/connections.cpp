@@ -17,10 +17,13 @@ constexpr const char* what_silence_means =
 
 }  // namespace
 
-Connections::Connections(std::vector<std::string> names, Timing timing)
+Connections::Connections(std::vector<std::string> names, Timing timing, int wanted)
     : timing_(timing), hosts_(names.size()), checks_(names.size()) {
-  for (std::size_t host = 0; host < names.size(); ++host)
+  for (std::size_t host = 0; host < names.size(); ++host) {
     hosts_[host].name = std::move(names[host]);
+    hosts_[host].is_new = host >= static_cast<std::size_t>(wanted);
+    hosts_[host].is_expected = !hosts_[host].is_new;
+  }
 }
 
 std::vector<ConnectionAction> Connections::on(const ConnectionEvent& event, Instant now) {
@@ -224,6 +227,10 @@ std::vector<ConnectionAction> Connections::reach_anew(int host, Instant now) {
   now_ = now;
   Host& h = of(host);
   h.is_expected = true;
+  if (std::exchange(h.is_new, false)) {
+    act(host_action::Open{host});
+    return std::exchange(actions_, {});
+  }
   h.reach = Reach{};
   h.reach->since = now;
   h.reach->until = now + std::max(timing_.reach_limit, timing_.reconnect_window);

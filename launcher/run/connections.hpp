@@ -178,18 +178,21 @@ class Connections {
     milliseconds reach_pause{1'000};
   };
 
-  /// All hosts are being reached for the first time.
-  Connections(std::vector<std::string> names, Timing timing);
+  /// The first `wanted` hosts are being reached for the first time; the others are not, until they
+  /// are wanted (`reach_anew`).
+  Connections(std::vector<std::string> names, Timing timing, int wanted);
+  Connections(const std::vector<std::string>& names, Timing timing)
+      : Connections(names, timing, static_cast<int>(names.size())) {}
 
   /// Takes one event; the actions are to be carried out in order.
   std::vector<ConnectionAction> on(const ConnectionEvent& event, Instant now);
   /// When a Tick is wanted, if at all.
   std::optional<Instant> next_deadline() const { return checks_.next(); }
 
-  /// In place of being reached for the first time: all hosts have agents, which another process has
-  /// started that has ended since, and are reached as after an outage that begins now. `heard` is
-  /// before any of them can have been lost. Before anything else.
-  std::vector<ConnectionAction> adopt(bool have_ranks, Instant heard, Instant now);
+  /// In place of being reached for the first time: this host has an agent, which another process
+  /// has started that has ended since, and is reached as after an outage that begins now. `heard`
+  /// is before it can have been lost. Before anything else.
+  std::vector<ConnectionAction> adopt(int host, bool has_ranks, Instant heard, Instant now);
 
   /// The ranks of this host are being told to start: from here on its agent outlives its streams.
   void begin_ranks(int host, Instant now);
@@ -207,7 +210,7 @@ class Connections {
   std::vector<ConnectionAction> try_now(Instant now);
   /// Hosts that are out of reach will not be waited for any longer than that, by their run.
   void give_up_by(std::optional<Instant> limit) { given_up_by_ = limit; }
-  /// A host that was lost, or let go, is wanted again.
+  /// A host that was lost, or let go, is wanted again; or one that was never wanted is.
   std::vector<ConnectionAction> reach_anew(int host, Instant now);
 
   /// The host can be talked to.
@@ -262,6 +265,7 @@ class Connections {
     std::string own_address;
     std::string likely_own_address;
     bool is_expected = true;
+    bool is_new = false;  ///< it was never wanted
     bool open = false;
     bool is_lasting = false;  ///< its agent was told to start ranks at least once
     bool has_ranks = false;

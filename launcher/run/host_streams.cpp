@@ -23,48 +23,75 @@ constexpr int most_facts_of_host = 8;
 
 }  // namespace
 
-HostStreams::HostStreams(Ports ports, const Trial& trial, std::string task_id, Hooks hooks,
-                         Origin origin)
+HostStreams::HostStreams(Ports ports, std::vector<Host> hosts, std::string task_id, Hooks hooks,
+                         Supervisor supervisor)
     : ports_(ports),
-      trial_(trial),
+      addresses_(std::move(hosts)),
       task_id_(std::move(task_id)),
       hooks_(std::move(hooks)),
-      epoch_(origin.epoch),
-      launcher_(std::move(origin.launcher)),
-      attempt_(origin.attempt),
-      first_attempt_(origin.attempt),
-      positions_{{origin.attempt, std::move(origin.positions)}} {
-  positions_[attempt_].resize(2 * trial.ranks.size());
-  const std::size_t window = output_window(trial.hosts.size());
-  hosts_.reserve(trial.hosts.size());
-  for (std::size_t i = 0; i < trial.hosts.size(); ++i) hosts_.emplace_back(window);
+      epoch_(supervisor.epoch),
+      launcher_(std::move(supervisor.launcher)) {
+  const std::size_t window = output_window(addresses_.size());
+  hosts_.reserve(addresses_.size());
+  for (std::size_t i = 0; i < addresses_.size(); ++i) hosts_.emplace_back(window);
 }
 
-void HostStreams::begin_attempt(int number) {
-  if (number == attempt_) return;
-  const int before = std::exchange(attempt_, number);
-  positions_[number].resize(2 * trial_.ranks.size());
-  if (positions_.size() > most_positions) positions_.erase(positions_.begin());
-  for (Stream& host : hosts_) {
-    host.has_finished = false;
-    host.to_forget.insert(before);
-    for (const auto* kept : {&host.written, &host.received})
-      if (!kept->empty()) host.forget_behind = kept->back().output_number;
-    forget(host);
+void HostStreams::adopt_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts,
+                                std::vector<std::uint64_t> positions) {
+  TrialStreams adopted{trial, hosts, of.attempt, of.attempt, {{of.attempt, std::move(positions)}}};
+  (void)adopted.positions_in(of.attempt);  // of all ranks
+  trials_.emplace(of.trial, std::move(adopted));
+}
+
+void HostStreams::begin_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts) {
+  const auto found = trials_.find(of.trial);
+  if (found == trials_.end()) return adopt_attempt(of, trial, hosts, {});
+  TrialStreams& streams = found->second;
+  if (of.attempt == streams.attempt) return;
+  const AttemptId before{of.trial, std::exchange(streams.attempt, of.attempt)};
+  (void)streams.positions_in(of.attempt);
+  if (streams.positions.size() > most_positions) streams.positions.erase(streams.positions.begin());
+  for (const int host : streams.hosts.of_task()) forget_later(host, before);
+}
+
+void HostStreams::end_trial(int trial) {
+  const auto found = trials_.find(trial);
+  if (found == trials_.end()) return;
+  const AttemptId last{trial, found->second.attempt};
+  ended_.insert_or_assign(trial, last.attempt);
+  for (const int host : found->second.hosts.of_task()) {
+    end_leases(host, trial);
+    forget_later(host, last);
   }
+  trials_.erase(found);
+}
+
+// Nothing, while the trial has not ended. An agent of which something still runs passes it over.
+void HostStreams::end_leases(int host, int trial) {
+  const auto ended = ended_.find(trial);
+  if (ended != ended_.end()) send(host, frame_of(message::DropLeases{{trial, ended->second}}));
+}
+
+void HostStreams::forget_later(int host, AttemptId of) {
+  Stream& stream = this->of(host);
+  stream.finished.erase(of);
+  stream.to_forget.insert(of);
+  for (const auto* kept : {&stream.written, &stream.received})
+    if (!kept->empty()) stream.forget_behind = kept->back().output_number;
+  forget(stream);
 }
 
 // An agent that forgets an attempt lets go of what it keeps of its output.
 void HostStreams::forget(Stream& stream) {
   HostLink* const agent = stream.now.to_agent();
   if (agent == nullptr || ports_.output.synced() < stream.forget_behind) return;
-  for (const int attempt : std::exchange(stream.to_forget, {}))
-    agent->send(frame_of(message::Forget{id_of(attempt)}));
+  for (const AttemptId attempt : std::exchange(stream.to_forget, {}))
+    agent->send(frame_of(message::Forget{attempt}));
 }
 
 void HostStreams::perform(const host_action::Send& action) {
   if (std::holds_alternative<message::Bye>(action.message)) of(action.host).was_dismissed = true;
-  send(action.host, frame_of(about(action.message, id_of(attempt_))));
+  send(action.host, frame_of(action.message));
 }
 
 void HostStreams::perform(const host_action::Open& action) {
@@ -81,8 +108,8 @@ void HostStreams::perform(const host_action::Open& action) {
     hooks_.on_event(connection_event::HostOpened{host, info.address, info.own_address,
                                                  info.likely_own_address});
   };
-  stream.now.link = ports_.transport.open(trial_.hosts[host].host, {agent_key(task_id_, host)},
-                                          std::move(events));
+  stream.now.link =
+      ports_.transport.open(address_of(host), {agent_key(task_id_, host)}, std::move(events));
 }
 
 // A link that was replaced or closed may still have something to tell.
@@ -121,23 +148,24 @@ void HostStreams::attach(int host) {
   attach.epoch = epoch_;
   attach.launcher = launcher_;
   attach.connection = ++stream.connection;
-  const PlannedHost& planned = trial_.hosts[host];
-  for (const auto& [attempt, positions] : positions_)
-    for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank)
-      for (const bool is_of_metrics : {false, true})
-        if (const auto position = positions[index_of(rank, is_of_metrics)]; position > 0)
-          attach.positions.push_back({rank, position, id_of(attempt), is_of_metrics});
+  int to_repeat = 0;
+  for (const auto& [number, trial] : trials_) {
+    if (!trial.hosts.is_on(host)) continue;
+    const PlannedHost& planned =
+        trial.trial.hosts[static_cast<std::size_t>(trial.hosts.node_of(host))];
+    to_repeat += most_positions * (2 * planned.rank_count + most_facts_of_host);
+    for (const auto& [attempt, positions] : trial.positions)
+      for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank)
+        for (const bool is_of_metrics : {false, true})
+          if (const auto at = positions[trial.place_of(rank, is_of_metrics)]; at > 0)
+            attach.positions.push_back({rank, at, {number, attempt}, is_of_metrics});
+  }
   // Whatever it has to say of attempts that are over, it says once more.
   stream.of_the_past = Repetitions();
-  stream.of_the_past.expect(most_positions * (2 * planned.rank_count + most_facts_of_host));
+  stream.of_the_past.expect(to_repeat);
   attach.credit = credit_of(stream);
   stream.now.is_attached = true;
   stream.now.link->send(frame_of(attach));
-}
-
-// The metrics of all ranks come behind what they print.
-std::size_t HostStreams::index_of(int rank, bool is_of_metrics) const {
-  return static_cast<std::size_t>(rank) + (is_of_metrics ? trial_.ranks.size() : 0);
 }
 
 // What was received and is not kept yet stays within the window, on whichever connection it came.
@@ -158,8 +186,8 @@ void HostStreams::perform(const host_action::Reopen& action) {
     if (of(host).next.number == number) reopened(host, info);
   };
   stream.next.link = ports_.transport.open(
-      trial_.hosts[host].host,
-      {agent_key(task_id_, host), AgentCall::Verb::reattach, reconnect_limit}, std::move(events));
+      address_of(host), {agent_key(task_id_, host), AgentCall::Verb::reattach, reconnect_limit},
+      std::move(events));
 }
 
 // From here on nothing of the old stream counts: the agent is told what has come until now.
@@ -180,7 +208,7 @@ void HostStreams::perform(const host_action::Sweep& action) {
   drop_sweep(of(host));
   of(host).sweep = std::make_unique<SweepDriver>(
       SweepDriver::Ports{ports_.timers, ports_.transport},
-      std::vector<AbandonedHost>{{trial_.hosts[host].host, agent_key(task_id_, host)}}, sweep_limit,
+      std::vector<AbandonedHost>{{address_of(host), agent_key(task_id_, host)}}, sweep_limit,
       [this, host] { swept(host); });
   of(host).sweep->start();
 }
@@ -250,27 +278,72 @@ void HostStreams::received_message(int host, Message message) {
     return break_protocol(host, not_our_protocol("speaks of a launcher before this one"));
   }
   const auto about = attempt_of(message);
-  if (about && (about->trial != trial_.trial || about->attempt > attempt_))
+  if (about && !is_known(*about) && !may_be_strays_)
     return break_protocol(host, not_our_protocol("spoke of an attempt that nobody has begun"));
-  if (about && (about->attempt < attempt_ || of(host).has_finished)) {
-    constexpr std::chrono::seconds span{2};
-    if (of(host).of_the_past.add(ports_.timers.now(), span)) return;
-    return break_protocol(host, flood_error(span));
-  }
-  if (const auto* hello = std::get_if<message::Hello>(&message)) {
-    of(host).to_forget.clear();
-    for (const message::AttemptStatus& status : hello->attempts)
-      if (status.of.trial == trial_.trial && status.of.attempt < attempt_)
-        of(host).to_forget.insert(status.of.attempt);
-    forget(of(host));
-  }
+  if (about && is_of_the_past(host, *about)) return received_of_the_past(host, *about, message);
+  if (const auto* hello = std::get_if<message::Hello>(&message)) met(host, *hello);
   if (std::holds_alternative<message::NoAgent>(message)) of(host).presence = Presence::nothing;
   if (const auto* finished = std::get_if<message::Finished>(&message)) {
-    of(host).has_finished = true;
+    of(host).finished.insert(finished->of);
     if (of(host).presence == Presence::ranks && finished->survivors.empty())
       of(host).presence = Presence::idle;
   }
   hooks_.on_event(connection_event::HostSaid{host, std::move(message)});
+}
+
+// A trial that has given this host up did not wait for its end there; nor does anybody for what
+// was prepared for nothing.
+void HostStreams::received_of_the_past(int host, AttemptId of, const Message& message) {
+  constexpr std::chrono::seconds span{2};
+  if (!this->of(host).of_the_past.add(ports_.timers.now(), span))
+    return break_protocol(host, flood_error(span));
+  if (!std::holds_alternative<message::Finished>(message)) return;
+  if (is_stray(of)) return send(host, frame_of(message::DropLeases{of}));
+  end_leases(host, of.trial);
+}
+
+// What it was told on other connections it may never have heard.
+void HostStreams::met(int host, const message::Hello& hello) {
+  for (const int trial : hello.holding) end_leases(host, trial);
+  of(host).to_forget.clear();
+  for (const message::AttemptStatus& status : hello.attempts) {
+    if (is_stray(status.of)) send(host, frame_of(about(message::Stop{}, status.of)));
+    if (is_known(status.of) ? is_over(status.of) : may_be_strays_)
+      of(host).to_forget.insert(status.of);
+  }
+  forget(of(host));
+}
+
+bool HostStreams::is_known(AttemptId of) const {
+  const auto found = trials_.find(of.trial);
+  return found == trials_.end() ? ended_.contains(of.trial) : of.attempt <= found->second.attempt;
+}
+
+bool HostStreams::is_over(AttemptId of) const {
+  const auto found = trials_.find(of.trial);
+  return found == trials_.end() || of.attempt < found->second.attempt;
+}
+
+bool HostStreams::is_of_the_past(int host, AttemptId of) const {
+  return is_over(of) || this->of(host).finished.contains(of);
+}
+
+// Where output of this rank goes on; null: this host has nothing to say of it.
+std::uint64_t* HostStreams::position_of(int host, const OutputChunk& chunk) {
+  const auto found = trials_.find(chunk.of.trial);
+  if (found == trials_.end()) return nullptr;
+  TrialStreams& streams = found->second;
+  const auto& ranks = streams.trial.ranks;
+  const bool is_own =
+      chunk.rank < static_cast<int>(ranks.size()) &&
+      ranks[static_cast<std::size_t>(chunk.rank)].host == streams.hosts.node_of(host);
+  if (!is_own) return nullptr;
+  const bool was_kept = chunk.of.attempt < streams.first_attempt &&
+                        chunk.of.attempt >= streams.first_attempt - most_positions;
+  if (was_kept) (void)streams.positions_in(chunk.of.attempt);
+  const auto positions = streams.positions.find(chunk.of.attempt);
+  if (positions == streams.positions.end()) return nullptr;
+  return &positions->second[streams.place_of(chunk.rank, chunk.stream == OutputStream::metrics)];
 }
 
 // Chunks are numbered without gaps and belong to ranks of their own host: anything else is not an
@@ -278,30 +351,26 @@ void HostStreams::received_message(int host, Message message) {
 void HostStreams::received_output(int host, std::string_view payload) {
   auto chunk = decode_output(payload);
   if (!chunk) return break_protocol(host, chunk.error());
-  const auto& ranks = trial_.ranks;
   Stream& stream = of(host);
-  const bool is_own =
-      chunk->rank < static_cast<int>(ranks.size()) && ranks[chunk->rank].host == host;
-  const bool is_of_trial = chunk->of.trial == trial_.trial;
-  if (is_of_trial && chunk->of.attempt < first_attempt_ &&
-      chunk->of.attempt >= first_attempt_ - most_positions)
-    positions_[chunk->of.attempt].resize(2 * ranks.size());
-  const auto positions = is_of_trial ? positions_.find(chunk->of.attempt) : positions_.end();
-  const std::size_t place = index_of(chunk->rank, chunk->stream == OutputStream::metrics);
-  if (!is_own || positions == positions_.end() || chunk->number != stream.last_chunk + 1 ||
-      chunk->begin != positions->second[place])
+  const bool is_of_ended =
+      !trials_.contains(chunk->of.trial) && (may_be_strays_ || ended_.contains(chunk->of.trial));
+  std::uint64_t* const position = is_of_ended ? nullptr : position_of(host, *chunk);
+  const bool is_expected = is_of_ended || (position != nullptr && chunk->begin == *position);
+  if (!is_expected || chunk->number != stream.last_chunk + 1)
     return break_protocol(host, not_our_protocol("sent output out of turn"));
   if (!stream.window.take(*chunk))
     return break_protocol(host, not_our_protocol("sent more output than it was asked for"));
   stream.last_chunk = chunk->number;
-  positions->second[place] += length_of(*chunk);
   const std::size_t cost = cost_of(*chunk);
   stream.received_cost += cost;
   stream.untold_bytes += chunk->bytes.size();
-  if (chunk->of.attempt < first_attempt_) return pass_over(host, cost);
+  if (is_of_ended) return pass_over(host, cost);
+  *position += length_of(*chunk);
+  const TrialStreams& trial = trials_.at(chunk->of.trial);
+  if (chunk->of.attempt < trial.first_attempt) return pass_over(host, cost);
   const Instant now = ports_.timers.now();
-  const nanoseconds age = now - hooks_.time_of(host, chunk->at, now);
-  if (chunk->of.attempt == attempt_) hooks_.on_output(*chunk);
+  const nanoseconds age = now - hooks_.time_of(chunk->of, host, chunk->at, now);
+  if (chunk->of.attempt == trial.attempt) hooks_.on_output(*chunk);
   const std::uint64_t number = ports_.output.take(std::move(*chunk), age);
   keep(host, number, cost);
 }

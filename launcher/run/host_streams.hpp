@@ -18,12 +18,14 @@
 #include "launcher/ports/transport.hpp"
 #include "launcher/run/connections.hpp"
 #include "launcher/run/sweep_driver.hpp"
+#include "launcher/run/trial_hosts.hpp"
 #include "launcher/wire/frame.hpp"
 
 namespace train {
 
-/// The streams to the agents of a task, over all its attempts: links, frames, and the windows and
-/// acknowledgements of output. Carries out what concerns one host; decides nothing.
+/// The streams to the agents of a task, over all its trials and their attempts: links, frames, and
+/// the windows and acknowledgements of output. Carries out what concerns one host; decides nothing.
+/// `host` is one of the task.
 class HostStreams {
  public:
   /// How the world is reached. All outlive the streams.
@@ -35,8 +37,8 @@ class HostStreams {
   /// Callbacks come from the ports, never from inside a call to the streams.
   struct Hooks {
     std::function<void(const ConnectionEvent&)> on_event;
-    /// An instant of a host's clock on the launcher's.
-    std::function<Instant(int host, Instant at, Instant now)> time_of;
+    /// An instant of a host's clock on the launcher's, in this attempt.
+    std::function<Instant(AttemptId of, int host, Instant at, Instant now)> time_of;
     /// Output has come.
     std::function<void(const OutputChunk& chunk)> on_output = [](const OutputChunk&) {};
     /// The host's agent serves a later supervisor.
@@ -44,23 +46,37 @@ class HostStreams {
         [](int, const message::Displaced&) {};
   };
 
-  /// Where the streams begin: with the first attempt, or where another process has left them.
-  struct Origin {
-    std::uint64_t epoch = 1;  ///< of this supervisor
-    int attempt = 0;
-    /// By rank: how much of its output in this attempt is kept already; empty: nothing is.
-    std::vector<std::uint64_t> positions = {};
-    std::string launcher = {};  ///< who this is, for agents to tell others
+  /// Who this is.
+  struct Supervisor {
+    std::uint64_t epoch = 1;
+    std::string launcher = {};  ///< in words, for agents to tell others
   };
 
-  /// `trial` must outlive the streams.
-  HostStreams(Ports ports, const Trial& trial, std::string task_id, Hooks hooks, Origin origin);
+  HostStreams(Ports ports, std::vector<Host> hosts, std::string task_id, Hooks hooks,
+              Supervisor supervisor);
   HostStreams(const HostStreams&) = delete;
   HostStreams& operator=(const HostStreams&) = delete;
 
-  /// Messages and output are about this attempt of the trial from now on. Agents are told to forget
-  /// the one before, which must be over, as soon as its output is synced.
-  void begin_attempt(int number);
+  /// What hosts say of this attempt is heard, and its output taken, from now on. Agents are told to
+  /// forget the one before of the same trial, which must be over, as soon as its output is synced.
+  /// `trial` must outlive the streams, or be ended.
+  void begin_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts);
+  /// In place of the first: the attempt is one that another process has begun. `positions`: by
+  /// rank, how much of its output is kept already, then how much of its metrics; empty: nothing is.
+  void adopt_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts,
+                     std::vector<std::uint64_t> positions);
+
+  /// Another process has seen the end of this trial, whose last attempt that was.
+  void adopt_end(AttemptId last) { ended_.insert_or_assign(last.trial, last.attempt); }
+  /// That process may have prepared attempts that nobody knows of: their agents are told to end
+  /// them, and what they say is passed over.
+  void expect_strays() { may_be_strays_ = true; }
+
+  /// Nothing follows of this trial, and no host is asked for it again, unless it is begun again
+  /// with the next attempt. Agents are told at once, or when they are back, to let go of what it
+  /// holds of their hosts, and to forget its last attempt as soon as its output is synced; what
+  /// still comes of it is passed over.
+  void end_trial(int trial);
 
   void perform(const host_action::Open& action);
   void perform(const host_action::Reopen& action);
@@ -147,12 +163,32 @@ class HostStreams {
     bool has_ranks = false;           ///< it was told to start some
     Presence presence = Presence::nothing;
     bool is_broken = false;           ///< its stream ended by itself after that
-    std::set<int> to_forget;          ///< attempts that its agent still knows
+    std::set<AttemptId> to_forget;    ///< that are over, and that its agent still knows
     std::uint64_t forget_behind = 0;  ///< once this is synced; the sink's number
-    bool has_finished = false;        ///< its agent has said so, and waits for Bye
+    std::set<AttemptId> finished;     ///< that run, or are the last; their agent is done with them
     bool was_dismissed = false;       ///< its agent is told Bye, and has to hear it
     Repetitions of_the_past;          ///< what it says of attempts that are over
     std::unique_ptr<SweepDriver> sweep;
+  };
+  /// A trial that was begun.
+  struct TrialStreams {
+    const Trial& trial;
+    TrialHosts hosts;
+    int attempt;        ///< the one that runs, or was the last
+    int first_attempt;  ///< what comes of attempts before it was kept by another process
+    /// Of the last attempts: bytes received of what each rank has printed, then of the metrics of
+    /// each.
+    std::map<int, std::vector<std::uint64_t>> positions = {};
+
+    // The metrics of all ranks come behind what they print.
+    std::size_t place_of(int rank, bool is_of_metrics) const {
+      return static_cast<std::size_t>(rank) + (is_of_metrics ? trial.ranks.size() : 0);
+    }
+    std::vector<std::uint64_t>& positions_in(int number) {
+      auto& found = positions[number];
+      found.resize(2 * trial.ranks.size());
+      return found;
+    }
   };
   /// The stream of an agent that was dismissed, until it has left.
   struct Leaving {
@@ -164,16 +200,24 @@ class HostStreams {
   const Stream& of(int host) const { return hosts_[static_cast<std::size_t>(host)]; }
   LinkEvents events_of(int host, std::uint64_t number);
   void closed(int host, std::uint64_t number, const Error& why);
-  AttemptId id_of(int attempt) const { return {trial_.trial, attempt}; }
   void attach(int host);
   void reopened(int host, const LinkInfo& info);
   void swept(int host);
   void drop_sweep(Stream& stream);
-  std::size_t index_of(int rank, bool is_of_metrics) const;
+  bool is_known(AttemptId of) const;
+  bool is_over(AttemptId of) const;
+  bool is_of_the_past(int host, AttemptId of) const;
+  void end_leases(int host, int trial);
+  void forget_later(int host, AttemptId of);
+  std::uint64_t* position_of(int host, const OutputChunk& chunk);
+  const Host& address_of(int host) const { return addresses_[static_cast<std::size_t>(host)]; }
   std::uint64_t credit_of(const Stream& stream) const;
   void received(int host, std::string_view bytes);
   void received(int host, const Frame& frame);
   void received_message(int host, Message message);
+  void received_of_the_past(int host, AttemptId of, const Message& message);
+  void met(int host, const message::Hello& hello);
+  bool is_stray(AttemptId of) const { return may_be_strays_ && !is_known(of); }
   void received_output(int host, std::string_view payload);
   void forget(Stream& stream);
   void pass_over(int host, std::size_t cost);
@@ -192,21 +236,19 @@ class HostStreams {
   void tell_left();
 
   Ports ports_;
-  const Trial& trial_;
+  std::vector<Host> addresses_;  ///< of the hosts
   std::string task_id_;
   Hooks hooks_;
   std::vector<Stream> hosts_;
+  std::map<int, TrialStreams> trials_;
+  std::map<int, int> ended_;  ///< the last attempts of trials
+  bool may_be_strays_ = false;
   // Of all hosts, so that acknowledging costs nothing for those of which nothing was written.
   std::deque<Arrival> unwritten_;
   std::deque<Arrival> unsynced_;
   std::vector<int> due_;
   std::uint64_t epoch_;
   std::string launcher_;
-  int attempt_;
-  const int first_attempt_;  ///< what comes of attempts before it was kept by another process
-  /// Of the last attempts: bytes received of what each rank has printed, then of the metrics of
-  /// each.
-  std::map<int, std::vector<std::uint64_t>> positions_;
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
   std::vector<std::unique_ptr<SweepDriver>> ended_sweeps_;  ///< likewise
   std::unique_ptr<Subscription> closing_;

@@ -66,7 +66,8 @@ std::optional<int> signal_number(std::string_view name) {
 }
 
 std::string stop_text(int signal) {
-  return signal == runtime_over ? runtime_over_text : "stopped by " + signal_name(signal);
+  if (signal == runtime_over) return runtime_over_text;
+  return signal == trial_stop ? trial_stop_text : "stopped by " + signal_name(signal);
 }
 
 }  // namespace train

@@ -57,11 +57,15 @@ struct Leftover {
 /// In place of the signal by which a user asks for the end: the task has run for `max_runtime`.
 inline constexpr int runtime_over = 0;
 inline constexpr const char* runtime_over_text = "max_runtime is over";
+/// Likewise, of a trial: its search wants no more of it, or the user wants it ended alone.
+inline constexpr int trial_stop = -1;
+inline constexpr const char* trial_stop_text = "the trial is stopped";
 
 /// How a run ended. Exactly one of `succeeded`, `stop_signal` and `cause` is set.
 struct RunOutcome {
   bool succeeded = false;  ///< every rank exited with code 0, none because it was told to stop
-  /// The user asked for the end with this, before anything had failed, or `runtime_over`.
+  /// The user asked for the end with this, before anything had failed, or `runtime_over`, or
+  /// `trial_stop`.
   std::optional<int> stop_signal;
   std::optional<Failure> cause;   ///< the failure that happened first
   std::vector<Failure> others;    ///< further failures, in order of time
@@ -69,7 +73,9 @@ struct RunOutcome {
   std::vector<int> undecided;     ///< hosts of which nothing was known when others had failed
   std::vector<RankOutcome> ranks;
   std::vector<Leftover> leftovers;
+  bool were_told_to_start = false;  ///< the ranks: some may have run, whatever is known of them
   bool all_started = false;
+  bool is_cut_short = false;  ///< the user did not wait for hosts that were still stopping
 };
 
 /// Puts the failures of a run in order of time and names the one that happened first as its cause,
@@ -88,7 +94,7 @@ void interrupt(RunOutcome& outcome, int signal);
 std::string signal_name(int signal);
 /// The number of "TERM"; nothing when no signal has that name.
 std::optional<int> signal_number(std::string_view name);
-/// Why a task was stopped: "stopped by SIGINT", or that its time is over.
+/// Why a task was stopped: "stopped by SIGINT", or that its time is over; or a trial.
 std::string stop_text(int signal);
 
 }  // namespace train

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "launcher/ports/earliest.hpp"
 #include "launcher/run/error_file.hpp"
 
 namespace train {
@@ -61,9 +62,9 @@ const StateTable<HostState>& host_states() {
   return table;
 }
 
-Run::Run(const Trial& trial, const Connections& connections, Rules rules, Timing timing)
+Run::Run(const Trial& trial, TrialConnections connections, Rules rules, Timing timing)
     : trial_(trial),
-      connections_(connections),
+      connections_(std::move(connections)),
       rules_(std::move(rules)),
       timing_(timing),
       context_awaited_(rules_.delivery == Delivery::context),
@@ -86,12 +87,9 @@ std::vector<RunAction> Run::on(const RunEvent& event, Instant now) {
 
 std::optional<Instant> Run::next_deadline() const {
   if (phase_ == RunPhase::over) return std::nullopt;
-  std::optional<Instant> earliest;
   const auto lease_deadline =
       phase_ == RunPhase::connecting ? leases_.next_deadline() : std::nullopt;
-  for (const auto& each : {answers_by_, stop_by_, checks_.next(), lease_deadline})
-    if (each && (!earliest || *each < *earliest)) earliest = each;
-  return earliest;
+  return earliest({answers_by_, stop_by_, checks_.next(), lease_deadline});
 }
 
 void Run::enter(HostRun& host, HostState state) {
@@ -209,6 +207,8 @@ void Run::receive(int host, const message::RankNotStarted& m) {
   if (rank->state != RankOutcome::State::not_started) return out_of_turn(host, "'not started'");
   rank->never_started = true;
   rank_is_over(host);
+  // Its host had stopped all that it was to start.
+  if (m.error_class == ErrorClass::host && hosts_[host].own_stop != message::OwnStop::none) return;
   rank_failed({{now_, nanoseconds(0)},
                make_error(m.error_class, fmt::format("rank {} on '{}' could not be started: {}",
                                                      m.rank, name(host), m.reason)),

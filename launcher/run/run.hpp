@@ -15,6 +15,7 @@
 #include "launcher/run/connections.hpp"
 #include "launcher/run/lease_round.hpp"
 #include "launcher/run/outcome.hpp"
+#include "launcher/run/trial_connections.hpp"
 #include "launcher/states/state_table.hpp"
 #include "launcher/wire/message.hpp"
 
@@ -140,11 +141,11 @@ class Run {
     std::vector<bool> holds = {};
   };
 
-  /// `trial` and `connections` must outlive the run. Hosts that are up already are told of with
-  /// `host_news::Up`, like others.
-  Run(const Trial& trial, const Connections& connections, Rules rules, Timing timing);
-  Run(const Trial& trial, const Connections& connections, Rules rules)
-      : Run(trial, connections, std::move(rules), Timing()) {}
+  /// `trial`, and what `connections` are of, must outlive the run. Hosts that are up already are
+  /// told of with `host_news::Up`, like others.
+  Run(const Trial& trial, TrialConnections connections, Rules rules, Timing timing);
+  Run(const Trial& trial, TrialConnections connections, Rules rules)
+      : Run(trial, std::move(connections), std::move(rules), Timing()) {}
 
   /// What was written down of a run that another process has begun.
   struct Adopted {
@@ -335,7 +336,7 @@ class Run {
   };
 
   const Trial& trial_;
-  const Connections& connections_;
+  TrialConnections connections_;
   Rules rules_;
   message::Go start_;
   Timing timing_;

@@ -27,7 +27,7 @@ bool is_same(const Failure& one, const Failure& other) {
 std::vector<RunAction> Run::adopt(const Adopted& known, Instant now) {
   now_ = now;
   context_awaited_ = false;
-  is_adopted_ = has_gone_ = true;
+  is_adopted_ = has_gone_ = outcome_.were_told_to_start = true;
   may_be_missed_ = known.go.has_value();
   if (known.go) start_ = *known.go;
   go_at_ = std::min(known.started_at.value_or(now - long_ago), now);

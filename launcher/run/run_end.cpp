@@ -66,8 +66,8 @@ void Run::handle(const run_event::StopRequested& event) {
 }
 
 std::string Run::words_of_request(int signal) const {
-  std::string text =
-      (signal == runtime_over ? runtime_over_text : signal_name(signal)) + ": stopping all ranks";
+  const bool is_signal = signal != runtime_over && signal != trial_stop;
+  std::string text = (is_signal ? signal_name(signal) : stop_text(signal)) + ": stopping all ranks";
   if (has_gone_ && rules_.stop_notice > milliseconds(0))
     text += fmt::format("; the signal follows in {}, or at once with another Ctrl-C",
                         short_duration_text(rules_.stop_notice));
@@ -140,6 +140,7 @@ std::optional<Instant> Run::gives_up_by() const {
 // All hosts that are still running were told to stop. One that leaves pings unanswered is lost, and
 // may have been lost before anything else failed; the others are merely slow.
 void Run::give_up_waiting() {
+  outcome_.is_cut_short = true;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     if (hosts_[host].state != HostState::running) continue;
     if (is_awaited(host)) {

@@ -60,8 +60,10 @@ void Run::act_on_leases() {
   const auto conflict = leases_.take_conflict();
   if (!conflict) return decide_start();
   const Error why = held_by_others(conflict->in_the_way);
-  if (keeps_hosts()) return host_failed(conflict->host, why);
-  let_go(conflict->host, why);
+  if (!keeps_hosts()) return let_go(conflict->host, why);
+  // Its agent stays, and is to be done with this attempt.
+  act(host_action::Send{conflict->host, kill_at_once});
+  host_failed(conflict->host, why);
 }
 
 }  // namespace train

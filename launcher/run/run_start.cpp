@@ -16,15 +16,15 @@ namespace train {
 // The address at which other hosts reach this machine; empty when none is known.
 std::string Run::address_of_this_machine() const {
   struct Source {
-    const std::string& (Connections::*address)(int host) const;
+    const std::string& (TrialConnections::*address)(int host) const;
     bool is_local;  // of hosts that are this machine, else of the others
   };
   // In this order: what the hosts file says of this machine; this end of the connections to other
   // hosts, then to their jump hosts; the only address that this machine has.
-  const Source sources[] = {{&Connections::own_address, true},
-                            {&Connections::own_address, false},
-                            {&Connections::likely_own_address, false},
-                            {&Connections::likely_own_address, true}};
+  const Source sources[] = {{&TrialConnections::own_address, true},
+                            {&TrialConnections::own_address, false},
+                            {&TrialConnections::likely_own_address, false},
+                            {&TrialConnections::likely_own_address, true}};
   for (const Source& source : sources)
     for (int host = 0; host < connections_.count(); ++host) {
       const std::string& address = (connections_.*source.address)(host);
@@ -116,7 +116,7 @@ void Run::go() {
     return refuse_start(-1, Error{ErrorClass::config, {why}});
   }
   phase_.become(RunPhase::running);
-  has_gone_ = true;
+  has_gone_ = outcome_.were_told_to_start = true;
   go_at_ = now_;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     enter(hosts_[host], HostState::running);

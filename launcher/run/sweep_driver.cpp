@@ -103,6 +103,13 @@ void SweepDriver::answer(std::size_t host, Result<SweepReport> what) {
   if (--open_ == 0) end();
 }
 
+void SweepDriver::cut_short() {
+  for (std::size_t host = 0; host < hosts_.size(); ++host)
+    if (!questions_[host].is_answered && !answers_[host])
+      answers_[host] = fail(ErrorClass::host, "it was not waited for any longer");
+  end();
+}
+
 void SweepDriver::forget() {
   is_over_ = true;
   deadline_.reset();

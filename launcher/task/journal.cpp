@@ -18,6 +18,7 @@ namespace {
 
 constexpr int deepest_nesting = 8;
 constexpr int most_attempts_of_task = 1'000'000;
+constexpr std::size_t most_slots_of_host = 100'000;
 constexpr std::int64_t any_past = INT64_MIN;
 constexpr std::int64_t latest_wall = 1'000'000'000'000'000;  // in milliseconds; or before 1970
 
@@ -84,6 +85,34 @@ Failure failure_of(const json& value) {
   return failure;
 }
 
+json json_of(const TrialPlace& place) {
+  json hosts = json::array();
+  for (const HostPlace& host : place.hosts) {
+    json ranks = json::array();
+    for (const std::vector<int>& slots : host.slots) ranks.push_back({{"slots", slots}});
+    hosts.push_back(
+        {{"name", from_bytes(host.host)}, {"workers", host.workers}, {"ranks", std::move(ranks)}});
+  }
+  json value{{"hosts", std::move(hosts)}};
+  if (!place.trainer_slots.empty()) value["trainer_slots"] = place.trainer_slots;
+  return value;
+}
+TrialPlace place_of(const json& value) {
+  const auto slots = [](const json& object, const char* name) {
+    return int_list_field(object, name, 0, INT32_MAX, most_slots_of_host);
+  };
+  TrialPlace place;
+  for (const json& each : field(value, "hosts")) {
+    HostPlace& host = place.hosts.emplace_back();
+    host.host = to_bytes(text_field(each, "name", longest_words));
+    host.workers = int_field(each, "workers", 1);
+    for (const json& rank : field(each, "ranks")) host.slots.push_back(slots(rank, "slots"));
+  }
+  if (place.hosts.empty()) throw Malformed{"a place without hosts"};
+  if (value.contains("trainer_slots")) place.trainer_slots = slots(value, "trainer_slots");
+  return place;
+}
+
 // One pair of functions per record: what it looks like, and how it is read back.
 
 json body(const journal_record::Supervised& r) {
@@ -94,10 +123,14 @@ JournalRecord read_supervised(const json& value) {
 }
 
 json body(const journal_record::AttemptBegun& r) {
-  return {{"type", "attempt_begun"}, {"attempt", r.attempt}};
+  json value{{"type", "attempt_begun"}, {"attempt", r.attempt}};
+  if (r.place) value["place"] = json_of(*r.place);
+  return value;
 }
 JournalRecord read_attempt_begun(const json& value) {
-  return journal_record::AttemptBegun{int_field(value, "attempt", 0, most_attempts_of_task)};
+  journal_record::AttemptBegun record{int_field(value, "attempt", 0, most_attempts_of_task)};
+  if (value.contains("place")) record.place = place_of(value["place"]);
+  return record;
 }
 
 json body(const journal_record::RanksStarted& r) {
@@ -143,23 +176,45 @@ JournalRecord read_stop_requested(const json& value) {
   return journal_record::StopRequested{int_field(value, "signal", 0, 127)};
 }
 
-json body(const journal_record::TaskOver& r) {
+template <class Over>
+json body_of_end(const Over& r, const char* type) {
   const auto* const why = std::find_if(std::begin(sequels), std::end(sequels),
                                        [&](const auto& each) { return each.value == r.why; });
-  json value{{"type", "task_over"}, {"why", why->name}};
+  json value{{"type", type}, {"why", why->name}};
   if (r.end) value["end"] = json_of(*r.end);
   if (r.signal) value["signal"] = *r.signal;
   return value;
 }
-JournalRecord read_task_over(const json& value) {
+template <class Over>
+JournalRecord read_end(const json& value) {
   const std::string name = text_field(value, "why", longest_words);
   const auto* const why = std::find_if(std::begin(sequels), std::end(sequels),
                                        [&](const auto& each) { return each.name == name; });
   if (why == std::end(sequels)) throw Malformed{"an end for an unknown reason"};
-  journal_record::TaskOver record;
+  Over record;
   record.why = why->value;
   if (value.contains("end")) record.end = attempt_end_of(value["end"]);
-  record.signal = optional_int_field(value, "signal", 0, 127);
+  record.signal = optional_int_field(value, "signal", trial_stop, 127);
+  return record;
+}
+
+json body(const journal_record::TrialOver& r) { return body_of_end(r, "trial_over"); }
+json body(const journal_record::TaskOver& r) { return body_of_end(r, "task_over"); }
+
+json body(const journal_record::SearchDecided& r) {
+  json list = json::array();
+  for (const SearchDecision& decision : r.decisions) list.push_back(json_of(decision));
+  return {{"type", "search_decided"}, {"decisions", std::move(list)}};
+}
+JournalRecord read_search_decided(const json& value) {
+  const json& list = field(value, "decisions");
+  if (!list.is_array() || list.empty()) throw Malformed{"no decisions"};
+  journal_record::SearchDecided record;
+  for (const json& each : list) {
+    const auto decision = decision_of_json(each);
+    if (!decision) throw Malformed{decision.error().diagnostics.front().message};
+    record.decisions.push_back(*decision);
+  }
   return record;
 }
 
@@ -173,8 +228,10 @@ constexpr Reader readers[] = {{"supervised", read_supervised},
                               {"attempt_failing", read_attempt_failing},
                               {"attempt_hopeless", read_attempt_hopeless},
                               {"attempt_over", read_attempt_over},
+                              {"trial_over", read_end<journal_record::TrialOver>},
+                              {"search_decided", read_search_decided},
                               {"stop_requested", read_stop_requested},
-                              {"task_over", read_task_over}};
+                              {"task_over", read_end<journal_record::TaskOver>}};
 
 json parse(std::string_view line) {
   if (line.size() > longest_journal_entry) throw Malformed{"too long"};
@@ -196,6 +253,8 @@ JournalEntry read(std::string_view line) {
                      text_field(value, "boot", longest_name)};
   if (value.contains("wall_ms"))
     entry.wall = milliseconds(number_field(value, "wall_ms", -latest_wall, latest_wall));
+  if (value.contains("trial")) entry.trial = int_field(value, "trial", 0);
+  if (entry.trial != 0 && !is_of_trial(entry.record)) throw Malformed{"a trial that is not meant"};
   return entry;
 }
 
@@ -206,11 +265,19 @@ tl::unexpected<Error> damaged(const std::string& what) {
 
 }  // namespace
 
+bool is_of_trial(const JournalRecord& record) {
+  return !std::holds_alternative<journal_record::Supervised>(record) &&
+         !std::holds_alternative<journal_record::SearchDecided>(record) &&
+         !std::holds_alternative<journal_record::StopRequested>(record) &&
+         !std::holds_alternative<journal_record::TaskOver>(record);
+}
+
 std::string encode_entry(const JournalEntry& entry) {
   json value = std::visit([](const auto& record) { return body(record); }, entry.record);
   value["at"] = entry.at.count();
   value["boot"] = from_bytes(entry.boot_id);
   if (entry.wall) value["wall_ms"] = entry.wall->count();
+  if (entry.trial != 0) value["trial"] = entry.trial;
   return value.dump();
 }
 
@@ -222,6 +289,17 @@ Result<JournalEntry> decode_entry(std::string_view line) {
   } catch (const json::exception& error) {
     return damaged(fmt::format("an entry is malformed: {}", error.what()));
   }
+}
+
+Result<std::vector<JournalEntry>> decode_journal(const std::vector<std::string>& lines) {
+  std::vector<JournalEntry> entries;
+  entries.reserve(lines.size());
+  for (const std::string& line : lines) {
+    auto entry = decode_entry(line);
+    if (!entry) return tl::make_unexpected(entry.error());
+    entries.push_back(std::move(*entry));
+  }
+  return entries;
 }
 
 }  // namespace train

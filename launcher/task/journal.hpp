@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "config_schema/text/error.hpp"
+#include "launcher/plan/trial_place.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/run/outcome.hpp"
+#include "launcher/search/search_decision.hpp"
 #include "launcher/task/task.hpp"
 #include "launcher/wire/message.hpp"
 
@@ -26,6 +30,7 @@ struct Supervised {
 /// The hosts are prepared for this attempt.
 struct AttemptBegun {
   int attempt = 0;
+  std::optional<TrialPlace> place = {};  ///< of one trial of several
   bool operator==(const AttemptBegun&) const = default;
 };
 /// Every host is about to be sent this Go, and may have to be sent it again.
@@ -55,12 +60,26 @@ struct StopRequested {
   int signal = 0;
   bool operator==(const StopRequested&) const = default;
 };
+/// No attempt follows of this trial, while the task goes on. The only record of what brought that
+/// about, as in TaskOver.
+struct TrialOver {
+  Sequel why = Sequel::succeeded;
+  std::optional<AttemptEnd> end = {};  ///< of its last attempt, when that is the trial's end
+  std::optional<int> signal = {};      ///< else what has ended the wait for another one
+  bool operator==(const TrialOver&) const = default;
+};
+/// What the search has decided by one event: nothing of it is acted on before.
+struct SearchDecided {
+  std::vector<SearchDecision> decisions;
+  bool operator==(const SearchDecided&) const = default;
+};
 /// Nothing follows. The last record, and the only one of what brought the end about: that is not
 /// acted on before this is written.
 struct TaskOver {
   Sequel why = Sequel::succeeded;
-  std::optional<AttemptEnd> end = {};  ///< of the last attempt, when its end is the task's
-  std::optional<int> signal = {};      ///< else what has ended the wait for another one
+  /// Of the last attempt of the last trial, when its end is the task's.
+  std::optional<AttemptEnd> end = {};
+  std::optional<int> signal = {};  ///< else what has ended the wait for another one
   bool operator==(const TaskOver&) const = default;
 };
 }  // namespace journal_record
@@ -68,7 +87,11 @@ struct TaskOver {
 using JournalRecord = std::variant<journal_record::Supervised, journal_record::AttemptBegun,
                                    journal_record::RanksStarted, journal_record::AttemptFailing,
                                    journal_record::AttemptHopeless, journal_record::AttemptOver,
+                                   journal_record::TrialOver, journal_record::SearchDecided,
                                    journal_record::StopRequested, journal_record::TaskOver>;
+
+/// Whether a record is about one trial, and not about the task as a whole.
+bool is_of_trial(const JournalRecord& record);
 
 struct JournalEntry {
   JournalRecord record;
@@ -77,6 +100,7 @@ struct JournalEntry {
   /// The same by the wall clock of the machine, after the Unix epoch; nothing: not known, as in
   /// what earlier versions have written.
   std::optional<milliseconds> wall = {};
+  int trial = 0;  ///< that it is about, where it is about one
 };
 
 /// What an entry may take, in bytes, and how many of them are read of a task: many times what a
@@ -88,20 +112,35 @@ constexpr std::size_t most_journal_entries = 100'000;
 std::string encode_entry(const JournalEntry& entry);
 /// What is no whole entry of this version is an error of class `no_input`.
 Result<JournalEntry> decode_entry(std::string_view line);
+/// All entries of a journal; the error of the first that is none.
+Result<std::vector<JournalEntry>> decode_journal(const std::vector<std::string>& lines);
 
-/// What a journal comes to.
-struct Replay {
+/// What a journal comes to for one trial.
+struct TrialReplay {
   Task task;
-  std::uint64_t epoch = 0;  ///< of the last supervisor
-  int attempt = -1;         ///< the last one that was begun; -1: none
+  int attempt = -1;                                    ///< the last one that was begun; -1: none
+  std::optional<TrialPlace> place = {};                ///< of that, of one trial of several
+  std::optional<journal_record::TrialOver> over = {};  ///< of one trial of several
   // Of this attempt:
   std::optional<message::Go> go = {};      ///< its ranks may have been started, with this
   std::optional<Instant> started_at = {};  ///< when; nothing where it was another boot
   std::optional<Failure> failure = {};     ///< the first that was known
   bool is_hopeless = false;                ///< a log policy says so
-  std::vector<int> stop_signals = {};      ///< by which the end was asked for; at most 3
+};
+
+/// What a journal comes to.
+struct Replay {
+  std::map<int, TrialReplay> trials;  ///< by number: the first, and all others that were begun
+  std::uint64_t epoch = 0;            ///< of the last supervisor
+  std::set<std::string> hosts = {};   ///< on which trials of several were begun
+  std::vector<SearchDecision> decisions = {};  ///< of the search, oldest first
+  std::vector<int> stop_signals = {};          ///< by which the end was asked for; at most 3
   std::optional<Instant> stopped_at = {};  ///< the first time; nothing where it was another boot
   std::optional<journal_record::TaskOver> over = {};  ///< how the task has ended
+
+  /// All there is of a task of one trial.
+  TrialReplay& first() { return trials.at(0); }
+  const TrialReplay& first() const { return trials.at(0); }
 };
 
 /// The state of a task whose journal this is, as of `now`, on a machine with this `boot_id`: what

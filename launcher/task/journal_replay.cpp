@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what a journal has to the state of its task: the task itself takes the events once more.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -22,16 +23,20 @@ class Replayer {
  public:
   Replayer(const Task::Rules& rules, Instant now, const std::string& boot_id,
            std::optional<milliseconds> booted)
-      : now_(now), boot_id_(boot_id), booted_(booted), replay_{Task(rules)} {}
+      : rules_(rules), now_(now), boot_id_(boot_id), booted_(booted) {
+    replay_.trials.emplace(0, TrialReplay{Task(rules_)});
+  }
 
   Result<Replay> read(const std::vector<JournalEntry>& entries) {
     for (const JournalEntry& entry : entries) {
       is_of_this_boot_ = entry.boot_id == boot_id_;
       at_ = is_of_this_boot_ ? entry.at : now_;
       written_at_ = entry.at;
+      number_ = entry.trial;
       if (replay_.over) complain("something follows the end");
       if (replay_.epoch == 0 && !is<journal_record::Supervised>(entry.record))
         complain("it has no supervisor");
+      select(entry);
       if (complaint_.empty())
         std::visit([this](const auto& record) { take(record); }, entry.record);
       if (!complaint_.empty())
@@ -49,12 +54,23 @@ class Replayer {
   void complain(std::string what) {
     if (complaint_.empty()) complaint_ = std::move(what);
   }
+  // The trial that what follows is about.
+  void select(const JournalEntry& entry) {
+    const auto found = replay_.trials.find(entry.trial);
+    if (found != replay_.trials.end()) {
+      trial_ = &found->second;
+    } else if (is<journal_record::AttemptBegun>(entry.record)) {
+      trial_ = &replay_.trials.emplace(entry.trial, TrialReplay{Task(rules_)}).first->second;
+    } else {
+      complain(fmt::format("trial {} was never begun", entry.trial));
+    }
+  }
   bool is_running() const {
-    const AttemptState last = replay_.task.attempts().back();
+    const AttemptState last = trial_->task.attempts().back();
     return last == AttemptState::running || last == AttemptState::failing;
   }
   void require_running(const char* what) {
-    if (!is_running() || replay_.attempt != replay_.task.attempt())
+    if (!is_running() || trial_->attempt != trial_->task.attempt())
       complain(fmt::format("{}, and no attempt runs", what));
   }
 
@@ -64,22 +80,30 @@ class Replayer {
     replay_.epoch = record.epoch;
   }
 
-  // One that was prepared by a supervisor that has ended may be begun again.
+  // One that was prepared by a supervisor that has ended may be begun again. A trial of several
+  // that has ended before its ranks were told to start goes on elsewhere, with the next attempt.
   void take(const journal_record::AttemptBegun& record) {
-    if (record.attempt != replay_.task.attempt() || replay_.task.over() || replay_.go)
+    const Task& before = trial_->task;
+    if (before.over() && !before.started_at() && record.attempt == before.attempt() + 1)
+      *trial_ = TrialReplay{Task(rules_, record.attempt)};
+    if (record.attempt != trial_->task.attempt() || trial_->task.over() || trial_->go)
       return complain(fmt::format("attempt {} begins out of turn", record.attempt));
-    replay_.task.on(task_event::Begin{}, at_);
-    replay_.attempt = record.attempt;
+    trial_->task.on(task_event::Begin{}, at_);
+    trial_->attempt = record.attempt;
+    trial_->place = record.place;
+    if (record.place)
+      for (const HostPlace& host : record.place->hosts) replay_.hosts.insert(host.host);
   }
 
   void take(const journal_record::RanksStarted& record) {
     require_running("ranks start");
-    if (record.go.of.attempt != replay_.attempt)
+    const AttemptId of{number_, trial_->attempt};
+    if (record.go.of != of)
       return complain(fmt::format("ranks start in attempt {}", record.go.of.attempt));
-    if (replay_.go) return complain("ranks start twice in an attempt");
-    replay_.task.on(task_event::RanksStarting{}, start_of(record));
-    replay_.go = record.go;
-    if (is_of_this_boot_) replay_.started_at = at_;
+    if (trial_->go) return complain("ranks start twice in an attempt");
+    trial_->task.on(task_event::RanksStarting{}, start_of(record));
+    trial_->go = record.go;
+    if (is_of_this_boot_) trial_->started_at = at_;
   }
 
   // On the clock of this boot. The wall clocks of the two may have been set differently.
@@ -91,48 +115,81 @@ class Replayer {
 
   void take(const journal_record::AttemptFailing& record) {
     require_running("an attempt fails");
-    replay_.task.on(task_event::AttemptFailing{}, at_);
-    if (!record.first || replay_.failure) return;
-    replay_.failure = record.first;
-    if (!is_of_this_boot_) replay_.failure->at = sometime(now_ - long_ago, now_);
+    trial_->task.on(task_event::AttemptFailing{}, at_);
+    if (!record.first || trial_->failure) return;
+    trial_->failure = record.first;
+    if (!is_of_this_boot_) trial_->failure->at = sometime(now_ - long_ago, now_);
   }
 
   void take(const journal_record::AttemptHopeless&) {
     require_running("an attempt is hopeless");
-    replay_.is_hopeless = true;
+    trial_->is_hopeless = true;
   }
 
   void take(const journal_record::AttemptOver& record) {
     require_running("an attempt ends");
     if (!complaint_.empty()) return;
-    replay_.task.on(task_event::AttemptOver{record.end}, at_);
-    if (replay_.task.over()) return complain("another attempt is to follow the last one");
-    replay_.go.reset();
-    replay_.started_at.reset();
-    replay_.failure.reset();
-    replay_.is_hopeless = false;
+    trial_->task.on(task_event::AttemptOver{record.end}, at_);
+    if (trial_->task.over()) return complain("another attempt is to follow the last one");
+    trial_->go.reset();
+    trial_->started_at.reset();
+    trial_->failure.reset();
+    trial_->is_hopeless = false;
   }
 
+  // Whoever waits for another attempt then has ended before, and that was told.
   void take(const journal_record::StopRequested& record) {
-    replay_.task.on(task_event::StopRequested{record.signal}, at_);
-    if (replay_.task.over()) return complain("the user's wish was the end, and it was not told");
+    for (auto& [number, trial] : replay_.trials) {
+      if (trial.task.over()) continue;
+      trial.task.on(task_event::StopRequested{record.signal}, at_);
+      if (trial.task.over()) return complain("the user's wish was the end, and it was not told");
+    }
     if (replay_.stop_signals.empty() && is_of_this_boot_) replay_.stopped_at = at_;
     if (replay_.stop_signals.size() < most_stops) replay_.stop_signals.push_back(record.signal);
   }
 
-  void take(const journal_record::TaskOver& record) {
+  void take(const journal_record::SearchDecided& record) {
+    replay_.decisions.insert(replay_.decisions.end(), record.decisions.begin(),
+                             record.decisions.end());
+  }
+
+  template <class Over>
+  void end(TrialReplay& trial, const Over& record) {
     if (record.end)
-      replay_.task.on(task_event::AttemptOver{*record.end}, at_);
+      trial.task.on(task_event::AttemptOver{*record.end}, at_);
     else
-      replay_.task.on(task_event::StopRequested{record.signal.value_or(0)}, at_);
-    if (!replay_.task.over()) return complain("an end that is none");
+      trial.task.on(task_event::StopRequested{record.signal.value_or(0)}, at_);
+    if (!trial.task.over()) complain("an end that is none");
+  }
+
+  void take(const journal_record::TrialOver& record) {
+    if (trial_->task.over()) return complain(fmt::format("trial {} ends twice", number_));
+    // That it was stopped alone is written nowhere else.
+    if (record.why == Sequel::stopped && record.end)
+      trial_->task.on(task_event::StopRequested{trial_stop}, at_);
+    end(*trial_, record);
+    trial_->over = record;
+  }
+
+  // The end of a task is that of the last trial which is not over.
+  void take(const journal_record::TaskOver& record) {
+    TrialReplay* last = nullptr;
+    for (auto& [number, trial] : replay_.trials) {
+      if (trial.task.over()) continue;
+      if (last != nullptr) return complain("the task ends before its trials");
+      last = &trial;
+    }
+    if (last != nullptr) end(*last, record);
     replay_.over = record;
   }
 
+  const Task::Rules rules_;
   Instant now_;
   const std::string& boot_id_;
   std::optional<milliseconds> booted_;
   Replay replay_;
+  TrialReplay* trial_ = nullptr;
+  int number_ = 0;  ///< of the trial
   Instant at_{0};
   Instant written_at_{0};  ///< by the clock of its boot
   bool is_of_this_boot_ = true;
@@ -147,14 +204,18 @@ Result<Replay> replay(const std::vector<JournalEntry>& entries, const Task::Rule
 }
 
 std::string snapshot_of(const Replay& replay) {
-  std::string text =
-      fmt::format("{} epoch {} attempt {}", replay.task.snapshot(), replay.epoch, replay.attempt);
-  if (replay.go) text += " go " + encode_message(*replay.go);
-  if (replay.started_at) text += fmt::format(" at {}", replay.started_at->count());
-  if (replay.failure)
-    text += fmt::format(" failure {} {} {}", replay.failure->at.at.count(), replay.failure->host,
-                        in_one_line(replay.failure->error));
-  if (replay.is_hopeless) text += " hopeless";
+  std::string text = fmt::format("epoch {}", replay.epoch);
+  for (const auto& [number, trial] : replay.trials) {
+    text += fmt::format(" trial {} {} attempt {}", number, trial.task.snapshot(), trial.attempt);
+    if (trial.go) text += " go " + encode_message(*trial.go);
+    if (trial.started_at) text += fmt::format(" at {}", trial.started_at->count());
+    if (trial.failure)
+      text += fmt::format(" failure {} {} {}", trial.failure->at.at.count(), trial.failure->host,
+                          in_one_line(trial.failure->error));
+    if (trial.is_hopeless) text += " hopeless";
+    if (trial.place) text += fmt::format(" on {}", fmt::join(host_names(*trial.place), ","));
+  }
+  for (const SearchDecision& each : replay.decisions) text += " decided " + json_of(each).dump();
   if (replay.stopped_at) text += fmt::format(" stopped at {}", replay.stopped_at->count());
   for (const int signal : replay.stop_signals) text += fmt::format(" stop {}", signal);
   if (replay.over) text += " over " + encode_entry({JournalRecord(*replay.over), Instant(0), {}});

@@ -13,15 +13,16 @@ JournalWriter::JournalWriter(Journal* journal, Timers& timers, std::string boot_
       booted_(std::move(booted)),
       on_trouble_(std::move(on_trouble)) {}
 
-void JournalWriter::write(JournalRecord record, Durable durable, std::function<void()> then,
-                          std::optional<nanoseconds> patience) {
+void JournalWriter::write_of(int trial, JournalRecord record, Durable durable,
+                             std::function<void()> then, std::optional<nanoseconds> patience) {
   if (journal_ == nullptr || trouble_) return then();
   const std::uint64_t number = ++last_;
   Pending& pending = pending_[number];
   pending.then = std::move(then);
   if (patience) pending.patience = timers_.after(*patience, [this, number] { go_on(number); });
   JournalEntry entry{std::move(record), timers_.now(), boot_id_};
-  if (booted_) entry.wall = booted_() + std::chrono::floor<milliseconds>(entry.at);
+  entry.trial = trial;
+  if (booted_) entry.wall = std::chrono::floor<milliseconds>(booted_() + entry.at);
   journal_->append(encode_entry(entry), durable == Durable::yes,
                    [this, alive = std::weak_ptr(alive_), number](const Result<void>& result) {
                      if (!alive.expired()) written(number, result);

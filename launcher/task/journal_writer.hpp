@@ -21,7 +21,7 @@ class JournalWriter {
   enum class Durable { no, yes };
 
   /// Says when the machine was booted, by its wall clock as that is set now, after the Unix epoch.
-  using Booted = std::function<milliseconds()>;
+  using Booted = std::function<nanoseconds()>;
 
   /// `on_trouble` is called once, from the journal, before the callbacks of what was not written.
   /// What is referred to must outlive this; without a journal everything counts as written. Without
@@ -35,6 +35,12 @@ class JournalWriter {
   /// inside where there is nothing to wait for.
   void write(
       JournalRecord record, Durable durable, std::function<void()> then = [] {},
+      std::optional<nanoseconds> patience = {}) {
+    write_of(0, std::move(record), durable, std::move(then), patience);
+  }
+  /// The same of a record about a trial.
+  void write_of(
+      int trial, JournalRecord record, Durable durable, std::function<void()> then = [] {},
       std::optional<nanoseconds> patience = {});
   /// Whether the journal is another supervisor's now; from inside where there is none.
   void look(std::function<void(bool is_anothers)> then);

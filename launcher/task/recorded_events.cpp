@@ -53,6 +53,7 @@ class EventTeller {
   std::vector<RecordedEvent> tell() {
     events_.push_back({.what = What::created, .at = task_.created, .words = "launched"});
     for (const JournalEntry& entry : journal_) {
+      if (is_of_trial(entry.record)) choose(entry.trial);
       RecordedEvent event =
           std::visit([this](const auto& record) { return of(record); }, entry.record);
       if (const auto at = time_of(entry)) event.at = at;
@@ -68,6 +69,13 @@ class EventTeller {
     const auto boot = boots_.find(entry.boot_id);
     if (boot == boots_.end()) return std::nullopt;
     return (boot->second + std::chrono::floor<milliseconds>(entry.at)).count();
+  }
+
+  // What follows is about this trial.
+  void choose(int trial) {
+    attempts_[trial_] = attempt_;
+    trial_ = trial;
+    attempt_ = attempts_[trial];
   }
 
   RecordedEvent of(const journal_record::Supervised& record) const {
@@ -115,6 +123,17 @@ class EventTeller {
         .attempt = attempt_,
         .words = fmt::format("attempt {} is over, and another one follows", attempt_.value_or(0))};
   }
+  RecordedEvent of(const journal_record::TrialOver& record) const {
+    RecordedEvent event{.what = What::trial_over, .attempt = attempt_};
+    event.words = fmt::format("trial {} is over: {}", trial_, words_of(record.why));
+    return event;
+  }
+  static RecordedEvent of(const journal_record::SearchDecided& record) {
+    RecordedEvent event{.what = What::search_decided};
+    for (const SearchDecision& each : record.decisions)
+      event.words += (event.words.empty() ? "" : "; ") + describe(each);
+    return event;
+  }
   RecordedEvent of(const journal_record::StopRequested& record) {
     if (!signal_) signal_ = record.signal;
     return {.what = What::stop_requested,
@@ -147,8 +166,10 @@ class EventTeller {
   const std::vector<std::string_view> hosts_;  ///< in rank order
   std::map<std::string, milliseconds> boots_;  ///< when each was, by its id
   std::vector<RecordedEvent> events_;
-  std::optional<int> attempt_;
-  std::optional<int> signal_;  ///< by which the user has first asked for the end
+  int trial_ = 0;
+  std::optional<int> attempt_;                  ///< of that trial
+  std::map<int, std::optional<int>> attempts_;  ///< of the other trials
+  std::optional<int> signal_;                   ///< by which the user has first asked for the end
   bool has_end_ = false;
 };
 

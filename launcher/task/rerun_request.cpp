@@ -50,6 +50,10 @@ RerunRequest request_of(const json& document) {
   request.overrides = overrides_of(document);
   request.overrides.max_runtime = bytes_if(document, "max_runtime");
   request.withheld = texts_of(document, "withheld");
+  if (document.contains("host_source"))
+    request.host_source = enum_field(
+        document, "host_source",
+        {HostSource::named, HostSource::allocation, HostSource::this_machine}, "unknown hosts");
   request.host_list = to_bytes(field(document, "host_list"));
   request.host_file = to_bytes(field(document, "host_file"));
   request.host_text = to_bytes(field(document, "host_text"));
@@ -65,6 +69,18 @@ RerunRequest request_of(const json& document) {
 }
 
 }  // namespace
+
+std::string_view to_string(HostSource source) {
+  switch (source) {
+    case HostSource::named:
+      return "named";
+    case HostSource::allocation:
+      return "allocation";
+    case HostSource::this_machine:
+      return "this machine";
+  }
+  return "";
+}
 
 void redact(RerunRequest& request) {
   std::string redacted = without_secrets(request.experiment_text);
@@ -94,6 +110,7 @@ std::string encode_rerun(const RerunRequest& request) {
       {"transport", request.transport ? json(to_string(*request.transport)) : json(nullptr)},
       {"context", or_null(request.context)},
       {"directory", from_bytes(request.directory)}};
+  if (request.host_source) document["host_source"] = to_string(*request.host_source);
   add_overrides(document, request.overrides);
   return document.dump() + "\n";
 }

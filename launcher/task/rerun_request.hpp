@@ -12,6 +12,15 @@
 
 namespace train {
 
+/// Where the hosts of a launch are from.
+enum class HostSource {
+  named,         ///< -H, --hostfile or $TRAIN_HOSTFILE
+  allocation,    ///< of a scheduler
+  this_machine,  ///< nothing else said any
+};
+
+std::string_view to_string(HostSource source);
+
 /// What a task was launched with, as its user wrote it: enough to launch the same once more, by a
 /// later train as well. It is kept as long as the record of the task, and has neither secrets nor
 /// values of the launcher's environment (`TaskRequest` has, and ends with the task).
@@ -21,9 +30,10 @@ struct RerunRequest {
   bool has_redactions = false;        ///< there were some
   ExperimentOverrides overrides;      ///< without the settings that have secrets
   std::vector<std::string> withheld;  ///< the keys of these
-  std::string host_list;              ///< -H
-  std::string host_file;              ///< --hostfile, or what the environment said in its place
-  std::string host_text;              ///< what was in it
+  std::optional<HostSource> host_source;  ///< nothing: an earlier train has not kept it
+  std::string host_list;                  ///< -H
+  std::string host_file;                  ///< --hostfile, or what the environment said in its place
+  std::string host_text;                  ///< what was in it
   std::optional<std::string> include;
   std::optional<std::string> exclude;
   std::optional<TransportKind> transport;

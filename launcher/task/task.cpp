@@ -33,22 +33,22 @@ AttemptEnd end_of(const RunOutcome& outcome) {
   return end;
 }
 
-Sequel sequel_of(int number, const AttemptEnd& end, bool is_stopped, int max_restarts) {
+Sequel sequel_of(int restarts, const AttemptEnd& end, bool is_stopped, int max_restarts) {
   if (end.succeeded) return Sequel::succeeded;
   if (is_stopped) return Sequel::stopped;
-  if (number == 0 && !end.any_started) return Sequel::never_started;
+  if (restarts == 0 && !end.any_started) return Sequel::never_started;
   if (end.exit_code == invalid_hyperparameters_code) return Sequel::invalid_hyperparameters;
   if (end.is_hopeless) return Sequel::hopeless;
   if (end.is_unrecorded) return Sequel::unrecorded;
   if (end.left_processes) return Sequel::processes_left;
-  return number < max_restarts ? Sequel::restart : Sequel::no_restarts_left;
+  return restarts < max_restarts ? Sequel::restart : Sequel::no_restarts_left;
 }
 
-Task::Rules Task::rules_of(const ExperimentConfig& experiment) {
+Task::Rules Task::rules_of(const ExperimentConfig& experiment, bool is_search) {
   Rules rules;
   rules.max_restarts = experiment.max_restarts;
   rules.restart_delay = experiment.restart_delay;
-  rules.max_runtime = experiment.max_runtime;
+  if (!is_search) rules.max_runtime = experiment.max_runtime;
   return rules;
 }
 
@@ -94,13 +94,13 @@ void Task::handle(const task_event::AttemptOver& event) {
   TrackedState<AttemptState>& last = attempts_.back();
   if (last != AttemptState::running && last != AttemptState::failing) return;
   last.become(AttemptState::over);
-  const Sequel sequel = sequel_of(attempt(), event.end, is_stopped_, rules_.max_restarts);
+  const Sequel sequel = sequel_of(restarts(), event.end, is_stopped_, rules_.max_restarts);
   if (sequel != Sequel::restart) return end(sequel, std::nullopt);
   attempts_.emplace_back(attempt_states());
   // The delay counts from the failure: it passes while the ranks are being stopped.
-  begins_at_ = failing_at_.value_or(now_) + delay_before(attempt());
+  begins_at_ = failing_at_.value_or(now_) + delay_before(restarts());
   const nanoseconds left = std::max(*begins_at_ - now_, nanoseconds(0));
-  actions_.emplace_back(task_action::AnnounceRestart{attempt(), rules_.max_restarts, left});
+  actions_.emplace_back(task_action::AnnounceRestart{restarts(), rules_.max_restarts, left});
   if (left == nanoseconds(0)) begin();
 }
 
@@ -136,6 +136,7 @@ nanoseconds Task::delay_before(int number) const {
 std::string Task::snapshot() const {
   std::string text = fmt::format("rules {} {} {};", rules_.max_restarts,
                                  rules_.restart_delay.count(), rules_.longest_delay.count());
+  if (first_ > 0) text += fmt::format(" from {};", first_);
   if (rules_.max_runtime) text += fmt::format(" at most {} ms;", rules_.max_runtime->count());
   for (const auto& attempt : attempts_) {
     for (const AttemptState state : attempt.path())

@@ -42,8 +42,8 @@ enum class Sequel {
   processes_left,           ///< nothing: an old process would run beside a new one
   no_restarts_left,         ///< nothing: that was the last one
 };
-/// What follows the attempt `number` (from 0) when the user has or has not asked for the end.
-Sequel sequel_of(int number, const AttemptEnd& end, bool is_stopped, int max_restarts);
+/// What follows the attempt after so many restarts when the user has or has not asked for the end.
+Sequel sequel_of(int restarts, const AttemptEnd& end, bool is_stopped, int max_restarts);
 
 /// How far an attempt of a task is. `attempt_states` says what may follow what.
 enum class AttemptState { waiting, running, failing, over, cancelled };
@@ -81,7 +81,7 @@ namespace task_action {
 struct BeginAttempt {
   int number = 0;
 };
-/// The attempt `number` begins in `delay`; it is one of `of` restarts.
+/// Another attempt begins in `delay`: restart `number` (from 1) of `of`.
 struct AnnounceRestart {
   int number = 0;
   int of = 0;
@@ -113,9 +113,12 @@ class Task {
     std::optional<milliseconds> max_runtime = {};  ///< from the first start of ranks; nothing: any
   };
 
-  explicit Task(Rules rules) : rules_(rules) {}
-  /// As an experiment has them.
-  static Rules rules_of(const ExperimentConfig& experiment);
+  /// `first`: the number of its first attempt; those before it were another task's, of the same
+  /// trial, which has never started a rank.
+  explicit Task(Rules rules, int first = 0) : rules_(rules), first_(first) {}
+  /// As an experiment has them. Of a search the time is that of all trials, which none of them
+  /// looks to.
+  static Rules rules_of(const ExperimentConfig& experiment, bool is_search = false);
 
   /// Takes one event; the actions are to be carried out in order.
   std::vector<TaskAction> on(const TaskEvent& event, Instant now);
@@ -126,9 +129,11 @@ class Task {
   std::optional<Instant> started_at() const { return started_at_; }
   const Rules& rules() const { return rules_; }
   /// The attempt that runs, is waited for, or was the last one.
-  int attempt() const { return static_cast<int>(attempts_.size()) - 1; }
+  int attempt() const { return first_ + restarts(); }
+  /// How many attempts came before that.
+  int restarts() const { return static_cast<int>(attempts_.size()) - 1; }
   /// Whether another one may follow it.
-  bool may_restart() const { return !is_stopped_ && attempt() < rules_.max_restarts; }
+  bool may_restart() const { return !is_stopped_ && restarts() < rules_.max_restarts; }
   /// Of every attempt so far.
   const std::vector<TrackedState<AttemptState>>& attempts() const { return attempts_; }
   /// All its state, as text: two tasks that may act differently differ in that.
@@ -148,6 +153,7 @@ class Task {
   std::optional<Instant> runs_until() const;
 
   Rules rules_;
+  int first_ = 0;
   std::vector<TrackedState<AttemptState>> attempts_{TrackedState<AttemptState>(attempt_states())};
   bool is_over_ = false;
   bool is_stopped_ = false;            ///< by the user, or since its time is over

@@ -1,72 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a driver goes on with what another process has left that has ended.
+#include <algorithm>
 #include <utility>
 
 #include "launcher/task/task_driver.hpp"
 
 namespace train {
 
-// Ranks that may run are met again, and so is an attempt whose end was under way. One that was only
-// prepared is prepared once more, and one that is waited for still is; for those an agent that is
-// gone is no loss.
-void TaskDriver::resume() {
-  const Replay& replay = work_.resume->replay;
-  is_hopeless_ = replay.is_hopeless;
-  look_back();
-  stops_ = replay.stop_signals;
-  const AttemptState last = task_.attempts().back();
-  const bool is_ending = last == AttemptState::failing || !replay.stop_signals.empty();
-  const bool is_begun = replay.go || (is_ending && replay.attempt == task_.attempt());
-  if (ports_.open_context && (task_.may_restart() || !is_begun)) deliver_context();
-  if (is_begun) {
-    adopt_run();
-  } else {
-    may_be_missing_.assign(trial_.hosts.size(), true);
-    may_owe_goodbye_ = true;
-    for (int host = 0; host < connections_.count(); ++host) streams_.adopt_agent(host);
-    look_for_agents(false);
-    if (last == AttemptState::running) perform(task_action::BeginAttempt{task_.attempt()});
-  }
-  settle();
-}
+namespace {
 
-// Reports in the logs are counted there. What a policy has found may have been told to nobody, and
-// what was told may not have been written down.
-void TaskDriver::look_back() {
-  const auto& policies = work_.plan.experiment.log_policies;
-  const int attempt = work_.resume->replay.attempt;
-  for (const std::size_t policy : work_.resume->known_matches) {
-    log_watch_.know(policy);
-    if (policies[policy].cancels_retries) note_hopeless(attempt);
-  }
-  for (const OutputChunk& chunk : std::exchange(work_.resume->last_output, {})) {
-    (void)metrics_watch_.look(chunk);
-    matched(log_watch_.look(chunk), attempt);
-  }
-  ignored_lines_ = metrics_watch_.ignored();
-}
-
-void TaskDriver::adopt_run() {
-  const Replay& replay = work_.resume->replay;
-  Run::Adopted known;
-  known.go = replay.go;
-  known.started_at = replay.started_at;
-  known.is_failing = task_.attempts().back() == AttemptState::failing;
-  known.failure = replay.failure;
-  known.stop_signals = replay.stop_signals;
-  known.stopped_at = replay.stopped_at;
-  go_ = Go::allowed;
-  for (int host = 0; host < connections_.count(); ++host) streams_.adopt_ranks(host);
-  run_.emplace(trial_, connections_, run_rules());
-  for (const RunAction& action : run_->adopt(known, ports_.timers.now()))
-    std::visit([this](const auto& a) { perform(a); }, action);
-  look_for_agents(replay.go.has_value());
+// Ranks that may run are met again, and so is an attempt whose end was under way.
+bool is_to_be_met(const Replay& task, const TrialReplay& trial) {
+  const bool is_ending =
+      trial.task.attempts().back() == AttemptState::failing || !task.stop_signals.empty();
+  return trial.go || (is_ending && trial.attempt == trial.task.attempt());
 }
 
 // Where an instant of this boot is not known, a host was there at the boot at the latest.
-void TaskDriver::look_for_agents(bool have_ranks) {
-  const Instant heard = work_.resume->replay.started_at.value_or(Instant(0));
-  carry_out(connections_.adopt(have_ranks, heard, ports_.timers.now()));
+Instant last_sign_of(const TrialReplay& trial) { return trial.started_at.value_or(Instant(0)); }
+
+}  // namespace
+
+void TaskDriver::resume() {
+  if (work_.is_search) return resume_search();
+  const TrialReplay& replay = work_.resume->replay.first();
+  const bool is_met = is_to_be_met(work_.resume->replay, replay);
+  first().look_back(*work_.resume);
+  if (ports_.open_context && (task().may_restart() || !is_met)) deliver_context();
+  may_owe_goodbye_ = !is_met;
+  meet({&first()}, first().hosts().of_task());
+}
+
+// Trials of which it knows are gone on with once it is known where they are.
+void TaskDriver::resume_search() {
+  trials_.begin()->second.is_over = true;
+  last_outcome_ = RunOutcome();
+  for (const auto& [number, trial] : work_.resume->replay.trials)
+    if (trial.task.over()) streams_.adopt_end({number, trial.attempt});
+  streams_.expect_strays();
+  may_owe_goodbye_ = true;
+  if (ports_.open_context) deliver_context();
+}
+
+void TaskDriver::resume_trials(std::vector<ResumedTrial> trials) {
+  std::vector<TrialDriver*> drivers;
+  for (ResumedTrial& each : trials) {
+    each.work.is_left = true;
+    drivers.push_back(
+        &make_trial(std::move(each.work), std::make_unique<Hooks>(std::move(each.hooks))));
+    drivers.back()->look_back(*work_.resume);
+  }
+  std::vector<int> hosts;
+  for (int host = 0; host < connections_.count(); ++host)
+    if (work_.resume->replay.hosts.contains(connections_.name(host))) hosts.push_back(host);
+  meet(drivers, hosts);
+}
+
+// An attempt that was only prepared is prepared once more, and one that is waited for still is; for
+// those an agent that is gone is no loss, nor is it where all trials have ended.
+void TaskDriver::meet(const std::vector<TrialDriver*>& trials, const std::vector<int>& hosts) {
+  const Replay& replay = work_.resume->replay;
+  std::map<int, Instant> with_ranks;
+  std::set<int> to_be_met;
+  for (TrialDriver* trial : trials) {
+    const TrialReplay& left = replay.trials.at(trial->trial().trial);
+    if (!is_to_be_met(replay, left)) continue;
+    trial->adopt_run(replay);
+    for (const int host : trial->hosts().of_task()) {
+      to_be_met.insert(host);
+      if (left.go) with_ranks[host] = std::max(with_ranks[host], last_sign_of(left));
+    }
+  }
+  for (const int host : hosts) {
+    if (!to_be_met.contains(host)) {
+      may_be_missing_[static_cast<std::size_t>(host)] = true;
+      streams_.adopt_agent(host);
+    }
+    const auto ranks = with_ranks.find(host);
+    const bool has_ranks = ranks != with_ranks.end();
+    carry_out(connections_.adopt(host, has_ranks, has_ranks ? ranks->second : Instant(0),
+                                 ports_.timers.now()));
+  }
+  for (TrialDriver* trial : trials) {
+    const TrialReplay& left = replay.trials.at(trial->trial().trial);
+    if (!is_to_be_met(replay, left) && trial->task().attempts().back() == AttemptState::running)
+      trial->begin_anew();
+  }
+  settle();
 }
 
 // True where an agent that would have been of use is not there: then another one is.
@@ -75,7 +95,10 @@ bool TaskDriver::is_missing(const HostNews& news) {
   const bool was_unknown = may_be_missing_[static_cast<std::size_t>(host)];
   may_be_missing_[static_cast<std::size_t>(host)] = false;
   if (!was_unknown || !std::holds_alternative<host_news::Lost>(news)) return false;
-  carry_out(connections_.reach_anew(host, ports_.timers.now()));
+  const bool is_wanted = std::any_of(trials_.begin(), trials_.end(), [host](const auto& each) {
+    return !each.second.is_over && each.second.driver->hosts().is_on(host);
+  });
+  if (is_wanted) carry_out(connections_.reach_anew(host, ports_.timers.now()));
   return true;
 }
 

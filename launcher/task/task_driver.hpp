@@ -2,31 +2,29 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "launcher/output/log_watch.hpp"
-#include "launcher/output/metrics_watch.hpp"
-#include "launcher/plan/plan.hpp"
 #include "launcher/ports/context_source.hpp"
 #include "launcher/ports/deadline_timer.hpp"
 #include "launcher/ports/journal.hpp"
-#include "launcher/rendezvous/environment.hpp"
-#include "launcher/run/context_delivery.hpp"
 #include "launcher/run/host_streams.hpp"
 #include "launcher/run/run.hpp"
-#include "launcher/task/journal.hpp"
 #include "launcher/task/journal_writer.hpp"
 #include "launcher/task/task.hpp"
+#include "launcher/task/task_work.hpp"
+#include "launcher/task/trial_driver.hpp"
 
 namespace train {
 
-/// Carries out a task over ports: hosts are connected once, and attempts run over the connections.
-/// Feeds `Connections`, `Run` and `Task` with what happens and does what they want; all decisions
-/// are theirs. The launch command makes real ports, the simulation fake ones.
-class TaskDriver {
+/// Carries out a task over ports: hosts are connected once, and its trials run over the
+/// connections. Feeds `Connections` and the drivers of the trials with what happens, and does what
+/// they want. The launch command makes real ports, the simulation fake ones.
+class TaskDriver final : private TrialOwner {
  public:
   /// How the world is reached.
   struct Ports {
@@ -37,86 +35,39 @@ class TaskDriver {
     Journal* journal = nullptr;             ///< none: nothing is written down, nor adopted
   };
 
-  /// What a supervisor has left that has ended: this one goes on with it.
-  struct Resumption {
-    Replay replay;            ///< of the journal; neither over nor without an attempt
-    std::uint64_t epoch = 0;  ///< of this supervisor: in the journal already, behind what was read
-    /// By rank: how much output of the attempt `replay.attempt` its logs have.
-    std::vector<std::uint64_t> positions;
-    /// The end of those logs, in which nothing is to be missed that the other one has not told: the
-    /// lines that had not ended, and before them what log policies may have found.
-    std::vector<OutputChunk> last_output = {};
-    /// Log policies of which a match in that attempt is on record; by index.
-    std::vector<std::size_t> known_matches = {};
-  };
-
-  /// What is executed.
-  struct Work {
-    const Plan& plan;
-    std::string task_id;
-    PortNeeds port_needs;
-    /// Where the ranks start: absolute, or relative to the context.
-    std::string working_directory;
-    std::function<std::vector<EnvironmentEntry>(int rank, int attempt)> environment_of;
-    std::string boot_id = {};  ///< of this machine, for the journal
-    std::optional<Resumption> resume = {};
-    /// It is only to be stopped: a host that tells of a later supervisor is lost, since none may
-    /// keep the others from being stopped by saying so.
-    bool is_to_end = false;
-    std::string launcher = {};          ///< who this is, in words for another launcher
-    JournalWriter::Booted booted = {};  ///< for the journal
-    /// Of its tickets, where it has waited for what it is to hold.
-    std::optional<TicketOrder> order = {};
-  };
-
-  /// Another supervisor goes on with the task.
-  struct Displacement {
-    std::string host;  ///< that has said so; empty: the journal
-    std::string by;    ///< the other one, in its own words as the host has them; may be empty
-  };
-
-  /// What others may want to know. They come from inside of calls to the driver, or of the ports'.
-  struct Hooks {
-    /// Before anything of this attempt happens; not for the first.
-    std::function<void(int attempt)> on_attempt = [](int) {};
-    std::function<void()> on_all_started = [] {};
-    /// Once, of a task that is gone on with: every host was reached again, or is not expected to
-    /// be.
-    std::function<void()> on_reached = [] {};
-    /// A line for the user.
-    std::function<void(const std::string& text)> on_note = [](const std::string&) {};
-    /// A line for the user, or empty; `is_last` when no attempt can follow.
-    std::function<void(const std::string& why, bool is_last)> on_stopping = [](const std::string&,
-                                                                               bool) {};
-    std::function<void(int attempt, const RunOutcome& outcome)> on_attempt_over =
-        [](int, const RunOutcome&) {};
-    /// A rank has printed a line that a log policy looks for.
-    std::function<void(const LogPolicy& policy, const PolicyMatch& match)> on_match =
-        [](const LogPolicy&, const PolicyMatch&) {};
-    /// A rank has said something of its training.
-    std::function<void(const MetricsReport& report)> on_report = [](const MetricsReport&) {};
-    /// A host has said what this rank of it uses, or has used.
-    std::function<void(int rank, const RankUsage& usage)> on_usage = [](int, const RankUsage&) {};
-    /// So many lines of metrics files were no reports.
-    std::function<void(std::uint64_t lines)> on_ignored_lines = [](std::uint64_t) {};
-    std::function<void(const task_action::AnnounceRestart& restart)> on_restart =
-        [](const task_action::AnnounceRestart&) {};
-    std::function<void(const ContextSummary& context)> on_context = [](const ContextSummary&) {};
-    std::function<void(const ContextProgress& progress)> on_context_progress =
-        [](const ContextProgress&) {};
-    std::function<void()> on_over = [] {};  ///< what was printed may still have to be kept
-    /// In place of `on_over`: from here on the driver does nothing any more, and nobody may in its
-    /// name.
-    std::function<void(const Displacement& by)> on_displaced = [](const Displacement&) {};
-  };
+  using Resumption = TaskResumption;
+  using Work = TaskWork;
+  using Displacement = TaskDisplacement;
+  using Hooks = TaskHooks;
 
   /// The plan and what the ports refer to must outlive the driver.
   TaskDriver(Ports ports, Work work, Hooks hooks);
   TaskDriver(const TaskDriver&) = delete;
   TaskDriver& operator=(const TaskDriver&) = delete;
 
-  /// Begins to reach the hosts.
+  /// Begins to reach the hosts of the first trial; others are reached when a trial wants them.
   void start();
+  /// Whether trials may still be begun: until it is said that none will be, the task does not end.
+  void expect_trials(bool are_expected);
+  /// None will be, and the task ends so once those that run have ended.
+  void end_trials(const task_action::End& how);
+  /// Writes down what a search has decided; `then` as of `JournalWriter::write`.
+  void write_decisions(journal_record::SearchDecided decided, JournalWriter::Durable durable,
+                       std::function<void()> then);
+  /// Begins another trial, beside those that run; while trials are expected. Its hooks are its own
+  /// but for what is about the task as a whole. One that is over, and none of whose ranks were told
+  /// to start, may be begun again, with its next attempt.
+  void begin_trial(TrialWork work, Hooks hooks);
+  /// Goes on with the trials of a search that another supervisor has begun, and of which the
+  /// journal knows no end. Once, at once after `start`.
+  struct ResumedTrial {
+    TrialWork work;
+    Hooks hooks;
+  };
+  void resume_trials(std::vector<ResumedTrial> trials);
+  /// This trial is to end, for this reason (`RunOutcome::stop_signal`), while others go on. It may
+  /// be over already.
+  void stop_trial(int trial, int signal);
   /// The user wants everything to end, by this signal. Again: sooner. When all is over: agents that
   /// were dismissed are not waited for. The ranks are told once that is written down, or soon.
   void stop(int signal);
@@ -131,16 +82,19 @@ class TaskDriver {
   void await_agents(std::function<void()> on_left) { streams_.await_agents(std::move(on_left)); }
 
   const Connections& connections() const { return connections_; }
-  const Task& task() const { return task_; }
+  /// What another supervisor has left; null: this is the first.
+  const TaskResumption* resumption() const { return work_.resume ? &*work_.resume : nullptr; }
+  // Of the first trial.
+  const Task& task() const { return first().task(); }
   /// The last attempt. None before the first, nor while one is waited for that follows what
   /// another process has seen.
-  bool has_run() const { return run_.has_value(); }
-  const Run& run() const { return *run_; }
+  bool has_run() const { return first().run() != nullptr; }
+  const Run& run() const { return *first().run(); }
   bool over() const { return outcome_.has_value(); }
   /// Who goes on with the task in place of this one; null: it is this one's.
   const Displacement* displacement() const { return displacement_ ? &*displacement_ : nullptr; }
-  /// How the last attempt ended; a signal that came while another was waited for is its end. Only
-  /// when over.
+  /// How the last attempt of the last trial ended; a signal that came while another was waited for
+  /// is its end. Only when over.
   const RunOutcome& outcome() const { return *outcome_; }
   /// The hosts whose stream ended by itself after their ranks were told to start: their agents may
   /// have been killed.
@@ -152,39 +106,33 @@ class TaskDriver {
   }
 
  private:
-  enum class Go { not_wanted, being_written, allowed };
-
   void resume();
-  void adopt_run();
-  void look_back();
-  void look_for_agents(bool have_ranks);
+  void resume_search();
+  void meet(const std::vector<TrialDriver*>& trials, const std::vector<int>& hosts);
   void deliver_context();
   void happened(const ConnectionEvent& event);
   void told_of_another(int host, const message::Displaced& by);
   void weigh_what_was_told(bool is_anothers);
   void distrust(const std::string& by, int host);
   void tick();
-  void feed(const RunEvent& event);
-  void feed(const TaskEvent& event);
-  void note(const TaskEvent& event, bool was_running);
   void journal_failed(const Error& why);
-  void begin_written_attempt();
-  void begin_attempt();
-  void allow_start();
-  void send_go(int host);
   void act_on_stops();
   bool owes_goodbye();
   void end_task();
-  void settle();
   void tell_reached();
-  void tell_of_logins();
-  void look_at(const OutputChunk& chunk);
-  void tell_ignored_lines();
-  void tell_usage(const Message& said);
-  void matched(const std::vector<PolicyMatch>& matches, int attempt);
-  void note_hopeless(int attempt);
-  void end_watches(int attempt);
-  void carry_out(const std::vector<ConnectionAction>& actions);
+  bool is_missing(const HostNews& news);
+
+  void carry_out(const std::vector<ConnectionAction>& actions) override;
+  void settle() override;
+  void end_runtime() override { stop(runtime_over); }
+  void trial_ends(int trial, const task_action::End& how,
+                  const std::optional<AttemptEnd>& end_of) override;
+  bool expects_trials() const override { return are_trials_expected_; }
+  void expect_end(int trial) override;
+  void keep_host(int trial, int host) override;
+  void dismiss_host(int trial, int host) override;
+  void let_go_of_host(AttemptId of, int host) override;
+  bool is_displaced() const override { return displacement_.has_value(); }
 
   void perform(const HostNews& news);
   void perform(const host_action::Note& action) { hooks_.on_note(action.text); }
@@ -201,58 +149,50 @@ class TaskDriver {
     if (connections_.is_expected(action.host)) streams_.perform(action);
   }
 
-  void perform(const run_action::SendPrepare& action);
-  void perform(const run_action::SendContext& action);
-  void perform(const run_action::SendGo& action);
-  void perform(const run_action::LetGo& action) { carry_out(connections_.let_go(action.host)); }
-  void perform(const run_action::Dismiss& action) { carry_out(connections_.dismiss(action.host)); }
-  void perform(const run_action::Keep& action) { connections_.end_ranks(action.host); }
-  void perform(const run_action::AllStarted& action);
-  void perform(const run_action::Stopping& action);
-  void perform(const run_action::Over&) { has_run_ended_ = true; }
-
-  void perform(const task_action::BeginAttempt& action);
-  void perform(const task_action::AnnounceRestart& action);
-  void perform(const task_action::EndRuntime&) { stop(runtime_over); }
-  void perform(const task_action::End& action);
-
-  /// The attempt that runs, as agents know it.
-  AttemptId of() const { return {trial_.trial, task_.attempt()}; }
-  Run::Rules run_rules() const;
-  bool is_missing(const HostNews& news);
-  message::Prepare prepare_message(int host) const;
-  void refuse_prepare(int host, std::string what, std::string hint);
+  struct TrialOfTask {
+    std::unique_ptr<Hooks> hooks;
+    std::unique_ptr<TrialDriver> driver;
+    bool is_over = false;
+    bool may_go = false;  ///< that is written down, and was told
+  };
+  TrialDriver& first() { return *trials_.begin()->second.driver; }
+  const TrialDriver& first() const { return *trials_.begin()->second.driver; }
+  TrialDriver& make_trial(TrialWork work, std::unique_ptr<Hooks> hooks);
+  TrialDriver* find(int trial);
+  template <class Act>
+  void each_trial(const Act& act) {
+    for (auto& [number, trial] : trials_)
+      if (!trial.is_over) act(*trial.driver);
+  }
+  bool is_any_left() const;
+  bool is_last(int trial) const;
+  bool is_used_by_others(int trial, int host) const;
+  void write_end(const task_action::End& how, const std::optional<AttemptEnd>& end);
+  void trial_is_over(int trial, const RunOutcome& outcome);
+  void drop_trials();
 
   Ports ports_;
   Work work_;
   Hooks hooks_;
-  const Trial& trial_;
+  TaskContext context_;
   Connections connections_;
-  Task task_;
   JournalWriter journal_;
-  std::optional<Run> run_;         ///< the last attempt; none before the first
-  bool is_being_written_ = false;  ///< that the next attempt begins
-  bool has_run_ended_ = false;
-  bool is_reaching_ = false;                ///< hosts that another supervisor has had
-  std::optional<AttemptEnd> last_end_;      ///< of the attempt that is over now
-  std::optional<task_action::End> ending_;  ///< it waits to be written down
+  bool is_reaching_ = false;  ///< hosts that another supervisor has had
+  bool is_ending_ = false;    ///< the last trial has ended, which waits to be written down
+  // Of the trial that has ended last.
+  task_action::End last_end_;
+  std::optional<task_action::End> given_end_;  ///< of the task, in place of that
+  std::optional<RunOutcome> last_outcome_;
   std::optional<RunOutcome> outcome_;
   std::optional<Displacement> displacement_;
   std::map<int, Displacement> told_of_others_;  ///< by hosts; not looked into yet
   std::vector<int> new_stops_;                  ///< the user's, that wait to be written down
-  std::vector<int> stops_;                      ///< those that were acted on
-  Go go_ = Go::not_wanted;                      ///< of this attempt
-  std::vector<int> awaiting_go_;                ///< hosts
   std::vector<bool> may_be_missing_;  ///< hosts whose agents another process has left, or not
-  bool is_context_named_ = false;
   HostStreams streams_;
-  const std::vector<LeaseRequest> leases_;  ///< by host
-  LogWatch log_watch_;
-  MetricsWatch metrics_watch_;
-  std::uint64_t ignored_lines_ = 0;          ///< that were told
-  bool is_hopeless_ = false;                 ///< a log policy says so of this attempt
-  std::string start_frame_;                  ///< Go of this attempt, encoded once for all hosts
-  std::optional<ContextDelivery> delivery_;  ///< until no host can ask for it any more
+  std::map<int, TrialOfTask> trials_;  ///< those that are not over, and the first
+  std::vector<TrialOfTask> replaced_;  ///< trials that are over, and were begun again
+  bool are_trials_expected_ = false;
+  std::unique_ptr<Subscription> dropping_;  ///< what is over, outside of its calls
   DeadlineTimer deadline_;
   bool may_owe_goodbye_ = false;  ///< to agents that another process has left without ranks
   std::unique_ptr<Subscription> goodbye_limit_;

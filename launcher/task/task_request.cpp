@@ -180,7 +180,9 @@ TaskRequest request_of(const json& value) {
   request.context_directory = text_field(value, "context");
   request.directory = text_field(value, "directory");
   request.is_detached = bool_field(value, "is_detached");
-  if (value.contains("occupancy"))  // of a request that an earlier train has written it is missing
+  // Of a request that an earlier train has written the rest is missing.
+  if (value.contains("is_strict")) request.is_strict = bool_field(value, "is_strict");
+  if (value.contains("occupancy"))
     for (const json& use : array_field(value, "occupancy"))
       request.occupancy.push_back(use_of(use));
   return request;
@@ -202,6 +204,7 @@ std::string encode_request(const TaskRequest& request) {
                 {"context", from_bytes(request.context_directory)},
                 {"directory", from_bytes(request.directory)},
                 {"is_detached", request.is_detached},
+                {"is_strict", request.is_strict},
                 {"occupancy", std::move(occupancy)}};
   add_overrides(document, request.overrides);
   return document.dump() + "\n";

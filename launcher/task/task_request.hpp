@@ -24,6 +24,7 @@ struct TaskRequest {
   std::string context_directory;  ///< that travels to the hosts; empty: none
   std::string directory;          ///< the launcher's own, absolute: what is relative is so to it
   bool is_detached = false;
+  bool is_strict = false;  ///< a search of which one trial fails has failed
   /// What others held when the task was placed, where hosts were asked: the same plan takes it.
   Occupancy occupancy = {};
 };

@@ -218,7 +218,8 @@ json body(const message::Hello& m) {
           {"host_name", from_bytes(m.host_name)},
           {"boot_id", from_bytes(m.boot_id)},
           {"pid", m.pid},
-          {"attempts", std::move(attempts)}};
+          {"attempts", std::move(attempts)},
+          {"holding", m.holding}};
 }
 // An agent of another version may say no more than that.
 Message read_hello(const json& value) {
@@ -234,6 +235,7 @@ Message read_hello(const json& value) {
         {of_field(status), bool_field(status, "has_started"),
          enum_field(status, "stop", {none, silence, launcher, failure}, "a stop for no reason")});
   }
+  m.holding = int_list_field(value, "holding", 0, INT32_MAX, most_attempts);
   return m;
 }
 

@@ -25,7 +25,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 14;
+constexpr int wire_version = 15;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -121,7 +121,8 @@ struct TakeLeases {
   AttemptId of = {};
   bool operator==(const TakeLeases&) const = default;
 };
-/// Let it go: others want it as well, and have more of what they want.
+/// Let it go. Of an attempt that is ready: others want it as well, and have more of what they want.
+/// Of the last one of a trial, once that has ended: nothing of the trial follows.
 struct DropLeases {
   AttemptId of = {};
   bool operator==(const DropLeases&) const = default;
@@ -201,6 +202,7 @@ struct Hello {
   std::string boot_id;
   std::int64_t pid = 0;
   std::vector<AttemptStatus> attempts = {};  ///< that it was told to prepare, and not to forget
+  std::vector<int> holding = {};  ///< trials that may hold something of the host; ascending
   bool operator==(const Hello&) const = default;
 };
 struct Ready {

@@ -31,6 +31,7 @@ void limit(Other&) {}
 void limit(message::Hello& m) {
   cut(m.host_name, longest_name);
   cut(m.boot_id, longest_name);
+  if (m.holding.size() > most_attempts) m.holding.resize(most_attempts);
 }
 
 void limit(message::NoAgent& m) { cut(m.boot_id, longest_name); }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// browser_gallery FOLDER: draws clusters that the program cannot be asked for yet, such as those
-// where others hold slots, one SVG each, for tests/browser/svg_test.sh. Prints their names.
+// browser_gallery FOLDER: draws what the program cannot be asked for in a test: clusters where
+// others hold slots, and searches of many trials, one SVG each, for tests/browser/svg_test.sh.
+// Prints their names.
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <fstream>
 
 #include "launcher/formats/formats.hpp"
+#include "launcher/picture/metric_chart.hpp"
 #include "tests/launcher/builders.hpp"
+#include "tests/launcher/picture/some_charts.hpp"
 
 using namespace train;
 
@@ -58,6 +61,41 @@ Scene one_host_with_many_slots() {
   return scene;
 }
 
+// The same search with so many trials.
+MetricChart search_of(int trials) { return some_chart(trials, 64); }
+
+MetricChart strange_search() {
+  MetricChart chart = some_chart(3, 1);
+  chart.caption = {
+      "実験 🚀 <b>&amp; a name that goes on and on until no title of any picture could hold it",
+      "best: trial 0: activation \"relu\" and much else that goes on and on, "
+      "longer than any line of a picture that is not as wide as a house"};
+  chart.metric_name =
+      "a metric whose name goes on and on until it would leave every picture that it "
+      "is drawn in, on either side";
+  chart.step_name = chart.metric_name;
+  chart.lines[1].points = {{1e12, 1e-30}};
+  chart.lines[2].points = {{2e12, 3e30}};
+  chart.lines[0].points = {{2e12, 1e-30}};
+  chart.best = chart.lines[0].points.front();
+  return chart;
+}
+
+bool write(const std::string& folder, const std::string& name, const std::string& svg) {
+  std::ofstream file(fmt::format("{}/{}.svg", folder, name));
+  file << svg;
+  file.close();
+  if (file) fmt::print("{}\n", name);
+  return static_cast<bool>(file);
+}
+
+bool write_charts(const std::string& folder) {
+  for (const int trials : {1, 24, 1'000, 10'000})
+    if (!write(folder, fmt::format("search_of_{}", trials), chart_to_svg(search_of(trials))))
+      return false;
+  return write(folder, "strange_search", chart_to_svg(strange_search()));
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -65,11 +103,9 @@ int main(int argc, char* argv[]) {
   for (const Scene& scene : {held_slots(), many_holders(), one_host_with_many_slots()}) {
     const auto plan = make_plan(scene.experiment, scene.hosts, scene.occupancy);
     if (!plan) return 1;
-    std::ofstream file(fmt::format("{}/{}.svg", argv[1], scene.name));
-    file << plan_to_svg(
-        {.plan = *plan, .usable = scene.hosts, .named = scene.hosts, .occupancy = scene.occupancy});
-    file.close();
-    if (!file) return 1;
-    fmt::print("{}\n", scene.name);
+    const PictureSubject subject{
+        .plan = *plan, .usable = scene.hosts, .named = scene.hosts, .occupancy = scene.occupancy};
+    if (!write(argv[1], scene.name, plan_to_svg(subject))) return 1;
   }
+  return write_charts(argv[1]) ? 0 : 1;
 }

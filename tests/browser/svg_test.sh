@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What --svg writes is a picture in a browser: Chromium, headless, without network.
+# What --svg writes, of plans and of searches, is a picture in a browser: Chromium, headless, without network.
 #   svg_test.sh path/to/train
 #
 # check.html measures each picture there; a screenshot of it in light and dark must not be blank.
@@ -47,9 +47,9 @@ verdict() { # verdict SENTENCE [TROUBLE]
     fi
 }
 
-# trouble_of NAME SLOTS: what the browser finds wrong with a picture, inline in a page.
+# trouble_of NAME PARTS: what the browser finds wrong with a picture, inline in a page.
 trouble_of() {
-    sed -e "s/SLOTS_EXPECTED/$2/" -e "/PICTURE_HERE/{r $pictures/$1.svg
+    sed -e "s/PARTS_EXPECTED/$2/" -e "/PICTURE_HERE/{r $pictures/$1.svg
 d}" "$here/check.html" >"$work/$1.html"
     chromium --dump-dom "file://$work/$1.html" >"$work/$1.dom"
     if grep -q '<pre id="trouble">$' "$work/$1.dom"; then
@@ -59,22 +59,22 @@ d}" "$here/check.html" >"$work/$1.html"
     fi
 }
 
-in_page() { # in_page NAME SLOTS
+in_page() { # in_page NAME PARTS: of so many slots or trials.
     local trouble
     trouble=$(trouble_of "$1" "$2")
     [ "$trouble" != "nothing" ] || trouble=''
     verdict "$1 is drawn as it should be" "$trouble"
 }
 
-# damaged WHAT SCRIPT REGEX: the check finds what a sed script does to a good picture.
+# damaged WHAT SCRIPT REGEX [NAME PARTS]: the check finds what a sed script does to a good picture.
 damaged() {
-    local trouble
-    sed "$2" "$pictures/held_slots.svg" >"$pictures/damaged.svg"
-    if cmp -s "$pictures/held_slots.svg" "$pictures/damaged.svg"; then
+    local trouble name=${4:-held_slots}
+    sed "$2" "$pictures/$name.svg" >"$pictures/damaged.svg"
+    if cmp -s "$pictures/$name.svg" "$pictures/damaged.svg"; then
         verdict "$1 is noticed" "nothing was damaged"
         return
     fi
-    trouble=$(trouble_of damaged 28)
+    trouble=$(trouble_of damaged "${5:-28}")
     [[ $trouble =~ $3 ]] && trouble=''
     verdict "$1 is noticed" "$trouble"
 }
@@ -112,6 +112,29 @@ plan() {
     in_page "$name" "$slots"
 }
 
+# A search of 24 trials as it is launched, and its picture.
+search() {
+    local task
+    cat >"$work/search.yaml" <<'YAML'
+entrypoint: ["/bin/sh", "-c", "for step in 1 2 3; do echo \"{\\\"loss\\\": 0.$TRAIN_TRIAL_SEED, \\\"batches\\\": $step}\"; done >>$TRAIN_METRICS_FILE"]
+hyperparameters: {lr: {type: log, base: 10, minval: -4, maxval: -1}}
+searcher: {name: random, metric: loss, max_trials: 24, max_concurrent_trials: 4}
+resources: {slots_per_trial: 1}
+leases: none
+YAML
+    (
+        cd "$work" || exit 1
+        export XDG_STATE_HOME=$work/state TRAIN_HOST_DIRECTORY=$work/host
+        task=$("$train" launch -d -H localhost:4 search.yaml 2>err) &&
+            "$train" task wait "$task" 2>err &&
+            "$train" task show "$task" --svg "$(realpath "$pictures")/launched_search.svg" >out 2>err
+    ) || {
+        verdict "a search is drawn" "$(cat "$work/err")"
+        return
+    }
+    in_page launched_search 24
+}
+
 cat >"$work/hosts.yaml" <<'YAML'
 hosts:
   - {name: "big[1-2]", resources: {GPU: 8, CPU: 96}, accelerator_type: H100}
@@ -143,6 +166,8 @@ while read -r name; do
         held_slots) in_page "$name" 28 ;;
         many_holders) in_page "$name" 96 ;;
         many_slots) in_page "$name" 65000 ;;
+        search_of_*) in_page "$name" "${name#search_of_}" ;;
+        strange_search) in_page "$name" 3 ;;
         *) verdict "$name" "how many slots it has is not said here" ;;
     esac
 done < <("$gallery" "$pictures")
@@ -153,5 +178,13 @@ damaged "a long title" 's/class="title" x="24"/class="title" x="600"/' 'leaves t
 damaged "a short page" 's/viewBox="0 0 960 [0-9]*"/viewBox="0 0 960 200"/' 'leaves the picture'
 damaged "a colour used twice" 's/var(--held/var(--used/g' 'held looks like'
 damaged "a missing key" 's/"key excluded"\|"key free"/"key"/' 'the legend lacks free'
-for name in two_hosts held_slots half_gpus ten_thousand_hosts; do screenshots "$name"; done
+damaged "a line that leaves the plot" '0,/<path class="line" d="M/s//&2000 20L/' 'leaves the plot' search_of_24 24
+damaged "a trial too few" '0,/data-trials="1"/s//data-trials="0"/' 'lines stand for 23 trials' search_of_24 24
+damaged "two ticks at one place" 's/\(class="small tick-x" x\)="[0-9]*"/\1="400"/' 'ticks overlap' search_of_24 24
+damaged "a name on the plot" 's/class="small axis" x="24" y="[0-9]*"/class="small axis" x="200" y="200"/' 'lies on the plot' search_of_24 24
+damaged "one colour for all lines" 's/stroke: var(--[a-z]*)/stroke: red/g' 'looks like' search_of_24 24
+damaged "a kind without a key" 's/"key stopped"/"key"/' 'the legend lacks stopped' search_of_24 24
+search
+for name in two_hosts held_slots half_gpus ten_thousand_hosts search_of_1 search_of_24 search_of_1000 \
+    launched_search; do screenshots "$name"; done
 finish

@@ -26,11 +26,11 @@ supervisor_of() {
 kill_supervisor() {
     local pid
     pid=$(supervisor_of "$id") || { note_failure "nobody attends the task"; return; }
-    kill -KILL "$pid"
-    within 5 "the supervisor is gone" has_gone "$pid"
+    end_process "$pid"
 }
-# A process whose first thread is a zombie still has its files, and its lock, while others of it live.
-has_gone() { ! grep -qs '^State:.[^Z]' "/proc/$1"/task/*/status; }
+
+# What was started has a socket: the one of the control socket, on which nobody answers.
+is_being_asked() { readlink /proc/"$launcher"/fd/* 2>/dev/null | grep -q '^socket:'; }
 
 # Prints lines with numbers until there is a file `go`, then ends with the code $1.
 counts='i=0; while [ ! -e go ] || [ $i -lt 40 ]; do echo "rank $RANK line $i"; i=$((i + 1)); sleep 0.02; done; echo "rank $RANK end"; [ "$RANK" = 0 ] || sleep 0.5; [ "$RANK" != 0 ] || exit 0; exit $1'
@@ -79,6 +79,60 @@ is_taken_over() {
         "$(field '" ".join(e["what"] for e in d["events"])' "$work/out")"
     task show "$id"
     expect_out '[0-9:]{8}  another launcher takes it over$'
+}
+
+# The launcher dies while somebody has asked it something, and waits for the answer.
+dies_while_it_is_asked() {
+    detach -n 2 -- /bin/sh -c 'trap "exit 7" TERM; echo it runs; while [ ! -e go ]; do sleep 0.02; done; exit 3'
+    local supervisor
+    supervisor=$(supervisor_of "$id") || { note_failure "nobody attends the task"; return; }
+    kill -STOP "$supervisor"
+    start "$@" "$id"
+    within 10 "it is asked" is_being_asked
+    kill -KILL "$supervisor"
+}
+attached_as_it_dies() {
+    dies_while_it_is_asked task attach --from-start
+    within 10 "it is taken over" err_has "^train: task $id is attended again"
+    touch go
+    await 20
+    expect_status 3
+    expect_out 'it runs'
+    expect_no_err 'lent|connection'
+}
+killed_as_it_dies() {
+    dies_while_it_is_asked task kill
+    await 20
+    expect_status 0
+    expect_err "^train: task $id: killed"
+    expect_equal "state" killed "$(state_of "$id")"
+    expect_equal "ranks" 0 "$(processes '^/bin/sh' | wc -l)"
+}
+shown_as_it_dies() {
+    dies_while_it_is_asked task show
+    await 10
+    expect_status 0
+    expect_out unattended
+    expect_no_out 'connection'
+    task kill "$id"
+}
+# It was told to stop the task, and dies before it has.
+killed_after_it_was_told() {
+    detach -n 1 --set stop_grace=1m -- /bin/sh -c 'trap "echo told" TERM; echo it runs; while [ ! -e go ]; do sleep 0.02; done'
+    start task kill "$@" "$id"
+    within 10 "it is told" said_told
+    kill_supervisor
+    touch go
+    await 20
+    expect_status 0
+    expect_err "^train: task $id: killed"
+    expect_equal "state" killed "$(state_of "$id")"
+}
+said_told() { with_environment "$train" task logs "$id" 2>&1 | grep -q told; }
+so_is_one_of_two() {
+    detach -n 1 -- /bin/true
+    task wait "$id"
+    killed_after_it_was_told "$id"
 }
 
 # Five supervisors die, each while output is on its way.
@@ -130,9 +184,11 @@ for piece in noise(): os.write(1, piece)' >wanted
     expect_same "the log" wanted "$work/out"
 }
 
-# Appends reports in rounds, each of which ends in the middle of one until there is a file `go`N.
-reporting='import json, os, time
-file = os.open(os.environ["TRAIN_METRICS_FILE"], os.O_WRONLY | os.O_APPEND)
+# Appends reports in rounds, each of which ends in the middle of one until there is a file `go`N, to
+# the metrics file or to the output.
+reporting='import json, os, sys, time
+appended = sys.argv[1] == "metrics"
+file = os.open(os.environ["TRAIN_METRICS_FILE"], os.O_WRONLY | os.O_APPEND) if appended else 1
 rank, step = int(os.environ["RANK"]), 0
 def report(go=None):
     global step
@@ -148,12 +204,12 @@ for part in range(1, 5):
 for _ in range(300): report()
 while not os.path.exists("end"): time.sleep(0.01)
 '
-metrics_log() { echo "$work/state/train/tasks/$id/logs/metrics-$1.0.log"; }
-# torn_after LINES: the logs of both ranks have so many lines, and a part of the next one.
+# torn_after KIND LINES: these logs of both ranks have so many lines, and a part of the next one.
 torn_after() {
-    local rank
+    local rank log
     for rank in 0 1; do
-        [ "$(wc -l <"$(metrics_log "$rank")")" = "$1" ] && [ -n "$(tail -c 1 "$(metrics_log "$rank")")" ] || return 1
+        log=$work/state/train/tasks/$id/logs/$1-$rank.0.log
+        [ "$(wc -l <"$log")" = "$2" ] && [ -n "$(tail -c 1 "$log")" ] || return 1
     done 2>/dev/null
 }
 counted() {
@@ -163,11 +219,14 @@ counted() {
 counted_is() { [ "$(counted 2>/dev/null)" = "$1" ]; }
 
 # A record is written every five seconds: what came since the last time is in the logs alone.
-reports_are_exact() {
+reports_are_exact() { # metrics | rank: the kind of their logs
     local part
-    detach -n 2 -- /usr/bin/python3 -c "$reporting"
+    local patterns='"step.: (?P<step>[0-9]+),", "rank.: (?P<rank>[0-9]+)"'
+    [ "$1" = rank ] || patterns=''
+    echo "metrics: {pattern: [$patterns]}" >e.yaml
+    detach e.yaml -n 2 -- /usr/bin/python3 -c "$reporting" "$1"
     for part in 1 2 3 4; do
-        within 20 "part $part: a report is torn" torn_after $((part * 201 - 1))
+        within 20 "part $part: a report is torn" torn_after "$1" $((part * 201 - 1))
         kill_supervisor
         start task attach "$id"
         within 10 "part $part: somebody attends it" err_has "is attended again"
@@ -556,7 +615,8 @@ without_journal() {
 test_case "a task whose launcher was killed goes on, and is taken over: no output is lost, its code is told" is_taken_over
 test_case "it is taken over again and again, byte for byte" again_and_again
 test_case "100 MB of any bytes are whole although those who write them down die" noise_through_deaths
-test_case "every report in a metrics file counts once, whoever dies while it is carried" reports_are_exact
+test_case "every report in a metrics file counts once, whoever dies while it is carried" reports_are_exact metrics
+test_case "so does every report that a pattern finds in the output" reports_are_exact rank
 test_case "a line of a log policy that was torn by a death is found" policies_hold attended
 test_case "so is one that ended while nobody attended" policies_hold alone
 test_case "what a policy has found holds although nobody could write that down" policies_hold forgotten
@@ -565,6 +625,11 @@ test_case "so are all, when nothing runs any more" ended_meanwhile all 0
 test_case "what a rank said before it was taken over is in the report of its failure" reports_earlier_words
 test_case "a task that nobody attends is killed like any other" is_killed
 test_case "so is one that was taken over" is_killed_after_that
+test_case "one that dies while it is asked is taken over by who attaches" attached_as_it_dies
+test_case "who wants it killed kills it then" killed_as_it_dies
+test_case "who wants to see it sees that" shown_as_it_dies
+test_case "one that dies while it stops its task leaves that to who told it" killed_after_it_was_told
+test_case "so does one of two" so_is_one_of_two
 test_case "of several that take it over at once one does, and the others look on" races
 test_case "a launcher that was frozen and replaced leaves when it thaws, and harms nothing" thaws
 test_case "so does one that ends its ranks with itself" thaws --set on_launcher_loss=60s

@@ -6,13 +6,10 @@
 . "$(dirname "$0")/lib.sh"
 use_train "${1:-}"
 
-clock=$(dirname "$train")/../tests/jumping_clock/libjumping_clock.so
 day=86400
 
 has_clock() {
-    [ -e "$clock" ] || { skip "there is no $clock"; return 1; }
-    if ldd "$train" | grep -Eq 'lib[at]san'; then skip "a sanitizer wants to be loaded first"; return 1; fi
-    environment=("LD_PRELOAD=$clock" "JUMPING_CLOCK=$PWD/ahead")
+    preload jumping_clock "JUMPING_CLOCK=$PWD/ahead" || return
     set_clock 0
 }
 
@@ -75,7 +72,7 @@ starts_again() {
 is_taken_over() {
     has_clock || return
     id=$(with_environment "$train" launch -d -n 1 -- /bin/sh -c "$counts" 2>"$work/err")
-    kill -KILL "$(pids_of "launch -d")"
+    end_process "$(pids_of "launch -d")"
     set_clock "$1"
     run task attach "$id" --from-start
     expect_status 0
@@ -87,7 +84,7 @@ is_taken_over() {
 is_not_lost() {
     has_clock || return
     id=$(with_environment "$train" launch -d -n 1 --set on_launcher_loss=1h -- /bin/sh -c "$counts" 2>"$work/err")
-    kill -KILL "$(pids_of "launch -d")"
+    end_process "$(pids_of "launch -d")"
     set_clock "$1"
     local look
     for look in list show wait; do

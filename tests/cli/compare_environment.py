@@ -49,6 +49,14 @@ for planned_rank in trial["ranks"]:
     with open(os.path.join(folder, f"env.{rank}"), "rb") as file:
         entries = file.read().decode("utf-8", "surrogateescape").split("\0")
     actual = dict(entry.partition("=")[::2] for entry in entries if entry)
+    # Both end with the folder of what ranks report with.
+    for name in ("PATH", "PYTHONPATH"):
+        rest, end, behind = actual[name].rpartition(actual["TRAIN_RUN_DIR"] + "/tools")
+        if not end or behind:
+            troubles.append(f"rank {rank}: {name} does not end with the tools in TRAIN_RUN_DIR")
+        actual[name] = rest.removesuffix(":")
+        if not actual[name]:
+            del actual[name]
     for name, planned in planned_rank["env"].items():
         check(rank, name, planned, actual.get(name))
     for name in sorted(set(actual) - set(planned_rank["env"]) - of_shells):

@@ -145,7 +145,7 @@ findings_as_data() {
 warnings() {
     cat >later.yaml <<'YAML'
 entrypoint: python3 train.py
-searcher: {name: random, metric: loss, max_trials: 4}
+searcher: {name: custom, metric: loss}
 hyperparameters:
   lr: {type: log, base: 10, minval: -5, maxval: -1}
 bind_mounts: [{host_path: /data, container_path: data}]
@@ -155,7 +155,7 @@ YAML
     silent
     run config check -W later.yaml
     expect_status 0
-    expect_err "^train: warning: later.yaml:2:18: launch refuses this: searcher 'random'"
+    expect_err "^train: warning: later.yaml:2:18: launch refuses this: searcher 'custom'"
     expect_err "^train: warning: later.yaml:2:11: 'max_restarts' is 0 here where Determined's .* 5"
     expect_err "^train: warning: later.yaml:5:1: 'bind_mounts' has no effect here"
     expect_err '^train: warning: later.yaml:6:15: launch refuses this: .hang_timeout. is not there yet'
@@ -354,7 +354,7 @@ careless_typing() {
     write_good
     refused 64 "'train config' does nothing without a command" 'check, show, schema' -- config
     refused 64 "'train config' has no command 'chekc'" "did you mean 'check'\?" -- config chekc good.yaml
-    refused 64 "'train' has no command 'check'" -- check good.yaml
+    refused 64 "'train' has no command 'check'" "did you mean 'train config check'\?" -- check good.yaml
     refused 64 "'train config check' needs a FILE" -- config check
     refused 64 "'train config check' has no option '--host'" "did you mean '--hosts'\?" -- config check --host hosts
     refused 64 "'train config show' needs a CONFIG" -- config show

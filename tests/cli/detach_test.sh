@@ -85,7 +85,7 @@ hears_no_hangup() {
 
 launcher_dies() {
     detach -n 2 --set stop_grace=100ms --set on_launcher_loss=stop --set reconnect_window=10s -- /bin/sh -c 'exec sleep 4711'
-    kill -KILL "$(launcher_of)"
+    end_process "$(launcher_of)"
     eventually 15 process_count_is 0 . || note_failure "still there: $(processes)"
     eventually 30 state_is "$id" lost || note_failure "state: $(state_of "$id")"
 }

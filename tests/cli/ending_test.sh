@@ -95,13 +95,13 @@ detach() {
     id=$(with_environment "$train" launch -d "$@" 2>"$work/err") || note_failure "it was not launched"
 }
 kill_launcher() {
-    kill -KILL "$(pids_of 'launch -d')"
+    end_process "$(pids_of 'launch -d')"
     within 10 "nobody attends the task" state_is "$id" unattended
 }
 
 time_of_an_adopted_task() {
+    local began=${EPOCHREALTIME/./} # the time is that from when its ranks have started
     detach -n 1 --max-runtime "$1" -- /bin/sh -c "$forever"
-    local began=${EPOCHREALTIME/./}
     kill_launcher
     [ -z "$2" ] || eventually 30 passed "$began" "$2"
     run task attach "$id"

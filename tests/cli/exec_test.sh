@@ -89,10 +89,11 @@ leaves_nothing() {
     within 5 "nothing is left of a command whose asker was killed" process_count_is 0 'sleep 500[23]'
     start task exec "$id" -- /bin/sh -c 'trap "" HUP; echo started; while :; do sleep 0.1; done'
     within 5 "it runs" out_has '^started$'
-    finish_task
+    touch go
     await 5
     expect_status 137
     expect_err '^train: rank 0 has ended, and the command with it$'
+    finish_task
     expect_gone 5
 }
 
@@ -126,6 +127,25 @@ is_stuck() {
     if [ -z "$now" ] || [ "$now" != "${before:-}" ]; then looks=0; else looks=$((looks + 1)); fi
     before=$now
     [ "$looks" -ge 10 ]
+}
+
+# Where the rank is is on a file server that is gone. No case leaves a process behind.
+hangs_on_its_way_there() {
+    begin
+    hang_at /in1 || return
+    start task exec "$id" --rank 1 -- /bin/true
+    expect_hang
+    kill -INT "$launcher"
+    await 5
+    expect_status 130
+    hang_at /in1
+    start task exec "$id" --rank 1 -- /bin/true
+    expect_hang
+    environment=()
+    touch go
+    await 5
+    expect_err '^train: rank 1 has ended, and the command with it$'
+    finish_task
 }
 
 # Of what is piped in, most of which waits for a command that does not read.
@@ -219,6 +239,7 @@ test_case "a command beside a rank says how it ended, or why it was not run" say
 test_case "nothing of a command beside a rank outlives it, its asker or the rank" leaves_nothing
 test_case "a command whose output nobody takes is told of signals, and ends whole once it is taken" waits_for_its_reader
 test_case "a command that does not read what is piped in is told of signals" is_told_behind_input
+test_case "a command whose directory does not answer is ended by Ctrl-C, and with its rank" hangs_on_its_way_there
 test_case "ranks of any framework have commands beside them" finds_ranks_of_any_framework
 test_case "a command at a terminal that is ended from elsewhere leaves the terminal as it was" restores_the_terminal
 test_case "at a terminal it has a terminal: size, keys, Ctrl-C" has_a_terminal

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/host_sweep.hpp"
 
+#include <csignal>
+
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -63,7 +65,8 @@ TEST_CASE("every host is asked, and what each found is told") {
   transport.broken["gone"] = "connection refused";
   transport.broken["clean"] = "the agent exited with status 0";  // after its answer
   const auto hosts = hosts_called({"one", "many", "nothing", "clean", "alive", "wrong", "gone"});
-  const auto answers = sweep_hosts(loop, transport, hosts, 10s);
+  StopSignals signals;
+  const auto answers = sweep_hosts(loop, transport, signals, hosts, 10s, {});
   CHECK(transport.asked.front() == "one sweep task-0");
   CHECK(transport.asked.size() == hosts.size());
   const std::string text = describe_sweep(hosts, answers).text();
@@ -78,6 +81,18 @@ TEST_CASE("every host is asked, and what each found is told") {
   CHECK(text.substr(0, start.size()) == start);
   CHECK(
       text.ends_with("\nhost 'gone': it is not known what its agent has left: connection refused"));
+}
+
+TEST_CASE("a signal cuts a sweep short, and what is not known is told") {
+  StopSignals signals;
+  Loop loop;
+  FakeTransport transport(loop);
+  const auto hosts = hosts_called({"silent"});
+  std::raise(SIGTERM);  // held back until the sweep hears it
+  const auto answers = sweep_hosts(loop, transport, signals, hosts, 60s, {});
+  CHECK(verdict_of(answers) == SweepVerdict::unclear);
+  CHECK(describe_sweep(hosts, answers).text() ==
+        "host 'silent': it is not known what its agent has left: it was not waited for any longer");
 }
 
 TEST_CASE("what is left on many hosts fills no screen") {

@@ -83,6 +83,7 @@ empty_values() {
         refused 64 usage '^train: --tee: an empty value names no ranks' -- launch --tee "$empty" -- true
         refused 64 usage '^train: --wait: an empty value names no duration' -- launch --wait= -- true
         refused 64 usage '^train: --svg: an empty value names no file' -- plan --svg "$empty" -- true
+        refused 64 usage '^train: --svg: an empty value names no file' -- task show abc --svg "$empty"
     done
     refused 78 hosts "^train: -H: a host is missing beside the comma" 'node\[01-04\]' -- launch -H , -- true
     refused 64 usage "--slots: '' is not a whole number" -- launch -n '' -- true
@@ -115,11 +116,14 @@ counts() {
 }
 
 commands() {
-    refused 64 usage "^train: 'train' does nothing without a command" 'launch, plan, task' --
+    refused 64 usage "^train: 'train' does nothing without a command" 'launch, plan, report, task' --
     refused 64 usage "^train: 'train' has no command 'lauch'" "did you mean 'launch'\?" -- lauch
-    refused 64 usage "^train: 'train' has no command 'frobnicate'" 'launch, plan, task' -- frobnicate
-    refused 64 usage "^train: 'train task' does nothing without a command" 'list, show, logs, attach, wait, kill' -- task
+    refused 64 usage "^train: 'train' has no command 'frobnicate'" 'launch, plan, report, task' -- frobnicate
+    refused 64 usage "^train: 'train task' does nothing without a command" 'list, show, best, logs, attach, wait, kill' -- task
     refused 64 usage "^train: 'train task' has no command 'lsit'" "did you mean 'list'\?" -- task lsit
+    refused 64 usage "^train: 'train' has no command 'kill'" "did you mean 'train task kill'\?" -- kill abcd
+    refused 64 usage "^train: 'train' has no command 'list'" "did you mean 'train task list' or 'train hosts list'\?" -- list
+    refused 64 usage "^train: 'train task' has no command 'launch'" "did you mean 'train launch'\?" -- task launch -n 1
     refused 64 usage "^train: 'train task show' needs a TASK" "see 'train task show --help'" -- task show
     refused 64 usage "^train: 'b' is one word too many" -- task show a b
     refused 64 usage "^train: 'train' has no option '--json'" -- --json

@@ -120,6 +120,15 @@ processes() {
 pids_of() { processes "$1" | cut -d ' ' -f 1; }
 process_count_is() { [ "$(processes "$2" | wc -l)" -eq "$1" ]; }
 
+# A process whose first thread is a zombie still has its files, and its lock, while others of it live.
+has_gone() { ! grep -qs '^State:.[^Z]' "/proc/$1"/task/*/status; }
+
+# end_process PID: kills it, and returns when it has died, which takes the kernel a moment.
+end_process() {
+    kill -KILL "$1"
+    within 5 "process $1 is gone" has_gone "$1"
+}
+
 kill_everything() {
     local pid
     for pid in $(pids_of .); do kill -KILL "$pid" 2>/dev/null; done
@@ -136,7 +145,12 @@ expect_equal() { # WHAT EXPECTED ACTUAL
     [ "$2" = "$3" ] || note_failure "$1" "  expected: $2" "  actual:   $3"
 }
 
-expect_status() { expect_equal "exit status" "$1" "$status"; }
+# The command is shown at once: it is seldom the last one of its case.
+expect_status() {
+    [ "$status" = "$1" ] && return
+    note_failure "exit status" "  expected: $1" "  actual:   $status"
+    sed 's/^/    stderr| /' "$work/err" 2>/dev/null | head -c 4000 | tail -n 20
+}
 
 expect_out() { out_has "$1" || note_failure "no line of stdout matches: $1"; }
 expect_no_out() { ! out_has "$1" || note_failure "a line of stdout matches: $1"; }
@@ -191,6 +205,24 @@ field() { /usr/bin/python3 -c 'import json, sys; d = json.load(open(sys.argv[2])
 # --- Cases ---
 
 skip() { case_skipped=$1; }
+
+# preload LIBRARY NAME=VALUE...: what runs from now on has a library of tests/cli/CMakeLists.txt,
+# which reads these variables. False, and the case is skipped, where that cannot be.
+preload() {
+    local library
+    library=$(dirname "$train")/../tests/preloaded/lib$1.so
+    shift
+    [ -e "$library" ] || { skip "there is no $library"; return 1; }
+    if ldd "$train" | grep -Eq 'lib[at]san'; then skip "a sanitizer wants to be loaded first"; return 1; fi
+    environment=("LD_PRELOAD=$library" "$@")
+}
+
+# hang_at PATH: what runs from now on hangs where it opens such a path, or goes there.
+hang_at() {
+    rm -f "$work/hangs"
+    preload hanging_calls "HANGING_PATH=$1" "HANGS=$work/hangs"
+}
+expect_hang() { within 10 "it hangs" test -e "$work/hangs"; }
 
 show_command() {
     echo "      the last command ended with: ${status:-nothing}"

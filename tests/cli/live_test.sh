@@ -180,6 +180,18 @@ probed() {
     expect_status 76
     grep -q '^# nosuch.invalid does not answer: ' probed.yaml || note_failure "who is missing is not said"
     grep -q 'name: "localhost"' probed.yaml || note_failure "who is there is not written"
+    # Somebody writes it while hosts are asked.
+    mkdir bin
+    printf '#!/bin/sh\necho theirs >"%s/meanwhile.yaml"\nexit 255\n' "$PWD" >bin/ssh
+    chmod 755 bin/ssh
+    environment=("PATH=$PWD/bin:$PATH")
+    run hosts probe localhost elsewhere --transport openssh --write meanwhile.yaml
+    environment=()
+    expect_status 64
+    expect_err "^train: --write: 'meanwhile.yaml' is there already$"
+    expect_err '^  --force writes over it$'
+    expect_equal "what was written meanwhile" theirs "$(cat meanwhile.yaml)"
+    expect_equal "what is beside it" '' "$(find . -name '*.part')"
     run hosts probe nosuch.invalid --write other.yaml
     expect_status 76
     [ ! -e other.yaml ] || note_failure "a file of no hosts is written"

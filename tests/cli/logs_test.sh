@@ -115,6 +115,78 @@ merged_in_time() {
     expect_equal "the merged log" $'[0] a [0] b [1] c [0] d' "$(tr '\n' ' ' <"$work/out" | sed 's/ $//')"
 }
 
+# The logs of trials are where a search would have them.
+of_a_trial() {
+    run launch "${two[@]}" --set max_restarts=1 --set restart_delay=0s -- /bin/sh -c \
+        'echo "rank $RANK"; [ $RANK = 0 ] && echo "attempt $TRAIN_RESTART_COUNT" >&2; [ $TRAIN_RESTART_COUNT = 1 ]'
+    expect_status 0
+    local id logs
+    id=$(task_id)
+    logs=$(dirname "$(log_of 0)")
+    task logs "$id" --trial 0
+    expect_status 0
+    expect_out '^\[1\] rank 1$'
+    task logs "$id" --trial 3
+    expect_status 66
+    expect_err "^train: task $id has no logs of trial 3: there are those of trial 0 alone$"
+    mkdir -p "$work/moved" "$logs/trial-7"
+    mv "$logs"/rank-* "$logs"/metrics-* "$work/moved" 2>/dev/null
+    mkdir "$logs/trial-3"
+    mv "$work"/moved/* "$logs/trial-3"
+
+    task logs "$id"
+    expect_status 64
+    expect_err "^train: task $id has logs of 2 trials, 3 to 7$"
+    expect_err '^ +say which: --trial 3$'
+    task logs "$id" --trial 5
+    expect_status 66
+    expect_err "^train: task $id has no logs of trial 5: there are those of 2 trials, 3 to 7$"
+    task logs "$id" --trial x
+    expect_status 64
+    task logs "$id" --trial 3
+    expect_status 0
+    expect_out '^\[0\] rank 0$'
+    expect_out '^\[1\] rank 1$'
+    expect_out '^\[0\] attempt 1$'
+    expect_no_out 'attempt 0'
+    task logs "$id" --trial 3 --rank 1
+    expect_equal "the log of rank 1" "rank 1" "$(cat "$work/out")"
+    task logs "$id" --trial 3 --stderr --attempt 0 --rank 0 -f
+    expect_equal "what rank 0 said at first" "attempt 0" "$(cat "$work/out")"
+    task logs "$id" --trial 3 --since 1h --stderr
+    expect_equal "all attempts" "[0] attempt 0 [0] attempt 1 " "$(tr '\n' ' ' <"$work/out")"
+    task logs "$id" --trial 3 --rank 2
+    expect_status 66
+    expect_err "^train: trial 3 of task $id has no rank 2: its ranks are 0 to 1$"
+    task logs "$id" --trial 3 --attempt 2
+    expect_status 66
+    expect_err "^train: trial 3 of task $id has no attempt 2: its attempts are 0 to 1$"
+    task logs "$id" --trial 3 --host localhost
+    expect_status 66
+    expect_err "^train: its logs do not tell where trial 3 of task $id ran$"
+}
+
+# A task that runs, whose ranks write on into files that were moved.
+followed_trial() {
+    start launch -n 1 -- /bin/sh -c 'echo up; until [ -e go ]; do sleep 0.05; done; echo more; until [ -e end ]; do sleep 0.05; done'
+    within 30 "the rank is up" out_has up
+    local logs
+    logs=$(dirname "$(log_of 0)")
+    mkdir "$logs/trial-3"
+    within 10 "its line is written" grep -q up "$(log_of 0)"
+    mv "$logs"/rank-* "$logs/trial-3"
+    : >"$work/followed"
+    (exec_with_environment "$train" task logs "$(task_id)" --trial 3 -f) >"$work/followed" 2>&1 &
+    local follower=$!
+    within 10 "what there is is shown" grep -q '^\[0\] up$' "$work/followed"
+    touch go
+    within 10 "what comes is shown" grep -q '^\[0\] more$' "$work/followed"
+    ! is_over "$follower" || note_failure "it did not wait for the end"
+    touch end
+    await 10
+    within 5 "it ends with the task" is_over "$follower"
+}
+
 # --- A full disk, and limits ---
 
 full_disk() {
@@ -260,6 +332,20 @@ stalled_log() {
     expect_equal "state" interrupted "$(state_of "$(task_id)")"
 }
 
+# The files of ranks are made before the first host is reached.
+stalled_before_the_start() {
+    hang_at /logs/rank-0 || return
+    start launch -n 1 -- /bin/touch started
+    expect_hang
+    kill -INT "$launcher"
+    await 5
+    expect_status 130
+    expect_last_err "failed: interrupted: stopped by SIGINT (exit 130)"
+    [ ! -e started ] || note_failure "it was started all the same"
+    environment=()
+    expect_equal "state" interrupted "$(state_of "$(task_id)")"
+}
+
 locked_at_the_end() {
     start launch -n 1 -- /bin/sh -c 'until [ -e go ]; do sleep 0.05; done'
     within 30 "it runs" made_one running
@@ -353,6 +439,8 @@ test_case "log_limit keeps the last bytes of each rank and marks the gap" limite
 test_case "a rank that prints byte by byte stays within a small limit, index and all" small_limit_of_a_chatty_rank
 test_case "logs of ranks are merged by their times" merged_in_time
 test_case "140 MB of any bytes are shown as they were written, over segments and attempts" whole_and_exact
+test_case "the logs of one trial are shown as those of a task, and which there are is said" of_a_trial
+test_case "the logs of one trial are followed until the task ends" followed_trial
 test_case "a full disk is said once, and the task's end is recorded" full_disk
 test_case "a full disk that gets room again has cost nothing" full_disk_for_a_while
 test_case "a host that can keep no more output lets its ranks wait, says so, and goes on" blocked_and_back
@@ -360,6 +448,7 @@ test_case "output that may be dropped is counted where it is missing" dropped
 test_case "a reader that stands still holds up neither ranks nor logs, and is told what it has missed" reader_that_stands_still
 test_case "a limit on the length of files loses no output and kills no command" file_size_limit
 test_case "Ctrl-C ends a launch whose log disk does not answer, and says what is lost" stalled_log
+test_case "Ctrl-C ends a launch whose log disk does not answer before anything has started" stalled_before_the_start
 test_case "a registry that is locked when a task ends does not lose its end" locked_at_the_end
 test_case "a registry that is locked when a task begins to run does not lose its end" locked_when_it_begins_to_run
 test_case "Ctrl-C between the record of a task and its run is recorded" ctrl_c_beside_the_record

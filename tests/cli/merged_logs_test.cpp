@@ -166,6 +166,39 @@ TEST_CASE("lines since a time are those that ended since, from their beginnings 
   CHECK(scene.show(choice) == "[0] new\n[0] newer\n");
 }
 
+TEST_CASE("lines since a time are whole, however much lies between their pieces") {
+  const std::string noise(5'000, 'x');
+  Scene scene(1);
+  scene.write(0, "old\n", 1 * second, OutputStream::err);
+  scene.write(0, "be", 1 * second, OutputStream::err);
+  for (int i = 0; i < 20; ++i) scene.write(0, noise + "\n", 1 * second);
+  scene.write(0, noise, 1 * second);
+  scene.write(0, noise, 1 * second);
+  scene.write(0, "gun\n", 2 * second, OutputStream::err);
+  scene.write(0, "long\n", 2 * second);
+  const std::string begun = "[0] begun\n";
+  const std::string lengthy = "[0] " + noise + noise + "long\n";
+  CHECK(scene.show(since(2 * second)) == begun + lengthy);
+  for (const OutputStream stream : {OutputStream::err, OutputStream::out}) {
+    auto choice = since(2 * second);
+    choice.lines.stream = stream;
+    const bool is_err = stream == OutputStream::err;
+    CHECK(scene.show(choice) == (is_err ? begun : lengthy));
+    CHECK(scene.show(as_bytes(choice)) == (is_err ? "begun\n" : noise + noise + "long\n"));
+    choice.lines.last = 1;
+    CHECK(scene.show(choice) == (is_err ? begun : lengthy));
+  }
+}
+
+TEST_CASE("the first line of a stream is not looked for through all of a long log") {
+  Scene scene(1);
+  const std::string line = std::string(9'999, 'x') + "\n";
+  scene.write(0, "far", 1 * second, OutputStream::err);
+  for (int i = 0; i < 3'000; ++i) scene.write(0, line, 1 * second);
+  scene.write(0, " away\n", 2 * second, OutputStream::err);
+  CHECK(scene.show(since(2 * second)) == "[0]  away\n");
+}
+
 TEST_CASE("a line has the time of its end") {
   ::setenv("TZ", "UTC0", 1);
   ::tzset();

@@ -56,6 +56,77 @@ environment_of_defaults() {
         TRAIN_HOST_DIRECTORY TRAIN_LEASE_DIRECTORY 2>&1) || note_failure "$trouble"
 }
 
+drawn_values_are_as_planned() {
+    cat >drawn.yaml <<'YAML'
+entrypoint: ["/bin/sh", "-c", "env -0 >\"$OUT/env.$RANK\""]
+reproducibility: {experiment_seed: 42}
+hyperparameters:
+  act: {type: categorical, vals: [relu, tanh, gelu]}
+  depth: 3
+  drop: {type: double, minval: 0.1, maxval: 0.5}
+  global_batch_size: {type: int, minval: 8, maxval: 64}
+YAML
+    plan_and_launch drawn.yaml -H localhost:2 -n 2
+    expect_err "^train: task $(task_id): act (relu|tanh|gelu), drop 0\.[0-9]+, global_batch_size [0-9]+: drawn with experiment_seed 42$"
+    local trouble
+    trouble=$(/usr/bin/python3 "$here/compare_environment.py" "$work/plan.json" "$work/here" \
+        "$(task_id)" "${environment[@]}" PATH HOME USER LANG XDG_STATE_HOME \
+        TRAIN_HOST_DIRECTORY TRAIN_LEASE_DIRECTORY 2>&1) || note_failure "$trouble"
+    expect_equal "what rank 1 is told of the first trial" \
+        "$(field 'd["search"]["first"][0]["hyperparameters"]' "$work/plan.json")" \
+        "$(tr '\0' '\n' <env.1 | sed -n 's/^TRAIN_HPARAMS=//p' | /usr/bin/python3 -c \
+            'import json, sys; print(json.load(sys.stdin))')"
+    expect_equal "its batch" "$(field 'd["search"]["first"][0]["hyperparameters"]["global_batch_size"]' \
+        "$work/plan.json")" "$(tr '\0' '\n' <env.0 | sed -n 's/^TRAIN_GLOBAL_BATCH_SIZE=//p')"
+    expect_equal "its seed" "$(field 'd["search"]["first"][0]["seed"]' "$work/plan.json")" \
+        "$(tr '\0' '\n' <env.0 | sed -n 's/^TRAIN_TRIAL_SEED=//p')"
+}
+
+searches_are_planned() {
+    cat >asha.yaml <<'YAML'
+entrypoint: python3 train.py
+hyperparameters: {lr: {type: log, base: 10, minval: -4, maxval: -1}}
+searcher: {name: adaptive_asha, metric: loss, max_trials: 100, max_time: 1000, time_metric: batches}
+max_restarts: 0
+YAML
+    run plan asha.yaml -H localhost:2
+    expect_status 0
+    expect_out '^trials: 2 of 100 at once, as many as fit these hosts; shown is the first$'
+    expect_out '^search: adaptive_asha, 100 trials: 53 train 15 batches, 30 62, 13 250, 4 1000$'
+    expect_out '^bracket 1: 22 trials, 5 at once, compared at 62, 250 and 1000 batches$'
+    expect_out '^trial 4: lr 0\.[0-9]+$'
+    expect_no_out "launch refuses"
+    output=$work/plan.json run plan --json asha.yaml -H localhost:2
+    expect_schema plan "$work/plan.json"
+    expect_equal "brackets" '[70, 22, 8]' \
+        "$(field '[b["trials"] for b in d["search"]["brackets"]]' "$work/plan.json")"
+}
+
+searches_of_tune_are_planned() {
+    cat >tune.yaml <<'YAML'
+entrypoint: python3 train.py
+num_samples: 3
+metric: loss
+mode: min
+scheduler: {type: asha, max_t: 16}
+param_space: {lr: {loguniform: [1.0e-4, 1.0e-1]}, layers: {grid_search: [1, 2]}}
+resources_per_trial: {cpu: 2}
+YAML
+    printf 'hosts: [{name: one, resources: {CPU: 4}}]\n' >hosts.yaml
+    run plan tune.yaml --hostfile hosts.yaml
+    expect_status 0
+    expect_out '^trials: 2 of 6 at once, as many as fit these hosts; shown is the first$'
+    expect_out '^bracket 0: 6 trials, 6 at once, compared at 1, 4 and 16 reports$'
+    expect_out '^trial 1: layers 2, lr 0\.03481$'
+    run plan tune.yaml --hostfile hosts.yaml --set 'resources_per_trial={cpu: 0.5}'
+    expect_out '^trials: 6 of 6 at once \(all of them; 8 would fit\); shown is the first$'
+    run plan tune.yaml --hostfile hosts.yaml --set 'resources_per_trial={cpu: 5}'
+    expect_status 69
+    run plan tune.yaml --hostfile hosts.yaml \
+        --set 'resources_per_trial=[{cpu: 1}, {cpu: 2}, {cpu: 2}]'
+    expect_status 69
+}
+
 shell_environment_is_the_same() {
     write_experiment
     environment=("API_KEY=$secret" "OUT=$work/here")
@@ -407,6 +478,9 @@ from_standard_input() {
 
 test_case "the ranks get the environment of the plan, byte for byte, and nothing else" environment_is_as_planned
 test_case "the environment of a bare command is as planned" environment_of_defaults
+test_case "what is drawn for a trial is the same in plan and launch" drawn_values_are_as_planned
+test_case "a plan says what a search will do" searches_are_planned
+test_case "a plan says what a search in Tune's words will do" searches_of_tune_are_planned
 test_case "--format env is read by a shell as --json says it" shell_environment_is_the_same
 test_case "a secret appears nowhere but in the environment of the ranks" secrets_stay_secret
 test_case "a secret that is not set is refused" secret_that_is_not_set

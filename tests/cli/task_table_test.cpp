@@ -2,25 +2,9 @@
 #include "cli/task_table.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/cli/some_task.hpp"
 
 using namespace train;
-
-namespace {
-
-TaskRecord some_task() {
-  TaskRecord task;
-  task.id = "abcd2345";
-  task.name = "digits";
-  task.state = TaskState::running;
-  task.slots = "4";
-  task.hosts = "node01,node02";
-  task.world_size = 4;
-  task.user = "alice";
-  task.created = 1'000;
-  return task;
-}
-
-}  // namespace
 
 TEST_CASE("durations are as short as they are clear") {
   CHECK(format_duration(0) == "0.0s");

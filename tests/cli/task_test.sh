@@ -221,8 +221,9 @@ logs_of_ranks() {
     expect_err 'rank-0.0.log'
 }
 
-# A rank speaks when all that the one before it said is in the log: two agents read their ranks, and
-# an agent the two streams of a rank, in no order that could be relied upon otherwise.
+# A rank speaks when all that the one before it said is in the log: an agent reads its ranks, and the
+# two streams of a rank, in no order that could be relied upon otherwise. Of two agents the lines are
+# in the order of their clocks, which are compared to within half a round trip only.
 chosen_logs() {
     run launch -H localhost:2,127.0.0.1:2 -n 4 -- /bin/sh -c 'echo "first of $RANK"
         before=$(ls -d "$0"/*)/logs/rank-$((RANK - 1)).0.log
@@ -233,19 +234,19 @@ chosen_logs() {
     task logs "$id" --rank 0,2
     expect_equal "ranks 0 and 2" "[0] [2]" "$(cut -d ' ' -f 1 "$work/out" | sort -u | paste -sd ' ')"
     task logs "$id" --rank 1-2 --stderr
-    expect_equal "stderr of 1 and 2" "[1] error of 1,[2] error of 2" "$(paste -sd , "$work/out")"
+    expect_equal "stderr of 1 and 2" "[1] error of 1,[2] error of 2" "$(sort "$work/out" | paste -sd ,)"
     task logs "$id" --host 127.0.0.1 --stdout
     expect_equal "stdout of a host" "[2] first of 2,[2] last of 2,[3] first of 3,[3] last of 3" "$(sort -s -k 1,1 "$work/out" | paste -sd ,)"
     task logs "$id" --rank 1 --stderr
     expect_equal "stderr of 1, as it is" "error of 1" "$(cat "$work/out")"
-    task logs "$id" --stdout --tail 2
+    task logs "$id" --stdout --tail 2 --host 127.0.0.1
     expect_equal "the last two" "[2] last of 2,[3] last of 3" "$(paste -sd , "$work/out")"
     task logs "$id" --rank 0 --stdout --tail 1
     expect_equal "the last of 0" "last of 0" "$(cat "$work/out")"
-    task logs "$id" --since 1h --tail 1 --timestamps --stdout
+    task logs "$id" --since 1h --tail 1 --timestamps --stdout --host 127.0.0.1
     expect_out '^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}[+-][0-9]{2}:[0-9]{2} \[3\] last of 3$'
     expect_equal "since a time that is printed" "[3] last of 3" \
-        "$(with_environment "$train" task logs "$id" --stdout --since "$(cut -d ' ' -f 1 "$work/out")" | tail -n 1)"
+        "$(with_environment "$train" task logs "$id" --stdout --host 127.0.0.1 --since "$(cut -d ' ' -f 1 "$work/out")" | tail -n 1)"
     task logs "$id" --since 2100-01-01
     expect_status 0
     expect_equal "since a time to come" "" "$(cat "$work/out")"
@@ -423,7 +424,7 @@ killed_by_another_signal() {
     task show "$id" --json
     expect_equal "exit code" 130 "$(field 'd["exit_code"]' "$work/out")"
     detach
-    kill -KILL "$(pids_of "^$train launch -d")"
+    end_process "$(pids_of "^$train launch -d")"
     within 5 "it is unattended" out_of_list_has unattended
     task kill "$id" --signal HUP
     expect_status 0
@@ -450,7 +451,7 @@ removed() {
     task show "$first"
     expect_status 66
     expect_equal "what is left" "$running" "$(ls -A "$work/state/train/tasks")"
-    kill -KILL "$(pids_of "^$train launch -d")"
+    end_process "$(pids_of "^$train launch -d")"
     within 5 "it is unattended" out_of_list_has unattended
     task rm "$running"
     expect_status 75
@@ -469,6 +470,11 @@ pruned() {
     local i newest
     for i in 1 2 3 4; do run launch -n 1 -- echo "$i"; done
     newest=$(task_id)
+    # As a search has logs.
+    for i in "$work"/state/train/tasks/*/logs; do
+        mkdir "$i/trial-1"
+        head -c 1048576 /dev/zero >"$i/trial-1/rank-0.0.log"
+    done
     detach
     task prune
     expect_status 0
@@ -476,7 +482,7 @@ pruned() {
     task prune --older-than 0s --keep 1 --dry-run
     expect_status 0
     expect_equal "lines" 4 "$(wc -l <"$work/out")"
-    expect_err '^train: 3 tasks would be removed, with 0\.0 MiB of logs$'
+    expect_err '^train: 3 tasks would be removed, with 3\.[0-9] MiB of logs$'
     expect_equal "tasks" 5 "$(with_environment "$train" task list --all --csv | tail -n +2 | wc -l)"
     task prune --older-than 0s --keep 1
     expect_status 0
@@ -563,6 +569,61 @@ rerun() {
     expect_status 124
     run task rerun "$(task_id)"
     expect_status 124
+}
+
+# The hosts of a task.
+launched_on() {
+    with_environment "$train" task show "$1" --json >"$work/shown"
+    field 'd["hosts"]' "$work/shown"
+}
+
+rerun_hosts() {
+    local here allocated
+    run launch -n 1 -- true
+    expect_status 0
+    here=$(task_id)
+    echo 'hosts: [{name: elsewhere, address: 127.0.0.1, slots: 1}]' >elsewhere
+    # What the environment says now is of no concern to what was launched on this machine.
+    environment=(TRAIN_HOSTFILE=elsewhere)
+    run task rerun "$here"
+    expect_status 0
+    expect_equal "launched on" "localhost" "$(launched_on "$(task_id)")"
+    environment=("SLURM_JOB_NODELIST=$(hostname)" SLURM_TASKS_PER_NODE=2)
+    run task rerun "$here"
+    expect_status 0
+    expect_no_err 'hosts of Slurm'
+    expect_equal "launched on" "localhost" "$(launched_on "$(task_id)")"
+    # Nor to a rerun of the rerun.
+    run task rerun "$(task_id)"
+    expect_status 0
+    expect_equal "launched on" "localhost" "$(launched_on "$(task_id)")"
+    # What was launched in a job is launched in a job.
+    run launch -n 2 -- true
+    expect_status 0
+    allocated=$(task_id)
+    run task rerun "$allocated"
+    expect_status 0
+    expect_err '^train: hosts of Slurm'
+    environment=()
+    run task rerun "$allocated"
+    expect_status 78
+    expect_err "^train: its hosts were those of a scheduler's job, and here is no job$"
+    expect_err '^  launch it again inside of one, or name hosts by TRAIN_HOSTFILE=FILE$'
+    # What the environment named is kept, whatever it says now.
+    environment=(TRAIN_HOSTFILE=elsewhere)
+    run launch -n 1 -- true
+    expect_status 0
+    rm elsewhere
+    environment=()
+    run task rerun "$(task_id)"
+    expect_status 0
+    expect_equal "launched on" "elsewhere" "$(launched_on "$(task_id)")"
+    # An earlier train has not kept where they were from: the environment of now says it.
+    sed -i 's/"host_source":"[^"]*",//' "$work/state/train/tasks/$here/launch.json"
+    environment=("SLURM_JOB_NODELIST=$(hostname)" SLURM_TASKS_PER_NODE=2)
+    run task rerun "$here"
+    expect_status 0
+    expect_err '^train: hosts of Slurm'
 }
 
 rerun_with_secrets() {
@@ -692,6 +753,7 @@ test_case "a list that is watched is printed as it changes, until nobody reads i
 test_case "a list that is watched on a terminal is drawn anew, and no longer than the screen" watched_on_a_terminal
 test_case "the commit of the code is recorded, and whether it was changed, where git says so" commit_of_the_code
 test_case "a task is launched again as it was, with the context and the environment of now" rerun
+test_case "a rerun has its hosts from where the launch had them" rerun_hosts
 test_case "secrets are not kept for a rerun, and it says where they are missing" rerun_with_secrets
 test_case "tasks that have ended are removed with all that is kept of them, and no others" removed
 test_case "old tasks are pruned, but for the newest" pruned

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "tests/catch.hpp"
+#include "tests/cli/some_task.hpp"
 
 using namespace train;
 using What = RecordedEvent::What;
@@ -20,23 +21,6 @@ namespace {
   ::tzset();
   return true;
 }();
-
-TaskRecord some_task() {
-  TaskRecord task;
-  task.id = "abcd2345";
-  task.name = "digits";
-  task.state = TaskState::running;
-  task.slots = "4";
-  task.hosts = "node01,node02";
-  task.world_size = 4;
-  task.user = "alice";
-  task.created = 1'000;
-  return task;
-}
-
-RankRecord rank_of(int rank, const std::string& host, const std::string& slots) {
-  return {rank, host, slots, {}, {}, false, "/log"};
-}
 
 // Eight on each host, one to a slot.
 std::vector<RankRecord> many_ranks(int count) {

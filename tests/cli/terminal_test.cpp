@@ -33,6 +33,19 @@ TEST_CASE("what is written comes out in order, each stream on its own") {
   CHECK(standard_error.read_all() == "xy");
 }
 
+TEST_CASE("rows below what is written are for terminals alone") {
+  CapturedStream standard_error(STDERR_FILENO);
+  {
+    Terminal terminal([] {});
+    terminal.show_below({"a row", "another"});
+    terminal.write(err, "said\n");
+    terminal.flush();
+    terminal.show_below({});
+    terminal.flush();
+  }
+  CHECK(standard_error.read_all() == "said\n");
+}
+
 TEST_CASE("a terminal that does not read holds up nobody, and tells when it has room again") {
   CapturedStream standard_output(STDOUT_FILENO);
   std::atomic<int> rooms = 0;

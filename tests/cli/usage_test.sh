@@ -69,7 +69,7 @@ over_launchers() {
 while not os.path.exists('go'): time.sleep(0.02)" 2>"$work/err")
     within 20 "what it uses is shown" shown "$sane(r[0]) and $now"
     within 20 "it is recorded" is_recorded
-    kill -KILL "$(launcher_of)"
+    end_process "$(launcher_of)"
     within 5 "the task is unattended" state_is "$id" unattended
     expect_equal "without a launcher" "$(recorded)" \
         "$(of_ranks "round(r[0]['cpu_s'] * 1000), r[0]['memory'], r[0]['memory_peak']")"

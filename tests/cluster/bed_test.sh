@@ -122,6 +122,26 @@ own_cgroups() {
     on node01 'test ! -e /sys/fs/cgroup/of-node01' || note_failure "a booted host has its old cgroups"
 }
 
+# What ends with the summary after the cases that wait long, whose number another child has got.
+number_given_again() {
+    cat >"$work/file_test.sh" <<'BASH'
+#!/bin/bash
+if [ "${2:-}" = --slow ]; then echo '3 passed, 0 failed, 0 skipped'; exit; fi
+. "$1"
+work=$(mktemp -d)
+leave_cluster() { rm -rf "$work"; }
+start_slow_cases "$1"
+while [ -e "/proc/$slow" ]; do sleep 0.02; done
+echo $((slow - 1)) >/proc/sys/kernel/ns_last_pid
+(exit 4)
+count_slow_cases
+finish
+BASH
+    chmod +x "$work/file_test.sh"
+    unshare --pid --fork --mount-proc "$work/file_test.sh" "${BASH_SOURCE[0]%/*}/lib.sh" >"$work/out" 2>&1
+    expect_equal "what it says" '3 passed, 0 failed, 0 skipped' "$(cat "$work/out")"
+}
+
 test_case "hosts share no private folder with each other or with this machine" hosts_are_apart
 test_case "a host has cgroups of its own" own_cgroups
 test_case "hosts reach each other by ssh" ssh_between_hosts
@@ -133,4 +153,5 @@ test_case "a crashed host refuses, and boots with fresh folders" crash_and_boot
 test_case "a host without power is silent, and boots" power_off_and_boot
 test_case "the clocks of a host begin with its boot" clocks_begin_with_a_boot
 test_case "a host reaps its orphans" orphans_are_reaped
+test_case "cases that wait long are counted though their number is given again" number_given_again
 finish

@@ -60,15 +60,19 @@ host_key_is_known() { # TYPE: hashed, and with a port
 # --- Passphrases ---
 
 # at_terminal [WORDS ANSWER]... -- ARGUMENT...: `train launch` at a terminal, answered.
-at_terminal() {
-    local answers=()
+at_terminal() { train_at_terminal launch "$@"; }
+# train_at_terminal COMMAND [WORDS ANSWER]... -- ARGUMENT...
+train_at_terminal() {
+    local answers=() command
+    read -ra command <<<"$1"
+    shift
     while [ "$1" != -- ]; do
         answers+=("$1")
         shift
     done
     shift
     cp "$(dirname "$0")/terminal_session.py" "$shared/"
-    run_on_head python3 /srv/shared/terminal_session.py "${answers[@]}" -- "$train" launch "$@"
+    run_on_head python3 /srv/shared/terminal_session.py "${answers[@]}" -- "$train" "${command[@]}" "$@"
 }
 
 lock_key() {
@@ -130,6 +134,44 @@ nobody_to_ask() {
     restart head "${nodes[@]}"
 }
 
+accepted() { on "$1" 'grep -c "Accepted publickey" /run/sshd.log || true'; }
+# lists REGEX: the list that was printed last has such a line; a list is printed when it has changed.
+lists() { tac "$shared/watched" | sed '/^ID /q' | grep -qE "$1"; }
+lists_nothing() { ! lists '^[a-z2-7]{8} '; }
+
+# A round that shows a change is one more look; in between node01 breaks its session.
+watched_list() {
+    local id one two
+    lock_key
+    one=$(accepted node01)
+    two=$(accepted node02)
+    cp "$(dirname "$0")/terminal_session.py" "$shared/"
+    rm -f "$shared/watched"
+    start_on_head python3 /srv/shared/terminal_session.py 'locked: ' secret -- /bin/sh -c \
+        "exec $train task list -H 'node[01-02]:1' --watch >/srv/shared/watched"
+    within 20 "the first list" test -s "$shared/watched"
+    id=$(on node02 "$train" launch -d -H localhost:1 -n 1 -- /bin/sleep 4711 2>"$work/launch") ||
+        note_failure "it does not start: $(cat "$work/launch")"
+    within 20 "a task is listed" lists "^$id .* node02 "
+    on node01 'pkill -KILL -n -f "^sshd: root@"'
+    on node02 "$train" task kill "$id" 2>"$work/kill" || note_failure "it is not killed: $(cat "$work/kill")"
+    within 20 "nothing is listed" lists_nothing
+    id=$(on node01 "$train" launch -d -H localhost:1 -n 1 -- /bin/sleep 4711 2>"$work/launch") ||
+        note_failure "it does not start: $(cat "$work/launch")"
+    within 20 "a task on the other host is listed" lists "^$id .* node01 "
+    on head 'pkill -INT -f "^[^ ]*/train task list"'
+    await_launch 10
+    expect_status 254 # -2: by SIGINT
+    expect_equal "questions" 1 "$(grep -o 'passphrase for the key' "$work/out" | wc -l)"
+    expect_equal "logins to node01" 2 "$(($(accepted node01) - one))"
+    expect_equal "logins to node02" 1 "$(($(accepted node02) - two))"
+    expect_no_out unreachable
+    expect_out '^echo: on$'
+    on node01 "$train" task kill "$id" 2>"$work/kill" || note_failure "it is not killed: $(cat "$work/kill")"
+    expect_idle 2 head "${nodes[@]}"
+    restart head "${nodes[@]}"
+}
+
 for flags in '-t ed25519' '-t ecdsa -b 256' '-t ecdsa -b 384' '-t ecdsa -b 521' '-t rsa -b 3072'; do
     test_case "a key made with '$flags' logs in from a file, and encrypted from ssh-agent" \
         key_logs_in "$flags"
@@ -144,6 +186,7 @@ for type in ed25519 'ecdsa -b 256' 'ecdsa -b 384' 'ecdsa -b 521' rsa; do
         host_key_is_known "$type"
 done
 test_case "a passphrase is asked for at the terminal, once for all hosts" passphrase_is_asked_for
+test_case "a list that is watched asks once and logs in once, and anew where a session breaks" watched_list
 test_case "three wrong passphrases end the launch with what to do" passphrase_is_not_known
 test_case "Ctrl-C at the question ends the launch and leaves the terminal as it was" interrupted_at_the_question
 test_case "without a terminal nobody is asked, and ssh-add is named" nobody_to_ask

@@ -304,7 +304,19 @@ YAML
     restart head
 }
 
+# With what the agent has brought along.
+# shellcheck disable=SC2016 # expanded by the worker
+ranks_report() {
+    launch "${on_four[@]}" -- /bin/sh -c 'train report --step 1 "loss=0.$RANK" || exit
+        [ "$RANK" != 0 ] || /usr/bin/python3 -c "import train_report
+train_report.report({\"loss\": 0.25}, step=2)"'
+    expect_status 0
+    on head "$train" task show "$(sed -n 's/^train: task \([a-z0-9]*\):.*/\1/p' "$work/err")" >"$work/out"
+    expect_out '^metrics    5 reports; rank 0: .*"loss":0.25,"step":2'
+}
+
 test_case "four ranks run on four hosts, each line under its rank" four_hosts
+test_case "ranks report from hosts that have nothing but sshd" ranks_report
 test_case "every rank leaves one log file with its output alone" one_log_per_rank
 test_case "64 ranks that print as fast as they can lose nothing" nothing_is_lost
 test_case "hosts may have different homes" different_homes

@@ -228,9 +228,11 @@ expect_schema() {
         note_failure "not what $1.schema.json describes:" "$trouble"
 }
 
+# The command is shown at once: it is seldom the last one of its case.
 expect_status() {
     [ "$status" = "$1" ] && return
     note_failure "exit status" "  expected: $1" "  actual:   $status"
+    sed 's/^/    stderr| /' "$work/err" 2>/dev/null | tail -n 20
 }
 
 expect_out() { out_has "$1" || note_failure "no line of stdout matches: $1"; }
@@ -370,17 +372,27 @@ test_case() {
 start_slow_cases() { # PROGRAM
     TRAIN_BED=$TRAIN_BED-slow "$0" "$1" --slow >"$work/slow" 2>&1 &
     slow=$!
-    trap 'kill $slow 2>/dev/null; wait $slow; leave_cluster' EXIT
+    trap 'end_slow_cases; leave_cluster' EXIT
+}
+
+# Their number is theirs while they run; after minutes it may be that of another child, and bash then
+# knows nothing of the first one any more.
+end_slow_cases() {
+    grep -qx "$slow" <(jobs -pr) || return 0
+    kill "$slow"
+    wait "$slow"
 }
 
 # They count like those of this bed.
 count_slow_cases() {
-    wait "$slow"
+    wait "$slow" 2>/dev/null # the last line says how they ended
     sed -n '/^cluster: /d; $!p' "$work/slow"
-    if [[ $(tail -n 1 "$work/slow") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then
+    if [[ $(tail -n 1 "$work/slow") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+        skipped=$((skipped + BASH_REMATCH[3]))
     else
-        tail -n 1 "$work/slow"
+        echo "FAILED the cases that wait long: ended without a summary"
+        tail -n 5 "$work/slow" | sed 's/^/    /'
         failed=$((failed + 1))
     fi
 }

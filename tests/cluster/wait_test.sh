@@ -102,6 +102,29 @@ silent_host() {
     expect_tickets_gone
 }
 
+# A gang that lacks a host holds up nobody on the other one, and has its place again afterwards.
+stands_aside() {
+    local gang small
+    hold -H 'node01:2' -n 2
+    on head "$train" launch --wait -H node01:2,node02:2 -n 4 -- hostname >"$work/gang" 2>&1 &
+    gang=$!
+    eventually 10 says gang '1st in line' || note_failure "the gang is told: $(cat "$work/gang")"
+    on node02 'pkill -KILL -f "agent [w]ait"'
+    eventually 10 says gang "host 'node02' is not waited for" || note_failure "the gang is told: $(cat "$work/gang")"
+    "$cluster" cut node02
+    eventually 60 says gang 'others go before it until node02 can be reached' || note_failure "the gang is told: $(cat "$work/gang")"
+    on head "$train" launch --wait -H node01:2 -n 2 -- hostname >"$work/small" 2>&1 &
+    small=$!
+    eventually 10 says small '1st in line' || note_failure "the small one is told: $(cat "$work/small")"
+    touch "$shared/go"
+    wait "$small" || note_failure "the small one ends with $?: $(cat "$work/small")"
+    "$cluster" heal node02
+    wait "$gang" || note_failure "the gang ends with $?: $(cat "$work/gang")"
+    says gang 'it is its turn, on node\[01-02\]' || note_failure "the gang is told: $(cat "$work/gang")"
+    expect_equal "ranks of the gang" 4 "$(grep -Ec '\] node0[12]$' "$work/gang")"
+    expect_tickets_gone
+}
+
 accepted() { on "$1" 'grep -c "Accepted publickey" /run/sshd.log || true'; }
 
 # Since they were counted.
@@ -208,6 +231,7 @@ killed_launcher() {
 test_case "gangs of two users wait for two hosts in one order" gangs
 test_case "a host that loses a ticket is told of, and met again" cut_host
 test_case "a host that is cut while it is waited for is told of, and the others serve" silent_host
+test_case "who lacks a host that is cut stands aside until it is there" stands_aside
 test_case "the tickets of a killed launcher go" killed_launcher
 test_case "a task that was refused, waits and runs logs in once to each host" one_login
 test_case "so does one that waits without a terminal" one_login_detached

@@ -27,7 +27,8 @@ class Attempt {
   Attempt()
       : trial_(trial_of({2, 2})),
         connections_({"h0", "h1"}, Connections::Timing()),
-        run_(trial_, connections_, {PortNeeds(), milliseconds(1'000)}) {}
+        run_(trial_, {connections_, TrialHosts::all(connections_.count())},
+             {PortNeeds(), milliseconds(1'000)}) {}
 
   // Each step needs those before it.
   void begin(std::string_view steps) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -95,7 +96,8 @@ TEST_CASE("a supervisor answers at a path of any length") {
   CHECK((*client)->greeting().pid == ::getpid());
   const auto answer = (*client)->ask(control_request::Status{}, 10s);
   REQUIRE(answer);
-  CHECK(answer->status.phase == "running");
+  REQUIRE(*answer);
+  CHECK((*answer)->status.phase == "running");
   REQUIRE((*client)->ask(control_request::Stop{15}, 10s));
   CHECK(supervisor.stopped_by == std::vector{15});
 }
@@ -110,8 +112,9 @@ TEST_CASE("the status of thousands of hosts comes whole") {
   for (int time = 0; time < 3; ++time) {
     const auto answer = (*client)->ask(control_request::Status{}, 10s);
     REQUIRE(answer);
-    CHECK(answer->status.hosts.size() == 20'000);
-    CHECK(answer->status.hosts.back().name == "host-19999");
+    REQUIRE(*answer);
+    CHECK((*answer)->status.hosts.size() == 20'000);
+    CHECK((*answer)->status.hosts.back().name == "host-19999");
   }
 }
 
@@ -155,7 +158,9 @@ TEST_CASE("whoever talks nonsense, or too much, is cut off, and nobody else") {
   CHECK(is_ended_after(path, "GET / HTTP/1.1\r\n\r\n"));
   CHECK(is_ended_after(path, std::string(2 * longest_control_request, 'x')));
   CHECK(is_ended_after(path, encode_control_request(control_request::Status{}) + "x"));
-  CHECK((*client)->ask(control_request::Status{}, 10s));
+  const auto answer = (*client)->ask(control_request::Status{}, 10s);
+  REQUIRE(answer);
+  CHECK(*answer);
 }
 
 TEST_CASE("whoever says nothing is not waited for") {
@@ -176,8 +181,12 @@ TEST_CASE("of many connections the oldest go") {
     REQUIRE(*client);
     clients.push_back(std::move(**client));
   }
-  CHECK_FALSE(clients.front().ask(control_request::Status{}, 10s));
-  CHECK(clients.back().ask(control_request::Status{}, 10s));
+  const auto forgotten = clients.front().ask(control_request::Status{}, 10s);
+  REQUIRE(forgotten);
+  CHECK_FALSE(*forgotten);
+  const auto known = clients.back().ask(control_request::Status{}, 10s);
+  REQUIRE(known);
+  CHECK(*known);
 }
 
 TEST_CASE("a supervisor that stands still is told of as such") {
@@ -190,6 +199,23 @@ TEST_CASE("a supervisor that stands still is told of as such") {
   CHECK(client.error().error_class == ErrorClass::busy);
 }
 
+TEST_CASE("one that dies before it has said anything is not there") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/control";
+  std::optional<Descriptor> listening(*listen_at(path));
+  // Its connection is in the queue of the socket that is closed.
+  std::thread dying([&] {
+    pollfd called{listening->get(), POLLIN, 0};
+    while (::poll(&called, 1, -1) != 1) {
+    }
+    listening.reset();
+  });
+  const auto client = ControlClient::connect(path, 10s);
+  dying.join();
+  REQUIRE(client);
+  CHECK_FALSE(*client);
+}
+
 TEST_CASE("a supervisor that has been replaced leaves the socket of the other one there") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/control";
@@ -199,5 +225,7 @@ TEST_CASE("a supervisor that has been replaced leaves the socket of the other on
   auto client = ControlClient::connect(path, 10s);
   REQUIRE(client);
   REQUIRE(*client);
-  CHECK((*client)->ask(control_request::Status{}, 10s));
+  const auto answer = (*client)->ask(control_request::Status{}, 10s);
+  REQUIRE(answer);
+  CHECK(*answer);
 }

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <thread>
 
+#include "backends/lease/kept_descriptors.hpp"
 #include "backends/lease/lease_holders.hpp"
 #include "backends/posix/files.hpp"
 #include "tests/backends/lease/lease_fixture.hpp"
@@ -80,6 +81,29 @@ TEST_CASE("agents of one task on one machine are not in each other's way") {
   CHECK(stranger.take({whole_slot(0)})->empty());
 }
 
+// As an agent of a placement that was given up: it leaves while the next one begins.
+TEST_CASE("what another agent of the task has let go is taken when the ranks are started") {
+  const HostUnderTest host;
+  auto words = words_of("a");
+  words.key = "a-1";
+  TaskLeases former(host.folder(), words);
+  TaskLeases next(host.folder(), words_of("a"));
+  TaskLeases stranger(host.folder(), words_of("b"));
+  REQUIRE(former.take({whole_slot(0)})->empty());
+  REQUIRE(next.take({whole_slot(0), whole_slot(1)})->empty());
+  CHECK(next.take_new_descriptors().size() == 2);  // with its words
+  former.drop();
+  next.note_running();
+  CHECK(next.take_new_descriptors().size() == 1);
+  CHECK(stranger.take({whole_slot(0)})->front().task == "a");
+  const auto told = holders(host);
+  REQUIRE(told.size() == 1);
+  CHECK(told.front().is_running);
+  CHECK(told.front().leases.size() == 2);
+  next.drop();
+  CHECK(stranger.take({whole_slot(0)})->empty());
+}
+
 TEST_CASE("parts of a slot are shared until it is full") {
   const HostUnderTest host;
   TaskLeases first(host.folder(), words_of("a"));
@@ -128,7 +152,7 @@ TEST_CASE("what an agent held its guard holds, until that is gone as well") {
     guard.reset();
     TaskLeases agent(host.folder(), words_of("killed"));
     const bool is_taken = agent.take({whole_slot(0)})->empty();
-    const bool is_kept = keep_open_in(agents.get(), agent.descriptors()).has_value();
+    const bool is_kept = KeptDescriptors({agents.get()}).add(agent.descriptors()).has_value();
     (void)!::write(answering.get(), is_taken && is_kept ? "y" : "n", 1);
     for (;;) ::pause();
   }
@@ -143,6 +167,45 @@ TEST_CASE("what an agent held its guard holds, until that is gone as well") {
   CHECK(other.take({whole_slot(0)})->front().task == "killed");
   guard.reset();
   CHECK(other.take({whole_slot(0)})->empty());
+}
+
+// As by an exception, while the ranks still run.
+TEST_CASE("an agent that goes without a word lets go of nothing that its guard holds") {
+  const HostUnderTest host;
+  std::vector<Descriptor> guard;
+  {
+    TaskLeases agent(host.folder(), words_of("unwinds"));
+    REQUIRE(agent.take({whole_slot(0)})->empty());
+    for (const int each : agent.descriptors())
+      guard.emplace_back(::fcntl(each, F_DUPFD_CLOEXEC, 3));
+  }
+  TaskLeases other(host.folder(), words_of("other"));
+  CHECK(other.take({whole_slot(0)})->front().task == "unwinds");
+  guard.clear();
+  CHECK(other.take({whole_slot(0)})->empty());
+}
+
+TEST_CASE("who lets go in the middle of another one's try is never an unknown holder") {
+  const HostUnderTest host;
+  TaskLeases one(host.folder(), words_of("one"));
+  TaskLeases other(host.folder(), words_of("other"));
+  std::atomic<bool> is_over = false;
+  std::thread changing([&] {
+    while (!is_over) {
+      (void)one.take({whole_slot(0)});
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      one.drop();
+    }
+  });
+  int unknown = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    const auto in_the_way = other.take({whole_slot(0)});
+    if (!in_the_way || (!in_the_way->empty() && in_the_way->front().task != "one")) ++unknown;
+    other.drop();
+  }
+  is_over = true;
+  changing.join();
+  CHECK(unknown == 0);
 }
 
 TEST_CASE("what was held by a task that was killed is free, and its words go with the next one") {

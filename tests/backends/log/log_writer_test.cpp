@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/log/log_writer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -32,6 +34,10 @@ class StalledSink final : public LogSink {
     outcome.lost = piece.bytes.size() - outcome.taken;
     outcome.taken = piece.bytes.size();
     return outcome;
+  }
+  void end_trial(int trial) override {
+    const std::lock_guard lock(mutex_);
+    bytes_ += fmt::format("<end of {}>", trial);
   }
   Sync begin_sync() override {
     const std::lock_guard lock(mutex_);
@@ -266,9 +272,9 @@ TEST_CASE("a full disk does not hold up the next attempt, whose output waits for
   fixture.sink->open();
   fixture.sink->make_room(5);
   fixture.write("abcdefg");
-  fixture.writer.expect_another(0);
+  fixture.writer.expect_another({0, 0});
   REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
-  fixture.writer.write({0, OutputStream::out, 0, "of the next", 0, 1});
+  fixture.writer.write({0, OutputStream::out, 0, "of the next", 0, {0, 1}});
   const int tries = fixture.sink->tries();
   REQUIRE(fixture.run_until([&] { return fixture.sink->tries() > tries + 30; }));
   CHECK(fixture.writer.written() == 1);
@@ -283,11 +289,11 @@ TEST_CASE("a full disk does not hold up the next attempt, whose output waits for
 TEST_CASE("a disk that hangs does not hold up the next attempt, whose output waits for it") {
   Fixture fixture;
   const auto write = [&](const std::string& bytes, int attempt) {
-    fixture.writer.write({0, OutputStream::out, 0, bytes, 0, attempt});
+    fixture.writer.write({0, OutputStream::out, 0, bytes, 0, {0, attempt}});
   };
   write("hangs", 0);
   write("waits", 0);
-  fixture.writer.expect_another(0);
+  fixture.writer.expect_another({0, 0});
   REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
   write("late", 0);
   CHECK(fixture.writer.written() == 3);
@@ -311,10 +317,85 @@ TEST_CASE("a disk that hangs does not hold up the next attempt, whose output wai
   }
 }
 
+TEST_CASE("a full disk loses of an attempt that has ended, and of no other trial") {
+  Fixture fixture;
+  const auto write = [&](const std::string& bytes, AttemptId of) {
+    fixture.writer.write({0, OutputStream::out, 0, bytes, 0, of});
+  };
+  fixture.sink->open();
+  fixture.sink->make_room(5);
+  write("abcdefg", {1, 2});
+  write("of another trial", {2, 0});
+  fixture.writer.expect_another({1, 2});
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  const int tries = fixture.sink->tries();
+  REQUIRE(fixture.run_until([&] { return fixture.sink->tries() > tries + 30; }));
+  CHECK(fixture.writer.written() == 1);
+  fixture.sink->make_room(100);
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  fixture.writer.finish();
+  CHECK(fixture.sink->bytes() == "abcdeof another trial");
+  CHECK(fixture.said.back() == "2 bytes of output are not in the logs (/logs)");
+}
+
+TEST_CASE("a full disk is not given a last chance anew by each trial") {
+  Fixture fixture;
+  fixture.sink->open();
+  fixture.sink->make_room(0);
+  fixture.writer.write({0, OutputStream::out, 0, "abc", 0, {0, 0}});
+  fixture.writer.expect_another({0, 0});
+  int trial = 0;
+  std::unique_ptr<Subscription> next;
+  const std::function<void()> end_another = [&] {
+    fixture.writer.expect_another({++trial, 0});
+    next = fixture.loop.after(5ms, end_another);
+  };
+  end_another();
+  CHECK(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+}
+
+TEST_CASE("a disk that hangs has what another trial prints waited for, and what lies behind it") {
+  Fixture fixture;
+  const auto write = [&](const std::string& bytes, AttemptId of) {
+    fixture.writer.write({0, OutputStream::out, 0, bytes, 0, of});
+  };
+  write("hangs", {1, 3});
+  write("runs", {2, 0});
+  write("ended", {1, 3});
+  fixture.writer.expect_another({1, 3});
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  bool is_over = false;
+  const auto wait = fixture.loop.after(100ms, [&] { is_over = true; });
+  REQUIRE(fixture.run_until([&] { return is_over; }));
+  CHECK(fixture.writer.written() == 1);
+  fixture.sink->open();
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 3; }));
+  fixture.writer.finish();
+  CHECK(fixture.sink->bytes() == "hangsrunsended");
+}
+
+TEST_CASE("the sink hears of the end of a trial in the order of the pieces, whatever was lost") {
+  Fixture fixture;
+  const auto write = [&](const std::string& bytes, AttemptId of) {
+    fixture.writer.write({0, OutputStream::out, 0, bytes, 0, of});
+  };
+  write("hangs", {1, 0});
+  write("waits", {1, 0});
+  fixture.writer.end_trial(2);
+  fixture.writer.expect_another({1, 0});
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  write("next", {1, 1});
+  fixture.writer.end_trial(1);
+  fixture.sink->open();
+  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 5; }));
+  fixture.writer.finish();
+  CHECK(fixture.sink->bytes() == "hangswaits<end of 2>next<end of 1>");
+}
+
 TEST_CASE("a disk that hangs while an attempt runs is waited for, whatever has ended before") {
   Fixture fixture;
-  fixture.writer.expect_another(0);
-  fixture.writer.write({0, OutputStream::out, 0, "next", 0, 1});
+  fixture.writer.expect_another({0, 0});
+  fixture.writer.write({0, OutputStream::out, 0, "next", 0, {0, 1}});
   bool is_over = false;
   const auto wait = fixture.loop.after(150ms, [&] { is_over = true; });
   REQUIRE(fixture.run_until([&] { return is_over; }));

@@ -23,7 +23,7 @@ struct Reported {
                 .trouble.empty());
   }
   Result<ReportCount> count(const std::vector<std::uint64_t>& ends) const {
-    return count_reports(directory.path(), 0, ends, is_unwanted);
+    return count_reports(directory.path(), 0, {ends}, {}, is_unwanted);
   }
 
   TemporaryDirectory directory;
@@ -61,8 +61,8 @@ TEST_CASE("a line with a gap is one that is ignored") {
   Reported reported;
   reported.add(0, "{}\n{\"a\"");
   reported.add(0, {}, 5);
-  reported.add(0, "}\n{}\n");
-  const auto count = reported.count({20, 0});
+  reported.add(0, ": 1}\n{}\n");
+  const auto count = reported.count({23, 0});
   REQUIRE(count);
   CHECK(count->reports == 2);
   CHECK(count->ignored == 1);
@@ -90,4 +90,28 @@ TEST_CASE("a count that nobody wants any more stops, and a damaged log is an err
   reported.is_unwanted = false;
   std::ofstream(metrics_log_file(reported.directory.path(), 0)) << "[]\n";
   CHECK_FALSE(reported.count({3, 0}));
+}
+
+TEST_CASE("what patterns find in the output counts as well, and of rank 0 the latest is told") {
+  Reported reported;
+  const std::vector<std::string> patterns = {"loss (?P<loss>[0-9.]+)"};
+  const auto append = [&](std::int64_t time_us, OutputStream stream, const std::string& bytes) {
+    REQUIRE(reported.logs.append({0, stream, time_us, bytes, 0}, 0, LogSink::NoRoom::waits)
+                .trouble.empty());
+  };
+  append(10, OutputStream::out, "loss 1\nloss 0.");
+  append(20, OutputStream::metrics, "{\"loss\": 7}\n");
+  append(30, OutputStream::err, "loss 2\n");
+  append(40, OutputStream::out, "5\n");
+  const auto count = [&](std::uint64_t metrics, std::uint64_t printed) {
+    return *count_reports(reported.directory.path(), 0, {{metrics, 0}, {printed, 0}}, patterns,
+                          reported.is_unwanted);
+  };
+  CHECK(count(12, 14).reports == 2);
+  CHECK(count(12, 14).last_report == R"({"loss":7})");
+  CHECK(count(12, 21).reports == 3);
+  CHECK(count(12, 21).last_report == R"({"loss":2})");
+  CHECK(count(12, 23).last_report == R"({"loss":0.5})");
+  CHECK(count(0, 23).reports == 3);
+  CHECK(count(0, 23).ignored == 0);
 }

@@ -119,3 +119,25 @@ TEST_CASE("writing waits for whoever reads a full pipe") {
   CHECK(count == static_cast<ssize_t>(text.size()));
   CHECK(read == text);
 }
+
+TEST_CASE("a new file takes no name that something has") {
+  const Scene scene;
+  const auto made = write_new_file(scene.at("new"), "text");
+  REQUIRE(made);
+  CHECK(*made);
+  CHECK(read_small_file(scene.at("new")) == "text");
+  REQUIRE(::symlink(scene.at("nowhere").c_str(), scene.at("link").c_str()) == 0);
+  REQUIRE(::mkdir(scene.at("folder").c_str(), 0700) == 0);
+  for (const char* const name : {"new", "link", "folder"}) {
+    const auto again = write_new_file(scene.at(name), "other");
+    REQUIRE(again);
+    CHECK_FALSE(*again);
+  }
+  CHECK(read_small_file(scene.at("new")) == "text");
+  CHECK(sorted(names_in(FolderReader(scene.folder.path()))) ==
+        std::vector<std::string>{"folder", "link", "new"});
+  const auto nowhere = write_new_file(scene.at("missing/new"), "text");
+  REQUIRE_FALSE(nowhere);
+  CHECK(nowhere.error().error_class == ErrorClass::no_input);
+  CHECK_FALSE(write_new_file("", "text"));
+}

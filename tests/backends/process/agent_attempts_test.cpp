@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "backends/posix/proc.hpp"
+#include "backends/process/agent_leases.hpp"
+#include "backends/process/host_look.hpp"
 #include "tests/backends/process/agent_under_test.hpp"
 #include "tests/catch.hpp"
 
@@ -222,5 +224,33 @@ TEST_CASE("attempts leave no process, thread or descriptor in their agent") {
     descriptors.push_back(entries("/fd"));
   }
   CHECK(descriptors.back() == descriptors.front());
+  end(agent);
+}
+
+TEST_CASE("what a trial held is free for the next one as soon as it is told to let go") {
+  TemporaryDirectory folder;
+  AgentSetup setup;
+  setup.lease_folder = folder.path();
+  AgentUnderTest agent(setup);
+  AgentMeans means;
+  means.lease_folder = folder.path();
+  for (int trial = 0; trial < 10; ++trial) {
+    const AttemptId of{trial, 0};
+    auto prepare = agent.prepare({"true"});
+    prepare.task_id = "abcd2345";
+    prepare.leases.wants = {{{LeaseKey::Kind::place, 0, {}}, lease_units, lease_units}};
+    agent.send(about(prepare, of));
+    (void)agent.next<message::Ready>(of);
+    CHECK(agent.next<message::Leases>(of).in_the_way.empty());
+    // Another task finds it held, and by this trial itself.
+    AgentLeases others("wxyz2345-0", means);
+    message::Prepare wanted = prepare;
+    wanted.task_id = "wxyz2345";
+    CHECK(others.take(wanted, {})->size() == 1);
+    agent.send(about(message::Go{"127.0.0.1", 1}, of));
+    (void)agent.next<message::Finished>(of);
+    agent.send(about(message::DropLeases{}, of));
+  }
+  REQUIRE(eventually([&] { return look_at_this_host(means).holders.empty(); }));
   end(agent);
 }

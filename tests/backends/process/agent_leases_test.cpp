@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/agent_leases.hpp"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "backends/process/host_look.hpp"
@@ -43,6 +44,20 @@ struct Bench {
 };
 
 }  // namespace
+
+TEST_CASE("where nothing can be held there is nothing to keep or to let go") {
+  AgentMeans means;
+  means.lease_folder = "/nonexistent/leases";
+  AgentLeases leases("abcd2345-0", means);
+  message::Prepare prepare;
+  prepare.task_id = "abcd2345";
+  prepare.leases.wants = {{{LeaseKey::Kind::place, 0, {}}, lease_units, lease_units}};
+  CHECK_FALSE(leases.take(prepare, {}));
+  leases.keep_young();
+  leases.confirm(0);
+  leases.drop(0);
+  leases.drop_all();
+}
 
 TEST_CASE("a GPU that somebody else computes on is not taken, and nothing beside it is") {
   Bench bench;
@@ -106,4 +121,45 @@ TEST_CASE("processes of tasks that hold slots of the host are nobody else") {
   CHECK(report.holders[0].task == "wxyz2345");
   CHECK(report.holders[1].name == "abcd2345");
   CHECK(report.holders[2].name == "gone2345");
+}
+
+TEST_CASE("what a trial has let go for good another one holds, and takes again") {
+  Bench bench;
+  AgentLeases leases("abcd2345-0", bench.means);
+  message::Prepare prepare = bench.wants({0});
+  REQUIRE(leases.take(prepare, {})->empty());
+  leases.end(0);
+  CHECK(look_at_this_host(bench.means).holders.empty());
+  CHECK(leases.take_again(0)->empty());  // it wants nothing any more
+  CHECK(look_at_this_host(bench.means).holders.empty());
+  prepare.of = {1, 0};
+  REQUIRE(leases.take(prepare, {})->empty());
+  CHECK(look_at_this_host(bench.means).holders.size() == 1);
+}
+
+TEST_CASE("any number of trials after each other hold what their guard holds as well") {
+  Bench bench;
+  int ends[2] = {-1, -1};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  const Descriptor end(ends[0]);
+  const Descriptor guards(ends[1]);
+  bench.means.guard = {end.get(), guards.get()};
+  message::Prepare prepare = bench.wants({0});
+  prepare.of = {1'000, 0};
+  {
+    AgentLeases leases("abcd2345-0", bench.means);
+    REQUIRE(leases.take(prepare, {})->empty());
+    for (int trial = 0; trial < 400; ++trial) {
+      prepare = bench.wants({1});
+      prepare.of = {trial, 0};
+      const auto taken = leases.take(prepare, {});
+      CAPTURE(trial);
+      REQUIRE(taken);
+      REQUIRE(taken->empty());
+      leases.end(trial);
+    }
+  }
+  AgentLeases others("wxyz2345-0", bench.means);
+  CHECK(others.take(bench.wants({0}, "wxyz2345"), {})->size() == 1);
+  CHECK(others.take(bench.wants({1}, "wxyz2345"), {})->empty());
 }

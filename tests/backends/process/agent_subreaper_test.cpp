@@ -129,20 +129,28 @@ TEST_CASE("a check that is under way when its subreaper ends by itself is not wa
   if (!subreaper.is_there()) SKIP_CASE("no process can be traced here");
   subreaper.exit(failing.code);
   std::string found;
+  bool comes_back = false;
   SECTION("it comes back, and what it has found is told") {
     REQUIRE(eventually([&] { return children_of(agent.pid()).empty(); }));
     hung.break_off();
     found = "working directory";
+    comes_back = true;
   }
   SECTION("it does not, and what it waits for is told") {
     found = "its check does not end, and may still write there: stat of '" + hung.path() + "'";
   }
   const auto refused = agent.next<message::Refused>();
   CHECK(refused.error_class == ErrorClass::host);
-  REQUIRE(refused.problems.size() == 2);
+  REQUIRE_FALSE(refused.problems.empty());
   INFO(refused.problems[0].message);
   CHECK(refused.problems[0].message.find(found) != std::string::npos);
-  CHECK(refused.problems[1].message == from_it + failing.words);
+  // What has been collected may still be looked after when the check is back, which then is all
+  // that there is to tell.
+  const bool may_be_alone = comes_back && refused.problems.size() == 1;
+  if (!may_be_alone) {
+    REQUIRE(refused.problems.size() == 2);
+    CHECK(refused.problems[1].message == from_it + failing.words);
+  }
   agent.send(message::Bye{});
   CHECK(agent.is_hung_up());
 }

@@ -87,7 +87,9 @@ void become(const AgentSetup& setup) {
 [[noreturn]] void be_agent(const std::string& base, int listening, const AgentSetup& setup) {
   become(setup);
   const auto directory = HostDirectory::open(base);
-  ::_exit(directory ? run_agent_process(listening, *directory, key, {setup.make_contexts}) : 99);
+  AgentMeans means{setup.make_contexts};
+  means.lease_folder = setup.lease_folder;
+  ::_exit(directory ? run_agent_process(listening, *directory, key, means) : 99);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct AgentSetup {
   bool may_kill_any_user = true;  ///< as root may; false for root only
   MakeContextStore make_contexts = {};
   std::uint64_t credit = most_output_window;  ///< of the first connection, for output
+  std::string lease_folder = {};              ///< empty: the usual one
 };
 
 /// An agent in a process of its own, and the one launcher that is attached to it. Whatever the

@@ -7,6 +7,8 @@
 //   workers MARK starts processes that try to get away, answers "started", keeps the connection
 //   fence MS     sets the fence to that time from now, answers "fenced" and ends the connection
 //   quit CODE    ends the agent with that code
+//   last         answers "leaving", and the agent ends when the next connection waits
+//   silent       ends the connection
 // On SIGTERM the agent writes BASE/told and ends. The base directory is $TRAIN_TEST_BASE; with
 // $TRAIN_TEST_PLACE it is looked for there, as in /tmp.
 #include <poll.h>
@@ -114,6 +116,13 @@ int agent_main(int listening_socket, const GuardedBy& guard) {
       say(connection, "fenced\n");
     }
     if (command.starts_with("quit ")) return std::stoi(command.substr(5));
+    if (command == "last") {
+      say(connection, "leaving\n");
+      ::close(connection);
+      pollfd next{listening_socket, POLLIN, 0};
+      (void)::poll(&next, 1, -1);
+      return 0;
+    }
     if (command.starts_with("workers ")) {
       start_workers(connection, command.substr(8));
       kept.push_back(connection);

@@ -149,6 +149,33 @@ TEST_CASE("attaches at the same moment share exactly one agent") {
   CHECK(running_with(agents.entry()).size() == 2);
 }
 
+TEST_CASE("an attach that an ending agent accepts and does not hear finds the next one") {
+  const Agents agents;
+  const Ids first = ids_of(agents, "task-0");
+  CHECK(read_all(agents.attach("task-0", "last")->output()) == "leaving\n");
+  const Ids second = ids_of(agents, "task-0");
+  CHECK(second.agent > 0);
+  CHECK(second.agent != first.agent);
+}
+
+TEST_CASE("a reattach that an ending agent accepts and does not hear is told that there is none") {
+  const Agents agents;
+  CHECK(read_all(agents.attach("task-0", "last")->output()) == "leaving\n");
+  const auto program = agents.reattach("task-0");
+  write_all(program->input(), "ids\n");
+  CHECK(is_no_agent(read_all(program->output())));
+  CHECK(program->wait() == 0);
+}
+
+TEST_CASE("an agent that goes on and closes connections without a word is not asked for ever") {
+  const Agents agents;
+  const Ids first = ids_of(agents, "task-0");
+  const auto program = agents.attach("task-0", "silent");
+  CHECK(read_all(program->output()).empty());
+  CHECK(program->wait() == 0);
+  CHECK(ids_of(agents, "task-0") == first);
+}
+
 TEST_CASE("several megabytes come back as they were sent") {
   const Agents agents;
   const auto program = agents.attach("task-0", "echo");
@@ -167,9 +194,9 @@ TEST_CASE("several megabytes come back as they were sent") {
 TEST_CASE("guard and agent hold no descriptor of the connection that started them") {
   const Agents agents;
   const auto program = agents.attach("task-0", "descriptors");
-  // 0 to 2, socket, lock, host directory, what the guard keeps; the helper's signals and
-  // connection.
-  CHECK(read_line(program->output()) == "9");
+  // 0 to 2, socket, lock, host directory, both ends of what the guard keeps; the helper's signals
+  // and connection.
+  CHECK(read_line(program->output()) == "10");
   CHECK(program->wait() == 0);
   const Ids ids = ids_of(agents, "task-0");
   // The end of its output is seen although the agent runs on: what sshd waits for.

@@ -86,3 +86,38 @@ TEST_CASE("the last bytes of a launcher that has gone reach the peer") {
   bridged.input->write_end.reset();
   CHECK(read_all(bridged.peer.get()) == "stop");
 }
+
+TEST_CASE("what a peer that ends without a word was told can be said to the next one") {
+  auto input = make_pipe();
+  const auto output = make_pipe();
+  REQUIRE(input);
+  REQUIRE(output);
+  const auto serve = [&](const std::string& answer, std::string& unheard, std::string& heard) {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    const Descriptor near(ends[0]);
+    Descriptor far(ends[1]);
+    std::thread peer([&] {
+      std::string bytes(100, '\0');
+      const ssize_t count = ::read(far.get(), bytes.data(), bytes.size());
+      heard = bytes.substr(0, count > 0 ? count : 0);
+      write_all(far.get(), answer);
+      far.reset();
+    });
+    const bool is_heard =
+        bridge_unless_unheard(input->read_end.get(), output->write_end.get(), near.get(), unheard);
+    peer.join();
+    return is_heard;
+  };
+  std::string unheard;
+  std::string heard;
+  write_all(input->write_end.get(), "hello ");
+  CHECK_FALSE(serve("", unheard, heard));
+  CHECK(heard == "hello ");
+  write_all(input->write_end.get(), "again");
+  CHECK_FALSE(serve("", unheard, heard));
+  CHECK(unheard.starts_with("hello "));
+  CHECK(serve("yes", unheard, heard));
+  CHECK(heard.starts_with("hello "));
+  CHECK(unheard == "hello again");
+}

@@ -140,6 +140,24 @@ constexpr uid_t other_user = 12345;
 
 // The other user may do in this place what the sticky bit forbids in /tmp: the race needs no
 // setting of the machine.
+TEST_CASE("files and links of a run directory are new ones, and go one by one") {
+  TemporaryDirectory base;
+  const auto directory = HostDirectory::open(base.path() + "/own");
+  REQUIRE(directory);
+  const auto made = directory->make_run_directory("task-0");
+  REQUIRE(made);
+  CHECK(directory->write_file("task-0", "file", "text"));
+  CHECK(directory->link_file("task-0", "link", "/bin/sh"));
+  CHECK(std::filesystem::read_symlink(*made + "/link") == "/bin/sh");
+  for (const char* name : {"file", "link"}) {
+    CHECK_FALSE(directory->write_file("task-0", name, "other"));
+    CHECK_FALSE(directory->link_file("task-0", name, "/bin/true"));
+    directory->remove_file("task-0", name);
+    CHECK_FALSE(std::filesystem::exists(std::filesystem::symlink_status(*made + "/" + name)));
+  }
+  CHECK(std::filesystem::exists("/bin/sh"));
+}
+
 TEST_CASE("nothing is written to or removed from a folder that another user puts in the way") {
   if (::geteuid() != 0) SKIP_CASE("only root can be two users");
   TemporaryDirectory place;

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "backends/lease/task_leases.hpp"
 #include "backends/lease/task_ticket.hpp"
@@ -181,6 +182,37 @@ TEST_CASE("who waits is told who holds something, who waits beside it, and what 
   told = host.report();
   REQUIRE(told);
   CHECK(told->tickets.empty());
+}
+
+// A hundred of them would look at a hundred tickets ten times a second each.
+TEST_CASE("who stands further behind looks less often") {
+  Bench bench;
+  std::vector<TaskTicket> before;
+  const LeaseFolder folder = bench.folder();
+  for (int i = 0; i < 5; ++i) {
+    Ticket ticket;
+    ticket.order = {1, 1, "wait234" + std::to_string(i)};
+    ticket.is_final = true;
+    before.push_back(TaskTicket::make(folder, ticket.order.task + "-0", ticket).value());
+  }
+  WaitingHost host(bench.means);
+  WaitTicket own;
+  own.ticket.order = {2, 2, "abcd2345"};
+  own.ticket.is_final = true;
+  host.say(encode_wait_ticket(own));
+  REQUIRE(host.report());
+  TaskLeases leases(bench.folder(), {"held2345-0", "held2345", "digits", "alice@head"});
+  const LeaseKey slot{LeaseKey::Kind::place, 0, {}};
+  constexpr int looks = 4;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < looks; ++i) {  // each look finds something new
+    if (i % 2 == 0)
+      REQUIRE(leases.take({{slot, lease_units, lease_units}}, TicketOrder{})->empty());
+    else
+      leases.drop();
+    REQUIRE(host.report());
+  }
+  CHECK(std::chrono::steady_clock::now() - begin > (looks - 1) * 600ms);
 }
 
 TEST_CASE("a waiter whose ticket somebody removes ends, and says so") {

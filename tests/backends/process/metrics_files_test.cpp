@@ -139,3 +139,35 @@ TEST_CASE("ranks that have ended cost no descriptor, nor do those that run") {
   CHECK(desk.run_until([&] { return desk.told[49] == "{}\n"; }));
   CHECK(count_descriptors() == before);
 }
+
+TEST_CASE("what is appended is told at once, however rare the looks have become") {
+  Desk desk;
+  desk.watch(0);
+  desk.watch(1);
+  const auto until = [&](nanoseconds delay) {
+    const auto end = desk.loop.now() + delay;
+    (void)desk.run_until([&] { return desk.loop.now() >= end; });
+  };
+  until(1'200ms);  // the next look by itself is 1 s away, and the one after that 2 s
+  for (int time = 0; time < 3; ++time) {
+    const auto before = desk.loop.now();
+    desk.append(1, "{}\n");
+    CHECK(desk.run_until([&] { return desk.told[1].size() == 3u * (time + 1); }));
+    CHECK(desk.loop.now() - before < 200ms);
+  }
+}
+
+TEST_CASE("a rank that writes all the time is read now and then") {
+  Desk desk;
+  desk.watch(0);
+  int told = 0;
+  const auto end = desk.loop.now() + 300ms;
+  std::size_t seen = 0;
+  (void)desk.run_until([&] {
+    desk.append(0, "{}\n");
+    told += std::exchange(seen, desk.told[0].size()) != desk.told[0].size() ? 1 : 0;
+    return desk.loop.now() >= end;
+  });
+  CHECK(told >= 2);
+  CHECK(told <= 16);
+}

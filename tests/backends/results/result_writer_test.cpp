@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/results/result_writer.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <functional>
+
 #include "backends/results/file_identity.hpp"
 #include "tests/backends/context/tree.hpp"
 
@@ -31,6 +36,17 @@ Entry link_named(const std::string& name, const std::string& target) {
   return {Kind::link, name, 0, 0, target};
 }
 
+// What a sync meets: 0 or errno.
+std::function<int(const char* call)> on_sync;
+
+int sync_by(const char* call, long number, int fd) {
+  if (const int error = on_sync ? on_sync(call) : 0; error != 0) {
+    errno = error;
+    return -1;
+  }
+  return static_cast<int>(::syscall(number, fd));
+}
+
 void take(ResultWriter& writer, const std::vector<GetMessage>& messages) {
   for (const GetMessage& message : messages) {
     const auto taken = writer.take(message);
@@ -51,6 +67,56 @@ unsigned mode_of(const Tree& tree, const std::string& name) {
 }
 
 }  // namespace
+
+// In place of those of the C library.
+extern "C" int fdatasync(int fd) { return sync_by("fdatasync", SYS_fdatasync, fd); }
+extern "C" int syncfs(int fd) noexcept { return sync_by("syncfs", SYS_syncfs, fd); }
+
+TEST_CASE("what has the wanted name is on the disk, by one sync") {
+  const Tree tree;
+  std::string synced;
+  on_sync = [&](const char* call) {
+    synced += std::string(call) + (tree.has("out") ? " late " : " ");
+    return 0;
+  };
+  ResultWriter folders = writer_into(tree);
+  take(folders, {folder(), folder_named("sub")});
+  for (const char* const name : {"a", "b", "c"}) take_file(folders, name, "12345");
+  take(folders, {FolderEnd{}, FolderEnd{}});
+  REQUIRE(folders.finish());
+  CHECK(synced == "syncfs ");
+  std::filesystem::remove_all(tree.at("out"));
+  synced.clear();
+  ResultWriter files = writer_into(tree);
+  take(files, {file(5)});
+  REQUIRE(files.take_content("12345"));
+  take(files, {FileEnd{true}});
+  REQUIRE(files.finish());
+  CHECK(synced == "fdatasync ");
+  on_sync = nullptr;
+}
+
+TEST_CASE("what a disk has lost gets no name, and a file system without a sync gives one") {
+  for (const int error : {EIO, EINVAL, EROFS}) {
+    const Tree tree;
+    on_sync = [&](const char*) { return error; };
+    ResultWriter folders = writer_into(tree);
+    take(folders, {folder()});
+    take_file(folders, "a", "12345");
+    take(folders, {FolderEnd{}});
+    const auto finished = folders.finish();
+    CHECK(message_of(finished) ==
+          (error == EIO ? "cannot write '" + tree.at("out") + "': input/output error" : ""));
+    CHECK(tree.has("out") == (error != EIO));
+    CHECK((finished || folders.discard()));
+    ResultWriter files = {tree.path(), "file", IfThere::refuse, 022};
+    take(files, {file(0)});
+    CHECK(static_cast<bool>(files.take(FileEnd{true})) == (error != EIO));
+    on_sync = nullptr;
+    CHECK_FALSE(tree.has("file"));
+    CHECK(files.discard());
+  }
+}
 
 TEST_CASE("nothing has the wanted name before all has come") {
   const Tree tree;

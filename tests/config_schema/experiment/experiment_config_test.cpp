@@ -249,6 +249,21 @@ TEST_CASE("log policies say what follows a line") {
   CHECK(refusal("log_policies: [{pattern: '(?=a)'}]").find("no pattern") != std::string::npos);
 }
 
+TEST_CASE("metrics say whose reports count, and what of the output is one") {
+  const auto metrics = [](const std::string& words) {
+    return read_experiment("entrypoint: a\nmetrics: " + words).metrics;
+  };
+  CHECK(read_experiment("entrypoint: a").metrics == MetricsConfig{});
+  CHECK(metrics("{}").ranks == ReportingRanks::first);
+  CHECK(metrics("{ranks: first}").ranks == ReportingRanks::first);
+  CHECK(metrics("{ranks: all}").ranks == ReportingRanks::all);
+  using Patterns = std::vector<std::string>;
+  CHECK(metrics("{pattern: 'loss (?P<loss>.*)'}").patterns == Patterns{"loss (?P<loss>.*)"});
+  CHECK(metrics("{pattern: ['(?P<a>.)', '(?P<b>.)']}").patterns ==
+        Patterns{"(?P<a>.)", "(?P<b>.)"});
+  CHECK(metrics("{pattern: null}").patterns.empty());
+}
+
 TEST_CASE("a file of Determined's that does not say is restarted as often as Determined does") {
   const std::string storage = "checkpoint_storage: {type: directory, container_path: /c}\n";
   CHECK(read_experiment("entrypoint: a").max_restarts == 0);
@@ -308,7 +323,8 @@ TEST_CASE("features that are not there yet are refused, their defaults accepted"
       {"cpu_binding: cores", "cpu_binding: none"},
       {"hang_timeout: 10m", "hang_timeout: null"},
       {"min_slots_per_trial: 2", "min_slots_per_trial: ~"},
-      {"searcher: {name: grid, metric: loss}", "searcher: {name: single}"},
+      {"searcher: {name: custom, metric: loss}",
+       "searcher: {name: random, metric: loss, max_trials: 2}"},
       {"framework: mpi", "framework: tensorflow"},
       {"framework: horovod", "framework: deepspeed"},
   }));

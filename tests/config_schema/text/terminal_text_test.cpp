@@ -105,6 +105,13 @@ TEST_CASE("of what is long the begin and the end are shown, escaped and with who
     CHECK_FALSE(find_text_fault(escaped_and_shortened(text)));
 }
 
+TEST_CASE("a text in JSON's quotes is JSON, whatever its bytes are") {
+  CHECK(json_quoted("a\"\\\n\r\t\x01/") == R"("a\"\\\n\r\t\u0001/")");
+  CHECK(json_quoted("\xff caf\xc3") == "\"\\ufffd caf\\ufffd\"");
+  CHECK(json_quoted("\xed\xa0\x80 \xf0\x9f\x99\x82") ==
+        "\"\\ufffd\\ufffd\\ufffd \xf0\x9f\x99\x82\"");
+}
+
 TEST_CASE("JSON on a terminal is the same data") {
   CHECK(json_quoted("\xc2\x9b \x7f \xe2\x80\xae caf\xc3\xa9") ==
         "\"\\u009b \\u007f \\u202e caf\xc3\xa9\"");

@@ -353,6 +353,36 @@ TEST_CASE("at the fence every rank is dead, and before it they are told to end")
   CHECK(b.agent.gone());
 }
 
+// It was on its way for that long: the launcher may have started them elsewhere since.
+TEST_CASE("ranks that are told to start behind the fence are not started") {
+  Bench b;
+  b.window = window;
+  b.make_ready({0, 1});
+  const Instant ready = b.now;
+  b.now = ready + window;
+  b.say(message::Go{"10.0.0.1", 29'500});
+  CHECK_FALSE(has<agent_action::StartRank>(b.last));
+  CHECK(said<message::StopsRanks>(b.last) ==
+        message::StopsRanks{message::OwnStop::silence, ready + window});
+  const auto told = said<message::RankNotStarted>(b.last);
+  REQUIRE(told);
+  CHECK(told->error_class == ErrorClass::host);
+  CHECK(has<agent_action::KillTree>(b.last));
+
+  Bench in_time;
+  in_time.window = window;
+  in_time.make_ready({0});
+  in_time.now += window - 1ms;
+  in_time.say(message::Go{"10.0.0.1", 29'500});
+  CHECK(has<agent_action::StartRank>(in_time.last));
+
+  Bench unfenced;
+  unfenced.make_ready({0});
+  unfenced.now += window;
+  unfenced.say(message::Go{"10.0.0.1", 29'500});
+  CHECK(has<agent_action::StartRank>(unfenced.last));
+}
+
 TEST_CASE("with a short window the ranks keep three quarters of it") {
   Bench b = running({0}, 12s);
   cut(b);

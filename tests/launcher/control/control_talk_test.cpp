@@ -27,28 +27,33 @@ ControlStatus a_status() {
 }  // namespace
 
 TEST_CASE("what is said over a control socket is heard as it was meant") {
-  const ControlGreeting greeting{control_version, "abcdefgh", 4711, "0.1.0", true};
+  const ControlGreeting greeting{control_version, "abcdefgh", 4711, "0.1.0", true, true};
   CHECK(*decode_greeting(without_end(encode_greeting(greeting))) == greeting);
   for (const ControlRequest& request :
        {ControlRequest(control_request::Stop{15}), ControlRequest(control_request::Status{}),
-        ControlRequest(control_request::Lend{"/tmp/ssh-\xff/agent", "KEYRING:persistent:1000"})})
+        ControlRequest(control_request::Lend{"/tmp/ssh-\xff/agent", "KEYRING:persistent:1000"}),
+        ControlRequest(control_request::KillTrial{0}),
+        ControlRequest(control_request::KillTrial{highest_trial})})
     CHECK(*decode_control_request(without_end(encode_control_request(request))) == request);
-  for (const ControlAnswer& answer : {ControlAnswer{"", a_status()}, ControlAnswer{"no", {}},
-                                      ControlAnswer{"", {}, {"n1"}, {"n1", "n2"}}})
+  for (const ControlAnswer& answer :
+       {ControlAnswer{"", a_status()}, ControlAnswer{"no", {}},
+        ControlAnswer{"", {}, {"n1"}, {"n1", "n2"}}, ControlAnswer{"", {}, {}, {}, "stopping"}})
     CHECK(*decode_answer(without_end(encode_answer(answer))) == answer);
 }
 
-TEST_CASE("a supervisor of an earlier version lends nothing, and is understood") {
+TEST_CASE("a supervisor of an earlier version lends nothing, ends no trial, and is understood") {
   const auto greeting =
       decode_greeting(R"({"pid":4711,"program":"0.1.0","task":"abcdefgh","train_control":1})");
   REQUIRE(greeting);
   CHECK_FALSE(greeting->takes_credentials);
+  CHECK_FALSE(greeting->kills_trials);
   const auto answer = decode_answer(
       R"({"refused":"","status":{"attempt":0,"max_restarts":0,"phase":"running","ranks_left":1,)"
       R"("hosts":[]}})");
   REQUIRE(answer);
   CHECK(answer->served.empty());
   CHECK(answer->waiting.empty());
+  CHECK(answer->trial_state.empty());
   CHECK(answer->status.usage.empty());
 }
 
@@ -63,19 +68,34 @@ TEST_CASE("names of any bytes fit into a line") {
 
 TEST_CASE("every beginning of a line is refused, and so is what is none of ours") {
   for (const std::string& whole : {encode_control_request(control_request::Stop{15}),
-                                   encode_control_request(control_request::Status{})})
+                                   encode_control_request(control_request::Status{}),
+                                   encode_control_request(control_request::KillTrial{3})})
     for (std::size_t size = 0; size + 1 < whole.size(); ++size)
       CHECK_FALSE(decode_control_request(std::string_view(whole).substr(0, size)));
   const std::string answer = encode_answer({"", a_status()});
   for (std::size_t size = 0; size + 1 < answer.size(); ++size)
     CHECK_FALSE(decode_answer(std::string_view(answer).substr(0, size)));
-  for (const char* line :
-       {"[]", "1", "null", "{}", R"({"do":"dance"})", R"({"do":1})", R"({"do":"stop"})",
-        R"({"do":"stop","signal":0})", R"({"do":"stop","signal":65})", R"({"do":"lend"})",
-        R"({"do":"lend","agent_socket":"/a"})",
-        R"({"do":"lend","agent_socket":"/a\u0000b","kerberos_cache":""})",
-        R"({"do":"lend","agent_socket":1,"kerberos_cache":""})", R"({"do":"stop","signal":"TERM"})",
-        R"({"do":"stop","signal":9.5})"}) {
+  for (const char* line : {"[]",
+                           "1",
+                           "null",
+                           "{}",
+                           R"({"do":"dance"})",
+                           R"({"do":1})",
+                           R"({"do":"stop"})",
+                           R"({"do":"stop","signal":0})",
+                           R"({"do":"stop","signal":65})",
+                           R"({"do":"lend"})",
+                           R"({"do":"lend","agent_socket":"/a"})",
+                           R"({"do":"lend","agent_socket":"/a\u0000b","kerberos_cache":""})",
+                           R"({"do":"lend","agent_socket":1,"kerberos_cache":""})",
+                           R"({"do":"stop","signal":"TERM"})",
+                           R"({"do":"stop","signal":9.5})",
+                           R"({"do":"kill_trial"})",
+                           R"({"do":"kill_trial","trial":-1})",
+                           R"({"do":"kill_trial","trial":1000000000})",
+                           R"({"do":"kill_trial","trial":18446744073709551616})",
+                           R"({"do":"kill_trial","trial":"3"})",
+                           R"({"do":"kill_trial","trial":3.5})"}) {
     INFO(line);
     const auto request = decode_control_request(line);
     REQUIRE_FALSE(request);

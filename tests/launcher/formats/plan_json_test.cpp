@@ -128,6 +128,28 @@ TEST_CASE("how many trials run at once is in the document") {
   CHECK_FALSE(is_valid(document));
 }
 
+TEST_CASE("a search is in the document, as its schema has it") {
+  ExperimentConfig experiment = slot_experiment(2);
+  SearchConfig search;
+  search.settings.method = SearchMethod::adaptive_asha;
+  search.settings.length = 1000;
+  search.settings.max_trials = 100;
+  search.space = {{"lr", {parameter::Range{-4, -1, 10, {}}}},
+                  {"depth", {parameter::Constant{"3"}}}};
+  experiment.search_config = search;
+  json document = json::parse(planned_json(experiment, gpu_inventory({2})));
+  CHECK(is_valid(document));
+  const json& shown = document["search"];
+  CHECK(shown["method"] == "adaptive_asha");
+  CHECK(shown["unit"] == "steps");
+  CHECK(shown["brackets"][2] == json::parse(R"({"rungs":[250,1000],"trials":8,"at_once":5})"));
+  CHECK(shown["lengths"][0] == json::parse(R"({"trials":53,"units":15})"));
+  CHECK(shown["first"].size() == 5);
+  CHECK(shown["first"][0]["hyperparameters"]["depth"] == 3);
+  document["search"]["brackets"][0]["rungs"][0] = "soon";
+  CHECK_FALSE(is_valid(document));
+}
+
 TEST_CASE("a damaged document is refused by the schema") {
   struct Damage {
     const char* what;

@@ -8,6 +8,7 @@
 #include "launcher/formats/formats.hpp"
 #include "launcher/picture/svg_writer.hpp"
 #include "tests/launcher/picture/scene.hpp"
+#include "tests/launcher/picture/svg_markup.hpp"
 
 using namespace train;
 
@@ -19,25 +20,6 @@ int slots_in(const std::string& svg) {
   for (std::sregex_iterator match(svg.begin(), svg.end(), form), end; match != end; ++match)
     slots += std::stoi((*match)[1]);
   return slots;
-}
-
-// Tags open and close in pairs, and nothing that markup is made of is left in texts.
-bool is_well_formed(const std::string& svg) {
-  const std::regex form("<(/?)([a-z]+)([^<>]*?)(/?)>");
-  std::vector<std::string> open;
-  std::size_t after = 0;
-  for (std::sregex_iterator match(svg.begin(), svg.end(), form), end; match != end; ++match) {
-    const auto begin = static_cast<std::size_t>(match->position());
-    if (svg.substr(after, begin - after).find_first_of("<>") != std::string::npos) return false;
-    after = begin + static_cast<std::size_t>(match->length());
-    if ((*match)[1] == "/") {
-      if (open.empty() || open.back() != (*match)[2]) return false;
-      open.pop_back();
-    } else if ((*match)[4] != "/") {
-      open.push_back((*match)[2]);
-    }
-  }
-  return open.empty() && after > 0 && svg.substr(after) == "\n";
 }
 
 }  // namespace

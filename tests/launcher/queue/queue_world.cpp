@@ -195,6 +195,11 @@ void QueueWorld::perform(int task, const waiter_action::TellLost&) {
   ++at(task).losses;
 }
 
+// Clocks of hosts are as wrong here as they like.
+void QueueWorld::perform(int, const waiter_action::TellClocks& action) {
+  REQUIRE(action.ahead != action.behind);
+}
+
 void QueueWorld::perform(int task, const waiter_action::GiveUp&) {
   ++counts_.gave_up;
   close_links(task);

@@ -26,6 +26,10 @@ std::string wants(Waiter& waiter) {
     std::string operator()(const waiter_action::Plan&) { return "plan"; }
     std::string operator()(const waiter_action::TellPlace&) { return "place"; }
     std::string operator()(const waiter_action::TellLost& a) { return of("lost", a.host); }
+    std::string operator()(const waiter_action::TellClocks& a) {
+      return of("clock of", a.ahead) + " is ahead of " + std::to_string(a.behind) + " by " +
+             std::to_string(a.lead / 1s) + " s";
+    }
     std::string operator()(const waiter_action::GiveUp& a) {
       return "give up " + std::string(to_string(a.why.error_class));
     }
@@ -77,6 +81,24 @@ TEST_CASE("a host that does not answer holds up the order for a while alone") {
   CHECK(wants(waiter) == "send 0, send 1, place, plan");
   waiter.reported(1, 900, {}, 12s);
   CHECK(waiter.order() == TicketOrder{500, 500, "m"});
+}
+
+TEST_CASE("clocks of hosts that cannot both be right are told, once the order is final") {
+  constexpr std::int64_t second = 1'000'000'000;
+  Waiter waiter(Ticket(), "m", 3);
+  waiter.start(0s);
+  waiter.reported(0, 500 * second, {}, 1s);
+  waiter.reported(1, 4'100 * second, {}, 1s);
+  (void)waiter.take_actions();
+  waiter.reported(2, 510 * second, {}, 2s);
+  CHECK(wants(waiter) == "clock of 1 is ahead of 0 by 3600 s, send 0, send 1, send 2, place, plan");
+
+  Waiter other(Ticket(), "m", 2);
+  other.start(0s);
+  other.reported(0, 500 * second, {}, 1s);
+  (void)other.take_actions();
+  other.reported(1, 520 * second, {}, 11s);
+  CHECK(wants(other) == "send 0, send 1, place, plan");
 }
 
 TEST_CASE("a host that is out of reach is told once, left out, and tried again") {

@@ -27,7 +27,8 @@ class RunBench {
       : trial(trial_of(ranks_per_host)),
         ports(needs),
         connections(names_of(trial), timing_with(reconnect_window, launcher_wait)),
-        run(trial, connections, {ports, grace, delivery, hosts, {}, notice}) {}
+        run(trial, {connections, TrialHosts::all(connections.count())},
+            {ports, grace, delivery, hosts, {}, notice}) {}
 
   /// Either of the two takes this event; both take a Tick.
   template <class Event>

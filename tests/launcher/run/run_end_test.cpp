@@ -265,6 +265,7 @@ TEST_CASE("the second interrupt kills, the third does not wait") {
   b.interrupt();
   CHECK(b.outcome().stop_signal == 2);
   CHECK(b.outcome().leftovers.size() == 2);
+  CHECK(b.outcome().is_cut_short);
   CHECK(b.outcome().others.empty());
 }
 

@@ -144,6 +144,20 @@ TEST_CASE("a sweep that is given up says nothing any more") {
   CHECK_FALSE(is_over);
 }
 
+TEST_CASE("a sweep that is cut short is over at once, and keeps what it has heard") {
+  Bench bench;
+  bench.transport.scripts["good"] = {1s, encode_sweep_report(clean)};
+  bench.transport.scripts["busy"] = {1s, encode_sweep_report(alive)};
+  std::unique_ptr<Subscription> cut =
+      bench.timers.after(2s, [&bench] { bench.driver->cut_short(); });
+  bench.sweep({"silent", "good", "busy"}, 30s, Goodbye{7, 1});
+  CHECK(bench.why(0) == "it was not waited for any longer");
+  CHECK(bench.driver->answers()[1] == clean);
+  REQUIRE(bench.driver->answers()[2]);
+  CHECK(bench.driver->answers()[2]->is_running);
+  CHECK(bench.ends == std::vector<Instant>{2s});
+}
+
 TEST_CASE("the worst answer of a sweep decides what all come to") {
   const Result<SweepReport> gone = fail(ErrorClass::host, "connection refused");
   const SweepReport ended{false, true, 7, {}};

@@ -387,6 +387,12 @@ void FakeHost::perform(const agent_action::TakeLeases& action) {
   later(chance_.up_to(1ms), [this, of = action.of] { feed(agent_event::LeasesTried{{}, {}, of}); });
 }
 
+void FakeHost::perform(const agent_action::EndLeases& action) {
+  for (const auto& [id, process] : processes_)
+    if (id.of.trial == action.trial && (process.alive || process.orphan_alive))
+      complaints_.push_back("the slots of a trial were let go while something of it ran");
+}
+
 void FakeHost::perform(const agent_action::StartRank& action) {
   const RankOfAttempt id{action.of, action.rank};
   if (processes_.contains(id)) complaints_.push_back("a rank was started twice");

@@ -133,6 +133,7 @@ class FakeHost {
   void perform(const agent_action::SetFence&) {}
   void perform(const agent_action::TakeLeases& action);
   void perform(const agent_action::DropLeases&) {}
+  void perform(const agent_action::EndLeases& action);
   void perform(const agent_action::ConfirmLeases&) {}
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);

@@ -214,7 +214,10 @@ std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
   if (has_given_up_ || is_of_no_use(piece)) {
     lose(piece);
     ++kept_;
-    if (has_given_up_) ++synced_;
+    if (has_given_up_)
+      ++synced_;
+    else
+      sync(piece);
     tell_kept_later();
     return taken_;
   }
@@ -269,20 +272,16 @@ void CheckedOutput::look_later() {
 void CheckedOutput::look() {
   const bool hangs = !waiting_.empty() && time_.now() - first_since_ >= last_stall;
   if (!hangs || has_given_up_ || is_displaced_) return;
-  hurried_attempt_ = ended_attempt_;
-  if (is_end_near_) {
-    has_given_up_ = logs_.is_sync_given_up = true;
-    give_up(std::numeric_limits<int>::max());
-    synced_ = taken_;
-  } else {
-    give_up(hurried_attempt_);
-  }
+  hurried_ = ended_;
+  if (is_end_near_) has_given_up_ = logs_.is_sync_given_up = true;
+  give_up();
+  if (is_end_near_) synced_ = taken_;
   tell_kept_later();
 }
 
 // The disk may have the first of them at last; the next attempt does not wait for that.
-void CheckedOutput::give_up(int attempt) {
-  for (; abandoned_ < waiting_.size() && waiting_[abandoned_].id.of.attempt <= attempt;
+void CheckedOutput::give_up() {
+  for (; abandoned_ < waiting_.size() && (has_given_up_ || is_hurried(waiting_[abandoned_]));
        ++abandoned_) {
     lose(waiting_[abandoned_]);
     ++kept_;
@@ -292,7 +291,12 @@ void CheckedOutput::give_up(int attempt) {
 void CheckedOutput::lose(const Piece& piece) { logs_.lost[piece.id][piece.stream] += piece.size; }
 
 bool CheckedOutput::is_of_no_use(const Piece& piece) const {
-  return abandoned_ > 0 && abandoned_ == waiting_.size() && piece.id.of.attempt <= hurried_attempt_;
+  return abandoned_ > 0 && abandoned_ == waiting_.size() && is_hurried(piece);
+}
+
+bool CheckedOutput::is_hurried(const Piece& piece) const {
+  const auto hurried = hurried_.find(piece.id.of.trial);
+  return hurried != hurried_.end() && piece.id.of.attempt <= hurried->second;
 }
 
 void CheckedOutput::tell_kept_later() {
@@ -304,8 +308,8 @@ void CheckedOutput::expect_end() {
   look_later();
 }
 
-void CheckedOutput::expect_another(int attempt) {
-  ended_attempt_ = attempt;
+void CheckedOutput::expect_another(AttemptId ended) {
+  ended_[ended.trial] = ended.attempt;
   look_later();
 }
 

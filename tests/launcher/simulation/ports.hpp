@@ -104,7 +104,7 @@ class CheckedOutput final : public OutputSink {
   std::uint64_t written() const override { return kept_; }
   std::uint64_t synced() const override { return synced_; }
   void expect_end() override;
-  void expect_another(int attempt) override;
+  void expect_another(AttemptId ended) override;
   std::uint64_t taken() const { return taken_; }
   /// Another launcher writes into the logs now: nothing of this one is written any more.
   void displace() { is_displaced_ = true; }
@@ -134,7 +134,8 @@ class CheckedOutput final : public OutputSink {
   void note_sync(const Piece& piece);
   void look_later();
   void look();
-  void give_up(int attempt);
+  void give_up();
+  bool is_hurried(const Piece& piece) const;
   void lose(const Piece& piece);
   bool is_of_no_use(const Piece& piece) const;
   void tell_kept_later();
@@ -159,8 +160,8 @@ class CheckedOutput final : public OutputSink {
   std::size_t abandoned_ = 0;  ///< of those, from the first on: they count as kept already
   bool is_end_near_ = false;
   bool has_given_up_ = false;
-  int ended_attempt_ = -1;
-  int hurried_attempt_ = -1;  ///< up to this one nothing is waited for while the disk hangs
+  std::map<int, int> ended_;    ///< by trial, its last attempt that has
+  std::map<int, int> hurried_;  ///< up to these nothing is waited for while the disk hangs
 };
 
 /// The journal of a task on a disk that is slow now and then, and may fill up.

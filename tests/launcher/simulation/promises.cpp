@@ -174,7 +174,7 @@ void World::check_replay() {
       each.entries.push_back(*decode_entry(appended[each.entries_seen]));
     const auto known = replay(each.entries, Task::rules_of(plan_.experiment), each.replayed_at,
                               each.boot_id, each.booted_on_the_wall);
-    each.replayed = known ? known->task.snapshot() : render(known.error());
+    each.replayed = known ? known->first().task.snapshot() : render(known.error());
   }
   if (each.replayed != each.driver->task().snapshot())
     complaints_.push_back("the journal tells of another task: " + each.replayed + " instead of " +

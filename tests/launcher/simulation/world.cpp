@@ -24,8 +24,8 @@ Plan plan_of(const Scenario& scenario) {
 }
 
 std::string kind_of(const Replay& known) {
-  const AttemptState last = known.task.attempts().back();
-  if (last == AttemptState::running && !known.go) return "prepared";
+  const AttemptState last = known.first().task.attempts().back();
+  if (last == AttemptState::running && !known.first().go) return "prepared";
   return std::string(attempt_states().row(last).name);
 }
 
@@ -52,7 +52,7 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
   made.replayed_at = made.timers.now();
   for (int rank = 0; resume && rank < trial_.world_size; ++rank)
     made.reports[rank] =
-        logs_.position({{trial_.trial, resume->replay.attempt}, rank, true}) / report_size;
+        logs_.position({{trial_.trial, resume->replay.first().attempt}, rank, true}) / report_size;
   TaskDriver::Ports ports{made.timers, made.transport, made.output};
   if (scenario_.has_journal) ports.journal = &made.journal;
   if (scenario_.has_context)
@@ -236,7 +236,7 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   auto known = replay(entries, Task::rules_of(plan_.experiment), time_.now() - booted, boot_id,
                       on_the_wall(booted));
   is_ended_ = known && known->over;
-  const bool has_started = known && (known->attempt > 0 || known->go);
+  const bool has_started = known && (known->first().attempt > 0 || known->first().go);
   const bool is_readable = scenario_.logs_answer(time_.now()) < HostScript::never;
   if (is_ended_ || !has_started || !is_readable || disk_.entries.size() >= scenario_.journal_room) {
     if (!death.freezes) return;
@@ -246,12 +246,13 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   }
   TaskDriver::Resumption resume{std::move(*known), known->epoch + 1, {}};
   for (int rank = 0; rank < trial_.world_size; ++rank)
-    resume.positions.push_back(logs_.position({{trial_.trial, resume.replay.attempt}, rank}));
+    resume.left[0].positions.push_back(
+        logs_.position({{trial_.trial, resume.replay.first().attempt}, rank}));
   take_over_metrics(resume);
   entries.push_back({journal_record::Supervised{resume.epoch}, time_.now() - booted, boot_id});
   disk_.entries.push_back(encode_entry(entries.back()));
   disk_.durable = disk_.entries.size();
-  logs_.adopted_attempt = resume.replay.attempt;
+  logs_.adopted_attempt = resume.replay.first().attempt;
   lost_at_.reset();
   adopted_.push_back(kind_of(resume.replay));
   before.output.displace();
@@ -263,13 +264,14 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
 // The metrics come behind what is printed, and with them the lines that have not ended.
 void World::take_over_metrics(TaskDriver::Resumption& resume) const {
   for (int rank = 0; rank < trial_.world_size; ++rank) {
-    const std::uint64_t end = logs_.position({{trial_.trial, resume.replay.attempt}, rank, true});
-    resume.positions.push_back(end);
+    const std::uint64_t end =
+        logs_.position({{trial_.trial, resume.replay.first().attempt}, rank, true});
+    resume.left[0].positions.push_back(end);
     OutputChunk chunk;
     chunk.rank = rank;
     chunk.stream = OutputStream::metrics;
     chunk.bytes = report_bytes(rank, end - end % report_size, end % report_size);
-    resume.last_output.push_back(std::move(chunk));
+    resume.left[0].last_output.push_back(std::move(chunk));
   }
 }
 
@@ -281,13 +283,22 @@ void World::thaw_later(Supervisor& frozen) {
   });
 }
 
+// What is left is a slow disk that a launcher has given up.
+bool World::is_all_gone() {
+  return driver().over() && std::all_of(hosts_.begin(), hosts_.end(), [](const FakeHost& host) {
+           return host.dead() || host.agent().gone();
+         });
+}
+
 void World::play() {
   constexpr std::uint64_t most_events = 10'000'000;
   // Agents to which nobody comes back go at last.
   const nanoseconds longest =
       3600s + (scenario_.waits_for_ever() ? nanoseconds(Agent::longest_vigil) : scenario_.fence());
   while (!endless_ && time_.step()) {
-    endless_ = ++events_ > most_events || time_.now() > longest;
+    const bool is_late = ++events_ > most_events || time_.now() > longest;
+    if (is_late && is_all_gone()) return;
+    endless_ = is_late;
     check_losses();
     if (scenario_.has_journal) check_replay();
   }

@@ -58,6 +58,7 @@ class World {
                         std::optional<TaskDriver::Resumption> resume);
   TaskDriver::Hooks hooks_of(Supervisor& supervisor);
   void plan_events();
+  bool is_all_gone();
   void plan_death(Supervisor& supervisor, const LauncherDeath& death);
   void died(Supervisor& supervisor, const LauncherDeath& when);
   bool have_ranks_met(const Supervisor& supervisor) const;

@@ -71,7 +71,7 @@ struct KeptOutput final : OutputSink {
   std::uint64_t written() const override { return is_kept; }
   std::uint64_t synced() const override { return is_kept; }
   void expect_end() override {}
-  void expect_another(int) override {}
+  void expect_another(AttemptId) override {}
   std::string text;
   std::size_t cost = 0;
   std::uint64_t taken = 0;

@@ -33,6 +33,7 @@ AttemptEnd failed() {
 std::vector<JournalRecord> one_of_each() {
   return {record::Supervised{7},
           record::AttemptBegun{2},
+          record::AttemptBegun{2, TrialPlace{{{"h0", 2, {{0}, {1, 3}}}, {"h1", 1, {{}}}}, {2}}},
           record::RanksStarted{go_of(2)},
           record::RanksStarted{go_of(2), 1'700'000'000'000ms},
           record::AttemptFailing{},
@@ -40,6 +41,10 @@ std::vector<JournalRecord> one_of_each() {
           record::AttemptFailing{failed_rank()},
           record::AttemptHopeless{},
           record::AttemptOver{failed()},
+          record::TrialOver{Sequel::invalid_hyperparameters, failed(), {}},
+          record::TrialOver{Sequel::stopped, {}, 15},
+          record::TrialOver{Sequel::stopped, {}, trial_stop},
+          record::SearchDecided{{{0, SearchVerdict::stop, 1, 20, 0.5}, {3, SearchVerdict::ended}}},
           record::StopRequested{15},
           record::StopRequested{runtime_over},
           record::TaskOver{Sequel::unrecorded, failed(), {}},
@@ -123,6 +128,8 @@ TEST_CASE("what is no entry of this version is refused") {
            "{\"type\":\"attempt_failing\",\"first\":{}," + start + "}",
            "{\"type\":\"stop_requested\",\"signal\":1000," + start + "}",
            "{\"type\":\"task_over\",\"why\":\"tired\"," + start + "}",
+           "{\"type\":\"attempt_begun\",\"attempt\":0,\"trial\":-1," + start + "}",
+           "{\"type\":\"stop_requested\",\"signal\":2,\"trial\":1," + start + "}",
            std::string("{\"type\":\"supervised\",\"epoch\":1,\"at\":1}"),
            "{\"type\":\"supervised\",\"epoch\":1," + start + "} x",
        }) {
@@ -145,21 +152,21 @@ TEST_CASE("a journal is replayed to the state of its task") {
       replayed({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)}});
   REQUIRE(running);
   CHECK(running->epoch == 1);
-  CHECK(running->attempt == 0);
-  CHECK(running->go == go_of(0));
-  CHECK(running->started_at == 102s);
-  CHECK(running->task.attempts().back() == AttemptState::running);
+  CHECK(running->first().attempt == 0);
+  CHECK(running->first().go == go_of(0));
+  CHECK(running->first().started_at == 102s);
+  CHECK(running->first().task.attempts().back() == AttemptState::running);
 
   const auto waiting =
       replayed({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
                 record::AttemptFailing{failed_rank()}, record::AttemptOver{failed()}});
   REQUIRE(waiting);
-  CHECK(waiting->attempt == 0);
-  CHECK(waiting->task.attempt() == 1);
-  CHECK(waiting->task.attempts().back() == AttemptState::waiting);
-  CHECK(waiting->task.next_deadline() == 107s);  // four seconds after it was known to fail
-  CHECK_FALSE(waiting->go);
-  CHECK_FALSE(waiting->failure);
+  CHECK(waiting->first().attempt == 0);
+  CHECK(waiting->first().task.attempt() == 1);
+  CHECK(waiting->first().task.attempts().back() == AttemptState::waiting);
+  CHECK(waiting->first().task.next_deadline() == 107s);  // four seconds after it was known to fail
+  CHECK_FALSE(waiting->first().go);
+  CHECK_FALSE(waiting->first().failure);
 }
 
 TEST_CASE("what a supervisor has begun and not started is begun again") {
@@ -170,8 +177,8 @@ TEST_CASE("what a supervisor has begun and not started is begun again") {
   const auto result = replayed(records);
   REQUIRE(result);
   CHECK(result->epoch == 2);
-  CHECK(result->attempt == 1);
-  CHECK_FALSE(result->go);
+  CHECK(result->first().attempt == 1);
+  CHECK_FALSE(result->first().go);
   CHECK(result->stop_signals == std::vector<int>{2});
 }
 
@@ -179,14 +186,14 @@ TEST_CASE("the end of a task is one record") {
   const auto by_attempt = replayed({record::Supervised{1}, record::AttemptBegun{0},
                                     record::TaskOver{Sequel::never_started, AttemptEnd{}, {}}});
   REQUIRE(by_attempt);
-  CHECK(by_attempt->task.over());
+  CHECK(by_attempt->first().task.over());
   CHECK(by_attempt->over->why == Sequel::never_started);
   const auto by_user =
       replayed({record::Supervised{1}, record::AttemptBegun{0}, record::AttemptOver{failed()},
                 record::TaskOver{Sequel::stopped, {}, 2}});
   REQUIRE(by_user);
-  CHECK(by_user->task.over());
-  CHECK(by_user->task.attempts().back() == AttemptState::cancelled);
+  CHECK(by_user->first().task.over());
+  CHECK(by_user->first().task.attempts().back() == AttemptState::cancelled);
 }
 
 TEST_CASE("instants of another boot are not used") {
@@ -195,12 +202,13 @@ TEST_CASE("instants of another boot are not used") {
                             "boot before");
   const auto failing = replay(entries, rules(), 50s, "boot");
   REQUIRE(failing);
-  CHECK_FALSE(failing->started_at);
-  CHECK(failing->failure->at.at + failing->failure->at.bound <= 50s);
+  CHECK_FALSE(failing->first().started_at);
+  CHECK(failing->first().failure->at.at + failing->first().failure->at.bound <= 50s);
   entries.push_back({record::AttemptOver{failed()}, 200s, "boot before"});
-  CHECK(replay(entries, rules(), 50s, "boot")->task.next_deadline() == 54s);
+  CHECK(replay(entries, rules(), 50s, "boot")->first().task.next_deadline() == 54s);
   entries.push_back({record::AttemptBegun{1}, 20s, "boot"});  // and so before "now"
-  CHECK(replay(entries, rules(), 50s, "boot")->task.attempts().back() == AttemptState::running);
+  CHECK(replay(entries, rules(), 50s, "boot")->first().task.attempts().back() ==
+        AttemptState::running);
 }
 
 TEST_CASE("the time of a task goes on over its launchers, and over a boot of their machine") {
@@ -212,7 +220,7 @@ TEST_CASE("the time of a task goes on over its launchers, and over a boot of the
   const auto until = [&](const std::string& boot_id, std::optional<milliseconds> booted) {
     auto known = replay(entries_of(records, boot_id), limited, 1'000s, "boot", booted);
     REQUIRE(known);
-    return *known->task.next_deadline();
+    return *known->first().task.next_deadline();
   };
   CHECK(until("boot", 5'000s) == 202s);           // the ranks were started at 102 s
   CHECK(until("boot before", 5'400s) == -198s);   // 400 s earlier, by the wall clock
@@ -261,4 +269,127 @@ TEST_CASE("replays that differ in anything differ as text") {
     CHECK(std::find(seen.begin(), seen.end(), snapshot_of(*result)) == seen.end());
     seen.push_back(snapshot_of(*result));
   }
+}
+
+namespace {
+
+// The entry of a trial.
+struct OfTrial {
+  int trial;
+  JournalRecord record;
+};
+
+Result<Replay> replayed_trials(const std::vector<OfTrial>& records) {
+  std::vector<JournalEntry> entries;
+  for (const OfTrial& each : records) {
+    entries.push_back({each.record, 100s + 1s * entries.size(), "boot"});
+    entries.back().trial = each.trial;
+  }
+  return replay(entries, rules(), 1'000s, "boot");
+}
+
+message::Go go_in(AttemptId of) {
+  message::Go go = go_of(of.attempt);
+  go.of = of;
+  return go;
+}
+
+AttemptEnd succeeded() {
+  AttemptEnd end;
+  end.succeeded = end.any_started = true;
+  return end;
+}
+
+}  // namespace
+
+TEST_CASE("an entry knows its trial") {
+  JournalEntry entry{record::AttemptBegun{1}, 5s, "boot"};
+  entry.trial = 7;
+  const auto read = decode_entry(encode_entry(entry));
+  REQUIRE(read);
+  CHECK(read->trial == 7);
+  entry.trial = 0;
+  CHECK(encode_entry(entry).find("trial") == std::string::npos);
+}
+
+TEST_CASE("trials are replayed each by itself, however their entries are mixed") {
+  const auto known = replayed_trials({{0, record::Supervised{1}},
+                                      {0, record::AttemptBegun{0}},
+                                      {2, record::AttemptBegun{0}},
+                                      {2, record::RanksStarted{go_in({2, 0})}},
+                                      {0, record::RanksStarted{go_in({0, 0})}},
+                                      {2, record::AttemptFailing{failed_rank()}},
+                                      {2, record::AttemptHopeless{}},
+                                      {1, record::AttemptBegun{0}},
+                                      {0, record::AttemptOver{failed()}},
+                                      {1, record::AttemptOver{failed()}},
+                                      {1, record::TrialOver{Sequel::stopped, {}, 15}},
+                                      {0, record::AttemptBegun{1}}});
+  REQUIRE(known);
+  REQUIRE(known->trials.size() == 3);
+  CHECK(known->trials.at(0).attempt == 1);
+  CHECK_FALSE(known->trials.at(0).go);
+  CHECK_FALSE(known->trials.at(0).failure);
+  CHECK(known->trials.at(1).task.over());
+  CHECK(known->trials.at(2).go == go_in({2, 0}));
+  CHECK(known->trials.at(2).started_at == 103s);
+  CHECK(known->trials.at(2).failure);
+  CHECK(known->trials.at(2).is_hopeless);
+  CHECK_FALSE(known->over);
+}
+
+TEST_CASE("the user's stop is meant for all trials that are not over") {
+  const auto known = replayed_trials({{0, record::Supervised{1}},
+                                      {0, record::AttemptBegun{0}},
+                                      {1, record::AttemptBegun{0}},
+                                      {1, record::TrialOver{Sequel::succeeded, succeeded(), {}}},
+                                      {2, record::AttemptBegun{0}},
+                                      {0, record::StopRequested{2}}});
+  REQUIRE(known);
+  CHECK(known->stop_signals == std::vector{2});
+  CHECK_FALSE(known->trials.at(0).task.may_restart());
+  CHECK_FALSE(known->trials.at(2).task.may_restart());
+  CHECK_FALSE(known->trials.at(0).task.over());
+}
+
+TEST_CASE("a task is over once its last trial is") {
+  std::vector<OfTrial> records = {{0, record::Supervised{1}},
+                                  {0, record::AttemptBegun{0}},
+                                  {1, record::AttemptBegun{0}},
+                                  {1, record::TrialOver{Sequel::succeeded, succeeded(), {}}},
+                                  {0, record::TaskOver{Sequel::succeeded, succeeded(), {}}}};
+  const auto known = replayed_trials(records);
+  REQUIRE(known);
+  CHECK(known->over);
+  records[4] = {0, record::TrialOver{Sequel::succeeded, succeeded(), {}}};
+  records.push_back({0, record::TaskOver{Sequel::succeeded, {}, {}}});
+  REQUIRE(replayed_trials(records));
+}
+
+TEST_CASE("a journal of trials that no task can have written is damaged") {
+  const auto complaint = [](const std::vector<OfTrial>& records) {
+    const auto known = replayed_trials(records);
+    return known ? std::string() : known.error().diagnostics.front().message;
+  };
+  const OfTrial supervised{0, record::Supervised{1}};
+  const auto damaged = [](const std::string& how) {
+    return "the journal of the task is damaged: " + how;
+  };
+  CHECK(complaint({supervised, {3, record::AttemptOver{failed()}}}) ==
+        damaged("trial 3 was never begun"));
+  CHECK(complaint({supervised,
+                   {1, record::AttemptBegun{0}},
+                   {1, record::TrialOver{Sequel::succeeded, succeeded(), {}}},
+                   {1, record::TrialOver{Sequel::succeeded, succeeded(), {}}}}) ==
+        damaged("trial 1 ends twice"));
+  CHECK(complaint({supervised,
+                   {0, record::AttemptBegun{0}},
+                   {1, record::AttemptBegun{0}},
+                   {0, record::TaskOver{Sequel::succeeded, succeeded(), {}}}}) ==
+        damaged("the task ends before its trials"));
+  CHECK(complaint(
+            {supervised, {1, record::AttemptBegun{0}}, {1, record::RanksStarted{go_in({2, 0})}}}) ==
+        damaged("ranks start in attempt 0"));
+  CHECK(complaint({supervised, {1, record::AttemptBegun{1}}}) ==
+        damaged("attempt 1 begins out of turn"));
 }

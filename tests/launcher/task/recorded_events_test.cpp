@@ -121,3 +121,22 @@ TEST_CASE("a journal may have anything") {
   CHECK(events[2].host.empty());
   CHECK(events[3].words == "max_runtime is over");
 }
+
+TEST_CASE("events of several trials are told with the attempts of each") {
+  auto journal =
+      journal_of({record::Supervised{1}, record::AttemptBegun{0}, record::AttemptBegun{0},
+                  record::AttemptOver{failed()}, record::AttemptBegun{1}, record::RanksStarted{},
+                  record::TrialOver{Sequel::hopeless, {}, {}}},
+                 true);
+  const std::vector<int> trials = {0, 0, 1, 1, 1, 0, 1};
+  for (std::size_t i = 0; i < trials.size(); ++i) journal[i].trial = trials[i];
+  const auto events = recorded_events(task_of(TaskState::running), journal);
+  REQUIRE(kinds_of(events) == std::vector{What::created, What::supervised, What::attempt_begun,
+                                          What::attempt_begun, What::attempt_over,
+                                          What::attempt_begun, What::ranks_started,
+                                          What::trial_over});
+  CHECK(events[5].attempt == 1);
+  CHECK(events[6].attempt == 0);
+  CHECK(events[7].attempt == 1);
+  CHECK(events[7].words.starts_with("trial 1 is over: "));
+}

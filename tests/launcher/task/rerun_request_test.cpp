@@ -12,6 +12,7 @@ RerunRequest full_request() {
   request.config = "experiment.yaml";
   request.experiment_text = "entrypoint: x\n# \xff\n";
   request.overrides = {3, 96, "2h", {"max_restarts=2", "a=\xfe"}, {"python3", "", "it's"}};
+  request.host_source = HostSource::named;
   request.host_file = "hosts.yaml";
   request.host_text = "hosts: [a]\n";
   request.include = "a:0";
@@ -37,10 +38,29 @@ TEST_CASE("what a task was launched with comes back as it was") {
   CHECK_FALSE(back->exclude);
   CHECK(back->transport == TransportKind::openssh);
   CHECK(back->experiment_text == request.experiment_text);
+  CHECK(back->host_source == HostSource::named);
   const auto empty = decode_rerun(encode_rerun({}));
   REQUIRE(empty);
   CHECK_FALSE(empty->overrides.slots);
   CHECK_FALSE(empty->transport);
+}
+
+TEST_CASE("where the hosts of a launch are from is kept, and an earlier train's request lacks it") {
+  for (const HostSource source :
+       {HostSource::named, HostSource::allocation, HostSource::this_machine}) {
+    RerunRequest request = full_request();
+    request.host_source = source;
+    const auto back = decode_rerun(encode_rerun(request));
+    REQUIRE(back);
+    CHECK(back->host_source == source);
+  }
+  const auto early = decode_rerun(encode_rerun({}));
+  REQUIRE(early);
+  CHECK_FALSE(early->host_source);
+  RerunRequest request = full_request();
+  std::string other = encode_rerun(request);
+  other.replace(other.find("\"named\""), 7, "\"dice\"");
+  CHECK_FALSE(decode_rerun(other));
 }
 
 TEST_CASE("what is no request, or a newer one, is refused") {

@@ -56,10 +56,10 @@ TEST_CASE("without a journal the last attempt that is recorded is stopped") {
   const auto known = replay(journal, Task::rules_of(plan->experiment), 10s, "boot");
   REQUIRE(known);
   CHECK(known->epoch == 78);
-  CHECK(known->attempt == restarts);
-  CHECK(known->task.attempt() == restarts);
-  CHECK_FALSE(known->task.over());
-  CHECK_FALSE(known->task.may_restart());
-  CHECK_FALSE(known->go);
+  CHECK(known->first().attempt == restarts);
+  CHECK(known->first().task.attempt() == restarts);
+  CHECK_FALSE(known->first().task.over());
+  CHECK_FALSE(known->first().task.may_restart());
+  CHECK_FALSE(known->first().go);
   CHECK(known->stop_signals == std::vector{15});
 }

@@ -81,8 +81,8 @@ struct JournaledHosts {
     auto known = replay(entries, Task::rules_of(plan.experiment), timers.time, "boot");
     REQUIRE(known);
     const std::uint64_t epoch = known->epoch + 1;
-    make(TaskDriver::Resumption{std::move(*known), epoch, std::move(positions), last_output,
-                                known_matches});
+    make(TaskDriver::Resumption{
+        std::move(*known), epoch, {{0, {std::move(positions), last_output, known_matches}}}});
   }
   const message::Attach& attach_of(std::size_t number) {
     return std::get<message::Attach>(link(number).sent.front());
@@ -338,6 +338,16 @@ TEST_CASE("a task is adopted: its agents are met with a higher epoch and go on")
   CHECK(hosts.driver->outcome().succeeded);
   CHECK(hosts.journal.count<record::RanksStarted>() == 0);
   CHECK(hosts.journal.count<record::TaskOver>() == 1);
+}
+
+TEST_CASE("what was found in output before is not reported once more, and a torn line is whole") {
+  JournaledHosts hosts;
+  hosts.plan.experiment.metrics.patterns = {"loss (?P<loss>[0-9.]+)"};
+  hosts.last_output = {chunk_of(OutputStream::out, "loss 3\nloss 0.")};
+  hosts.adopt(started_task(), {14, 0, 0, 0});
+  hosts.meet(0, running());
+  print(hosts.link(0), chunk_of(OutputStream::out, "5\nloss 0.25\n", 14));
+  CHECK(hosts.reports == std::vector<std::string>{R"({"loss":0.5})", R"({"loss":0.25})"});
 }
 
 TEST_CASE("a report that was torn by the death of a launcher is whole for the next one") {

@@ -59,7 +59,7 @@ struct NoOutput final : OutputSink {
   std::uint64_t written() const override { return 0; }
   std::uint64_t synced() const override { return 0; }
   void expect_end() override {}
-  void expect_another(int) override {}
+  void expect_another(AttemptId) override {}
 };
 
 }  // namespace

@@ -44,6 +44,7 @@ TaskRequest full_request() {
   request.context_directory = "src";
   request.directory = "/home/a b";
   request.is_detached = true;
+  request.is_strict = true;
   HostUse use{.host = "gpu-a", .holder = {}, .slots = {{2, *Quantity::from_double(0.25)}}};
   use.cpus = Quantity::of(3);
   use.memory = std::uint64_t{1} << 40;
@@ -71,6 +72,7 @@ TEST_CASE("what a task was asked for comes back as it was, byte for byte") {
   CHECK(back->context_directory == request.context_directory);
   CHECK(back->directory == request.directory);
   CHECK(back->is_detached);
+  CHECK(back->is_strict);
   CHECK(back->occupancy == request.occupancy);
   CHECK(encode_request(*back) == encode_request(request));
 }

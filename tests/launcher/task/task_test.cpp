@@ -96,6 +96,26 @@ TEST_CASE("a task without restarts ends with its first attempt") {
   CHECK(b.task.over());
 }
 
+TEST_CASE("restarts are counted from the first attempt, whatever its number") {
+  Task::Rules rules;
+  rules.max_restarts = 1;
+  Task task(rules, 3);
+  const auto begun = task.on(task_event::Begin{}, Instant(0));
+  REQUIRE(begun.size() == 1);
+  CHECK(std::get<task_action::BeginAttempt>(begun[0]).number == 3);
+  CHECK(task.may_restart());
+  const auto next = task.on(task_event::AttemptOver{failed}, Instant(0));
+  REQUIRE(next.size() == 1);
+  CHECK(std::get<task_action::AnnounceRestart>(next[0]).number == 1);
+  CHECK(task.attempt() == 4);
+  CHECK_FALSE(task.may_restart());
+
+  Task never(rules, 3);
+  never.on(task_event::Begin{}, Instant(0));
+  const auto end = never.on(task_event::AttemptOver{AttemptEnd{}}, Instant(0));
+  CHECK(std::get<task_action::End>(end.at(0)).why == Sequel::never_started);
+}
+
 TEST_CASE("max_restarts N gives N + 1 attempts and not one more") {
   TaskBench b(3);
   for (int restart = 1; restart <= 3; ++restart) {

@@ -46,8 +46,9 @@ TEST_CASE("whatever an agent has to say arrives") {
     }
     for (const Message& message : std::vector<Message>{
              message::NoAgent{text}, message::Displaced{1, text},
-             message::Hello{wire_version, text, text, INT64_MAX}, ready, refused, often_refused,
-             message::RankNotStarted{0, text}, ended, finished, left, often_survived}) {
+             message::Hello{wire_version, text, text, INT64_MAX, {}, std::vector<int>(5'000, 1)},
+             ready, refused, often_refused, message::RankNotStarted{0, text}, ended, finished, left,
+             often_survived}) {
       const Message limited = within_limits(message);
       INFO(limited.index());
       CHECK(arrives(limited));
@@ -113,6 +114,8 @@ TEST_CASE("more than an agent may say is refused") {
   const auto long_text = [](std::size_t most) { return std::string(most + 1, 'x'); };
   CHECK(refused(message::Hello{wire_version, long_text(longest_name), "", 1}));
   CHECK(refused(message::Hello{wire_version, "", long_text(longest_name), 1}));
+  CHECK(
+      refused(message::Hello{wire_version, "", "", 1, {}, std::vector<int>(most_attempts + 1, 1)}));
   CHECK(refused(message::Ready{{}, long_text(longest_path)}));
   CHECK(refused(message::Ready{std::vector<int>(most_held_ports + 1, 1), ""}));
   CHECK(refused(message::Refused{{{{}, {}, long_text(longest_words), ""}}}));

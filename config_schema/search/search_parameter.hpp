@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace train {
+
+struct SearchParameter;
+/// Hyperparameters by name, in byte order: the order in which all walks take them.
+using SearchGroup = std::map<std::string, SearchParameter>;
+
+/// Where the value of a hyperparameter comes from. Values are JSON, each on one line.
+namespace parameter {
+/// One value.
+struct Constant {
+  std::string value;
+
+  bool operator==(const Constant&) const = default;
+};
+/// int, randint: both ends included.
+struct WholeRange {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::optional<std::int64_t> count = {};  ///< of values in a grid, >= 1
+
+  bool operator==(const WholeRange&) const = default;
+};
+/// double, uniform; log: the range of the exponent. The ends and their distance are finite.
+struct Range {
+  double low = 0;
+  double high = 0;
+  std::optional<double> base = {};  ///< above 0
+  std::optional<std::int64_t> count = {};
+
+  bool operator==(const Range&) const = default;
+};
+/// loguniform: the range of the logarithm.
+struct LogRange {
+  double low = 0;
+  double high = 0;
+
+  bool operator==(const LogRange&) const = default;
+};
+/// quniform: multiples of `step`, from the lowest to the highest one of the range.
+struct StepRange {
+  double low = 0;
+  double high = 0;
+  double step = 1;
+
+  bool operator==(const StepRange&) const = default;
+};
+struct Normal {
+  double mean = 0;
+  double deviation = 1;
+
+  bool operator==(const Normal&) const = default;
+};
+/// categorical, choice: one of these, never none.
+struct Choice {
+  std::vector<std::string> values;
+
+  bool operator==(const Choice&) const = default;
+};
+/// grid_search: all of these, never none.
+struct GridSearch {
+  std::vector<std::string> values;
+
+  bool operator==(const GridSearch&) const = default;
+};
+/// Hyperparameters of their own, in place.
+struct Group {
+  SearchGroup members;
+
+  bool operator==(const Group& other) const;
+};
+}  // namespace parameter
+
+/// One hyperparameter of a search.
+struct SearchParameter {
+  std::variant<parameter::Constant, parameter::WholeRange, parameter::Range, parameter::LogRange,
+               parameter::StepRange, parameter::Normal, parameter::Choice, parameter::GridSearch,
+               parameter::Group>
+      kind;
+
+  /// Whether its value is drawn.
+  bool is_drawn() const {
+    return !std::holds_alternative<parameter::Constant>(kind) &&
+           !std::holds_alternative<parameter::GridSearch>(kind) &&
+           !std::holds_alternative<parameter::Group>(kind);
+  }
+  bool operator==(const SearchParameter&) const = default;
+};
+
+/// How many values Determined's grid takes of a parameter that is no group: all of a list, one that
+/// is constant, `count` of a range, but of whole numbers at most as many as there are. Nothing: it
+/// does not say, or it is one of Tune's.
+std::optional<std::int64_t> grid_values(const SearchParameter& parameter);
+/// Points of Determined's grid: the values of all parameters multiplied, where one that does not
+/// say counts as one. Nothing: more than 2^63 - 1.
+std::optional<std::int64_t> grid_points(const SearchGroup& group);
+/// Points of Ray Tune's grid_search: its lists multiplied, 1 when there is none. Nothing: more than
+/// 2^63 - 1.
+std::optional<std::int64_t> tune_points(const SearchGroup& group);
+
+}  // namespace train

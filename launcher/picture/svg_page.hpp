@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "launcher/picture/svg_writer.hpp"
+
+namespace train {
+
+/// Pixels that all pictures have in common.
+namespace svg_size {
+inline constexpr int page_width = 960;
+inline constexpr int page_margin = 24;
+inline constexpr int font = 13;
+inline constexpr int title_font = 18;
+inline constexpr int small_font = 12;
+inline constexpr int line_height = 18;
+inline constexpr int corner = 6;
+}  // namespace svg_size
+
+/// What stands above a picture.
+struct PictureCaption {
+  std::string title;
+  std::string subtitle;  ///< may be empty
+};
+
+/// Draws the caption at the top of the page; returns where the next element begins.
+int add_caption(SvgWriter& svg, const PictureCaption& caption);
+
+/// The keys of a legend, side by side and in as many lines as they take.
+class SvgLegend {
+ public:
+  static constexpr int swatch_width = 26;
+  static constexpr int swatch_height = 20;
+
+  explicit SvgLegend(int y) : y_(y) {}
+
+  /// Writes the words of a key, shortened to one line; returns where its swatch is to be drawn.
+  Box add_words(SvgWriter& svg, std::string_view words);
+  /// Below its last line.
+  int bottom() const { return y_ + swatch_height + 2; }
+
+ private:
+  int x_ = svg_size::page_margin;
+  int y_;
+};
+
+/// A page around what was drawn.
+struct SvgPage {
+  std::string_view name;   ///< of its class and its ids: "train-plan"
+  std::string_view style;  ///< a style sheet, scoped to that class, and definitions
+  int height = 0;
+  std::string title;        ///< for those who do not see it
+  std::string description;  ///< the same, at length
+};
+
+/// The whole document: light, or dark where the reader prefers that. It needs nothing from
+/// elsewhere, and every rule of its styles is scoped to its classes, `train-picture` and the name
+/// of the page, so that another page may hold it inline.
+std::string svg_document(const SvgPage& page, std::string_view drawn);
+
+}  // namespace train

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "config_schema/search/search_settings.hpp"
+#include "config_schema/text/error.hpp"
+#include "launcher/search/rungs.hpp"
+#include "launcher/search/search_decision.hpp"
+#include "launcher/search/search_space.hpp"
+#include "launcher/search/trial_sampler.hpp"
+#include "launcher/states/state_table.hpp"
+
+namespace train {
+
+/// How far a trial of a search is. `trial_states` says what may follow what.
+enum class TrialState : std::uint8_t {
+  waiting,    ///< it is made, and runs when there is room
+  running,    ///< it was given its room
+  stopping,   ///< it was told to stop, and something of it may still run
+  succeeded,  ///< it has ended by itself, or was stopped since nothing was left to reach
+  stopped,    ///< the search wanted no more of it
+  failed,     ///< for good
+  invalid,    ///< its hyperparameters make no sense
+  killed,     ///< by the user
+};
+inline constexpr std::size_t trial_state_count = 8;
+const StateTable<TrialState>& trial_states();
+
+/// How a trial's last process came to be gone.
+enum class TrialEnd {
+  by_itself,
+  failed,   ///< and is not restarted
+  invalid,  ///< with the exit code that says so
+};
+
+/// What happens to a search.
+namespace search_event {
+/// The first trials may be made. Once, before everything else.
+struct Start {};
+/// A trial that runs has reported, with a step and the metric. Both as `TrialReport` has them.
+struct Reported {
+  std::int64_t trial = 0;
+  double step = 0;
+  double metric = 0;
+};
+/// A trial that runs has reported that its hyperparameters make no sense.
+struct SaidInvalid {
+  std::int64_t trial = 0;
+};
+/// The user wants this trial ended.
+struct Killed {
+  std::int64_t trial = 0;
+};
+/// The last process of a trial is gone, and it will not be restarted. How it ended matters only
+/// where it was not told to stop before.
+struct Over {
+  std::int64_t trial = 0;
+  TrialEnd end = TrialEnd::by_itself;
+};
+/// The time of the search is over, or the user wants its end: nothing more is made, and what runs
+/// is told to stop.
+struct CutShort {};
+}  // namespace search_event
+
+using SearchEvent =
+    std::variant<search_event::Start, search_event::Reported, search_event::SaidInvalid,
+                 search_event::Killed, search_event::Over, search_event::CutShort>;
+
+/// What a search wants done, in order.
+namespace search_action {
+/// There is a new trial: numbers go up from 0. It may not run before Run.
+struct Make {
+  std::int64_t trial = 0;
+  int bracket = 0;  ///< from 0
+  std::string hyperparameters_json;
+  std::uint32_t seed = 0;
+};
+/// There is room for this trial: start it as soon as its slots are free.
+struct Run {
+  std::int64_t trial = 0;
+};
+/// End this trial.
+struct Stop {
+  std::int64_t trial = 0;
+};
+/// Every trial has ended, and there will be no other one. Once.
+struct Done {};
+}  // namespace search_action
+
+using SearchAction =
+    std::variant<search_action::Make, search_action::Run, search_action::Stop, search_action::Done>;
+
+/// A report, or the best one of several.
+struct BestReport {
+  std::int64_t trial = 0;
+  double step = 0;
+  double metric = 0;
+
+  bool operator==(const BestReport&) const = default;
+};
+
+/// Which trials of a search there are, what they get and when they stop: events in, actions out.
+/// The same events give the same actions and the same state.
+///
+/// Methods are those of Determined (0.38) and of Ray Tune (2.x). A trial that is stopped or ends
+/// makes room for another one: that one is made, with its number and its sample, at the decision,
+/// but runs once the last process of the other is gone, so that never more run than at the start.
+/// Trials run in the order in which they were made.
+///
+/// An event that cannot be (of a trial that does not run, or that was told to stop) changes
+/// nothing, except that an end gives room back.
+class Search {
+ public:
+  /// Without a limit, so many trials of random, grid and tune are made and given room at first, and
+  /// no launcher runs more: the others follow as these end. They are the same trials.
+  static constexpr std::int64_t most_without_limit = 10'000;
+  /// With any limit. A halving search that would begin with more is refused.
+  static constexpr std::int64_t most_at_once = 100'000;
+
+  /// Class `config` where settings or space do not make sense (`check_settings`, `TrialSampler`).
+  static Result<Search> make(const SearchSpace& space, const SearchSettings& settings);
+
+  /// Takes one event; the actions are to be carried out in order.
+  std::vector<SearchAction> on(const SearchEvent& event);
+
+  /// Every trial has ended, and there will be no other one.
+  bool is_done() const { return is_done_; }
+  std::int64_t trials() const { return static_cast<std::int64_t>(trials_.size()); }
+  TrialState state(std::int64_t trial) const { return at(trial).state; }
+  int bracket(std::int64_t trial) const { return at(trial).bracket; }
+  /// Trials in this state.
+  std::int64_t count(TrialState state) const { return counts_[static_cast<std::size_t>(state)]; }
+  /// How many may run at once.
+  std::int64_t room() const { return room_; }
+  /// All of them, oldest first.
+  std::vector<SearchDecision> decisions() const;
+  /// Those from this one on.
+  std::vector<SearchDecision> decisions_from(std::size_t first) const;
+  std::size_t decision_count() const { return decisions_.size(); }
+  /// The best of a trial's reports that counted: NaN is left out, and what came after it was told
+  /// to stop. Of two that are equal, the earlier.
+  std::optional<BestReport> best(std::int64_t trial) const;
+  /// The best of all trials, but invalid ones; of two that are equal, that of the lower number.
+  std::optional<BestReport> best() const;
+  /// What was recorded in a rung of a bracket: for halving in the order of the ranks, with metrics
+  /// negated where the greater is the better; for Tune ascending, negated where the smaller is.
+  std::vector<double> recorded(int bracket, int rung) const;
+
+  /// All its state: two searches that may act differently differ in that. With the same space and
+  /// settings, `restored` goes on from there; class `no_input` where it is none of theirs.
+  nlohmann::json snapshot() const;
+  static Result<Search> restored(const SearchSpace& space, const SearchSettings& settings,
+                                 const nlohmann::json& snapshot);
+  /// The search that has decided this: the same trials, brackets and rungs. Each trial that was
+  /// told to stop has ended; what was killed counts as failed. Class `no_input` where these are not
+  /// decisions of such a search.
+  static Result<Search> replayed(const SearchSpace& space, const SearchSettings& settings,
+                                 const std::vector<SearchDecision>& decisions);
+
+  /// The same search while trials of it run. `present` are those that were given their room and
+  /// have not ended, as far as the search knows: of these one that was told to stop has not stopped
+  /// yet. Goes on with Start.
+  static Result<Search> resumed(const SearchSpace& space, const SearchSettings& settings,
+                                const std::vector<SearchDecision>& decisions,
+                                const std::set<std::int64_t>& present);
+  /// The best report of a trial that had ended before this search was resumed.
+  void recall(const BestReport& best);
+
+ private:
+  /// Trials that are counted together: those of one of Determined's brackets, or all.
+  struct Pool {
+    std::int64_t trials = 0;    ///< so many are made
+    std::int64_t at_start = 0;  ///< of them
+    std::int64_t made = 0;      ///< without invalid ones that are replaced
+  };
+  struct Trial {
+    TrialState state = TrialState::waiting;
+    TrialState after_stop = TrialState::stopped;  ///< what it is after `stopping`
+    bool has_best = false;
+    int bracket = 0;
+    EnteredRungs entered = 0;
+    std::int64_t last_decision = -1;  ///< in `decisions_`; -1: none
+    double best_step = 0;
+    double best_metric = 0;
+  };
+  struct LinkedDecision {
+    SearchDecision decision;
+    std::int64_t before = -1;  ///< the same trial's, or -1
+  };
+  using Rungs = std::variant<HalvingRungs, TuneRungs>;
+
+  Search(TrialSampler sampler, const SearchSettings& settings);
+
+  void handle(const search_event::Start& event);
+  void handle(const search_event::Reported& event);
+  void handle(const search_event::SaidInvalid& event);
+  void handle(const search_event::Killed& event);
+  void handle(const search_event::Over& event);
+  void handle(const search_event::CutShort& event);
+
+  Result<void> set_up_pools();
+  Trial& at(std::int64_t trial) { return trials_[static_cast<std::size_t>(trial)]; }
+  const Trial& at(std::int64_t trial) const { return trials_[static_cast<std::size_t>(trial)]; }
+  bool runs(std::int64_t trial) const;
+  std::size_t pool_of(const Trial& trial) const;
+  void enter(std::int64_t trial, TrialState state);
+  void make_in(std::size_t pool);
+  void make_next_of(std::int64_t trial);
+  void stop(std::int64_t trial, TrialState after);
+  void record(const SearchDecision& decision);
+  void note_best(Trial& trial, double step, double metric) const;
+  /// In the order of its rungs: those of Tune rank the larger first.
+  double rank_metric(double metric) const;
+  void count_failure(std::int64_t trial);
+  void count_invalid(std::int64_t trial);
+  void use_room();
+  void repeat(const SearchDecision& decision);
+  bool restore(const nlohmann::json& snapshot);
+  bool restore_trials(const nlohmann::json& list);
+  bool restore_decisions(const nlohmann::json& list);
+  bool restore_rungs(const nlohmann::json& list);
+
+  SearchSettings settings_;
+  TrialSampler sampler_;
+  std::vector<Pool> pools_;
+  std::vector<Rungs> brackets_;  ///< none where nothing is stopped early
+  bool replaces_invalid_ = true;
+
+  std::vector<Trial> trials_;
+  std::vector<LinkedDecision> decisions_;
+  std::array<std::int64_t, trial_state_count> counts_{};  ///< by state
+  std::int64_t room_ = 0;
+  std::int64_t next_to_run_ = 0;  ///< all before it have left `waiting`
+  bool is_started_ = false;
+  bool is_cut_short_ = false;
+  bool is_done_ = false;
+  std::vector<SearchAction> actions_;
+};
+
+}  // namespace train
