@@ -15,6 +15,8 @@ set -u
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+. "$root/tests/support/waiting.sh"
+. "$root/tests/support/cases.sh"
 env=$(command -v env)
 setsid=$(command -v setsid)
 train=''       # the program under test
@@ -22,12 +24,6 @@ work=''        # of the current case: $work/here is its working directory
 status=''      # exit status of the last command; "timeout" when it had to be killed
 launcher=''    # process id of the command that `start` left running
 environment=() # what the program gets on top of its usual environment: NAME=VALUE, or -u NAME first
-
-passed=0
-failed=0
-skipped=0
-case_failed=no
-case_skipped=''
 
 # --- The program ---
 
@@ -83,16 +79,6 @@ has_ended() { ! kill -0 "$launcher" 2>/dev/null; }
 
 # --- Waiting ---
 
-# eventually SECONDS COMMAND...: polls until the command succeeds; fails when time is up.
-eventually() {
-    local deadline=$((SECONDS + $1 + 1))
-    shift
-    until "$@"; do
-        [ "$SECONDS" -lt "$deadline" ] || return 1
-        sleep 0.02
-    done
-}
-
 # within SECONDS WHAT COMMAND...: an assertion that the command succeeds in time.
 within() {
     local seconds=$1 what=$2
@@ -135,15 +121,6 @@ kill_everything() {
 }
 
 # --- Assertions ---
-
-note_failure() {
-    case_failed=yes
-    printf '    %s\n' "$@"
-}
-
-expect_equal() { # WHAT EXPECTED ACTUAL
-    [ "$2" = "$3" ] || note_failure "$1" "  expected: $2" "  actual:   $3"
-}
 
 # The command is shown at once: it is seldom the last one of its case.
 expect_status() {
@@ -204,8 +181,6 @@ field() { /usr/bin/python3 -c 'import json, sys; d = json.load(open(sys.argv[2])
 
 # --- Cases ---
 
-skip() { case_skipped=$1; }
-
 # preload LIBRARY NAME=VALUE...: what runs from now on has a library of tests/cli/CMakeLists.txt,
 # which reads these variables. False, and the case is skipped, where that cannot be.
 preload() {
@@ -230,35 +205,17 @@ show_command() {
     sed 's/^/      stderr| /' "$work/err" 2>/dev/null | head -c 4000 | tail -n 20
 }
 
-# test_case SENTENCE FUNCTION [ARGUMENT...]
-test_case() {
-    local sentence=$1 began=$SECONDS
-    shift
-    [[ $sentence =~ ${TRAIN_TEST_FILTER:-.} ]] || return 0
-    work=$all_work/$((passed + failed + skipped))
+# What `test_case` of cases.sh does around a case.
+begin_case() {
+    work=$all_work/$case_number
     mkdir -p "$work/here" "$work/home" "$work/leases"
     cd "$work/here" || exit 1
-    case_failed=no case_skipped='' status='' launcher='' environment=()
-    "$@"
-    expect_gone 3
-    if [ -n "$case_skipped" ] && [ $case_failed = no ]; then
-        skipped=$((skipped + 1))
-        echo "SKIPPED: $sentence: $case_skipped"
-    elif [ $case_failed = no ]; then
-        passed=$((passed + 1))
-        echo "ok     $sentence ($((SECONDS - began)) s)"
-    else
-        failed=$((failed + 1))
-        echo "FAILED $sentence ($((SECONDS - began)) s)"
-        show_command
-    fi
+    status='' launcher='' environment=()
+}
+check_case() { expect_gone 3; }
+show_case() { show_command; }
+end_case() {
     kill_everything
     cd / || exit 1
     rm -rf "$work"
-}
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ $failed -eq 0 ] && [ $((passed + skipped)) -gt 0 ]
-    exit
 }

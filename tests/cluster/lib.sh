@@ -14,6 +14,10 @@
 # with `restart`.
 set -u
 
+waiting_step=0.05
+. "$(dirname "${BASH_SOURCE[0]}")/../support/waiting.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../support/cases.sh"
+
 cluster=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/cluster
 export TRAIN_BED=${TRAIN_BED:-test-$$}
 nodes=()                     # all hosts but the head
@@ -21,12 +25,6 @@ shared=''                    # this machine's name of /srv/shared
 train=/srv/shared/bin/train  # the program under test, as the hosts know it
 work=''                      # what the launcher printed: $work/out, $work/err
 status=''                    # its exit status; "timeout" when it had to be killed
-
-passed=0
-failed=0
-skipped=0
-case_failed=no
-case_skipped=''
 
 # --- The bed ---
 
@@ -109,16 +107,6 @@ sshd_option() {
 }
 
 # --- Waiting ---
-
-# eventually SECONDS COMMAND...: polls until the command succeeds; fails when time is up.
-eventually() {
-    local deadline=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ "$SECONDS" -le "$deadline" ] || return 1
-        sleep 0.05
-    done
-}
 
 # within SECONDS WHAT COMMAND...: an assertion that the command succeeds in time, and at the latest
 # when the launcher has ended.
@@ -205,19 +193,10 @@ out_count_is() { [ "$(grep -Ec -- "$2" "$work/out")" -eq "$1" ]; }
 
 # --- Assertions ---
 
-note_failure() {
-    case_failed=yes
-    printf '    %s\n' "$@"
-}
-
 show_launcher() {
     echo "      the launcher ended with: $status"
     sed 's/^/      stdout| /' "$work/out" | tail -n 20
     sed 's/^/      stderr| /' "$work/err" | tail -n 20
-}
-
-expect_equal() { # WHAT EXPECTED ACTUAL
-    [ "$2" = "$3" ] || note_failure "$1" "  expected: $2" "  actual:   $3"
 }
 
 # expect_schema NAME FILE: one JSON document that config_schema/fields/NAME.schema.json describes.
@@ -332,30 +311,15 @@ reset_hosts() {
     done < <("$cluster" list)
 }
 
-# skip REASON: what this machine lacks for the case.
-skip() { case_skipped=$1; }
-
-# test_case SENTENCE FUNCTION [ARGUMENT...]
-test_case() {
-    local sentence=$1 began=$SECONDS
-    shift
-    [[ $sentence =~ ${TRAIN_TEST_FILTER:-.} ]] || return 0
-    case_failed=no case_skipped=''
+# What `test_case` of cases.sh does around a case.
+begin_case() {
     status='' launcher='' launch_job=''
     : >"$work/out"
     : >"$work/err"
-    "$@"
-    if [ -n "$case_skipped" ] && [ $case_failed = no ]; then
-        skipped=$((skipped + 1))
-        echo "SKIPPED: $sentence: $case_skipped"
-    elif [ $case_failed = no ]; then
-        passed=$((passed + 1))
-        echo "ok     $sentence ($((SECONDS - began)) s)"
-    else
-        failed=$((failed + 1))
-        echo "FAILED $sentence ($((SECONDS - began)) s)"
-        show_launcher
-    fi
+}
+check_case() { :; }
+show_case() { show_launcher; }
+end_case() {
     if [ -n "$launch_job" ] && ! launch_has_ended; then signal_launcher KILL; fi
     reset_hosts
 }
@@ -395,10 +359,4 @@ count_slow_cases() {
         tail -n 5 "$work/slow" | sed 's/^/    /'
         failed=$((failed + 1))
     fi
-}
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ $failed -eq 0 ] && [ $((passed + skipped)) -gt 0 ]
-    exit
 }

@@ -23,15 +23,6 @@ namespace train::testing {
 
 using namespace std::chrono_literals;
 
-bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    ::poll(nullptr, 0, 1);
-  }
-  return true;
-}
-
 TemporaryDirectory::TemporaryDirectory() {
   char name[] = "/tmp/train-test-XXXXXX";
   if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");

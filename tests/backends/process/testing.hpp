@@ -2,18 +2,15 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "launcher/ports/process_spawner.hpp"
+#include "tests/support/waiting.hpp"
 
 namespace train::testing {
-
-/// Looks again and again until `condition` holds; false when it does not within ten seconds.
-bool eventually(const std::function<bool()>& condition);
 
 /// A directory of this test, mode 0700, removed with everything in it.
 class TemporaryDirectory {
