@@ -14,6 +14,7 @@ namespace train::testing {
 /// the limit, which is for an idle machine (`eventually`).
 inline bool loop_until(Loop& loop, const std::function<bool()>& condition,
                        std::chrono::milliseconds limit = std::chrono::seconds(10)) {
+  if (condition()) return true;
   const auto began = std::chrono::steady_clock::now();
   bool holds = false;
   std::unique_ptr<Subscription> look;
@@ -23,8 +24,8 @@ inline bool loop_until(Loop& loop, const std::function<bool()>& condition,
     if (holds || (waited > limit && waited > patience(limit))) return loop.stop();
     look = loop.after(std::chrono::milliseconds(1), check);
   };
-  check();
-  if (look) loop.run();
+  look = loop.after(std::chrono::milliseconds(1), check);
+  loop.run();
   return holds;
 }
 
