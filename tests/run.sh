@@ -7,6 +7,8 @@
 #:   cluster   launches over real SSH on hosts made of namespaces; needs root
 #:   browser   pictures of plans in headless Chromium
 #:   all       these four (the default), with what needs only the program first
+#:   soak      what takes hours: cases that wait long, races and kills by the hundreds, 20,000 seeds of the
+#:             simulation, and `fuzz`
 #:   fuzz      what reads foreign text and bytes, each target for FUZZ_SECONDS (30); needs clang++
 #:   tidy      clang-tidy over the sources of the program, without its slow analyzer: about as long as
 #:             all the others together, so before a change lands, and not in CI
@@ -39,7 +41,7 @@ while [ $# -gt 0 ]; do
         --no-install) install=no ;;
         --only) suite=only names+=("${2:?}"); shift ;;
         --rounds) rounds=${2:?}; shift ;;
-        unit | cli | cluster | browser | fuzz | tidy | all | steady)
+        unit | cli | cluster | browser | fuzz | tidy | all | soak | steady)
             if [ -z "$suite" ]; then suite=$1; else names+=("$1"); fi ;;
         -*) usage ;;
         *) names+=("$1") ;;

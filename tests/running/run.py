@@ -133,6 +133,17 @@ def run_all(arguments, tally):
     run_in_lanes(scripts(arguments, "browser"), tally, 1)
 
 
+# How much more of the same a soak plays than every run.
+SOAK = {"TRAIN_SOAK": "1", "TRAIN_SEEDS": "20000", "TRAIN_RACES": "1000", "TRAIN_KILLS": "200", "TRAIN_CRASHES": "10000"}
+
+
+def run_soak(arguments, tally):
+    os.environ.update(SOAK)
+    run_in_lanes([script for script in scripts(arguments, "cluster", "cli") if script.has_soak], tally)
+    run_in_lanes([each for each in suites.programs_of(arguments.build) if each.name == "unit.simulation"], tally)
+    run_in_lanes([suites.Script(ROOT / "tests/fuzz/fuzz.sh", arguments.program)], tally)
+
+
 def scripts(arguments, *folders):
     return [script for folder in folders for script in suites.scripts_in(folder, arguments.program)]
 
@@ -246,6 +257,9 @@ def main():
         run_all(arguments, tally)
     elif arguments.suite == "only":
         run_only(arguments, tally)
+        return sum_up(arguments, tally)
+    elif arguments.suite == "soak":
+        run_soak(arguments, tally)
         return sum_up(arguments, tally)
     elif arguments.suite == "unit":
         run_in_lanes(suites.programs_of(arguments.build), tally)

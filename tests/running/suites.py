@@ -108,7 +108,7 @@ class Script:
 
     @property
     def has_soak(self):
-        return "soak_case" in self.text
+        return re.search(r"^\s*(soak|race)_case ", self.text, re.M) is not None
 
     def cases(self):
         """The sentences of its cases, as patterns where they have variables."""

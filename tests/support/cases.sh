@@ -24,10 +24,14 @@ expect_equal() { # WHAT EXPECTED ACTUAL
 skip() { case_skipped=$1; }
 
 # test_case SENTENCE FUNCTION [ARGUMENT...]: where it fails, tests/run.sh tries it again alone.
-test_case() { run_case '' "$@"; }
+test_case() { [ -n "${TRAIN_SOAK:-}" ] || run_case '' "$@"; }
 
-# The same, for what must not be tried again: a fault that shows once in many runs of it is one.
+# The same, for what must not be tried again: a fault that shows once in many runs of it is one. In a
+# soak it runs as well, where it reads how often from TRAIN_RACES and the like.
 race_case() { run_case ', no second try' "$@"; }
+
+# What takes long, or is worth many runs, and belongs to `tests/run.sh soak` (TRAIN_SOAK) alone.
+soak_case() { [ -z "${TRAIN_SOAK:-}" ] || run_case ', no second try' "$@"; }
 
 # run_case NOTE SENTENCE FUNCTION [ARGUMENT...]
 run_case() {
