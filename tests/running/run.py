@@ -199,7 +199,8 @@ def chosen(arguments, names):
         whole = [suite for suite in everything if suite.name == name or suite.name.startswith((name + "/", name + "_test", name + "."))]
         found += [(suite, None) for suite in whole]
         if not whole:
-            cases = [(suite, name) for suite in everything if any(case.fullmatch(name) for case in suite.cases())]
+            cases = [(suite, name) for suite in everything if any(case.fullmatch(name) for case in suite.cases())
+                     and not suite.name.endswith(".waits")]  # the same program as without
             if not cases:
                 sys.exit(f"run.sh: no suite and no case is called '{name}'")
             found += cases
@@ -246,7 +247,7 @@ def main():
     parser.add_argument("suite")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("names", nargs="*")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     arguments.program = arguments.build + "/cli/train"
     atexit.register(suites.end_all)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
