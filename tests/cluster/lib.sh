@@ -55,12 +55,12 @@ use_train() {
     install -D -m 755 "$1" "$shared/bin/train" || exit 1
 }
 
-# on HOST COMMAND...: runs it there, for a minute at most; one word is a line for bash.
+# on HOST COMMAND...: runs it there; one word is a line for bash. What hangs is ended after minutes.
 on() {
     local host=$1
     shift
     [ $# -gt 1 ] || set -- /bin/bash -c "$1"
-    "$cluster" exec "$host" timeout -k 5 60 "$@" </dev/null
+    "$cluster" exec "$host" timeout -k 5 $((pace * 18)) "$@" </dev/null
 }
 
 # expect_whole_logs RANKS COMMAND: the logs of the task that was launched last hold, for each of its
@@ -100,10 +100,26 @@ sshd_option() {
     local line=$1 host
     shift
     for host in "$@"; do
-        on "$host" "sed -i '1i $line' /etc/ssh/sshd_testbed && kill -HUP \$(cat /run/sshd.pid)"
-        eventually 10 on head "ssh -o BatchMode=yes $host true" 2>/dev/null ||
-            note_failure "sshd of $host does not come back"
+        on "$host" "sed -i '1i $line' /etc/ssh/sshd_testbed"
+        reload_sshd "$host"
     done
+}
+
+# reload_sshd HOST: it reads its configuration anew. Until then it takes connections as before.
+reload_sshd() {
+    local before
+    before=$(times_listened "$1")
+    on "$1" 'kill -HUP "$(cat /run/sshd.pid)"'
+    eventually 10 has_listened_again "$1" "$before" || note_failure "sshd of $1 does not come back"
+}
+times_listened() { on "$1" 'grep -c "^Server listening" /run/sshd.log'; }
+has_listened_again() { [ "$(times_listened "$1")" -gt "$2" ]; }
+
+# second_sshd HOST FILE: another sshd there, as FILE configures it, on port 2222.
+second_sshd() {
+    on "$1" "/usr/sbin/sshd -f $2 -p 2222 -o PidFile=/run/sshd_2222.pid"
+    # It listens before it writes that.
+    eventually 10 on "$1" test -s /run/sshd_2222.pid || note_failure "sshd of $1 does not listen on port 2222"
 }
 
 # --- Waiting ---
@@ -111,13 +127,16 @@ sshd_option() {
 # within SECONDS WHAT COMMAND...: an assertion that the command succeeds in time, and at the latest
 # when the launcher has ended.
 within() {
-    local seconds=$1 what=$2
+    local seconds=$1 what=$2 held=no
     shift 2
     eventually "$seconds" holds_or_is_over "$@"
-    "$@" || note_failure "within $seconds s, while the launcher runs: $what"
+    [ $held = yes ] || "$@" || note_failure "within $seconds s, while the launcher runs: $what"
 }
 
-holds_or_is_over() { "$@" || launch_has_ended; }
+# What held once may be over at the next look.
+holds_or_is_over() { if "$@"; then held=yes; else launch_has_ended; fi; }
+
+milliseconds() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
 # --- Launching, always from the head ---
 
@@ -184,7 +203,18 @@ await_launch() {
 }
 
 launch_has_ended() { ! kill -0 "$launch_job" 2>/dev/null; }
+launch_runs() { ! launch_has_ended; }
 signal_launcher() { on head kill "-$1" "$launcher"; }
+
+# interrupt TIMES: Ctrl-C so often. Signals that have not been taken count once.
+interrupt() {
+    local times
+    for ((times = 0; times < $1; times++)); do
+        signal_launcher INT
+        eventually 5 has_no_pending_signal || note_failure "the launcher does not take signals"
+    done
+}
+has_no_pending_signal() { ! on head "grep -q '^S[hi][dg]Pnd:.*[1-9a-f]' /proc/$launcher/status" 2>/dev/null; }
 
 # out_has REGEX, err_has REGEX: whether a line that the launcher has printed so far matches.
 out_has() { grep -Eq -- "$1" "$work/out"; }
@@ -217,6 +247,12 @@ expect_status() {
 expect_out() { out_has "$1" || note_failure "no line of stdout matches: $1"; }
 expect_no_out() { ! out_has "$1" || note_failure "a line of stdout matches: $1"; }
 expect_err() { err_has "$1" || note_failure "no line of stderr matches: $1"; }
+
+# expect_at_least SECONDS SINCE WHAT: so long has passed since that millisecond.
+expect_at_least() {
+    local took=$(($(milliseconds) - $2))
+    [ "$took" -ge $(($1 * 1000)) ] || note_failure "$3" "  expected: $1 s at least" "  actual:   $took ms"
+}
 
 # expect_last_err REGEX...: the last line of stderr matches all of them, in any case of letters.
 expect_last_err() {
@@ -280,14 +316,14 @@ start_bystander() {
     hosts=$(IFS=,; echo "${nodes[*]/%/:1}")
     bystander=$(on head "$train launch -d -H '$hosts' -n ${#nodes[@]} --set reconnect_window=1h --set leases=none -- sleep 4713" 2>"$work/bystander") ||
         note_failure "the other task does not start: $(cat "$work/bystander")"
-    bystanders=$(bystander_pids)
+    bystanders=$(settled bystander_pids)
     expect_equal "ranks of the other task" "${#nodes[@]}" "$(wc -l <<<"$bystanders")"
 }
 bystander_pids() { all_processes '^sleep 4713'; }
 
 # Its ranks run as they did, and end.
 expect_bystander() {
-    expect_equal "processes of the other task" "$bystanders" "$(bystander_pids)"
+    expect_equal "processes of the other task" "$bystanders" "$(settled bystander_pids)"
     on head "$train task kill $bystander" >"$work/bystander" 2>&1 || note_failure "the other task: $(cat "$work/bystander")"
     grep -q "^train: task $bystander: killed$" "$work/bystander" || note_failure "the other task has ended before: $(cat "$work/bystander")"
 }

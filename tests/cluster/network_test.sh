@@ -8,10 +8,12 @@
 use_cluster 3 --slots 2
 use_train "${1:-}"
 
-# Prints NUMBER lines, one every 40 ms; a child shall not outlive it either.
+# Prints NUMBER lines, one every 40 ms, the last one when `go` is there; a child shall not outlive it
+# either.
 cat >"$shared/steady" <<'BASH'
 sleep 4711 &
 for ((i = 0; i < $1; i++)); do
+    [ "$i" -lt $(($1 - 1)) ] || until [ -e /srv/shared/go ]; do sleep 0.04; done
     echo "line $i of rank $RANK"
     sleep 0.04
 done
@@ -19,12 +21,14 @@ BASH
 
 on_three=(-H 'node[01-03]:1' -n 3)
 id=''     # of the task
-milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
+at_least_10='([1-9][0-9]|[0-9]{3,}) s'
+at_least_15='(1[5-9]|[2-9][0-9]|[0-9]{3,}) s'
 
 # start_steady LINES ARGUMENT...: three ranks on three hosts that print steadily, and a bystander.
 start_steady() {
     local lines=$1
     shift
+    rm -f "$shared/go"
     start_bystander
     launch_start "${on_three[@]}" "$@" -- /bin/bash /srv/shared/steady "$lines"
     within 30 "all ranks print" all_print
@@ -50,9 +54,10 @@ expect_whole_output() { # LINES
     done
 }
 
-# expect_output_again RANK NUMBER SINCE: more lines than that have come, 5 s after that instant.
+# expect_output_again RANK NUMBER SINCE: more lines than that come, the last one at the latest.
 expect_output_again() {
-    eventually 5 has_more_than "$1" "$2" || note_failure "rank $1 prints nothing 5 s after the heal"
+    touch "$shared/go"
+    eventually 15 has_more_than "$1" "$2" || note_failure "rank $1 prints nothing after the heal"
     echo "    rank $1 prints again after $(($(milliseconds) - $3)) ms"
 }
 
@@ -84,13 +89,6 @@ expect_no_rank() { # SECONDS HOST
 }
 expect_ranks() { [ "$(ranks_on "$1")" -ge 2 ] || note_failure "the rank of $1 does not run"; }
 
-# took_between SECONDS SECONDS SINCE WHAT
-expect_between() {
-    local took=$(($(milliseconds) - $3))
-    [ "$took" -ge $(($1 * 1000)) ] && [ "$took" -le $(($2 * 1000)) ] && return
-    note_failure "$4" "  expected: $1 to $2 s" "  actual:   $took ms"
-}
-
 # Of the ranks of all hosts, at the end of a case.
 expect_all_gone() {
     expect_bystander
@@ -105,7 +103,7 @@ short_cut() {
     "$cluster" cut node01
     "$cluster" cut node02 in
     "$cluster" cut node03 out
-    sleep 8
+    sleep 8 # so long they are away
     local rank before=() since
     for rank in 0 1 2; do
         expect_ranks "${nodes[$rank]}"
@@ -123,15 +121,13 @@ short_cut() {
 long_cut() {
     start_steady 450
     "$cluster" cut node02
-    sleep 14
-    ! err_has node02 || note_failure "something is said before 15 s are over"
-    within 6 "what is waited for is said" err_has "^train: host 'node02' is out of reach (for|since) 1[5-7] s( now)?; its ranks go on, and it is waited for another 4[0-9] s \(reconnect_window\)"
+    within 30 "what is waited for is said" err_has "^train: host 'node02' is out of reach for $at_least_15 now; its ranks go on, and it is waited for another [0-9]+ s \(reconnect_window\)"
     expect_ranks node02
     local before since
     before=$(lines_of 1) since=$(milliseconds)
     "$cluster" heal node02
     expect_output_again 1 "$before" "$since"
-    within 5 "it is said that it is back" err_has "^train: host 'node02' is back after [12][0-9] s; nothing of its output is lost$"
+    within 15 "it is said that it is back" err_has "^train: host 'node02' is back after $at_least_15; nothing of its output is lost$"
     await_launch 30
     expect_status 0
     expect_equal "lines that name the host" 2 "$(grep -c "^train: host 'node02'" "$work/err")"
@@ -141,18 +137,14 @@ long_cut() {
 
 cut_beyond_window() { # [DIRECTION]
     start_steady 5000 --set reconnect_window=10s
-    local since
-    since=$(milliseconds)
     "$cluster" cut node02 "$@"
-    await_launch 30
+    await_launch 60
     expect_status 76
-    expect_between 8 16 "$since" "the host is lost after"
-    expect_no_rank 0 node02
-    expect_err "^train: host 'node02': out of reach for 1[0-9] s, longer than reconnect_window \(10 s\)"
+    expect_no_rank 2 node02 # it is still cut: its agent has seen to that
+    expect_err "^train: host 'node02': out of reach for $at_least_10, longer than reconnect_window \(10 s\)"
     expect_last_err node02 'exit 76'
     expect_idle_but_for_bystander 2 node01 node03
     "$cluster" heal node02
-    sleep 1
     expect_all_gone
 }
 expect_idle_but_for_bystander() { # SECONDS HOST...
@@ -163,13 +155,10 @@ expect_idle_but_for_bystander() { # SECONDS HOST...
 
 no_window() {
     start_steady 5000 --set reconnect_window=0s
-    local since
-    since=$(milliseconds)
     "$cluster" cut node02
-    await_launch 30
+    await_launch 60
     expect_status 76
-    expect_between 12 19 "$since" "the host is lost after"
-    expect_err "^train: host 'node02': silent for 1[5-7] s"
+    expect_err "^train: host 'node02': silent for $at_least_15"
     expect_last_err node02 'exit 76'
     expect_idle_but_for_bystander 2 node01 node03
     "$cluster" heal node02
@@ -180,23 +169,25 @@ no_window() {
 no_window_and_no_session() {
     start_steady 5000 --set reconnect_window=0s
     signal_process KILL node02 session
-    await_launch 15
+    await_launch 60
     expect_status 76
     expect_last_err node02 'exit 76'
+    ! err_has 'silent for' || note_failure "its silence was waited for"
     expect_all_gone
 }
 
 # Logging in fails while the host is away and after it is back, and then does not.
 login_fails() {
     start_steady 250
+    local before since
     "$cluster" cut node02
     on node02 mv .ssh/authorized_keys .ssh/aside
-    sleep 5
+    sleep 5 # so long it is away
+    before=$(failed_logins node02)
     "$cluster" heal node02
     signal_process KILL node02 session
-    sleep 2
+    within 20 "somebody fails to log in, twice" login_has_failed node02 $((before + 2))
     expect_ranks node02
-    local before since
     before=$(lines_of 1) since=$(milliseconds)
     on node02 mv .ssh/aside .ssh/authorized_keys
     expect_output_again 1 "$before" "$since"
@@ -205,6 +196,9 @@ login_fails() {
     expect_whole_output 250
     expect_all_gone
 }
+
+failed_logins() { on "$1" 'grep -c "authenticating user root .*preauth" /run/sshd.log || true'; }
+login_has_failed() { [ "$(failed_logins "$1")" -ge "$2" ]; }
 
 # --- Processes that are killed ---
 
@@ -223,41 +217,34 @@ killed_and_back() { # ROLE
 
 killed_and_lost() { # ROLE WORDS
     start_steady 5000
-    local since
-    since=$(milliseconds)
     signal_process KILL node02 "$1"
     await_launch 30
     expect_status 76
-    expect_between 0 4 "$since" "the host is lost after"
     expect_last_err "host 'node02'" "$2" 'exit 76'
+    ! err_has 'out of reach' || note_failure "it was waited for"
     expect_all_gone
 }
 
 # Everything of the attempt was below it: its agent sees to what it has left.
 subreaper_is_killed() {
     start_steady 5000
-    local since
-    since=$(milliseconds)
     signal_process KILL node02 subreaper
     await_launch 30
     expect_status 137
-    expect_between 0 4 "$since" "the failure is told after"
     expect_last_err "rank 1 on 'node02' was killed by SIGKILL"
-    expect_no_rank 0 node02
+    expect_no_rank 2 node02
     expect_all_gone
 }
 
 agent_and_guard_are_killed() {
     start_steady 5000
-    local since guard agent
+    local guard agent
     guard=$(process node02 guard) agent=$(process node02 agent)
-    since=$(milliseconds)
     on node02 "kill -STOP $guard $agent; kill -KILL $guard $agent"
     await_launch 30
     expect_status 76
-    expect_between 0 5 "$since" "the host is lost after"
     expect_last_err "host 'node02'" 'its agent has ended' 'exit 76'
-    expect_no_rank 0 node02
+    expect_no_rank 2 node02
     expect_all_gone
 }
 
@@ -267,10 +254,10 @@ agent_is_stopped() {
     local since
     since=$(milliseconds)
     signal_process STOP node02 agent
-    await_launch 30
-    expect_between 8 16 "$since" "the host is lost after"
+    await_launch 60
     expect_status 76
-    expect_no_rank 0 node02
+    expect_at_least 7 "$since" "its guard ends the ranks after"
+    expect_no_rank 2 node02
     expect_last_err "host 'node02'" 'exit 76'
     expect_all_gone
 }
@@ -278,21 +265,17 @@ agent_is_stopped() {
 # In bursts, through connections that break again and again; they are made anew once a second at last.
 flood() {
     local kills=0
-    launch_start -H 'node02:1' -n 1 -- /bin/bash -c "sleep 1; for ((i = 0; i < 40; i++)); do
+    rm -f "$shared/go"
+    launch_start -H 'node02:1' -n 1 -- /bin/bash -c "for ((i = 0; i < 40; i++)); do
+        [ \$i -lt 39 ] || until [ -e /srv/shared/go ]; do sleep 0.1; done
         seq -f 'this is line %.0f of a lot of lines, all of one length or nearly so' \$((i * 45000 + 1)) \$(((i + 1) * 45000)); sleep 0.5; done"
-    within 20 "the task has a name" err_has '^train: task [a-z0-9]*:'
+    within 20 "it prints" out_has '^\[0\] this is line 1 '
     id=$(sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err")
-    sleep 1
-    local role
-    while [ "$kills" -lt 20 ] && ! launch_has_ended; do
-        role=$([ $((kills % 2)) -eq 0 ] && echo session || echo bridge)
-        if signal_process KILL node02 "$role" 2>/dev/null; then kills=$((kills + 1)); fi
-        sleep 0.1
-    done
+    within 100 "20 connections are killed" has_killed_20
+    touch "$shared/go"
     await_launch 100
     expect_status 0
     echo "    $kills connections were killed; $(($(wc -c <"$work/out") / 1000000)) MB were printed"
-    [ "$kills" -eq 20 ] || note_failure "only $kills connections were killed"
     sed 's/^\[0\] //' "$work/out" |
         cmp - <(seq -f 'this is line %.0f of a lot of lines, all of one length or nearly so' 1 1800000) \
             >"$work/differs" 2>&1 || note_failure "the terminal: $(head -n 2 "$work/differs")"
@@ -301,12 +284,19 @@ flood() {
     expect_idle 3 head "${nodes[@]}"
 }
 
+has_killed_20() {
+    local role=session
+    [ $((kills % 2)) -eq 0 ] || role=bridge
+    if signal_process KILL node02 $role 2>/dev/null; then kills=$((kills + 1)); fi
+    [ $kills -ge 20 ]
+}
+
 # --- Hosts that stand still or lose power ---
 
 short_freeze() {
     start_steady 250
     "$cluster" freeze node02
-    sleep 8
+    sleep 8 # so long it stands still
     local before since
     before=$(lines_of 1) since=$(milliseconds)
     "$cluster" thaw node02
@@ -319,13 +309,10 @@ short_freeze() {
 
 freeze_beyond_window() {
     start_steady 5000 --set reconnect_window=10s
-    local since
-    since=$(milliseconds)
     "$cluster" freeze node02
-    await_launch 30
+    await_launch 60
     expect_status 76
-    expect_between 8 16 "$since" "the host is lost after"
-    expect_err "^train: host 'node02': out of reach for 1[0-9] s, longer than reconnect_window \(10 s\)"
+    expect_err "^train: host 'node02': out of reach for $at_least_10, longer than reconnect_window \(10 s\)"
     expect_last_err node02 'exit 76'
     expect_idle_but_for_bystander 2 node01 node03
     "$cluster" thaw node02
@@ -336,13 +323,10 @@ freeze_beyond_window() {
 power_off_and_on() {
     start_steady 5000
     "$cluster" kill node02
-    sleep 3
+    sleep 3 # so long it has no power
     "$cluster" boot node02
-    local since
-    since=$(milliseconds)
-    await_launch 40
+    await_launch 60
     expect_status 76
-    expect_between 0 8 "$since" "the host is lost, after its start, after"
     expect_last_err "host 'node02'" 'was started anew' 'exit 76'
     on head "$train task wait $bystander" 2>/dev/null # it has lost the host as well
     expect_equal "exit status of the other task" 76 $?
@@ -370,13 +354,15 @@ saves_out_of_reach() {
         /bin/bash /srv/shared/saving
     within 30 "all ranks print" all_print
     "$cluster" cut node02
-    within 12 "the rank of that host has saved" test -s "$shared/saved-1"
-    [ ! -e "$shared/saved-0" ] || note_failure "rank 0 was stopped before the host was lost"
-    await_launch 30
+    within 20 "the rank of that host has saved" test -s "$shared/saved-1"
+    await_launch 60
     expect_status 76
     expect_last_err "node02"
     local rank
-    for rank in 0 2; do [ -s "$shared/saved-$rank" ] || note_failure "rank $rank has not saved"; done
+    for rank in 0 2; do
+        [ -s "$shared/saved-$rank" ] || note_failure "rank $rank has not saved"
+        [ "$shared/saved-1" -ot "$shared/saved-$rank" ] || note_failure "rank $rank has saved before the host was lost"
+    done
     "$cluster" heal node02
     expect_all_gone
 }
@@ -390,47 +376,52 @@ launcher_is_killed() {
     signal_launcher KILL
     await_launch 5
     expect_status 137
-    sleep 3
-    for host in "${nodes[@]}"; do expect_ranks "$host"; done
-    for host in "${nodes[@]}"; do expect_no_rank 4 "$host"; done
-    expect_between 4 8 "$since" "the ranks are gone after"
+    for host in "${nodes[@]}"; do
+        expect_no_rank 15 "$host"
+        expect_at_least 4 "$since" "the ranks of $host are gone after"
+    done
     expect_all_gone
 }
 
-interrupted() { # TIMES FROM TO WINDOW: Ctrl-C so often, and how long the launcher takes then
-    start_steady 5000 --set stop_grace=1s --set reconnect_window="$4"
+interrupted() { # TIMES: Ctrl-C so often
+    start_steady 5000 --set stop_grace=1s --set reconnect_window=40s
     "$cluster" cut node02
-    sleep 3
-    local since times
+    local since
     since=$(milliseconds)
-    for ((times = 0; times < $1; times++)); do
-        [ "$times" -eq 0 ] || sleep 0.5
-        signal_launcher INT
-    done
-    await_launch 40
+    interrupt "$1"
+    await_launch 60
     expect_status 130
-    expect_between "$2" "$3" "$since" "the launcher ends after"
-    expect_idle_but_for_bystander 0 node01 node03
+    # The silence of the host is told where it is waited for, which no third Ctrl-C has ended.
+    if [ "$1" -lt 3 ]; then
+        expect_at_least 14 "$since" "the launcher ends after"
+        expect_err "^train: host 'node02' is out of reach for $at_least_15 now; its ranks go on, and it is waited for another [0-9]+ s \(all ranks are being stopped\)"
+    else
+        ! err_has 'is out of reach' || note_failure "it was waited for"
+    fi
+    expect_idle_but_for_bystander 2 node01 node03
     expect_err "node02"
     "$cluster" heal node02
-    expect_no_rank 35 node02
+    expect_no_rank 60 node02
     expect_all_gone
 }
 
 interrupted_and_healed() {
     start_steady 5000 --set stop_grace=1s
     "$cluster" cut node02
-    sleep 6
-    signal_launcher INT
-    sleep 2
+    sleep 6 # so long it is away
+    interrupt 1
+    within 10 "all ranks but one have ended" are_without_ranks node01 node03
+    expect_ranks node02
     "$cluster" heal node02
-    local since
-    since=$(milliseconds)
     await_launch 40
     expect_status 130
-    expect_between 0 4 "$since" "the launcher ends, after the heal, after"
-    expect_no_rank 0 node02
+    ! err_has "host 'node02'" || note_failure "it was not waited for"
+    expect_no_rank 2 node02
     expect_all_gone
+}
+are_without_ranks() {
+    local host
+    for host in "$@"; do no_rank_on "$host" || return 1; done
 }
 
 if [ "${2:-}" = --slow ]; then
@@ -438,8 +429,8 @@ if [ "${2:-}" = --slow ]; then
     test_case "a host that hears nothing for longer than the window is lost, and its ranks are dead by then" cut_beyond_window in
     test_case "a host that is not heard for longer than the window is lost, and its ranks are dead by then" cut_beyond_window out
     test_case "without a window a host that is cut off is lost after 15 s" no_window
-    test_case "Ctrl-C while a host is cut off ends in the time of a stop" interrupted 1 14 18 30s
-    test_case "Ctrl-C twice while a host is cut off ends no later" interrupted 2 14 18 30s
+    test_case "Ctrl-C while a host is cut off ends in the time of a stop" interrupted 1
+    test_case "Ctrl-C twice while a host is cut off ends no later" interrupted 2
     test_case "a host that stands still for 8 s loses nothing" short_freeze
     finish
 fi
@@ -458,11 +449,11 @@ own_tmp() {
     on node02 'pkill -KILL -f "^sshd: root@notty"'
     within 10 "it is said what is in the way" err_has "host 'node02' is out of reach for .*the agent runs, but this login does not see its folder in '/tmp/train-0'"
     expect_ranks node02
-    await_launch 40
-    expect_between 9 16 "$began" "how long the host was waited for"
+    await_launch 60
+    expect_at_least 9 "$began" "how long the host was waited for"
     expect_status 76
     expect_last_err "node02.*its agent has ended, and its ranks with it"
-    expect_no_rank 0 node02
+    expect_no_rank 2 node02
     on node02 "sed -i 's|^command=\"[^\"]*\" ||' .ssh/authorized_keys"
     expect_idle 5 head "${nodes[@]}"
 }
@@ -484,7 +475,7 @@ test_case "a host that is started anew is lost at once" power_off_and_on
 test_case "ranks of a host that is out of reach save and go before its window is over" saves_out_of_reach
 test_case "ranks outlive a killed launcher by 5 s" launcher_is_killed
 test_case "Ctrl-C while a host is cut off ends its ranks when it is back" interrupted_and_healed
-test_case "Ctrl-C three times while a host is cut off ends at once" interrupted 3 0 3 10s
+test_case "Ctrl-C three times while a host is cut off ends at once" interrupted 3
 test_case "logging in that fails for a while loses nothing" login_fails
 test_case "a host whose logins each have a /tmp of their own proves nothing, and loses no rank to it" own_tmp
 test_case "100 MB come whole through 20 connections" flood
