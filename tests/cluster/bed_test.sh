@@ -5,7 +5,8 @@
 
 use_cluster 2
 
-ssh_answers() { on head timeout 5 ssh -o BatchMode=yes -o ConnectTimeout=2 "$1" hostname >"$work/out" 2>"$work/err"; }
+ssh_answers() { on head ssh -o BatchMode=yes -o ConnectTimeout=2 -o ServerAliveInterval=2 "$1" hostname >"$work/out" 2>"$work/err"; }
+expect_answer() { eventually 10 ssh_answers "$1" || note_failure "$2 does not answer"; }
 
 hosts_are_apart() {
     local folder
@@ -22,12 +23,15 @@ hosts_are_apart() {
 uptime_of() { on "$1" cut -d. -f1 /proc/uptime; }
 
 clocks_begin_with_a_boot() {
+    local uptime
     "$cluster" kill node01
-    sleep 2
+    sleep 2 # that whole seconds differ
     "$cluster" boot node01
     [ "$(uptime_of node01)" -lt "$(uptime_of node02)" ] ||
         note_failure "the clock of node01 goes on over a boot: $(uptime_of node01) s"
-    [ "$(uptime_of node02)" -lt 120 ] || note_failure "node02 has run for $(uptime_of node02) s"
+    # Its boot was after the start of this script, but for what a second is rounded to.
+    uptime=$(uptime_of node02)
+    [ "$uptime" -le $((SECONDS + 1)) ] || note_failure "node02 has run for $uptime s"
 }
 
 ssh_between_hosts() {
@@ -38,9 +42,9 @@ ssh_between_hosts() {
 cut_and_heal() {
     "$cluster" cut node01
     ! ssh_answers node01 || note_failure "a host that is cut answers"
-    ssh_answers node02 || note_failure "its neighbour does not answer"
+    expect_answer node02 "its neighbour"
     "$cluster" heal node01
-    ssh_answers node01 || note_failure "a healed host does not answer"
+    expect_answer node01 "a healed host"
 }
 
 # packets HOST: how many have come there.
@@ -48,18 +52,18 @@ packets() { on "$1" cat /sys/class/net/eth0/statistics/rx_packets; }
 
 cut_one_way() {
     local before
-    before=$(packets node01)
     "$cluster" cut node01 in
+    before=$(packets node01)
     ! ssh_answers node01 || note_failure "a host that hears nothing answers"
     expect_equal "packets that come to it" "$before" "$(packets node01)"
     "$cluster" heal node01
-    ssh_answers node01 || note_failure "a host that could not hear does not answer"
+    expect_answer node01 "a host that could not hear"
     before=$(packets node01)
     "$cluster" cut node01 out
     ! ssh_answers node01 || note_failure "a host that cannot say a thing answers"
     [ "$(packets node01)" -gt "$before" ] || note_failure "nothing comes to it"
     "$cluster" heal node01
-    ssh_answers node01 || note_failure "a host that could not speak does not answer"
+    expect_answer node01 "a host that could not speak"
 }
 
 # 60 kB at 20 kB/s, of which the queue takes a part at once.
@@ -71,16 +75,18 @@ slow_and_heal() {
     on head 'ssh -o BatchMode=yes node01 wc -c </srv/shared/bytes' >/dev/null
     [ $((${EPOCHREALTIME/./} - began)) -gt 1500000 ] || note_failure "60 kB pass in $((${EPOCHREALTIME/./} - began)) us"
     "$cluster" heal node01
+    # At that rate these would take five minutes.
+    head -c 6000000 /dev/urandom >"$shared/bytes"
     began=${EPOCHREALTIME/./}
     on head 'ssh -o BatchMode=yes node01 wc -c </srv/shared/bytes' >/dev/null
-    [ $((${EPOCHREALTIME/./} - began)) -lt 1500000 ] || note_failure "a healed host is slow"
+    ! is_over 15 "$began" || note_failure "a healed host is slow"
 }
 
 freeze_and_thaw() {
     "$cluster" freeze node01
     ! ssh_answers node01 || note_failure "a frozen host answers"
     "$cluster" thaw node01
-    ssh_answers node01 || note_failure "a thawed host does not answer"
+    expect_answer node01 "a thawed host"
 }
 
 crash_and_boot() {
@@ -91,7 +97,7 @@ crash_and_boot() {
     ! ssh_answers node01 || note_failure "a crashed host answers"
     expect_err 'refused'
     "$cluster" boot node01
-    ssh_answers node01 || note_failure "a booted host does not answer"
+    expect_answer node01 "a booted host"
     on node01 test ! -e /root/before || note_failure "a booted host has its old files"
     [ "$(on node01 cat /proc/sys/kernel/random/boot_id)" != "$boot_id" ] || note_failure "a booted host has its old boot id"
 }
@@ -101,14 +107,15 @@ power_off_and_boot() {
     ! ssh_answers node01 || note_failure "a host without power answers"
     expect_err 'timed out'
     "$cluster" boot node01
-    ssh_answers node01 || note_failure "a booted host does not answer"
+    expect_answer node01 "a booted host"
 }
 
 orphans_are_reaped() {
     on node01 '(setsid sleep 0.2 &); (setsid sleep 0.2 &)'
     expect_idle 5 node01
-    expect_equal "zombies" 0 "$(on node01 'ps -e -o stat= | grep -c Z')"
+    eventually 5 has_no_zombie || note_failure "zombies stay"
 }
+has_no_zombie() { ! on node01 'ps -e -o stat= | grep -q Z'; }
 
 # Part of the host: frozen and killed with it, and of no other name outside.
 own_cgroups() {
@@ -116,14 +123,20 @@ own_cgroups() {
     eventually 5 on node01 'grep -q "populated 1" /sys/fs/cgroup/of-node01/cgroup.events' ||
         note_failure "a process does not get into a cgroup of its host"
     on node02 'test ! -e /sys/fs/cgroup/of-node01' || note_failure "a cgroup of node01 is node02's"
-    expect_equal "processes there" 1 "$("$cluster" processes node01 '^sleep 4711' | wc -l)"
+    eventually 5 has_a_sleeper || note_failure "a process in a cgroup of its host is not of the host"
     on node01 'test -w /run/lock && ls -d /var/lock/' >/dev/null || note_failure "there is no /run/lock"
     restart node01
     on node01 'test ! -e /sys/fs/cgroup/of-node01' || note_failure "a booted host has its old cgroups"
 }
 
+has_a_sleeper() { [ "$(processes node01 '^sleep 4711')" -eq 1 ]; }
+
 # What ends with the summary after the cases that wait long, whose number another child has got.
 number_given_again() {
+    if [ ! -e /proc/sys/kernel/ns_last_pid ]; then
+        skip "this kernel lets nobody choose the number of a process (CONFIG_CHECKPOINT_RESTORE)"
+        return
+    fi
     cat >"$work/file_test.sh" <<'BASH'
 #!/bin/bash
 if [ "${2:-}" = --slow ]; then echo '3 passed, 0 failed, 0 skipped'; exit; fi
@@ -133,7 +146,7 @@ leave_cluster() { rm -rf "$work"; }
 start_slow_cases "$1"
 while [ -e "/proc/$slow" ]; do sleep 0.02; done
 echo $((slow - 1)) >/proc/sys/kernel/ns_last_pid
-(exit 4)
+([ $BASHPID -eq "$slow" ] || echo "another number was given"; exit 4)
 count_slow_cases
 finish
 BASH
