@@ -37,23 +37,23 @@ start_flood() {
         "${3:-reconnect_window=60s}"
 }
 
-expect_used() { # WAY SECONDS and what it used: MILLISECONDS KIB MILLISECONDS
-    [ "$3" -le $(($2 * 1000)) ] || note_failure "$1: it took $3 ms"
-    [ "$4" -lt "$most_kib" ] || note_failure "$1: it grew to $4 KiB"
+expect_used() { # WAY SECONDS and what it used: KIB MILLISECONDS
+    [ "$3" -lt "$most_kib" ] || note_failure "$1: it grew to $3 KiB"
     # Noise on stderr is read for as long as an answer is waited for.
-    [ "$5" -lt $(($2 * 1000)) ] || note_failure "$1: it used $5 ms of processor time"
+    [ "$4" -lt $(($2 * pace * 100)) ] || note_failure "$1: it used $4 ms of processor time"
 }
 
-# check_flood SECONDS STATUS REGEX: each has ended in that time, with that to be read about the host.
+# check_flood SECONDS STATUS REGEX: each has ended, after so much time of a processor at most, with that
+# to be read about the host.
 check_flood() {
-    local way peak processor took
+    local way peak processor
     for way in "${ways[@]}"; do
         cat "$shared/$way.err" >"$work/err"
         cat "$shared/$way.out" >"$work/out"
-        read -r status peak processor took < <(cat "$shared/$way.used" || echo none 0 0 0)
+        read -r status peak processor _ < <(cat "$shared/$way.used" || echo none 0 0 0)
         expect_status "$2"
         [ -z "$3" ] || expect_err "host '${bad[$way]}': .*($3)"
-        expect_used "$way" "$1" "$took" "$peak" "$processor"
+        expect_used "$way" "$1" "$peak" "$processor"
         grep -vE '^(train: |  )' "$work/err" && note_failure "$way: lines that are not the launcher's"
         [ "$case_failed" = no ] || show_launcher
     done
@@ -63,7 +63,7 @@ check_flood() {
 
 floods() { # SECONDS REGEX MODE [SECONDS [SETTING]]
     start_flood "$3" "${@:4}"
-    await_launch 60
+    await_launch 120
     check_flood "$1" 76 "$2"
     expect_last_err "${bad[openssh]}"
 }
@@ -80,6 +80,7 @@ hosts_flood() {
     local way
     for way in "${ways[@]}"; do [ "$(processes "${bad[$way]}" 'hostile_host')" -ge 1 ] || return 1; done
 }
+launchers_are_known() { [ -s "$shared/ssh.pid" ] && [ -s "$shared/openssh.pid" ]; }
 
 signal_launchers() {
     local way
@@ -89,17 +90,19 @@ signal_launchers() {
 interrupted() { # MODE CONDITION
     start_flood "$1"
     within 20 "$2" "$2"
+    within 10 "their process ids are known" launchers_are_known
     signal_launchers INT
-    local began=$SECONDS
-    await_launch 10
-    [ $((SECONDS - began)) -le 2 ] || note_failure "it took $((SECONDS - began)) s"
+    await_launch 60
     check_flood 25 130 ''
+    for way in "${ways[@]}"; do
+        ! grep -E "${bad[$way]}" "$shared/$way.err" || note_failure "$way: something of the host was waited for"
+    done
 }
 
 # server_floods MODE REGEX: what listens on port 8080 of node02 lets in whoever comes, and floods; the
 # host beside it is good.
 server_floods() {
-    local peak processor took
+    local peak processor
     rm -f "$shared"/ssh.* "$shared/host_key"
     on node02 "setsid /srv/shared/flooding_sshd 8080 $1 /srv/shared/host_key >/dev/null 2>&1 &"
     eventually 10 test -s "$shared/host_key" || note_failure "the flooding server does not listen"
@@ -111,18 +114,18 @@ server_floods() {
     run_on_head /srv/shared/watched 0 /srv/shared/ssh "$train" launch --transport ssh \
         --hostfile /srv/shared/flooding.yaml -n 2 -- hostname
     cat "$shared/ssh.err" >"$work/err"
-    read -r status peak processor took < <(cat "$shared/ssh.used" || echo none 0 0 0)
+    read -r status peak processor _ < <(cat "$shared/ssh.used" || echo none 0 0 0)
     expect_status 76
     expect_err "host 'node02': .*($2)"
     expect_last_err node02
-    expect_used ssh 15 "$took" "$peak" "$processor"
+    expect_used ssh 15 "$peak" "$processor"
     expect_idle 5 head node01
     restart node02
 }
 
 if [ "${2:-}" = --slow ]; then
     test_case "noise on stderr in place of an answer" floods 40 '30 s while the agent' noise
-    test_case "a frame that comes byte by byte" floods 30 'silent for 15 s' frame_slowly 0 \
+    test_case "a frame that comes byte by byte" floods 30 'silent for [0-9]+ s' frame_slowly 0 \
         reconnect_window=0s
     finish
 fi
