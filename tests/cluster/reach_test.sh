@@ -6,11 +6,6 @@
 use_cluster 6 --slots 1
 use_train "${1:-}"
 
-# at_most SECONDS SINCE
-at_most() {
-    [ $((SECONDS - $2)) -le "$1" ] || note_failure "it took $((SECONDS - $2)) s, not $1 at most"
-}
-
 # --- Many connections to one address ---
 
 # write_aliases COUNT ADDRESS: a hosts file of so many hosts at that address.
@@ -23,22 +18,19 @@ write_aliases() {
 } >"$shared/aliases.yaml"
 
 restrict_startups() { # VALUE: of MaxStartups on node01
-    on node01 "sed -i '1i MaxStartups $1' /etc/ssh/sshd_testbed && sed -i '1i LogLevel VERBOSE' /etc/ssh/sshd_testbed &&
-        kill -HUP \$(cat /run/sshd.pid)"
-    eventually 10 on head "ssh -o BatchMode=yes node01 true" 2>/dev/null ||
-        note_failure "sshd of node01 does not come back"
+    on node01 "sed -i '1i MaxStartups $1' /etc/ssh/sshd_testbed && sed -i '1i LogLevel VERBOSE' /etc/ssh/sshd_testbed"
+    reload_sshd node01
 }
 
 refusals() { on node01 'grep -c "drop connection" /run/sshd.log'; }
 
-one_address() { # STARTUPS SECONDS [ARGUMENT...]
-    local startups=$1 seconds=$2 began=$SECONDS
-    shift 2
+one_address() { # STARTUPS [ARGUMENT...]
+    local startups=$1 began=$SECONDS
+    shift
     write_aliases 64 10.77.1.1
     restrict_startups "$startups"
     launch --hostfile /srv/shared/aliases.yaml -n 64 "$@" -- true
     expect_status 0
-    at_most "$seconds" "$began"
     echo "      $((SECONDS - began)) s; connections that sshd refused: $(refusals)"
     restart node01
 }
@@ -60,7 +52,7 @@ hang_at_banner() {
 import socket, time
 listener = socket.create_server((\"0.0.0.0\", 2300))
 open(\"/tmp/listens\", \"w\").close()
-time.sleep(600)" >/dev/null 2>&1 &'
+time.sleep(3600)" >/dev/null 2>&1 &'
     eventually 10 on "$1" test -e /tmp/listens || note_failure "nothing listens on $1"
 }
 
@@ -71,11 +63,9 @@ in_every_way() {
         '  - {name: node06, slots: 1}' '  - {name: nowhere, slots: 1}' >"$shared/wrong.yaml"
     "$cluster" cut node03
     hang_at_banner node04
-    on node05 'echo "sleep 20" >.bashrc'
-    local began=$SECONDS
+    on node05 'echo "sleep 600" >.bashrc'
     launch --hostfile /srv/shared/wrong.yaml -n 7 -- touch /tmp/started
     expect_status 76
-    at_most 4 "$began"
     expect_err "^train: (also: )?hosts node\[01-02\]: connection refused at port 2222\$"
     expect_err "^train: (also: )?host 'nowhere': name 'nowhere' does not resolve"
     expect_err "^train: also: hosts node\[03-05\]: no answer by then\$"
@@ -90,10 +80,8 @@ silent_in_two_ways() {
     configure 'Host *' '  ConnectTimeout 3' 'Host node04 node05' '  Port 2300'
     "$cluster" cut node01
     "$cluster" cut node03
-    local began=$SECONDS
     launch -H 'node[01-06]:1' -n 6 -- touch /tmp/started
     expect_status 76
-    at_most 6 "$began"
     expect_err "^train: (also: )?hosts node\[01,03\]: no answer from port 22\$"
     expect_err "^train: (also: )?hosts node\[04-05\]: port 2300 was silent for 3 s during the key exchange\$"
     "$cluster" heal node01
@@ -113,23 +101,21 @@ slow_rc_file() {
 # asks_for_a_name: whether a socket to port 53 is open on the head.
 asks_for_a_name() { on head 'grep -q ":0035 " /proc/net/udp'; }
 
+# For minutes, if it were waited for.
 name_server_hangs() {
-    local began
-    on head 'echo "nameserver 10.77.1.2" >/etc/resolv.conf; echo "hosts: files dns" >/etc/nsswitch.conf'
+    on head 'printf "nameserver 10.77.1.2\noptions timeout:30 attempts:5\n" >/etc/resolv.conf; echo "hosts: files dns" >/etc/nsswitch.conf'
     "$cluster" cut node02
     launch_start -H no-such-host.example:1 -n 1 -- hostname
     within 10 "the name is looked up" asks_for_a_name
-    began=$SECONDS
     signal_launcher INT
-    await_launch 20
+    await_launch 10
     expect_status 130
-    at_most 2 "$began"
     restart head node02
 }
 
-test_case "64 hosts at one address come up through MaxStartups 10:30:100" one_address 10:30:100 60
-test_case "64 hosts at one address come up through MaxStartups 1:100:1" one_address 1:100:1 90
-test_case "64 hosts at one address come up through OpenSSH's client and MaxStartups 10:30:100" one_address 10:30:100 90 --transport openssh
+test_case "64 hosts at one address come up through MaxStartups 10:30:100" one_address 10:30:100
+test_case "64 hosts at one address come up through MaxStartups 1:100:1" one_address 1:100:1
+test_case "64 hosts at one address come up through OpenSSH's client and MaxStartups 10:30:100" one_address 10:30:100 --transport openssh
 test_case "hosts come up through a jump host that is overrun" one_jump_host
 test_case "hosts come up through OpenSSH's client and a jump host that is overrun" one_jump_host --transport openssh
 test_case "what is wrong with hosts is told by cause, and nobody waits for those that do not answer" in_every_way
