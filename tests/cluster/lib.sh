@@ -109,6 +109,7 @@ sshd_option() {
 reload_sshd() {
     local before
     before=$(times_listened "$1")
+    # shellcheck disable=SC2016 # the host expands it
     on "$1" 'kill -HUP "$(cat /run/sshd.pid)"'
     eventually 10 has_listened_again "$1" "$before" || note_failure "sshd of $1 does not come back"
 }

@@ -258,7 +258,7 @@ agent_is_stopped() {
     expect_status 76
     expect_at_least 7 "$since" "its guard ends the ranks after"
     expect_no_rank 2 node02
-    expect_last_err "host 'node02'" 'exit 76'
+    expect_last_err "host 'node02'" 'its agent has ended' 'exit 76'
     expect_all_gone
 }
 
@@ -287,8 +287,8 @@ flood() {
 has_killed_20() {
     local role=session
     [ $((kills % 2)) -eq 0 ] || role=bridge
-    if signal_process KILL node02 $role 2>/dev/null; then kills=$((kills + 1)); fi
-    [ $kills -ge 20 ]
+    if signal_process KILL node02 "$role" 2>/dev/null; then kills=$((kills + 1)); fi
+    [ "$kills" -ge 20 ]
 }
 
 # --- Hosts that stand still or lose power ---
