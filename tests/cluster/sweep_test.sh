@@ -65,7 +65,7 @@ one_host() { # ARGUMENT...
     await_launch 30
     expect_status 76
     expect_last_err "failed: host: host 'node02': its agent has ended, and its ranks with it \(exit 76\)$"
-    expect_idle 1 "${nodes[@]}"
+    expect_idle 10 "${nodes[@]}"
     expect_no_state "${nodes[@]}"
 }
 
@@ -76,7 +76,7 @@ no_window() { # ARGUMENT...
     expect_status 76
     expect_err "^train: host 'node02': its agent was killed; $ended_line"
     expect_last_err node02 '\bhost\b' 'exit 76'
-    expect_idle 1 "${nodes[@]}"
+    expect_idle 10 "${nodes[@]}"
     expect_no_state "${nodes[@]}"
 }
 
@@ -90,7 +90,7 @@ without_cgroups() {
     await_launch 30
     expect_status 76
     expect_last_err "failed: host: hosts? node.*: its agent has ended, and its ranks with it"
-    expect_idle 1 "${nodes[@]}"
+    expect_idle 10 "${nodes[@]}"
     expect_no_state "${nodes[@]}"
     restart "${nodes[@]}"
 }
@@ -106,7 +106,7 @@ plain_user() {
     await_launch 30
     expect_status 76
     expect_equal "hosts that are told" 3 "$(grep -Ec "its agent was killed; $ended_line" "$work/err")"
-    expect_idle 1 "${nodes[@]}"
+    expect_idle 10 "${nodes[@]}"
     expect_no_state "${nodes[@]}"
     restart "${nodes[@]}"
 }
@@ -117,14 +117,17 @@ kill_everything() {
     signal_launcher KILL
     signal_agents KILL "${nodes[@]}"
     await_launch 10
-    all_sleep 6 || note_failure "there is nothing to be ended"
+    # The rank itself ends with its agent.
+    eventually 5 all_sleep 6
+    expect_equal "what is to be ended" "6 6 6" "$(settled all_sleeping)"
 }
+all_sleeping() { local host; for host in "${nodes[@]}"; do sleeping "$host"; done | paste -sd' '; }
 
 next_launch() {
     kill_everything
     launch "${on_three[@]}" -- true
     expect_status 0
-    expect_idle 1 "${nodes[@]}"
+    expect_idle 10 "${nodes[@]}"
     expect_no_state "${nodes[@]}"
 }
 
@@ -136,7 +139,7 @@ task_kill() {
     expect_status 0
     expect_equal "hosts that are told" 3 "$(grep -Ec "its agent was killed; $ended_line" "$work/err")"
     expect_last_err "task $id has ended already: lost; nothing of it is left on its hosts"
-    expect_idle 1 "${nodes[@]}"
+    expect_idle 10 "${nodes[@]}"
     expect_no_state "${nodes[@]}"
 }
 
@@ -164,7 +167,7 @@ task_kill_without_a_host() {
     train_on_head task kill "$id"
     expect_status 76
     expect_err "^train: host 'node03': it is not known what its agent has left: .*refused"
-    expect_idle 1 node01 node02
+    expect_idle 10 node01 node02
 }
 
 test_case "who has ended as it should is not asked again" nothing_to_sweep
