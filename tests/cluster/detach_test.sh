@@ -19,13 +19,15 @@ newest() { on head "$train task list --all --json" | python3 -c 'import json, sy
 state_of() { on head "$train task show $1 --json" | python3 -c 'import json, sys; print(json.load(sys.stdin)["state"])'; }
 
 outlives_its_login() {
+    rm -f "$shared/go"
     # shellcheck disable=SC2016 # expanded by the ranks
-    run_on_head ssh head "$train launch -d ${both[*]} -- sh -c 'sleep 2; echo done \$RANK'"
+    run_on_head ssh head "$train launch -d ${both[*]} -- sh -c 'until [ -e /srv/shared/go ]; do sleep 0.05; done; echo done \$RANK'"
     expect_status 0
     local id
     id=$(cat "$work/out")
     [[ $id =~ ^[a-z2-7]{8}$ ]] || note_failure "stdout is not an id alone: '$id'"
     expect_equal "state" running "$(state_of "$id")"
+    touch "$shared/go"
     on head "$train task wait $id"
     expect_equal "status of task wait" 0 $?
     expect_equal "output" "$(printf '[%d] done %d\n' 0 0 1 1)" "$(on head "$train task logs $id" | sort)"
@@ -88,11 +90,10 @@ BASH
 
 # The questions of `task attach`, of a task whose launcher is dead.
 attach_asks() {
-    local id pid
+    local id
     on head 'cp .ssh/id_ed25519 .ssh/locked && ssh-keygen -q -p -P "" -N secret -f .ssh/locked' >/dev/null
     id=$(on head "$train launch -d ${both[*]} -- /bin/sh -c '$forever'" 2>/dev/null)
-    pid=$(on head "fuser .local/state/train/tasks/$id/launcher.lock 2>/dev/null || pgrep -f 'launch -d' | tail -n 1")
-    on head "kill -KILL $pid"
+    kill_supervisor
     eventually 5 is_unattended "$id" || note_failure "state: $(state_of "$id")"
     configure 'Host node*' '  IdentityFile ~/.ssh/locked' '  IdentitiesOnly yes'
     at_terminal 'passphrase for the key ~/.ssh/locked: ' '^C' -- "$train" task attach "$id"

@@ -5,7 +5,7 @@
 
 Waits for each of the words in turn and types the answer ("^C" is the key; "17s:word" comes after 17
 seconds) and Enter. Prints all that the terminal showed, then "echo: on" or "echo: off", the terminal's state after the command's end.
-Exits as the command did; 124 when nothing happens for 60 s.
+Exits as the command did; 124 when nothing happens for minutes.
 """
 import os
 import re
@@ -14,7 +14,7 @@ import sys
 import termios
 import time
 
-SILENCE_SECONDS = 60
+SILENCE_SECONDS = 600
 
 
 def main() -> int:
