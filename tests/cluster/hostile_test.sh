@@ -48,12 +48,11 @@ hostile() {
     restart node02
 }
 
-# is_cut_off SECONDS REGEX MODE [LINE] -- COMMAND...: it is, in that time, with that to be read.
+# is_cut_off REGEX MODE [LINE] -- COMMAND...: it is, for that reason.
 is_cut_off() {
-    local seconds=$1 regex=$2 began=$SECONDS
-    shift 2
+    local regex=$1
+    shift
     hostile "$@"
-    [ $((SECONDS - began)) -le "$seconds" ] || note_failure "it took $((SECONDS - began)) s"
     expect_status 76
     expect_err "node02.*($regex)"
     expect_last_err node02
@@ -112,21 +111,22 @@ very_many_survivors() {
 # again, and go on: it is the true one.
 cut_off_in_the_middle() {
     local settings=(--set reconnect_window=0s)
-    is_cut_off 30 'unknown kind|silent' half -- \
+    is_cut_off 'unknown kind|silent' half -- \
         /bin/sh -c 'head -c 4000000 /dev/urandom | base64; exec sleep 4711'
 }
 
 # The launcher's stdout is a pipe that nobody reads for a while.
 # shellcheck disable=SC2016 # expanded by the worker
 flood_while_nobody_reads() {
-    is_cut_off 20 'more output than' flood 'exec > >(sleep 5; exec cat >/dev/null)' -- \
+    is_cut_off 'more output than' flood 'exec > >(sleep 5; exec cat >/dev/null)' -- \
         /bin/sh -c 'echo "rank $RANK is here"; exec sleep 4711'
 }
 
 # What is sent fills the buffers of the host's sshd, or its channel's window if it is more than that.
 # shellcheck disable=SC2016 # expanded on the head
 upload_is_not_read() {
-    local began=$SECONDS way
+    local began way
+    began=$(milliseconds)
     be_hostile node03 takes_no_upload
     run_on_head /bin/bash -c 'cd /srv/shared
         launch() { "$train" launch --transport $1 -H $2:1,node03:1 -n 2 -- hostname >$1.said 2>&1; echo $? >$1.status; }
@@ -134,18 +134,16 @@ upload_is_not_read() {
     for way in ssh openssh; do
         cat "$shared/$way.said" >"$work/err"
         expect_equal "exit status of the launch by $way" 76 "$(cat "$shared/$way.status")"
-        expect_err "host 'node03': .*was silent for 60 s while the binary was being copied there"
+        expect_err "host 'node03': .*was silent for 60 s while the binary was being copied there" # the limit itself
         expect_last_err node03
     done
-    [ $((SECONDS - began)) -ge 60 ] || note_failure "it ended after $((SECONDS - began)) s already"
-    [ $((SECONDS - began)) -le 75 ] || note_failure "it took $((SECONDS - began)) s"
+    expect_at_least 60 "$began" "it ended after"
     expect_idle 5 head node01 node02
     restart node03
 }
 
 # Who holds up an upload does not hold up what is to be said of others.
 others_are_told_at_once() {
-    local began=$SECONDS
     be_hostile node02 takes_no_upload
     printf '%s\n' 'hosts:' '  - {name: node01, slots: 1, port: 2222}' '  - {name: node02, slots: 1}' \
         >"$shared/refusing.yaml"
@@ -153,7 +151,6 @@ others_are_told_at_once() {
     expect_status 76
     expect_err "host 'node01': connection refused"
     expect_err "host 'node02': no answer by then"
-    [ $((SECONDS - began)) -le 10 ] || note_failure "it took $((SECONDS - began)) s"
     restart node02
 }
 
@@ -171,7 +168,7 @@ flood_from_node02() {
 
 # The processor time of the launcher, in seconds, is what `times` of the shell around it tells last.
 server_floods() { # MODE TRANSPORT REGEX
-    local began=$SECONDS
+    local used
     flood_from_node02 "$1"
     # shellcheck disable=SC2016 # expanded on the head
     run_on_head /bin/bash -c '"$@"; code=$?; times >/srv/shared/times; exit $code' - \
@@ -179,24 +176,21 @@ server_floods() { # MODE TRANSPORT REGEX
     expect_status 76
     expect_err "^train: host 'node02': .*($3)"
     expect_last_err "host 'node02'"
-    [ $((SECONDS - began)) -le 10 ] || note_failure "it took $((SECONDS - began)) s"
-    tail -n 1 "$shared/times" | grep -Eq '^0m[0-4]\.' ||
-        note_failure "it used $(tail -n 1 "$shared/times") of processor time"
+    used=$(sed -n '$s/^\([0-9]*\)m\([0-9]*\)\..*/\1 * 60 + \2/p' "$shared/times")
+    [ $((used)) -lt $((pace / 2)) ] || note_failure "it used $(tail -n 1 "$shared/times") of processor time"
     restart node02
 }
 
 is_connected() { on node02 'grep -q ":1F90 .* 01 " /proc/net/tcp'; }
 
 interrupted_while_it_drops() {
-    local began
     flood_from_node02 drops
     launch_start --hostfile /srv/shared/flooding.yaml -n 2 -- hostname
     within 10 "the launcher is connected" is_connected
-    began=$SECONDS
     signal_launcher INT
-    await_launch 10
+    await_launch 60
     expect_status 130
-    [ $((SECONDS - began)) -le 2 ] || note_failure "it took $((SECONDS - began)) s"
+    ! err_has node02 || note_failure "its greeting was waited for"
     restart node02
 }
 
@@ -206,15 +200,15 @@ if [ "${2:-}" = --slow ]; then
 fi
 
 start_slow_cases "$1"
-test_case "garbage in place of frames" lies 10 'unknown kind' garbage
-test_case "a frame that claims 2 GiB" lies 10 '2147483647 bytes' oversized
-test_case "JSON that is nested without end" lies 10 'nested too deep' deep_json
-test_case "JSON of 16 MiB" lies 10 'more than the 262144 allowed' big_json
+test_case "garbage in place of frames" lies 'unknown kind' garbage
+test_case "a frame that claims 2 GiB" lies '2147483647 bytes' oversized
+test_case "JSON that is nested without end" lies 'nested too deep' deep_json
+test_case "JSON of 16 MiB" lies 'more than the 262144 allowed' big_json
 test_case "words that would be lines of the launcher" forged_refusal
 test_case "a hundred thousand processes left" very_many_survivors
-test_case "a host that never reads and says nothing" lies 40 'silent' never_reads
+test_case "a host that never reads and says nothing" lies 'silent' never_reads
 test_case "another launcher that is none" \
-    lies 10 "its agent serves another launcher of this task .process 7 on 'x'.*registry knows nothing" usurper
+    lies "its agent serves another launcher of this task .process 7 on 'x'.*registry knows nothing" usurper
 test_case "a name that leads out of the folder that is fetched" gets 76 'leaves its folder' gets_out
 test_case "a folder through a link that was sent before" gets 66 "'/root/to/out/x': file exists" gets_through_a_link
 unread='rm -f /root/unread; mkfifo /root/unread; exec 3<>/root/unread >&3'
@@ -222,8 +216,8 @@ test_case "a file without end for somebody who does not read it" \
     gets 76 'more than was asked for' gets_flooded - "$unread"
 test_case "a file without end that comes byte by byte" gets 76 'more than was asked for' gets_crumbs - "$unread"
 test_case "half a million things that cannot be fetched" gets 66 'and 499990 more' gets_troubles
-test_case "output of a rank of another host" lies 10 'out of turn' stranger
-test_case "escape sequences in what a host says of itself" lies 10 'no place' steering
+test_case "output of a rank of another host" lies 'out of turn' stranger
+test_case "escape sequences in what a host says of itself" lies 'no place' steering
 test_case "noise without end on stderr" noise_on_stderr
 test_case "a stream that breaks off in the middle of a frame" cut_off_in_the_middle
 test_case "output without regard to what was acknowledged" flood_while_nobody_reads
