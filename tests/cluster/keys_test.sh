@@ -25,7 +25,7 @@ key_logs_in() { # FLAGS: of ssh-keygen; from a file, from the agent, and encrypt
     expect_status 0
     expect_out '^\[1\] node02$'
     # shellcheck disable=SC2016 # expanded on the head
-    on head 'kill $(pgrep -x ssh-agent); rm -f key key.pub'
+    on head 'kill $(pgrep -x ssh-agent); while [ -e /tmp/agent ]; do sleep 0.05; done; rm -f key key.pub'
 }
 
 rsa_signs_with() { # ALGORITHM: the only one that the hosts take
@@ -44,8 +44,8 @@ rsa_signs_with() { # ALGORITHM: the only one that the hosts take
 
 host_key_is_known() { # TYPE: hashed, and with a port
     on node02 "ssh-keygen -q -t $1 -N '' -f /etc/ssh/other_key
-        sed 's|^HostKey .*|HostKey /etc/ssh/other_key|' /etc/ssh/sshd_testbed >/etc/ssh/sshd_other
-        /usr/sbin/sshd -f /etc/ssh/sshd_other -p 2222 -o PidFile=none"
+        sed 's|^HostKey .*|HostKey /etc/ssh/other_key|' /etc/ssh/sshd_testbed >/etc/ssh/sshd_other"
+    second_sshd node02 /etc/ssh/sshd_other
     on head 'sed -i "/^node02,/d" .ssh/known_hosts'
     # shellcheck disable=SC2016 # expanded on the head
     on node02 'cut -d " " -f 1,2 /etc/ssh/other_key.pub' |
