@@ -31,8 +31,8 @@ runs_on() { # HOST ARGUMENT...: a launch with these arguments runs there
 
 alias_port_and_user() {
     on node01 'useradd -o -u 4711 -d /srv/trainer -m -s /bin/bash -p "*" trainer
-        cp -a .ssh /srv/trainer/ && chown -R trainer /srv/trainer/.ssh
-        /usr/sbin/sshd -f /etc/ssh/sshd_testbed -p 2222 -o PidFile=none'
+        cp -a .ssh /srv/trainer/ && chown -R trainer /srv/trainer/.ssh'
+    second_sshd node01 /etc/ssh/sshd_testbed
     configure 'Host big-one' '  HostName 10.77.1.1' '  Port 2222' '  User trainer'
     launch_in /srv/shared -H big-one:1 -n 1 -- id -un
     expect_status 0
@@ -127,7 +127,7 @@ agent_holds() { # TYPE: the file itself is encrypted
 # --- Host keys ---
 
 hashed_known_hosts() {
-    on node02 '/usr/sbin/sshd -f /etc/ssh/sshd_testbed -p 2222 -o PidFile=none'
+    second_sshd node02 /etc/ssh/sshd_testbed
     on head 'sed -i "s/^node02,[^ ]*/[node02]:2222/" .ssh/known_hosts; ssh-keygen -q -H -f .ssh/known_hosts >/dev/null 2>&1
         rm -f .ssh/known_hosts.old; ! grep -q node .ssh/known_hosts' ||
         note_failure "known_hosts still has names"
