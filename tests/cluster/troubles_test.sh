@@ -20,7 +20,7 @@ if libc.mount(b"hung", sys.argv[1].encode(), b"fuse", 6, options) != 0:
 with open("/srv/hung.new", "w") as file:
     file.write(str(os.getpid()))
 os.rename("/srv/hung.new", "/srv/hung")
-time.sleep(100)
+time.sleep(3600)
 PYTHON
 
 # A server on the port that a rank has written down, by a user that is nobody else here.
@@ -38,7 +38,7 @@ server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 server.bind(("", port))
 server.listen()
 os.close(os.open("/srv/shared/stolen", os.O_CREAT | os.O_WRONLY))
-time.sleep(100)
+time.sleep(3600)
 PYTHON
 
 file_system_does_not_answer() {
@@ -50,8 +50,7 @@ file_system_does_not_answer() {
     within 20 "what is waited for is told" err_has \
         "host 'node02': its file system has not answered for [0-9]+ s: stat of '/srv/data'"
     # Longer than a host may be silent: it is not taken for one that is frozen.
-    local told=$SECONDS
-    eventually 18 launch_has_ended && note_failure "the launch has ended after $((SECONDS - told)) s"
+    stays 18 launch_runs || note_failure "the launch has ended"
     # shellcheck disable=SC2016
     on node02 'kill "$(cat /srv/hung)"'
     await_launch 20
