@@ -33,7 +33,7 @@ take_over() {
 }
 
 # logins: to both hosts, so far.
-logins() { for host in "${nodes[@]}"; do on "$host" 'grep -c Accepted /run/sshd.log'; done | paste -sd+ | bc; }
+logins() { for host in "${nodes[@]}"; do on "$host" 'grep Accepted /run/sshd.log'; done | wc -l; }
 have_logged_in() { [ "$(logins)" -ge "$1" ]; }
 # What sshd runs for a login there.
 break_sessions() { on "$1" 'pkill -KILL -f "^sshd: root@notty"'; }
@@ -44,7 +44,7 @@ much_output() {
     [[ $id =~ ^[a-z2-7]{8}$ ]] || note_failure "launch -d: '$id' $(cat "$work/err")"
     for ((round = 1; round <= reconnects; round++)); do
         before=$(logins)
-        break_sessions "${nodes[$((round % 2))]}"
+        eventually 5 break_sessions "${nodes[$((round % 2))]}" || note_failure "round $round: there is no session"
         eventually 10 have_logged_in $((before + 1)) || note_failure "round $round: no connection comes again"
         [ $((round % (reconnects / adoptions))) -ne 0 ] || take_over
     done
@@ -103,14 +103,11 @@ both_have_printed() { [ -e "$shared/printed-0" ] && [ -e "$shared/printed-1" ]; 
 
 # A stop need not be written down.
 stopped_on_full_disk() {
-    local began
     start_on_small_disk 'seq 1 100000; exec sleep 4711'
     within 20 "it is said" err_has 'no space left on device'
-    began=$SECONDS
     signal_launcher INT
     await_launch 30
     expect_status 130
-    [ $((SECONDS - began)) -le 10 ] || note_failure "it took $((SECONDS - began)) s"
     expect_idle 5 head "${nodes[@]}"
     expect_equal "how it is recorded" interrupted "$(on head "XDG_STATE_HOME=$small $train task show $id --json" |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["state"])')"
