@@ -183,11 +183,11 @@ runs_full_on_the_way() {
     expect_status 0
     on node01 "mkdir -p $cache/contexts && mount -t tmpfs -o size=16M none $cache/contexts"
     before=$(received_by node01)
-    "$cluster" slow node01 16mbit
+    "$cluster" slow node01 4mbit
     launch_start --context "$code" "${on_one[@]}" -- /bin/sh -c 'pwd; wc -c <weights'
     within 20 "the context is on its way" is_coming_to "$cache"
     on node01 "head -c 100M /dev/zero >$cache/contexts/filler 2>/dev/null"
-    await_launch 30
+    await_launch 60
     after=$(received_by node01)
     expect_status 0
     expect_out '^\[0\] /var/tmp/train-0/runs/'
@@ -242,6 +242,7 @@ is_being_sent() { on node02 "ls -A $cache/contexts 2>/dev/null" | grep -q '^\.';
 
 launcher_dies_while_it_sends() {
     make_code 'head -c 90M /dev/urandom >weights'
+    "$cluster" slow node02 32mbit
     launch_start --context "$code" "${on_four[@]}" -- true
     within 20 "the context is on its way to node02" is_being_sent
     signal_launcher KILL
@@ -253,6 +254,7 @@ launcher_dies_while_it_sends() {
 
 host_freezes_while_it_takes() {
     make_code 'head -c 90M /dev/urandom >weights'
+    "$cluster" slow node02 32mbit
     launch_start --context "$code" "${on_four[@]}" -- true
     within 20 "the context is on its way to node02" is_being_sent
     "$cluster" freeze node02
@@ -279,12 +281,15 @@ old_things_go() {
         touch -d '-40 days' $binary contexts/* train-notes runs/mine runs/.git &&
         touch -h -d '-8 days' runs/aaaaaaaa-0 && touch -d '-2 days' $incomplete $half"
     make_code 'echo two >file'
-    launch_code "${on_one[@]}" -- /bin/sh -c 'sleep 3; echo done'
-    expect_status 0
+    rm -f "$shared/go"
+    launch_start --context "$code" "${on_one[@]}" -- /bin/sh -c 'until [ -e /srv/shared/go ]; do sleep 0.05; done'
     local gone kept
     for gone in $binary $incomplete contexts/$digest.tar.gz runs/aaaaaaaa-0 $half 'runs/.aaaaaaaa*'; do
-        eventually 5 is_tidy "$cache/$gone" || note_failure "$gone is still there"
+        eventually 20 is_tidy "$cache/$gone" || note_failure "$gone is still there"
     done
+    touch "$shared/go"
+    await_launch 30
+    expect_status 0
     for kept in train-notes contexts/mine runs/mine runs/.git runs/bbbbbbbb-0 /root/stays; do
         on node01 "cd $cache && test -e $kept" || note_failure "$kept went"
     done
@@ -298,7 +303,7 @@ old_things_go() {
 stall='import ctypes, os, time
 device = os.open("/dev/fuse", os.O_RDWR)
 options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
-if ctypes.CDLL(None).mount(b"stalled", b"/root/code/stalled", b"fuse", 0, options) == 0: time.sleep(60)'
+if ctypes.CDLL(None).mount(b"stalled", b"/root/code/stalled", b"fuse", 0, options) == 0: time.sleep(3600)'
 
 # is_stalled: not by looking into it.
 is_stalled() { on head 'grep -q "^stalled /root/code/stalled " /proc/mounts'; }
@@ -312,7 +317,7 @@ context_that_never_answers() {
     launch_start --context "$code" "${on_one[@]}" -- true
     within 20 "an agent waits on node01" an_agent_waits
     signal_launcher INT
-    await_launch 5
+    await_launch 30
     expect_status 130
     on head 'umount -l /root/code/stalled; kill "$(cat /root/stall.pid)"'
     expect_idle 10 head "${nodes[@]}"
