@@ -36,6 +36,7 @@ detach() {
     run_on_head env SSH_AUTH_SOCK=/tmp/own "$train" launch -d "${both[@]}" "$@" -- /bin/bash /srv/shared/counts
     expect_status 0
     id=$(cat "$work/out")
+    eventually 10 test -s "$shared/pid-0" -a -s "$shared/pid-1" || note_failure "the ranks do not run"
 }
 
 said() { on head "cat ~/.local/state/train/tasks/$id/launcher.log" | grep -Eq -- "$1"; }
@@ -80,13 +81,13 @@ lent_agent_serves() { # TRANSPORT
     attach_with other
     within 10 "the agent serves" err_has '^train: hosts node\[01-02\] are logged in to with the ssh-agent of this terminal from now on$'
     after=$(lines_of_second)
-    eventually 5 prints_again "$after" || note_failure "rank 1 prints nothing, after $before and $after lines"
+    eventually 15 prints_again "$after" || note_failure "rank 1 prints nothing, after $before and $after lines"
     leave_view
-    said "host 'node02' is back" || note_failure "the supervisor does not say that node02 is back"
+    eventually 5 said "host 'node02' is back" || note_failure "the supervisor does not say that node02 is back"
     # It serves after the view is left, and once it is known to nobody that there was one before.
     lose_connection
     after=$(lines_of_second)
-    eventually 10 prints_again "$after" || note_failure "rank 1 prints nothing after the second loss"
+    eventually 15 prints_again "$after" || note_failure "rank 1 prints nothing after the second loss"
     expect_equal "ranks" "$pids" "$(rank_pids)"
     touch "$shared/go"
     on head "$train task wait $id"
