@@ -174,10 +174,11 @@ others_compute_on_them() {
 
 # What a task's own ranks have open is theirs, whatever their programs open beside their GPUs.
 own_ranks_are_no_strangers() {
-    rm -f "$shared/go"
+    rm -f "$shared/go" "$shared/open"
     id=$(on head "$train" launch -d -H node01:1 -n 1 -- /bin/bash -c \
-        'exec 3</dev/nvidia0 4</dev/nvidia1 9</dev/nvidia-uvm; while [ ! -e /srv/shared/go ]; do sleep 0.05; done' 2>"$work/err") ||
+        'exec 3</dev/nvidia0 4</dev/nvidia1 9</dev/nvidia-uvm; touch /srv/shared/open; while [ ! -e /srv/shared/go ]; do sleep 0.05; done' 2>"$work/err") ||
         note_failure "it does not start: $(cat "$work/err")"
+    eventually 10 test -e "$shared/open" || note_failure "its rank does not run"
     on head "$train" hosts list -H 'node01:2' >"$work/out" 2>"$work/err"
     expect_out '^node01 +up +2 +1 +1 +0 '
     launch -H 'node01:2' --include node01:1 -n 1 -- /bin/sh -c "$tell"
@@ -195,7 +196,7 @@ waits_for_others() {
     within 10 "it waits" err_has '^train: task [a-z0-9]+: waits for 2 slots on node01, 1st in line$'
     expect_err "^  process $foreign of root \('sleep 987', of no task\) holds 1 slot of node01, for "
     on node01 "kill $foreign"
-    await_launch 15
+    await_launch 30
     expect_status 0
     expect_ranks '[0] 0 sees <0,1> at <0> by nccl' '[1] 1 sees <0,1> at <1> by nccl'
     expect_idle 2 "${nodes[@]}"
