@@ -111,8 +111,9 @@ digits_after_adoptions() {
 has_logged() { on head "$train task logs $1 --rank 0 | grep -q '$2'"; }
 # take_over ID: kills its launcher, has another one made, and leaves the view.
 take_over() {
-    on head "pkill -KILL -f '^$train (launch -d|task attach)'" || note_failure "nobody attends the task"
-    start_on_head "$train" task attach "$1"
+    local id=$1
+    kill_supervisor
+    start_on_head "$train" task attach "$id"
     within 20 "somebody attends it" err_has "^train: task $1 is attended again"
     signal_launcher INT
     await_launch 5
