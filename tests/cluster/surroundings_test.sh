@@ -201,7 +201,8 @@ other_c_library='mkdir /srv/m && cp /lib64/ld-linux-x86-64.so.2 /srv/m/ &&
     for tool in $(/bin/busybox --list); do ln -sf /srv/m/busybox /usr/local/bin/$tool; done
     sed -i "s|^\(root:.*:\)[^:]*\$|\1/bin/sh|" /etc/passwd
     kill "$(cat /run/sshd.pid)" && while [ -e /run/sshd.pid ]; do sleep 0.05; done
-    /usr/sbin/sshd -r -f /etc/ssh/sshd_testbed -E /run/sshd.log && mount -t tmpfs none /usr/lib64'
+    /usr/sbin/sshd -r -f /etc/ssh/sshd_testbed -E /run/sshd.log && until [ -s /run/sshd.pid ]; do sleep 0.05; done
+    mount -t tmpfs none /usr/lib64'
 
 for shell in /bin/bash /bin/dash /bin/csh /bin/tcsh /usr/bin/fish /bin/zsh; do
     test_case "a login shell that is $shell starts the agent" login_shell $shell
