@@ -128,7 +128,7 @@ is_waited_for() {
     local follower
     detach
     bring_registry_up_to_date
-    on head "$newer task logs -f $id --rank 1" >"$work/followed" 2>"$work/followed.err" & # for a minute at most
+    on head "$newer task logs -f $id --rank 1" >"$work/followed" 2>"$work/followed.err" &
     follower=$!
     start_on_head "$newer" task wait "$id"
     eventually 10 grep -q 'of attempt 0 runs' "$work/followed" || note_failure "nothing is followed: $(cat "$work/followed.err")"
