@@ -197,7 +197,7 @@ TrialLeft Adoption::left_of(AttemptId of, std::vector<std::uint64_t> positions) 
 
 Result<Replay> Adoption::replay_of(const std::vector<JournalEntry>& journal) const {
   return replay(journal, Task::rules_of(plan_->experiment, search_.has_value()), boot_time(),
-                boot_id(), std::chrono::floor<milliseconds>(booted_on_the_wall()));
+                boot_id(), milliseconds(now_on_the_wall()));
 }
 
 // With a plan. To stop a task it takes no journal: agents know what there is to stop.
@@ -227,9 +227,7 @@ Result<std::vector<JournalEntry>> Adoption::read_journal() {
 }
 
 Result<void> Adoption::write(const JournalRecord& record, std::vector<JournalEntry>& journal) {
-  const Instant now = boot_time();
-  journal.push_back(
-      {record, now, boot_id(), std::chrono::floor<milliseconds>(booted_on_the_wall() + now)});
+  journal.push_back({record, boot_time(), boot_id(), milliseconds(now_on_the_wall())});
   return store_->append_journal(task_.id, encode_entry(journal.back()), true);
 }
 

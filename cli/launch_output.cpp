@@ -9,11 +9,9 @@ namespace train {
 std::uint64_t LaunchOutput::take(OutputChunk chunk, nanoseconds age) {
   using std::chrono::microseconds;
   if (chunk.stream != OutputStream::metrics) shown_.add(chunk);
-  const auto printed = std::chrono::system_clock::now() - age;
-  const auto since_epoch =
-      std::chrono::duration_cast<microseconds>(printed.time_since_epoch()).count();
+  const auto printed = std::chrono::floor<microseconds>(time_.now() - age);
   return logs_.write(
-      {chunk.rank, chunk.stream, since_epoch, std::move(chunk.bytes), chunk.dropped, chunk.of});
+      {chunk.rank, chunk.stream, printed.count(), std::move(chunk.bytes), chunk.dropped, chunk.of});
 }
 
 void LaunchOutput::end_trial(int trial) {

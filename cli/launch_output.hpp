@@ -4,14 +4,16 @@
 #include "backends/log/log_writer.hpp"
 #include "cli/rank_output.hpp"
 #include "launcher/output/output_sink.hpp"
+#include "launcher/task/event_time.hpp"
 
 namespace train {
 
 /// What ranks print, on the terminal and in the log files.
 class LaunchOutput final : public OutputSink {
  public:
-  /// Both must outlive this.
-  LaunchOutput(RankOutput& shown, LogWriter& logs) : shown_(shown), logs_(logs) {}
+  /// All must outlive this.
+  LaunchOutput(RankOutput& shown, LogWriter& logs, EventTime& time)
+      : shown_(shown), logs_(logs), time_(time) {}
 
   /// From here on this attempt's files are there, whether or not it prints.
   void begin_attempt(AttemptId of) { logs_.write({0, OutputStream::out, 0, {}, 0, of}); }
@@ -26,6 +28,7 @@ class LaunchOutput final : public OutputSink {
  private:
   RankOutput& shown_;
   LogWriter& logs_;
+  EventTime& time_;
 };
 
 }  // namespace train

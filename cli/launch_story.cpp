@@ -61,12 +61,12 @@ void LaunchStory::say(const TerminalText& text) {
 }
 
 TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on_over) {
-  begin_attempt(first_attempt);
+  begin_attempt(first_attempt, time_.now_ms().count());
   const AttemptRecord& first = task_.attempts.back();
   recorded_ = {first.number, first.reports, first.ignored_lines};
   TaskDriver::Hooks hooks;
-  hooks.on_attempt = [this](int attempt) {
-    begin_attempt(attempt);
+  hooks.on_attempt = [this](int attempt, std::optional<milliseconds> begun) {
+    begin_attempt(attempt, begun.value_or(time_.now_ms()).count());
     on_attempt_(attempt);
   };
   hooks.on_reached = [this] { on_reached_(); };
@@ -94,11 +94,11 @@ TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on
 
 // The first one is part of the record before anything is written; the others are recorded at once.
 // One that another supervisor has begun may be recorded.
-void LaunchStory::begin_attempt(int attempt) {
+void LaunchStory::begin_attempt(int attempt, UnixMillis begun) {
   if (task_.attempts.empty() || task_.attempts.back().number != attempt) {
     AttemptRecord& record = task_.attempts.emplace_back();
     record.number = attempt;
-    record.started = now_on_the_wall();
+    record.started = begun;
     record.hosts = task_.hosts;
     for (RankRecord& rank : task_.ranks) forget_usage(rank);
   }
@@ -114,7 +114,7 @@ void LaunchStory::all_started() {
   const int attempt = task_.attempts.back().number;
   if (attempt > 0) say(terminal_text("attempt {}: {}", attempt, ranks_run(trial_.ranks.size())));
   const bool is_first = !task_.started;
-  if (is_first) task_.started = now_on_the_wall();
+  if (is_first) task_.started = time_.now_ms().count();
   recorder_.change(TaskState::running);
   if (is_first) on_first_start_();
 }
@@ -122,7 +122,7 @@ void LaunchStory::all_started() {
 void LaunchStory::attempt_over(const RunOutcome& outcome) {
   shown_.end();  // last lines without a newline
   AttemptRecord& record = task_.attempts.back();
-  record.ended = now_on_the_wall();
+  record.ended = time_.now_ms().count();
   record.cause = cause_line(outcome);
   failure_ = describe_failure(outcome, trial_, shown_);
 }
@@ -173,7 +173,7 @@ void LaunchStory::lines_ignored(std::uint64_t lines) {
 void LaunchStory::used(int rank, const RankUsage& usage) {
   constexpr UnixMillis interval = 60'000;
   record_usage(task_.ranks[static_cast<std::size_t>(rank)], usage);
-  const UnixMillis now = now_on_the_wall();
+  const UnixMillis now = time_.now_ms().count();
   if (now - usage_recorded_ < interval && now >= usage_recorded_) return;
   usage_recorded_ = now;
   recorder_.write_later();

@@ -19,12 +19,13 @@ class LaunchStory {
  public:
   /// All must outlive this.
   LaunchStory(Terminal& terminal, RankOutput& shown, const Trial& trial, TaskRecord& task,
-              TaskRecorder& recorder)
+              TaskRecorder& recorder, EventTime& time)
       : terminal_(terminal),
         shown_(shown),
         trial_(trial),
         task_(task),
         recorder_(recorder),
+        time_(time),
         context_(terminal, task, recorder) {}
 
   /// Once all ranks have started for the first time.
@@ -44,7 +45,7 @@ class LaunchStory {
 
  private:
   void say(const TerminalText& text);
-  void begin_attempt(int attempt);
+  void begin_attempt(int attempt, UnixMillis begun);
   void all_started();
   void attempt_over(const RunOutcome& outcome);
   void reported(const MetricsReport& report);
@@ -58,6 +59,7 @@ class LaunchStory {
   const Trial& trial_;
   TaskRecord& task_;
   TaskRecorder& recorder_;
+  EventTime& time_;
   ContextStory context_;
   std::function<void()> on_first_start_ = [] {};
   std::function<void()> on_reached_ = [] {};

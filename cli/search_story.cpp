@@ -84,7 +84,7 @@ void SearchStory::made(const search_action::Make& trial) {
 TaskHooks SearchStory::hooks_of(const Plan& plan) {
   TaskHooks hooks;
   const int number = plan.trial.trial;
-  hooks.on_attempt = [this, number](int attempt) {
+  hooks.on_attempt = [this, number](int attempt, std::optional<milliseconds>) {
     if (attempt > 0) shown_.forget(number);
     output_->begin_attempt({number, attempt});
   };
@@ -121,9 +121,9 @@ void SearchStory::tell_begin(const Plan& plan) {
   const bool has_values = varied != varied_.end() && !varied->second.empty();
   say(terminal_text("trial {} on {}{}{}", number, summarize_hosts(host_names(plan.trial)),
                     has_values ? ": " : "", has_values ? varied->second : std::string()));
-  if (table_) table_->begun(number, host_names(plan.trial), now_on_the_wall());
+  if (table_) table_->begun(number, host_names(plan.trial), time_.now_ms().count());
   const bool is_first = !task_.started;
-  if (is_first) task_.started = now_on_the_wall();
+  if (is_first) task_.started = time_.now_ms().count();
   recorder_.change(TaskState::running);
   if (is_first) on_first_start_();
 }
@@ -150,7 +150,7 @@ void SearchStory::over(int trial) {
   varied_.erase(trial);
   waiting_.erase(trial);
   output_->end_trial(trial);
-  if (table_) table_->ended(trial, now_on_the_wall());
+  if (table_) table_->ended(trial, time_.now_ms().count());
 }
 
 TerminalText SearchStory::summary() const {

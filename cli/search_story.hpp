@@ -24,12 +24,13 @@ class SearchStory {
  public:
   /// All must outlive this.
   SearchStory(Terminal& terminal, RankOutput& shown, const ExperimentConfig& experiment,
-              TaskRecord& task, TaskRecorder& recorder)
+              TaskRecord& task, TaskRecorder& recorder, EventTime& time)
       : terminal_(terminal),
         shown_(shown),
         experiment_(experiment),
         task_(task),
         recorder_(recorder),
+        time_(time),
         context_(terminal, task, recorder) {}
 
   /// Once ranks of a trial have started for the first time.
@@ -61,6 +62,7 @@ class SearchStory {
   const ExperimentConfig& experiment_;
   TaskRecord& task_;
   TaskRecorder& recorder_;
+  EventTime& time_;
   ContextStory context_;
   std::function<void()> on_first_start_ = [] {};
   std::function<void()> on_reached_ = [] {};

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <set>
@@ -72,6 +73,8 @@ std::size_t terminal_capacity() {
   return ::isatty(STDOUT_FILENO) == 1 ? Terminal::usual_capacity : 8 * Terminal::usual_capacity;
 }
 
+nanoseconds wall_time() { return std::chrono::system_clock::now().time_since_epoch(); }
+
 // What is made, or read, of the files of a task before its first host is reached.
 struct Prepared {
   std::shared_ptr<LogSink> logs;
@@ -98,9 +101,9 @@ class Supervisor {
         keeper_(recorder_, s_.store, s_.task.id, [this](const TerminalText& said) { say(said); }),
         shown_(std::in_place, terminal_, s_.tee, fmt::format("train task logs {}", s_.task.id),
                prefix_of(s_)),
-        story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_) {
+        story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_, time_) {
     if (s_.search != nullptr)
-      search_story_.emplace(terminal_, *shown_, *s_.search, s_.task, recorder_);
+      search_story_.emplace(terminal_, *shown_, *s_.search, s_.task, recorder_, time_);
     else
       s_.hosts = trial_hosts(s_.plan.trial);
     transports_.say_through([this](const std::string& said) { say(TerminalText(said)); });
@@ -353,7 +356,7 @@ class Supervisor {
         loop_, files.logs, s_.task.log_directory,
         LogWriter::Hooks{acknowledge, [this](const TerminalText& said) { say(said); },
                          s_.store->own_mark(s_.task.id), [this] { found_displaced(); }});
-    output_.emplace(*shown_, *writer_);
+    output_.emplace(*shown_, *writer_, time_);
     story_.on_attempt([this](int attempt) {
       output_->begin_attempt({s_.plan.trial.trial, attempt});
     });
@@ -376,8 +379,8 @@ class Supervisor {
         TaskDriver::Work{
             plan, s_.task.id, port_needs(plan), working_directory_of(s_.request, plan),
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
-            boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(),
-            booted_on_the_wall, s_.order, s_.hosts, search_ != nullptr},
+            boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(), &time_,
+            s_.order, s_.hosts, search_ != nullptr},
         std::move(hooks));
     remember(files.said_before);
     if (!adopted_positions.empty()) count_reports(first_attempt, adopted_positions);
@@ -502,6 +505,7 @@ class Supervisor {
   SupervisedTask& s_;
   StopSignals& signals_;
   Loop loop_;  ///< a part of the one within whose reach the hosts are
+  EventTime time_{loop_, wall_time};
   std::unique_ptr<SearchDriver> search_;
   std::optional<TaskDriver> driver_;
   Terminal terminal_;

@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <utility>
 
-#include "backends/event_loop/loop.hpp"
 #include "backends/posix/proc.hpp"
 #include "cli/table.hpp"
 #include "config_schema/hosts/host_fold.hpp"
@@ -101,24 +99,6 @@ std::string summarized_names(const std::string& names) {
 }
 
 UnixMillis now_on_the_wall() { return unix_time_ms(); }
-
-nanoseconds booted_on_the_wall() {
-  constexpr std::chrono::microseconds close_enough{20};
-  constexpr int most_looks = 10;
-  nanoseconds least = nanoseconds::max();
-  nanoseconds booted{0};
-  // A busy machine may do something else between two looks at its clocks, for milliseconds: what is
-  // written down one after the other would seem to be in another order.
-  for (int look = 0; look < most_looks && least > close_enough; ++look) {
-    const Instant before = boot_time();
-    const nanoseconds wall = std::chrono::system_clock::now().time_since_epoch();
-    const nanoseconds taken = boot_time() - before;
-    if (taken >= least) continue;
-    least = taken;
-    booted = wall - before - taken / 2;
-  }
-  return booted;
-}
 
 std::string format_duration(UnixMillis duration) {
   const UnixMillis seconds = duration / 1000;

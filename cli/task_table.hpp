@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "launcher/live/held_tasks.hpp"
-#include "launcher/ports/clock.hpp"
 #include "launcher/record/task_record.hpp"
 
 namespace train {
@@ -31,7 +30,5 @@ std::string summarized_names(const std::string& names);
 
 /// The wall clock, for `now`.
 UnixMillis now_on_the_wall();
-/// When this machine was booted, by that clock: what compares instants of different boots.
-nanoseconds booted_on_the_wall();
 
 }  // namespace train

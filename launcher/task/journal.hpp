@@ -36,8 +36,8 @@ struct AttemptBegun {
 /// Every host is about to be sent this Go, and may have to be sent it again.
 struct RanksStarted {
   message::Go go;
-  /// When the machine of this entry was booted, by its wall clock, after the Unix epoch: what
-  /// tells after the next boot how long ago that was. Nothing: not known.
+  /// When the machine of this entry was booted, by its wall clock, after the Unix epoch, in what
+  /// earlier versions have written: it gives the entries of that boot their times.
   std::optional<milliseconds> booted = {};
   bool operator==(const RanksStarted&) const = default;
 };
@@ -145,11 +145,11 @@ struct Replay {
 
 /// The state of a task whose journal this is, as of `now`, on a machine with this `boot_id`: what
 /// was written on another boot counts as written now, but for the first start of the ranks, where
-/// it is known when that boot and this one (`booted`) were. An error of class `no_input` when no
-/// task with these rules can have written it.
+/// the entry has a time of the wall clock and that is known of `now` (`wall`). An error of class
+/// `no_input` when no task with these rules can have written it.
 Result<Replay> replay(const std::vector<JournalEntry>& entries, const Task::Rules& rules,
                       Instant now, const std::string& boot_id,
-                      std::optional<milliseconds> booted = {});
+                      std::optional<milliseconds> wall = {});
 
 /// All that matters of a replay, as text: two that differ in anything differ in that.
 std::string snapshot_of(const Replay& replay);

@@ -22,8 +22,8 @@ constexpr milliseconds longest_ago = 100 * long_ago;
 class Replayer {
  public:
   Replayer(const Task::Rules& rules, Instant now, const std::string& boot_id,
-           std::optional<milliseconds> booted)
-      : rules_(rules), now_(now), boot_id_(boot_id), booted_(booted) {
+           std::optional<milliseconds> wall)
+      : rules_(rules), now_(now), boot_id_(boot_id), wall_(wall) {
     replay_.trials.emplace(0, TrialReplay{Task(rules_)});
   }
 
@@ -31,7 +31,7 @@ class Replayer {
     for (const JournalEntry& entry : entries) {
       is_of_this_boot_ = entry.boot_id == boot_id_;
       at_ = is_of_this_boot_ ? entry.at : now_;
-      written_at_ = entry.at;
+      written_ = entry.wall;
       number_ = entry.trial;
       if (replay_.over) complain("something follows the end");
       if (replay_.epoch == 0 && !is<journal_record::Supervised>(entry.record))
@@ -101,16 +101,15 @@ class Replayer {
     if (record.go.of != of)
       return complain(fmt::format("ranks start in attempt {}", record.go.of.attempt));
     if (trial_->go) return complain("ranks start twice in an attempt");
-    trial_->task.on(task_event::RanksStarting{}, start_of(record));
+    trial_->task.on(task_event::RanksStarting{}, start());
     trial_->go = record.go;
     if (is_of_this_boot_) trial_->started_at = at_;
   }
 
   // On the clock of this boot. The wall clocks of the two may have been set differently.
-  Instant start_of(const journal_record::RanksStarted& record) const {
-    if (is_of_this_boot_ || !record.booted || !booted_) return at_;
-    const milliseconds later = *record.booted - *booted_;
-    return std::min(written_at_ + std::clamp(later, -longest_ago, longest_ago), now_);
+  Instant start() const {
+    if (is_of_this_boot_ || !written_ || !wall_) return at_;
+    return now_ - std::clamp(*wall_ - *written_, milliseconds(0), longest_ago);
   }
 
   void take(const journal_record::AttemptFailing& record) {
@@ -186,12 +185,12 @@ class Replayer {
   const Task::Rules rules_;
   Instant now_;
   const std::string& boot_id_;
-  std::optional<milliseconds> booted_;
+  std::optional<milliseconds> wall_;  ///< of now
   Replay replay_;
   TrialReplay* trial_ = nullptr;
   int number_ = 0;  ///< of the trial
   Instant at_{0};
-  Instant written_at_{0};  ///< by the clock of its boot
+  std::optional<milliseconds> written_ = {};  ///< when, by the wall clock
   bool is_of_this_boot_ = true;
   std::string complaint_;
 };
@@ -199,8 +198,8 @@ class Replayer {
 }  // namespace
 
 Result<Replay> replay(const std::vector<JournalEntry>& entries, const Task::Rules& rules,
-                      Instant now, const std::string& boot_id, std::optional<milliseconds> booted) {
-  return Replayer(rules, now, boot_id, booted).read(entries);
+                      Instant now, const std::string& boot_id, std::optional<milliseconds> wall) {
+  return Replayer(rules, now, boot_id, wall).read(entries);
 }
 
 std::string snapshot_of(const Replay& replay) {

@@ -5,12 +5,12 @@
 
 namespace train {
 
-JournalWriter::JournalWriter(Journal* journal, Timers& timers, std::string boot_id, Booted booted,
+JournalWriter::JournalWriter(Journal* journal, Timers& timers, std::string boot_id, EventTime* time,
                              std::function<void(const Error&)> on_trouble)
     : journal_(journal),
       timers_(timers),
       boot_id_(std::move(boot_id)),
-      booted_(std::move(booted)),
+      time_(time),
       on_trouble_(std::move(on_trouble)) {}
 
 void JournalWriter::write_of(int trial, JournalRecord record, Durable durable,
@@ -22,7 +22,7 @@ void JournalWriter::write_of(int trial, JournalRecord record, Durable durable,
   if (patience) pending.patience = timers_.after(*patience, [this, number] { go_on(number); });
   JournalEntry entry{std::move(record), timers_.now(), boot_id_};
   entry.trial = trial;
-  if (booted_) entry.wall = std::chrono::floor<milliseconds>(booted_() + entry.at);
+  if (time_ != nullptr) entry.wall = time_->now_ms();
   journal_->append(encode_entry(entry), durable == Durable::yes,
                    [this, alive = std::weak_ptr(alive_), number](const Result<void>& result) {
                      if (!alive.expired()) written(number, result);

@@ -10,6 +10,7 @@
 
 #include "launcher/ports/journal.hpp"
 #include "launcher/ports/timers.hpp"
+#include "launcher/task/event_time.hpp"
 #include "launcher/task/journal.hpp"
 
 namespace train {
@@ -20,13 +21,10 @@ class JournalWriter {
  public:
   enum class Durable { no, yes };
 
-  /// Says when the machine was booted, by its wall clock as that is set now, after the Unix epoch.
-  using Booted = std::function<nanoseconds()>;
-
   /// `on_trouble` is called once, from the journal, before the callbacks of what was not written.
   /// What is referred to must outlive this; without a journal everything counts as written. Without
-  /// `booted` entries have no time of the wall clock.
-  JournalWriter(Journal* journal, Timers& timers, std::string boot_id, Booted booted,
+  /// `time` entries have no time of the wall clock.
+  JournalWriter(Journal* journal, Timers& timers, std::string boot_id, EventTime* time,
                 std::function<void(const Error&)> on_trouble);
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
@@ -59,7 +57,7 @@ class JournalWriter {
   Journal* journal_;
   Timers& timers_;
   std::string boot_id_;
-  Booted booted_;
+  EventTime* time_;
   std::function<void(const Error&)> on_trouble_;
   std::optional<Error> trouble_;
   std::uint64_t last_ = 0;

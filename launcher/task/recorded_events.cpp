@@ -56,7 +56,7 @@ class EventTeller {
       if (is_of_trial(entry.record)) choose(entry.trial);
       RecordedEvent event =
           std::visit([this](const auto& record) { return of(record); }, entry.record);
-      if (const auto at = time_of(entry)) event.at = at;
+      if (const auto at = time_of(entry); at && !is_recorded_end(event)) event.at = at;
       events_.push_back(std::move(event));
     }
     add_end();
@@ -64,6 +64,11 @@ class EventTeller {
   }
 
  private:
+  // The record has the same.
+  bool is_recorded_end(const RecordedEvent& event) const {
+    return event.what == What::task_over && is_final(task_.state);
+  }
+
   std::optional<UnixMillis> time_of(const JournalEntry& entry) const {
     if (entry.wall) return entry.wall->count();
     const auto boot = boots_.find(entry.boot_id);

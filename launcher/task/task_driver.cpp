@@ -49,7 +49,7 @@ TaskDriver::TaskDriver(Ports ports, Work work, Hooks hooks)
       connections_(
           names_of(hosts_of(work_)), timing_of(work_.plan.experiment),
           work_.resume && work_.is_search ? 0 : static_cast<int>(work_.plan.trial.hosts.size())),
-      journal_(ports_.journal, ports_.timers, work_.boot_id, work_.booted,
+      journal_(ports_.journal, ports_.timers, work_.boot_id, work_.time,
                [this](const Error& why) { journal_failed(why); }),
       may_be_missing_(static_cast<std::size_t>(connections_.count())),
       streams_({ports_.timers, ports_.transport, ports_.output}, hosts_of(work_), work_.task_id,

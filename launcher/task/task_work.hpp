@@ -54,8 +54,8 @@ struct TaskWork {
   /// It is only to be stopped: a host that tells of a later supervisor is lost, since none may
   /// keep the others from being stopped by saying so.
   bool is_to_end = false;
-  std::string launcher = {};          ///< who this is, in words for another launcher
-  JournalWriter::Booted booted = {};  ///< for the journal
+  std::string launcher = {};  ///< who this is, in words for another launcher
+  EventTime* time = nullptr;  ///< of what is written down
   /// Of its tickets, where it has waited for what it is to hold.
   std::optional<TicketOrder> order = {};
   /// All hosts that its trials may be on, those of the first trial before all others, in their
@@ -89,8 +89,10 @@ struct TaskDisplacement {
 /// What others may want to know of a task. They come from inside of calls to the driver, or of the
 /// ports'.
 struct TaskHooks {
-  /// Before anything of this attempt happens; not for the first.
-  std::function<void(int attempt)> on_attempt = [](int) {};
+  /// Before anything of this attempt happens; not for the first. It began when `begun` was written
+  /// down, where the task has a time.
+  std::function<void(int attempt, std::optional<milliseconds> begun)> on_attempt =
+      [](int, std::optional<milliseconds>) {};
   std::function<void()> on_all_started = [] {};
   /// Once, of a task that is gone on with: every host was reached again, or is not expected to
   /// be.

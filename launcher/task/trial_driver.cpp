@@ -204,6 +204,7 @@ void TrialDriver::end_watches(int attempt) {
 // written down that it is over.
 void TrialDriver::perform(const task_action::BeginAttempt& action) {
   journal_record::AttemptBegun begun{action.number};
+  if (common_.time != nullptr) begun_ = common_.time->now_ms();
   if (common_.is_search) begun.place = place_of(trial_);
   const bool is_first_of_all = action.number == 0 && is_first();
   if (is_first_of_all) {
@@ -254,7 +255,7 @@ void TrialDriver::begin_attempt() {
   run_.emplace(trial_, TrialConnections(means_.connections, hosts_), run_rules());
   const bool is_first_of_all = number == 0 && is_first() && !work_.is_left;
   if (is_first_of_all) return;
-  if (number > 0 || work_.is_left) hooks_.on_attempt(number);
+  if (number > 0 || work_.is_left) hooks_.on_attempt(number, begun_);
   if (means_.journal.trouble()) feed(run_event::StartForbidden{*means_.journal.trouble()});
   if (means_.context.failure) feed(run_event::ContextFailed{*means_.context.failure});
   for (const int signal : stops_) feed(run_event::StopRequested{signal});
@@ -349,9 +350,8 @@ void TrialDriver::perform(const run_action::SendGo& action) {
   message::Go start = run_->start_message();
   start.of = of();
   feed(task_event::RanksStarting{});
-  journal_record::RanksStarted started{std::move(start)};
-  if (common_.booted) started.booted = std::chrono::floor<milliseconds>(common_.booted());
-  write(std::move(started), JournalWriter::Durable::yes, [this] { allow_start(); });
+  write(journal_record::RanksStarted{std::move(start)}, JournalWriter::Durable::yes,
+        [this] { allow_start(); });
 }
 
 // What has come meanwhile wins: a stop, or that no attempt may begin.

@@ -183,8 +183,9 @@ class TrialDriver {
   LogWatch log_watch_;
   MetricsWatch metrics_watch_;
   PrintedReports printed_reports_;
-  std::optional<Run> run_;         ///< the last attempt; none before the first
-  bool is_being_written_ = false;  ///< that the next attempt begins
+  std::optional<Run> run_;             ///< the last attempt; none before the first
+  bool is_being_written_ = false;      ///< that the next attempt begins
+  std::optional<milliseconds> begun_;  ///< when that, or the last one, began
   bool has_run_ended_ = false;
   std::optional<AttemptEnd> last_end_;  ///< of the attempt that is over now
   std::vector<int> stops_;              ///< the user's, that were acted on

@@ -173,7 +173,7 @@ void World::check_replay() {
     for (; each.entries_seen < appended.size(); ++each.entries_seen)
       each.entries.push_back(*decode_entry(appended[each.entries_seen]));
     const auto known = replay(each.entries, Task::rules_of(plan_.experiment), each.replayed_at,
-                              each.boot_id, each.booted_on_the_wall);
+                              each.boot_id, each.replayed_wall);
     each.replayed = known ? known->first().task.snapshot() : render(known.error());
   }
   if (each.replayed != each.driver->task().snapshot())
@@ -186,14 +186,12 @@ void World::check_replay() {
 void World::check_start(const std::vector<JournalEntry>& entries) {
   const Supervisor& adopter = now();
   for (const JournalEntry& entry : entries) {
-    const auto* const started = std::get_if<journal_record::RanksStarted>(&entry.record);
-    if (started == nullptr) continue;
+    if (!std::holds_alternative<journal_record::RanksStarted>(entry.record)) continue;
     const auto writer =
         std::find_if(supervisors_.begin(), supervisors_.end(),
                      [&](const Supervisor& each) { return each.boot_id == entry.boot_id; });
-    const nanoseconds set =
-        adopter.booted_on_the_wall - adopter.booted - (*started->booted - writer->booted);
     Instant expected = writer->booted + entry.at;
+    const nanoseconds set = on_the_wall() - time_.now() - (*entry.wall - expected);
     if (writer->boot_id != adopter.boot_id) expected = std::min(expected - set, time_.now());
     const auto known = adopter.driver->task().started_at();
     if (!known || std::chrono::abs(adopter.booted + *known - expected) > 2ms)

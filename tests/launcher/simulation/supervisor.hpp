@@ -14,11 +14,11 @@ namespace train::simulation {
 struct Supervisor {
   Supervisor(VirtualTime& time, Chance& chance, const Scenario& scenario, const Trial& trial,
              std::deque<FakeHost>& hosts, std::vector<std::string>& complaints, KeptLogs& logs,
-             FakeDisk& disk, Instant booted_at, std::string boot, milliseconds booted_by_wall)
+             FakeDisk& disk, Instant booted_at, std::string boot, EventTime::Read wall)
       : booted(booted_at),
-        booted_on_the_wall(booted_by_wall),
         boot_id(std::move(boot)),
         timers(time, process, booted),
+        events(timers, std::move(wall)),
         transport(time, chance, process, scenario, hosts),
         output(
             time, process, scenario, trial.world_size, complaints, logs,
@@ -34,9 +34,9 @@ struct Supervisor {
 
   FakeLauncher process;
   Instant booted;
-  milliseconds booted_on_the_wall;  ///< the same by the wall clock, as that was when this began
   std::string boot_id;
   FakeTimers timers;
+  EventTime events;  ///< when they happen, by the wall clock
   FakeTransport transport;
   CheckedOutput output;
   FakeJournal journal;
@@ -44,7 +44,8 @@ struct Supervisor {
   std::vector<JournalEntry> entries = {};
   std::size_t entries_seen = 0;
   Instant replayed_at{0};
-  std::string replayed = {};  ///< the state of the task that the journal tells of
+  milliseconds replayed_wall{0};  ///< the same by the wall clock
+  std::string replayed = {};      ///< the state of the task that the journal tells of
   // Of the attempt that runs.
   std::map<int, std::uint64_t> reports = {};  ///< by rank: in the logs that it adopted, or told
   std::uint64_t ignored_lines = 0;            ///< told

@@ -46,10 +46,11 @@ World::World(Scenario scenario)
 
 void World::begin_supervisor(Instant booted, std::string boot_id,
                              std::optional<TaskDriver::Resumption> resume) {
-  Supervisor& made =
-      supervisors_.emplace_back(time_, chance_, scenario_, trial_, hosts_, complaints_, logs_,
-                                disk_, booted, std::move(boot_id), on_the_wall(booted));
+  Supervisor& made = supervisors_.emplace_back(
+      time_, chance_, scenario_, trial_, hosts_, complaints_, logs_, disk_, booted,
+      std::move(boot_id), [this] { return on_the_wall(); });
   made.replayed_at = made.timers.now();
+  made.replayed_wall = on_the_wall();
   for (int rank = 0; resume && rank < trial_.world_size; ++rank)
     made.reports[rank] =
         logs_.position({{trial_.trial, resume->replay.first().attempt}, rank, true}) / report_size;
@@ -74,7 +75,7 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
                                        std::move(resume),
                                        false,
                                        {},
-                                       [&made] { return made.booted_on_the_wall; }},
+                                       &made.events},
                       hooks_of(made));
   losses_seen_ = 0;
   if (supervisors_.size() <= scenario_.deaths.size())
@@ -83,9 +84,8 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
   if (scenario_.has_journal) watch_registry(made);
 }
 
-// As it is known now.
-milliseconds World::on_the_wall(Instant instant) const {
-  return std::chrono::floor<milliseconds>(instant + scenario_.wall_shift(time_.now()));
+milliseconds World::on_the_wall() const {
+  return std::chrono::floor<milliseconds>(time_.now() + scenario_.wall_shift(time_.now()));
 }
 
 int World::lost_in_attempt() const {
@@ -132,7 +132,7 @@ TaskDriver::Hooks World::hooks_of(Supervisor& supervisor) {
   hooks.on_ignored_lines = [&supervisor](std::uint64_t lines) {
     supervisor.ignored_lines += lines;
   };
-  hooks.on_attempt = [this, is_now, &supervisor](int attempt) {
+  hooks.on_attempt = [this, is_now, &supervisor](int attempt, std::optional<milliseconds>) {
     supervisor.reports.clear();
     supervisor.ignored_lines = 0;
     if (!is_now()) return;
@@ -234,7 +234,7 @@ void World::adopt(Supervisor& before, const LauncherDeath& death) {
   std::vector<JournalEntry> entries;
   for (const std::string& line : disk_.entries) entries.push_back(*decode_entry(line));
   auto known = replay(entries, Task::rules_of(plan_.experiment), time_.now() - booted, boot_id,
-                      on_the_wall(booted));
+                      on_the_wall());
   is_ended_ = known && known->over;
   const bool has_started = known && (known->first().attempt > 0 || known->first().go);
   const bool is_readable = scenario_.logs_answer(time_.now()) < HostScript::never;

@@ -94,7 +94,7 @@ class World {
   Instant last_attended() const;
   nanoseconds last_interrupt() const;
   std::optional<Instant> end_of_runtime() const;
-  milliseconds on_the_wall(Instant instant) const;
+  milliseconds on_the_wall() const;  ///< now
   nanoseconds output_time() const;
   void check_logins(Lines& broken) const;
   const FakeProcess* process(int rank) const;

@@ -215,16 +215,19 @@ TEST_CASE("the time of a task goes on over its launchers, and over a boot of the
   Task::Rules limited = rules();
   limited.max_runtime = 100s;
   const std::vector<JournalRecord> records = {
-      record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0), 5'000s},
+      record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
       record::AttemptOver{failed()}, record::AttemptBegun{1}};
-  const auto until = [&](const std::string& boot_id, std::optional<milliseconds> booted) {
-    auto known = replay(entries_of(records, boot_id), limited, 1'000s, "boot", booted);
+  const auto until = [&](const std::string& boot_id, std::optional<milliseconds> wall) {
+    auto entries = entries_of(records, boot_id);
+    for (JournalEntry& entry : entries)
+      entry.wall = std::chrono::floor<milliseconds>(entry.at) + 5'000s;
+    auto known = replay(entries, limited, 1'000s, "boot", wall);
     REQUIRE(known);
     return *known->first().task.next_deadline();
   };
-  CHECK(until("boot", 5'000s) == 202s);           // the ranks were started at 102 s
-  CHECK(until("boot before", 5'400s) == -198s);   // 400 s earlier, by the wall clock
-  CHECK(until("boot before", 1'000s) == 1'100s);  // a clock that was set: not in the future
+  CHECK(until("boot", 6'000s) == 202s);           // the ranks were started at 102 s
+  CHECK(until("boot before", 6'400s) == -198s);   // 400 s earlier, by the wall clock
+  CHECK(until("boot before", 2'000s) == 1'100s);  // a clock that was set: not in the future
   CHECK(until("boot before", std::nullopt) == 1'100s);
   CHECK(until("boot before", 900'000'000'000'000ms) < -3'000'000'000s);  // as far as instants go
 }
