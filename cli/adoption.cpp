@@ -241,9 +241,8 @@ Result<void> Adoption::plan_stop(const std::vector<JournalEntry>& journal) {
   return {};
 }
 
-Ended Adoption::run(decltype(SupervisedTask::on_steady) on_steady) {
+Ended Adoption::run(decltype(SupervisedTask::on_steady) on_steady, StopSignals& signals) {
   ignore_signals();
-  StopSignals signals;
   Tee nothing;
   nothing.mode = Tee::Mode::none;
   SupervisedTask supervised{

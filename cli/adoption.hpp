@@ -35,7 +35,7 @@ class Adoption {
   /// last attempt that its record has is stopped.
   const std::optional<Error>& journal_trouble() const { return journal_trouble_; }
   /// Runs the task to its end. `on_steady` is that of `SupervisedTask`.
-  Ended run(decltype(SupervisedTask::on_steady) on_steady);
+  Ended run(decltype(SupervisedTask::on_steady) on_steady, StopSignals& signals);
   SqliteTaskStore& store() { return *store_; }
 
  private:

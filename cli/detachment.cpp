@@ -111,9 +111,11 @@ std::optional<ExitCode> Detachment::fork(
   return ExitCode(ended.code.value_or(128 + ended.signal.value_or(0)));
 }
 
-void Detachment::leave_terminal(const std::string& report, const std::string& log_file) {
+void Detachment::leave_terminal(const std::string& report, const std::string& log_file,
+                                StopSignals& signals) {
   if (!report_) return;
   if (const TerminalText words = words_on_logout(); !words.empty()) talk(words);
+  signals.ignore_hangup();
   (void)::setsid();  // a forked process leads no group: it works
   Descriptor file(
       ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));

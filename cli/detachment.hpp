@@ -7,6 +7,7 @@
 
 #include "backends/posix/descriptor.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/stop_signals.hpp"
 
 namespace train {
 
@@ -21,9 +22,10 @@ class Detachment {
   /// word, its exit code.
   std::optional<ExitCode> fork(const std::function<ExitCode(const std::string& report)>& on_report);
 
-  /// In the new process: leaves session and terminal. What it still has to say goes to `log_file`,
-  /// which is made; where that cannot be, nowhere. Only the first of these two calls counts.
-  void leave_terminal(const std::string& report, const std::string& log_file);
+  /// In the new process: leaves session and terminal, whose hang-up means nothing to it then. What
+  /// it still has to say goes to `log_file`, which is made; where that cannot be, nowhere. Only the
+  /// first of these two calls counts.
+  void leave_terminal(const std::string& report, const std::string& log_file, StopSignals& signals);
   /// In the new process, which is about to end.
   void tell(const std::string& report);
 

@@ -193,7 +193,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
   if (flags.detach)
     placed.on_steady = [&](const TerminalText& words) {
       if (!words.empty()) talk(words);
-      detachment.leave_terminal(task.id, store->launcher_log(task.id));
+      detachment.leave_terminal(task.id, store->launcher_log(task.id), signals);
     };
   placed.wait = *wait;
   const Ended ended = launch_where_free(std::move(placed), signals);

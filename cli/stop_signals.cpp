@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/stop_signals.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "backends/posix/child.hpp"
 
 namespace train {
 
@@ -38,6 +41,17 @@ void StopSignals::block() {
 void StopSignals::hold_back() {
   if (!held_back_) block();
   subscriptions_.clear();
+}
+
+// Where Asio lets go of a signal, that has its default effect for a moment.
+void StopSignals::ignore_hangup() {
+  const WithoutSignals blocked;
+  const auto hangup = std::find(numbers_.begin(), numbers_.end(), SIGHUP);
+  if (hangup == numbers_.end()) return;
+  if (!subscriptions_.empty())
+    subscriptions_.erase(subscriptions_.begin() + (hangup - numbers_.begin()));
+  numbers_.erase(hangup);
+  (void)std::signal(SIGHUP, SIG_IGN);
 }
 
 void StopSignals::end() {

@@ -24,6 +24,8 @@ class StopSignals {
   void deliver(Loop& loop, const std::function<void(int)>& callback);
   /// They are blocked again, as in the beginning: those that come wait for the next `deliver`.
   void hold_back();
+  /// SIGHUP is ignored from now on: this process has no terminal any more that could hang up.
+  void ignore_hangup();
   /// They have their default effect from now on.
   void end();
 

@@ -132,10 +132,12 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
     return exit_code_of(ErrorClass::busy);
   }
   const std::string log = adoption->store().launcher_log(task_id);
-  const Ended ended = adoption->run([&](const TerminalText& words) {
+  StopSignals signals;
+  const auto on_steady = [&](const TerminalText& words) {
     if (!words.empty()) talk(words);
-    detachment.leave_terminal(std::string(it_attends), log);
-  });
+    detachment.leave_terminal(std::string(it_attends), log, signals);
+  };
+  const Ended ended = adoption->run(on_steady, signals);
   if (!ended.last_words.empty()) talk(ended.last_words);
   if (ended.is_displaced) detachment.tell(std::string(another_attends));
   return ended.code;

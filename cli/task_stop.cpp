@@ -101,7 +101,8 @@ Result<SweepVerdict> stop_unattended(const std::string& task_id, int signal) {
   if (const auto& trouble = adoption->journal_trouble())
     talk(terminal_text("{}; its ranks are stopped all the same",
                        trouble->diagnostics.front().message));
-  const Ended ended = adoption->run([](const TerminalText&) {});
+  StopSignals signals;
+  const Ended ended = adoption->run([](const TerminalText&) {}, signals);
   if (ended.is_displaced) return tl::make_unexpected(another_attends(task_id));
   if (!ended.is_recorded)
     return fail(ErrorClass::no_input,

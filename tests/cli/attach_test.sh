@@ -66,6 +66,9 @@ is_taken_over() {
     start task attach "$id"
     within 10 "somebody attends it" err_has "^train: task $id is attended again"
     expect_equal "state" running "$(state_of "$id")"
+    # It has no terminal that could hang up.
+    kill -HUP "$(supervisor_of "$id")"
+    stays 1 state_is "$id" running || note_failure "state after SIGHUP: $(state_of "$id")"
     touch go
     await 20
     expect_status 3

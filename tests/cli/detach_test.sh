@@ -83,6 +83,19 @@ hears_no_hangup() {
     with_environment "$train" task kill "$id" 2>"$work/err"
 }
 
+# As an administrator tells a daemon to read its settings again. What is asked after that is answered after it.
+hears_no_hangup_of_its_own() {
+    detach -n 1 -- /bin/sh -c 'while [ ! -e go ]; do sleep 0.05; done'
+    kill -HUP "$(launcher_of)"
+    with_environment "$train" task show "$id" >"$work/out" 2>"$work/err"
+    expect_equal "status of task show" 0 $?
+    stays 1 state_is "$id" running || note_failure "state: $(state_of "$id")"
+    kill -HUP "$(launcher_of)" || note_failure "no launcher"
+    touch go
+    with_environment "$train" task wait "$id" 2>"$work/err"
+    expect_equal "status of task wait" 0 $?
+}
+
 launcher_dies() {
     detach -n 2 --set stop_grace=100ms --set on_launcher_loss=stop --set reconnect_window=10s -- /bin/sh -c 'exec sleep 4711'
     end_process "$(launcher_of)"
@@ -103,6 +116,7 @@ test_case "what goes wrong later is told by task wait, and kept" fails_later
 test_case "what cannot start is told at once, with its code" never_starts
 test_case "a detached task is killed like any other" is_killed
 test_case "a terminal that hangs up is nothing to it" hears_no_hangup
+test_case "so is SIGHUP to its launcher" hears_no_hangup_of_its_own
 test_case "a detached launcher that dies leaves nothing, if that is wanted" launcher_dies
 test_case "flags that make no sense with --detach are refused" what_does_not_go_together
 finish
