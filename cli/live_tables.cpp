@@ -195,6 +195,8 @@ std::vector<TerminalText> strangers_of(const std::vector<LiveHost>& hosts) {
                                    host.same_as, leases_of(host)));
     for (const std::string& holding : unknown_holdings(host))
       said.push_back(terminal_text("host '{}': {}", host.host.name, holding));
+    for (const std::string& lost : lost_locks(host))
+      said.push_back(terminal_text("host '{}': {}", host.host.name, lost));
   }
   return said;
 }

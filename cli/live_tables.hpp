@@ -27,7 +27,8 @@ std::string lease_lines(const std::vector<LiveHost>& hosts);
 
 /// A line for each host that cannot be reached, or of which nobody knows what is held.
 std::vector<TerminalText> troubles_of(const std::vector<LiveHost>& hosts);
-/// A line for whatever is held by no task, and for each host that is the same as another.
+/// A line for whatever is held by no task or without a lock, and for each host that is the same as
+/// another.
 std::vector<TerminalText> strangers_of(const std::vector<LiveHost>& hosts);
 
 /// `answered`, unless a host could not be reached: then that is said last, with its code.

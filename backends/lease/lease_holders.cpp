@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "backends/lease/lease_file.hpp"
 #include "backends/posix/files.hpp"
@@ -41,17 +42,70 @@ std::optional<HolderRecord> read_record(int file) {
   return std::nullopt;
 }
 
+std::vector<LeaseRange> locked_ranges(const LeaseFolder& folder, const std::string& name) {
+  const LeaseFile file = LeaseFile::look(folder, name);
+  return file ? file.held_by_others(last_lease_unit) : std::vector<LeaseRange>();
+}
+
+bool has_all_locks(const LeaseFolder& folder, const HolderRecord& record) {
+  return std::all_of(record.leases.begin(), record.leases.end(), [&](const auto& held) {
+    return without(held.ranges, locked_ranges(folder, lease_file_name(held.key))).empty();
+  });
+}
+
+// The words of one holder that lives.
+struct LivingRecord {
+  HolderRecord words;
+  std::int64_t uid = -1;
+};
+
+std::optional<LivingRecord> living_record(const LeaseFolder& folder, const std::string& name) {
+  const LeaseFile file = LeaseFile::look(folder, name);
+  if (!file || file.held_by_others(1).empty()) return std::nullopt;  // of a task that was killed
+  struct stat status {};
+  auto record = read_record(file.descriptor());
+  if (!record || ::fstat(file.descriptor(), &status) != 0) return std::nullopt;
+  return LivingRecord{std::move(*record), status.st_uid};
+}
+
+// The words of all holders that live, and the names of all other files.
+std::vector<LivingRecord> living_records(const LeaseFolder& folder, const std::string& except = {},
+                                         std::vector<std::string>* others = nullptr) {
+  std::vector<LivingRecord> records;
+  for (const std::string& name : names_in(folder)) {
+    if (!name.starts_with(holder_prefix)) {
+      if (others != nullptr) others->push_back(name);
+      continue;
+    }
+    if (name == except || records.size() >= most_records) continue;
+    if (auto record = living_record(folder, name)) records.push_back(std::move(*record));
+  }
+  return records;
+}
+
+// Who lets go unlocks first, and removes its words then.
+std::vector<std::string> tasks_without_locks_in(const LeaseFolder& folder) {
+  std::vector<std::string> tasks;
+  for (const std::string& name : names_in(folder)) {
+    if (!name.starts_with(holder_prefix) || tasks.size() >= most_records) continue;
+    auto record = living_record(folder, name);
+    if (!record || has_all_locks(folder, record->words)) continue;
+    std::this_thread::sleep_for(1ms);
+    record = living_record(folder, name);
+    if (record && !has_all_locks(folder, record->words)) tasks.push_back(record->words.task);
+  }
+  return tasks;
+}
+
 // What locks there really are, file by file.
 class LocksOfHost {
  public:
   explicit LocksOfHost(const LeaseFolder& folder) : folder_(folder) {}
 
-  // How much of what somebody says to hold is locked, which nobody else has said.
-  std::uint64_t claim(const HolderRecord::Held& held) {
+  // Somebody has said that it is his.
+  void claim(const HolderRecord::Held& held) {
     std::vector<LeaseRange>& unclaimed = unclaimed_of(lease_file_name(held.key));
-    const std::uint64_t before = size_of(unclaimed);
     unclaimed = without(unclaimed, held.ranges);
-    return before - size_of(unclaimed);
   }
   // What nobody has said anything of.
   std::uint64_t unclaimed(const std::string& name) { return size_of(unclaimed_of(name)); }
@@ -60,8 +114,7 @@ class LocksOfHost {
   std::vector<LeaseRange>& unclaimed_of(const std::string& name) {
     const auto known = locks_.find(name);
     if (known != locks_.end()) return known->second;
-    const LeaseFile file = LeaseFile::look(folder_, name);
-    return locks_[name] = file ? file.held_by_others(last_lease_unit) : std::vector<LeaseRange>();
+    return locks_[name] = locked_ranges(folder_, name);
   }
 
   const LeaseFolder& folder_;
@@ -92,24 +145,15 @@ void add_holders(const LeaseFolder& folder,
   LocksOfHost locks(folder);
   const std::int64_t now = unix_time_ms();
   std::vector<std::string> files;
-  for (const std::string& name : names_in(folder)) {
-    if (!name.starts_with(holder_prefix)) {
-      files.push_back(name);
-      continue;
+  for (const auto& [words, uid] : living_records(folder, {}, &files)) {
+    if (words.leases.empty()) continue;
+    LeaseHolder holder{words.task, words.name, words.launcher, uid};
+    holder.held_ms = std::max<std::int64_t>(0, now - words.since_ms);
+    holder.is_running = words.is_running;
+    for (const HolderRecord::Held& held : words.leases) {
+      locks.claim(held);
+      holder.leases.push_back({held.key, size_of(held.ranges)});
     }
-    if (holders.size() >= most_records) continue;
-    const LeaseFile file = LeaseFile::look(folder, name);
-    if (!file || file.held_by_others(1).empty()) continue;  // of a task that was killed
-    struct stat status {};
-    const auto record = read_record(file.descriptor());
-    if (!record || ::fstat(file.descriptor(), &status) != 0) continue;
-    LeaseHolder holder{record->task, record->name, record->launcher, status.st_uid};
-    holder.held_ms = std::max<std::int64_t>(0, now - record->since_ms);
-    holder.is_running = record->is_running;
-    for (const HolderRecord::Held& held : record->leases)
-      if (const std::uint64_t amount = locks.claim(held); amount > 0)
-        holder.leases.push_back({held.key, amount});
-    if (holder.leases.empty()) continue;
     holder.user = user_name_of(holder.uid);
     holders.push_back(std::move(holder));
   }
@@ -134,6 +178,25 @@ std::vector<LeaseHolder> holders_on(
     return std::tie(b.held_ms, a.task) < std::tie(a.held_ms, b.task);
   });
   return holders;
+}
+
+ClaimedRanges claimed_in(const LeaseFolder& folder, const std::string& except) {
+  ClaimedRanges claimed;
+  for (const LivingRecord& record : living_records(folder, except))
+    for (const HolderRecord::Held& held : record.words.leases) {
+      std::vector<LeaseRange>& ranges = claimed[lease_file_name(held.key)];
+      ranges.insert(ranges.end(), held.ranges.begin(), held.ranges.end());
+    }
+  for (auto& [name, ranges] : claimed) ranges = merged(std::move(ranges));
+  return claimed;
+}
+
+std::vector<std::string> tasks_without_locks(const LeaseFolder& folder) {
+  std::vector<std::string> tasks = tasks_without_locks_in(folder);
+  if (const auto others = other_lease_folders(folder))
+    for (const LeaseFolder& other : *others)
+      for (std::string& task : tasks_without_locks_in(other)) tasks.push_back(std::move(task));
+  return tasks;
 }
 
 std::string user_name_in_passwd(std::int64_t uid) {

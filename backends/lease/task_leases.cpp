@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "backends/lease/host_mutex.hpp"
-#include "backends/lease/lease_holders.hpp"
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
@@ -19,6 +18,10 @@
 namespace train {
 
 namespace {
+
+void add(std::vector<LeaseRange>& all, const std::vector<LeaseRange>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
 
 bool is_nobodys(const std::vector<LeaseRange>& ranges, const std::vector<LeaseRange>& held) {
   return size_of(without(ranges, held)) == size_of(ranges);
@@ -44,16 +47,27 @@ std::vector<LeaseHolder> somebody_with(const LeaseKey& key) {
 TaskLeases::TaskLeases(LeaseFolder folder, Words words)
     : folder_(std::move(folder)), words_(std::move(words)) {}
 
-// The lock of what another process has removed keeps nobody out.
-Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(
-    const LeaseWant& want, const std::vector<LeaseFolder>& others) const {
+Result<TaskLeases::Others> TaskLeases::look_at_others() const {
+  auto folders = other_lease_folders(folder_);
+  if (!folders) return tl::make_unexpected(folders.error());
+  Others others{claimed_in(folder_, record_name()), std::move(*folders)};
+  for (const LeaseFolder& folder : others.folders)
+    for (const auto& [name, ranges] : claimed_in(folder)) add(others.claimed_there[name], ranges);
+  return others;
+}
+
+// The lock of what another process has removed keeps nobody out: what living holders say counts as
+// well.
+Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(const LeaseWant& want,
+                                                             const Others& others) const {
   constexpr int tries = 10;
   for (int left = tries; left > 0; --left) {
     auto file = LeaseFile::open(folder_, lease_file_name(want.key));
     if (!file) return tl::make_unexpected(file.error());
     std::vector<LeaseRange> held = file->held_by_others(want.capacity);
-    const std::vector<LeaseRange> elsewhere = held_in(others, want);
-    held.insert(held.end(), elsewhere.begin(), elsewhere.end());
+    const auto claimed = others.claimed_here.find(lease_file_name(want.key));
+    if (claimed != others.claimed_here.end()) add(held, claimed->second);
+    add(held, held_there(others, want));
     auto ranges = choose_ranges(want, merged(std::move(held)));
     if (!ranges) return std::optional<Held>();
     const bool is_locked = std::all_of(ranges->begin(), ranges->end(),
@@ -67,7 +81,7 @@ Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(
 // Into `held`, also what was held already, until one is not to be had: who has it.
 Result<std::vector<LeaseHolder>> TaskLeases::take_each(const std::vector<LeaseWant>& wants,
                                                        std::vector<Held>& held) {
-  const auto others = other_lease_folders(folder_);
+  auto others = look_at_others();
   if (!others) return tl::make_unexpected(others.error());
   for (const LeaseWant& want : wants) {
     const auto had = std::find_if(held_.begin(), held_.end(),
@@ -86,8 +100,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_each(const std::vector<LeaseWa
 
 // What is let go is let go without the mutex: who was in the way may be gone before it is asked who
 // that was.
-Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& want,
-                                                             const std::vector<LeaseFolder>& others,
+Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& want, Others& others,
                                                              std::vector<Held>& held) const {
   constexpr int tries = 10;
   for (int left = tries; left > 0; --left) {
@@ -99,6 +112,9 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& wa
     }
     auto in_the_way = holders_of(want.key, holders_on(folder_, user_name_in_passwd));
     if (!in_the_way.empty()) return in_the_way;
+    auto now = look_at_others();
+    if (!now) return tl::make_unexpected(now.error());
+    others = std::move(*now);
   }
   return somebody_with(want.key);
 }
@@ -107,13 +123,13 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& wa
 // first and look then, so that at least one of them sees the other.
 Result<std::vector<LeaseHolder>> TaskLeases::who_took_elsewhere(
     const std::vector<Held>& held) const {
-  const auto others = other_lease_folders(folder_);
+  const auto others = look_at_others();
   if (!others) return tl::make_unexpected(others.error());
   for (const Held& each : held) {
-    if (is_nobodys(each.ranges, held_in(*others, each.want))) continue;
+    if (is_nobodys(each.ranges, held_there(*others, each.want))) continue;
     // In our own folder that is us, and we have not said so yet.
     std::vector<LeaseHolder> there;
-    for (const LeaseFolder& other : *others)
+    for (const LeaseFolder& other : others->folders)
       for (LeaseHolder& holder : holders_on(other, user_name_in_passwd))
         there.push_back(std::move(holder));
     auto in_the_way = holders_of(each.want.key, std::move(there));
@@ -123,11 +139,13 @@ Result<std::vector<LeaseHolder>> TaskLeases::who_took_elsewhere(
   return std::vector<LeaseHolder>();
 }
 
-std::vector<LeaseRange> TaskLeases::held_in(const std::vector<LeaseFolder>& folders,
-                                            const LeaseWant& want) {
+std::vector<LeaseRange> TaskLeases::held_there(const Others& others, const LeaseWant& want) {
+  const std::string name = lease_file_name(want.key);
   std::vector<LeaseRange> held;
-  for (const LeaseFolder& folder : folders) {
-    const LeaseFile file = LeaseFile::look(folder, lease_file_name(want.key));
+  const auto claimed = others.claimed_there.find(name);
+  if (claimed != others.claimed_there.end()) held = claimed->second;
+  for (const LeaseFolder& folder : others.folders) {
+    const LeaseFile file = LeaseFile::look(folder, name);
     if (!file) continue;
     const std::vector<LeaseRange> there = file.held_by_others(want.capacity);
     held.insert(held.end(), there.begin(), there.end());
@@ -234,7 +252,7 @@ void TaskLeases::note_running() {
 bool TaskLeases::take_lent() {
   if (lent_.empty()) return false;
   const auto mutex = HostMutex::lock(folder_);
-  const auto others = other_lease_folders(folder_);
+  const auto others = look_at_others();
   if (!mutex || !others) return false;
   const std::size_t before = held_.size();
   std::erase_if(lent_, [&](const LeaseWant& want) {

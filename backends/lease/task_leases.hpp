@@ -7,6 +7,7 @@
 
 #include "backends/lease/lease_file.hpp"
 #include "backends/lease/lease_folder.hpp"
+#include "backends/lease/lease_holders.hpp"
 #include "launcher/lease/lease.hpp"
 #include "launcher/lease/ticket.hpp"
 #include "launcher/wire/lease_fields.hpp"
@@ -55,16 +56,21 @@ class TaskLeases {
     bool is_new = true;  ///< nobody else was given its descriptor
   };
 
+  /// Of what others hold all but the locks in our own folder.
+  struct Others {
+    ClaimedRanges claimed_here = {};
+    std::vector<LeaseFolder> folders = {};  ///< the other ones of the order
+    ClaimedRanges claimed_there = {};
+  };
+
+  Result<Others> look_at_others() const;
   Result<std::vector<LeaseHolder>> take_each(const std::vector<LeaseWant>& wants,
                                              std::vector<Held>& held);
-  Result<std::optional<Held>> take_one(const LeaseWant& want,
-                                       const std::vector<LeaseFolder>& others) const;
-  Result<std::vector<LeaseHolder>> take_or_say_who(const LeaseWant& want,
-                                                   const std::vector<LeaseFolder>& others,
+  Result<std::optional<Held>> take_one(const LeaseWant& want, const Others& others) const;
+  Result<std::vector<LeaseHolder>> take_or_say_who(const LeaseWant& want, Others& others,
                                                    std::vector<Held>& held) const;
   Result<std::vector<LeaseHolder>> who_took_elsewhere(const std::vector<Held>& held) const;
-  static std::vector<LeaseRange> held_in(const std::vector<LeaseFolder>& folders,
-                                         const LeaseWant& want);
+  static std::vector<LeaseRange> held_there(const Others& others, const LeaseWant& want);
   bool are_own(const std::vector<LeaseHolder>& holders) const;
   bool take_lent();
   void release();

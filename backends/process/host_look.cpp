@@ -85,6 +85,7 @@ void look_at_leases(const LeaseFolder& folder,
   report.lease_folder = folder.path;
   report.lease_identity = folder.identity;
   report.holders = holders_on(folder, user_name_of);
+  report.without_locks = tasks_without_locks(folder);
   report.tickets = tickets_on(folder, user_name_of);
   for (LeaseHolder& holder : report.holders)
     for (LeaseHolder::Held& held : holder.leases) number_device(held.key, report);

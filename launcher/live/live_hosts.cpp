@@ -188,6 +188,15 @@ std::string gpu_type_of(const LiveHost& host) {
   return host.report ? host.report->gpu_type : "";
 }
 
+std::vector<std::string> lost_locks(const LiveHost& host) {
+  std::vector<std::string> said;
+  if (!host.is_known() || !host.same_as.empty()) return said;
+  for (const std::string& task : host.report->without_locks)
+    said.push_back(
+        fmt::format("lock files of task {} were removed or replaced: its word counts", task));
+  return said;
+}
+
 std::vector<std::string> live_notes(const LiveHost& host) {
   if (!host.report) return {"unreachable: " + in_one_line(host.report.error())};
   if (!host.is_known()) return {"who holds what is not known: " + host.report->lease_trouble};
@@ -202,6 +211,7 @@ std::vector<std::string> live_notes(const LiveHost& host) {
       notes.push_back(fmt::format("{} held by {}", words_of(beside),
                                   short_words_of(host.report->holders[holder])));
   }
+  for (std::string& lost : lost_locks(host)) notes.push_back(std::move(lost));
   if (host.report->untold_holders > 0)
     notes.push_back(
         fmt::format("held by {} more that it does not name", host.report->untold_holders));

@@ -67,9 +67,13 @@ std::size_t foreign_slots(const LiveHost& host);
 /// The type of its GPUs, as the hosts file or else their driver says; empty: not known.
 std::string gpu_type_of(const LiveHost& host);
 
+/// For each task that holds something of the host without a lock, that somebody has removed the
+/// file with it; not escaped.
+std::vector<std::string> lost_locks(const LiveHost& host);
+
 /// What is to be said of a host beside who holds which slot, a few words each, not escaped: that it
 /// cannot be reached, that nobody knows what is held, that it is the same as another, what is held
-/// that is no slot.
+/// that is no slot, or without a lock.
 std::vector<std::string> live_notes(const LiveHost& host);
 
 }  // namespace train

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t longest_text = 4'096;
 constexpr int most_cpus = 1 << 20;
+constexpr std::size_t most_tasks_without_locks = 64;
 
 constexpr std::string_view usual_look = "look";
 constexpr std::string_view named_look = "in-";
@@ -65,6 +66,9 @@ HostReport host_report_of(const json& value) {
   for (const json& holder : array_field(leases, "holders", most_reported_holders))
     report.holders.push_back(lease_holder_of(holder, most_leases));
   report.untold_holders = int_field(leases, "untold");
+  if (leases.contains("without_locks"))
+    for (const json& task : array_field(leases, "without_locks", most_tasks_without_locks))
+      report.without_locks.push_back(to_bytes(task));
   report.uid = number_field(value, "uid", -1);
   for (const json& ticket : array_field(leases, "tickets", most_tickets))
     report.tickets.push_back(ticket_of(ticket));
@@ -123,6 +127,9 @@ json json_of(const HostReport& report) {
     if (bytes > longest_host_report / 2) break;
     holders.push_back(std::move(one));
   }
+  json without_locks = json::array();
+  for (const std::string& task : report.without_locks)
+    if (without_locks.size() < most_tasks_without_locks) without_locks.push_back(short_text(task));
   json tickets = json::array();
   for (const Ticket& ticket : report.tickets)
     if (tickets.size() < most_tickets) tickets.push_back(json_of(ticket));
@@ -134,6 +141,7 @@ json json_of(const HostReport& report) {
             {"trouble", short_text(report.lease_trouble)},
             {"holders", std::move(holders)},
             {"untold", untold},
+            {"without_locks", std::move(without_locks)},
             {"tickets", std::move(tickets)}}},
           {"uid", report.uid},
           {"gpus", json_of_gpus(report.gpus)},

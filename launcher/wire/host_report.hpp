@@ -23,6 +23,9 @@ struct HostReport {
   /// Longest first. Of GPUs it says the index as well, where the host knows it.
   std::vector<LeaseHolder> holders = {};
   int untold_holders = 0;  ///< beyond `most_reported_holders`
+  /// Tasks that hold something without a lock, since somebody has removed the file with it: what
+  /// they say that they hold counts. Few at most.
+  std::vector<std::string> without_locks = {};
   /// Who waits for something of it, the first in the line first; `most_tickets` at most.
   std::vector<Ticket> tickets = {};
   std::int64_t uid = -1;  ///< whom it answers; -1: not known

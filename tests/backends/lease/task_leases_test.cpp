@@ -248,28 +248,101 @@ TEST_CASE("a lock without words is an unknown holder's") {
   CHECK(ours.take({part_of_slot(3, 5'000)})->empty());
 }
 
-TEST_CASE("words count as far as there are locks") {
-  const HostUnderTest host;
-  TaskLeases ours(host.folder(), words_of("a"));
-  REQUIRE(ours.take({whole_slot(0)})->empty());
-  // Somebody says to hold our slot and another one, in a file that he keeps locked.
-  const std::string liar = host.path() + "/holder-0-liar";
-  const Descriptor file(::open(liar.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+namespace {
+
+// Somebody's words, in a file that is locked.
+Descriptor locked_words(const HostUnderTest& host, const std::string& text) {
+  Descriptor file(
+      ::open((host.path() + "/holder-0-liar").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_len = 1;
   REQUIRE(::fcntl(file.get(), F_OFD_SETLK, &lock) == 0);
+  REQUIRE(write_whole(file.get(), text) == 0);
+  return file;
+}
+
+std::string words_about(int slot) {
   HolderRecord record{"liar", "", "", 1, true, {}};
-  record.leases.push_back({{LeaseKey::Kind::place, 7, {}}, {{0, 10'000}}});
-  REQUIRE(write_whole(file.get(), encode_holder(record)) == 0);
-  REQUIRE(holders(host).size() == 1);
-  CHECK(holders(host).front().task == "a");
-  for (const std::string& text : {std::string("{"), std::string(1'000, '[')}) {
-    REQUIRE(::ftruncate(file.get(), 0) == 0);
-    REQUIRE(write_whole_at(file.get(), text, 0) == 0);
-    CHECK(holders(host).size() == 1);
+  record.leases.push_back({{LeaseKey::Kind::place, slot, {}}, {{0, 10'000}}});
+  return encode_holder(record);
+}
+
+}  // namespace
+
+TEST_CASE("what a living holder says is held, whoever has removed the files with its locks") {
+  const HostUnderTest host;
+  TaskLeases ben(host.folder(), words_of("ben"));
+  REQUIRE(ben.take({whole_slot(0), part_of_slot(1, 6'000)})->empty());
+  CHECK(tasks_without_locks(host.folder()).empty());
+  const bool are_made_anew = GENERATE(false, true);
+  for (const char* file : {"place-0", "place-1", "mutex"}) {
+    REQUIRE(std::filesystem::remove(host.path() + "/" + file));
+    if (are_made_anew) std::ofstream(host.path() + "/" + file).flush();
   }
+  TaskLeases ann(host.folder(), words_of("ann"));
+  const auto in_the_way = ann.take({whole_slot(0)}).value();
+  REQUIRE(in_the_way.size() == 1);
+  CHECK(in_the_way.front().task == "ben");
+  CHECK(ann.take({part_of_slot(1, 5'000)})->front().task == "ben");
+  REQUIRE(ann.take({part_of_slot(1, 4'000)})->empty());
+  // Each is told with all that it holds.
+  const auto told = holders(host);
+  REQUIRE(told.size() == 2);
+  for (const LeaseHolder& each : told) CHECK(each.leases.size() == (each.task == "ben" ? 2u : 1u));
+  CHECK(tasks_without_locks(host.folder()) == std::vector<std::string>{"ben"});
+  // Its next attempt has what it had, and what it says goes with it.
+  CHECK(ben.take({whole_slot(0), part_of_slot(1, 6'000)})->empty());
+  ben.drop();
+  CHECK(tasks_without_locks(host.folder()).empty());
+  CHECK(ann.take({whole_slot(0), part_of_slot(1, 4'000)})->empty());
+}
+
+TEST_CASE("what another agent of the task says is not in its way, and counts for others") {
+  const HostUnderTest host;
+  auto words = words_of("a");
+  words.key = "a-1";
+  TaskLeases former(host.folder(), words);
+  REQUIRE(former.take({whole_slot(0)})->empty());
+  REQUIRE(std::filesystem::remove(host.path() + "/place-0"));
+  TaskLeases next(host.folder(), words_of("a"));
+  CHECK(next.take({whole_slot(0)})->empty());
+  TaskLeases stranger(host.folder(), words_of("b"));
+  CHECK(stranger.take({whole_slot(0)})->front().task == "a");
+  former.drop();
+  next.note_running();
+  CHECK(stranger.take({whole_slot(0)})->front().task == "a");
+  CHECK(tasks_without_locks(host.folder()).empty());
+}
+
+TEST_CASE("words that nobody has locked, or nobody can read, are no holder's") {
+  const HostUnderTest host;
+  TaskLeases ours(host.folder(), words_of("a"));
+  for (const std::string& text : {std::string("{"), std::string(1'000, '[')}) {
+    const Descriptor file = locked_words(host, text);
+    CHECK(ours.take({whole_slot(7)})->empty());
+    CHECK(holders(host).size() == 1);
+    ours.drop();
+    REQUIRE(::ftruncate(file.get(), 0) == 0);
+  }
+  locked_words(host, words_about(7)).reset();
+  CHECK(ours.take({whole_slot(7)})->empty());
+}
+
+// As who locks it would.
+TEST_CASE("whoever says to hold what is free has it, and what is held stays its holder's") {
+  const HostUnderTest host;
+  TaskLeases ours(host.folder(), words_of("a"));
+  REQUIRE(ours.take({whole_slot(0)})->empty());
+  const Descriptor file = locked_words(host, words_about(0));
+  CHECK(holders(host).size() == 2);
+  CHECK(ours.take({whole_slot(0)})->empty());  // as in its next attempt
+  ours.drop();
+  const auto in_the_way = ours.take({whole_slot(0)}).value();
+  REQUIRE(in_the_way.size() == 1);
+  CHECK(in_the_way.front().task == "liar");
+  CHECK(in_the_way.front().uid == static_cast<std::int64_t>(::getuid()));
 }
 
 TEST_CASE("what others have in the folder is let alone") {

@@ -17,6 +17,7 @@ HostReport full_report() {
   report.holders[0].leases = {{{LeaseKey::Kind::cuda, 3, "GPU-1"}, 2'500}};
   report.holders[1].leases = {{{LeaseKey::Kind::custom, 0, "ssd"}, 1}};
   report.untold_holders = 2;
+  report.without_locks = {"abcd", "b\xfe"};
   report.uid = 1'000;
   report.gpus.cuda = {1, 0};
   report.gpus.hidden = 1;
