@@ -11,21 +11,27 @@
 namespace train::testing {
 
 /// Runs the loop until the condition holds, looked at each millisecond; false when it does not within
-/// the limit, which is for an idle machine (`eventually`).
+/// the limit, which is for an idle machine (`eventually`). What else stops the loop meanwhile, as the
+/// callback of a probe does, has the condition looked at and does not end the wait.
 inline bool loop_until(Loop& loop, const std::function<bool()>& condition,
                        std::chrono::milliseconds limit = std::chrono::seconds(10)) {
   if (condition()) return true;
   const auto began = std::chrono::steady_clock::now();
   bool holds = false;
+  bool is_over = false;
   std::unique_ptr<Subscription> look;
   const std::function<void()> check = [&] {
     holds = condition();
     const auto waited = std::chrono::steady_clock::now() - began;
-    if (holds || (waited > limit && waited > patience(limit))) return loop.stop();
+    is_over = holds || (waited > limit && waited > patience(limit));
+    if (is_over) return loop.stop();
     look = loop.after(std::chrono::milliseconds(1), check);
   };
   look = loop.after(std::chrono::milliseconds(1), check);
-  loop.run();
+  while (!is_over) {
+    loop.run();
+    if (!is_over) is_over = holds = condition();
+  }
   return holds;
 }
 
