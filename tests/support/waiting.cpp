@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/waiting.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -47,6 +49,15 @@ bool eventually(const std::function<bool()>& condition, std::chrono::millisecond
     std::this_thread::sleep_for(2ms);
   }
   return true;
+}
+
+bool becomes_readable(int fd, std::chrono::milliseconds limit) {
+  return eventually(
+      [fd] {
+        pollfd polled{fd, POLLIN, 0};
+        return ::poll(&polled, 1, 100) > 0;
+      },
+      limit);
 }
 
 bool stays(const std::function<bool()>& condition, std::chrono::milliseconds duration) {

@@ -21,6 +21,10 @@ std::chrono::milliseconds patience(std::chrono::milliseconds limit);
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds limit = std::chrono::seconds(10));
 
+/// Waits until there is something to read from the descriptor, or its end; false when nothing comes
+/// within the limit, which is for an idle machine.
+bool becomes_readable(int fd, std::chrono::milliseconds limit = std::chrono::seconds(10));
+
 /// Whether `condition` holds at every look for so long.
 bool stays(const std::function<bool()>& condition,
            std::chrono::milliseconds duration = std::chrono::milliseconds(200));
