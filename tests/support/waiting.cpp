@@ -15,14 +15,14 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto idle_time = 20ms;  // of `computation`, built without optimization
+constexpr auto idle_time = 20ms;  // of `computation`, on an idle core
 std::atomic<double> slowest = 1;
 
 // No fork, whose child a test that counts its children would see. Long enough that others get their
 // turn meanwhile.
 uint64_t computation() {
   volatile uint64_t state = 1;
-  for (int i = 0; i < 5'000'000; ++i) state = state * 6364136223846793005U + 1442695040888963407U;
+  for (int i = 0; i < 18'000'000; ++i) state = state * 6364136223846793005U + 1442695040888963407U;
   return state;
 }
 

@@ -18,7 +18,7 @@ def pace():
             os._exit(0)
         os.waitpid(child, 0)
     state = 1
-    for _ in range(150_000):
+    for _ in range(160_000):
         state = state * 6364136223846793005 + 1442695040888963407 & 0xFFFFFFFFFFFFFFFF
     slowest = max(slowest, min(10.0, (time.monotonic() - began) / IDLE_S))
     return slowest

@@ -8,13 +8,13 @@ waiting_step=${waiting_step:-0.02} # seconds between two looks
 pace=10 # of this machine in tenths of an idle one's time: 10 to 100
 
 # What `measure_pace` takes on an idle machine of two cores.
-idle_pace_us=60000
+idle_pace_us=50000
 
 # A few forks and a short computation: long enough that others get their turn meanwhile.
 measure_pace() {
     local began=${EPOCHREALTIME/[.,]/} round tenths
     for ((round = 0; round < 10; round++)); do (:); done
-    for ((round = 0; round < 15000; round++)); do :; done
+    for ((round = 0; round < 25000; round++)); do :; done
     tenths=$(((${EPOCHREALTIME/[.,]/} - began) * 10 / idle_pace_us))
     [ $tenths -le 100 ] || tenths=100
     [ $tenths -lt "$pace" ] || pace=$tenths
