@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
@@ -124,22 +125,6 @@ struct Fixture {
 
   ~Fixture() { sink->open(); }  // its thread may still be there
 
-  /// Runs the loop until the condition holds; false when it did not in 10 s.
-  bool run_until(const std::function<bool()>& condition) {
-    bool is_late = false;
-    std::unique_ptr<Subscription> look;
-    const auto limit = loop.after(10s, [&] {
-      is_late = true;
-      loop.stop();
-    });
-    const std::function<void()> check = [&] {
-      if (condition()) return loop.stop();
-      look = loop.after(1ms, check);
-    };
-    check();
-    loop.run();
-    return !is_late;
-  }
   void write(const std::string& bytes) { writer.write({0, OutputStream::out, 0, bytes}); }
 };
 
@@ -154,7 +139,7 @@ TEST_CASE("pieces are written in their order, and counted when they are") {
   CHECK(fixture.writer.write({0, OutputStream::out, 0, "c"}) == 3);
   CHECK(fixture.writer.written() == 0);
   fixture.sink->open();
-  CHECK(fixture.run_until([&] { return fixture.writer.written() == 3; }));
+  CHECK(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 3; }));
   CHECK(fixture.sink->bytes() == "abc");
   CHECK(counts.back() == 3);
   CHECK(fixture.said.empty());
@@ -170,13 +155,13 @@ TEST_CASE("a disk that does not answer stops nothing else, counts nothing, and i
     tick = fixture.loop.after(1ms, count);
   };
   count();
-  REQUIRE(fixture.run_until([&] { return !fixture.said.empty(); }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return !fixture.said.empty(); }));
   CHECK(ticks > 3);
   CHECK(fixture.said.front().find("the log disk (/logs) has not answered for") == 0);
   fixture.write("b");
   CHECK(fixture.writer.written() == 0);
   fixture.sink->open();
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 2; }));
   REQUIRE(fixture.said.size() == 2);
   CHECK(fixture.said.back().find("answers again") != std::string::npos);
   fixture.writer.finish();
@@ -203,13 +188,13 @@ TEST_CASE("ranks that are being stopped do not wait for a disk that does not ans
   fixture.on_written = [&] { was_told = true; };
   fixture.write("abc");
   fixture.writer.expect_end();
-  CHECK(fixture.run_until([&] { return was_told; }));
+  CHECK(testing::loop_until(fixture.loop, [&] { return was_told; }));
   CHECK(fixture.writer.written() == 1);
   was_told = false;
   CHECK(fixture.writer.write({0, OutputStream::out, 0, "late"}) == 2);
   CHECK(fixture.writer.written() == 2);
   CHECK_FALSE(was_told);  // its owner is inside of `write`
-  CHECK(fixture.run_until([&] { return was_told; }));
+  CHECK(testing::loop_until(fixture.loop, [&] { return was_told; }));
   fixture.writer.finish();
   CHECK(fixture.said.back() == "7 bytes of output are not in the logs (/logs)");
 }
@@ -221,7 +206,7 @@ TEST_CASE("trouble with writing is said once, and what it cost at the end") {
   fixture.sink->open();
   for (int i = 0; i < 5; ++i) {
     fixture.write("xyz");
-    REQUIRE(fixture.run_until([&] { return fixture.writer.written() == i + 1u; }));
+    REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == i + 1u; }));
   }
   CHECK(fixture.said ==
         std::vector<std::string>{"cannot write '/logs/rank-0.0.log': no space left on device"});
@@ -236,14 +221,14 @@ TEST_CASE("a full disk is said once, loses nothing and goes on by itself") {
   fixture.write("abc");
   fixture.write("defg");
   fixture.write("h");
-  REQUIRE(fixture.run_until([&] { return fixture.sink->tries() > 5; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.sink->tries() > 5; }));
   CHECK(fixture.writer.written() == 1);
   CHECK(fixture.sink->bytes() == "abcde");
   REQUIRE(fixture.said.size() == 1);
   CHECK(fixture.said.front().find("no space left on device: output is kept on the hosts") !=
         std::string::npos);
   fixture.sink->make_room(1'000);
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 3; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 3; }));
   CHECK(fixture.sink->bytes() == "abcdefgh");
   REQUIRE(fixture.said.size() == 2);
   CHECK(fixture.said.back() == "the log disk (/logs) takes output again");
@@ -260,7 +245,7 @@ TEST_CASE("at the end a full disk is waited for so long and no longer, and what 
   const bool is_told = GENERATE(false, true);
   if (is_told) {
     fixture.writer.expect_end();
-    REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+    REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 2; }));
   }
   fixture.writer.finish();
   CHECK(fixture.writer.written() == 2);
@@ -273,14 +258,14 @@ TEST_CASE("a full disk does not hold up the next attempt, whose output waits for
   fixture.sink->make_room(5);
   fixture.write("abcdefg");
   fixture.writer.expect_another({0, 0});
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 1; }));
   fixture.writer.write({0, OutputStream::out, 0, "of the next", 0, {0, 1}});
   const int tries = fixture.sink->tries();
-  REQUIRE(fixture.run_until([&] { return fixture.sink->tries() > tries + 30; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.sink->tries() > tries + 30; }));
   CHECK(fixture.writer.written() == 1);
   for (const std::string& line : fixture.said) CHECK(line.find("takes output again") == line.npos);
   fixture.sink->make_room(100);
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 2; }));
   fixture.writer.finish();
   CHECK(fixture.sink->bytes() == "abcdeof the next");
   CHECK(fixture.said.back() == "2 bytes of output are not in the logs (/logs)");
@@ -294,19 +279,19 @@ TEST_CASE("a disk that hangs does not hold up the next attempt, whose output wai
   write("hangs", 0);
   write("waits", 0);
   fixture.writer.expect_another({0, 0});
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 2; }));
   write("late", 0);
   CHECK(fixture.writer.written() == 3);
   write("next", 1);
   bool is_over = false;
   const auto wait = fixture.loop.after(100ms, [&] { is_over = true; });
-  REQUIRE(fixture.run_until([&] { return is_over; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return is_over; }));
   CHECK(fixture.writer.written() == 3);
   CHECK(fixture.said.back().find("the last output of the attempt that has ended may be missing") !=
         std::string::npos);
   SECTION("which answers at last") {
     fixture.sink->open();
-    REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 4; }));
+    REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 4; }));
     fixture.writer.finish();
     CHECK(fixture.sink->bytes() == "hangsnext");
     CHECK(fixture.said.back() == "9 bytes of output are not in the logs (/logs)");
@@ -327,12 +312,12 @@ TEST_CASE("a full disk loses of an attempt that has ended, and of no other trial
   write("abcdefg", {1, 2});
   write("of another trial", {2, 0});
   fixture.writer.expect_another({1, 2});
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 1; }));
   const int tries = fixture.sink->tries();
-  REQUIRE(fixture.run_until([&] { return fixture.sink->tries() > tries + 30; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.sink->tries() > tries + 30; }));
   CHECK(fixture.writer.written() == 1);
   fixture.sink->make_room(100);
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 2; }));
   fixture.writer.finish();
   CHECK(fixture.sink->bytes() == "abcdeof another trial");
   CHECK(fixture.said.back() == "2 bytes of output are not in the logs (/logs)");
@@ -351,7 +336,7 @@ TEST_CASE("a full disk is not given a last chance anew by each trial") {
     next = fixture.loop.after(5ms, end_another);
   };
   end_another();
-  CHECK(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  CHECK(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 1; }));
 }
 
 TEST_CASE("a disk that hangs has what another trial prints waited for, and what lies behind it") {
@@ -363,13 +348,13 @@ TEST_CASE("a disk that hangs has what another trial prints waited for, and what 
   write("runs", {2, 0});
   write("ended", {1, 3});
   fixture.writer.expect_another({1, 3});
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 1; }));
   bool is_over = false;
   const auto wait = fixture.loop.after(100ms, [&] { is_over = true; });
-  REQUIRE(fixture.run_until([&] { return is_over; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return is_over; }));
   CHECK(fixture.writer.written() == 1);
   fixture.sink->open();
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 3; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 3; }));
   fixture.writer.finish();
   CHECK(fixture.sink->bytes() == "hangsrunsended");
 }
@@ -383,11 +368,11 @@ TEST_CASE("the sink hears of the end of a trial in the order of the pieces, what
   write("waits", {1, 0});
   fixture.writer.end_trial(2);
   fixture.writer.expect_another({1, 0});
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 1; }));
   write("next", {1, 1});
   fixture.writer.end_trial(1);
   fixture.sink->open();
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 5; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 5; }));
   fixture.writer.finish();
   CHECK(fixture.sink->bytes() == "hangswaits<end of 2>next<end of 1>");
 }
@@ -398,10 +383,10 @@ TEST_CASE("a disk that hangs while an attempt runs is waited for, whatever has e
   fixture.writer.write({0, OutputStream::out, 0, "next", 0, {0, 1}});
   bool is_over = false;
   const auto wait = fixture.loop.after(150ms, [&] { is_over = true; });
-  REQUIRE(fixture.run_until([&] { return is_over; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return is_over; }));
   CHECK(fixture.writer.written() == 0);
   fixture.sink->open();
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 1; }));
   fixture.writer.finish();
   CHECK(fixture.sink->bytes() == "next");
 }
@@ -411,16 +396,16 @@ TEST_CASE("what was written is synced after a while, and not before it counts as
   fixture.sink->open();
   fixture.sink->stop_syncs();
   fixture.write("abc");
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 1; }));
   fixture.write("de");
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 2; }));
   CHECK(fixture.writer.synced() == 0);
   fixture.sink->open();
-  REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == 2; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.synced() == 2; }));
   CHECK(fixture.sink->synced() == "abcde");
   const int syncs = fixture.sink->syncs();
   int looks = 0;
-  CHECK(fixture.run_until([&] { return ++looks == 60; }));
+  CHECK(testing::loop_until(fixture.loop, [&] { return ++looks == 60; }));
   CHECK(fixture.sink->syncs() == syncs);  // there is nothing to sync
 }
 
@@ -430,12 +415,12 @@ TEST_CASE("a disk that is slow to sync does not stop writing; what came meanwhil
   fixture.write("a");
   fixture.sink->stop_syncs();
   int looks = 0;
-  REQUIRE(fixture.run_until([&] { return ++looks == 60; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return ++looks == 60; }));
   fixture.write("b");
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 2; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 2; }));
   CHECK(fixture.writer.synced() == 0);
   fixture.sink->open();
-  REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == 2; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.synced() == 2; }));
   CHECK(fixture.sink->synced() == "ab");
 }
 
@@ -444,7 +429,7 @@ TEST_CASE("a sync that fails is said once and tried again") {
   fixture.sink->open();
   fixture.sink->fail_syncs(3);
   fixture.write("a");
-  REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == 1; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.synced() == 1; }));
   CHECK(fixture.sink->syncs() == 4);
   REQUIRE(fixture.said.size() == 1);
   CHECK(fixture.said.front().find("cannot sync: too many open files") == 0);
@@ -456,7 +441,8 @@ TEST_CASE("what a disk has lost in a sync is said once, and not asked for again"
   for (int i = 1; i <= 2; ++i) {
     fixture.sink->lose_in_sync("cannot sync '/logs/rank-0.log': input/output error");
     fixture.write("a");
-    REQUIRE(fixture.run_until([&] { return fixture.writer.synced() == static_cast<unsigned>(i); }));
+    REQUIRE(testing::loop_until(
+        fixture.loop, [&] { return fixture.writer.synced() == static_cast<unsigned>(i); }));
     CHECK(fixture.sink->syncs() == i);
   }
   REQUIRE(fixture.said.size() == 1);
@@ -480,10 +466,10 @@ TEST_CASE(
   Fixture fixture;
   fixture.sink->open();
   fixture.write("ours");
-  REQUIRE(fixture.run_until([&] { return fixture.writer.written() == 1; }));
+  REQUIRE(testing::loop_until(fixture.loop, [&] { return fixture.writer.written() == 1; }));
   fixture.may_write = false;
   // Nobody is asked for every piece.
-  REQUIRE(fixture.run_until([&] {
+  REQUIRE(testing::loop_until(fixture.loop, [&] {
     fixture.write("x");
     return fixture.refusals == 1;
   }));
