@@ -10,15 +10,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "backends/context/context_packer.hpp"
 #include "launcher/wire/frame.hpp"
 #include "tests/backends/context/tree.hpp"
 #include "tests/skip.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -32,15 +31,12 @@ struct Task {
 
   // Sends these pieces, until the copy is ready, cannot be made, or would need more of them.
   void find(const Context& context, std::deque<std::string> pieces) {
-    const auto limit = loop.after(10s, [this] {
-      trouble = "nothing has happened";
-      loop.stop();
-    });
+    is_over = false;
     ContextEvents events;
     events.on_taken = [this, pieces = std::move(pieces)](std::uint64_t bytes) mutable {
       CHECK(bytes <= sent);
-      if (bytes < sent) return;                // the rest is being written
-      if (pieces.empty()) return loop.stop();  // there is nothing more to wait for
+      if (bytes < sent) return;            // the rest is being written
+      if (pieces.empty()) is_over = true;  // there is nothing more to wait for
       for (int i = 0; i < answered_at_once && !pieces.empty(); ++i) {
         sent += pieces.front().size();
         contexts.take(pieces.front());
@@ -50,19 +46,20 @@ struct Task {
     };
     events.on_ready = [this](const std::string& path) {
       directory = path;
-      loop.stop();
+      is_over = true;
     };
     events.on_failed = [this](const Error& why) {
       CHECK(why.error_class == ErrorClass::host);
       trouble = why.diagnostics.front().message;
-      loop.stop();
+      is_over = true;
     };
     contexts.find(context, std::move(events));
-    loop.run();
+    if (!testing::loop_until(loop, [&] { return is_over; })) trouble = "nothing has happened";
   }
 
   Loop& loop;
   std::uint64_t sent = 0;
+  bool is_over = false;  ///< `find` has nothing more to wait for
   std::function<void()> after_piece;
   std::string directory;
   std::string trouble;
@@ -184,9 +181,7 @@ TEST_CASE("a task that ends before it hears of its copy leaves none") {
     Task task(f.loop, f.home, "two-0");
     task.contexts.find(f.context.context, {});
     // The loop does not run: what the thread has to say is never heard.
-    for (int tries = 0; tries < 10'000 && !f.home.has("cache/runs/two-0"); ++tries)
-      std::this_thread::sleep_for(1ms);
-    REQUIRE(f.home.has("cache/runs/two-0"));
+    REQUIRE(testing::eventually([&] { return f.home.has("cache/runs/two-0"); }));
   }
   CHECK(f.home.names("cache/runs").empty());
 }
@@ -207,16 +202,11 @@ TEST_CASE("what comes without being waited for is taken as well, and what is too
     task.contexts.take("more");
     task.contexts.take(std::string(context_piece_size, 'x'));
   };
-  events.on_ready = [&](const std::string& path) {
-    task.directory = path;
-    f.loop.stop();
-  };
-  events.on_failed = [&](const Error& why) {
-    task.trouble = render(why);
-    f.loop.stop();
-  };
+  events.on_ready = [&](const std::string& path) { task.directory = path; };
+  events.on_failed = [&](const Error& why) { task.trouble = render(why); };
   task.contexts.find(f.context.context, std::move(events));
-  f.loop.run();
+  CHECK(testing::loop_until(f.loop,
+                            [&] { return !task.directory.empty() || !task.trouble.empty(); }));
   CHECK(task.trouble.empty());
   CHECK(archived(task.directory).context == f.context.context);
   CHECK(taken.front() == 0);

