@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include "backends/event_loop/loop.hpp"
 #include "launcher/ports/transport.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/loop_until.hpp"
 
 namespace train::testing {
 
@@ -55,18 +55,6 @@ struct LinkProbe {
   std::string error() const { return closed ? render(*closed) : "no error"; }
 };
 
-/// Runs the loop until that holds, for at most 30 s.
-template <class Predicate>
-bool run_until(Loop& loop, Predicate predicate) {
-  bool is_late = false;
-  const auto deadline = loop.after(std::chrono::seconds(30), [&] {
-    is_late = true;
-    loop.stop();
-  });
-  while (!static_cast<bool>(predicate()) && !is_late) loop.run();
-  return static_cast<bool>(predicate());
-}
-
 /// Noise, a megabyte of it, always the same.
 inline std::string megabyte_of_noise() {
   std::string noise;
@@ -80,7 +68,7 @@ inline void expect_echo(LinkProbe& probe, const std::string& noise) {
   probe.link->send(noise);
   probe.link->send(" last");
   const std::string expected = "agent t-0\nfirst " + noise + " last";
-  run_until(probe.loop, [&] { return probe.bytes.size() >= expected.size() || probe.closed; });
+  loop_until(probe.loop, [&] { return probe.bytes.size() >= expected.size() || probe.closed; });
   CHECK((probe.bytes == expected));
   CHECK(probe.link->unsent_bytes() == 0);
   CHECK_FALSE(probe.closed);

@@ -38,13 +38,13 @@ TEST_CASE("an alias of ssh_config is reached, the binary shipped, and the addres
   ServerFixture fixture;
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
   INFO(probe.error() << fixture.server.log());
   REQUIRE(probe.opened == 1);
   CHECK(probe.info.address == "127.0.0.1");
   CHECK(probe.info.own_address == "127.0.0.1");
   probe.link->send("hello");
-  CHECK(run_until(fixture.loop, [&] { return probe.bytes == "agent t-0\nhello"; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.bytes == "agent t-0\nhello"; }));
   CHECK(read_file(fixture.server.home() / (".cache/train/train-" + fixture.options.agent.name())) ==
         fake_binary);
 }
@@ -61,7 +61,7 @@ TEST_CASE("configuration that would break a launch is overruled") {
                     (fixture.folder.path() / "master").string() + "\n");
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
   INFO(probe.error() << fixture.server.log());
   REQUIRE(probe.opened == 1);
   CHECK_FALSE(fixture.has_file("local"));
@@ -73,7 +73,7 @@ TEST_CASE("how the agent ended comes back through ssh") {
   ServerFixture fixture;
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe failed(fixture.loop, transport, fixture.host, "exit-3");
-  CHECK(run_until(fixture.loop, [&] { return failed.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return failed.closed.has_value(); }));
   CHECK(failed.error() == "the agent exited with status 3; it said 'oh dear'");
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("host keys are checked strictly, whatever ssh_config says") {
   const std::string before = read_file(fixture.server.known_hosts());
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), expected));
   CHECK_FALSE(contains(fixture.server.log(), "Accepted"));
   CHECK(read_file(fixture.server.known_hosts()) == before);
@@ -115,7 +115,7 @@ TEST_CASE("a new host key is added to known_hosts where the settings accept new 
   };
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
   INFO(probe.error() << fixture.server.log());
   CHECK(probe.opened == 1);
   CHECK(contains(read_file(file), "[127.0.0.1]:" + std::to_string(fixture.server.port())));
@@ -130,7 +130,7 @@ TEST_CASE("a key that the host does not know is named in the refusal") {
   fixture.configure("IdentityFile " + make_key(folder.path() / "id_new", "-t ed25519") + "\n");
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), "authentication failed for user " + current_user()));
   CHECK(contains(probe.error(), "tried " + (folder.path() / "id_new").string() + " ED25519"));
 }
@@ -146,7 +146,7 @@ TEST_CASE("a certificate logs in that libssh2 could not show") {
   fixture.configure("IdentityFile " + key + "\nCertificateFile " + key + "-cert.pub\n");
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
   INFO(probe.error() << fixture.server.log());
   CHECK(probe.opened == 1);
 }

@@ -43,7 +43,7 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
     LinkProbe probe(fixture.loop, transport, fixture.host);
     probe.link->send("first ");
     CHECK(probe.link->unsent_bytes() == 6);
-    run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+    loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
     INFO(probe.error());
     REQUIRE(probe.opened == 1);
     CHECK(probe.info.transport == "openssh");
@@ -71,7 +71,7 @@ TEST_CASE("a host behind a proxy tells its own address, one behind a pipe only h
                    connection + "'\n" + run_command);
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  REQUIRE(run_until(fixture.loop, [&] { return probe.opened; }));
+  REQUIRE(loop_until(fixture.loop, [&] { return probe.opened; }));
   CHECK(probe.info.address == address);
   CHECK(probe.info.own_address.empty());  // the other end is somebody else's
 }
@@ -86,7 +86,7 @@ TEST_CASE("ssh sees the arguments of the host, the environment it needs, and no 
   fixture.host.user = "me";
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  REQUIRE(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(fixture.file("arguments"), "\n-p\n2222\n-l\nme\n--\ngpu-x\nexec /bin/sh -c "));
   CHECK(contains(fixture.file("environment"), "HOME=" + fixture.home().string()));
   CHECK_FALSE(contains(fixture.file("environment"), "SECRET"));
@@ -120,7 +120,7 @@ TEST_CASE("what ssh says of a failure is told with its cause, and what may pass 
   fixture.fake_ssh(connect + "echo '" + said + "' >&2; exit 255");
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  REQUIRE(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(probe.closed->error_class == ErrorClass::host);
   CHECK(probe.error().find(expected) == 0);
   CHECK(fixture.file("tries").size() == 4u * static_cast<unsigned>(tries));
@@ -136,7 +136,7 @@ TEST_CASE("an overrun server is tried again until it serves") {
       run_command);
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
   INFO(probe.error());
   CHECK(probe.opened == 1);
   CHECK(fixture.file("tries") == "try\ntry\ntry\n");
@@ -147,7 +147,7 @@ TEST_CASE("a machine without ssh says so, and what to install") {
   fixture.options.search_path = "/nowhere:" + (fixture.folder.path() / "bin").string();
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  REQUIRE(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(probe.closed->error_class == ErrorClass::missing);
   CHECK(contains(probe.error(), "'ssh'"));
   CHECK(contains(probe.error(), "openssh-client"));
@@ -156,41 +156,40 @@ TEST_CASE("a machine without ssh says so, and what to install") {
 TEST_CASE("every stage has its own deadline, and the ssh process goes with it") {
   OpensshFixture fixture;
   fixture.options.connect_timeout = fixture.options.login_timeout = fixture.options.start_timeout =
-      200ms;
+      1s;
   std::string log;
   std::string expected;
-  SECTION("start") { expected = "gpu-x was silent for 0.6 s before it was connected to"; }
+  SECTION("start") { expected = "gpu-x was silent for 3 s before it was connected to"; }
   SECTION("connect") {
     log = "echo 'debug1: Connecting to gpu-x [10.77.1.3] port 22.' >&2\n";
-    expected = "no answer from 10.77.1.3:22 within 0.2 s";
+    expected = "no answer from 10.77.1.3:22 within 1 s";
   }
   SECTION("key exchange") {
     log =
         "echo 'debug1: Connecting to gpu-x [10.77.1.3] port 22.' >&2\n"
         "echo 'debug1: Connection established.' >&2\n";
-    expected = "10.77.1.3:22 was silent for 0.2 s during the key exchange";
+    expected = "10.77.1.3:22 was silent for 1 s during the key exchange";
   }
   SECTION("shell") {
     log = logged_in;
-    expected = "10.77.1.3:22 was silent for 0.2 s while the agent was being started";
+    expected = "10.77.1.3:22 was silent for 1 s while the agent was being started";
   }
   SECTION("shell that prints a line without end") {
     log = logged_in + "printf 'wait for me' >&2\n";
-    expected = "was not done after 0.2 s while the agent was being started; it said 'wait for me'";
+    expected = "was not done after 1 s while the agent was being started; it said 'wait for me'";
   }
   // Also one that asking does not end, and what it has started.
   fixture.fake_ssh("trap '' TERM\nsleep 4712 &\necho $! >$here/grandchild\necho $$ >$here/child\n" +
                    log + "while :; do sleep 4712; done");
   std::optional<OpensshTransport> transport(std::in_place, fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, *transport, fixture.host);
-  REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  REQUIRE(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), expected));
   REQUIRE(is_running(first_line(fixture.file("child"))));
   probe.link.reset();
   transport.reset();
   CHECK_FALSE(is_running(first_line(fixture.file("child"))));
-  CHECK(run_until(fixture.loop, [&] {  // its end is the kernel's business, and init's
-    fixture.loop.post([&] { fixture.loop.stop(); });
+  CHECK(loop_until(fixture.loop, [&] {  // its end is the kernel's business, and init's
     return !is_running(first_line(fixture.file("grandchild")));
   }));
 }
@@ -215,7 +214,7 @@ TEST_CASE("a ConnectTimeout that is longer than a stage of ours is waited for") 
   }
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  REQUIRE(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), expected));
 }
 
@@ -227,7 +226,7 @@ TEST_CASE("settings that cannot be told end the link before ssh is started") {
   };
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  REQUIRE(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(probe.error() == "line 2 of the configuration of gpu-x");
   CHECK_FALSE(fixture.has_file("started"));
 }
@@ -248,7 +247,7 @@ TEST_CASE("a new key that ssh was allowed to accept is said, in the words of the
       logged_in + run_command);
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
   INFO(probe.error());
   CHECK(probe.opened == 1);
   CHECK(fixture.file("strict") == "StrictHostKeyChecking=accept-new\n");
@@ -275,7 +274,7 @@ TEST_CASE("a new key that is accepted for 'StrictHostKeyChecking no' is warned o
   OpensshTransport transport(fixture.loop, fixture.options);
   for (int i = 0; i < 2; ++i) {
     LinkProbe probe(fixture.loop, transport, fixture.host);
-    REQUIRE(run_until(fixture.loop, [&] { return probe.opened || probe.closed; }));
+    REQUIRE(loop_until(fixture.loop, [&] { return probe.opened || probe.closed; }));
     CHECK(probe.opened == 1);
   }
   CHECK(std::count(said.begin(), said.end(), strict_no_warning) == (is_new ? 1 : 0));
@@ -287,13 +286,10 @@ TEST_CASE("a host that prints without end before it answers is cut off") {
   fixture.fake_ssh("echo $$ >$here/child\nexec yes garbage");
   OpensshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  REQUIRE(run_until(fixture.loop, [&] { return probe.closed; }));
+  REQUIRE(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), "the host printed more than 64 KiB before it answered"));
   // The loop itself collects it, while the transport lives.
-  CHECK(run_until(fixture.loop, [&] {
-    fixture.loop.post([&] { fixture.loop.stop(); });
-    return !is_running(first_line(fixture.file("child")));
-  }));
+  CHECK(loop_until(fixture.loop, [&] { return !is_running(first_line(fixture.file("child"))); }));
 }
 
 TEST_CASE("how the agent, the shell or ssh itself ended is told, with the last words") {
@@ -302,16 +298,16 @@ TEST_CASE("how the agent, the shell or ssh itself ended is told, with the last w
   SECTION("agent") {
     fixture.fake_ssh(logged_in + run_command);
     LinkProbe failed(fixture.loop, transport, fixture.host, "exit-3");
-    CHECK(run_until(fixture.loop, [&] { return failed.closed; }));
+    CHECK(loop_until(fixture.loop, [&] { return failed.closed.has_value(); }));
     CHECK(failed.error() == "the agent exited with status 3; it said 'oh dear'");
     CHECK(failed.bytes == "agent exit-3\n");
   }
   SECTION("ssh killed") {
     fixture.fake_ssh("echo $$ >$here/child\n" + logged_in + run_command);
     LinkProbe probe(fixture.loop, transport, fixture.host);
-    REQUIRE(run_until(fixture.loop, [&] { return probe.opened; }));
+    REQUIRE(loop_until(fixture.loop, [&] { return probe.opened; }));
     ::kill(std::stoi(fixture.file("child")), SIGKILL);
-    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
     CHECK(contains(probe.error(), "the ssh process to 10.77.1.3:22 was killed by signal KILL"));
   }
   SECTION("connection lost") {
@@ -323,14 +319,14 @@ TEST_CASE("how the agent, the shell or ssh itself ended is told, with the last w
     std::filesystem::create_directories(fixture.cached_agent().parent_path());
     write_file(fixture.cached_agent(), fake_binary);
     std::filesystem::permissions(fixture.cached_agent(), std::filesystem::perms::owner_all);
-    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
     CHECK(contains(probe.error(), "the connection to 10.77.1.3:22 was lost; ssh said"));
     CHECK(contains(probe.error(), "Broken pipe"));
   }
   SECTION("shell") {
     fixture.fake_ssh(logged_in + "echo this account is not available; exit 1");
     LinkProbe probe(fixture.loop, transport, fixture.host);
-    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
     CHECK(contains(probe.error(),
                    "exited with status 1 before the agent was ready; it printed "
                    "'this account is not available'"));
@@ -345,7 +341,7 @@ TEST_CASE("what was sent last gets through before ssh has to go") {
                    (fixture.folder.path() / "heard").string() + "\n");
   std::optional<OpensshTransport> transport(std::in_place, fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, *transport, fixture.host);
-  REQUIRE(run_until(fixture.loop, [&] { return !probe.bytes.empty(); }));
+  REQUIRE(loop_until(fixture.loop, [&] { return !probe.bytes.empty(); }));
   const std::string words(100'000, 'w');
   probe.link->send(words);
   probe.link.reset();
@@ -364,7 +360,7 @@ TEST_CASE("a link that its owner drops, at any moment, says nothing more and lea
       probe.link.reset();
       fixture.loop.stop();
     });
-    CHECK(run_until(fixture.loop, [&] { return probe.link == nullptr; }));
+    CHECK(loop_until(fixture.loop, [&] { return probe.link == nullptr; }));
     CHECK_FALSE(probe.closed);
   }
   transport.reset();
@@ -380,9 +376,9 @@ TEST_CASE("no more logins are under way than the window allows") {
   OpensshTransport other(fixture.loop, fixture.options, window);
   LinkProbe first(fixture.loop, one, fixture.host), second(fixture.loop, other, fixture.host);
   // Which of them is first depends on whose program is found first.
-  CHECK(run_until(fixture.loop, [&] { return first.opened || second.opened; }));
+  CHECK(loop_until(fixture.loop, [&] { return first.opened || second.opened; }));
   CHECK(first.opened + second.opened == 1);
-  CHECK(run_until(fixture.loop, [&] { return first.opened && second.opened; }));
+  CHECK(loop_until(fixture.loop, [&] { return first.opened && second.opened; }));
 }
 
 TEST_CASE("hosts on one way, behind one jump host, have their turns also at the first try") {
@@ -399,10 +395,10 @@ TEST_CASE("hosts on one way, behind one jump host, have their turns also at the 
   LinkProbe first(fixture.loop, transport, fixture.host), second(fixture.loop, transport, other),
       third(fixture.loop, transport, elsewhere);
   bool did_wait = true;
-  REQUIRE(run_until(fixture.loop, [&] {
+  REQUIRE(loop_until(fixture.loop, [&] {
     did_wait = did_wait && (first.opened || !second.opened);
     return first.opened && third.opened;
   }));
   CHECK(did_wait);
-  CHECK(run_until(fixture.loop, [&] { return second.opened; }));
+  CHECK(loop_until(fixture.loop, [&] { return second.opened; }));
 }

@@ -18,12 +18,14 @@ int count_of(const std::string& text, const std::string& part) {
 
 // What logs in to a server once, as long as that works.
 struct KeepingFixture : SshFixture {
-  explicit KeepingFixture(const std::string& server_options = "")
-      : SshFixture(server_options), transport(loop, options_of(*this)) {
+  // A session that opens no channel for so long is given up.
+  explicit KeepingFixture(const std::string& server_options = "",
+                          std::chrono::milliseconds session_patience = 60s)
+      : SshFixture(server_options), transport(loop, options_of(*this, session_patience)) {
     transport.keep_sessions(true);
   }
-  static SshOptions options_of(SshFixture& fixture) {
-    fixture.options.session_patience = 300ms;
+  static SshOptions options_of(SshFixture& fixture, std::chrono::milliseconds session_patience) {
+    fixture.options.session_patience = session_patience;
     return fixture.options;
   }
 
@@ -32,22 +34,14 @@ struct KeepingFixture : SshFixture {
 
   std::unique_ptr<LinkProbe> open(const std::string& key = "t-0") {
     auto probe = std::make_unique<LinkProbe>(loop, transport, host, key);
-    run_until(loop, [&] { return probe->bytes == "agent " + key + "\n" || probe->closed; });
+    loop_until(loop, [&] { return probe->bytes == "agent " + key + "\n" || probe->closed; });
     INFO(probe->error() << server.log());
     CHECK(probe->opened == 1);
     return probe;
   }
 
   // Whether the server says so within the time that a test has.
-  bool comes(const std::function<bool()>& condition) {
-    std::unique_ptr<Subscription> look;
-    const std::function<void()> again = [&] {
-      look = loop.after(10ms, again);
-      loop.stop();
-    };
-    again();
-    return run_until(loop, condition);
-  }
+  bool comes(const std::function<bool()>& condition) { return loop_until(loop, condition); }
 
   // The process of the server that serves the oldest connection.
   int serving() const {
@@ -60,7 +54,7 @@ struct KeepingFixture : SshFixture {
 void expect_answer(LinkProbe& probe, const std::string& text) {
   probe.bytes.clear();
   probe.link->send(text);
-  run_until(probe.loop, [&] { return probe.bytes == text || probe.closed; });
+  loop_until(probe.loop, [&] { return probe.bytes == text || probe.closed; });
   CHECK((probe.bytes == text));
 }
 
@@ -78,7 +72,7 @@ TEST_CASE("links to a host whose sessions are kept log in there once, at the sam
   runs->bytes.clear();
   waits->link->send(noise);
   runs->link->send(noise + "more");
-  run_until(fixture.loop, [&] {
+  loop_until(fixture.loop, [&] {
     return waits->bytes.size() >= noise.size() && runs->bytes.size() >= noise.size() + 4;
   });
   CHECK((waits->bytes == noise));
@@ -135,12 +129,12 @@ TEST_CASE("a server that allows no further session is logged in to once more") {
 
 TEST_CASE("a session that has died is replaced") {
   REQUIRE_SSHD();
-  KeepingFixture fixture;
+  KeepingFixture fixture("", 2s);
   auto first = fixture.open();
   const int number = fixture.serving();
   SECTION("with a word") {
     ::kill(number, SIGKILL);
-    CHECK(run_until(fixture.loop, [&] { return first->closed.has_value(); }));
+    CHECK(loop_until(fixture.loop, [&] { return first->closed.has_value(); }));
   }
   SECTION("with a word, while it carries nothing") {
     first.reset();
@@ -179,7 +173,7 @@ TEST_CASE("a link on a session that is there may be dropped at any moment, and o
       probe.link.reset();
       fixture.loop.stop();
     });
-    CHECK(run_until(fixture.loop, [&] { return probe.link == nullptr; }));
+    CHECK(loop_until(fixture.loop, [&] { return probe.link == nullptr; }));
     CHECK_FALSE(probe.closed);
     expect_answer(*stays, "after " + std::to_string(after));
   }

@@ -46,13 +46,13 @@ TEST_CASE("the passphrase of a key is asked for once, for all hosts that take th
   SshTransport transport(fixture.loop, fixture.options);
   LinkProbe first(fixture.loop, transport, fixture.host);
   LinkProbe second(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop,
-            [&] { return (first.opened || first.closed) && (second.opened || second.closed); });
+  loop_until(fixture.loop,
+             [&] { return (first.opened || first.closed) && (second.opened || second.closed); });
   INFO(first.error() << second.error() << fixture.server.log());
   CHECK(first.opened == 1);
   CHECK(second.opened == 1);
   LinkProbe later(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return later.opened; }));
+  CHECK(loop_until(fixture.loop, [&] { return later.opened; }));
   CHECK(fixture.answers.questions ==
         std::vector<std::string>{"passphrase for the key " + fixture.key + ": ",
                                  "that was wrong; passphrase for the key " + fixture.key + ": "});
@@ -66,7 +66,7 @@ TEST_CASE("three wrong passphrases are enough, and no answer is as good") {
   SshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
   LinkProbe other(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return probe.closed && other.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed && other.closed; }));
   CHECK(fixture.answers.questions.size() == (is_answered ? 3 : 1));
   CHECK(contains(probe.error(),
                  fixture.key + " is encrypted, and " +
@@ -86,7 +86,7 @@ TEST_CASE("nobody is asked for a key that the host does not take, or does not ne
   write_file(fixture.server.authorized_keys(), public_line(own) + "\n");
   SshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
   INFO(probe.error());
   CHECK(probe.opened == 1);
   CHECK(fixture.answers.questions.empty());
@@ -103,7 +103,7 @@ TEST_CASE("what waits for a passphrase goes away with its transport") {
   {
     SshTransport transport(fixture.loop, fixture.options);
     LinkProbe probe(fixture.loop, transport, fixture.host);
-    REQUIRE(run_until(fixture.loop, [&] { return answer != nullptr; }));
+    REQUIRE(loop_until(fixture.loop, [&] { return answer != nullptr; }));
   }
   answer(std::make_unique<Secret>("secret"));
 }

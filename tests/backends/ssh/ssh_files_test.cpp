@@ -38,11 +38,8 @@ struct FilesFixture {
   Result<HostSettings> settings() {
     SshFiles files(loop, options);
     std::optional<Result<HostSettings>> told;
-    files.host_settings_of(host, [&](const Result<HostSettings>& settings) {
-      told = settings;
-      loop.stop();
-    });
-    REQUIRE(run_until(loop, [&] { return told; }));
+    files.host_settings_of(host, [&](const Result<HostSettings>& settings) { told = settings; });
+    REQUIRE(loop_until(loop, [&] { return told.has_value(); }));
     return *told;
   }
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/backends/ssh_formats/temporary_keys.hpp"
+#include "tests/support/waiting.hpp"
 
 namespace train::testing {
 
@@ -21,19 +22,32 @@ inline std::string current_user() {
   return entry ? entry->pw_name : "";
 }
 
-/// A loopback port where nobody listens.
-inline int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    throw std::runtime_error("no free port");
-  ::close(fd);
-  return ntohs(address.sin_port);
-}
+/// A loopback port that nobody else gets as long as this lives. It refuses connections, until a
+/// server that reuses addresses, as sshd does, listens there.
+class HeldPort {
+ public:
+  HeldPort() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    const int on = 1;
+    if (::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        ::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+        ::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+      throw std::runtime_error("no free port");
+    number_ = ntohs(address.sin_port);
+  }
+  ~HeldPort() { ::close(fd_); }
+  HeldPort(const HeldPort&) = delete;
+  HeldPort& operator=(const HeldPort&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int fd_;
+  int number_ = 0;
+};
 
 /// A real sshd on a loopback port, for the current user, with keys, configuration and a home of
 /// its own in a temporary folder.
@@ -42,7 +56,7 @@ class SshServer {
   static bool is_installed() { return ::access("/usr/sbin/sshd", X_OK) == 0; }
 
   /// `options` are further lines of sshd_config.
-  explicit SshServer(const std::string& options = "") : port_(free_port()) {
+  explicit SshServer(const std::string& options = "") {
     const auto& root = folder_.path();
     for (const auto& name : {home(), launcher_home() / ".ssh"})
       std::filesystem::create_directories(name);
@@ -50,7 +64,7 @@ class SshServer {
     make_key(launcher_home() / ".ssh/id_ed25519", "-t ed25519");
     authorize(launcher_home() / ".ssh/id_ed25519");
     trust(public_line((root / "host_key").string()));
-    write_file(root / "config", "Port " + std::to_string(port_) +
+    write_file(root / "config", "Port " + std::to_string(port()) +
                                     "\nListenAddress 127.0.0.1\nPidFile none\nUsePAM no\n"
                                     "StrictModes no\nPermitRootLogin yes\nLogLevel VERBOSE\n"
                                     "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
@@ -69,7 +83,7 @@ class SshServer {
   SshServer(const SshServer&) = delete;
   SshServer& operator=(const SshServer&) = delete;
 
-  int port() const { return port_; }
+  int port() const { return port_.number(); }
   /// Of the process whose children serve the connections.
   pid_t pid() const { return pid_; }
   std::filesystem::path home() const { return folder_.path() / "home"; }
@@ -85,7 +99,7 @@ class SshServer {
   /// Makes known_hosts say that this public key is the server's.
   void trust(const std::string& public_key_line) const {
     write_file(known_hosts(),
-               "# keys\n[127.0.0.1]:" + std::to_string(port_) + " " + public_key_line + "\n");
+               "# keys\n[127.0.0.1]:" + std::to_string(port()) + " " + public_key_line + "\n");
   }
 
  private:
@@ -99,14 +113,12 @@ class SshServer {
               config.c_str(), nullptr);
       ::_exit(127);
     }
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (log().find("Server listening") == std::string::npos &&
-           std::chrono::steady_clock::now() < until)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (!eventually([&] { return log().find("Server listening") != std::string::npos; }))
+      throw std::runtime_error("sshd does not listen: " + log());
   }
 
   TemporaryFolder folder_;
-  int port_;
+  HeldPort port_;
   pid_t pid_ = -1;
 };
 

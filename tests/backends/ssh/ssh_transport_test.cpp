@@ -46,7 +46,7 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
     Probe probe(fixture.loop, transport, fixture.host);
     probe.link->send("first ");
     CHECK(probe.link->unsent_bytes() == 6);
-    run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+    loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
     INFO(probe.error() << fixture.server.log());
     REQUIRE(probe.opened == 1);
     CHECK(probe.info.address == "127.0.0.1");
@@ -64,16 +64,16 @@ TEST_CASE("the binary is shipped once, then run from the cache, and a megabyte c
 TEST_CASE("a login shell that does not come to an end is told, with what it said") {
   REQUIRE_SSHD();
   const auto [shell, told] = GENERATE(table<std::string, std::string>(
-      {{"exec sleep 60", "was silent for 1 s while the agent was being started"},
+      {{"exec sleep 60", "was silent for 2 s while the agent was being started"},
        {"echo wait for me >&2; exec sleep 60",
-        "was not done after 1 s while the agent was being started; it said 'wait for me'"},
+        "was not done after 2 s while the agent was being started; it said 'wait for me'"},
        {"echo hello; exec sleep 60",
-        "was not done after 1 s while the agent was being started; it said 'hello'"}}));
+        "was not done after 2 s while the agent was being started; it said 'hello'"}}));
   Fixture fixture("ForceCommand " + shell + "\n");
-  fixture.options.start_timeout = 1s;
+  fixture.options.start_timeout = 2s;
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), told));
 }
 
@@ -82,11 +82,11 @@ TEST_CASE("how the agent ended is told, with its last words") {
   Fixture fixture;
   SshTransport transport(fixture.loop, fixture.options);
   Probe failed(fixture.loop, transport, fixture.host, "exit-3");
-  CHECK(run_until(fixture.loop, [&] { return failed.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return failed.closed.has_value(); }));
   CHECK(failed.error() == "the agent exited with status 3; it said 'oh dear'");
   CHECK(failed.bytes == "agent exit-3\n");
   Probe killed(fixture.loop, transport, fixture.host, "killed");
-  CHECK(run_until(fixture.loop, [&] { return killed.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return killed.closed.has_value(); }));
   CHECK(killed.error() == "the agent was killed by signal KILL");
 }
 
@@ -108,14 +108,14 @@ TEST_CASE("a link that its owner drops, at any moment, says nothing more") {
   };
   events.on_closed = [](const Error& why) { FAIL_CHECK(render(why)); };
   link = transport.open(fixture.host, {"t-0"}, std::move(events));
-  CHECK(run_until(fixture.loop, [&] { return heard; }));
+  CHECK(loop_until(fixture.loop, [&] { return heard; }));
   for (const int after : {1, 5, 20, 60}) {  // somewhere in the set-up
     Probe probe(fixture.loop, transport, fixture.host);
     const auto drop = fixture.loop.after(after * 1ms, [&] {
       probe.link.reset();
       fixture.loop.stop();
     });
-    CHECK(run_until(fixture.loop, [&] { return probe.link == nullptr; }));
+    CHECK(loop_until(fixture.loop, [&] { return probe.link == nullptr; }));
   }
   CHECK_FALSE(early.opened);
   CHECK_FALSE(early.closed);
@@ -129,7 +129,7 @@ TEST_CASE("host keys are checked strictly") {
     write_file(fixture.server.known_hosts(), "");
     SshTransport transport(fixture.loop, fixture.options);
     Probe probe(fixture.loop, transport, fixture.host);
-    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
     CHECK(contains(probe.error(), "is not known: ssh-ed25519 SHA256:"));
     CHECK_FALSE(contains(probe.error(), "ssh-keyscan"));
     CHECK(contains(probe.error(), "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"));
@@ -140,10 +140,11 @@ TEST_CASE("host keys are checked strictly") {
     const std::string line = error.substr(command + 17, error.find('\n', command) - command - 17);
     output_of(line);
     Probe again(fixture.loop, transport, fixture.host);
-    CHECK(run_until(fixture.loop, [&] { return again.closed; }));  // read once for a transport
+    CHECK(loop_until(fixture.loop,
+                     [&] { return again.closed.has_value(); }));  // read once for a transport
     SshTransport fresh(fixture.loop, fixture.options);
     Probe known(fixture.loop, fresh, fixture.host);
-    CHECK(run_until(fixture.loop, [&] { return known.opened || known.closed; }));
+    CHECK(loop_until(fixture.loop, [&] { return known.opened || known.closed; }));
     CHECK(known.opened == 1);
     const std::string own = public_line(fixture.server.host_key());  // with a comment
     CHECK(read_file(fixture.server.known_hosts()) ==
@@ -155,7 +156,7 @@ TEST_CASE("host keys are checked strictly") {
     fixture.server.trust(public_line(make_key(folder.path() / "other", "-t ed25519")));
     SshTransport transport(fixture.loop, fixture.options);
     Probe probe(fixture.loop, transport, fixture.host);
-    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
     CHECK(contains(probe.error(), "has changed"));
     CHECK(contains(probe.error(), fixture.server.known_hosts().string() + ":2 has SHA256:"));
   }
@@ -179,7 +180,7 @@ TEST_CASE("ssh's configuration says where a host is, and how to log in there") {
   fixture.host.user = current_user();  // what the hosts file says comes before all
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
   INFO(probe.error() << fixture.server.log());
   CHECK(probe.opened == 1);
   CHECK(probe.info.address == "127.0.0.1");
@@ -197,7 +198,7 @@ TEST_CASE("accept-new adds the key of a new host and never another one") {
                       (fixture.server.launcher_home() / ".ssh/id_ed25519").string() + "\n");
     SshTransport transport(fixture.loop, fixture.options);
     Probe probe(fixture.loop, transport, fixture.host);
-    run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+    loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
     return probe.opened ? "open" : probe.error();
   };
   CHECK(contains(attempt("ask"), "is not known"));
@@ -235,7 +236,7 @@ TEST_CASE("a host that libssh2 cannot serve is handed over, or fails with the re
   {
     SshTransport transport(fixture.loop, fixture.options);
     Probe probe(fixture.loop, transport, fixture.host);
-    CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+    CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
     CHECK(contains(probe.error(),
                    "it can be reached by OpenSSH's own client only: ssh's "
                    "configuration has ProxyCommand 'nc %h %p' for it"));
@@ -246,7 +247,7 @@ TEST_CASE("a host that libssh2 cannot serve is handed over, or fails with the re
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host, "t-7");
   probe.link->send("early ");
-  CHECK(run_until(fixture.loop, [&] { return !other.opened.empty(); }));
+  CHECK(loop_until(fixture.loop, [&] { return !other.opened.empty(); }));
   CHECK(other.opened == "gpu-x t-7");
   CHECK(other.sent == "early ");
   probe.link->send("late");
@@ -266,7 +267,7 @@ TEST_CASE("a server that wants what libssh2 lacks is told at once, not tried aga
   Fixture fixture("KexAlgorithms sntrup761x25519-sha512@openssh.com\n");
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(),
                  "OpenSSH's own client only: libssh2 and the SSH server at "
                  "127.0.0.1:"));
@@ -286,7 +287,7 @@ TEST_CASE("a key that only OpenSSH can use is named when no other is left") {
              "dVyDAAAABHNzaDo= me\n");
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(),
                  "it refused all other keys, and libssh2 cannot use the FIDO key "
                  "~/.ssh/id_ed25519_sk"));
@@ -298,7 +299,7 @@ TEST_CASE("a family of addresses that the host does not have is told") {
   fixture.configure("AddressFamily inet6\n");
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), "'127.0.0.1' has no address of the family"));
 }
 
@@ -313,19 +314,19 @@ TEST_CASE("keys of every kind log in, and a refusal lists what was tried") {
     fixture.host.identity_file = key;
     SshTransport transport(fixture.loop, fixture.options);
     Probe probe(fixture.loop, transport, fixture.host);
-    run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+    loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
     INFO(probe.error() << fixture.server.log());
     CHECK(probe.opened == 1);
   }
   fixture.host.identity_file = make_key(folder.path() / "stranger", "-t ed25519");
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return probe.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), "authentication failed for user " + current_user() + ": tried " +
                                     fixture.host.identity_file + " (ssh-ed25519)"));
   fixture.host.identity_file = make_key(folder.path() / "locked", "-t ed25519", "secret");
   Probe locked(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return locked.closed; }));
+  CHECK(loop_until(fixture.loop, [&] { return locked.closed.has_value(); }));
   CHECK(contains(locked.error(),
                  "no key could be used; " + fixture.host.identity_file + " is encrypted"));
   CHECK(contains(locked.error(), "ssh-add"));
@@ -344,7 +345,7 @@ TEST_CASE("keys of ssh-agent log in") {
   output_of("SSH_AUTH_SOCK=" + socket + " ssh-add -q " + key + " 2>&1");
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return probe.opened || probe.closed; });
+  loop_until(fixture.loop, [&] { return probe.opened || probe.closed; });
   INFO(probe.error() << fixture.server.log());
   CHECK(probe.opened == 1);
 }
@@ -357,14 +358,14 @@ TEST_CASE("what rc files and banners print is skipped, and what a broken shell p
                   "\nForceCommand echo welcome; printf half; eval \"$SSH_ORIGINAL_COMMAND\"\n");
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
-  run_until(fixture.loop, [&] { return !probe.bytes.empty() || probe.closed; });
+  loop_until(fixture.loop, [&] { return !probe.bytes.empty() || probe.closed; });
   INFO(probe.error() << fixture.server.log());
   CHECK(probe.bytes == "agent t-0\n");
 
   Fixture broken("ForceCommand echo This account is not available; exit 1\n");
   SshTransport other(broken.loop, broken.options);
   Probe refused(broken.loop, other, broken.host);
-  CHECK(run_until(broken.loop, [&] { return refused.closed; }));
+  CHECK(loop_until(broken.loop, [&] { return refused.closed.has_value(); }));
   CHECK(contains(refused.error(),
                  "exited with status 1 before the agent was ready; it printed "
                  "'This account is not available'"));
@@ -372,7 +373,7 @@ TEST_CASE("what rc files and banners print is skipped, and what a broken shell p
   Fixture endless("ForceCommand exec yes\n");
   SshTransport third(endless.loop, endless.options);
   Probe noisy(endless.loop, third, endless.host);
-  CHECK(run_until(endless.loop, [&] { return noisy.closed; }));
+  CHECK(loop_until(endless.loop, [&] { return noisy.closed.has_value(); }));
   CHECK(contains(noisy.error(), "printed more than 64 KiB before it answered"));
 }
 
@@ -384,14 +385,15 @@ TEST_CASE("a port where nobody listens, and a name that means nothing, are told"
   SshTransport transport(loop, options);
   Host host;
   host.name = "127.0.0.1";
-  host.port = free_port();
+  const HeldPort closed;
+  host.port = closed.number();
   Probe refused(loop, transport, host);
-  CHECK(run_until(loop, [&] { return refused.closed; }));
+  CHECK(loop_until(loop, [&] { return refused.closed.has_value(); }));
   CHECK(contains(refused.error(), "connection refused at 127.0.0.1:" + std::to_string(*host.port)));
   CHECK(refused.closed.value().error_class == ErrorClass::host);
   host.name = "no-such-host.invalid";
   Probe unknown(loop, transport, host);
-  CHECK(run_until(loop, [&] { return unknown.closed; }));
+  CHECK(loop_until(loop, [&] { return unknown.closed.has_value(); }));
   CHECK(contains(unknown.error(), "name 'no-such-host.invalid' does not resolve"));
 }
 
@@ -403,7 +405,7 @@ TEST_CASE("a server that is overrun is tried again, and all links open in the en
   std::vector<std::unique_ptr<Probe>> probes;
   for (int i = 0; i < 12; ++i)
     probes.push_back(std::make_unique<Probe>(fixture.loop, transport, fixture.host));
-  CHECK(run_until(fixture.loop, [&] {
+  CHECK(loop_until(fixture.loop, [&] {
     for (const auto& probe : probes)
       if (!probe->opened && !probe->closed) return false;
     return true;
@@ -420,9 +422,9 @@ TEST_CASE("no more set-ups are under way than the window allows") {
   fixture.options.max_setups = 1;
   SshTransport transport(fixture.loop, fixture.options);
   Probe first(fixture.loop, transport, fixture.host), second(fixture.loop, transport, fixture.host);
-  CHECK(run_until(fixture.loop, [&] { return first.opened; }));
+  CHECK(loop_until(fixture.loop, [&] { return first.opened; }));
   CHECK_FALSE(second.opened);
-  CHECK(run_until(fixture.loop, [&] { return second.opened; }));
+  CHECK(loop_until(fixture.loop, [&] { return second.opened; }));
 }
 
 TEST_CASE("a server that accepts and says nothing is given up") {
@@ -442,7 +444,7 @@ TEST_CASE("a server that accepts and says nothing is given up") {
   host.name = "127.0.0.1";
   host.port = ntohs(address.sin_port);
   Probe probe(loop, transport, host);
-  CHECK(run_until(loop, [&] { return probe.closed; }));
+  CHECK(loop_until(loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), "was silent for 0.1 s during the key exchange"));
   ::close(listener);
 }
