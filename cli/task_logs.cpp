@@ -98,18 +98,21 @@ Result<std::set<int>> ranks_by_host(const TaskLogsFlags& flags, const TaskRecord
                 fmt::format("its logs do not tell where {} ran", subject(flags, task)),
                 "choose ranks by their numbers: --rank 0,4-7");
   std::vector<std::string> known;
+  std::set<std::string> known_in_lower_case;
   for (const RankRecord& rank : task.ranks)
     if (known.empty() || known.back() != rank.host) known.push_back(rank.host);
+  for (const std::string& name : known) known_in_lower_case.insert(to_lower(name));
+  std::set<std::string> wanted;
   for (const std::string& name : *names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    wanted.insert(to_lower(name));
+    if (known_in_lower_case.contains(to_lower(name))) continue;
     const std::string hint = did_you_mean(name, known);
     return fail(ErrorClass::no_input, fmt::format("task {} is not on host '{}'", task.id, name),
                 hint.empty() ? "it is on " + summarize_hosts(known) : hint);
   }
-  const std::set<std::string> wanted(names->begin(), names->end());
   std::set<int> ranks;
   for (const RankRecord& rank : task.ranks)
-    if (wanted.contains(rank.host)) ranks.insert(rank.rank);
+    if (wanted.contains(to_lower(rank.host))) ranks.insert(rank.rank);
   return ranks;
 }
 

@@ -57,7 +57,7 @@ class FilterReader {
         filter_(filter),
         choices_(inventory.hosts.size()) {
     for (std::size_t i = 0; i < inventory.hosts.size(); ++i)
-      index_of_.emplace(inventory.hosts[i].name, i);
+      index_of_.emplace(to_lower(inventory.hosts[i].name), i);
   }
 
   void read() {
@@ -99,7 +99,7 @@ class FilterReader {
     if (has_slots && slots.empty()) return;
     std::vector<std::string> unknown;
     for (const std::string& name : names) {
-      const auto found = index_of_.find(name);
+      const auto found = index_of_.find(to_lower(name));
       if (found == index_of_.end())
         unknown.push_back(name);
       else
@@ -219,7 +219,7 @@ class FilterReader {
   std::string source_;
   const std::string& filter_;
   std::vector<Choice> choices_;
-  std::unordered_map<std::string, std::size_t> index_of_;
+  std::unordered_map<std::string, std::size_t> index_of_;  // by the name in lower case
   Diagnostics diagnostics_;
   std::vector<std::string> names_;  // of all hosts, and their summary, once one is unknown
   std::string summary_;

@@ -17,7 +17,7 @@ enum class FilterKind {
 /// `NAME[:SLOT,...][@NAME[:SLOT,...]...]`, where a name may be a host set and slots may be ranges:
 /// `w[0-1]:0-2@gpu-b`. A host without slots means all of them. A slot or a host that is named
 /// more than once counts once; the slots of several parts for one host add up. IPv6 addresses are
-/// in brackets.
+/// in brackets. The case of letters in names does not count.
 ///
 /// Slots count from 0 and are the places that `slot_count` counts; where they are GPUs, slot N is
 /// the Nth of the host's GPUs that may be used. A host that loses its last slot is left out.

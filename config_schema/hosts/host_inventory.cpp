@@ -72,7 +72,8 @@ void warn_of_one_machine(const SourceText& source, const std::vector<Host>& host
     const bool is_here = is_localhost(host.address);
     if (host.address == host.name && !is_here) continue;
     Machine& machine =
-        machines[is_here ? "localhost" : fmt::format("{}:{}", host.address, host.port.value_or(0))];
+        machines[is_here ? "localhost"
+                         : fmt::format("{}:{}", to_lower(host.address), host.port.value_or(0))];
     if (!machine.first) machine.first = &host;
     if (++machine.hosts == 2) machine.second = &host;
   }
@@ -171,17 +172,20 @@ std::optional<int> slot_count(const Host& host) {
 }
 
 void HostCollection::add(Host host, std::string_view line) {
-  const auto [known, is_new] = known_.try_emplace(host.name, hosts_.size());
+  const auto [known, is_new] = known_.try_emplace(to_lower(host.name), hosts_.size());
   if (is_new) {
     hosts_.push_back(std::move(host));
     return;
   }
   const Place& first = hosts_[known->second].place;
+  const std::string& first_name = hosts_[known->second].name;
+  const std::string as = first_name == host.name ? "" : fmt::format(" as '{}'", first_name);
   const std::string message =
       first.line == host.place.line
-          ? fmt::format("host '{}' is named twice; first at column {}", host.name, first.column)
-          : fmt::format("host '{}' on line {} is named twice; first on line {}", host.name,
-                        host.place.line, first.line);
+          ? fmt::format("host '{}' is named twice; first at column {}{}", host.name, first.column,
+                        as)
+          : fmt::format("host '{}' on line {} is named twice; first on line {}{}", host.name,
+                        host.place.line, first.line, as);
   if (line.size() <= max_shown_line) host.place.text = std::string(line);
   const bool may_want_slots = !slots_form_.empty() && !host.slots && !hosts_[known->second].slots;
   diagnostics_.error(host.place, "name", message,

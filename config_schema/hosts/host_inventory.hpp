@@ -104,7 +104,8 @@ struct HostInventory {
   std::vector<Diagnostic> warnings;
 };
 
-/// Collects the hosts of one input in order. A host named twice is an error that names both lines.
+/// Collects the hosts of one input in order. A host named twice is an error that names both lines;
+/// as in DNS, the case of letters does not tell names apart.
 class HostCollection {
  public:
   /// `slots_form` is how the input writes a host of two slots, for the hint to users who repeat its
@@ -124,7 +125,7 @@ class HostCollection {
   Diagnostics& diagnostics_;
   std::string slots_form_;
   std::vector<Host> hosts_;
-  std::unordered_map<std::string, std::size_t> known_;  ///< name to index
+  std::unordered_map<std::string, std::size_t> known_;  ///< name in lower case to index
 };
 
 /// Reads a hosts file. The format is recognised by its content: YAML inventory (a mapping at the

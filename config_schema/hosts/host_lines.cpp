@@ -21,6 +21,9 @@ tl::unexpected<HostSetError> refuse(std::size_t offset, std::string message,
   return tl::make_unexpected(HostSetError{offset, std::move(message), std::move(hint)});
 }
 
+// A larger number behind a name is a port that somebody took for "host:port".
+constexpr int most_after_colon = 1'023;
+
 constexpr const char* no_port =
     "after ':' come the slots; a port is written in a hosts file: 'port=2222', or 'port: 2222'";
 
@@ -104,6 +107,14 @@ tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::
                   "write the number of slots as host:8");
   const auto slots = read_slots(text.substr(rest + 1), rest + 1);
   if (!slots) return tl::make_unexpected(slots.error());
+  if (*slots > most_after_colon)
+    return refuse(
+        rest + 1,
+        fmt::format("after ':' come the slots, at most {}, and this looks like a port",
+                    most_after_colon),
+        fmt::format("in a hosts file a port is '{0} port={1}', and so many slots are '{0} "
+                    "slots={1}'; in YAML they are keys",
+                    text.substr(0, rest), *slots));
   item.slots = *slots;
   return item;
 }
@@ -268,7 +279,7 @@ class LineReader {
       return report(
           {0,
            fmt::format("':{}' and 'slots={}' both say how many slots", *item.slots, *given_.slots),
-           "keep one of the two"},
+           fmt::format("keep one of the two; if {0} is a port, write 'port={0}'", *item.slots)},
           declared.offset, "slots");
     if (!item.user.empty() && given_.user)
       return report(

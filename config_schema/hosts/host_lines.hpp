@@ -29,6 +29,7 @@ struct HostWord {
 std::vector<HostWord> host_words(std::string_view line);
 
 /// Reads `[user@]set[:slots]`, with IPv6 addresses in brackets (`[::1]:8`). At most `limit` names.
+/// More than 1,023 slots are refused: they look like a port.
 tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit);
 
 /// Reads a number of slots, 1 to 65,536. `offset` is where `text` begins, for the error.

@@ -101,7 +101,7 @@ both_files_at_once() {
 counts() {
     refused 69 never '3 slots asked, localhost has 2' 'nearest count that fits: 2' -- launch -H localhost:2 -n 3 -- true
     refused 64 usage "--slots: '1000001' is not a whole number from 1 to 1000000" -- launch -n 1000001 -- true
-    run plan -H 'n[1-100]:10000' -n 1000000 --format hostfile -- true # what is promised is taken
+    run plan -H 'n[1-1000]:1000' -n 1000000 --format hostfile -- true # what is promised is taken
     expect_status 0
     refused 64 usage "--slots: '0' is not a whole number from 1 to" -- launch -n 0 -- true
     refused 64 usage "--slots: 'x' is not a whole number from 1 to" -- launch -n x -- true
