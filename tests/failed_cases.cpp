@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names each case that failed in a line that tests/run.sh reads, which tries it again alone; not where
-// the case has the tag [once]: a fault that shows once in many runs of it is one.
+// Names each case that failed in a line that tests/run.sh reads, which tries it again alone; not
+// where the case has the tag [once]: a fault that shows once in many runs of it is one.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <algorithm>
 #include <iostream>

@@ -10,9 +10,10 @@
 
 namespace train::testing {
 
-/// Runs the loop until the condition holds, looked at each millisecond; false when it does not within
-/// the limit, which is for an idle machine (`eventually`). What else stops the loop meanwhile, as the
-/// callback of a probe does, has the condition looked at and does not end the wait.
+/// Runs the loop until the condition holds, looked at each millisecond; false when it does not
+/// within the limit, which is for an idle machine (`eventually`). What else stops the loop
+/// meanwhile, as the callback of a probe does, has the condition looked at and does not end the
+/// wait.
 inline bool loop_until(Loop& loop, const std::function<bool()>& condition,
                        std::chrono::milliseconds limit = std::chrono::seconds(10)) {
   if (condition()) return true;

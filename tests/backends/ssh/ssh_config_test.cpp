@@ -2,6 +2,7 @@
 #include "backends/ssh/ssh_config.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/catch.hpp"
 #include "tests/launcher/bootstrap/shell_dialogue.hpp"
@@ -165,11 +166,12 @@ TEST_CASE("a ssh that is missing, hangs, is killed or prints without end is told
     CHECK(answer.error().error_class == ErrorClass::missing);
   }
   SECTION("hangs") {
-    fixture.ssh("exec sleep 4713");
+    const std::string sleeper = "sleep 4713." + std::to_string(::getpid());  // nobody else's
+    fixture.ssh("exec " + sleeper);
     fixture.files.deadline = 200ms;
     CHECK(message(fixture.ask({{"a", "", {}}})[0]).find("gave no answer within 0.2 s") !=
           std::string::npos);
-    CHECK(output_of("pgrep -fx 'sleep 4713' || echo none") == "none\n");
+    CHECK(output_of("pgrep -fx '" + sleeper + "' || echo none") == "none\n");
   }
   SECTION("killed") {
     fixture.ssh("kill -9 $$");
