@@ -24,11 +24,11 @@ jumps_while_it_runs() {
     has_clock || return
     set_clock "$day"
     start launch -n 2 --set reconnect_window=10s -- /bin/sh -c "$counts"
-    within 10 "it prints" out_has 'line 3'
+    within 20 "it prints" out_has 'line 3'
     set_clock $((-10 * day))
-    within 10 "it goes on" out_has 'line 12'
+    within 20 "it goes on" out_has 'line 12'
     set_clock "$day"
-    await 20
+    await
     expect_status 0
     seq -f 'line %.0f' 0 29 >expected
     for rank in 0 1; do
@@ -49,11 +49,11 @@ grace_is_the_same() {
     has_clock || return
     local jump=$1 began tenths
     start launch -n 1 --set stop_grace=2s -- /bin/sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done'
-    within 10 "it runs" out_has ready
+    within 20 "it runs" out_has ready
     began=${EPOCHREALTIME/./}
     kill -INT "$launcher"
     set_clock "$jump"
-    await 20
+    await
     tenths=$(tenths_since "$began")
     expect_status 130
     is_between 18 "$tenths" 60 || note_failure "a grace of 2 s took $tenths tenths of a second"
@@ -62,9 +62,9 @@ grace_is_the_same() {
 starts_again() {
     has_clock || return
     start launch -n 1 --set max_restarts=1 --set restart_delay=2s -- /bin/sh -c 'echo "attempt $TRAIN_RESTART_COUNT"; exit "$((1 - TRAIN_RESTART_COUNT))"'
-    within 10 "the first attempt fails" err_has 'restart'
+    within 20 "the first attempt fails" err_has 'restart'
     set_clock "$1"
-    await 15
+    await
     expect_status 0
     expect_out 'attempt 1$'
 }

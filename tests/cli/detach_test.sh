@@ -50,7 +50,7 @@ fails_later() {
     touch go
     with_environment "$train" task wait "$id" 2>"$work/err"
     expect_equal "status of task wait" 3 $?
-    within 5 "launcher.log has the last words" tells_the_end
+    within 20 "launcher.log has the last words" tells_the_end
 }
 
 never_starts() {

@@ -41,7 +41,7 @@ expect_timeout() { # expect_timeout ID
 time_is_over() {
     local began=${EPOCHREALTIME/./}
     start launch -H localhost:2 -n 2 --max-runtime 1500ms --set max_restarts=3 -- /bin/sh -c "$forever"
-    await 20
+    await
     at_least "milliseconds" "$(elapsed_since "$began")" 1500
     expect_status 124
     expect_err '^train: max_runtime is over: stopping all ranks$'
@@ -72,7 +72,7 @@ flag_wins() {
 restarts_are_included() {
     start launch -n 1 --max-runtime 3s --set max_restarts=100 --set restart_delay=100ms -- \
         /bin/sh -c 'echo "attempt $TRAIN_RESTART_COUNT"; sleep 1; exit 1'
-    await 20
+    await
     expect_status 124
     expect_out 'attempt 1$'
     expect_last_err 'failed: timeout: max_runtime is over (exit 124)'
@@ -80,7 +80,7 @@ restarts_are_included() {
 
 waiting_for_a_restart() {
     start launch -n 1 --max-runtime 1s --set max_restarts=1 --set restart_delay=60s -- false
-    await 20
+    await
     expect_status 124
     expect_last_err 'failed: timeout: max_runtime is over (exit 124)'
 }
@@ -96,7 +96,7 @@ detach() {
 }
 kill_launcher() {
     end_process "$(pids_of 'launch -d')"
-    within 10 "nobody attends the task" state_is "$id" unattended
+    within 20 "nobody attends the task" state_is "$id" unattended
 }
 
 time_of_an_adopted_task() {
@@ -128,7 +128,7 @@ signal_is() {
         "trap 'echo got $2; exit 0' $2; $forever"
     within 30 "it is up" out_has up
     kill -INT "$launcher"
-    await 20
+    await
     expect_status 130
     expect_out "got $2"
 }
@@ -151,10 +151,10 @@ file_then_signal() {
     start_watching --set stop_notice=2s
     local began=${EPOCHREALTIME/./}
     kill "-$1" "$launcher"
-    within 10 "both have seen the file" out_count_is 2 'seen [01]$'
+    within 20 "both have seen the file" out_count_is 2 'seen [01]$'
     expect_no_out signalled
     expect_err 'stopping all ranks; the signal follows in 2 s, or at once with another Ctrl-C$'
-    await 20
+    await
     at_least "milliseconds" "$(elapsed_since "$began")" 2000
     expect_status "$2"
     out_count_is 2 'signalled [01]$' || note_failure "not both were signalled"
@@ -163,9 +163,9 @@ file_then_signal() {
 second_ctrl_c() {
     start_watching --set stop_notice=1h
     kill -INT "$launcher"
-    within 10 "both have seen the file" out_count_is 2 'seen [01]$'
+    within 20 "both have seen the file" out_count_is 2 'seen [01]$'
     kill -INT "$launcher"
-    await 20
+    await
     expect_status 130
     out_count_is 2 'signalled [01]$' || note_failure "not both were signalled"
 }
@@ -174,9 +174,9 @@ second_kill() {
     start_watching --set stop_notice=1h
     with_environment "$train" task kill "$(task_id)" 2>"$work/first" &
     local first=$!
-    within 10 "both have seen the file" out_count_is 2 'seen [01]$'
+    within 20 "both have seen the file" out_count_is 2 'seen [01]$'
     run_kill "$(task_id)"
-    await 20
+    await
     expect_status 143
     out_count_is 2 'signalled [01]$' || note_failure "not both were signalled"
     wait "$first" || note_failure "the first kill: $(cat "$work/first")"
@@ -187,11 +187,11 @@ third_ctrl_c() {
         'trap "echo signalled" TERM; echo up; while :; do sleep 0.05; done'
     within 30 "it is up" out_has up
     kill -INT "$launcher"
-    within 10 "the stop is said" err_has 'SIGINT: stopping'
+    within 20 "the stop is said" err_has 'SIGINT: stopping'
     kill -INT "$launcher"
-    within 10 "it has the signal" out_has signalled
+    within 20 "it has the signal" out_has signalled
     kill -INT "$launcher"
-    await 20
+    await
     expect_status 130
 }
 
@@ -203,14 +203,14 @@ leaves_at_the_file() {
 leaves_when_stopped() {
     leaves_at_the_file
     kill -INT "$launcher"
-    await 20
+    await
     expect_status 130
     out_count_is 2 'saved [01]$' || note_failure "not both have saved"
 }
 
 leaves_when_its_time_is_over() {
     leaves_at_the_file --max-runtime 2s
-    await 20
+    await
     expect_status 124
     out_count_is 2 'saved [01]$' || note_failure "not both have saved"
 }
@@ -218,7 +218,7 @@ leaves_when_its_time_is_over() {
 leaves_when_killed() {
     leaves_at_the_file
     run_kill "$(task_id)"
-    await 20
+    await
     expect_status 143
     out_count_is 2 'saved [01]$' || note_failure "not both have saved"
 }
@@ -229,7 +229,7 @@ leaves_when_another_fails() {
         '[ "$RANK" = 0 ] || { '"$leaving"'; exit; }; until [ -e go ]; do sleep 0.05; done; exit 5'
     within 30 "the other one is up" out_has 'up 1'
     touch go
-    await 20
+    await
     expect_status 5
     expect_out 'saved 1'
 }
@@ -238,7 +238,7 @@ leaves_without_a_launcher() {
     start launch -H localhost:2 -n 2 --set stop_notice=1h -- /bin/sh -c "{ $leaving; }"' >saved.$RANK'
     within 30 "both ranks are up" are_there saved.0 saved.1
     kill -KILL "$launcher"
-    await 5
+    await
     # 5 s, since it may only have been the network.
     within 20 "both have saved" grep -qs 'saved' saved.0
     within 20 "both have saved" grep -qs 'saved' saved.1
@@ -248,7 +248,7 @@ are_there() { [ -s "$1" ] && [ -s "$2" ]; }
 killed_by_another_terminal() {
     leaves_at_the_file
     kill -KILL "$launcher"
-    await 5
+    await
     run_kill "$(task_id)"
     expect_equal "state" killed "$(state_of "$(task_id)")"
 }
@@ -266,7 +266,7 @@ no_room_for_the_file() {
         'rm -rf "$TRAIN_RUN_DIR"; trap "echo signalled; exit 0" TERM; echo up; while :; do sleep 0.05; done'
     within 30 "it is up" out_has up
     kill -INT "$launcher"
-    await 10
+    await
     expect_status 130
     expect_out signalled
     expect_err "^train: host 'localhost': the stop file of its ranks is missing, and they are stopped without: "

@@ -80,7 +80,7 @@ if os.environ["RANK"] == "1":
 while not os.path.exists("go"): time.sleep(0.02)'
     expect_status 0
     id=$(cat "$work/out")
-    within 10 "the folder is there" test -e "$(copy)/sub/ready"
+    within 20 "the folder is there" test -e "$(copy)/sub/ready"
     run task get "$id" out --rank 1
     expect_status 0
     expect_equal "what came of a task that runs" "$(cd "$(copy)/sub/out" && /usr/bin/python3 -c "$listing")" "$(cd out && /usr/bin/python3 -c "$listing")"
@@ -211,26 +211,26 @@ leaves_nothing() {
     truncate -s 4G out/large
     launched -n 1 -- /bin/true
     start task get "$id" out to
-    within 10 "it has begun" something_is_half_done
+    within 20 "it has begun" something_is_half_done
     kill -INT "$launcher"
-    await 10
+    await
     expect_status 130
     expect_err '^train: interrupted: nothing of it is kept$'
     expect_equal "what is there" out "$(ls -A)"
     with_environment "$train" task get "$id" out/large - | head -c 1000 | cmp - <(head -c 1000 out/large) ||
         note_failure "the beginning of a file differs"
-    within 5 "nobody goes on without a reader" process_count_is 0 'task get'
+    within 20 "nobody goes on without a reader" process_count_is 0 'task get'
     start task get "$id" out to
-    within 10 "it has begun" something_is_half_done
+    within 20 "it has begun" something_is_half_done
     kill -KILL "$(pids_of ' agent get ')"
-    await 10
+    await
     expect_status 76
     expect_err '^  nothing of what has come is kept$'
     expect_equal "what is there" out "$(ls -A)"
     start task get "$id" out to
-    within 10 "it has begun" something_is_half_done
+    within 20 "it has begun" something_is_half_done
     kill -KILL "$launcher"
-    within 5 "the host sends to nobody" process_count_is 0 ' agent get '
+    within 20 "the host sends to nobody" process_count_is 0 ' agent get '
     [ ! -e to ] || note_failure "a part has the name of the whole"
 }
 
@@ -240,11 +240,11 @@ does_not_keep_what_changes() {
     truncate -s 2G out/large
     launched -n 1 -- /bin/true
     start task get "$id" out/large to
-    within 10 "it has begun" something_is_half_done
+    within 20 "it has begun" something_is_half_done
     kill -STOP "$(pids_of ' agent get ')"
     truncate -s 1 out/large
     kill -CONT "$(pids_of ' agent get ')"
-    await 30
+    await
     expect_status 66
     expect_err "^train: host 'localhost': '$PWD/out/large' became shorter while it was read$"
     expect_err "^train: '$PWD/out/large' of host 'localhost' did not come whole, and nothing of it is kept$"
@@ -273,11 +273,11 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 P
     with_environment /usr/bin/python3 terminal.py "$train" task get "$id" out to >"$work/out" 2>&1 &
     launcher=$!
-    within 10 "it has begun" something_is_half_done
+    within 20 "it has begun" something_is_half_done
     kill -STOP "$(pids_of ' agent get ')"
-    within 5 "somebody who waits is told" out_has "^train: '$PWD/out' of host 'localhost' is on its way: [0-9.]+ [MK]iB so far"
+    within 20 "somebody who waits is told" out_has "^train: '$PWD/out' of host 'localhost' is on its way: [0-9.]+ [MK]iB so far"
     kill -CONT "$(pids_of ' agent get ')"
-    await 60
+    await
     expect_status 0
     expect_out "^train: 1 file \(2048.0 MiB\) from host 'localhost' in 'to'"
     rm -r to
@@ -296,7 +296,7 @@ takes_little_memory() {
             [ "${kilobytes:-0}" -le "$most" ] || most=$kilobytes
         done
     done
-    await 60
+    await
     expect_status 0
     expect_equal "the length of what came" 1073741824 "$(stat -c %s to)"
     ((most > 0 && most < 100000)) || note_failure "it takes $most kB of memory"

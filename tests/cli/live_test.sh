@@ -79,7 +79,7 @@ PY
 unknown_holder() {
     (stranger) &
     local pid=$!
-    within 10 "the lock" test -e "$work/leases/place-1.held"
+    within 20 "the lock" test -e "$work/leases/place-1.held"
     run task list
     expect_equal "lines" 1 "$(wc -l <"$work/out")"
     expect_err "^train: host 'localhost': slot 1 held by a process that belongs to no task$"
@@ -200,9 +200,9 @@ probed() {
 watched() {
     (exec_with_environment "$train" task list --slots --watch) >"$work/watched" 2>"$work/err" &
     local watcher=$!
-    within 5 "all is free" grep -q '^localhost .*|\.|' "$work/watched"
+    within 20 "all is free" grep -q '^localhost .*|\.|' "$work/watched"
     hold theirs -H localhost:1 -n 1
-    within 5 "the holder" grep -q "^a held by task $id " "$work/watched"
+    within 20 "the holder" grep -q "^a held by task $id " "$work/watched"
     let_go "$id"
     kill -TERM "$watcher"
     wait "$watcher" 2>/dev/null

@@ -11,7 +11,6 @@ for i in range(163840): sys.stdout.write("%063d\n" % i)'
 
 task() { with_environment "$train" task "$@" >"$work/out" 2>"$work/err"; status=$?; }
 bytes_of_logs() { du -bc "$work"/state/train/tasks/*/logs/* | tail -n 1 | cut -f 1; }
-is_over() { ! kill -0 "$1" 2>/dev/null; }
 
 made_one() { [[ $(with_environment "$train" task list --csv | tail -n +2) =~ ${1:-.} ]]; }
 
@@ -26,7 +25,7 @@ open(sys.argv[2] + ".locked", "w").close()
 while os.path.exists(sys.argv[2]): time.sleep(0.05)
 PY
     holder=$!
-    within 10 "the registry is locked" test -e "$work/hold.locked"
+    within 20 "the registry is locked" test -e "$work/hold.locked"
 }
 let_registry_go() {
     rm "$work/hold"
@@ -108,8 +107,10 @@ for piece in noise($attempt, 1100): os.write(1, piece)" >wanted
 }
 
 merged_in_time() {
-    run launch "${two[@]}" -- /bin/sh -c 'if [ $RANK = 0 ]; then echo a; echo b >&2; touch first; until [ -e second ]; do sleep 0.02; done; printf d
-    else until [ -e first ]; do sleep 0.02; done; sleep 0.2; echo c; sleep 0.2; touch second; fi'
+    # Each line is printed when the one before it is in the log.
+    run launch "${two[@]}" -- /bin/sh -c 'in_log() { until grep -qs "^$1" "$0"/*/logs/rank-$RANK.0.log; do sleep 0.02; done; }
+    if [ $RANK = 0 ]; then echo a; in_log a; echo b >&2; in_log b; touch first; until [ -e second ]; do sleep 0.02; done; printf d
+    else until [ -e first ]; do sleep 0.02; done; echo c; in_log c; touch second; fi' "$work/state/train/tasks"
     expect_status 0
     task logs "$(task_id)"
     expect_equal "the merged log" $'[0] a [0] b [1] c [0] d' "$(tr '\n' ' ' <"$work/out" | sed 's/ $//')"
@@ -173,18 +174,18 @@ followed_trial() {
     local logs
     logs=$(dirname "$(log_of 0)")
     mkdir "$logs/trial-3"
-    within 10 "its line is written" grep -q up "$(log_of 0)"
+    within 20 "its line is written" grep -q up "$(log_of 0)"
     mv "$logs"/rank-* "$logs/trial-3"
     : >"$work/followed"
     (exec_with_environment "$train" task logs "$(task_id)" --trial 3 -f) >"$work/followed" 2>&1 &
     local follower=$!
-    within 10 "what there is is shown" grep -q '^\[0\] up$' "$work/followed"
+    within 20 "what there is is shown" grep -q '^\[0\] up$' "$work/followed"
     touch go
-    within 10 "what comes is shown" grep -q '^\[0\] more$' "$work/followed"
-    ! is_over "$follower" || note_failure "it did not wait for the end"
+    within 20 "what comes is shown" grep -q '^\[0\] more$' "$work/followed"
+    ! has_gone "$follower" || note_failure "it did not wait for the end"
     touch end
-    await 10
-    within 5 "it ends with the task" is_over "$follower"
+    await
+    within 20 "it ends with the task" has_gone "$follower"
 }
 
 # --- A full disk, and limits ---
@@ -296,7 +297,7 @@ reader_that_stands_still() {
     cat "$work/fifo" >"$work/out" 7>&- &
     local reader=$!
     exec 7>&-
-    await 60
+    await
     wait "$reader"
     expect_status 0
     expect_err '^train: [0-9]+ lines of output were not shown here, because they were read too slowly; train task logs [a-z0-9]+ prints everything$'
@@ -323,9 +324,9 @@ stalled_log() {
     # To open a pipe that nobody reads takes for ever.
     mkfifo "$(dirname "$(log_of 0)")/rank-0.0.index"
     touch go
-    within 5 "its output is shown" out_has '^\[0\] shown$'
+    within 20 "its output is shown" out_has '^\[0\] shown$'
     kill -INT "$launcher"
-    await 12
+    await
     expect_status 130
     expect_err 'the log disk \(.*\) has not answered for [0-9]+ s, and is not waited for any longer$'
     expect_err '^train: [0-9]+ bytes of output are not in the logs'
@@ -338,7 +339,7 @@ stalled_before_the_start() {
     start launch -n 1 -- /bin/touch started
     expect_hang
     kill -INT "$launcher"
-    await 5
+    await
     expect_status 130
     expect_last_err "failed: interrupted: stopped by SIGINT (exit 130)"
     [ ! -e started ] || note_failure "it was started all the same"
@@ -353,7 +354,7 @@ locked_at_the_end() {
     touch go
     sleep 7 # not to wait for something: longer than one write waits for the lock
     let_registry_go
-    await 20
+    await
     expect_status 0
     expect_equal "state" succeeded "$(state_of "$(task_id)")"
 }
@@ -365,7 +366,7 @@ locked_when_it_begins_to_run() {
     sleep 7 # not to wait for something: longer than one write waits for the lock
     let_registry_go
     touch go
-    await 20
+    await
     expect_status 0
     expect_equal "state" succeeded "$(state_of "$(task_id)")"
 }
@@ -376,7 +377,7 @@ ctrl_c_beside_the_record() {
     start_before_the_run -- sleep 4711
     kill -INT "$launcher"
     let_it_run
-    await 20
+    await
     expect_status 130
     expect_equal "state" interrupted "$(state_of "$(task_id)")"
 }
@@ -390,13 +391,13 @@ background_job() {
     pid=$(pids_of "^$train launch" | head -n 1)
     kill -INT "$pid"
     touch go
-    await 10
+    await
     expect_status 3
     (trap '' INT QUIT TERM; exec_with_environment setsid "$train" launch -n 1 -- /bin/sh -c 'echo up again; exec sleep 4711') >"$work/out" 2>"$work/err" &
     launcher=$!
     within 30 "the rank is up" out_has 'up again'
     kill -TERM "$(pids_of "^$train launch" | head -n 1)"
-    await 10
+    await
     expect_status 143
 }
 
@@ -406,33 +407,30 @@ killed_behind_a_terminal() {
     exec 7<>"$work/fifo"
     output=$work/fifo start launch -n 1 --set stop_grace=1s -- /bin/sh -c 'head -c 300000 /dev/zero | tr "\0" x; exec sleep 4711'
     within 30 "it runs" process_count_is 1 '^sleep 4711'
-    local began=$SECONDS
     task kill "$(task_id)"
     expect_status 0
     expect_err "^train: task $(task_id): killed$"
-    [ $((SECONDS - began)) -lt 8 ] || note_failure "it took $((SECONDS - began)) s"
     ! has_ended || note_failure "the launcher did not wait for the terminal"
     cat "$work/fifo" >/dev/null 7>&- &
     exec 7>&-
-    await 10
+    await
 }
 
 followed_without_reading() {
     start launch -n 1 -- /bin/sh -c 'echo up; until [ -e go ]; do sleep 0.05; done'
     within 30 "the rank is up" out_has up
-    command -v strace >/dev/null || { touch go; await 10; skip "there is no strace"; return; }
+    command -v strace >/dev/null || { touch go; await; skip "there is no strace"; return; }
     : >"$work/followed"
     (exec_with_environment strace -f -o "$work/trace" "$train" task logs "$(task_id)" -f) >"$work/followed" 2>&1 &
     local follower=$! before calls
-    eventually 5 grep -q up "$work/followed" || note_failure "nothing is followed"
-    sleep 0.5 # until it has settled
-    before=$(wc -l <"$work/trace")
+    eventually 20 grep -q up "$work/followed" || note_failure "nothing is followed"
+    before=$(settled wc -l "$work/trace" | cut -d ' ' -f 1)
     sleep 3 # not to wait for something: nothing happens for so long
     calls=$(($(wc -l <"$work/trace") - before))
     [ "$calls" -lt 60 ] || note_failure "while nothing happened it made $calls system calls"
     touch go
-    await 10
-    eventually 2 is_over "$follower" || note_failure "it did not notice the end"
+    await
+    eventually 20 has_gone "$follower" || note_failure "it did not notice the end"
 }
 
 test_case "log_limit keeps the last bytes of each rank and marks the gap" limited

@@ -39,8 +39,8 @@ shown_meanwhile() {
     id=$(task_id)
     within 20 "its report is shown" shows "$id" '^metrics    1 report; rank 0: {"step":7}$'
     kill -INT "$launcher"
-    await 10
-    expect_gone 10
+    await
+    expect_gone
 }
 
 shows() {

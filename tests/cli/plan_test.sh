@@ -159,7 +159,7 @@ secrets_stay_secret() {
     with_environment "$train" plan experiment.yaml -H localhost:3 >"$work/table"
     with_environment "$train" plan experiment.yaml -H localhost:3 --json >"$work/json"
     with_environment "$train" plan experiment.yaml -H localhost:3 --format env >"$work/env"
-    await 30
+    await
     expect_status 0
     mv env.* argv.* "$work/home" # the ranks have it, of course
     local found

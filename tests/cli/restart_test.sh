@@ -89,8 +89,8 @@ follows_into_the_next() {
     within 20 "the first attempt has failed" err_has '^train: restart 1 of 1'
     local id
     id=$(task_id)
-    with_environment timeout 20 "$train" task logs "$id" -f --rank 0 >"$work/followed" 2>/dev/null
-    await 20
+    with_environment timeout 600 "$train" task logs "$id" -f --rank 0 >"$work/followed" 2>/dev/null
+    await
     expect_status 0
     expect_equal "what was followed" "attempt 0 of 0 attempt 1 of 0" "$(paste -sd' ' "$work/followed")"
 }
@@ -107,7 +107,7 @@ killed_while_waiting() {
     local id
     id=$(task_id)
     with_environment "$train" task kill "$id" >/dev/null 2>&1
-    await 10
+    await
     expect_status 143
     task show "$id" --json
     expect_equal "state" killed "$(field 'd["state"]' "$work/out")"

@@ -46,7 +46,7 @@ are_up() {
 
 # await_search STATUS: its end; shows what it said where that is another.
 await_search() {
-    await 20
+    await
     [ "$status" = "$1" ] && return
     note_failure "exit status of the search" "  expected: $1" "  actual:   $status"
     sed 's/^/    search| /' "$work/search.err" | tail -n 20
@@ -80,7 +80,7 @@ one_trial_is_killed() {
     run_task kill "${id:0:6}" --trial 1
     expect_status 0
     expect_equal "what is said" "train: trial 1 of task $id is told to stop; the search goes on" "$(cat "$work/err")"
-    within 10 "the next one begins" are_up 2
+    within 20 "the next one begins" are_up 2
     expect_said "^train: trial 1 is ended by 'train task kill'$"
     expect_said '^train: trial 1: killed$'
     expect_not_said '^train: trial [02]: '
@@ -91,7 +91,7 @@ one_trial_is_killed() {
     expect_last_err 'failed: no_input (exit 66)'
     refuses 66 "^train: task $id: it has no trial 99: its trials are 0 to [1-4] so far$" "$id" --trial 99
     touch end.0
-    within 10 "another begins" are_up 3
+    within 20 "another begins" are_up 3
     refuses 66 "^train: task $id: trial 0 has ended already: succeeded$" "$id" --trial 0
     touch end
     await_search 0
@@ -116,12 +116,12 @@ TRIAL
     id=$(task_id)
     run_task kill "$id" --trial 0
     expect_status 0
-    within 10 "it sees its stop file" printed '^\[0\] noticed 0$'
+    within 20 "it sees its stop file" printed '^\[0\] noticed 0$'
     refuses 66 "^train: task $id: trial 0 was told to stop already$" "$id" --trial 0
     ! printed '^\[1\] noticed' || note_failure "trial 1 was told as well"
     run_task kill "$id" --trial 1
     expect_status 0
-    within 10 "the other one sees it, too" printed '^\[1\] noticed 1$'
+    within 20 "the other one sees it, too" printed '^\[1\] noticed 1$'
     touch end
     await_search 1
     expect_last_said 'train: no trial has ended well' 'train: failed: worker (exit 1)'
@@ -168,7 +168,7 @@ connection = server.accept()[0]
 connection.sendall(b"{\"train_control\":1,\"task\":\"abc\",\"pid\":1,\"program\":\"0.1.0\"}\n")
 connection.recv(1)' "$control" &
     local older=$!
-    within 10 "it listens" test -S "$control"
+    within 20 "it listens" test -S "$control"
     refuses 66 "^train: task $id: its launcher is a train 0.1.0, which can only stop it as a whole$" "$id" --trial 0
     expect_err "^  train task kill $id stops all of it$"
     wait "$older" || note_failure "it was not asked"
@@ -185,7 +185,7 @@ unattended() {
     within 20 "two trials are up" are_up 0 1
     id=$(task_id)
     kill -KILL "$launcher"
-    await 5
+    await
     run task kill "$id" --trial 0
     expect_status 75
     expect_err "^train: task $id is unattended: "
@@ -194,7 +194,7 @@ unattended() {
     expect_status 0
     expect_err '^train: 2 trials: 2 stopped$'
     expect_last_err "task $id: killed"
-    expect_gone 10
+    expect_gone
     expect_equal "attempts without an end" "[]" "$(of_trials "[a for t in d for a in t['attempts'] if not a['ended_ms']]")"
 }
 
@@ -238,14 +238,14 @@ gone_on_with() {
         id=$(task_id)
         if [ "$round" = disturbed ]; then
             kill -KILL "$launcher"
-            await 5
+            await
             touch on
-            within 10 "trial 2 goes on" has_said 2 'at 3'
+            within 20 "trial 2 goes on" has_said 2 'at 3'
             start task attach "$id"
-            within 10 "it is attended again" err_has "task $id is attended again"
+            within 20 "it is attended again" err_has "task $id is attended again"
         fi
         touch on end
-        await 30
+        await
         expect_status 0
         expect_equal "state" succeeded "$(state_of "$id")"
         [ "$round" = disturbed ] || undisturbed=$(decisions)
@@ -256,7 +256,7 @@ gone_on_with() {
         "$(of_trials "[t['id'] for t in d if [r['step'] for r in t['reports']] != list(range(1, len(t['reports']) + 1))]")"
     run task logs "$id" --trial 2
     expect_equal "what trial 2 has printed" "$(sed 's/^/[0] /' said.2)" "$(cat "$work/out")"
-    expect_gone 5
+    expect_gone
 }
 
 # hold_slots: a task that holds both until there is a file "go"; sets `holder`.
@@ -288,7 +288,7 @@ waits_in_line() {
     write_search "$random, max_trials: 2" <<<"$sleeping"
     hold_slots
     start_search --wait
-    within 10 "it waits" said 'waits for'
+    within 20 "it waits" said 'waits for'
     id=$(task_id)
     expect_not_said '^train: trial '
     refuses 75 "^train: task $id waits for slots, and has no trials yet$" "$id" --trial 0
@@ -304,7 +304,7 @@ stops_waiting() {
     write_search "$random, max_trials: 2" <<<"$sleeping"
     hold_slots
     start_search --wait
-    within 10 "it waits" said 'waits for'
+    within 20 "it waits" said 'waits for'
     run_task kill "$(task_id)"
     await_search 143
     expect_equal "state" killed "$(state_of "$(task_id)")"
@@ -319,7 +319,7 @@ interrupted() {
     await_search 130
     expect_equal "state" interrupted "$(state_of "$(task_id)")"
     expect_not_said '^train: trial [234] on '
-    expect_gone 3
+    expect_gone
     expect_said '^train: 2 trials: 2 stopped$'
 }
 
@@ -425,16 +425,16 @@ TRIAL
     start_search
     within 20 "two trials are up" are_up 0 1
     touch go.0
-    within 10 "the first goes on" go_on 1
+    within 20 "the first goes on" go_on 1
     touch go.1
-    within 10 "the second is stopped" printed '^\[1\] noticed 1$'
-    within 10 "the third begins" are_up 2
+    within 20 "the second is stopped" printed '^\[1\] noticed 1$'
+    within 20 "the third begins" are_up 2
     expect_said '^train: trial 1: stopped, loss 0.6 at step 1$'
     touch go.2
-    within 10 "the third goes on" go_on 2
+    within 20 "the third goes on" go_on 2
     expect_equal "trials that run" 2 "$(processes 'trial[.]sh' | grep -c .)"
     touch end
-    within 10 "the fourth begins" are_up 3
+    within 20 "the fourth begins" are_up 3
     touch go.3
     await_search 0
     expect_said '^train: trial 0: succeeded, loss 0.5 at step 1$'
@@ -458,7 +458,7 @@ runs_on_its_own() {
     expect_err "^train: task $id: succeeded$"
     run task logs "$id" --trial 2
     expect_out '^\[0\] done 2$'
-    within 10 "launcher.log has the summary" \
+    within 20 "launcher.log has the summary" \
         grep -q '^train: 3 trials: 3 succeeded$' "$work/state/train/tasks/$id/launcher.log"
 }
 
@@ -744,10 +744,10 @@ has_no_table() {
 is_watched() {
     write_search "$random, max_trials: 3" <<<"$printing"
     id=$(with_environment "$train" launch -d --hostfile hosts.yaml x.yaml 2>"$work/err")
-    (exec_with_environment timeout 30 "$train" task show "$id" --watch) >"$work/watched" 2>"$work/err" &
+    (exec_with_environment timeout 600 "$train" task show "$id" --watch) >"$work/watched" 2>"$work/err" &
     local watcher=$!
-    within 10 "trials that run" grep -Eqs '^1 .*running' "$work/watched"
-    within 10 "the last trial" grep -Eqs '^2 .*running' "$work/watched"
+    within 20 "trials that run" grep -Eqs '^1 .*running' "$work/watched"
+    within 20 "the last trial" grep -Eqs '^2 .*running' "$work/watched"
     at_terminal 80 24 '^2 .*running.* 20 ' show . 'touch end' -- task show "$id" --watch
     expect_status 0
     expect_out "^\| task $id 'x': running, [0-9.]+s$"
@@ -788,9 +788,9 @@ is_attached() {
     write_search "$random, max_trials: 3" <<<"$sleeping"
     id=$(with_environment "$train" launch -d --hostfile hosts.yaml x.yaml 2>"$work/err")
     start task attach --from-start "$id"
-    within 10 "it attaches" err_has "^train: task $id is a search"
+    within 20 "it attaches" err_has "^train: task $id is a search"
     touch end
-    await 20
+    await
     expect_status 0
     expect_err '^train: trial 2 on localhost: x'
     expect_err '^train: trial 2: succeeded$'

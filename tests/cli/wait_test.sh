@@ -24,12 +24,12 @@ line() {
     : >"$work/$name"
     output=$work/$name.out errors=$work/$name start "$@"
     waiting[$name]=$launcher
-    within 10 "$name waits" grep -q 'waits for' "$work/$name"
+    within 20 "$name waits" grep -q 'waits for' "$work/$name"
 }
 
 ends_with() { # NAME STATUS
     launcher=${waiting[$1]}
-    await 20
+    await
     expect_equal "exit status of $1" "$2" "$status"
 }
 
@@ -106,7 +106,7 @@ stops() {
     line one launch --wait -H localhost:2 -n 1 -- /bin/echo started
     kill "-$1" "${waiting[one]}"
     ends_with one "$2"
-    within 5 "its ticket is gone" ticket_count_is 0
+    within 20 "its ticket is gone" ticket_count_is 0
     run launch -H localhost:2 -n 1 -- /bin/echo started
     expect_err "task $id .* holds 2 slots"
     expect_no_err 'waits in line'
@@ -125,8 +125,8 @@ loses_its_ticket() {
     local keeper
     keeper=$(pids_of 'agent wait')
     kill -TERM "$keeper"
-    within 5 "it is told" grep -q "host 'localhost' is not waited for until it can be reached" "$work/one"
-    within 5 "there is another ticket" has_another_ticket "$keeper"
+    within 20 "it is told" grep -q "host 'localhost' is not waited for until it can be reached" "$work/one"
+    within 20 "there is another ticket" has_another_ticket "$keeper"
     let_go
     ends_with one 0
     ticket_count_is 0 || note_failure "a ticket is left"
@@ -150,7 +150,7 @@ is_urgent() {
     hold
     line usual launch --wait -H localhost:2 -n 2 --set name=usual -- /bin/sh -c 'echo usual >>order'
     line urgent launch --wait -H localhost:2 -n 2 --set name=urgent --set resources.priority=1 -- /bin/sh -c 'echo urgent >>order'
-    within 5 "the usual one has stepped behind" grep -q "2nd in line, behind task [a-z2-7]* ('urgent')" "$work/usual"
+    within 20 "the usual one has stepped behind" grep -q "2nd in line, behind task [a-z2-7]* ('urgent')" "$work/usual"
     let_go
     ends_with urgent 0
     ends_with usual 0

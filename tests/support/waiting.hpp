@@ -8,16 +8,17 @@
 
 namespace train::testing {
 
-/// How many times slower this machine is now than an idle one of two cores, 1 to 10: by the time that
-/// a short computation takes beside whatever else runs, or took at the slowest so far. Costs an idle
-/// machine 20 ms.
+/// How many times slower this machine is now than an idle one of two cores, 1 to 10: by the time
+/// that a short computation takes beside whatever else runs, or took at the slowest so far. Costs
+/// an idle machine 20 ms.
 double pace();
 
-/// A limit for an idle machine, as long as the pace of this one asks for: where something else waits.
+/// A limit for an idle machine, as long as the pace of this one asks for: where something else
+/// waits.
 std::chrono::milliseconds patience(std::chrono::milliseconds limit);
 
-/// Looks until `condition` holds; false when it does not within the limit, which is for an idle machine
-/// and is multiplied by the pace of this one, measured again before the answer is false.
+/// Looks until `condition` holds; false when it does not within the limit, which is for an idle
+/// machine and is multiplied by the pace of this one, measured again before the answer is false.
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds limit = std::chrono::seconds(10));
 
@@ -29,8 +30,8 @@ bool becomes_readable(int fd, std::chrono::milliseconds limit = std::chrono::sec
 bool stays(const std::function<bool()>& condition,
            std::chrono::milliseconds duration = std::chrono::milliseconds(200));
 
-/// What `look` returns once three looks in a row returned the same, else, after ten seconds, what it
-/// returned last. For counts of what comes and goes: a process is there twice while it executes
+/// What `look` returns once three looks in a row returned the same, else, after ten seconds, what
+/// it returned last. For counts of what comes and goes: a process is there twice while it executes
 /// another program.
 template <typename Look>
 auto settled(const Look& look) {
