@@ -33,7 +33,6 @@ void SearchStory::say(const TerminalText& text) {
 void SearchStory::follow(const SearchDriver& driver, LaunchOutput& output) {
   driver_ = &driver;
   output_ = &output;
-  output_->begin_attempt({});
 }
 
 void SearchStory::show_trials(Timers& timers) {

@@ -414,6 +414,8 @@ class Supervisor {
     if (!made) return tl::make_unexpected(made.error());
     search_ = std::move(*made);
     search_story_->follow(*search_, *output_);
+    // Trial 0 may have ended under another launcher, and its logs are not to be made anew.
+    if (!left) output_->begin_attempt({});
     if (is_watched()) search_story_->show_trials(loop_);
     return {};
   }

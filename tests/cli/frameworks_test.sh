@@ -44,7 +44,8 @@ tensorflow_gets_nothing_of_torch() {
 }
 
 tensorflow_of_too_many() {
-    launch_as tensorflow -H localhost:9000 -n 9000 -- touch started
+    echo 'localhost slots=9000' >hosts
+    launch_as tensorflow --hostfile hosts -n 9000 -- touch started
     expect_status 78
     expect_err 'the TF_CONFIG of each of 9000 workers has at least [0-9]+ bytes'
     expect_last_err 'failed: config (exit 78)'
