@@ -26,7 +26,8 @@ struct AdoptedStory {
   Trial trial;
   TaskRecord task;
   TaskRecorder recorder{loop, nullptr, task, [](const TerminalText&) {}};
-  LaunchStory story{terminal, shown, trial, task, recorder};
+  EventTime time{loop, [] { return nanoseconds(1); }};
+  LaunchStory story{terminal, shown, trial, task, recorder, time};
   TaskDriver::Hooks hooks;
 };
 

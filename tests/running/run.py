@@ -97,7 +97,7 @@ def run_in_lanes(wanted, tally, lanes=LANES):
 
 def build(target, tally, in_background=False):
     status, output, seconds = suites.execute(
-        ["cmake", "--build", "--preset", "release", "--target", target], 5400, in_background=in_background)
+        ["cmake", "--build", "--preset", "release", "--target", target, "--", "-k0"], 5400, in_background=in_background)
     say(f"\n=== build of {target} ({seconds:.0f} s)\n{suites.last_lines(output, 100 if status else 1)}")
     if status != 0:
         failed = suites.Result(BuildOf(target), output, seconds)
@@ -113,12 +113,12 @@ class BuildOf:
 
 def beside(arguments, tally):
     """What needs no clock: the build of the tests, then those of pure code and the linters."""
-    if build("all", tally, in_background=True):
-        for program in suites.programs_of(arguments.build):
-            if not program.needs_clock:
-                result = program.run(in_background=True)
-                tally.count(result)
-                tally.show(result)
+    build("all", tally, in_background=True)
+    for program in suites.programs_of(arguments.build):
+        if not program.needs_clock:
+            result = program.run(in_background=True)
+            tally.count(result)
+            tally.show(result)
 
 
 def run_all(arguments, tally):
