@@ -79,7 +79,7 @@ restarts_are_included() {
 }
 
 waiting_for_a_restart() {
-    start launch -n 1 --max-runtime 1s --set max_restarts=1 --set restart_delay=60s -- false
+    start launch -n 1 --max-runtime 1s --set max_restarts=1 --set restart_delay=1h -- false
     await
     expect_status 124
     expect_last_err 'failed: timeout: max_runtime is over (exit 124)'

@@ -226,7 +226,7 @@ ctrl_c_in_a_terminal() {
 }
 
 ctrl_c_twice() {
-    start launch "${two[@]}" --set stop_grace=60s -- /bin/sh -c \
+    start launch "${two[@]}" --set stop_grace=1h -- /bin/sh -c \
         'trap "" TERM INT; echo "up"; while :; do sleep 4711; done'
     within 30 "both ranks are up" out_count_is 2 up
     kill -INT "$launcher"
