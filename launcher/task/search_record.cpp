@@ -36,8 +36,11 @@ class AttemptReader {
   const std::map<std::int64_t, Sequel>& ended() const { return ended_; }
 
  private:
+  // One that was prepared by a supervisor that has ended may be begun again: it is the same one.
   void take(const journal_record::AttemptBegun& record) {
-    trial_->attempts.push_back(
+    auto& attempts = trial_->attempts;
+    if (!attempts.empty() && attempts.back().number == record.attempt) attempts.pop_back();
+    attempts.push_back(
         {record.attempt, record.place ? host_names(*record.place) : std::vector<std::string>(),
          at_});
     ended_.erase(trial_->trial);  // it is begun again

@@ -101,6 +101,15 @@ TEST_CASE("a trial that was told to stop is stopping until it has ended") {
   CHECK(search->trials[0].state == TrialState::stopped);
 }
 
+TEST_CASE("an attempt that another supervisor begins again is one attempt") {
+  auto journal = some_journal();
+  journal.add(record::Supervised{2}).begin(3);
+  const auto search = search_record(halving(), journal.entries(), false);
+  REQUIRE(search);
+  REQUIRE(search->trials[3].attempts.size() == 1);
+  CHECK(search->trials[3].attempts[0].started == 12'000);
+}
+
 TEST_CASE("the last trials end with the task") {
   Written journal = some_journal();
   journal.add(record::TaskOver{Sequel::stopped, {}, 15});
