@@ -151,7 +151,8 @@ TEST_CASE("a subreaper that is killed while a host is ready has the attempt fail
   end(agent);
 }
 
-TEST_CASE("a subreaper that is killed at any moment of a start: each rank has one end, told once") {
+TEST_CASE("a subreaper that is killed at any moment of a start: each rank has one end, told once",
+          "[once]") {
   AgentUnderTest agent;
   std::mt19937 random(7);
   const std::vector<std::string> scripts(16, "exec true");

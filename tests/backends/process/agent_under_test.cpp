@@ -4,7 +4,6 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -29,7 +28,6 @@ namespace train::testing {
 
 namespace {
 
-constexpr int patience_milliseconds = 10'000;
 constexpr const char* key = "task-0";
 
 sockaddr_un address_of(const std::string& path) {
@@ -129,9 +127,7 @@ std::optional<Frame> AgentUnderTest::next_frame() {
     auto frame = decoder_.next();
     if (!frame) throw std::runtime_error(render(frame.error()));
     if (*frame) return std::move(**frame);
-    pollfd polled{connection_.get(), POLLIN, 0};
-    if (::poll(&polled, 1, patience_milliseconds) <= 0)
-      throw std::runtime_error("the agent says nothing");
+    if (!becomes_readable(connection_.get())) throw std::runtime_error("the agent says nothing");
     std::array<char, 65536> buffer;
     const ssize_t count = ::read(connection_.get(), buffer.data(), buffer.size());
     if (count <= 0) return std::nullopt;

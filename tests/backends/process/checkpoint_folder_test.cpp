@@ -71,7 +71,7 @@ TEST_CASE("folders that are not the same have different marks, whatever they are
   CHECK(mark_of(base.path() + "/a") == mark_of(base.path() + "/c"));
 }
 
-TEST_CASE("hosts that come at the same moment find one mark") {
+TEST_CASE("hosts that come at the same moment find one mark", "[once]") {
   for (int round = 0; round < 50; ++round) {
     const TemporaryDirectory base;
     std::vector<std::string> marks(8);

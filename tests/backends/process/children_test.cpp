@@ -7,9 +7,9 @@
 #include <chrono>
 
 #include "backends/posix/connected_process.hpp"
-#include "tests/backends/event_loop/run_loop.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -23,16 +23,6 @@ ConnectedProcess shell_child(const std::string& script) {
   return std::move(*process);
 }
 
-bool run_until(Loop& loop, const std::function<bool()>& condition) {
-  std::unique_ptr<Subscription> next;
-  const std::function<void()> look = [&] {
-    if (condition()) return loop.stop();
-    next = loop.after(1ms, look);
-  };
-  loop.post(look);
-  return run(loop);
-}
-
 }  // namespace
 
 TEST_CASE("how a child ended is told once, from the loop") {
@@ -42,7 +32,7 @@ TEST_CASE("how a child ended is told once, from the loop") {
   auto process = shell_child("exit 3");
   children.add(process.pid, std::move(process.pidfd),
                [&](const ExitStatus& end) { ends.push_back(end); });
-  CHECK(run_until(loop, [&] { return !ends.empty(); }));
+  CHECK(loop_until(loop, [&] { return !ends.empty(); }));
   REQUIRE(ends.size() == 1);
   CHECK(ends[0].code == 3);
   CHECK_FALSE(has_child());
@@ -54,7 +44,7 @@ TEST_CASE("a child that is forgotten is collected without a word") {
   auto process = shell_child("exit 3");
   children.add(process.pid, std::move(process.pidfd), [](const ExitStatus&) { FAIL("it told"); });
   children.forget(process.pid);
-  CHECK(run_until(loop, [] { return !has_child(); }));
+  CHECK(loop_until(loop, [] { return !has_child(); }));
 }
 
 TEST_CASE("a child that somebody else has collected ended in a way that nobody knows") {
@@ -64,7 +54,7 @@ TEST_CASE("a child that somebody else has collected ended in a way that nobody k
   auto process = shell_child("exit 3");
   REQUIRE(wait_for_child(process.pid).code == 3);
   children.add(process.pid, std::move(process.pidfd), [&](const ExitStatus& end) { ended = end; });
-  CHECK(run_until(loop, [&] { return ended.has_value(); }));
+  CHECK(loop_until(loop, [&] { return ended.has_value(); }));
   REQUIRE(ended);
   CHECK_FALSE(ended->code);
   CHECK_FALSE(ended->signal);
@@ -80,7 +70,7 @@ TEST_CASE("a child that is dismissed is asked to end, and then killed") {
   }));
   children.add(process.pid, std::move(process.pidfd), [](const ExitStatus&) { FAIL("it told"); });
   children.dismiss(process.pid, 0s);
-  CHECK(run_until(loop, [] { return !has_child(); }));
+  CHECK(loop_until(loop, [] { return !has_child(); }));
 }
 
 TEST_CASE("children live on after their keeper, or end with it") {

@@ -64,7 +64,7 @@ void leave(AgentUnderTest& agent) {
 
 }  // namespace
 
-TEST_CASE("the last words of ranks that crash arrive, whatever kills them") {
+TEST_CASE("the last words of ranks that crash arrive, whatever kills them", "[once]") {
   AgentUnderTest agent;
   int crashed = 0;
   for (AttemptId of{0, 0}; crashed < wanted_crashes(); ++of.attempt) {

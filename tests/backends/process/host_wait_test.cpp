@@ -58,9 +58,9 @@ class WaitingHost {
     ticket.ticket.wants = wants;
     say(encode_wait_ticket(ticket));
   }
-  // The next one, in ten seconds at most.
+  // The next one, in ten seconds at most on an idle machine.
   std::optional<WaitReport> report() {
-    while (const auto line = next_line(10s)) {
+    while (const auto line = next_line(patience(10s))) {
       if (line->empty()) continue;
       auto told = decode_wait_report(*line);
       REQUIRE(told);
@@ -239,18 +239,16 @@ TEST_CASE("a launcher that says what is no ticket, or never ends a line, is left
 TEST_CASE("while nothing changes both say that they live; who is silent is given up", "[waits]") {
   Bench bench;
   WaitingHost host(bench.means);
+  const auto begin = std::chrono::steady_clock::now();
   host.wait("abcd2345");
   REQUIRE(host.report());
-  const auto begin = std::chrono::steady_clock::now();
   int signs = 0;
-  while (const auto line = host.next_line(wait_silence)) {
+  while (const auto line = host.next_line(patience(wait_silence))) {
     CHECK(line->empty());
     ++signs;
   }
   CHECK(signs >= 4);
   CHECK(host.end() == 0);
-  const auto took = std::chrono::steady_clock::now() - begin;
-  CHECK(took > wait_silence - 1s);
-  CHECK(took < wait_silence + 10s);
+  CHECK(std::chrono::steady_clock::now() - begin >= wait_silence);
   CHECK(bench.tickets().empty());
 }

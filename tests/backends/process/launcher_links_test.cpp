@@ -8,6 +8,7 @@
 
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -35,20 +36,6 @@ class Office {
     REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
             0);
     return socket;
-  }
-  /// False when it takes more than ten seconds.
-  bool run_until(const std::function<bool()>& condition) {
-    const auto limit = loop.after(10s, [this] { loop.stop(); });
-    std::unique_ptr<Subscription> look;
-    bool holds = false;
-    std::function<void()> check = [&] {
-      holds = condition();
-      if (holds) return loop.stop();
-      look = loop.after(1ms, check);
-    };
-    check();
-    if (!holds) loop.run();
-    return holds;
   }
 
   Loop loop;
@@ -98,11 +85,11 @@ TEST_CASE("frames come with the link that they came on, and answers go to the on
   const Descriptor first = office.connect();
   const Descriptor second = office.connect();
   write_all(first.get(), control("one"));
-  CHECK(office.run_until([&] { return office.frames.size() == 1; }));
+  CHECK(loop_until(office.loop, [&] { return office.frames.size() == 1; }));
   office.links.send("nobody is used");
   CHECK(office.links.used_socket() == -1);
   write_all(second.get(), control("use"));
-  CHECK(office.run_until([&] { return office.frames.size() == 2; }));
+  CHECK(loop_until(office.loop, [&] { return office.frames.size() == 2; }));
   CHECK(office.frames[0].first != office.frames[1].first);
   CHECK(office.links.used_socket() >= 0);
   office.links.send("line\n");
@@ -115,14 +102,14 @@ TEST_CASE("a used link that ends is told, and those that wait go on") {
   Descriptor used = office.connect();
   const Descriptor waiting = office.connect();
   write_all(used.get(), control("use"));
-  CHECK(office.run_until([&] { return office.frames.size() == 1; }));
+  CHECK(loop_until(office.loop, [&] { return office.frames.size() == 1; }));
   used.reset();
-  CHECK(office.run_until([&] { return office.downs.size() == 1; }));
+  CHECK(loop_until(office.loop, [&] { return office.downs.size() == 1; }));
   CHECK(office.downs[0] == office.frames[0].first);
   CHECK(office.links.used_socket() == -1);
   office.links.send("lost");
   write_all(waiting.get(), control("use"));
-  CHECK(office.run_until([&] { return office.frames.size() == 2; }));
+  CHECK(loop_until(office.loop, [&] { return office.frames.size() == 2; }));
   office.links.send("here\n");
   CHECK(read_line(waiting.get()) == "here");
 }
@@ -133,7 +120,7 @@ TEST_CASE("a link may be closed while it is heard: nothing more comes of it") {
   const Descriptor launcher = office.connect();
   if (is_used) write_all(launcher.get(), control("use"));
   write_all(launcher.get(), control("close") + control("more") + control("and more"));
-  CHECK(office.run_until([&] { return is_over(launcher); }));
+  CHECK(loop_until(office.loop, [&] { return is_over(launcher); }));
   CHECK(office.frames.back().second == "close");
   CHECK(office.downs.empty());
   CHECK(office.links.used_socket() == -1);
@@ -146,13 +133,13 @@ TEST_CASE("another link may be closed from within, whatever it has sent meanwhil
   Office office;
   const Descriptor old_one = office.connect();
   write_all(old_one.get(), control("use"));
-  CHECK(office.run_until([&] { return office.frames.size() == 1; }));
+  CHECK(loop_until(office.loop, [&] { return office.frames.size() == 1; }));
   const Descriptor new_one = office.connect();
   write_all(new_one.get(), control("use"));
-  CHECK(office.run_until([&] { return office.frames.size() == 2; }));
+  CHECK(loop_until(office.loop, [&] { return office.frames.size() == 2; }));
   write_all(old_one.get(), control("late"));
   office.links.close(office.frames[0].first);
-  CHECK(office.run_until([&] { return is_over(old_one) || office.frames.size() > 2; }));
+  CHECK(loop_until(office.loop, [&] { return is_over(old_one) || office.frames.size() > 2; }));
   CHECK(office.frames.size() == 2);
   CHECK(office.downs.empty());
   office.links.send("here\n");
@@ -163,7 +150,7 @@ TEST_CASE("a frame that no launcher sends ends its link, which is told once") {
   Office office;
   const Descriptor launcher = office.connect();
   write_all(launcher.get(), control("strange") + control("more"));
-  CHECK(office.run_until([&] { return is_over(launcher); }));
+  CHECK(loop_until(office.loop, [&] { return is_over(launcher); }));
   CHECK(office.downs == std::vector{office.frames.at(0).first});
   CHECK(office.frames.size() == 1);
 }
@@ -173,7 +160,7 @@ TEST_CASE("a link that says nothing is closed after a while, and one that is use
   const Descriptor used = office.connect();
   write_all(used.get(), control("use"));
   const Descriptor silent = office.connect();
-  CHECK(office.run_until([&] { return is_over(silent); }));
+  CHECK(loop_until(office.loop, [&] { return is_over(silent); }));
   CHECK_FALSE(is_over(used));
   CHECK(office.downs.empty());  // nobody knows of it
 }
@@ -182,13 +169,13 @@ TEST_CASE("of many links that say nothing the oldest go, and the used one stays"
   Office office;
   const Descriptor used = office.connect();
   write_all(used.get(), control("use"));
-  CHECK(office.run_until([&] { return office.frames.size() == 1; }));
+  CHECK(loop_until(office.loop, [&] { return office.frames.size() == 1; }));
   std::vector<Descriptor> silent;
   for (int i = 0; i < 10; ++i) silent.push_back(office.connect());
-  CHECK(office.run_until([&] { return is_over(silent[1]); }));
+  CHECK(loop_until(office.loop, [&] { return is_over(silent[1]); }));
   CHECK(is_over(silent[0]));
   CHECK_FALSE(is_over(silent[2]));
   CHECK_FALSE(is_over(used));
   write_all(silent[9].get(), control("use"));
-  CHECK(office.run_until([&] { return office.frames.size() == 2; }));
+  CHECK(loop_until(office.loop, [&] { return office.frames.size() == 2; }));
 }

@@ -9,6 +9,7 @@
 
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -34,20 +35,8 @@ class Desk {
     bool is_done = false;
     files.finish(rank, [&] { is_done = true; });
     CHECK_FALSE(is_done);  // never from inside
-    CHECK(run_until([&] { return is_done; }));
+    CHECK(loop_until(loop, [&] { return is_done; }));
     return told[rank];
-  }
-  /// False when it takes more than ten seconds.
-  bool run_until(const std::function<bool()>& condition) {
-    const auto limit = loop.after(10s, [this] { loop.stop(); });
-    std::unique_ptr<Subscription> look;
-    std::function<void()> check = [&] {
-      if (condition()) return loop.stop();
-      look = loop.after(1ms, check);
-    };
-    look = loop.after(0ms, check);
-    loop.run();
-    return condition();
   }
 
   TemporaryDirectory directory;
@@ -63,7 +52,7 @@ TEST_CASE("what ranks append is told while they run, and what is left at their e
   desk.watch(0);
   desk.watch(1);
   desk.append(0, "{\"a\":1}\n");
-  CHECK(desk.run_until([&] { return desk.told[0] == "{\"a\":1}\n"; }));
+  CHECK(loop_until(desk.loop, [&] { return desk.told[0] == "{\"a\":1}\n"; }));
   desk.append(0, "{\"a\":2}\n");
   desk.append(1, "{}\n");
   CHECK(desk.finish(0) == "{\"a\":1}\n{\"a\":2}\n");
@@ -76,7 +65,7 @@ TEST_CASE("a long file is told whole, in order") {
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += std::to_string(i) + "\n";
   desk.append(0, text);
-  CHECK(desk.run_until([&] { return desk.told[0].size() == text.size(); }));
+  CHECK(loop_until(desk.loop, [&] { return desk.told[0].size() == text.size(); }));
   desk.append(0, text);
   CHECK(desk.finish(0) == text + text);
 }
@@ -91,7 +80,7 @@ TEST_CASE("nothing is read while paused, but at the end of a rank") {
   CHECK(desk.finish(0) == "{}\n");
   CHECK(desk.told[1].empty());
   desk.files.resume();
-  CHECK(desk.run_until([&] { return desk.told[1] == "{}\n"; }));
+  CHECK(loop_until(desk.loop, [&] { return desk.told[1] == "{}\n"; }));
 }
 
 TEST_CASE("nothing is read of ranks that are forgotten") {
@@ -101,7 +90,7 @@ TEST_CASE("nothing is read of ranks that are forgotten") {
   desk.append(0, "{}\n");
   desk.watch(1);
   desk.append(1, "{}\n");
-  CHECK(desk.run_until([&] { return desk.told[1] == "{}\n"; }));
+  CHECK(loop_until(desk.loop, [&] { return desk.told[1] == "{}\n"; }));
   CHECK(desk.told[0].empty());
 }
 
@@ -109,9 +98,9 @@ TEST_CASE("a file that becomes shorter, or is another one now, is read from its 
   Desk desk;
   desk.watch(0);
   desk.append(0, "{\"first\":1}\n");
-  CHECK(desk.run_until([&] { return desk.told[0].size() == 12; }));
+  CHECK(loop_until(desk.loop, [&] { return desk.told[0].size() == 12; }));
   std::ofstream(desk.path(0)) << "{\"b\":2}\n";
-  CHECK(desk.run_until([&] { return desk.told[0].ends_with("{\"b\":2}\n"); }));
+  CHECK(loop_until(desk.loop, [&] { return desk.told[0].ends_with("{\"b\":2}\n"); }));
   const std::string other = desk.path(0) + ".new";
   std::ofstream(other) << "{\"a longer one\":3}\n";
   std::filesystem::rename(other, desk.path(0));
@@ -136,7 +125,7 @@ TEST_CASE("ranks that have ended cost no descriptor, nor do those that run") {
   const std::size_t before = count_descriptors();
   for (int rank = 1; rank < 50; ++rank) desk.watch(rank);
   desk.append(49, "{}\n");
-  CHECK(desk.run_until([&] { return desk.told[49] == "{}\n"; }));
+  CHECK(loop_until(desk.loop, [&] { return desk.told[49] == "{}\n"; }));
   CHECK(count_descriptors() == before);
 }
 
@@ -146,13 +135,13 @@ TEST_CASE("what is appended is told at once, however rare the looks have become"
   desk.watch(1);
   const auto until = [&](nanoseconds delay) {
     const auto end = desk.loop.now() + delay;
-    (void)desk.run_until([&] { return desk.loop.now() >= end; });
+    (void)loop_until(desk.loop, [&] { return desk.loop.now() >= end; });
   };
   until(1'200ms);  // the next look by itself is 1 s away, and the one after that 2 s
   for (int time = 0; time < 3; ++time) {
     const auto before = desk.loop.now();
     desk.append(1, "{}\n");
-    CHECK(desk.run_until([&] { return desk.told[1].size() == 3u * (time + 1); }));
+    CHECK(loop_until(desk.loop, [&] { return desk.told[1].size() == 3u * (time + 1); }));
     CHECK(desk.loop.now() - before < 200ms);
   }
 }
@@ -163,7 +152,7 @@ TEST_CASE("a rank that writes all the time is read now and then") {
   int told = 0;
   const auto end = desk.loop.now() + 300ms;
   std::size_t seen = 0;
-  (void)desk.run_until([&] {
+  (void)loop_until(desk.loop, [&] {
     desk.append(0, "{}\n");
     told += std::exchange(seen, desk.told[0].size()) != desk.told[0].size() ? 1 : 0;
     return desk.loop.now() >= end;

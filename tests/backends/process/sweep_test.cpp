@@ -240,10 +240,10 @@ TEST_CASE("an agent that lives is left alone, and not waited for") {
   host.leave("live-0", to_text(record_of_this_process()));
   const Descriptor lock = host.lock("live-0");
   const auto began = std::chrono::steady_clock::now();
-  const auto sweep = sweep_agent(host.directory, "live-0", 20s);
+  const auto sweep = sweep_agent(host.directory, "live-0", 100s);
   REQUIRE(sweep);
   CHECK(sweep->is_running);
-  CHECK(std::chrono::steady_clock::now() - began < 10s);
+  CHECK(std::chrono::steady_clock::now() - began < 100s);  // which it would have waited
   CHECK(host.has("live-0"));
   CHECK(host.has("live-0.sock"));
 }

@@ -80,7 +80,8 @@ Outcome finish(const SpawnedProcess& process) {
   while (output || errors) {
     std::array<pollfd, 2> polled = {pollfd{output.get(), POLLIN, 0},
                                     pollfd{errors.get(), POLLIN, 0}};
-    if (::poll(polled.data(), polled.size(), 10'000) <= 0) throw std::runtime_error("no output");
+    if (!eventually([&] { return ::poll(polled.data(), polled.size(), 100) > 0; }))
+      throw std::runtime_error("no output");
     for (auto& [stream, text] : {std::pair{&output, &outcome.output}, {&errors, &outcome.errors}}) {
       std::array<char, 65536> buffer;
       const ssize_t count = ::read(stream->get(), buffer.data(), buffer.size());
@@ -88,8 +89,7 @@ Outcome finish(const SpawnedProcess& process) {
       if (count == 0) stream->reset();
     }
   }
-  pollfd ended{pidfd.get(), POLLIN, 0};
-  if (::poll(&ended, 1, 10'000) != 1) throw std::runtime_error("no end");
+  if (!becomes_readable(pidfd.get())) throw std::runtime_error("no end");
   const auto status = reap(pidfd.get(), Instant(1));
   if (!status || !*status) throw std::runtime_error("not collected");
   outcome.status = **status;
@@ -100,8 +100,7 @@ std::string read_all(int fd) {
   std::string text;
   std::array<char, 65536> buffer;
   while (true) {
-    pollfd polled{fd, POLLIN, 0};
-    if (::poll(&polled, 1, 10'000) <= 0) throw std::runtime_error("the stream does not end");
+    if (!becomes_readable(fd)) throw std::runtime_error("the stream does not end");
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count <= 0) return text;
     text.append(buffer.data(), static_cast<size_t>(count));
@@ -112,8 +111,7 @@ std::string read_line(int fd) {
   std::string line;
   char byte = 0;
   while (true) {
-    pollfd polled{fd, POLLIN, 0};
-    if (::poll(&polled, 1, 10'000) <= 0) throw std::runtime_error("no line comes");
+    if (!becomes_readable(fd)) throw std::runtime_error("no line comes");
     if (::read(fd, &byte, 1) != 1 || byte == '\n') return line;
     line += byte;
   }

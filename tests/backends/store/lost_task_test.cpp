@@ -356,7 +356,7 @@ TEST_CASE("a launcher that was taken for dead has the last word") {
   CHECK(store->find("abcd")->state == TaskState::running);
 }
 
-TEST_CASE("launchers and readers in many processes share one store") {
+TEST_CASE("launchers and readers in many processes share one store", "[once]") {
   const TemporaryDirectory directory;
   const std::string root = directory.path() + "/fresh";  // all of them find no database at first
   constexpr int processes = 6;
