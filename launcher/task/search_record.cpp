@@ -40,9 +40,9 @@ class AttemptReader {
   void take(const journal_record::AttemptBegun& record) {
     auto& attempts = trial_->attempts;
     if (!attempts.empty() && attempts.back().number == record.attempt) attempts.pop_back();
-    attempts.push_back(
-        {record.attempt, record.place ? host_names(*record.place) : std::vector<std::string>(),
-         at_});
+    attempts.push_back({record.attempt,
+                        record.place ? host_names(*record.place) : std::vector<std::string>(),
+                        at_});
     ended_.erase(trial_->trial);  // it is begun again
   }
   void take(const journal_record::AttemptFailing& record) {
