@@ -17,7 +17,7 @@ namespace train {
 
 namespace {
 
-constexpr mode_t for_everybody = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
+constexpr mode_t shared_like_tmp = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
 
 // Whether the place is the one, for everybody alike: nothing of who we are is asked.
 bool is_there(const LeasePlace& place) {
@@ -25,7 +25,7 @@ bool is_there(const LeasePlace& place) {
   struct stat status {};
   if (::stat(place.path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
   if (place.is_own) return status.st_uid == 0;
-  return status.st_uid == 0 && (status.st_mode & for_everybody) == for_everybody;
+  return status.st_uid == 0 && (status.st_mode & shared_like_tmp) == shared_like_tmp;
 }
 
 auto refused(const LeasePlace& place, const std::string& why, const char* hint) {

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds own_end_limit = 1s;
 constexpr milliseconds term_limit = 500ms;
-constexpr milliseconds kill_limit = 500ms;
+constexpr milliseconds children_kill_limit = 500ms;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Children::~Children() {
   for (const auto& [pid, child] : children_) signal_group(pid, SIGTERM);
   if (wait_for_all(term_limit)) return;
   for (const auto& [pid, child] : children_) signal_group(pid, SIGKILL);
-  (void)wait_for_all(kill_limit);
+  (void)wait_for_all(children_kill_limit);
 }
 
 void Children::add(pid_t pid, Descriptor pidfd, OnEnd on_end) {

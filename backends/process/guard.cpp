@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // How long a killed tree may take to go: a process that writes to a dying disk takes its time.
-constexpr auto kill_limit = 10s;
+constexpr auto guard_kill_limit = 10s;
 constexpr auto cgroup_limit = 1s;
 // An agent sees to its fence by itself; after that it does not.
 constexpr auto fence_patience = 1s;
@@ -62,7 +62,7 @@ void detach(int null, std::initializer_list<int> keep) {
 void clean_up(const GuardSetup& setup) {
   // Nobody is left who could be told what was not killed or removed; an agent that ends by itself
   // has named its survivors before.
-  (void)kill_all_descendants(kill_limit);
+  (void)kill_all_descendants(guard_kill_limit);
   const AgentRecord record = read_agent_record(setup.lock);
   if (is_cgroup_of(record.cgroup, cgroup_name(setup.key, record.agent))) {
     kill_cgroup(record.cgroup);

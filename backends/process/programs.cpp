@@ -37,7 +37,7 @@ bool is_mounted_noexec(const std::string& path, FileCalls* calls) {
 }
 
 // Why a path cannot be executed.
-struct Obstacle {
+struct StartObstacle {
   std::string text;  // the end of a sentence; empty when it can be executed
   ErrorClass error_class = ErrorClass::missing;
   bool is_there = true;
@@ -45,7 +45,7 @@ struct Obstacle {
   explicit operator bool() const { return !text.empty(); }
 };
 
-Obstacle obstacle(const std::string& path, FileCalls* calls) {
+StartObstacle obstacle(const std::string& path, FileCalls* calls) {
   struct stat status {};
   if (ask_status(path, status, calls) != 0) {
     const int error = errno;
@@ -78,7 +78,7 @@ Result<std::string> search(std::string_view name, std::string_view path_variable
     const std::string directory =
         absolute(path_variable.substr(begin, end - begin), working_directory);
     const std::string candidate = absolute(name, directory);
-    const Obstacle trouble = obstacle(candidate, calls);
+    const StartObstacle trouble = obstacle(candidate, calls);
     if (!trouble) return candidate;
     if (first_obstacle.empty() && trouble.is_there) {
       first_obstacle = trouble.error_class == ErrorClass::missing
@@ -125,7 +125,7 @@ Result<std::string> find_program(std::string_view name, std::string_view path_va
   if (name.find('/') == std::string_view::npos)
     return search(name, path_variable, working_directory, calls);
   const std::string path = absolute(name, working_directory);
-  if (const Obstacle trouble = obstacle(path, calls))
+  if (const StartObstacle trouble = obstacle(path, calls))
     return fail(trouble.error_class, fmt::format("cannot execute '{}': {}", path, trouble.text),
                 "every host of the task needs it there, executable; --context sends a directory of "
                 "code to them");
@@ -133,14 +133,14 @@ Result<std::string> find_program(std::string_view name, std::string_view path_va
 }
 
 Result<void> check_program(const std::string& program, FileCalls* calls) {
-  if (const Obstacle trouble = obstacle(program, calls))
+  if (const StartObstacle trouble = obstacle(program, calls))
     return fail(trouble.error_class, fmt::format("cannot execute '{}': {}", program, trouble.text));
   const auto interpreter = interpreter_of(program, calls);
   if (!interpreter) return {};
   // A relative one depends on the directory that the script will run in.
   const bool has_return = interpreter->back() == '\r';
-  const Obstacle trouble =
-      interpreter->front() == '/' || has_return ? obstacle(*interpreter, calls) : Obstacle{};
+  const StartObstacle trouble =
+      interpreter->front() == '/' || has_return ? obstacle(*interpreter, calls) : StartObstacle{};
   if (!trouble) return {};
   if (has_return)
     return fail(

@@ -43,7 +43,7 @@ using Steady = std::chrono::steady_clock;
 constexpr std::size_t most_waiting = 256u << 10;
 // Between being told that the terminal is gone and being killed.
 constexpr auto patience = 2s;
-constexpr nanoseconds kill_limit = 5s;
+constexpr nanoseconds exec_kill_limit = 5s;
 
 // A rank of the agent that runs, and what its command is to have.
 struct Rank {
@@ -193,7 +193,7 @@ class RankExec {
       look_at_time();
       wait();
     }
-    if (child_ > 0) (void)kill_all_descendants(kill_limit);
+    if (child_ > 0) (void)kill_all_descendants(exec_kill_limit);
     child_ = 0;
     killed_at_.reset();
     // The asker takes what is left, however slowly, or is gone.

@@ -32,7 +32,7 @@ using Steady = std::chrono::steady_clock;
 constexpr int needed_quiet_looks = 2;
 // How long killed processes have to end before the next look.
 constexpr int round_milliseconds = 20;
-constexpr nanoseconds kill_limit = 5s;
+constexpr nanoseconds sweep_kill_limit = 5s;
 constexpr nanoseconds cgroup_limit = 1s;
 constexpr int retry_milliseconds = 5;
 // For all dead agents together, while somebody waits for a new one to start.
@@ -268,7 +268,7 @@ std::vector<std::string> keys_in(const HostDirectory& directory) {
 // The lock stays, empty, with its file.
 Sweep sweep_under_lock(const HostDirectory& directory, const std::string& key, int lock) {
   const AgentRecord record = read_agent_record(lock);
-  Sweep sweep = end_processes_of(record, key, mark_of(directory, key), kill_limit);
+  Sweep sweep = end_processes_of(record, key, mark_of(directory, key), sweep_kill_limit);
   (void)::ftruncate(lock, 0);
   return sweep;
 }
@@ -293,7 +293,7 @@ Result<Sweep> sweep_agent(const HostDirectory& directory, const std::string& key
     const Descriptor lock = open_lock(directory, key);
     if (!lock && errno == ENOENT) {  // it went in order, or somebody has tidied up
       if (runs_elsewhere(key)) return Sweep{.is_running = true, .is_elsewhere = true};
-      return end_processes_of({}, key, mark_of(directory, key), kill_limit);
+      return end_processes_of({}, key, mark_of(directory, key), sweep_kill_limit);
     }
     if (!lock)
       return fail(ErrorClass::host, fmt::format("cannot open '{}': {}", directory.lock_path(key),

@@ -11,7 +11,7 @@ namespace train {
 
 namespace {
 
-constexpr std::size_t max_output = 1u << 20;
+constexpr std::size_t max_settings = 1u << 20;
 constexpr std::size_t max_files = 1000;
 constexpr std::chrono::seconds longest_timeout = std::chrono::hours(24);
 
@@ -182,7 +182,7 @@ bool are_default_identities(const std::vector<std::string>& files) {
 }
 
 Result<SshSettings> parse_ssh_settings(std::string_view output) {
-  if (output.size() > max_output) return refuse("it has more than 1 MiB");
+  if (output.size() > max_settings) return refuse("it has more than 1 MiB");
   SshSettings settings;
   bool has_port = false;
   while (!output.empty()) {

@@ -31,11 +31,11 @@ using Block = std::array<unsigned char, block_bytes>;
 struct FreeNumber {
   void operator()(BIGNUM* number) const { BN_free(number); }
 };
-using Number = std::unique_ptr<BIGNUM, FreeNumber>;
+using Bignum = std::unique_ptr<BIGNUM, FreeNumber>;
 
 // 2^bits * arctan(1/x), by its series.
-Number scaled_arctan(BN_ULONG x, int bits) {
-  Number sum(BN_new()), power(BN_new()), term(BN_new());
+Bignum scaled_arctan(BN_ULONG x, int bits) {
+  Bignum sum(BN_new()), power(BN_new()), term(BN_new());
   BN_one(power.get());
   BN_lshift(power.get(), power.get(), bits);
   BN_div_word(power.get(), x);
@@ -57,8 +57,8 @@ Number scaled_arctan(BN_ULONG x, int bits) {
 Words digits_of_pi() {
   constexpr int guard_bits = 64;  // against what the division of each term leaves out
   constexpr int fraction_bits = static_cast<int>(word_count) * 32;
-  const Number fifth = scaled_arctan(5, fraction_bits + guard_bits);
-  const Number small = scaled_arctan(239, fraction_bits + guard_bits);
+  const Bignum fifth = scaled_arctan(5, fraction_bits + guard_bits);
+  const Bignum small = scaled_arctan(239, fraction_bits + guard_bits);
   BN_mul_word(fifth.get(), 16);
   BN_mul_word(small.get(), 4);
   BN_sub(fifth.get(), fifth.get(), small.get());

@@ -22,7 +22,7 @@ struct Free {
     free(object);
   }
 };
-using Number = std::unique_ptr<BIGNUM, Free<BN_clear_free>>;
+using SecretNumber = std::unique_ptr<BIGNUM, Free<BN_clear_free>>;
 using NumberContext = std::unique_ptr<BN_CTX, Free<BN_CTX_free>>;
 using ParamBuilder = std::unique_ptr<OSSL_PARAM_BLD, Free<OSSL_PARAM_BLD_free>>;
 using Params = std::unique_ptr<OSSL_PARAM, Free<OSSL_PARAM_free>>;
@@ -30,19 +30,15 @@ using KeyContext = std::unique_ptr<EVP_PKEY_CTX, Free<EVP_PKEY_CTX_free>>;
 using DigestContext = std::unique_ptr<EVP_MD_CTX, Free<EVP_MD_CTX_free>>;
 using EcdsaSignature = std::unique_ptr<ECDSA_SIG, Free<ECDSA_SIG_free>>;
 
-const unsigned char* bytes_of(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
-
-Number number_of(std::string_view big_endian) {
-  Number number(BN_secure_new());
+SecretNumber number_of(std::string_view big_endian) {
+  SecretNumber number(BN_secure_new());
   if (!number) return nullptr;
   return BN_bin2bn(bytes_of(big_endian), static_cast<int>(big_endian.size()), number.get())
              ? std::move(number)
              : nullptr;
 }
 
-std::string bytes_of(const BIGNUM* number) {
+std::string big_endian_of(const BIGNUM* number) {
   std::string bytes(static_cast<std::size_t>(BN_num_bytes(number)), '\0');
   BN_bn2bin(number, reinterpret_cast<unsigned char*>(bytes.data()));
   return bytes;
@@ -70,8 +66,8 @@ constexpr Curve curves[] = {{"nistp256", "prime256v1", "P-256"},
 std::string parameter_number(EVP_PKEY* key, const char* name) {
   BIGNUM* number = nullptr;
   if (EVP_PKEY_get_bn_param(key, name, &number) != 1) return {};
-  const Number owned(number);
-  return bytes_of(number);
+  const SecretNumber owned(number);
+  return big_endian_of(number);
 }
 
 std::string ecdsa_blob(EVP_PKEY* key) {
@@ -100,8 +96,8 @@ std::string ssh_ecdsa_signature(const std::string& der) {
   const unsigned char* position = bytes_of(der);
   const EcdsaSignature signature(d2i_ECDSA_SIG(nullptr, &position, static_cast<long>(der.size())));
   if (!signature) return {};
-  return wire_mpint(bytes_of(ECDSA_SIG_get0_r(signature.get()))) +
-         wire_mpint(bytes_of(ECDSA_SIG_get0_s(signature.get())));
+  return wire_mpint(big_endian_of(ECDSA_SIG_get0_r(signature.get()))) +
+         wire_mpint(big_endian_of(ECDSA_SIG_get0_s(signature.get())));
 }
 
 const EVP_MD* digest_of(std::string_view algorithm) {
@@ -122,7 +118,7 @@ EvpKey make_ecdsa_key(std::string_view curve, std::string_view point, std::strin
   for (const Curve& known : curves) {
     if (known.ssh_name != curve) continue;
     const ParamBuilder builder(OSSL_PARAM_BLD_new());
-    const Number number = number_of(scalar);
+    const SecretNumber number = number_of(scalar);
     if (!builder || !number ||
         OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME,
                                         known.openssl_name, 0) != 1 ||
@@ -136,10 +132,10 @@ EvpKey make_ecdsa_key(std::string_view curve, std::string_view point, std::strin
 }
 
 EvpKey make_rsa_key(const RsaNumbers& numbers) {
-  const Number n = number_of(numbers.n), e = number_of(numbers.e), d = number_of(numbers.d);
-  const Number p = number_of(numbers.p), q = number_of(numbers.q);
-  const Number q_inverse = number_of(numbers.q_inverse);
-  const Number d_p(BN_secure_new()), d_q(BN_secure_new()), minus(BN_secure_new());
+  const SecretNumber n = number_of(numbers.n), e = number_of(numbers.e), d = number_of(numbers.d);
+  const SecretNumber p = number_of(numbers.p), q = number_of(numbers.q);
+  const SecretNumber q_inverse = number_of(numbers.q_inverse);
+  const SecretNumber d_p(BN_secure_new()), d_q(BN_secure_new()), minus(BN_secure_new());
   const NumberContext context(BN_CTX_new());
   const ParamBuilder builder(OSSL_PARAM_BLD_new());
   if (!n || !e || !d || !p || !q || !q_inverse || !d_p || !d_q || !minus || !context || !builder)

@@ -64,9 +64,6 @@ class HmacSha1 {
     void operator()(EVP_MAC* mac) const { EVP_MAC_free(mac); }
     void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
   };
-  static const unsigned char* bytes_of(std::string_view text) {
-    return reinterpret_cast<const unsigned char*>(text.data());
-  }
 
   std::unique_ptr<EVP_MAC, Free> mac_{EVP_MAC_fetch(nullptr, "HMAC", nullptr)};
   std::unique_ptr<EVP_MAC_CTX, Free> context_{mac_ ? EVP_MAC_CTX_new(mac_.get()) : nullptr};

@@ -29,6 +29,11 @@ std::string wire_string(std::string_view bytes);
 /// A non-negative number given as big-endian bytes.
 std::string wire_mpint(std::string_view big_endian);
 
+/// A text as OpenSSL takes it.
+inline const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
 std::string base64_encode(std::string_view bytes);
 /// Nothing when the text is not base64; padding may be missing, white space is skipped.
 std::optional<std::string> base64_decode(std::string_view text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "config_schema/text/error.hpp"
 
@@ -14,5 +15,8 @@ Result<void> make_private_directory(const std::string& path);
 
 /// What to do when the state directory cannot be used: the next step of many errors here.
 std::string elsewhere_hint();
+/// What is returned for a file of that directory: "cannot read 'PATH': REASON", of class
+/// `no_input`.
+tl::unexpected<Error> could_not(std::string_view doing, const std::string& path, int error);
 
 }  // namespace train

@@ -28,12 +28,6 @@ constexpr const char* request_name = "request.json";
 constexpr const char* context_name = "context.tar";
 constexpr std::string_view program_prefix = "program-";
 
-tl::unexpected<Error> failed(const std::string& doing, const std::string& path, int error) {
-  return fail(ErrorClass::no_input,
-              fmt::format("cannot {} '{}': {}", doing, path, system_reason(error)),
-              elsewhere_hint());
-}
-
 constexpr std::string_view maker = {ELF_NOTE_GNU, sizeof ELF_NOTE_GNU};  // with its zero
 
 std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
@@ -77,25 +71,25 @@ bool has_room_for_program(const std::string& folder) {
 
 Result<void> copy_program(const std::string& path) {
   const Descriptor from(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  if (!from) return failed("read", "/proc/self/exe", errno);
+  if (!from) return could_not("read", "/proc/self/exe", errno);
   const Descriptor to(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0700));
-  if (!to) return failed("make", path, errno);
+  if (!to) return could_not("make", path, errno);
   char buffer[256 << 10];
   while (true) {
     const ssize_t count = read_some(from.get(), buffer, sizeof buffer);
-    if (count < 0) return failed("read", "/proc/self/exe", errno);
+    if (count < 0) return could_not("read", "/proc/self/exe", errno);
     if (count == 0) break;
     if (const int error = write_whole(to.get(), {buffer, static_cast<std::size_t>(count)}); error)
-      return failed("write", path, error);
+      return could_not("write", path, error);
   }
-  if (::fsync(to.get()) != 0) return failed("write", path, errno);
+  if (::fsync(to.get()) != 0) return could_not("write", path, errno);
   return {};
 }
 
 Result<void> sync_folder(const std::string& folder) {
   const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!open || ::fsync(open.get()) != 0) return failed("write", folder, errno);
+  if (!open || ::fsync(open.get()) != 0) return could_not("write", folder, errno);
   return {};
 }
 
@@ -104,11 +98,11 @@ Result<void> write_request(const std::string& folder, std::string_view request) 
   const std::string path = fmt::format("{}/{}", folder, request_name);
   const Descriptor file(
       ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file || ::fchmod(file.get(), 0600) != 0) return failed("make", partial, errno);
+  if (!file || ::fchmod(file.get(), 0600) != 0) return could_not("make", partial, errno);
   if (const int error = write_whole(file.get(), request); error != 0)
-    return failed("write", partial, error);
-  if (::fsync(file.get()) != 0) return failed("write", partial, errno);
-  if (::rename(partial.c_str(), path.c_str()) != 0) return failed("make", path, errno);
+    return could_not("write", partial, error);
+  if (::fsync(file.get()) != 0) return could_not("write", partial, errno);
+  if (::rename(partial.c_str(), path.c_str()) != 0) return could_not("make", path, errno);
   return sync_folder(folder);
 }
 
@@ -140,7 +134,7 @@ Result<void> keep_program(const std::string& folder, const std::string& programs
     (void)::unlink(partial.c_str());  // what it takes may be all that was left
     return copied;
   }
-  if (::rename(partial.c_str(), own.c_str()) != 0) return failed("make", own, errno);
+  if (::rename(partial.c_str(), own.c_str()) != 0) return could_not("make", own, errno);
   // Where a file cannot have two names, each task keeps its own.
   (void)::link(own.c_str(), common.c_str());
   return {};
@@ -153,10 +147,10 @@ Result<void> keep_context(const std::string& folder, std::string_view archive) {
   const std::string path = fmt::format("{}/{}", folder, context_name);
   const Descriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file || ::fchmod(file.get(), 0600) != 0) return failed("make", path, errno);
+  if (!file || ::fchmod(file.get(), 0600) != 0) return could_not("make", path, errno);
   if (const int error = write_whole(file.get(), archive); error != 0) {
     (void)::unlink(path.c_str());  // what it takes may be all that was left
-    return failed("write", path, error);
+    return could_not("write", path, error);
   }
   return {};
 }
@@ -169,7 +163,7 @@ Result<std::string> read_bundle(const std::string& folder) {
   const std::string path = fmt::format("{}/{}", folder, request_name);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return failed("read", path, errno);
+  if (!file || ::fstat(file.get(), &status) != 0) return could_not("read", path, errno);
   const bool is_own =
       S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
   const auto size = static_cast<std::size_t>(status.st_size);
@@ -179,7 +173,7 @@ Result<std::string> read_bundle(const std::string& folder) {
         fmt::format("'{}' is not what train has written: not yours alone, or too large", path));
   std::string text(size, '\0');
   if (read_whole(file.get(), text.data(), size) != static_cast<ssize_t>(size))
-    return failed("read", path, errno);
+    return could_not("read", path, errno);
   return text;
 }
 

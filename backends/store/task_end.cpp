@@ -32,12 +32,6 @@ std::size_t room_for(std::size_t ranks) {
   return room_of_task + room_of_findings + ranks * (room_of_rank + room_of_finding);
 }
 
-tl::unexpected<Error> failed(std::string_view doing, const std::string& path, int error) {
-  return fail(ErrorClass::no_input,
-              fmt::format("cannot {} '{}': {}", doing, path, system_reason(error)),
-              elsewhere_hint());
-}
-
 template <class T>
 json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
@@ -125,19 +119,19 @@ std::optional<TaskRecord> with_end(TaskRecord task, const json& end) {
 Result<void> reserve_task_end(const std::string& path, std::size_t ranks) {
   const Descriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file) return failed("create", path, errno);
+  if (!file) return could_not("create", path, errno);
   const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(room_for(ranks)));
-  if (error != 0) return failed("reserve room for", path, error);
+  if (error != 0) return could_not("reserve room for", path, error);
   return {};
 }
 
 Result<void> write_task_end(const std::string& path, const TaskRecord& task) {
   const std::string text = text_of(task);
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file) return failed("open", path, errno);
+  if (!file) return could_not("open", path, errno);
   int error = write_whole_at(file.get(), text, 0);
   if (error == 0 && ::fdatasync(file.get()) != 0) error = errno;
-  if (error != 0) return failed("write", path, error);
+  if (error != 0) return could_not("write", path, error);
   return {};
 }
 

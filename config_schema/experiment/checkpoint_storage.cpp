@@ -28,9 +28,9 @@ std::vector<std::string> steps_of(std::string_view path) {
   return steps;
 }
 
-class Reader {
+class StorageReader {
  public:
-  Reader(const FieldReader& fields, Diagnostics& diagnostics)
+  StorageReader(const FieldReader& fields, Diagnostics& diagnostics)
       : fields_(fields), diagnostics_(diagnostics) {}
 
   CheckpointStorage read() {
@@ -127,7 +127,7 @@ class Reader {
 
 void read_checkpoint_storage(const FieldReader& fields, Diagnostics& diagnostics,
                              ExperimentConfig& config) {
-  config.checkpoints = Reader(fields, diagnostics).read();
+  config.checkpoints = StorageReader(fields, diagnostics).read();
   if (fields.wrote("checkpoint_storage") && !fields.given("max_restarts"))
     config.max_restarts = restarts_of_determined;
 }

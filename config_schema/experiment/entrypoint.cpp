@@ -53,7 +53,7 @@ std::size_t module_index(const Words& words, std::size_t program) {
 }
 
 template <std::size_t N>
-bool is_one_of(std::string_view word, const std::array<std::string_view, N>& list) {
+bool is_among(std::string_view word, const std::array<std::string_view, N>& list) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
@@ -72,11 +72,11 @@ std::optional<std::string> host_launcher(const Words& words) {
   const std::size_t program = program_index(words);
   if (program >= words.size()) return std::nullopt;
   const std::string_view name = base_name(words[program].text);
-  if (is_one_of(name, programs)) return std::string(name);
+  if (is_among(name, programs)) return std::string(name);
   const bool launches = program + 1 < words.size() && words[program + 1].text == "launch";
   if (name == "accelerate" && launches) return "accelerate launch";
   const std::size_t module = module_index(words, program);
-  if (module < words.size() && is_one_of(words[module].text, modules)) return words[module].text;
+  if (module < words.size() && is_among(words[module].text, modules)) return words[module].text;
   return std::nullopt;
 }
 

@@ -10,7 +10,7 @@
 namespace train {
 namespace {
 
-constexpr const char* key = "log_policies";
+constexpr const char* policies_key = "log_policies";
 
 const YamlNode* value_of(const YamlNode& mapping, const char* name) {
   const YamlEntry* entry = mapping.find(name);
@@ -22,9 +22,9 @@ std::string text_of(const YamlNode& mapping, const char* name) {
   return value ? value->text : "";
 }
 
-class Reader {
+class PoliciesReader {
  public:
-  explicit Reader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  explicit PoliciesReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   void read(const YamlNode& node, std::vector<LogPolicy>& policies) {
     if (node.kind != YamlKind::mapping) return;  // an error, which was said
@@ -39,7 +39,7 @@ class Reader {
 
  private:
   void error(const YamlMark& at, std::string message, std::string hint) {
-    diagnostics_.error(place_of(at), key, std::move(message), std::move(hint));
+    diagnostics_.error(place_of(at), policies_key, std::move(message), std::move(hint));
   }
 
   void check_name(const YamlNode& node) {
@@ -94,9 +94,9 @@ class Reader {
 
 std::vector<LogPolicy> read_log_policies(const FieldReader& fields, Diagnostics& diagnostics) {
   std::vector<LogPolicy> policies;
-  const GivenValue* given = fields.given(key);
+  const GivenValue* given = fields.given(policies_key);
   if (!given) return policies;
-  Reader reader(diagnostics);
+  PoliciesReader reader(diagnostics);
   for (const YamlNodePtr& policy : given->node->items) reader.read(*policy, policies);
   return policies;
 }

@@ -9,11 +9,11 @@
 namespace train {
 namespace {
 
-constexpr const char* key = "metrics.pattern";
+constexpr const char* pattern_key = "metrics.pattern";
 
 void read_pattern(const YamlNode& node, Diagnostics& diagnostics, MetricsConfig& metrics) {
   const auto error = [&](std::string message, std::string hint) {
-    diagnostics.error(place_of(node.mark), key, std::move(message), std::move(hint));
+    diagnostics.error(place_of(node.mark), pattern_key, std::move(message), std::move(hint));
   };
   if (const auto fault = pattern_fault(node.text))
     return error(fmt::format("'{}' is no pattern: {}", node.text, *fault),
@@ -29,7 +29,7 @@ void read_pattern(const YamlNode& node, Diagnostics& diagnostics, MetricsConfig&
 MetricsConfig read_metrics(const FieldReader& fields, Diagnostics& diagnostics) {
   MetricsConfig metrics;
   if (fields.text("metrics.ranks") == "all") metrics.ranks = ReportingRanks::all;
-  const GivenValue* given = fields.given(key);
+  const GivenValue* given = fields.given(pattern_key);
   if (!given) return metrics;
   if (given->node->kind == YamlKind::string)
     read_pattern(*given->node, diagnostics, metrics);

@@ -26,9 +26,9 @@ bool are_same(const Amounts& one, const Amounts& other) {
          one.custom == other.custom;
 }
 
-class Reader {
+class ResourcesReader {
  public:
-  explicit Reader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  explicit ResourcesReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   std::optional<TrialResources> read(const GivenValue& given) {
     TrialResources resources;
@@ -133,7 +133,7 @@ class Reader {
 std::optional<TrialResources> read_trial_resources(const FieldReader& fields,
                                                    Diagnostics& diagnostics) {
   const GivenValue* given = fields.given(key);
-  return given ? Reader(diagnostics).read(*given) : std::nullopt;
+  return given ? ResourcesReader(diagnostics).read(*given) : std::nullopt;
 }
 
 }  // namespace train

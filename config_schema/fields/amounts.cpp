@@ -22,15 +22,11 @@ std::optional<double> read_with_unit(std::string_view text, std::initializer_lis
   const std::size_t end = text.find_first_not_of("0123456789.");
   if (end == 0 || end == text.npos) return std::nullopt;
   const YamlNode number = resolve_plain_scalar(std::string(text.substr(0, end)));
-  if (number.kind != YamlKind::integer && number.kind != YamlKind::real) return std::nullopt;
+  if (!number.is_number()) return std::nullopt;
   const std::string_view unit = trim(text.substr(end));
   for (const Unit& candidate : units)
     if (candidate.name == unit) return number.real * candidate.factor;
   return std::nullopt;
-}
-
-bool is_number(const YamlNode& node) {
-  return node.kind == YamlKind::integer || node.kind == YamlKind::real;
 }
 
 }  // namespace
@@ -38,7 +34,7 @@ bool is_number(const YamlNode& node) {
 std::optional<std::uint64_t> read_bytes(const YamlNode& node) {
   constexpr double largest = 4611686018427387904.0;  // 2^62: sums stay in range
   std::optional<double> bytes;
-  if (is_number(node)) bytes = node.real;
+  if (node.is_number()) bytes = node.real;
   if (node.kind == YamlKind::string) {
     constexpr double k = 1024;
     bytes = read_with_unit(node.text, {{"B", 1},
@@ -52,7 +48,7 @@ std::optional<std::uint64_t> read_bytes(const YamlNode& node) {
                                        {"TB", 1e12}});
   }
   if (!bytes || !(*bytes >= 0 && *bytes <= largest)) return std::nullopt;
-  if (is_number(node) && *bytes != std::floor(*bytes)) return std::nullopt;
+  if (node.is_number() && *bytes != std::floor(*bytes)) return std::nullopt;
   if (node.integer) return static_cast<std::uint64_t>(*node.integer);
   return static_cast<std::uint64_t>(std::floor(*bytes));
 }
@@ -60,7 +56,7 @@ std::optional<std::uint64_t> read_bytes(const YamlNode& node) {
 std::optional<std::chrono::milliseconds> read_duration(const YamlNode& node) {
   constexpr double year = 366.0 * 86'400;
   std::optional<double> seconds;
-  if (is_number(node)) seconds = node.real;
+  if (node.is_number()) seconds = node.real;
   if (node.kind == YamlKind::string)
     seconds =
         read_with_unit(node.text, {{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86'400}});
@@ -74,7 +70,7 @@ std::optional<Quantity> read_quantity(const YamlEntry& entry, const std::string&
                                       Diagnostics& diagnostics) {
   const YamlNode& node = *entry.value;
   const std::string key = path + "." + entry.key;
-  if (!is_number(node)) {
+  if (!node.is_number()) {
     const bool is_quoted =
         node.kind == YamlKind::string && resolve_plain_scalar(node.text).kind != YamlKind::string;
     diagnostics.error(value_place(entry), key,

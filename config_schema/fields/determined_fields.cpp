@@ -6,7 +6,7 @@ namespace train {
 namespace {
 
 using enum FieldType;
-constexpr FieldSource determined = FieldSource::determined;
+using enum FieldSource;
 
 constexpr std::string_view no_such = "remove it: Determined does not let it be set";
 constexpr std::string_view native_is_gone = "the Native API is gone: write 'entrypoint'";

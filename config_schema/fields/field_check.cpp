@@ -69,10 +69,6 @@ std::string string_text(const Field& field) {
                            : "one of " + join_words(words, "or");
 }
 
-bool is_number(const YamlNode& node) {
-  return node.kind == YamlKind::integer || node.kind == YamlKind::real;
-}
-
 bool has_one_type(const YamlNode& node, FieldType type) {
   switch (type) {
     case string:
@@ -82,7 +78,7 @@ bool has_one_type(const YamlNode& node, FieldType type) {
     case integer:
       return node.kind == YamlKind::integer;
     case number:
-      return is_number(node);
+      return node.is_number();
     case bytes:
       return read_bytes(node).has_value();
     case duration:
@@ -136,7 +132,7 @@ std::string without_underscores(std::string text) {
 
 // A number of YAML 1.1: 3_200.
 bool has_underscores(const std::string& text) {
-  return text.find('_') != text.npos && is_number(resolve_plain_scalar(without_underscores(text)));
+  return text.find('_') != text.npos && resolve_plain_scalar(without_underscores(text)).is_number();
 }
 
 // What to write instead of a value of the wrong type, where that is plain to see.
@@ -151,7 +147,7 @@ std::string type_hint(const YamlNode& node, const Field& field) {
     return fmt::format("write {}", static_cast<std::int64_t>(node.real));
   if (node.kind != YamlKind::string) return {};
   const YamlNode plain = resolve_plain_scalar(node.text);
-  if (wants_number && is_number(plain)) return "remove the quotes";
+  if (wants_number && plain.is_number()) return "remove the quotes";
   if (wants_number && has_underscores(node.text))
     return fmt::format("write {}: numbers have no underscores", without_underscores(node.text));
   const std::string lower = to_lower(node.text);
@@ -284,7 +280,7 @@ std::optional<ValueFault> find_fault_of_any(const YamlNode& node, const Field& f
         fmt::format("'{}' must be {}, not {}", name, expectation(field), describe(node)),
         type_hint(node, field)};
   const bool is_counted = has(field.types, integer | number);
-  if (is_number(node) && is_counted) return find_number_fault(node, field, name);
+  if (node.is_number() && is_counted) return find_number_fault(node, field, name);
   // What has words of its own may be one of them.
   const bool is_word = has(field.types, string) && node.kind == YamlKind::string &&
                        (is_one_of(node.text, field.choices) || !read_duration(node));

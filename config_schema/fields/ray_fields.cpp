@@ -9,7 +9,7 @@ namespace train {
 namespace {
 
 using enum FieldType;
-constexpr FieldSource ray = FieldSource::ray;
+using enum FieldSource;
 
 constexpr std::string_view installs_nothing =
     "nothing is installed on hosts: have it there, and name its interpreter in 'entrypoint'";
@@ -105,7 +105,7 @@ constexpr Field around_it[] = {
 constexpr std::string_view at_the_top =
     "use_gpu|use_tpu|accelerator_type|topology|placement_strategy|label_selector";
 
-std::vector<Field> all_fields() {
+std::vector<Field> all_ray_fields() {
   constexpr std::size_t prefix = std::string_view("scaling_config.").size();
   std::vector<Field> all(std::begin(scaling_config), std::end(scaling_config));
   for (const Field& field : scaling_config) {
@@ -122,7 +122,7 @@ std::vector<Field> all_fields() {
 }  // namespace
 
 std::span<const Field> ray_fields() {
-  static const std::vector<Field> all = all_fields();
+  static const std::vector<Field> all = all_ray_fields();
   return all;
 }
 

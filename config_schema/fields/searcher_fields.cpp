@@ -6,7 +6,7 @@ namespace train {
 namespace {
 
 using enum FieldType;
-constexpr FieldSource determined = FieldSource::determined;
+using enum FieldSource;
 constexpr std::int64_t most_rungs = 1000;
 
 constexpr std::string_view asha = "adaptive_asha|async_halving";

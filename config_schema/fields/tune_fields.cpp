@@ -8,7 +8,7 @@ namespace train {
 namespace {
 
 using enum FieldType;
-constexpr FieldSource ray = FieldSource::ray;
+using enum FieldSource;
 
 constexpr std::int64_t most_brackets = 1000;
 constexpr std::string_view a_bundle = "CPUs; counted, not enforced";
@@ -60,7 +60,7 @@ constexpr Field in_tune_config[] = {
         .of("asha"),
 };
 
-constexpr Field around_it[] = {
+constexpr Field tuning_itself[] = {
     Field{"tune_config", mapping, ray, "", "the arguments of Ray's TuneConfig"},
     Field{"tune_config.search_alg", any, ray, "",
           "trials are drawn as param_space says: leave it out, or write a 'searcher'"}
@@ -104,20 +104,20 @@ constexpr Field around_it[] = {
     Field{"resources_per_trial[].*", number | string, ray, "", "an amount"},
 };
 
-std::vector<Field> all_fields() {
+std::vector<Field> all_tune_fields() {
   constexpr std::size_t prefix = std::string_view("tune_config.").size();
-  std::vector<Field> all(std::begin(around_it), std::begin(around_it) + 1);
+  std::vector<Field> all(std::begin(tuning_itself), std::begin(tuning_itself) + 1);
   all.insert(all.end(), std::begin(in_tune_config), std::end(in_tune_config));
   for (const Field& field : in_tune_config)
     all.push_back(field.with(&Field::path, field.path.substr(prefix)).twin_of(field.path));
-  all.insert(all.end(), std::begin(around_it) + 1, std::end(around_it));
+  all.insert(all.end(), std::begin(tuning_itself) + 1, std::end(tuning_itself));
   return all;
 }
 
 }  // namespace
 
 std::span<const Field> tune_fields() {
-  static const std::vector<Field> all = all_fields();
+  static const std::vector<Field> all = all_tune_fields();
   return all;
 }
 

@@ -13,7 +13,6 @@ namespace train {
 namespace {
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_upper(c) || is_digit(c) || (c >= 'a' && c <= 'z'); }
 
 /// The length of a model at the start of `name`: capitals, digits, perhaps a capital ("A100",

@@ -33,11 +33,6 @@ bool is_ipv6_loopback(std::string_view text) {
   return is_whole && text.find_first_not_of("0:") == text.npos && text.find(":::") == text.npos;
 }
 
-tl::unexpected<HostSetError> refuse(std::size_t offset, std::string message,
-                                    std::string hint = {}) {
-  return tl::make_unexpected(HostSetError{offset, std::move(message), std::move(hint)});
-}
-
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -88,21 +83,23 @@ std::string endpoint_text(const std::string& address, int port) {
 
 tl::expected<std::string, HostSetError> read_user(std::string_view text, std::size_t offset) {
   constexpr std::size_t longest = 256;  // a user of many hosts is kept with each of them
-  if (text.empty()) return refuse(offset, "the user's name is missing", "write user@host or host");
+  if (text.empty())
+    return refuse_at(offset, "the user's name is missing", "write user@host or host");
   if (text.size() > longest)
-    return refuse(offset, fmt::format("a user's name of more than {} characters", longest),
-                  "write user@host or host");
+    return refuse_at(offset, fmt::format("a user's name of more than {} characters", longest),
+                     "write user@host or host");
   const bool is_plain = std::all_of(text.begin(), text.end(), is_user_char);
   if (!is_plain || text.front() == '-')
-    return refuse(offset, fmt::format("'{}' is no user's name", text), "write user@host or host");
+    return refuse_at(offset, fmt::format("'{}' is no user's name", text),
+                     "write user@host or host");
   return std::string(text);
 }
 
 tl::expected<std::string, HostSetError> read_address(std::string_view text, std::size_t offset) {
   if (is_ipv6_address(text)) return std::string(text);
   if (text.find_first_of("[]") != text.npos)
-    return refuse(offset, fmt::format("'{}' is no address", text),
-                  "write one name or IP address, IPv6 without brackets");
+    return refuse_at(offset, fmt::format("'{}' is no address", text),
+                     "write one name or IP address, IPv6 without brackets");
   auto names = expand_host_pattern(text, 1);
   if (names) return std::move(names->front());
   names.error().offset += offset;
@@ -114,14 +111,15 @@ tl::expected<std::string, HostSetError> read_interface(std::string_view text, st
   const bool is_plain = std::all_of(text.begin(), text.end(), is_interface_char);
   if (is_plain && !text.empty() && text.front() != '-' && text.size() <= longest)
     return std::string(text);
-  return refuse(offset, fmt::format("'{}' is no network interface", text),
-                "write its name as 'ip link' on the host shows it");
+  return refuse_at(offset, fmt::format("'{}' is no network interface", text),
+                   "write its name as 'ip link' on the host shows it");
 }
 
 tl::expected<int, HostSetError> read_port(std::string_view text, std::size_t offset) {
   constexpr int most = 65'535;
   if (const auto port = whole_number(text, 1, most)) return *port;
-  return refuse(offset, fmt::format("a port is a whole number from 1 to {}, not '{}'", most, text));
+  return refuse_at(offset,
+                   fmt::format("a port is a whole number from 1 to {}, not '{}'", most, text));
 }
 
 }  // namespace train

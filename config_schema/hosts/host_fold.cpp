@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "config_schema/text/text.hpp"
+
 namespace train {
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Stands for a number in a skeleton; no name has it.
 constexpr char number_mark = '\0';
@@ -98,15 +98,15 @@ Run run_from(const std::vector<std::string>& numbers, std::size_t begin) {
 }
 
 // The ranges that write these numbers in their order.
-struct Range {
+struct WrittenRange {
   std::string text;
   std::size_t numbers = 1;
 };
-std::vector<Range> ranges_of(const std::vector<std::string>& numbers) {
-  std::vector<Range> ranges;
+std::vector<WrittenRange> ranges_of(const std::vector<std::string>& numbers) {
+  std::vector<WrittenRange> ranges;
   for (std::size_t i = 0; i < numbers.size();) {
     const Run run = run_from(numbers, i);
-    Range range{numbers[i], run.end - i};
+    WrittenRange range{numbers[i], run.end - i};
     if (range.numbers > 1) range.text += '-' + numbers[run.end - 1];
     if (run.step > 1) range.text += fmt::format("/{}", run.step);
     ranges.push_back(std::move(range));
@@ -121,7 +121,7 @@ void fold_members(const Shape* members, std::size_t count, std::size_t field,
   std::vector<std::string> numbers;
   numbers.reserve(count);
   for (std::size_t i = 0; i < count; ++i) numbers.push_back(members[i].fields[field]);
-  const std::vector<Range> ranges = ranges_of(numbers);
+  const std::vector<WrittenRange> ranges = ranges_of(numbers);
   std::size_t done = 0;
   for (std::size_t i = 0; i < ranges.size(); i += most_ranges) {
     Shape shape = members[done];

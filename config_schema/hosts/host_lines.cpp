@@ -16,11 +16,6 @@
 namespace train {
 namespace {
 
-tl::unexpected<HostSetError> refuse(std::size_t offset, std::string message,
-                                    std::string hint = {}) {
-  return tl::make_unexpected(HostSetError{offset, std::move(message), std::move(hint)});
-}
-
 // A larger number behind a name is a port that somebody took for "host:port".
 constexpr int most_after_colon = 1'023;
 
@@ -40,12 +35,12 @@ tl::expected<NamePart, HostSetError> read_names(std::string_view text, std::size
   if (is_bracketed) {
     const std::string_view address = text.substr(1, close - 1);
     if (!is_ipv6_address(address))
-      return refuse(1, fmt::format("'{}' is no IPv6 address", address));
-    if (limit == 0) return refuse(0, fmt::format("more than {} hosts", max_hosts));
+      return refuse_at(1, fmt::format("'{}' is no IPv6 address", address));
+    if (limit == 0) return refuse_at(0, fmt::format("more than {} hosts", max_hosts));
     return NamePart{{std::string(address)}, close + 1};
   }
   if (std::count(text.begin(), text.end(), ':') > 1)
-    return refuse(
+    return refuse_at(
         0, fmt::format("'{}' has more than one ':'", text),
         is_ipv6_address(text) ? "write IPv6 addresses in brackets: [::1] or [::1]:8" : no_port);
   const std::size_t end = std::min(text.find(':'), text.size());
@@ -72,17 +67,17 @@ tl::expected<int, HostSetError> read_slots(std::string_view text, std::size_t of
   constexpr int most = 65'536;
   const auto slots = whole_number(text, 0, most);
   if (slots && *slots > 0) return *slots;
-  return refuse(offset,
-                fmt::format("slots must be a whole number from 1 to {}, not '{}'", most, text),
-                slots                                 ? "leave a host without slots out"
-                : text.find(':') != std::string::npos ? no_port
-                                                      : "as in node01:8, or 'node01 slots=8'");
+  return refuse_at(offset,
+                   fmt::format("slots must be a whole number from 1 to {}, not '{}'", most, text),
+                   slots                                 ? "leave a host without slots out"
+                   : text.find(':') != std::string::npos ? no_port
+                                                         : "as in node01:8, or 'node01 slots=8'");
 }
 
 tl::expected<SlotType, HostSetError> read_slot_type(std::string_view text, std::size_t offset) {
   if (const auto type = slot_type_of(text)) return *type;
-  return refuse(offset, fmt::format("slot_type is auto, cuda, rocm or cpu, not '{}'", text),
-                "cuda is for NVIDIA's GPUs, rocm for AMD's, cpu for places without any");
+  return refuse_at(offset, fmt::format("slot_type is auto, cuda, rocm or cpu, not '{}'", text),
+                   "cuda is for NVIDIA's GPUs, rocm for AMD's, cpu for places without any");
 }
 
 tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::size_t limit) {
@@ -103,12 +98,12 @@ tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::
   const std::size_t rest = begin + part->end;
   if (rest == text.size()) return item;
   if (text[rest] != ':')
-    return refuse(rest, fmt::format("'{}' is not understood", text.substr(rest)),
-                  "write the number of slots as host:8");
+    return refuse_at(rest, fmt::format("'{}' is not understood", text.substr(rest)),
+                     "write the number of slots as host:8");
   const auto slots = read_slots(text.substr(rest + 1), rest + 1);
   if (!slots) return tl::make_unexpected(slots.error());
   if (*slots > most_after_colon)
-    return refuse(
+    return refuse_at(
         rest + 1,
         fmt::format("after ':' come the slots, at most {}, and this looks like a port",
                     most_after_colon),

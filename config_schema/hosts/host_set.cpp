@@ -17,13 +17,6 @@ namespace {
 template <class T>
 using Expanded = tl::expected<T, HostSetError>;
 
-tl::unexpected<HostSetError> refuse(std::size_t offset, std::string message,
-                                    std::string hint = {}) {
-  return tl::make_unexpected(HostSetError{offset, std::move(message), std::move(hint)});
-}
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // first, first + step, ... up to last; `width` digits with leading zeros, or 0.
 struct Range {
   std::uint64_t first = 0;
@@ -44,13 +37,13 @@ Expanded<std::uint64_t> read_number(std::string_view digits, std::size_t offset,
                                     std::string_view range) {
   constexpr std::size_t longest = 18;
   if (digits.empty())
-    return refuse(offset, fmt::format("a number is missing in '[{}]'", range),
-                  "write ranges as [1-3] or [1,3]");
+    return refuse_at(offset, fmt::format("a number is missing in '[{}]'", range),
+                     "write ranges as [1-3] or [1,3]");
   if (!std::all_of(digits.begin(), digits.end(), is_digit))
-    return refuse(offset, fmt::format("'{}' is no number", digits),
-                  "brackets hold numbers and ranges: [01-16,20]");
+    return refuse_at(offset, fmt::format("'{}' is no number", digits),
+                     "brackets hold numbers and ranges: [01-16,20]");
   if (digits.size() > longest)
-    return refuse(offset, fmt::format("'{}' has more than {} digits", digits, longest));
+    return refuse_at(offset, fmt::format("'{}' has more than {} digits", digits, longest));
   std::uint64_t value = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), value);
   return value;
@@ -66,8 +59,8 @@ Expanded<Range> read_range(std::string_view text, std::size_t offset) {
     const auto step = read_number(text.substr(slash + 1), offset + slash + 1, text);
     if (!step) return tl::make_unexpected(step.error());
     if (*step == 0 || bounds.find('-') == bounds.npos)
-      return refuse(offset, fmt::format("'{}' has a step that makes no range", text),
-                    "write steps as [0-8/2]");
+      return refuse_at(offset, fmt::format("'{}' has a step that makes no range", text),
+                       "write steps as [0-8/2]");
     range.step = *step;
   }
   const std::size_t dash = bounds.find('-');
@@ -78,11 +71,11 @@ Expanded<Range> read_range(std::string_view text, std::size_t offset) {
   const auto end = read_number(last, offset + (dash == bounds.npos ? 0 : dash + 1), text);
   if (!end) return tl::make_unexpected(end.error());
   if (*begin > *end)
-    return refuse(offset, fmt::format("the range '{}' runs backwards", text),
-                  fmt::format("write {}-{}", last, first));
+    return refuse_at(offset, fmt::format("the range '{}' runs backwards", text),
+                     fmt::format("write {}-{}", last, first));
   if ((is_padded(first) || is_padded(last)) && first.size() != last.size())
-    return refuse(offset, fmt::format("'{}' and '{}' have different widths", first, last),
-                  "with leading zeros both ends of a range need as many digits");
+    return refuse_at(offset, fmt::format("'{}' and '{}' have different widths", first, last),
+                     "with leading zeros both ends of a range need as many digits");
   range.first = *begin;
   range.last = *end;
   range.width = is_padded(first) ? first.size() : 0;
@@ -90,7 +83,8 @@ Expanded<Range> read_range(std::string_view text, std::size_t offset) {
 }
 
 Expanded<std::vector<Range>> read_ranges(std::string_view text, std::size_t offset) {
-  if (text.empty()) return refuse(offset, "'[]' is empty", "write numbers in it, or no brackets");
+  if (text.empty())
+    return refuse_at(offset, "'[]' is empty", "write numbers in it, or no brackets");
   std::vector<Range> ranges;
   for (const std::string_view part : split(text, ',')) {
     const auto range = read_range(part, offset);
@@ -151,15 +145,15 @@ Expanded<std::vector<Piece>> read_pieces(std::string_view pattern) {
     const std::size_t open = std::min(pattern.find('[', at), pattern.size());
     piece.text = std::string(pattern.substr(at, open - at));
     if (const std::size_t bracket = piece.text.find(']'); bracket != piece.text.npos)
-      return refuse(at + bracket, fmt::format("']' without '[' in '{}'", pattern));
+      return refuse_at(at + bracket, fmt::format("']' without '[' in '{}'", pattern));
     if (const auto trouble = check_text(piece.text))
-      return refuse(at + trouble->offset, trouble->message, trouble->hint);
+      return refuse_at(at + trouble->offset, trouble->message, trouble->hint);
     at = open;
     if (open < pattern.size()) {
       const std::size_t close = pattern.find(']', open);
       const std::size_t inner = pattern.find('[', open + 1);
       if (close == pattern.npos || inner < close)
-        return refuse(open, fmt::format("'[' is not closed in '{}'", pattern), "add ']'");
+        return refuse_at(open, fmt::format("'[' is not closed in '{}'", pattern), "add ']'");
       auto ranges = read_ranges(pattern.substr(open + 1, close - open - 1), open + 1);
       if (!ranges) return tl::make_unexpected(ranges.error());
       piece.ranges = std::move(*ranges);
@@ -236,7 +230,7 @@ Expanded<std::vector<HostListPart>> split_host_list(std::string_view list) {
     const std::string_view part = list.substr(begin, i - begin);
     const std::string_view text = trim(part);
     if (text.empty())
-      return refuse(
+      return refuse_at(
           std::min(begin, list.empty() ? 0 : list.size() - 1),
           trim(list).empty() ? "the list of hosts is empty" : "a host is missing beside the comma",
           "write hosts as node[01-04],gpu-b");
@@ -252,28 +246,29 @@ Expanded<std::vector<std::string>> expand_host_pattern(std::string_view pattern,
   // What the numbers of all hosts fold into still fits.
   constexpr std::size_t longest = 20 * max_hosts;
   constexpr std::size_t most_brackets = 16;
-  if (pattern.empty()) return refuse(0, "a host's name is missing");
-  if (pattern.size() > longest) return refuse(0, "the host set is too long");
+  if (pattern.empty()) return refuse_at(0, "a host's name is missing");
+  if (pattern.size() > longest) return refuse_at(0, "the host set is too long");
   if (pattern.front() == '-' || pattern.front() == '.')
-    return refuse(0, fmt::format("'{}' begins with '{}'", pattern, pattern.front()),
-                  "no host's name does");
+    return refuse_at(0, fmt::format("'{}' begins with '{}'", pattern, pattern.front()),
+                     "no host's name does");
   auto pieces = read_pieces(pattern);
   if (!pieces) return tl::make_unexpected(pieces.error());
   if (pieces->size() > most_brackets)
-    return refuse(0, fmt::format("more than {} brackets in one name", most_brackets));
+    return refuse_at(0, fmt::format("more than {} brackets in one name", most_brackets));
   const std::size_t count = count_names(*pieces, limit);
   if (count > limit)
-    return refuse(0, limit < max_hosts
+    return refuse_at(0,
+                     limit < max_hosts
                          ? fmt::format("with '{}' there are more than {} hosts", pattern, max_hosts)
                          : fmt::format("'{}' makes more than {} hosts", pattern, max_hosts));
   if (longest_name(*pieces) > max_host_name)
-    return refuse(0, fmt::format("a name of more than {} characters", max_host_name),
-                  "no host's name is as long");
+    return refuse_at(0, fmt::format("a name of more than {} characters", max_host_name),
+                     "no host's name is as long");
   std::vector<std::string> names;
   names.reserve(count);
   append_names(*pieces, 0, {}, names);
   if (const auto name = find_broken_address(names))
-    return refuse(0, fmt::format("'{}' is no IPv4 address", *name));
+    return refuse_at(0, fmt::format("'{}' is no IPv4 address", *name));
   return names;
 }
 

@@ -24,6 +24,11 @@ struct HostSetError {
 
   bool operator==(const HostSetError&) const = default;
 };
+/// What is returned for a fault at that byte.
+inline tl::unexpected<HostSetError> refuse_at(std::size_t offset, std::string message,
+                                              std::string hint = {}) {
+  return tl::make_unexpected(HostSetError{offset, std::move(message), std::move(hint)});
+}
 
 /// One part of a host list between commas, and the byte where it begins.
 struct HostListPart {

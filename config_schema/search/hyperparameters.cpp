@@ -19,9 +19,9 @@ constexpr std::string_view kinds = "const|int|double|log|categorical";
 
 enum class Words { determined, tune };
 
-class Reader {
+class SpaceReader {
  public:
-  Reader(Words words, Diagnostics& diagnostics) : words_(words), diagnostics_(diagnostics) {}
+  SpaceReader(Words words, Diagnostics& diagnostics) : words_(words), diagnostics_(diagnostics) {}
 
   Hyperparameters read(const YamlNode& mapping, const std::string& path) {
     read_.plain = read_entries(mapping, path, read_.space);
@@ -185,15 +185,15 @@ class Reader {
 }  // namespace
 
 Hyperparameters read_hyperparameters(const YamlNode& mapping, Diagnostics& diagnostics) {
-  return Reader(Words::determined, diagnostics).read(mapping, "hyperparameters");
+  return SpaceReader(Words::determined, diagnostics).read(mapping, "hyperparameters");
 }
 
 Hyperparameters read_param_space(const YamlNode& mapping, Diagnostics& diagnostics) {
-  return Reader(Words::tune, diagnostics).read(mapping, "param_space");
+  return SpaceReader(Words::tune, diagnostics).read(mapping, "param_space");
 }
 
 void check_for_json(const YamlNode& node, const std::string& path, Diagnostics& diagnostics) {
-  const bool is_number = node.kind == YamlKind::real || node.kind == YamlKind::integer;
+  const bool is_number = node.is_number();
   if (is_number && !std::isfinite(node.real))
     diagnostics.error(
         place_of(node.mark), path,

@@ -15,9 +15,9 @@ namespace train {
 
 namespace {
 
-class Reader {
+class TuneReader {
  public:
-  Reader(const YamlEntry& word, const std::string& path, Diagnostics& diagnostics)
+  TuneReader(const YamlEntry& word, const std::string& path, Diagnostics& diagnostics)
       : word_(word.key),
         list_(*word.value),
         place_(value_place(word)),
@@ -62,7 +62,7 @@ class Reader {
 
   std::optional<SearchParameter> read_range() {
     for (const YamlNodePtr& item : list_.items) {
-      const bool is_number = item->kind == YamlKind::integer || item->kind == YamlKind::real;
+      const bool is_number = item->is_number();
       if (is_number && std::isfinite(item->real)) continue;
       complain(fmt::format("must be a list of finite numbers, not {}", shown()), example());
       return std::nullopt;
@@ -142,7 +142,7 @@ class Reader {
 
 std::optional<SearchParameter> read_tune_word(const YamlEntry& word, const std::string& path,
                                               Diagnostics& diagnostics) {
-  return Reader(word, path, diagnostics).read();
+  return TuneReader(word, path, diagnostics).read();
 }
 
 }  // namespace train

@@ -43,6 +43,9 @@ int column_of(std::string_view line, std::size_t offset);
 /// How many characters (code points) a UTF-8 text has.
 int count_characters(std::string_view text);
 
+/// Whether a byte is one of 0 to 9.
+constexpr bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
 std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
 std::string to_upper(std::string_view text);

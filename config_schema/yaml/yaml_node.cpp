@@ -7,13 +7,13 @@
 #include <charconv>
 #include <limits>
 
+#include "config_schema/text/text.hpp"
+
 namespace train {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+bool is_among(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
@@ -86,9 +86,9 @@ bool resolve_based(YamlNode& node) {
 }
 
 bool resolve_special_real(YamlNode& node) {
-  if (is_one_of(node.text, {".nan", ".NaN", ".NAN"})) {
+  if (is_among(node.text, {".nan", ".NaN", ".NAN"})) {
     node.real = std::numeric_limits<double>::quiet_NaN();
-  } else if (is_one_of(without_sign(node.text), {".inf", ".Inf", ".INF"})) {
+  } else if (is_among(without_sign(node.text), {".inf", ".Inf", ".INF"})) {
     const double infinity = std::numeric_limits<double>::infinity();
     node.real = node.text.front() == '-' ? -infinity : infinity;
   } else {
@@ -150,8 +150,8 @@ std::string describe(const YamlNode& node) {
 YamlNode resolve_plain_scalar(std::string text) {
   YamlNode node;
   node.text = std::move(text);
-  if (node.text.empty() || is_one_of(node.text, {"null", "Null", "NULL", "~"})) return node;
-  if (is_one_of(node.text, {"true", "True", "TRUE", "false", "False", "FALSE"})) {
+  if (node.text.empty() || is_among(node.text, {"null", "Null", "NULL", "~"})) return node;
+  if (is_among(node.text, {"true", "True", "TRUE", "false", "False", "FALSE"})) {
     node.kind = YamlKind::boolean;
     node.boolean = node.text[0] == 't' || node.text[0] == 'T';
   } else if (looks_decimal(node.text)) {

@@ -59,6 +59,7 @@ struct YamlNode {
   const YamlEntry* find(std::string_view key) const;
   bool is_scalar() const { return kind != YamlKind::sequence && kind != YamlKind::mapping; }
   bool is_null() const { return kind == YamlKind::null; }
+  bool is_number() const { return kind == YamlKind::integer || kind == YamlKind::real; }
 };
 
 /// Where a value is; null and empty values are where their key is.

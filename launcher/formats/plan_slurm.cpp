@@ -10,11 +10,10 @@
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/host_set.hpp"
 #include "config_schema/text/shell_words.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::int64_t number_of(std::string_view digits) {
   std::int64_t number = 0;

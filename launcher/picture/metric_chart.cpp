@@ -20,7 +20,7 @@ using namespace svg_size;
 // Pixels.
 constexpr int plot_height = 400;
 constexpr int plot_padding = 10;  // between the frame and what is drawn at its edge
-constexpr int label_gap = 8;
+constexpr int tick_label_gap = 8;
 
 constexpr std::size_t most_lines = 10'000;
 constexpr std::size_t most_titled = 1'000;
@@ -174,20 +174,20 @@ class ChartSvg {
     const std::vector<Tick> metrics = metrics_.ticks();
     std::size_t widest = 0;
     for (const Tick& tick : metrics) widest = std::max(widest, tick.label.size());
-    const int left = page_margin + text_width(widest, small_font) + label_gap;
+    const int left = page_margin + text_width(widest, small_font) + tick_label_gap;
     y_ += small_font;
     svg_.add_text("small axis", page_margin, y_,
                   shortened(metric_words(), columns_in(page_width - 2 * page_margin, small_font)));
-    y_ += label_gap;
+    y_ += tick_label_gap;
     plot_ = {left, y_, page_width - page_margin - left, plot_height};
     svg_.add_box("card plot", plot_, corner);
     std::string grid;
     for (const Tick& tick : metrics) {
       const int y = static_cast<int>(std::lround(y_of(tick.value)));
       grid += fmt::format("M{} {}h{}", plot_.x, y, plot_.width);
-      svg_.add_text("small tick-y", plot_.x - label_gap, y + 4, tick.label, Anchor::end);
+      svg_.add_text("small tick-y", plot_.x - tick_label_gap, y + 4, tick.label, Anchor::end);
     }
-    y_ += plot_.height + label_gap + small_font;
+    y_ += plot_.height + tick_label_gap + small_font;
     for (const Tick& tick : steps_.ticks()) {
       const int x = static_cast<int>(std::lround(x_of(tick.value)));
       grid += fmt::format("M{} {}v{}", x, plot_.y, plot_.height);

@@ -10,10 +10,8 @@ namespace {
 
 constexpr const char* loopback = "127.0.0.1";
 
-std::string number(std::int64_t value) { return fmt::format("{}", value); }
-
 std::string host_count(const RankView& view) {
-  return number(static_cast<std::int64_t>(view.plan.trial.hosts.size()));
+  return std::to_string(view.plan.trial.hosts.size());
 }
 
 // The address and the port of a server on rank 0's host.
@@ -27,13 +25,13 @@ void add_server(const RankView& view, const std::string& prefix, AtLaunch addres
 }
 
 void add_torch_ranks(const RankView& view, Variables& variables) {
-  const std::string rank = number(view.rank.rank);
-  const std::string world = number(view.plan.trial.world_size);
-  const std::string node = number(view.rank.host);
+  const std::string rank = std::to_string(view.rank.rank);
+  const std::string world = std::to_string(view.plan.trial.world_size);
+  const std::string node = std::to_string(view.rank.host);
   variables.set("RANK", rank);
   variables.set("WORLD_SIZE", world);
-  variables.set("LOCAL_RANK", number(view.rank.local_rank));
-  variables.set("LOCAL_WORLD_SIZE", number(view.host.rank_count));
+  variables.set("LOCAL_RANK", std::to_string(view.rank.local_rank));
+  variables.set("LOCAL_WORLD_SIZE", std::to_string(view.host.rank_count));
   variables.set("GROUP_RANK", node);
   variables.set("GROUP_WORLD_SIZE", host_count(view));
   variables.set("NODE_RANK", node);
@@ -46,8 +44,8 @@ void add_torch_ranks(const RankView& view, Variables& variables) {
 void add_torch_workers(const RankView& view, Variables& variables) {
   add_torch_ranks(view, variables);
   variables.set_at_launch("TORCHELASTIC_RUN_ID", AtLaunch::task_id);
-  variables.set("TORCHELASTIC_RESTART_COUNT", number(view.restarts));
-  variables.set("TORCHELASTIC_MAX_RESTARTS", number(view.plan.experiment.max_restarts));
+  variables.set("TORCHELASTIC_RESTART_COUNT", std::to_string(view.restarts));
+  variables.set("TORCHELASTIC_MAX_RESTARTS", std::to_string(view.plan.experiment.max_restarts));
   variables.set("TORCHELASTIC_USE_AGENT_STORE", "False");
   variables.set_at_launch("TORCHELASTIC_ERROR_FILE", AtLaunch::error_file);
 }
@@ -56,8 +54,8 @@ void add_torch_workers(const RankView& view, Variables& variables) {
 // ranks itself, and copies the error of the one that failed first to the error file.
 void add_torchrun(const RankView& view, Variables& variables) {
   variables.set("PET_NNODES", host_count(view));
-  variables.set("PET_NODE_RANK", number(view.rank.host));
-  variables.set("PET_NPROC_PER_NODE", number(view.host.worker_count));
+  variables.set("PET_NODE_RANK", std::to_string(view.rank.host));
+  variables.set("PET_NPROC_PER_NODE", std::to_string(view.host.worker_count));
   add_server(view, "PET_MASTER_", AtLaunch::rendezvous_host, variables);
   variables.set_at_launch("TORCHELASTIC_ERROR_FILE", AtLaunch::error_file);
 }
@@ -72,28 +70,28 @@ void add_torch(const RankView& view, Variables& variables) {
 // DeepSpeed's own launcher counts hosts here, whatever their sizes (deepspeed/launcher/launch.py).
 void add_deepspeed(const RankView& view, Variables& variables) {
   add_torch(view, variables);
-  variables.set("CROSS_RANK", number(view.rank.host));
+  variables.set("CROSS_RANK", std::to_string(view.rank.host));
   variables.set("CROSS_SIZE", host_count(view));
-  variables.set("LOCAL_SIZE", number(view.host.worker_count));
+  variables.set("LOCAL_SIZE", std::to_string(view.host.worker_count));
 }
 
 void add_jax(const RankView& view, Variables& variables) {
   variables.set_at_launch("JAX_COORDINATOR_ADDRESS", AtLaunch::rendezvous_endpoint);
-  variables.set("JAX_NUM_PROCESSES", number(view.plan.trial.world_size));
-  variables.set("JAX_PROCESS_ID", number(view.rank.rank));
+  variables.set("JAX_NUM_PROCESSES", std::to_string(view.plan.trial.world_size));
+  variables.set("JAX_PROCESS_ID", std::to_string(view.rank.rank));
 }
 
 // What horovodrun gives the ranks of its Gloo controller (horovod/runner/gloo_run.py).
 void add_horovod(const RankView& view, Variables& variables) {
   variables.set("HOROVOD_HOSTNAME", view.host.host.name);
-  variables.set("HOROVOD_RANK", number(view.rank.rank));
-  variables.set("HOROVOD_SIZE", number(view.plan.trial.world_size));
-  variables.set("HOROVOD_LOCAL_RANK", number(view.rank.local_rank));
-  variables.set("HOROVOD_LOCAL_SIZE", number(view.host.rank_count));
-  variables.set("HOROVOD_CROSS_RANK", number(view.rank.cross_rank));
+  variables.set("HOROVOD_RANK", std::to_string(view.rank.rank));
+  variables.set("HOROVOD_SIZE", std::to_string(view.plan.trial.world_size));
+  variables.set("HOROVOD_LOCAL_RANK", std::to_string(view.rank.local_rank));
+  variables.set("HOROVOD_LOCAL_SIZE", std::to_string(view.host.rank_count));
+  variables.set("HOROVOD_CROSS_RANK", std::to_string(view.rank.cross_rank));
   variables.set(
       "HOROVOD_CROSS_SIZE",
-      number(view.plan.trial.cross_sizes[static_cast<std::size_t>(view.rank.local_rank)]));
+      std::to_string(view.plan.trial.cross_sizes[static_cast<std::size_t>(view.rank.local_rank)]));
   variables.set("HOROVOD_CONTROLLER", "gloo");
   variables.set("HOROVOD_CPU_OPERATIONS", "gloo");
   add_server(view, "HOROVOD_GLOO_RENDEZVOUS_", AtLaunch::rendezvous_address, variables);
@@ -102,13 +100,13 @@ void add_horovod(const RankView& view, Variables& variables) {
 
 // Open MPI's node rank counts over all jobs of a host; there is one.
 void add_mpi(const RankView& view, Variables& variables) {
-  const std::string rank = number(view.rank.rank);
-  const std::string world = number(view.plan.trial.world_size);
-  const std::string local_rank = number(view.rank.local_rank);
+  const std::string rank = std::to_string(view.rank.rank);
+  const std::string world = std::to_string(view.plan.trial.world_size);
+  const std::string local_rank = std::to_string(view.rank.local_rank);
   variables.set("OMPI_COMM_WORLD_RANK", rank);
   variables.set("OMPI_COMM_WORLD_SIZE", world);
   variables.set("OMPI_COMM_WORLD_LOCAL_RANK", local_rank);
-  variables.set("OMPI_COMM_WORLD_LOCAL_SIZE", number(view.host.rank_count));
+  variables.set("OMPI_COMM_WORLD_LOCAL_SIZE", std::to_string(view.host.rank_count));
   variables.set("OMPI_COMM_WORLD_NODE_RANK", local_rank);
   variables.set("PMI_RANK", rank);
   variables.set("PMI_SIZE", world);

@@ -36,7 +36,6 @@ std::vector<EnvironmentEntry> Variables::entries() const {
 
 namespace {
 
-std::string number(std::int64_t value) { return fmt::format("{}", value); }
 std::string flag(bool value) { return value ? "1" : "0"; }
 
 void set_number(Variables& variables, const char* name, const std::optional<std::uint64_t>& value) {
@@ -71,7 +70,8 @@ void add_threads(const RankView& view, Variables& variables) {
       is_host_launcher(view.plan.experiment) ? view.host.worker_count : view.host.rank_count;
   const Quantity cpus = view.plan.experiment.needs.cpus * (view.host.worker_count / sharers);
   if (!cpus.is_zero())
-    variables.set_default("OMP_NUM_THREADS", number(std::max<std::int64_t>(1, cpus.whole())));
+    variables.set_default("OMP_NUM_THREADS",
+                          std::to_string(std::max<std::int64_t>(1, cpus.whole())));
   else if (sharers > 1)
     variables.set_default("OMP_NUM_THREADS", "1");
 }
@@ -94,7 +94,7 @@ void add_own(const RankView& view, Variables& variables) {
   variables.set_at_launch("TRAIN_RUN_DIR", AtLaunch::run_directory);
   variables.set_at_launch("TRAIN_METRICS_FILE", AtLaunch::metrics_file);
   variables.set_at_launch("TRAIN_STOP_FILE", AtLaunch::stop_file);
-  variables.set("TRAIN_TRIAL_ID", number(trial.trial));
+  variables.set("TRAIN_TRIAL_ID", std::to_string(trial.trial));
   set_number(variables, "TRAIN_TRIAL_SEED", experiment.trial_seed);
   const CheckpointStorage& checkpoints = experiment.checkpoints;
   if (!checkpoints.directory.empty())
@@ -102,14 +102,14 @@ void add_own(const RankView& view, Variables& variables) {
   if (!checkpoints.json.empty())
     variables.set(
         {"TRAIN_CHECKPOINT_STORAGE", checkpoints.json, AtLaunch::no, checkpoints.has_secrets});
-  variables.set("TRAIN_RESTART_COUNT", number(view.restarts));
+  variables.set("TRAIN_RESTART_COUNT", std::to_string(view.restarts));
   if (experiment.searched.empty())
     add_json("TRAIN_HPARAMS", experiment.hyperparameters_json, AtLaunch::hyperparameters_file,
              variables);
   else
     variables.set_at_launch("TRAIN_HPARAMS", AtLaunch::hyperparameters);
   add_json("TRAIN_DATA", experiment.data_json, AtLaunch::data_file, variables);
-  variables.set("TRAIN_AGGREGATION_FREQUENCY", number(experiment.aggregation_frequency));
+  variables.set("TRAIN_AGGREGATION_FREQUENCY", std::to_string(experiment.aggregation_frequency));
   variables.set("TRAIN_GRADIENT_COMPRESSION", flag(experiment.gradient_compression));
   variables.set("TRAIN_AVERAGE_TRAINING_METRICS", flag(experiment.average_training_metrics));
   variables.set("TRAIN_AUTO_TUNE_TENSOR_FUSION", flag(experiment.auto_tune_tensor_fusion));

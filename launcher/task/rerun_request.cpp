@@ -41,7 +41,7 @@ std::optional<std::string> bytes_if(const json& object, const char* name) {
   return value.is_null() ? std::nullopt : std::optional(to_bytes(value));
 }
 
-RerunRequest request_of(const json& document) {
+RerunRequest rerun_of(const json& document) {
   if (int_field(document, "version") > version) throw Malformed{"a newer train has written it"};
   RerunRequest request;
   request.config = to_bytes(field(document, "config"));
@@ -118,7 +118,7 @@ std::string encode_rerun(const RerunRequest& request) {
 Result<RerunRequest> decode_rerun(std::string_view text) {
   RerunRequest request;
   const auto read = read_request(text, "what the task was launched with cannot be read: ",
-                                 [&](const json& document) { request = request_of(document); });
+                                 [&](const json& document) { request = rerun_of(document); });
   if (!read) return tl::make_unexpected(read.error());
   return request;
 }

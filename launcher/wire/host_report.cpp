@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t longest_text = 4'096;
+constexpr std::size_t longest_report_text = 4'096;
 constexpr int most_cpus = 1 << 20;
 constexpr std::size_t most_tasks_without_locks = 64;
 
@@ -32,7 +32,9 @@ bool is_plain(char c) {
          c == '-';
 }
 
-json short_text(const std::string& text) { return from_bytes(cut_to_json(text, longest_text)); }
+json report_text(const std::string& text) {
+  return from_bytes(cut_to_json(text, longest_report_text));
+}
 
 json json_of_names(const std::vector<std::string>& names) {
   json list = json::array();
@@ -60,9 +62,9 @@ std::uint64_t bytes_field(const json& object, const char* name) {
 HostReport host_report_of(const json& value) {
   HostReport report;
   const json& leases = field(value, "leases");
-  report.lease_folder = text_field(leases, "folder", longest_text);
-  report.lease_identity = text_field(leases, "identity", longest_text);
-  report.lease_trouble = text_field(leases, "trouble", longest_text);
+  report.lease_folder = text_field(leases, "folder", longest_report_text);
+  report.lease_identity = text_field(leases, "identity", longest_report_text);
+  report.lease_trouble = text_field(leases, "trouble", longest_report_text);
   for (const json& holder : array_field(leases, "holders", most_reported_holders))
     report.holders.push_back(lease_holder_of(holder, most_leases));
   report.untold_holders = int_field(leases, "untold");
@@ -80,7 +82,7 @@ HostReport host_report_of(const json& value) {
   report.memory = bytes_field(value, "memory");
   report.available = bytes_field(value, "available");
   report.load_permil = number_field(value, "load_permil");
-  report.driver = text_field(value, "driver", longest_text);
+  report.driver = text_field(value, "driver", longest_report_text);
   return report;
 }
 
@@ -129,16 +131,16 @@ json json_of(const HostReport& report) {
   }
   json without_locks = json::array();
   for (const std::string& task : report.without_locks)
-    if (without_locks.size() < most_tasks_without_locks) without_locks.push_back(short_text(task));
+    if (without_locks.size() < most_tasks_without_locks) without_locks.push_back(report_text(task));
   json tickets = json::array();
   for (const Ticket& ticket : report.tickets)
     if (tickets.size() < most_tickets) tickets.push_back(json_of(ticket));
   const auto untold =
       report.untold_holders + static_cast<int>(report.holders.size() - holders.size());
   return {{"leases",
-           {{"folder", short_text(report.lease_folder)},
-            {"identity", short_text(report.lease_identity)},
-            {"trouble", short_text(report.lease_trouble)},
+           {{"folder", report_text(report.lease_folder)},
+            {"identity", report_text(report.lease_identity)},
+            {"trouble", report_text(report.lease_trouble)},
             {"holders", std::move(holders)},
             {"untold", untold},
             {"without_locks", std::move(without_locks)},
@@ -152,7 +154,7 @@ json json_of(const HostReport& report) {
           {"memory", report.memory},
           {"available", report.available},
           {"load_permil", report.load_permil},
-          {"driver", short_text(report.driver)}};
+          {"driver", report_text(report.driver)}};
 }
 
 std::string encode_host_report(const HostReport& report) { return json_of(report).dump() + "\n"; }

@@ -16,10 +16,6 @@ namespace {
 
 constexpr int most_index = 1 << 20;
 
-json short_text(const std::string& text) {
-  return from_bytes(cut_to_json(text, longest_holder_text));
-}
-
 json json_of(const LeaseKey& key) {
   json value{{"kind", to_string(key.kind)}, {"index", key.index}};
   if (!key.name.empty()) value["name"] = from_bytes(cut_to_json(key.name, longest_resource_name));
@@ -75,6 +71,10 @@ HolderRecord record_of(const json& value) {
 
 }  // namespace
 
+json holder_text(const std::string& text) {
+  return from_bytes(cut_to_json(text, longest_holder_text));
+}
+
 json json_of(const LeaseRequest& request) {
   json wants = json::array();
   for (const LeaseWant& want : request.wants)
@@ -82,8 +82,8 @@ json json_of(const LeaseRequest& request) {
         {{"of", json_of(want.key)}, {"amount", want.amount}, {"capacity", want.capacity}});
   json value{{"wants", std::move(wants)},
              {"slots", request.slots},
-             {"name", short_text(request.task_name)},
-             {"launcher", short_text(request.launcher)},
+             {"name", holder_text(request.task_name)},
+             {"launcher", holder_text(request.launcher)},
              {"directory", from_bytes(request.directory)},
              {"allow_busy", request.allow_busy}};
   if (request.order) value["order"] = json_of(*request.order);
@@ -113,16 +113,16 @@ json json_of(const LeaseHolder& holder, std::size_t most) {
   for (const LeaseHolder::Held& held : holder.leases)
     if (leases.size() < most)
       leases.push_back({{"of", json_of(held.key)}, {"amount", held.amount}});
-  return {{"task", short_text(holder.task)},
-          {"name", short_text(holder.name)},
-          {"launcher", short_text(holder.launcher)},
+  return {{"task", holder_text(holder.task)},
+          {"name", holder_text(holder.name)},
+          {"launcher", holder_text(holder.launcher)},
           {"uid", holder.uid},
-          {"user", short_text(holder.user)},
+          {"user", holder_text(holder.user)},
           {"held_ms", holder.held_ms},
           {"running", holder.is_running},
           {"waiting", holder.is_waiting},
           {"pid", holder.pid},
-          {"command", short_text(holder.command)},
+          {"command", holder_text(holder.command)},
           {"leases", std::move(leases)}};
 }
 
@@ -164,9 +164,9 @@ Message read_leases(const json& value) {
 }
 
 std::string encode_holder(const HolderRecord& record) {
-  json value{{"task", short_text(record.task)},
-             {"name", short_text(record.name)},
-             {"launcher", short_text(record.launcher)},
+  json value{{"task", holder_text(record.task)},
+             {"name", holder_text(record.name)},
+             {"launcher", holder_text(record.launcher)},
              {"since_ms", record.since_ms},
              {"running", record.is_running},
              {"leases", json::array()}};

@@ -34,6 +34,8 @@ inline constexpr std::size_t longest_holder_record = std::size_t{1} << 20;
 /// The most pieces of one lease, and bytes of each of its texts.
 inline constexpr std::size_t most_lease_ranges = 4'096;
 inline constexpr std::size_t longest_holder_text = 512;
+/// A text of a holder, cut to that.
+nlohmann::json holder_text(const std::string& text);
 
 /// The most holders that are told of one host, and of the leases of each.
 inline constexpr std::size_t most_holders = 8;

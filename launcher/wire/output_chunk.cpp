@@ -24,7 +24,7 @@ constexpr std::size_t least_packed_bytes = 512;
 // Of LZ4: an eighth less time for logs of training than its default, and a tenth more bytes.
 constexpr int acceleration = 4;
 
-tl::unexpected<Error> malformed(std::string_view what) {
+tl::unexpected<Error> malformed_output(std::string_view what) {
   return tl::make_unexpected(not_our_protocol("sent " + std::string(what)));
 }
 
@@ -82,7 +82,7 @@ std::string encode_output(const OutputChunk& chunk, OutputPacking packing) {
 }
 
 Result<OutputChunk> decode_output(std::string_view payload) {
-  if (payload.size() < output_header_size) return malformed("output without a header");
+  if (payload.size() < output_header_size) return malformed_output("output without a header");
   std::string_view rest = payload;
   const auto next = [&rest](std::size_t size) {
     const std::uint64_t number = read_big_endian(rest.substr(0, size));
@@ -100,17 +100,17 @@ Result<OutputChunk> decode_output(std::string_view payload) {
   const std::uint64_t at = next(8);
   chunk.dropped = next(8);
   const std::string_view bytes = rest;
-  if (chunk.number == 0) return malformed("output without a number");
+  if (chunk.number == 0) return malformed_output("output without a number");
   if (std::max(bytes.size(), unpacked_size) > max_chunk_bytes)
-    return malformed("more output than a chunk may hold");
-  if (chunk.begin >= most_output) return malformed("output at an impossible position");
+    return malformed_output("more output than a chunk may hold");
+  if (chunk.begin >= most_output) return malformed_output("output at an impossible position");
   if (std::max({trial, attempt, rank}) > INT32_MAX)
-    return malformed("output of an impossible rank");
+    return malformed_output("output of an impossible rank");
   const bool is_gap = chunk.dropped > 0;
   if (chunk.dropped >= most_output || (is_gap && !bytes.empty()))
-    return malformed("output that was dropped and is there");
-  if (stream < 1 || stream > 3) return malformed("output of an unknown stream");
-  if (at >= latest_time) return malformed("output of an impossible time");
+    return malformed_output("output that was dropped and is there");
+  if (stream < 1 || stream > 3) return malformed_output("output of an unknown stream");
+  if (at >= latest_time) return malformed_output("output of an impossible time");
   chunk.rank = static_cast<int>(rank);
   chunk.of = {static_cast<int>(trial), static_cast<int>(attempt)};
   chunk.at = Instant(static_cast<std::int64_t>(at));
@@ -118,7 +118,7 @@ Result<OutputChunk> decode_output(std::string_view payload) {
   if (unpacked_size == 0)
     chunk.bytes = bytes;
   else if (!unpack(bytes, unpacked_size, chunk.bytes))
-    return malformed("packed output that cannot be unpacked");
+    return malformed_output("packed output that cannot be unpacked");
   return chunk;
 }
 

@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 // A command has at most 200 bytes, which take four times as much where they are no text.
-constexpr std::size_t most_survivors = 50;
+constexpr std::size_t most_written_survivors = 50;
 constexpr int most_processes = 1 << 22;
 
 SweepReport report_of(const json& value) {
@@ -37,7 +37,7 @@ std::string encode_sweep_report(const SweepReport& report) {
              {"ended", report.ended},
              {"survivors", json::array()}};
   for (const message::Survivor& survivor : report.survivors)
-    if (value["survivors"].size() < most_survivors)
+    if (value["survivors"].size() < most_written_survivors)
       value["survivors"].push_back({{"pid", survivor.pid},
                                     {"uid", survivor.uid},
                                     {"command", from_bytes(survivor.command)}});

@@ -11,18 +11,10 @@ namespace train {
 
 using nlohmann::json;
 
-namespace {
-
-json short_text(const std::string& text) {
-  return from_bytes(cut_to_json(text, longest_holder_text));
-}
-
-}  // namespace
-
 json json_of(const TicketOrder& order) {
   return {{"time_ns", order.time_ns},
           {"arrived_ns", order.arrived_ns},
-          {"task", short_text(order.task)}};
+          {"task", holder_text(order.task)}};
 }
 
 TicketOrder ticket_order_of(const json& value) {
@@ -32,11 +24,11 @@ TicketOrder ticket_order_of(const json& value) {
 }
 
 json json_of(const Ticket& ticket) {
-  return {{"order", json_of(ticket.order)},    {"final", ticket.is_final},
-          {"aside", ticket.stands_aside},      {"priority", ticket.priority},
-          {"name", short_text(ticket.name)},   {"launcher", short_text(ticket.launcher)},
-          {"wants", short_text(ticket.wants)}, {"uid", ticket.uid},
-          {"user", short_text(ticket.user)},   {"own_user", ticket.is_own_user},
+  return {{"order", json_of(ticket.order)},     {"final", ticket.is_final},
+          {"aside", ticket.stands_aside},       {"priority", ticket.priority},
+          {"name", holder_text(ticket.name)},   {"launcher", holder_text(ticket.launcher)},
+          {"wants", holder_text(ticket.wants)}, {"uid", ticket.uid},
+          {"user", holder_text(ticket.user)},   {"own_user", ticket.is_own_user},
           {"waited_ms", ticket.waited_ms}};
 }
 
