@@ -13,12 +13,12 @@ using namespace train;
 
 namespace {
 
-constexpr std::int64_t second = 1'000'000;
+constexpr std::int64_t one_second = 1'000'000;
 
 /// Logs of a task, of an attempt, and what is shown of them.
-class Scene {
+class MergedScene {
  public:
-  explicit Scene(int ranks, LogLimits limits = {}) : logs_(files(ranks), limits) {
+  explicit MergedScene(int ranks, LogLimits limits = {}) : logs_(files(ranks), limits) {
     task_.log_directory = directory_.path();
     for (int rank = 0; rank < ranks; ++rank) {
       RankRecord record;
@@ -106,7 +106,7 @@ std::string tail_of(const std::string& bytes, std::uint64_t lines) {
 }  // namespace
 
 TEST_CASE("ranks are merged in the order of their times, each line whole") {
-  Scene scene(3);
+  MergedScene scene(3);
   scene.write(0, "a1\na2 be", 10);
   scene.write(1, "b1\n", 20);
   scene.write(0, "gun\n", 30);
@@ -116,7 +116,7 @@ TEST_CASE("ranks are merged in the order of their times, each line whole") {
 }
 
 TEST_CASE("one stream is shown without the other, also of bytes") {
-  Scene scene(1);
+  MergedScene scene(1);
   scene.write(0, "out 1\n", 1);
   scene.write(0, "err ", 2, OutputStream::err);
   scene.write(0, "out 2\n", 3);
@@ -130,7 +130,7 @@ TEST_CASE("one stream is shown without the other, also of bytes") {
 }
 
 TEST_CASE("the last lines of a stream are found behind much of the other") {
-  Scene scene(1);
+  MergedScene scene(1);
   for (const char* line : {"one\n", "two\n", "three\n"}) scene.write(0, line, 1, OutputStream::err);
   for (int i = 0; i < 20'000; ++i) scene.write(0, "noise of the other stream\n", 2);
   auto choice = only(OutputStream::err);
@@ -139,7 +139,7 @@ TEST_CASE("the last lines of a stream are found behind much of the other") {
 }
 
 TEST_CASE("the last lines are those of all ranks together, and a line without its end is one") {
-  Scene scene(2);
+  MergedScene scene(2);
   for (int i = 0; i < 5; ++i) {
     scene.write(0, fmt::format("a{}\n", i), i * 10);
     scene.write(1, fmt::format("b{}\n", i), i * 10 + 1);
@@ -153,34 +153,34 @@ TEST_CASE("the last lines are those of all ranks together, and a line without it
 }
 
 TEST_CASE("lines since a time are those that ended since, from their beginnings on") {
-  Scene scene(1);
-  scene.write(0, "old\nbe", 1 * second);
-  scene.write(0, "gun\nnew\n", 2 * second);
-  scene.write(0, "newer", 3 * second);
-  CHECK(scene.show(since(2 * second)) == "[0] begun\n[0] new\n[0] newer\n");
-  CHECK(scene.show(since(3 * second)) == "[0] newer\n");
-  CHECK(scene.show(since(4 * second)).empty());
-  CHECK(scene.show(as_bytes(since(2 * second))) == "begun\nnew\nnewer");
-  auto choice = since(2 * second);
+  MergedScene scene(1);
+  scene.write(0, "old\nbe", 1 * one_second);
+  scene.write(0, "gun\nnew\n", 2 * one_second);
+  scene.write(0, "newer", 3 * one_second);
+  CHECK(scene.show(since(2 * one_second)) == "[0] begun\n[0] new\n[0] newer\n");
+  CHECK(scene.show(since(3 * one_second)) == "[0] newer\n");
+  CHECK(scene.show(since(4 * one_second)).empty());
+  CHECK(scene.show(as_bytes(since(2 * one_second))) == "begun\nnew\nnewer");
+  auto choice = since(2 * one_second);
   choice.lines.last = 2;
   CHECK(scene.show(choice) == "[0] new\n[0] newer\n");
 }
 
 TEST_CASE("lines since a time are whole, however much lies between their pieces") {
   const std::string noise(5'000, 'x');
-  Scene scene(1);
-  scene.write(0, "old\n", 1 * second, OutputStream::err);
-  scene.write(0, "be", 1 * second, OutputStream::err);
-  for (int i = 0; i < 20; ++i) scene.write(0, noise + "\n", 1 * second);
-  scene.write(0, noise, 1 * second);
-  scene.write(0, noise, 1 * second);
-  scene.write(0, "gun\n", 2 * second, OutputStream::err);
-  scene.write(0, "long\n", 2 * second);
+  MergedScene scene(1);
+  scene.write(0, "old\n", 1 * one_second, OutputStream::err);
+  scene.write(0, "be", 1 * one_second, OutputStream::err);
+  for (int i = 0; i < 20; ++i) scene.write(0, noise + "\n", 1 * one_second);
+  scene.write(0, noise, 1 * one_second);
+  scene.write(0, noise, 1 * one_second);
+  scene.write(0, "gun\n", 2 * one_second, OutputStream::err);
+  scene.write(0, "long\n", 2 * one_second);
   const std::string begun = "[0] begun\n";
   const std::string lengthy = "[0] " + noise + noise + "long\n";
-  CHECK(scene.show(since(2 * second)) == begun + lengthy);
+  CHECK(scene.show(since(2 * one_second)) == begun + lengthy);
   for (const OutputStream stream : {OutputStream::err, OutputStream::out}) {
-    auto choice = since(2 * second);
+    auto choice = since(2 * one_second);
     choice.lines.stream = stream;
     const bool is_err = stream == OutputStream::err;
     CHECK(scene.show(choice) == (is_err ? begun : lengthy));
@@ -191,47 +191,47 @@ TEST_CASE("lines since a time are whole, however much lies between their pieces"
 }
 
 TEST_CASE("the first line of a stream is not looked for through all of a long log") {
-  Scene scene(1);
+  MergedScene scene(1);
   const std::string line = std::string(9'999, 'x') + "\n";
-  scene.write(0, "far", 1 * second, OutputStream::err);
-  for (int i = 0; i < 3'000; ++i) scene.write(0, line, 1 * second);
-  scene.write(0, " away\n", 2 * second, OutputStream::err);
-  CHECK(scene.show(since(2 * second)) == "[0]  away\n");
+  scene.write(0, "far", 1 * one_second, OutputStream::err);
+  for (int i = 0; i < 3'000; ++i) scene.write(0, line, 1 * one_second);
+  scene.write(0, " away\n", 2 * one_second, OutputStream::err);
+  CHECK(scene.show(since(2 * one_second)) == "[0]  away\n");
 }
 
 TEST_CASE("a line has the time of its end") {
   ::setenv("TZ", "UTC0", 1);
   ::tzset();
-  Scene scene(1);
-  scene.write(0, "be", 1 * second);
-  scene.write(0, "gun\n", 2 * second + 34'567);
+  MergedScene scene(1);
+  scene.write(0, "be", 1 * one_second);
+  scene.write(0, "gun\n", 2 * one_second + 34'567);
   MergedLogs::Choice choice;
   choice.style.has_times = true;
   CHECK(scene.show(choice) == "1970-01-01T00:00:02.034+00:00 [0] begun\n");
 }
 
 TEST_CASE("what is followed goes on where the last lines end") {
-  Scene scene(1);
+  MergedScene scene(1);
   scene.write(0, "1\n2\n3\nha", 1);
   for (const bool bytes : {false, true}) {
     auto logs = scene.open(bytes ? as_bytes(last(1)) : last(1));
     REQUIRE(logs.begin());
-    CHECK(Scene::more(logs) == (bytes ? "ha" : ""));
+    CHECK(MergedScene::more(logs) == (bytes ? "ha" : ""));
     if (!bytes) continue;
     scene.write(0, "lf\n4\n", 2);
-    CHECK(Scene::more(logs) == "lf\n4\n");
+    CHECK(MergedScene::more(logs) == "lf\n4\n");
   }
   auto logs = scene.open(last(0));
   REQUIRE(logs.begin());
-  CHECK(Scene::more(logs).empty());
+  CHECK(MergedScene::more(logs).empty());
   scene.write(0, "5\n", 3);
-  CHECK(Scene::more(logs) == "[0] 5\n");
+  CHECK(MergedScene::more(logs) == "[0] 5\n");
 }
 
 TEST_CASE("the bytes of a rank are shown as they are, whole or the last lines of them") {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
-    Scene scene(1);
+    MergedScene scene(1);
     std::string all;
     for (int i = 0; i < 200; ++i) {
       const std::string piece = noise(random, 1 + random() % 4'000);
@@ -246,7 +246,7 @@ TEST_CASE("the bytes of a rank are shown as they are, whole or the last lines of
 }
 
 TEST_CASE("logs are shown over segments that are kept, and what is not kept is said once") {
-  Scene scene(1, log_limits(1u << 20, 1u << 30, 1));
+  MergedScene scene(1, log_limits(1u << 20, 1u << 30, 1));
   std::string all;
   for (int i = 0; i < 60'000; ++i) all += fmt::format("{:049}\n", i);
   for (std::size_t at = 0; at < all.size(); at += 5'000) scene.write(0, all.substr(at, 5'000), 1);

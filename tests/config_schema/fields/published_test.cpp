@@ -11,6 +11,7 @@
 #include "config_schema/fields/field_table.hpp"
 #include "config_schema/fields/json_schema.hpp"
 #include "tests/catch.hpp"
+#include "tests/config_schema/case_files.hpp"
 #include "tests/config_schema/fields/field_manual.hpp"
 
 using namespace train;
@@ -21,13 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* regenerate_command =
     "TRAIN_REGENERATE=1 build/release/tests/config_schema/test_config_schema \"[published]\"";
-
-std::string slurp(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 // The file must hold `text`, which TRAIN_REGENERATE=1 makes so.
 void check_published(const char* name, const std::string& text) {

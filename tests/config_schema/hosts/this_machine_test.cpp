@@ -7,7 +7,7 @@ using namespace train;
 
 namespace {
 
-HostInventory hosts_of(const std::string& file) {
+HostInventory hosts_in(const std::string& file) {
   const auto hosts = parse_hosts({"hosts", file});
   REQUIRE(hosts);
   return *hosts;
@@ -18,7 +18,7 @@ ThisMachine machine_with(std::vector<ThisMachine::Gpu> gpus) {
 }
 
 Host completed(const std::string& file, std::vector<ThisMachine::Gpu> gpus = {}) {
-  return complete_inventory(hosts_of(file), machine_with(std::move(gpus))).hosts.front();
+  return complete_inventory(hosts_in(file), machine_with(std::move(gpus))).hosts.front();
 }
 
 const std::vector<ThisMachine::Gpu> two_gpus = {{.index = 3, .type = "A100"},
@@ -28,7 +28,7 @@ const std::vector<ThisMachine::Gpu> two_gpus = {{.index = 3, .type = "A100"},
 
 TEST_CASE("the transport of a flag is for hosts that are not this machine") {
   const HostInventory hosts =
-      complete_inventory(hosts_of("hosts:\n- here\n- other\n- {name: here2, transport: local}\n"
+      complete_inventory(hosts_in("hosts:\n- here\n- other\n- {name: here2, transport: local}\n"
                                   "- {name: it, address: here, transport: ssh}\n"),
                          machine_with({}), TransportKind::openssh);
   REQUIRE(hosts.hosts.size() == 4);
@@ -42,7 +42,7 @@ TEST_CASE("the transport of a flag is for hosts that are not this machine") {
 
 TEST_CASE("without a flag, transports stay as they were declared") {
   const HostInventory hosts = complete_inventory(
-      hosts_of("hosts:\n- other\n- {name: it, transport: ssh}\n"), machine_with({}));
+      hosts_in("hosts:\n- other\n- {name: it, transport: ssh}\n"), machine_with({}));
   CHECK(hosts.hosts[0].transport == TransportKind::automatic);
   CHECK(hosts.hosts[1].transport == TransportKind::ssh);
 }

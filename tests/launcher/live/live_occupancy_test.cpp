@@ -17,7 +17,7 @@ LeaseHolder holder_of(std::vector<LeaseHolder::Held> leases) {
   return holder;
 }
 
-HostReport report_of(std::vector<LeaseHolder> holders) {
+HostReport report_with(std::vector<LeaseHolder> holders) {
   HostReport report;
   report.holders = std::move(holders);
   return report;
@@ -29,7 +29,7 @@ WorkerNeeds needs_of_slots() { return slot_experiment(1).needs; }
 }  // namespace
 
 TEST_CASE("a slot is held that is the GPU of that identity, whatever its number is now") {
-  HostReport report = report_of({holder_of(
+  HostReport report = report_with({holder_of(
       {{{Kind::cuda, 0, "GPU-b"}, lease_units}, {{Kind::cuda, 7, "GPU-elsewhere"}, lease_units}})});
   report.gpus.cuda = {0, 1};
   report.cuda_names = {"GPU-a", "GPU-b"};
@@ -42,7 +42,7 @@ TEST_CASE("a slot is held that is the GPU of that identity, whatever its number 
 }
 
 TEST_CASE("where one side does not say identities, numbers count") {
-  HostReport report = report_of({holder_of({{{Kind::cuda, 1, "GPU-b"}, 2'500}})});
+  HostReport report = report_with({holder_of({{{Kind::cuda, 1, "GPU-b"}, 2'500}})});
   report.gpus.cuda = {0, 1};
   const Occupancy held = occupancy_of(gpu_host("n1", 2), needs_of_gpus(), report);
   REQUIRE(held.size() == 1);
@@ -51,8 +51,8 @@ TEST_CASE("where one side does not say identities, numbers count") {
 
 TEST_CASE("slots of which only the host knows what they are, are what it says") {
   const Host host = place_host("n1", 2);
-  HostReport report = report_of({holder_of({{{Kind::cuda, 4, {}}, lease_units}}),
-                                 holder_of({{{Kind::place, 1, {}}, lease_units}})});
+  HostReport report = report_with({holder_of({{{Kind::cuda, 4, {}}, lease_units}}),
+                                   holder_of({{{Kind::place, 1, {}}, lease_units}})});
   const auto held_slot = [&] {
     const Occupancy held = occupancy_of(host, needs_of_slots(), report);
     REQUIRE(held.size() == 1);
@@ -64,14 +64,14 @@ TEST_CASE("slots of which only the host knows what they are, are what it says") 
 }
 
 TEST_CASE("places and GPUs of one host are not the same") {
-  const HostReport report = report_of({holder_of({{{Kind::place, 0, {}}, lease_units}})});
+  const HostReport report = report_with({holder_of({{{Kind::place, 0, {}}, lease_units}})});
   CHECK(occupancy_of(gpu_host("n1", 2), needs_of_gpus(), report).empty());
 }
 
 TEST_CASE("CPUs, memory and what only the hosts file knows are held as amounts") {
-  const HostReport report = report_of({holder_of({{{Kind::cpus, 0, {}}, 25'000},
-                                                  {{Kind::memory, 0, {}}, 1'000'000},
-                                                  {{Kind::custom, 0, "ssd"}, 10'000}})});
+  const HostReport report = report_with({holder_of({{{Kind::cpus, 0, {}}, 25'000},
+                                                    {{Kind::memory, 0, {}}, 1'000'000},
+                                                    {{Kind::custom, 0, "ssd"}, 10'000}})});
   Host host = cpu_host("n1", 8);
   host.memory = 4'000'000;
   host.custom["ssd"] = Quantity::of(2);
@@ -84,7 +84,7 @@ TEST_CASE("CPUs, memory and what only the hosts file knows are held as amounts")
 }
 
 TEST_CASE("amounts that no host has do not overflow") {
-  const HostReport report = report_of({holder_of({{{Kind::cpus, 0, {}}, UINT64_MAX}})});
+  const HostReport report = report_with({holder_of({{{Kind::cpus, 0, {}}, UINT64_MAX}})});
   const Occupancy held = occupancy_of(cpu_host("n1", 8), needs_of_slots(), report);
   REQUIRE(held.size() == 1);
   CHECK(held[0].cpus == Quantity::of(1'000'000'000));
@@ -97,7 +97,7 @@ TEST_CASE("a plan goes around what hosts say is held, and hosts that say nothing
     settle_accelerators(host);
   }
   const ExperimentConfig experiment = slot_experiment(2);
-  const HostReport busy = report_of({holder_of({{{Kind::place, 0, {}}, lease_units}})});
+  const HostReport busy = report_with({holder_of({{{Kind::place, 0, {}}, lease_units}})});
   const auto hosts_with = [&](const std::vector<std::optional<HostReport>>& reports) {
     const auto plan =
         make_plan(experiment, inventory, occupancy_of(inventory, experiment, reports));
@@ -126,7 +126,7 @@ TEST_CASE("who computes on a GPU outside of tasks has it, unless the experiment 
   user.task.clear();
   user.pid = 4711;
   user.command = "python3 other.py";
-  const HostReport report = report_of({user});
+  const HostReport report = report_with({user});
   const Occupancy held = occupancy_of(inventory, experiment, {report});
   REQUIRE(held.size() == 1);
   CHECK(held[0].slots == std::map<int, Quantity>{{1, Quantity::of(1)}});
@@ -137,7 +137,7 @@ TEST_CASE("who computes on a GPU outside of tasks has it, unless the experiment 
 }
 
 TEST_CASE("a host in whose line somebody stands is nobody else's") {
-  HostReport report = report_of({});
+  HostReport report = report_with({});
   Ticket ticket;
   ticket.order.task = "abcd2345";
   ticket.name = "digits";

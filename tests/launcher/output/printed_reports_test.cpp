@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* loss_of_epoch = R"(epoch (?P<epoch>\d+): loss (?P<loss>\S+))";
 
-OutputChunk printed(int rank, std::string_view bytes, OutputStream stream = OutputStream::out) {
+OutputChunk printed_by(int rank, std::string_view bytes, OutputStream stream = OutputStream::out) {
   OutputChunk chunk;
   chunk.rank = rank;
   chunk.stream = stream;
@@ -18,7 +18,7 @@ OutputChunk printed(int rank, std::string_view bytes, OutputStream stream = Outp
 }
 
 OutputChunk gap(int rank) {
-  OutputChunk chunk = printed(rank, "");
+  OutputChunk chunk = printed_by(rank, "");
   chunk.dropped = 7;
   return chunk;
 }
@@ -29,67 +29,68 @@ using Reports = std::vector<MetricsReport>;
 
 TEST_CASE("what patterns find in the lines of ranks is reported") {
   PrintedReports reports({loss_of_epoch});
-  CHECK(reports.look(printed(0, "loading\nepoch 1: loss 0.5\nepoch 2: loss nan\n")) ==
+  CHECK(reports.look(printed_by(0, "loading\nepoch 1: loss 0.5\nepoch 2: loss nan\n")) ==
         Reports{{0, R"({"epoch":1,"loss":0.5})"}, {0, R"({"epoch":2,"loss":null})"}});
-  CHECK(reports.look(printed(3, "epoch 1: loss soon\n", OutputStream::err)) ==
+  CHECK(reports.look(printed_by(3, "epoch 1: loss soon\n", OutputStream::err)) ==
         Reports{{3, R"({"epoch":1,"loss":"soon"})"}});
-  CHECK(reports.look(printed(0, "epoch 3: loss 1\n", OutputStream::metrics)).empty());
-  CHECK(PrintedReports({}).look(printed(0, "epoch 3: loss 1\n")).empty());
+  CHECK(reports.look(printed_by(0, "epoch 3: loss 1\n", OutputStream::metrics)).empty());
+  CHECK(PrintedReports({}).look(printed_by(0, "epoch 3: loss 1\n")).empty());
 }
 
 TEST_CASE("all patterns that match a line make one report, the first of a name counts") {
   PrintedReports reports({"acc=(?P<acc>\\S+)", "loss=(?P<loss>\\S+)", "(?P<acc>[0-9]+)%"});
-  CHECK(reports.look(printed(0, "loss=2 acc=0.5 50%\n50%\n-\n")) ==
+  CHECK(reports.look(printed_by(0, "loss=2 acc=0.5 50%\n50%\n-\n")) ==
         Reports{{0, R"({"acc":0.5,"loss":2})"}, {0, R"({"acc":50})"}});
 }
 
 TEST_CASE("a line counts when it has ended, each stream for itself") {
   PrintedReports reports({loss_of_epoch});
-  CHECK(reports.look(printed(0, "epoch 1: loss 0.")).empty());
-  CHECK(reports.look(printed(0, "epoch 8: ", OutputStream::err)).empty());
-  CHECK(reports.look(printed(0, "25")).empty());
-  CHECK(reports.look(printed(0, "\nepoch 2: loss 1")) ==
+  CHECK(reports.look(printed_by(0, "epoch 1: loss 0.")).empty());
+  CHECK(reports.look(printed_by(0, "epoch 8: ", OutputStream::err)).empty());
+  CHECK(reports.look(printed_by(0, "25")).empty());
+  CHECK(reports.look(printed_by(0, "\nepoch 2: loss 1")) ==
         Reports{{0, R"({"epoch":1,"loss":0.25})"}});
   reports.end();
-  CHECK(reports.look(printed(0, "\nepoch 3: loss 1\n")) == Reports{{0, R"({"epoch":3,"loss":1})"}});
+  CHECK(reports.look(printed_by(0, "\nepoch 3: loss 1\n")) ==
+        Reports{{0, R"({"epoch":3,"loss":1})"}});
 }
 
 TEST_CASE("of a progress bar what stands there at the end counts, however long it was") {
   PrintedReports reports({loss_of_epoch});
-  CHECK(reports.look(printed(0, "epoch 1: loss 9\repoch 1: loss 8\r")).empty());
-  for (int i = 0; i < 2'000; ++i) REQUIRE(reports.look(printed(0, "epoch 1: loss 7\r")).empty());
-  CHECK(reports.look(printed(0, "epoch 1: loss 0.")).empty());
-  CHECK(reports.look(printed(0, "5\r\n")) == Reports{{0, R"({"epoch":1,"loss":0.5})"}});
-  CHECK(reports.look(printed(0, "epoch 2: loss 3\r\r\nepoch 3: loss 2\rdone\n")) ==
+  CHECK(reports.look(printed_by(0, "epoch 1: loss 9\repoch 1: loss 8\r")).empty());
+  for (int i = 0; i < 2'000; ++i) REQUIRE(reports.look(printed_by(0, "epoch 1: loss 7\r")).empty());
+  CHECK(reports.look(printed_by(0, "epoch 1: loss 0.")).empty());
+  CHECK(reports.look(printed_by(0, "5\r\n")) == Reports{{0, R"({"epoch":1,"loss":0.5})"}});
+  CHECK(reports.look(printed_by(0, "epoch 2: loss 3\r\r\nepoch 3: loss 2\rdone\n")) ==
         Reports{{0, R"({"epoch":2,"loss":3})"}});
 }
 
 TEST_CASE("colors and other escape sequences are no part of a line") {
   PrintedReports reports({"^epoch (?P<epoch>\\d+): loss (?P<loss>\\S+)$"});
-  CHECK(reports.look(printed(0, "\x1b[1;32mepoch \x1b[0m1: loss 0\x1b[m.5\x1b[K\n")) ==
+  CHECK(reports.look(printed_by(0, "\x1b[1;32mepoch \x1b[0m1: loss 0\x1b[m.5\x1b[K\n")) ==
         Reports{{0, R"({"epoch":1,"loss":0.5})"}});
-  CHECK(reports.look(printed(0, "\x1b]0;title\aepoch 2\x1b(B: \x1b]8;;x\x1b\\loss 1\x1b\n")) ==
+  CHECK(reports.look(printed_by(0, "\x1b]0;title\aepoch 2\x1b(B: \x1b]8;;x\x1b\\loss 1\x1b\n")) ==
         Reports{{0, R"({"epoch":2,"loss":1})"}});
 }
 
 TEST_CASE("a line that is too long, or has a gap, has no report, but what overwrites it may") {
   PrintedReports reports({loss_of_epoch});
-  CHECK(
-      reports.look(printed(0, "epoch 1: loss 2" + std::string(longest_report_line, ' '))).empty());
-  CHECK(reports.look(printed(0, "epoch 1: loss 3\nepoch 2: loss 4\n")) ==
+  CHECK(reports.look(printed_by(0, "epoch 1: loss 2" + std::string(longest_report_line, ' ')))
+            .empty());
+  CHECK(reports.look(printed_by(0, "epoch 1: loss 3\nepoch 2: loss 4\n")) ==
         Reports{{0, R"({"epoch":2,"loss":4})"}});
-  CHECK(reports.look(printed(0, "epoch 3: loss 0.")).empty());
+  CHECK(reports.look(printed_by(0, "epoch 3: loss 0.")).empty());
   CHECK(reports.look(gap(0)).empty());
-  CHECK(reports.look(printed(0, "epoch 3: loss 5\nepoch 4: loss 6\n")) ==
+  CHECK(reports.look(printed_by(0, "epoch 3: loss 5\nepoch 4: loss 6\n")) ==
         Reports{{0, R"({"epoch":4,"loss":6})"}});
   CHECK(reports.look(gap(0)).empty());
-  CHECK(reports.look(printed(0, "75\repoch 5: loss 7\n")) ==
+  CHECK(reports.look(printed_by(0, "75\repoch 5: loss 7\n")) ==
         Reports{{0, R"({"epoch":5,"loss":7})"}});
 }
 
 TEST_CASE("bytes that are no text do no harm") {
   PrintedReports reports({"loss (?P<loss>.+)"});
-  CHECK(reports.look(printed(0, "\xff\xfe loss 1\nloss 2\xff\n")) ==
+  CHECK(reports.look(printed_by(0, "\xff\xfe loss 1\nloss 2\xff\n")) ==
         Reports{{0, R"({"loss":1})"}, {0, R"({"loss":2})"}});
 }
 

@@ -42,8 +42,8 @@ class SlowSource final : public ContextSource {
 };
 
 // A context of a few windows and two hosts, which take what they are sent when the test says so.
-struct Bench {
-  Bench() {
+struct DeliveryBench {
+  DeliveryBench() {
     ContextDelivery::Hooks hooks;
     hooks.on_named = [](const ContextSummary&) {};
     hooks.on_failed = [](const Error& why) { FAIL_CHECK(render(why)); };
@@ -87,7 +87,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("a host is sent a window of the context, and more as it takes it") {
-  Bench b;
+  DeliveryBench b;
   REQUIRE(b.delivery->context());
   REQUIRE(b.delivery->wanted(0, 0));
   b.run_until_sent(0, first_window);
@@ -102,7 +102,7 @@ TEST_CASE("a host is sent a window of the context, and more as it takes it") {
 }
 
 TEST_CASE("all hosts are sent the same bytes, of which there is one copy") {
-  Bench b;
+  DeliveryBench b;
   REQUIRE(b.delivery->wanted(0, 0));
   REQUIRE(b.delivery->wanted(1, 0));
   b.run_until_sent(0, first_window);
@@ -111,7 +111,7 @@ TEST_CASE("all hosts are sent the same bytes, of which there is one copy") {
 }
 
 TEST_CASE("a host cannot have taken what it was not sent, or part of a piece") {
-  Bench b;
+  DeliveryBench b;
   CHECK_FALSE(b.delivery->wanted(0, context_piece_size));
   REQUIRE(b.delivery->wanted(0, 0));
   b.run_until_sent(0, first_window);
@@ -120,7 +120,7 @@ TEST_CASE("a host cannot have taken what it was not sent, or part of a piece") {
 }
 
 TEST_CASE("a host that is given up is sent nothing more") {
-  Bench b;
+  DeliveryBench b;
   REQUIRE(b.delivery->wanted(0, 0));
   REQUIRE(b.delivery->wanted(1, 0));
   b.delivery->forget(0);
@@ -129,7 +129,7 @@ TEST_CASE("a host that is given up is sent nothing more") {
 }
 
 TEST_CASE("how far the slowest host has come is told now and then") {
-  Bench b;
+  DeliveryBench b;
   REQUIRE(b.delivery->wanted(0, 0));
   REQUIRE(b.delivery->wanted(1, 0));
   b.run_until_sent(0, first_window);

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Bench {
+struct LookBench {
   simulation::VirtualTime time;
   simulation::FakeTimers timers{time};
   ScriptedTransport transport{time};
@@ -40,7 +40,7 @@ HostReport report_of(int cpus) {
 }  // namespace
 
 TEST_CASE("hosts are looked at all at once, and their answers are in their order") {
-  Bench bench;
+  LookBench bench;
   bench.transport.scripts["slow"] = {5s, encode_host_report(report_of(1))};
   bench.transport.scripts["fast"] = {1s, encode_host_report(report_of(2)), "it has left"};
   bench.look({"slow", "fast"});
@@ -52,7 +52,7 @@ TEST_CASE("hosts are looked at all at once, and their answers are in their order
 }
 
 TEST_CASE("a look ends at its limit, whoever is silent, refuses or says what is no report") {
-  Bench bench;
+  LookBench bench;
   bench.transport.scripts["refusing"] = {2s, "", "connection refused"};
   bench.transport.scripts["late"] = {11s, encode_host_report(report_of(1))};
   bench.transport.scripts["strange"] = {1s, "{}\n"};
@@ -67,7 +67,7 @@ TEST_CASE("a look ends at its limit, whoever is silent, refuses or says what is 
 }
 
 TEST_CASE("who is asked for a passphrase has all the time for it, and the hosts have theirs then") {
-  Bench bench;
+  LookBench bench;
   bench.transport.scripts["asking"] = {60s, encode_host_report(report_of(1)), {}, true};
   bench.look({"asking", "silent"});
   CHECK(bench.driver->answers()[0] == report_of(1));
@@ -76,7 +76,7 @@ TEST_CASE("who is asked for a passphrase has all the time for it, and the hosts 
 }
 
 TEST_CASE("a look at no hosts is over at once, but not inside of its start") {
-  Bench bench;
+  LookBench bench;
   bench.look({});
   CHECK(bench.ends == std::vector<Instant>{0s});
 }

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Bench {
+struct SweepBench {
   simulation::VirtualTime time;
   simulation::FakeTimers timers{time};
   ScriptedTransport transport{time};
@@ -48,7 +48,7 @@ const SweepReport alive{true, true, 0, {}};
 }  // namespace
 
 TEST_CASE("every host is asked at once, and the answers are in the order of the hosts") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["slow"] = {5s, encode_sweep_report(swept)};
   bench.transport.scripts["fast"] = {1s, encode_sweep_report(alive)};
   bench.sweep({"slow", "fast"});
@@ -61,7 +61,7 @@ TEST_CASE("every host is asked at once, and the answers are in the order of the 
 }
 
 TEST_CASE("a host that never answers a sweep is waited for until the limit, the others are heard") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["good"] = {1s, encode_sweep_report(clean)};
   bench.transport.scripts["half"] = {1s, "{\"is"};
   bench.sweep({"silent", "good", "half"}, 30s);
@@ -73,7 +73,7 @@ TEST_CASE("a host that never answers a sweep is waited for until the limit, the 
 }
 
 TEST_CASE("a host that refuses a sweep is not waited for") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["refusing"] = {2s, "", "connection refused"};
   bench.sweep({"refusing"});
   CHECK(bench.why(0) == "connection refused");
@@ -81,7 +81,7 @@ TEST_CASE("a host that refuses a sweep is not waited for") {
 }
 
 TEST_CASE("an answer after the limit changes nothing") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["late"] = {11s, encode_sweep_report(swept), "the agent exited"};
   bench.transport.scripts["at last"] = {10s, encode_sweep_report(clean)};
   bench.sweep({"late", "at last"});
@@ -91,7 +91,7 @@ TEST_CASE("an answer after the limit changes nothing") {
 }
 
 TEST_CASE("a stream that closes before the report is whole is no answer") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["dying"] = {1s, "{\"is", "the connection was reset"};
   bench.sweep({"dying"});
   CHECK(bench.why(0) == "the connection was reset");
@@ -99,7 +99,7 @@ TEST_CASE("a stream that closes before the report is whole is no answer") {
 }
 
 TEST_CASE("a stream that closes after the report leaves it as it was") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["done"] = {1s, encode_sweep_report(swept), "the agent exited"};
   bench.transport.scripts["slow"] = {2s, encode_sweep_report(clean)};
   bench.sweep({"done", "slow"});
@@ -108,7 +108,7 @@ TEST_CASE("a stream that closes after the report leaves it as it was") {
 }
 
 TEST_CASE("what a host says after its report is not read") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["talking"] = {1s,
                                         encode_sweep_report(swept) + encode_sweep_report(clean)};
   bench.sweep({"talking"});
@@ -117,7 +117,7 @@ TEST_CASE("what a host says after its report is not read") {
 }
 
 TEST_CASE("what is no report of a sweep, or too long for one, is refused") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["wrong"] = {1s, "hello\n"};
   bench.transport.scripts["endless"] = {1s, std::string(longest_sweep_report + 100, 'x')};
   bench.sweep({"wrong", "endless"});
@@ -127,13 +127,13 @@ TEST_CASE("what is no report of a sweep, or too long for one, is refused") {
 }
 
 TEST_CASE("a sweep of no host is over without waiting") {
-  Bench bench;
+  SweepBench bench;
   bench.sweep({});
   CHECK(bench.ends == std::vector<Instant>{0s});
 }
 
 TEST_CASE("a sweep that is given up says nothing any more") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts[""] = {5s, encode_sweep_report(swept)};
   bool is_over = false;
   bench.driver.emplace(SweepDriver::Ports{bench.timers, bench.transport},
@@ -145,7 +145,7 @@ TEST_CASE("a sweep that is given up says nothing any more") {
 }
 
 TEST_CASE("a sweep that is cut short is over at once, and keeps what it has heard") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["good"] = {1s, encode_sweep_report(clean)};
   bench.transport.scripts["busy"] = {1s, encode_sweep_report(alive)};
   std::unique_ptr<Subscription> cut =
@@ -169,7 +169,7 @@ TEST_CASE("the worst answer of a sweep decides what all come to") {
 }
 
 TEST_CASE("an agent that is not dead is told to leave, and its host asked again once it has") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["busy"] = {1s, encode_sweep_report(alive), "the sweep is over"};
   bench.transport.further["busy"] = {{3s, "", "the agent has left"},
                                      {1s, encode_sweep_report(clean), "the sweep is over"}};
@@ -188,7 +188,7 @@ TEST_CASE("an agent that is not dead is told to leave, and its host asked again 
 }
 
 TEST_CASE("an agent that does not leave is told again, each time on a newer connection") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["stubborn"] = {0s, encode_sweep_report(alive)};
   auto& further = bench.transport.further["stubborn"];
   for (int i = 0; i < 40; ++i) {
@@ -205,7 +205,7 @@ TEST_CASE("an agent that does not leave is told again, each time on a newer conn
 }
 
 TEST_CASE("a host that is not reached for the goodbye is not known to be clean") {
-  Bench bench;
+  SweepBench bench;
   bench.transport.scripts["away"] = {0s, encode_sweep_report(alive)};
   bench.transport.further["away"] = {{1s, "", "no route to host"}, {1s, "", "no route to host"}};
   bench.sweep({"away"}, 10s, Goodbye{7, 1});

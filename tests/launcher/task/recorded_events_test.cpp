@@ -19,7 +19,7 @@ TaskRecord task_of(TaskState state) {
   return task;
 }
 
-AttemptEnd failed() {
+AttemptEnd failed_with_6() {
   AttemptEnd end;
   end.any_started = true;
   end.exit_code = 6;
@@ -52,9 +52,9 @@ TEST_CASE("what a journal has is told in its order, with the wall clock of each 
   const auto events = recorded_events(
       task, journal_of({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{},
                         record::AttemptFailing{failure}, record::AttemptHopeless{},
-                        record::AttemptOver{failed()}, record::AttemptBegun{1},
+                        record::AttemptOver{failed_with_6()}, record::AttemptBegun{1},
                         record::Supervised{2}, record::StopRequested{15}, record::AttemptFailing{},
-                        record::TaskOver{Sequel::stopped, failed(), {}}},
+                        record::TaskOver{Sequel::stopped, failed_with_6(), {}}},
                        true));
   REQUIRE(kinds_of(events) ==
           std::vector{What::created, What::supervised, What::attempt_begun, What::ranks_started,
@@ -115,7 +115,7 @@ TEST_CASE("a journal may have anything") {
   const TaskRecord task = task_of(TaskState::running);
   const Failure nowhere{{0s, 0s}, make_error(ErrorClass::host, "x"), {}, 99, 0};
   const auto events = recorded_events(
-      task, journal_of({record::AttemptOver{failed()}, record::AttemptFailing{nowhere},
+      task, journal_of({record::AttemptOver{failed_with_6()}, record::AttemptFailing{nowhere},
                         record::StopRequested{runtime_over}, record::TaskOver{}},
                        true));
   REQUIRE(events.size() == 5);
@@ -126,8 +126,8 @@ TEST_CASE("a journal may have anything") {
 TEST_CASE("events of several trials are told with the attempts of each") {
   auto journal =
       journal_of({record::Supervised{1}, record::AttemptBegun{0}, record::AttemptBegun{0},
-                  record::AttemptOver{failed()}, record::AttemptBegun{1}, record::RanksStarted{},
-                  record::TrialOver{Sequel::hopeless, {}, {}}},
+                  record::AttemptOver{failed_with_6()}, record::AttemptBegun{1},
+                  record::RanksStarted{}, record::TrialOver{Sequel::hopeless, {}, {}}},
                  true);
   const std::vector<int> trials = {0, 0, 1, 1, 1, 0, 1};
   for (std::size_t i = 0; i < trials.size(); ++i) journal[i].trial = trials[i];

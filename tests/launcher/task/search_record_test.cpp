@@ -13,7 +13,7 @@ namespace record = journal_record;
 
 namespace {
 
-SearchConfig halving() {
+SearchConfig small_halving() {
   const auto experiment = parse_experiment(
       {"x.yaml",
        "entrypoint: 'true'\nhyperparameters: {x: {type: double, minval: 0, maxval: 1}}\n"
@@ -73,7 +73,7 @@ std::vector<TrialState> states_of(const SearchRecord& search) {
 }  // namespace
 
 TEST_CASE("the journal of a search tells how each trial is") {
-  const auto search = search_record(halving(), some_journal().entries(), false);
+  const auto search = search_record(small_halving(), some_journal().entries(), false);
   REQUIRE(search);
   using enum TrialState;
   CHECK(states_of(*search) == std::vector{failed, stopped, running, running, waiting});
@@ -90,21 +90,21 @@ TEST_CASE("a trial that was told to stop is stopping until it has ended") {
   Written journal;
   journal.add(record::Supervised{1}).begin(0).begin(1).begin(2);
   journal.decide({0, SearchVerdict::go_on, 0, 1, 0.5}).decide({1, SearchVerdict::stop, 0, 1, 0.6});
-  auto search = search_record(halving(), journal.entries(), false);
+  auto search = search_record(small_halving(), journal.entries(), false);
   REQUIRE(search);
   CHECK(search->trials[1].state == TrialState::stopping);
   journal.end(1, Sequel::stopped, 143);
-  search = search_record(halving(), journal.entries(), false);
+  search = search_record(small_halving(), journal.entries(), false);
   CHECK(search->trials[1].state == TrialState::stopped);
   CHECK(search->trials[0].state == TrialState::running);
-  search = search_record(halving(), journal.entries(), true);  // the task has ended
+  search = search_record(small_halving(), journal.entries(), true);  // the task has ended
   CHECK(search->trials[0].state == TrialState::stopped);
 }
 
 TEST_CASE("an attempt that another supervisor begins again is one attempt") {
   auto journal = some_journal();
   journal.add(record::Supervised{2}).begin(3);
-  const auto search = search_record(halving(), journal.entries(), false);
+  const auto search = search_record(small_halving(), journal.entries(), false);
   REQUIRE(search);
   REQUIRE(search->trials[3].attempts.size() == 1);
   CHECK(search->trials[3].attempts[0].started == 12'000);
@@ -113,7 +113,7 @@ TEST_CASE("an attempt that another supervisor begins again is one attempt") {
 TEST_CASE("the last trials end with the task") {
   Written journal = some_journal();
   journal.add(record::TaskOver{Sequel::stopped, {}, 15});
-  const auto search = search_record(halving(), journal.entries(), true);
+  const auto search = search_record(small_halving(), journal.entries(), true);
   REQUIRE(search);
   CHECK(search->trials[0].attempts[0].ended == 9'000);
   CHECK(search->trials[2].attempts[0].ended == 11'000);
@@ -124,13 +124,13 @@ TEST_CASE("one that the user has ended counts as failed, and is killed") {
   Written journal;
   journal.add(record::Supervised{1}).begin(0).begin(1).begin(2);
   journal.decide({2, SearchVerdict::failed}).end(2, Sequel::stopped, 143);
-  const auto search = search_record(halving(), journal.entries(), false);
+  const auto search = search_record(small_halving(), journal.entries(), false);
   REQUIRE(search);
   CHECK(search->trials[2].state == TrialState::killed);
 }
 
 TEST_CASE("reports count until the one by which a trial is told to stop") {
-  auto search = search_record(halving(), some_journal().entries(), false);
+  auto search = search_record(small_halving(), some_journal().entries(), false);
   REQUIRE(search);
   add_reports(*search, [](const TrialRecord& trial) -> std::vector<std::string> {
     if (trial.trial == 0)
@@ -159,7 +159,7 @@ TEST_CASE("no report counts behind one that was no number, by which a trial is t
   journal.add(record::Supervised{1}).begin(0).begin(1).begin(2);
   journal.decide({0, SearchVerdict::go_on, 0, 1, 0.5});
   journal.decide({1, SearchVerdict::stop, 0, 1, std::numeric_limits<double>::quiet_NaN()});
-  auto search = search_record(halving(), journal.entries(), false);
+  auto search = search_record(small_halving(), journal.entries(), false);
   REQUIRE(search);
   add_reports(*search, [](const TrialRecord& trial) -> std::vector<std::string> {
     if (trial.trial != 1) return {};
@@ -173,7 +173,7 @@ TEST_CASE("a journal of another search is none of this one") {
   Written journal;
   journal.add(record::Supervised{1}).begin(0);
   journal.decide({5, SearchVerdict::stop, 0, 1, 0.5});
-  const auto search = search_record(halving(), journal.entries(), false);
+  const auto search = search_record(small_halving(), journal.entries(), false);
   REQUIRE_FALSE(search);
   CHECK(search.error().error_class == ErrorClass::no_input);
 }

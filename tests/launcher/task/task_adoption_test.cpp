@@ -125,16 +125,16 @@ LogPolicy hopeless(const char* pattern) {
   return policy;
 }
 
-message::Go go_of(int attempt) {
+message::Go adopted_go(int attempt) {
   message::Go go{"10.0.0.7", 2'900};
   go.of = {0, attempt};
   return go;
 }
 std::vector<message::AttemptStatus> running(int attempt = 0) { return {{{0, attempt}, true}}; }
 std::vector<JournalRecord> started_task() {
-  return {record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)}};
+  return {record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{adopted_go(0)}};
 }
-AttemptEnd failed() {
+AttemptEnd failed_with_3() {
   AttemptEnd end;
   end.any_started = true;
   end.exit_code = 3;
@@ -514,7 +514,7 @@ TEST_CASE("an agent that was not told to start before its launcher died is told 
   hosts.meet(1, {{{0, 0}, false}});
   CHECK(hosts.link(0).all<message::Go>().empty());
   REQUIRE(hosts.link(1).all<message::Go>().size() == 1);
-  CHECK(hosts.link(1).all<message::Go>().front() == go_of(0));
+  CHECK(hosts.link(1).all<message::Go>().front() == adopted_go(0));
 }
 
 TEST_CASE("an agent that has gone, or is another one, is a host that is lost") {
@@ -601,8 +601,8 @@ TEST_CASE(
     "an attempt that was only prepared is prepared again, and agents that have gone are not "
     "missed") {
   JournaledHosts hosts;
-  hosts.adopt({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
-               record::AttemptOver{failed()}, record::AttemptBegun{1}});
+  hosts.adopt({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{adopted_go(0)},
+               record::AttemptOver{failed_with_3()}, record::AttemptBegun{1}});
   hosts.meet(0, {{{0, 1}, false}});
   hosts.no_agent(1);
   CHECK(hosts.link(0).all<message::Prepare>().empty());
@@ -630,7 +630,7 @@ TEST_CASE(
   JournaledHosts hosts;
   hosts.plan.experiment.restart_delay = 60s;
   auto records = started_task();
-  records.push_back(record::AttemptOver{failed()});
+  records.push_back(record::AttemptOver{failed_with_3()});
   hosts.timers.time = 930s;
   hosts.adopt(records);
   hosts.driver->stop(15);
@@ -655,7 +655,7 @@ TEST_CASE("an attempt that was waited for is waited for, and a stop ends that") 
   JournaledHosts hosts;
   hosts.plan.experiment.restart_delay = 60s;
   auto records = started_task();
-  records.push_back(record::AttemptOver{failed()});
+  records.push_back(record::AttemptOver{failed_with_3()});
   hosts.timers.time = 930s;
   hosts.adopt(records);  // it ended at 900 s
   for (const std::size_t host : {0u, 1u}) hosts.meet(host, running());
@@ -681,8 +681,8 @@ TEST_CASE("an attempt that was waited for is waited for, and a stop ends that") 
 
 TEST_CASE("output of an attempt before that comes again is passed over") {
   JournaledHosts hosts;
-  hosts.adopt({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
-               record::AttemptOver{failed()}, record::AttemptBegun{1}});
+  hosts.adopt({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{adopted_go(0)},
+               record::AttemptOver{failed_with_3()}, record::AttemptBegun{1}});
   hosts.journal.write();
   hosts.meet(0, {{{0, 0}, true}, {{0, 1}, false}});
   CHECK(hosts.link(0).all<message::Forget>().size() == 1);
