@@ -41,7 +41,7 @@ version=$("$tidy" --version | grep -o 'version [0-9]*')
 [ $analyzer = yes ] || options+=("--checks=-clang-analyzer-*")
 # clang cannot read the precompiled headers of another compiler.
 mkdir -p "$(dirname "$build")"
-cmake -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
+cmake -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DTRAIN_UNITY=OFF \
     -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >"$build.log" 2>&1 || {
     cat "$build.log"
     exit 1
