@@ -21,6 +21,7 @@
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/this_machine.hpp"
 #include "config_schema/text/text.hpp"
+#include "launcher/placement/fitting_counts.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/placement/refusal.hpp"
 
@@ -85,22 +86,24 @@ ExperimentOverrides overrides_of(const RequestFlags& flags) {
   ExperimentOverrides overrides{flags.slots, flags.global_batch, flags.max_runtime, flags.settings,
                                 flags.command};
   if (flags.allow_busy) overrides.settings.emplace_back("allow_busy=true");
+  if (flags.config.empty() && flags.fills_hosts) overrides.workers = 1;
   return overrides;
 }
 
 namespace {
 
-Result<ExperimentConfig> load_experiment(const RequestFlags& flags, std::string& text,
+Result<ExperimentConfig> load_experiment(const RequestFlags& flags,
+                                         const ExperimentOverrides& overrides, std::string& text,
                                          ReadFor purpose) {
   if (flags.config.empty() && flags.command.empty() && flags.settings.empty())
     return fail(ErrorClass::usage, "there is nothing to run: neither an experiment nor a command",
                 "give a file (experiment.yaml), or a command after -- (-n 4 -- python3 train.py)");
-  if (flags.config.empty()) return make_experiment(overrides_of(flags), purpose);
+  if (flags.config.empty()) return make_experiment(overrides, purpose);
   auto contents = flags.config_text ? Result<std::string>(*flags.config_text)
                                     : read_input(flags.config, "experiment");
   if (!contents) return tl::make_unexpected(contents.error());
   text = *contents;
-  return parse_experiment({flags.config, text}, overrides_of(flags), purpose);
+  return parse_experiment({flags.config, text}, overrides, purpose);
 }
 
 // A plan is shown all the same, with a warning for each thing that keeps it from being launched.
@@ -300,7 +303,8 @@ Result<HostInventory> load_hosts(const HostFlags& flags, std::string& note) {
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
   const EnvironmentMap environment = session_environment();
-  auto experiment = load_experiment(flags, request.experiment_text, purpose);
+  request.overrides = overrides_of(flags);
+  auto experiment = load_experiment(flags, request.overrides, request.experiment_text, purpose);
   HostOrigin origin;
   auto inventory = load_inventory(flags, environment, origin);
   if (inventory && (flags.include || flags.exclude)) {
@@ -315,6 +319,12 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
+  const bool takes_all = request.overrides.workers && origin.source != HostSource::this_machine;
+  if (takes_all) {
+    request.overrides.workers = workers_on_all_slots(*experiment, *inventory);
+    experiment = make_experiment(request.overrides, purpose);
+    if (!experiment) return tl::make_unexpected(experiment.error());
+  }
   request.context_directory = flags.context.value_or(experiment->context_directory);
   if (flags.context || !experiment->context_directory.empty())
     if (auto fits = check_context(flags.context ? "--context" : "runtime_env.working_dir",
@@ -345,7 +355,7 @@ TaskRequest task_request_of(const Request& request, const RequestFlags& flags, b
   TaskRequest task;
   task.config = flags.config;
   task.experiment_text = request.experiment_text;
-  task.overrides = overrides_of(flags);
+  task.overrides = request.overrides;
   task.inventory = {request.inventory.source, request.inventory.hosts, {}};
   task.user_variables = request.user_variables;
   task.context_directory = request.context_directory;

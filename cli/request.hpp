@@ -34,14 +34,17 @@ struct RequestFlags : HostFlags {
   bool allow_busy = false;                    ///< --allow-busy
   std::vector<std::string> settings;          ///< --set, in order
   std::vector<std::string> command;           ///< after `--`
-  std::optional<std::string> config_text;     ///< what was read of the file before
+  /// A command without a file fills its hosts in order; not so what an earlier train has launched.
+  bool fills_hosts = true;
+  std::optional<std::string> config_text;  ///< what was read of the file before
 };
 
 /// A request that was read and checked, before it is placed.
 struct Request {
   ExperimentConfig experiment;
-  std::string experiment_text;  ///< the file as it was read; empty without one
-  HostInventory inventory;      ///< with what is known of this machine
+  ExperimentOverrides overrides;  ///< that the experiment was read with
+  std::string experiment_text;    ///< the file as it was read; empty without one
+  HostInventory inventory;        ///< with what is known of this machine
   /// The inventory before --include or --exclude left out hosts; nothing without one of them.
   std::optional<HostInventory> unfiltered;
   std::string host_file;  ///< that was read; empty: the hosts are from elsewhere
@@ -56,12 +59,14 @@ struct Request {
 /// or the absolute one that the experiment gives.
 std::string directory_in_context(const std::string& working_directory);
 
-/// What the flags change in the experiment.
+/// What the flags change in the experiment. A command without a file is one rank by these;
+/// `load_request` counts the slots of its hosts.
 ExperimentOverrides overrides_of(const RequestFlags& flags);
 
 /// Reads the files that the flags name, the allocation of a scheduler, or this machine where no
-/// host is named. Errors of the experiment, what keeps it from being planned or launched, and
-/// errors of the hosts are all reported.
+/// host is named. A command without a file that says no number takes all slots of the hosts that
+/// the user or a scheduler has named, and one of this machine. Errors of the experiment, what keeps
+/// it from being planned or launched, and errors of the hosts are all reported.
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
 
 /// Whether flags or $TRAIN_HOSTFILE name hosts.

@@ -118,6 +118,7 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags) {
   request.settings = kept->overrides.settings;
   request.settings.insert(request.settings.end(), flags.settings.begin(), flags.settings.end());
   request.command = kept->overrides.command;
+  request.fills_hosts = kept->overrides.workers.has_value();
   say_what_is_taken_anew(found->task);
   return launch_command(launch);
 }

@@ -27,8 +27,8 @@ namespace train {
 namespace {
 
 // The words of each enumeration, in the order of its values.
-constexpr std::array<std::string_view, 5> policies = {"auto", "pack", "spread", "strict_pack",
-                                                      "strict_spread"};
+constexpr std::array<std::string_view, 6> policies = {"auto",   "in_order",    "pack",
+                                                      "spread", "strict_pack", "strict_spread"};
 constexpr std::array<std::string_view, 3> remainders = {"drop", "spread", "error"};
 constexpr std::array<std::string_view, 2> splits = {"even", "weighted"};
 constexpr std::array<std::string_view, 7> frameworks = {"torch",   "jax", "tensorflow", "deepspeed",
@@ -173,8 +173,10 @@ void ExperimentReader::check_entrypoint(const Place& place) {
 void ExperimentReader::read_choices() {
   const auto policy = to_lower(fields_.text("resources.placement"));
   config_.placement = enum_of<PlacementPolicy>(policies, policy);
-  const bool is_ray = fields_.wrote("scaling_config") && !fields_.given("resources.placement");
-  if (is_ray) config_.placement = PlacementPolicy::pack;
+  if (!fields_.given("resources.placement")) {
+    if (overrides_.workers) config_.placement = PlacementPolicy::in_order;
+    if (fields_.wrote("scaling_config")) config_.placement = PlacementPolicy::pack;
+  }
   config_.batch_remainder =
       enum_of<BatchRemainder>(remainders, fields_.text("resources.batch_remainder"));
   config_.batch_split = enum_of<BatchSplit>(splits, fields_.text("resources.batch_split"));
@@ -302,7 +304,7 @@ Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnos
   read_entrypoint();
   read_choices();
   read_written();
-  read_workers(fields_, found_, config_);
+  read_workers(fields_, overrides_.workers.value_or(1), found_, config_);
   read_scaling_needs(fields_, found_, config_);
   read_batch();
   read_values();

@@ -75,7 +75,7 @@ struct SearchSize {
   bool operator==(const SearchSize&) const = default;
 };
 
-enum class PlacementPolicy { automatic, pack, spread, strict_pack, strict_spread };
+enum class PlacementPolicy { automatic, in_order, pack, spread, strict_pack, strict_spread };
 enum class BatchRemainder { drop, spread, error };
 enum class BatchSplit { even, weighted };
 enum class Framework { torch, jax, tensorflow, deepspeed, horovod, mpi, none };
@@ -251,6 +251,10 @@ struct ExperimentOverrides {
   std::vector<std::string> settings = {};          ///< --set key.path=value, in order
   std::vector<std::string> command =
       {};  ///< after `--`: appended to the entrypoint, or the entrypoint
+  /// Of a command without a file: its ranks where nothing says how many. Such a command fills its
+  /// hosts in order, as other launchers do, unless a setting says otherwise. Nothing: there is a
+  /// file.
+  std::optional<int> workers = {};
 };
 
 /// What an experiment is read for. What is legal but cannot run in this version is refused by a

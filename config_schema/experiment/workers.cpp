@@ -192,7 +192,8 @@ void fill_trainer(const Amounts& amounts, const std::string& path, Diagnostics& 
 
 }  // namespace
 
-void read_workers(const FieldReader& fields, Diagnostics& diagnostics, ExperimentConfig& config) {
+void read_workers(const FieldReader& fields, int default_workers, Diagnostics& diagnostics,
+                  ExperimentConfig& config) {
   const Request request = read_request(fields, diagnostics);
   check_scaling_config(fields, request.amounts, request.amounts_given, diagnostics);
   check_amounts(request, diagnostics);
@@ -214,6 +215,8 @@ void read_workers(const FieldReader& fields, Diagnostics& diagnostics, Experimen
     if (request.of_trial->trainer)
       fill_trainer(*request.of_trial->trainer, "resources_per_trial[0]", diagnostics,
                    config.trainer);
+  } else if (!request.is_ray && !fields.wrote("searcher")) {
+    workers = default_workers;
   }
   config.workers = static_cast<int>(std::max<std::int64_t>(workers, 1));
   config.counts_slots = !request.workers && !request.is_ray;

@@ -8,8 +8,10 @@ namespace train {
 
 /// Decides how many workers the trial has and what each takes, from slots_per_trial (Determined),
 /// num_workers, use_gpu and resources_per_worker (Ray): fills `workers`, `needs` and `slots`. Two
-/// keys that contradict each other are an error that names both values.
-void read_workers(const FieldReader& fields, Diagnostics& diagnostics, ExperimentConfig& config);
+/// keys that contradict each other are an error that names both values. Where nothing says how
+/// many, there are `default_workers`; one in a search, whose trials share the hosts.
+void read_workers(const FieldReader& fields, int default_workers, Diagnostics& diagnostics,
+                  ExperimentConfig& config);
 
 /// What Ray's scaling configuration asks of hosts beyond the amounts of a worker: the trainer's
 /// resources, the labels of hosts, and TPU slices. `config.workers` must be known.

@@ -143,8 +143,9 @@ constexpr Field what_it_needs[] = {
         .from(0)
         .to(most_of_one),
     Field{"resources.placement", string, train, "auto",
-          "how ranks are laid on hosts; default with scaling_config: pack"}
-        .one_of("auto|pack|spread|strict_pack|strict_spread"),
+          "how ranks are laid on hosts; default with scaling_config: pack, of a command without a "
+          "file: in_order"}
+        .one_of("auto|in_order|pack|spread|strict_pack|strict_spread"),
     Field{"resources.allow_heterogeneous", boolean, train, "false",
           "whole hosts of different sizes may be mixed in one trial"},
     Field{"resources.is_single_node", boolean, determined, "false",

@@ -158,7 +158,12 @@ void advise_on_hosts(const ExperimentConfig& experiment, const HostSearch& searc
   if (!fewest_hosts) return;
   const std::ptrdiff_t fewest = hosts_used(*fewest_hosts);
   if (static_cast<std::size_t>(fewest) >= trial.hosts.size()) return;
-  lines.push_back(fmt::format("{} hosts are used where {} would do (placement: pack)",
+  const std::string why =
+      experiment.placement == PlacementPolicy::in_order
+          ? fmt::format("in order, {} is filled before {}: ", trial.hosts[0].host.name,
+                        trial.hosts[1].host.name)
+          : std::string();
+  lines.push_back(fmt::format("{}{} hosts are used where {} would do (placement: pack)", why,
                               trial.hosts.size(), fewest));
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "config_schema/fields/field_table.hpp"
 #include "launcher/plan/batch.hpp"
 
 namespace train {
@@ -111,6 +112,16 @@ std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSe
   return nearest;
 }
 
+int workers_on_all_slots(const ExperimentConfig& experiment, const HostInventory& inventory) {
+  const HostSearch search = search_hosts(experiment, inventory);
+  const bool is_limited =
+      std::none_of(search.rooms.begin(), search.rooms.end(),
+                   [](const Room& room) { return room.workers >= unlimited_workers; });
+  if (!is_limited) return 1;
+  const int most = FittingCounts(search.rooms, rule_of(experiment)).most();
+  return std::clamp(most, 1, static_cast<int>(most_workers));
+}
+
 namespace {
 
 using Limit = TrialCounts::Limit;
@@ -203,6 +214,7 @@ Fit fit_of(const ExperimentConfig& experiment, const HostSearch& search) {
   switch (rule.policy) {
     case PlacementPolicy::strict_spread:
       return {.trials = one_worker_each(rooms, workers)};
+    case PlacementPolicy::in_order:
     case PlacementPolicy::pack:
     case PlacementPolicy::spread:
       return {.trials = one_host_each(rooms, 1) / workers};

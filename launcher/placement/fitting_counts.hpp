@@ -38,6 +38,11 @@ class FittingCounts {
 /// bounded; one that ends at its bound adds no count.
 std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSearch& search);
 
+/// The most workers like these that the hosts could take under the experiment's policy while nobody
+/// holds anything of them: what "all slots" means to a command that says no number. 1 where workers
+/// take nothing that is counted, and where not one fits, which its placement then explains.
+int workers_on_all_slots(const ExperimentConfig& experiment, const HostInventory& inventory);
+
 /// How many trials like this one fit in the rooms of a search that found a placement, and how many
 /// of them run at once: `max_concurrent_trials`, `max_slots` (Determined) and the number of trials
 /// limit them. With whole hosts of several sizes trials are placed one after the other and more may

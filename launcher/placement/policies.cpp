@@ -31,6 +31,13 @@ std::optional<std::size_t> best_fit(const std::vector<Room>& rooms, int workers,
   return best;
 }
 
+std::optional<std::size_t> first_fit(const std::vector<Room>& rooms, int workers) {
+  const auto first = std::find_if(rooms.begin(), rooms.end(),
+                                  [&](const Room& room) { return room.workers >= workers; });
+  if (first == rooms.end()) return std::nullopt;
+  return static_cast<std::size_t>(first - rooms.begin());
+}
+
 std::vector<std::size_t> all_of(const std::vector<Room>& rooms) {
   std::vector<std::size_t> indices(rooms.size());
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = i;
@@ -55,6 +62,17 @@ std::optional<WorkerCounts> packed(const std::vector<Room>& rooms, int workers) 
   const auto last = best_fit(rooms, workers, rest);
   if (!last) return std::nullopt;
   counts[*last] = workers;
+  return counts;
+}
+
+// Each host is filled before the next, in file order.
+std::optional<WorkerCounts> filled_in_order(const std::vector<Room>& rooms, int workers) {
+  WorkerCounts counts(rooms.size());
+  for (std::size_t i = 0; i < rooms.size() && workers > 0; ++i) {
+    counts[i] = std::clamp(rooms[i].workers, 0, workers);
+    workers -= counts[i];
+  }
+  if (workers > 0) return std::nullopt;
   return counts;
 }
 
@@ -87,10 +105,15 @@ class BesideTrainer {
     }
   }
 
-  std::optional<WorkerCounts> on_one() const {
+  std::optional<WorkerCounts> on_one(OneHost choice) const {
     std::vector<Room> with_trainer = rooms_;
     for (Room& room : with_trainer) room.workers = std::max(0, room.beside_trainer);
-    return on_one_host(with_trainer, workers_);
+    return on_one_host(with_trainer, workers_, choice);
+  }
+
+  std::optional<WorkerCounts> in_order() const {
+    return from_first(
+        [&](const std::vector<Room>& open) { return filled_in_order(open, workers_); });
   }
 
   std::optional<WorkerCounts> on_whole(bool allow_heterogeneous) const {
@@ -106,17 +129,23 @@ class BesideTrainer {
     });
   }
 
-  // The earliest first host leaves the most hosts to spread over.
   std::optional<WorkerCounts> spread(int per_host) const {
+    return from_first(
+        [&](const std::vector<Room>& open) { return spread_out(open, workers_, per_host); });
+  }
+
+ private:
+  // The earliest first host leaves the most hosts after it.
+  template <class Place>
+  std::optional<WorkerCounts> from_first(Place place) const {
     for (const std::size_t first : firsts_) {
       std::vector<Room> open = rooms_from(first);
       open[first].workers = rooms_[first].beside_trainer;
-      if (auto counts = spread_out(open, workers_, per_host)) return counts;
+      if (auto counts = place(open)) return counts;
     }
     return std::nullopt;
   }
 
- private:
   // The earliest first host of the largest size that serves.
   std::optional<WorkerCounts> on_equal() const {
     for (const auto& [size, members] : whole_hosts(rooms_)) {
@@ -199,7 +228,10 @@ class OnHosts {
  public:
   OnHosts(const std::vector<Room>& rooms, int workers) : rooms_(rooms), workers_(workers) {}
 
-  std::optional<WorkerCounts> on_one() const { return on_one_host(rooms_, workers_); }
+  std::optional<WorkerCounts> on_one(OneHost choice) const {
+    return on_one_host(rooms_, workers_, choice);
+  }
+  std::optional<WorkerCounts> in_order() const { return filled_in_order(rooms_, workers_); }
   std::optional<WorkerCounts> on_fewest() const { return packed(rooms_, workers_); }
   std::optional<WorkerCounts> spread(int per_host) const {
     return spread_out(rooms_, workers_, per_host);
@@ -222,8 +254,10 @@ std::ptrdiff_t hosts_used(const WorkerCounts& counts) {
   return std::count_if(counts.begin(), counts.end(), [](int workers) { return workers > 0; });
 }
 
-std::optional<WorkerCounts> on_one_host(const std::vector<Room>& rooms, int workers) {
-  const auto host = best_fit(rooms, workers, all_of(rooms));
+std::optional<WorkerCounts> on_one_host(const std::vector<Room>& rooms, int workers,
+                                        OneHost choice) {
+  const auto host = choice == OneHost::first ? first_fit(rooms, workers)
+                                             : best_fit(rooms, workers, all_of(rooms));
   if (!host) return std::nullopt;
   WorkerCounts counts(rooms.size());
   counts[*host] = workers;

@@ -26,6 +26,8 @@ PlacementRule rule_of(const ExperimentConfig& experiment);
 /// Workers of each room, in the order of the rooms, or nothing when the rule has no placement.
 /// Exact: when there is a placement under the rule, one is found.
 ///
+/// - in_order: each host as far as it has room before the next, in file order (mpirun, Hydra,
+///   DeepSpeed); one host: the first with room for all;
 /// - automatic (Determined's rule): the host where the fewest slots stay free; else whole hosts of
 ///   one size, the largest size first whose hosts make up the request; with `allow_heterogeneous`
 ///   else the fewest whole hosts of any sizes that sum to it;
@@ -36,23 +38,32 @@ PlacementRule rule_of(const ExperimentConfig& experiment);
 std::optional<WorkerCounts> choose_hosts(const std::vector<Room>& rooms, int workers,
                                          const PlacementRule& rule);
 
-/// The host where the fewest slots stay free; ties: the first.
-std::optional<WorkerCounts> on_one_host(const std::vector<Room>& rooms, int workers);
+/// Which host takes a trial that is to be on one.
+enum class OneHost {
+  best_fit,  ///< where the fewest slots stay free; ties: the first
+  first,     ///< the first with room for it
+};
+std::optional<WorkerCounts> on_one_host(const std::vector<Room>& rooms, int workers,
+                                        OneHost choice);
 
 /// How many hosts a placement uses.
 std::ptrdiff_t hosts_used(const WorkerCounts& counts);
 
 /// Places one trial of `workers` as the rule says. The chooser knows the hosts and has a function
-/// for each way to use them: `on_one()` host, `on_fewest()` hosts, `spread(per_host)` over them
-/// all, and `on_whole(allow_heterogeneous)` hosts. Each answers as `choose_hosts` does.
+/// for each way to use them: `on_one(choice)` host, `in_order()`, `on_fewest()` hosts,
+/// `spread(per_host)` over them all, and `on_whole(allow_heterogeneous)` hosts. Each answers as
+/// `choose_hosts` does.
 template <class Chooser>
 std::optional<WorkerCounts> place_by_rule(const PlacementRule& rule, int workers,
                                           const Chooser& chooser) {
   // strict_spread puts one worker on a host; with one host allowed that is one worker in all.
   const bool is_strict_spread = rule.policy == PlacementPolicy::strict_spread;
   if (is_strict_spread && rule.is_single_node && workers > 1) return std::nullopt;
-  if (rule.is_one_host()) return chooser.on_one();
+  const bool is_in_order = rule.policy == PlacementPolicy::in_order;
+  if (rule.is_one_host()) return chooser.on_one(is_in_order ? OneHost::first : OneHost::best_fit);
   switch (rule.policy) {
+    case PlacementPolicy::in_order:
+      return chooser.in_order();
     case PlacementPolicy::pack:
       return chooser.on_fewest();
     case PlacementPolicy::spread:
@@ -63,7 +74,7 @@ std::optional<WorkerCounts> place_by_rule(const PlacementRule& rule, int workers
     case PlacementPolicy::automatic:
       break;
   }
-  if (auto counts = chooser.on_one()) return counts;
+  if (auto counts = chooser.on_one(OneHost::best_fit)) return counts;
   return chooser.on_whole(rule.allow_heterogeneous);
 }
 

@@ -119,12 +119,19 @@ class SelectedChooser {
         workers_(workers),
         count_(std::accumulate(workers.of_kind.begin(), workers.of_kind.end(), 0)) {}
 
-  std::optional<WorkerCounts> on_one() const {
+  std::optional<WorkerCounts> on_one(OneHost choice) const {
     const std::uint64_t all = ~std::uint64_t{0} >> (64 - workers_.of_kind.size());
     std::vector<Room> rooms = rooms_;
     for (std::size_t i = 0; i < rooms.size(); ++i)
       if ((workers_.kinds[i] & all) != all) rooms[i].workers = 0;
-    return on_one_host(rooms, count_);
+    return on_one_host(rooms, count_, choice);
+  }
+
+  // Each host as far as its kinds go before the next.
+  std::optional<WorkerCounts> in_order() const {
+    std::vector<std::size_t> order(rooms_.size());
+    std::iota(order.begin(), order.end(), 0);
+    return filled(order);
   }
 
   // One worker per host and round, in file order.

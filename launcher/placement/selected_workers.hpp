@@ -92,9 +92,9 @@ struct SelectedWorkers {
 SelectedWorkers select_workers(const ExperimentConfig& experiment, const HostInventory& inventory);
 
 /// `choose_hosts` for workers whose selectors differ, without a trainer. Whether there is a
-/// placement under `spread`, `strict_spread`, `strict_pack`, on one host, and under `pack` is found
-/// exactly; the fewest hosts of `pack` and the whole hosts of `auto` by a `HostSetSearch`: beyond
-/// its bound `pack` uses more hosts and `auto` finds none.
+/// placement under `in_order`, `spread`, `strict_spread`, `strict_pack`, on one host, and under
+/// `pack` is found exactly; the fewest hosts of `pack` and the whole hosts of `auto` by a
+/// `HostSetSearch`: beyond its bound `pack` uses more hosts and `auto` finds none.
 std::optional<WorkerCounts> choose_for_selected(const std::vector<Room>& rooms,
                                                 const SelectedWorkers& workers,
                                                 const PlacementRule& rule);

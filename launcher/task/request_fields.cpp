@@ -46,6 +46,7 @@ void add_overrides(json& document, const ExperimentOverrides& overrides) {
   document["max_runtime"] = or_null(overrides.max_runtime);
   document["settings"] = json_of(overrides.settings);
   document["command"] = json_of(overrides.command);
+  document["workers"] = or_null(overrides.workers);
 }
 
 ExperimentOverrides overrides_of(const json& document) {
@@ -54,6 +55,8 @@ ExperimentOverrides overrides_of(const json& document) {
   overrides.global_batch = count_or_null(document, "batch");
   overrides.settings = texts_of(document, "settings");
   overrides.command = texts_of(document, "command");
+  // An earlier train had no such default: one rank, and hosts as for a file.
+  if (document.contains("workers")) overrides.workers = int_or_null(document, "workers");
   return overrides;
 }
 

@@ -30,6 +30,28 @@ lines_and_streams() {
     expect_err "^train: task $(task_id): 4 ranks of 'sh' on localhost; output in $work/state"
 }
 
+# Also where another process makes the plan once more, and once more for another launch.
+all_slots_are_taken() {
+    run launch -H localhost:3 -- /bin/sh -c 'echo "$RANK of $WORLD_SIZE"'
+    expect_status 0
+    expect_equal "stdout" "$(printf '[%s] %s of 3\n' 0 0 1 1 2 2)" "$(sort "$work/out")"
+    run task rerun "$(task_id)"
+    expect_status 0
+    expect_equal "stdout of the same again" "$(printf '[%s] %s of 3\n' 0 0 1 1 2 2)" "$(sort "$work/out")"
+    run launch -d -H localhost:3 -- /bin/sh -c 'echo "$RANK of $WORLD_SIZE"; until [ -e go ]; do sleep 0.05; done'
+    expect_status 0
+    local id
+    id=$(cat "$work/out")
+    run launch -H localhost:3 -- /bin/true
+    expect_status 75
+    expect_err '3 slots asked'
+    touch go
+    run task attach "$id"
+    expect_status 0
+    run task logs "$id"
+    expect_equal "the log" "$(printf '[%s] %s of 3\n' 0 0 1 1 2 2)" "$(sort "$work/out")"
+}
+
 logs_are_exact() {
     # All bytes, a long line, carriage returns, escapes, and no newline at the end.
     /usr/bin/python3 -c 'import sys
@@ -283,6 +305,7 @@ eight_ranks() {
 }
 
 test_case "each line has its rank, stdout to stdout and stderr to stderr" lines_and_streams
+test_case "a command takes all slots of its host, in the background and once more, too" all_slots_are_taken
 test_case "a log has what its rank printed, byte for byte; a terminal gets no control bytes" logs_are_exact
 test_case "--raw shows lines as they are" raw_lines_are_whole
 test_case "stdout and stderr of a rank share its log" both_streams_in_one_log

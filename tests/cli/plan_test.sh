@@ -210,6 +210,74 @@ plan_for_people() {
     expect_equal "lines without the warning" "" "$(grep -v '^train: warning: ' "$work/err")"
 }
 
+# expect_placed RANKS ARGUMENT...: of `plan ARGUMENT... -- true`: "w1 0 1;w2 2".
+expect_placed() {
+    local wanted=$1
+    shift
+    run plan --json "$@" -- true
+    [ "$status" = 0 ] || note_failure "plan $*: exit $status" "$(cat "$work/err")"
+    expect_equal "plan $*" "$wanted" "$(field \
+        '";".join(" ".join([h["host"], *map(str, h["ranks"])]) for h in d["trials"][0]["hosts"])' "$work/out")"
+}
+
+hosts_in_order() {
+    printf 'w1 slots=2\nw2 slots=1\n' >hosts
+    expect_placed 'w1 0 1;w2 2' --hostfile hosts -n 3
+    expect_placed 'w1 0' --hostfile hosts -n 1
+    expect_placed 'w1 0;w2 1 2' -H w1:1,w2:4 -n 3
+    expect_placed 'w1 0 1 2;w2 3' -H w1:4,w2:4 --exclude w1:1 -n 4
+    run plan -H w1:1,w2:4 -n 3 -- true
+    expect_out '^advice: in order, w1 is filled before w2: 2 hosts are used where 1 would do \(placement: pack\)$'
+    run plan --hostfile hosts -n 4 -- true
+    expect_status 69
+    expect_err '^train: 4 slots asked, the 2 hosts have 3: w1 2, w2 1$'
+    expect_err '^  nearest.*: 3$'
+    # Who says how, is heard.
+    expect_placed 'w2 0' --hostfile hosts -n 1 --set resources.placement=auto
+    expect_placed 'w1 0;w2 1' --hostfile hosts -n 2 --set resources.placement=spread
+    run plan --hostfile hosts -n 3 --set resources.placement=auto -- true
+    expect_status 69
+    expect_err 'whole hosts of one size do not make 3'
+    # A file has Determined's rule, and may say this one.
+    printf 'entrypoint: ["true"]\nslots_per_trial: 1\n' >experiment.yaml
+    run plan experiment.yaml --hostfile hosts --json
+    expect_equal "of a file" w2 "$(field 'd["trials"][0]["hosts"][0]["host"]' "$work/out")"
+    printf 'resources: {placement: in_order}\n' >>experiment.yaml
+    run plan experiment.yaml --hostfile hosts --json
+    expect_equal "of a file in order" w1 "$(field 'd["trials"][0]["hosts"][0]["host"]' "$work/out")"
+}
+
+all_slots_of_named_hosts() {
+    printf 'w1 slots=2\nw2 slots=1\n' >hosts
+    expect_placed 'w1 0 1;w2 2' --hostfile hosts
+    expect_placed 'w1 0;w2 1' -H w1,w2
+    expect_placed 'w1 0;w2 1 2;w3 3' -H w1:1,w2:2,w3
+    expect_placed 'w1 0 1' --hostfile hosts --include w1
+    expect_placed 'w1 0;w2 1' --hostfile hosts --exclude w1:0
+    expect_placed 'localhost 0'
+    environment=(TRAIN_HOSTFILE=hosts)
+    expect_placed 'w1 0 1;w2 2'
+    environment=(SLURM_JOB_ID=77 'SLURM_JOB_NODELIST=s[1-2]' 'SLURM_TASKS_PER_NODE=2,1')
+    expect_placed 's1 0 1;s2 2'
+    environment=()
+    # What a worker takes, and how hosts are chosen, may be said all the same.
+    expect_placed 'w1 0;w2 1 2' -H w1:3,w2:5 --set resources_per_worker.GPU=2
+    expect_placed 'w1 0 1 2 3;w2 4 5' -H w1:2,w2:1 --set resources_per_worker.GPU=0.5
+    expect_placed 'w1 0;w2 1' --hostfile hosts --set resources.placement=strict_spread
+    expect_placed 'w2 0 1 2' -H w1:2,w2:3 --set resources.is_single_node=true
+    # And how many.
+    expect_placed 'w1 0 1' --hostfile hosts --set slots_per_trial=2
+    expect_placed 'w1 0 1' --hostfile hosts --set num_workers=2
+    # A batch is split over them.
+    run plan --hostfile hosts --batch 2 -- true
+    expect_status 78
+    expect_err 'a global batch of 2 is less than one sample for each of 3 workers'
+    # A file says how many by itself.
+    printf 'entrypoint: ["true"]\n' >experiment.yaml
+    run plan experiment.yaml --hostfile hosts --json
+    expect_equal "ranks of a file" 1 "$(field 'd["trials"][0]["world_size"]' "$work/out")"
+}
+
 # Warnings are said where the answer is a table, else on stderr, and never in both.
 warnings_once() {
     cat >experiment.yaml <<'YAML'
@@ -309,7 +377,7 @@ hostfile_feeds_another_launcher() {
     run plan -H 'a:2,b:4,c:4' -n 8 --format hostfile -- true
     expect_status 0
     cp "$work/out" hosts
-    expect_equal "lines" $'b slots=4\nc slots=4' "$(grep -v '^#' hosts)"
+    expect_equal "lines" $'a slots=2\nb slots=4\nc slots=2' "$(grep -v '^#' hosts)"
     run plan --hostfile hosts -n 8 --json -- true
     cp "$work/out" "$work/again"
     run plan -H 'a:2,b:4,c:4' -n 8 --json -- true
@@ -487,6 +555,8 @@ test_case "a secret that is not set is refused" secret_that_is_not_set
 test_case "ranks are where the plan says, and the task records the plan" same_placement
 test_case "the same request gives the same bytes" plan_is_stable
 test_case "a plan is readable" plan_for_people
+test_case "a command fills its hosts in order" hosts_in_order
+test_case "a command without a number takes all slots of the hosts that are named" all_slots_of_named_hosts
 test_case "a warning is said once" warnings_once
 test_case "what a refusal says that it fits with fits" changes_are_pasted
 test_case "blocks of --format env are sourced by any shell, whatever they hold" hostile_environment_is_sourced

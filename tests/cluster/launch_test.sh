@@ -20,6 +20,17 @@ four_hosts() {
     expect_idle 2 "${nodes[@]}"
 }
 
+# As mpirun does: without a number, and with one that no hosts of one size make up.
+uneven_hosts_in_order() {
+    local number
+    for number in '' '-n 3'; do
+        # shellcheck disable=SC2086 # two words, or none
+        launch -H node01:2,node02:1 $number -- hostname
+        expect_status 0
+        expect_equal "ranks $number" $'[0] node01\n[1] node01\n[2] node02' "$(sort "$work/out")"
+    done
+}
+
 one_log_per_rank() {
     # The number is computed by the worker, so that only its output has it.
     # shellcheck disable=SC2016
@@ -316,6 +327,7 @@ train_report.report({\"loss\": 0.25}, step=2)"'
 }
 
 test_case "four ranks run on four hosts, each line under its rank" four_hosts
+test_case "a command fills uneven hosts in order, all of their slots unless it says how many" uneven_hosts_in_order
 test_case "ranks report from hosts that have nothing but sshd" ranks_report
 test_case "every rank leaves one log file with its output alone" one_log_per_rank
 test_case "64 ranks that print as fast as they can lose nothing" nothing_is_lost

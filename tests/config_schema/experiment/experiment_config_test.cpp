@@ -434,6 +434,7 @@ TEST_CASE("anchors and merge keys work in an experiment") {
 
 TEST_CASE("choices have the names that files use") {
   CHECK(to_string(PlacementPolicy::automatic) == "auto");
+  CHECK(to_string(PlacementPolicy::in_order) == "in_order");
   CHECK(to_string(PlacementPolicy::strict_spread) == "strict_spread");
   CHECK(to_string(BatchRemainder::error) == "error");
   CHECK(to_string(BatchSplit::weighted) == "weighted");

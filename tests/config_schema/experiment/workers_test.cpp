@@ -85,6 +85,53 @@ TEST_CASE("an experiment in Ray's vocabulary is packed unless it says otherwise"
             .placement == PlacementPolicy::pack);
 }
 
+namespace {
+
+// A command on hosts that have room for five ranks.
+ExperimentConfig command_on_five(std::vector<std::string> settings, std::optional<int> slots = {}) {
+  ExperimentOverrides overrides;
+  overrides.command = {"python3", "train.py"};
+  overrides.settings = std::move(settings);
+  overrides.slots = slots;
+  overrides.workers = 5;
+  const auto config = make_experiment(overrides);
+  if (!config) FAIL(render(config.error()));
+  return *config;
+}
+
+}  // namespace
+
+TEST_CASE("a command without a file takes all slots in order, unless a flag says otherwise") {
+  const ExperimentConfig all = command_on_five({});
+  CHECK(all.workers == 5);
+  CHECK(all.slots == Quantity::of(5));
+  CHECK(all.counts_slots);
+  CHECK(all.placement == PlacementPolicy::in_order);
+  CHECK(command_on_five({}, 3).workers == 3);
+  CHECK(command_on_five({"resources.resources_per_worker.GPU=2"}).slots == Quantity::of(10));
+  CHECK(command_on_five({"resources.placement=auto"}).placement == PlacementPolicy::automatic);
+  CHECK(command_on_five({"resources.placement=spread"}).workers == 5);
+  for (const char* setting : {"slots_per_trial=2", "num_workers=2", "scaling_config.num_workers=2"})
+    CHECK(command_on_five({setting}).workers == 2);
+  CHECK(command_on_five({"scaling_config.use_gpu=true"}).workers == 1);
+  CHECK(command_on_five({"scaling_config.use_gpu=true"}).placement == PlacementPolicy::pack);
+}
+
+TEST_CASE("trials of a search without a file share the hosts: a slot each") {
+  CHECK(command_on_five({"searcher={name: random, metric: loss, max_trials: 3}",
+                         "hyperparameters.lr={type: double, minval: 0, maxval: 1}"})
+            .workers == 1);
+}
+
+TEST_CASE("a command of an earlier train, which knew of no such default, is read as it was") {
+  ExperimentOverrides overrides;
+  overrides.command = {"true"};
+  const auto config = make_experiment(overrides);
+  REQUIRE(config);
+  CHECK(config->workers == 1);
+  CHECK(config->placement == PlacementPolicy::automatic);
+}
+
 TEST_CASE("requests that contradict themselves are refused") {
   const auto [yaml, message] = GENERATE(table<std::string, std::string>({
       {"slots_per_trial: 8\nnum_workers: 3", "makes 8 workers of 1 slot\n"},

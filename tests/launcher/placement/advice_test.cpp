@@ -69,6 +69,18 @@ TEST_CASE("more hosts than needed are counted") {
         std::vector<std::string>{"2 hosts are used where 1 would do (placement: pack)"});
 }
 
+TEST_CASE("more hosts than needed in order: which is filled before which") {
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.placement = PlacementPolicy::in_order;
+  const auto plan = make_plan(experiment, gpu_inventory({2, 4}));
+  REQUIRE(plan);
+  CHECK(plan->advice == std::vector<std::string>{"in order, n1 is filled before n2: 2 hosts are "
+                                                 "used where 1 would do (placement: pack)"});
+  const auto needed = make_plan(slot_experiment(4), gpu_inventory({2, 2}));
+  REQUIRE(needed);
+  CHECK(needed->advice.empty());
+}
+
 TEST_CASE("CPUs are only advised that every host could give") {
   const auto with_cpus = [](const char* name, int cpus) {
     Host host = gpu_host(name, 4);

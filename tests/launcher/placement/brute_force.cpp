@@ -200,6 +200,7 @@ class Planner {
       if (counts[h] > 0) used.push_back(h);
     if (experiment_.is_single_node && used.size() > 1) return false;
     switch (experiment_.placement) {
+      case PlacementPolicy::in_order:
       case PlacementPolicy::pack:
       case PlacementPolicy::spread:
         return true;

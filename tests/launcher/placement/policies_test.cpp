@@ -37,6 +37,7 @@ bool any_placement(const std::vector<Room>& rooms, int workers, const PlacementR
       if (counts[i] > 0) used.push_back(i);
     const bool one_host = used.size() == 1;
     switch (rule.policy) {
+      case PlacementPolicy::in_order:
       case PlacementPolicy::pack:
       case PlacementPolicy::spread:
         return true;
@@ -85,9 +86,9 @@ TEST_CASE("a host in use is no whole host") {
 TEST_CASE("a placement is found exactly when there is one") {
   std::mt19937 random(20240607);
   const auto below = [&](int end) { return static_cast<int>(random() % end); };
-  constexpr PlacementPolicy policies[] = {PlacementPolicy::automatic, PlacementPolicy::pack,
-                                          PlacementPolicy::spread, PlacementPolicy::strict_pack,
-                                          PlacementPolicy::strict_spread};
+  constexpr PlacementPolicy policies[] = {
+      PlacementPolicy::automatic, PlacementPolicy::in_order,    PlacementPolicy::pack,
+      PlacementPolicy::spread,    PlacementPolicy::strict_pack, PlacementPolicy::strict_spread};
   for (int round = 0; round < 3'000; ++round) {
     std::vector<Room> rooms;
     std::vector<int> sizes;
@@ -96,7 +97,7 @@ TEST_CASE("a placement is found exactly when there is one") {
       rooms.push_back(below(4) == 0 ? busy_room(size, below(size + 1)) : idle_room(size));
       sizes.push_back(rooms.back().workers);
     }
-    const PlacementRule rule{policies[below(5)], false, below(2) == 0};
+    const PlacementRule rule{policies[below(6)], false, below(2) == 0};
     const int workers = below(18) + 1;
     CAPTURE(sizes, workers, static_cast<int>(rule.policy), rule.allow_heterogeneous);
     const bool is_possible = any_placement(rooms, workers, rule);
@@ -179,6 +180,77 @@ TEST_CASE("a single-node trial never leaves its host") {
   const auto fits = make_plan(experiment, gpu_inventory({4, 9, 8}));
   REQUIRE(fits);
   CHECK(used_hosts(*fits) == Used{{"n3", 8}});
+}
+
+TEST_CASE("in order, each host is filled before the next") {
+  struct Case {
+    int workers;
+    std::vector<int> sizes;
+    Used expected;
+  };
+  const std::vector<Case> cases{
+      {3, {2, 1}, {{"n1", 2}, {"n2", 1}}},
+      {1, {2, 1}, {{"n1", 1}}},
+      {2, {1, 8, 2}, {{"n1", 1}, {"n2", 1}}},
+      {8, {4, 0, 8}, {{"n1", 4}, {"n3", 4}}},
+      {14, {4, 2, 8}, {{"n1", 4}, {"n2", 2}, {"n3", 8}}},
+      {4, {2, 1}, {}},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.workers, each.sizes);
+    ExperimentConfig experiment = slot_experiment(each.workers);
+    experiment.placement = PlacementPolicy::in_order;
+    const auto plan = make_plan(experiment, gpu_inventory(each.sizes));
+    REQUIRE(plan.has_value() == !each.expected.empty());
+    if (plan) CHECK(used_hosts(*plan) == each.expected);
+  }
+}
+
+TEST_CASE("in order, what others hold of a host is passed over, and a full host is left out") {
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.placement = PlacementPolicy::in_order;
+  const Occupancy held{
+      {.host = "n1", .holder = "bob", .slots = {{1, Quantity::of(1)}}},
+      {.host = "n2", .holder = "bob", .slots = {{0, Quantity::of(1)}, {1, Quantity::of(1)}}}};
+  const auto plan = make_plan(experiment, gpu_inventory({4, 2, 4}), held);
+  REQUIRE(plan);
+  CHECK(used_hosts(*plan) == Used{{"n1", 3}, {"n3", 1}});
+  CHECK(rank_slots(*plan) == std::vector<std::vector<int>>{{0}, {2}, {3}, {0}});
+}
+
+TEST_CASE("in order, a worker of two GPUs leaves the odd one of a host") {
+  ExperimentConfig experiment = gpu_experiment(3, 2);
+  experiment.placement = PlacementPolicy::in_order;
+  const auto plan = make_plan(experiment, gpu_inventory({3, 1, 5}));
+  REQUIRE(plan);
+  CHECK(used_hosts(*plan) == Used{{"n1", 1}, {"n3", 2}});
+}
+
+TEST_CASE("in order on one host: the first with room for all") {
+  ExperimentConfig experiment = slot_experiment(4);
+  experiment.placement = PlacementPolicy::in_order;
+  experiment.is_single_node = true;
+  const auto plan = make_plan(experiment, gpu_inventory({2, 8, 4}));
+  REQUIRE(plan);
+  CHECK(used_hosts(*plan) == Used{{"n2", 4}});
+}
+
+TEST_CASE("in order, rank 0 is on the first host that has room for the trainer as well") {
+  ExperimentConfig experiment = slot_experiment(3);
+  experiment.placement = PlacementPolicy::in_order;
+  experiment.trainer.gpus = Quantity::of(1);
+  const auto plan = make_plan(experiment, gpu_inventory({1, 2, 4}));
+  REQUIRE(plan);
+  CHECK(used_hosts(*plan) == Used{{"n2", 1}, {"n3", 2}});
+}
+
+TEST_CASE("in order, more than all hosts have is refused with what each has") {
+  ExperimentConfig experiment = slot_experiment(5);
+  experiment.placement = PlacementPolicy::in_order;
+  const auto plan = make_plan(experiment, gpu_inventory({2, 1}));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().reasons.front() == "5 slots asked, the 2 hosts have 3: n1 2, n2 1");
+  CHECK(plan.error().nearest == std::vector<int>{3});
 }
 
 TEST_CASE("Ray's policies place as they say") {

@@ -74,9 +74,10 @@ class CaseMaker {
       made.needs.gpus_named = false;
       made.needs.cpus_named = number(0, 1) == 0;
     }
-    made.placement = one_of({PlacementPolicy::automatic, PlacementPolicy::automatic,
-                             PlacementPolicy::pack, PlacementPolicy::spread,
-                             PlacementPolicy::strict_pack, PlacementPolicy::strict_spread});
+    made.placement =
+        one_of({PlacementPolicy::automatic, PlacementPolicy::automatic, PlacementPolicy::in_order,
+                PlacementPolicy::pack, PlacementPolicy::spread, PlacementPolicy::strict_pack,
+                PlacementPolicy::strict_spread});
     made.allow_heterogeneous = number(0, 2) == 0;
     made.is_single_node = number(0, 9) == 0;
     if (number(0, 2) == 0) made.needs.cpus = amount(one_of({0.5, 1.0, 2.0}));
@@ -213,6 +214,9 @@ void check_preference(const Case& each, const std::vector<int>& counts,
   if (policy == PlacementPolicy::automatic) {
     if (fewest == 1) CHECK(hosts_used(counts) == 1);
   }
+  // No earlier host could take more.
+  if (policy == PlacementPolicy::in_order)
+    CHECK(counts == *std::max_element(all.begin(), all.end()));
 }
 
 /// How often each answer was given.
@@ -352,6 +356,38 @@ TEST_CASE("a change that a refusal names makes the experiment fit") {
   if (slowdown == 1) CHECK(seen.size() == 8);
 }
 
+TEST_CASE("all slots are the most workers that trying everything places") {
+  CaseMaker maker(2'718, true);
+  int compared = 0;
+  for (int i = 0; i < 600 / slowdown; ++i) {
+    Case each = maker.make();
+    // Determined's rule may leave slots; what is left of these words is never without a file.
+    if (each.experiment.placement == PlacementPolicy::automatic) continue;
+    each.experiment.label_selectors.clear();
+    each.experiment.trainer = {};
+    each.experiment.global_batch_size.reset();
+    const int all = workers_on_all_slots(each.experiment, each.inventory);
+    constexpr int most = 12;  // trying everything takes its time
+    if (all > most || each.experiment.needs.slots.is_zero()) continue;
+    ++compared;
+    int found = 0;
+    for (each.experiment.workers = 1; each.experiment.workers <= all + 1; ++each.experiment.workers)
+      if (!brute_force::placements(each.experiment, each.inventory, {}).empty())
+        found = each.experiment.workers;
+    CAPTURE(i, to_string(each.experiment.placement), to_string(each.experiment.needs.slots));
+    CHECK(all == std::max(found, 1));
+  }
+  CHECK(compared > 100 / slowdown);
+}
+
+TEST_CASE("workers that take nothing that is counted are one on all slots") {
+  CHECK(workers_on_all_slots(cpu_experiment(1, 0), gpu_inventory({2, 2})) == 1);
+  CHECK(workers_on_all_slots(slot_experiment(1), gpu_inventory({2, 1})) == 3);
+  CHECK(workers_on_all_slots(slot_experiment(1), inventory_of({plain_host("n1")})) == 1);
+  CHECK(workers_on_all_slots(gpu_experiment(1, 2), gpu_inventory({3, 3})) == 2);
+  CHECK(workers_on_all_slots(gpu_experiment(1, 8), gpu_inventory({3, 3})) == 1);
+}
+
 TEST_CASE("as many trials fit at once as trying everything finds") {
   std::mt19937 random(9);
   const auto number = [&](int low, int high) {
@@ -365,8 +401,9 @@ TEST_CASE("as many trials fit at once as trying everything finds") {
     ExperimentConfig experiment = gpu_experiment(number(1, 5), 1);
     experiment.search = {.trials = 100};
     experiment.placement =
-        std::vector{PlacementPolicy::automatic, PlacementPolicy::pack, PlacementPolicy::spread,
-                    PlacementPolicy::strict_pack, PlacementPolicy::strict_spread}[number(0, 4)];
+        std::vector{PlacementPolicy::automatic,   PlacementPolicy::in_order,
+                    PlacementPolicy::pack,        PlacementPolicy::spread,
+                    PlacementPolicy::strict_pack, PlacementPolicy::strict_spread}[number(0, 5)];
     const auto plan = make_plan(experiment, inventory);
     if (!plan) continue;
     REQUIRE(plan->trials);

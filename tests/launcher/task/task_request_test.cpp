@@ -87,6 +87,20 @@ TEST_CASE("one of a train that did not ask hosts what is held is read as well") 
   CHECK(back->occupancy.empty());
 }
 
+TEST_CASE(
+    "of a command: the ranks that all slots of its hosts made, which an earlier train lacks") {
+  TaskRequest request = full_request();
+  request.overrides.workers = 12;
+  std::string text = encode_request(request);
+  CHECK(decode_request(text)->overrides.workers == 12);
+  const std::string key = R"("workers":)";
+  REQUIRE(text.find(key) != text.npos);
+  text.replace(text.find(key), key.size(), R"("else":)");
+  const auto back = decode_request(text);
+  REQUIRE(back);
+  CHECK_FALSE(back->overrides.workers);
+}
+
 TEST_CASE("any beginning of it is refused, and so is what it cannot be") {
   const std::string text = encode_request(full_request());
   for (std::size_t size = 0; size + 2 < text.size(); ++size)
