@@ -47,7 +47,7 @@ goes_around() {
     expect_equal "where bob's ranks ran" "node01 0,node02 0,node02 1" "$(sed 's/^\[[0-9]*\] //' "$work/out" | sort | paste -sd ,)"
     bob_is_told '^train: slots that were planned are held by others$'
     bob_is_told "^  task $id \('sh'\) of root .* holds 1 slot of node01, for [0-9]+ s$"
-    as_bob plan -H 'node[01-02]:2' -n 2 --live --format env --rank 0 -- /bin/true >"$work/out" 2>&1
+    as_bob plan -H 'node[01-02]:2' -n 2 --live --format env --rank 1 -- /bin/true >"$work/out" 2>&1
     grep -q "node02" "$work/out" || note_failure "a plan of what is free: $(cat "$work/out")"
     let_go
 }
