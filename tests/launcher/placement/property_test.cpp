@@ -381,11 +381,15 @@ TEST_CASE("all slots are the most workers that trying everything places") {
 }
 
 TEST_CASE("workers that take nothing that is counted are one on all slots") {
-  CHECK(workers_on_all_slots(cpu_experiment(1, 0), gpu_inventory({2, 2})) == 1);
-  CHECK(workers_on_all_slots(slot_experiment(1), gpu_inventory({2, 1})) == 3);
-  CHECK(workers_on_all_slots(slot_experiment(1), inventory_of({plain_host("n1")})) == 1);
-  CHECK(workers_on_all_slots(gpu_experiment(1, 2), gpu_inventory({3, 3})) == 2);
-  CHECK(workers_on_all_slots(gpu_experiment(1, 8), gpu_inventory({3, 3})) == 1);
+  const auto all_of = [](ExperimentConfig experiment, const HostInventory& inventory) {
+    experiment.placement = PlacementPolicy::in_order;
+    return workers_on_all_slots(experiment, inventory);
+  };
+  CHECK(all_of(cpu_experiment(1, 0), gpu_inventory({2, 2})) == 1);
+  CHECK(all_of(slot_experiment(1), gpu_inventory({2, 1})) == 3);
+  CHECK(all_of(slot_experiment(1), inventory_of({plain_host("n1")})) == 1);
+  CHECK(all_of(gpu_experiment(1, 2), gpu_inventory({3, 3})) == 2);
+  CHECK(all_of(gpu_experiment(1, 8), gpu_inventory({3, 3})) == 1);
 }
 
 TEST_CASE("as many trials fit at once as trying everything finds") {
