@@ -61,7 +61,7 @@ void add_overrides(CLI::App& command, RequestFlags& flags) {
       ->check(whole_number(1, most_samples));
   command
       .add_option("--max-runtime", flags.max_runtime,
-                  "Stop the task so long after its ranks have started: 90m, 2h")
+                  "Stop the task so long after its ranks have started: 90m, 90 (seconds)")
       ->type_name("DURATION")
       ->check(names("duration"));
   add_settings(command, flags.settings);
@@ -101,7 +101,7 @@ void add_formats(CLI::App& command, TaskListFlags::Format& format) {
 
 void add_wait(CLI::App& command, std::string& wait) {
   command.add_flag("--wait", wait,
-                   "Wait in line for slots that others hold; --wait=10m: so long at most");
+                   "Wait in line for slots that others hold; --wait=10m (or 600): at most");
 }
 
 // A flag without a value is "true" to CLI11.

@@ -42,7 +42,9 @@ void add_removals(CLI::App& task, Chosen& chosen, TaskFlags& flags) {
   CLI::App* prune =
       task.add_subcommand("prune", "Remove those of all tasks that have ended long ago")
           ->group("Commands");
-  prune->add_option("--older-than", flags.prune.older_than, "That ended so long ago; else 7d")
+  prune
+      ->add_option("--older-than", flags.prune.older_than,
+                   "That ended so long ago: 12h, 30d, or seconds; else 7d")
       ->type_name("DURATION")
       ->check(names("duration"));
   prune->add_option("--keep", flags.prune.keep, "But for the newest that have ended")
@@ -126,7 +128,8 @@ void add_logs(CLI::App& task, Chosen& chosen, TaskLogsFlags& flags) {
   logs->add_option("--attempt", flags.attempt, "Of this attempt, or of all; else of the last")
       ->type_name("N|all")
       ->check(attempt_choice());
-  logs->add_option("--since", flags.since, "Only from then on: 10m ago, 15:50, a date")
+  logs->add_option("--since", flags.since,
+                   "Only from then on: 10m or 90 (seconds) ago, 15:50, a date")
       ->type_name("TIME")
       ->check(names("time"));
   logs->add_option("--tail", flags.tail, "Only the last lines of what is chosen")

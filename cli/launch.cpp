@@ -116,7 +116,7 @@ Result<std::optional<PlacedLaunch::Wait>> wait_of(const LaunchFlags& flags) {
   const auto limit = parse_duration(*flags.wait);
   if (!limit)
     return fail(ErrorClass::usage, fmt::format("--wait: '{}' is no duration", *flags.wait),
-                "write --wait=10m, --wait=2h, or --wait alone to wait without an end");
+                "write --wait=10m, --wait=600 (seconds), or --wait alone to wait without an end");
   return PlacedLaunch::Wait{*limit};
 }
 

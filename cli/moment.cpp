@@ -125,23 +125,34 @@ std::optional<std::int64_t> read_instant(std::string_view text, std::int64_t now
   return std::int64_t{seconds} * per_second + written.microseconds;
 }
 
+// How digits alone would be written as a date, where they may be one: a year (2026 is 2026-01-01),
+// or a day without its dashes (20261123). Nothing for any other text.
+std::optional<std::string> date_in_digits(const std::string& text) {
+  constexpr int last_year = 2099;  // of those that anybody may mean
+  Parts parts(text);
+  if (!parts.number(4, 1970, last_year)) return std::nullopt;
+  if (parts.is_empty()) return text + "-01-01";
+  if (!parts.number(2, 1, 12) || !parts.number(2, 1, 31) || !parts.is_empty()) return std::nullopt;
+  return fmt::format("{}-{}-{}", text.substr(0, 4), text.substr(4, 2), text.substr(6));
+}
+
 }  // namespace
 
 std::optional<std::chrono::milliseconds> parse_duration(const std::string& text) {
-  YamlNode node;
-  node.kind = YamlKind::string;
-  node.text = text;
-  return read_duration(node);
+  return read_duration(resolve_plain_scalar(text));
 }
 
 Result<std::int64_t> parse_moment(const std::string& text, const std::string& flag,
                                   std::int64_t now_us) {
+  if (const auto date = date_in_digits(text))
+    return fail(ErrorClass::usage, fmt::format("{}: '{}' may be seconds or a date", flag, text),
+                fmt::format("write {}s for so many seconds ago, or {} for the date", text, *date));
   if (const auto ago = parse_duration(text))
     return now_us - std::chrono::microseconds(*ago).count();
   if (const auto instant = read_instant(text, now_us)) return *instant;
   return fail(ErrorClass::usage, fmt::format("{} does not know '{}'", flag, text),
-              "say how long ago (90s, 10m, 2h, 1d), or when: 15:50, '2026-11-23 15:50', "
-              "2026-11-23T15:50:01+01:00");
+              "say how long ago (90s, 10m, 2h, 1d; a bare number is seconds), or when: 15:50, "
+              "'2026-11-23 15:50', 2026-11-23T15:50:01+01:00");
 }
 
 void MomentWriter::append(std::string& text, std::int64_t instant_us) {

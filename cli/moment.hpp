@@ -12,13 +12,15 @@ namespace train {
 
 // Times as users write them and read them.
 
-/// "500ms", "90s", "10m", "1.5h", "7d"; nothing for any other text.
+/// As in files: "500ms", "90s", "10m", "1.5h", "7d", or a bare number of seconds ("90", "0.5").
+/// Nothing for any other text, and for more than a year.
 std::optional<std::chrono::milliseconds> parse_duration(const std::string& text);
 
-/// An instant, in microseconds since the Unix epoch: so long before `now_us` ("10m"), or a time of
-/// the zone that this process is in: "2026-11-23", "2026-11-23 15:50", "2026-11-23T15:50:01.25",
-/// with a zone of its own if it ends in Z or +01:00; "15:50" and "15:50:01" are of today. Class
-/// `usage` for any other text; `flag` is who asks.
+/// An instant, in microseconds since the Unix epoch: so long before `now_us` ("10m", or "90" as
+/// seconds), or a time of the zone that this process is in: "2026-11-23", "2026-11-23 15:50",
+/// "2026-11-23T15:50:01.25", with a zone of its own if it ends in Z or +01:00; "15:50" and
+/// "15:50:01" are of today. Class `usage` for any other text, also for digits that may be a date
+/// ("2026", "20261123"); `flag` is who asks.
 Result<std::int64_t> parse_moment(const std::string& text, const std::string& flag,
                                   std::int64_t now_us);
 

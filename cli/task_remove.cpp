@@ -162,7 +162,7 @@ ExitCode task_prune_command(const TaskPruneFlags& flags) {
   if (!age)
     return report(make_error(ErrorClass::usage,
                              fmt::format("--older-than does not know '{}'", flags.older_than),
-                             "say for how long a task has ended: 12h, 7d"));
+                             "say for how long a task has ended: 12h, 7d, or seconds"));
   auto store = open_task_store();
   if (!store) return report(store.error());
   // Of those that died while they removed something.

@@ -39,16 +39,24 @@ std::string written(std::int64_t instant) {
 
 }  // namespace
 
-TEST_CASE("durations have units") {
+TEST_CASE("a duration has a unit, or is seconds") {
   CHECK(parse_duration("500ms") == 500ms);
   CHECK(parse_duration("1.5h") == 90min);
   CHECK(parse_duration("7d") == 168h);
-  for (const char* bad : {"", "10", "m", "10 parsecs", "-1s"}) CHECK_FALSE(parse_duration(bad));
+  CHECK(parse_duration("60") == 60s);
+  CHECK(parse_duration("0.25") == 250ms);
+  CHECK(parse_duration("0") == 0s);
+  for (const char* bad : {"", "m", "10 parsecs", "-1s", "-1", "nan", ".nan", ".inf", "null", "true",
+                          "1 0", "1764230400"})
+    CHECK_FALSE(parse_duration(bad));
 }
 
 TEST_CASE("a moment is so long ago, or a time of this zone or another") {
   const Zone zone;
   CHECK(moment("10m") == noon - 600 * second);
+  CHECK(moment("90") == noon - 90 * second);
+  CHECK(moment("3600") == noon - 3600 * second);
+  CHECK(moment("2026s") == noon - 2026 * second);
   CHECK(moment("2023-11-15T14:30:00") == noon);
   CHECK(moment("2023-11-15 14:30") == noon);
   CHECK(moment("14:30") == noon);
@@ -62,14 +70,30 @@ TEST_CASE("a moment is so long ago, or a time of this zone or another") {
 }
 
 TEST_CASE("what is no moment is refused, with what is one") {
-  for (const char* bad : {"", "yesterday", "10", "25:00", "14:60", "2023-13-01", "2023-02-30",
-                          "2023-11-15T", "2023-11-15T14:30x", "14:30:01.", "2023-11-15T14:30+1"}) {
+  for (const char* bad :
+       {"", "yesterday", "-10", "1764230400", "25:00", "14:60", "2023-13-01", "2023-02-30",
+        "2023-11-15T", "2023-11-15T14:30x", "14:30:01.", "2023-11-15T14:30+1"}) {
     const auto read = parse_moment(bad, "--since", noon);
     INFO(bad);
     REQUIRE_FALSE(read);
     CHECK(read.error().error_class == ErrorClass::usage);
     CHECK(render(read.error()).find("2026-11-23T15:50:01+01:00") != std::string::npos);
   }
+}
+
+TEST_CASE("digits that may be a date are not guessed at") {
+  const auto said = [](const char* text) {
+    const auto read = parse_moment(text, "--since", noon);
+    INFO(text);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().error_class == ErrorClass::usage);
+    return render(read.error());
+  };
+  CHECK(said("2026").find("--since: '2026' may be seconds or a date") != std::string::npos);
+  CHECK(said("2026").find("2026s for so many seconds ago, or 2026-01-01") != std::string::npos);
+  CHECK(said("20261123").find("20261123s for so many seconds ago, or 2026-11-23") !=
+        std::string::npos);
+  CHECK(moment("20261399") == noon - 20'261'399 * second);
 }
 
 TEST_CASE("an instant is written as it is read, to the millisecond") {

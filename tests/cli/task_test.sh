@@ -160,7 +160,7 @@ damaged_records() {
     expect_err "train task rm --force $bad"
     task show "$good"
     expect_status 0
-    task prune --older-than 0s --dry-run
+    task prune --older-than 0 --dry-run
     expect_status 66
     expect_out "^$good "
     expect_err "task $bad has the unknown state"
@@ -284,7 +284,7 @@ logs_of_attempts() {
     expect_equal "said" "train: attempt 0,train: attempt 1" "$(paste -sd , "$work/err")"
     task logs "$id" --attempt all --tail 2
     expect_equal "the last two of all attempts" "[0] a 1,[0] b 1" "$(paste -sd , "$work/out")"
-    task logs "$id" --since 1h
+    task logs "$id" --since 3600
     expect_equal "since an hour" "[0] a 0,[0] b 0,[0] a 1,[0] b 1" "$(paste -sd , "$work/out")"
     task logs "$id" --since 1h --attempt 0
     expect_equal "of the first since an hour" "[0] a 0,[0] b 0" "$(paste -sd , "$work/out")"

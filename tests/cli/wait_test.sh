@@ -94,6 +94,9 @@ is_given_up() {
     expect_err '^train: nothing was free for 1 s: waited for 1 slot on localhost, 1st in line$'
     expect_last_err 'failed: busy (exit 75)'
     ticket_count_is 0 || note_failure "a ticket is left"
+    run launch --wait=1 -H localhost:2 -n 1 -- /bin/echo started
+    expect_status 75
+    expect_err '^train: nothing was free for 1 s: '
     run launch --wait=soon -H localhost:2 -n 1 -- /bin/echo started
     expect_status 64
     expect_err "'soon' is no duration"
