@@ -291,6 +291,7 @@ class Effective {
 
   static void append_unknown(const YamlNode& written, std::string_view path, YamlNode& shown) {
     for (const YamlEntry& entry : written.entries) {
+      if (path.empty() && is_users_own(experiment_fields(), entry.key)) continue;
       const std::string known = path.empty() ? entry.key : std::string(path) + "." + entry.key;
       if (!experiment_fields().find(known)) shown.entries.push_back(entry);
     }

@@ -69,6 +69,7 @@ void FieldReader::read_mapping(const YamlNode& mapping, const Level& level) {
   const bool is_open = level.field && (has(level.field->types, open) ||
                                        is_of_open_kind(mapping, *level.field, table_));
   for (const YamlEntry& entry : mapping.entries) {
+    if (level.path.empty() && is_users_own(table_, entry.key)) continue;
     const bool is_one_word = entry.key.find_first_of(".[*") == entry.key.npos;
     const Field* field = is_one_word ? table_.find(joined(level.path, entry.key)) : nullptr;
     if (!field) field = every;
@@ -119,9 +120,12 @@ void FieldReader::report_unknown(const YamlEntry& entry, const Level& level,
   std::string hint = meant_instead_of(entry.key, level);
   // --set lr=3, where the file has hyperparameters.lr.
   for (const YamlEntry& other : mapping.entries)
-    if (hint.empty() && other.value->kind == YamlKind::mapping && other.value->find(entry.key))
+    if (hint.empty() && other.value->kind == YamlKind::mapping && other.value->find(entry.key) &&
+        !(level.path.empty() && is_users_own(table_, other.key)))
       hint = fmt::format("did you mean '{}'?",
                          prefix_ + joined(joined(level.shown, other.key), entry.key));
+  if (hint.empty() && entry.key.starts_with("x-"))
+    hint = "a key of your own, x-..., stands at the top of a file";
   if (hint.empty() && entry.key.find(':') != entry.key.npos)
     hint = "a space is missing after the colon";
   const std::string where =

@@ -136,6 +136,11 @@ std::string plain(std::string_view word) {
 
 }  // namespace
 
+bool is_users_own(const FieldTable& table, std::string_view key) {
+  const bool is_of_a_file = &table == &experiment_fields() || &table == &inventory_fields();
+  return is_of_a_file && key.starts_with("x-");
+}
+
 std::string_view field_for_foreign_word(const FieldTable& table, std::string_view word) {
   std::span<const ForeignWord> words;
   if (&table == &experiment_fields()) words = experiment_words;

@@ -184,6 +184,10 @@ std::span<const Field> searcher_fields();
 std::span<const Field> tune_fields();
 std::span<const Field> determined_fields();
 
+/// Whether a key at the top of a file that this table is of is the user's own: `x-...` in an
+/// experiment or a hosts file, a place for anchors. Nothing reads it, or looks at what is below it.
+bool is_users_own(const FieldTable& table, std::string_view key);
+
 /// The path of the field that other programs have this word for: "gpus" is
 /// `resources.slots_per_trial` of an experiment, and `resources.GPU` of a host. Empty when no such
 /// word is known. Case, and the difference between `-` and `_`, count for nothing.

@@ -43,6 +43,9 @@ class SchemaMaker {
     if (field && !field->open_kinds.empty()) rest = true;
     schema["properties"] = std::move(properties);
     if (!required.empty()) schema["required"] = std::move(required);
+    if (path.empty() && is_users_own(table_, "x-"))
+      schema["patternProperties"]["^x-"] = {
+          {"description", "a key of your own, which train does not look at: a place for anchors"}};
     schema["additionalProperties"] = std::move(rest);
     if (field && field->has_one_key) schema["minProperties"] = schema["maxProperties"] = 1;
     if (field && !field->selector.empty()) schema["allOf"] = kinds_of(path, *field);

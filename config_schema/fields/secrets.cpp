@@ -107,6 +107,14 @@ class ScalarWalk {
   std::size_t at_ = 0;
 };
 
+// Whether any secret key ends in this word.
+bool is_secret_word(std::string_view word) {
+  const auto& fields = experiment_fields().fields();
+  return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
+    return field.is_secret && leaf_of(field.path) == word;
+  });
+}
+
 class SecretSearch {
  public:
   explicit SecretSearch(const YamlSource& text) : text_(text) {}
@@ -116,11 +124,19 @@ class SecretSearch {
     for (const YamlEntry& entry : node.entries) {
       const std::string inside = path.empty() ? entry.key : path + "." + entry.key;
       if (experiment_fields().find(inside)) search(*entry.value, inside);
+      if (path.empty() && is_users_own(experiment_fields(), entry.key)) search_own(*entry.value);
     }
   }
   std::vector<TextSpan> take() { return std::move(spans_); }
 
  private:
+  // What is below a key of the user's own may be meant for a place that is not in use now, so the
+  // names of secrets count there wherever they stand.
+  void search_own(const YamlNode& node) {
+    for (const YamlNodePtr& item : node.items) search_own(*item);
+    for (const YamlEntry& entry : node.entries)
+      is_secret_word(entry.key) ? cover(*entry.value) : search_own(*entry.value);
+  }
   void cover(const YamlNode& node) {
     for (const YamlNodePtr& item : node.items) cover(*item);
     for (const YamlEntry& entry : node.entries) {

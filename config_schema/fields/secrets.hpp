@@ -9,7 +9,8 @@
 
 namespace train {
 
-/// The parts of an experiment's text that are values of secret keys (`Field::secret`), for
+/// The parts of an experiment's text that are values of secret keys (`Field::secret`), or of keys
+/// of the same names below the user's own `x-...`, for
 /// `read_yaml_tree` and `read_yaml_flag`, which then never show them. `path` is the key whose value
 /// the text is; empty for a whole experiment.
 ConfidentialParts experiment_secrets(const std::string& path = {});

@@ -336,6 +336,14 @@ schemas_agree_with_the_program() {
     schema_refuses hosts '{"hosts": [{"slots": 2}]}'
     as_json '{"defaults": {"slots": 4}, "hosts": ["a:8", {"name": "b", "resources": {"CPU": 4}}]}'
     expect_schema hosts "$work/document.json"
+    as_json '{"x-own": {"a": [1]}, "hosts": ["a"]}'
+    expect_schema hosts "$work/document.json"
+    schema_refuses hosts '{"hosts": [{"name": "a", "x-own": 2}]}'
+    as_json '{"x-own": {"slot_per_trial": [1]}, "entrypoint": "true"}'
+    expect_schema experiment "$work/document.json"
+    run config check "$work/document.json"
+    expect_status 0
+    schema_refuses experiment '{"resources": {"x-own": 2}}'
 }
 
 # refused STATUS REGEX... -- ARGUMENT...: says all that, and what to type next.

@@ -432,6 +432,18 @@ TEST_CASE("anchors and merge keys work in an experiment") {
   CHECK(config.placement == PlacementPolicy::pack);
 }
 
+TEST_CASE("a key of the user's own is not looked at, and may have anchors") {
+  const auto config = read_experiment(
+      "x-few: &few {slots_per_trial: 4}\nx-any: [1, {slot_per_trial: no, max_steps: [.nan]}]\nx-:\n"
+      "resources: {<<: *few, placement: pack}\n");
+  CHECK(config.workers == 4);
+  CHECK(config.placement == PlacementPolicy::pack);
+  CHECK(config.warnings.empty());
+  CHECK(refusal("x-a: 1\nresources: {x-b: 1}\n") == "unknown key 'x-b' in 'resources'\n");
+  CHECK(refusal("hyperparameters: {a: {type: int, minval: 1, maxval: 2, x-b: 1}}\n")
+            .find("unknown key 'x-b'") != std::string::npos);
+}
+
 TEST_CASE("choices have the names that files use") {
   CHECK(to_string(PlacementPolicy::automatic) == "auto");
   CHECK(to_string(PlacementPolicy::in_order) == "in_order");

@@ -252,6 +252,12 @@ TEST_CASE("a default is shown only where it changes nothing") {
   CHECK(show("searcher: {name: single}\n").find("max_concurrent_trials") == std::string::npos);
 }
 
+TEST_CASE("keys of the user's own are not shown, and what they hold is where it is used") {
+  const std::string shown = show("x-few: &few {slots_per_trial: 4}\nresources: *few\n");
+  CHECK(shown.find("x-few") == shown.npos);
+  CHECK(shown.find("slots_per_trial: 4") != shown.npos);
+}
+
 TEST_CASE("an experiment that is refused is not shown") {
   const auto shown = effective_experiment({source_name, "slots_per_trial: -1\n"}, {});
   REQUIRE_FALSE(shown);

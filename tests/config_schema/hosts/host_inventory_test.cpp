@@ -199,6 +199,16 @@ TEST_CASE("a host may declare that it has no GPUs") {
   CHECK(hosts[0].slots == 4);
 }
 
+TEST_CASE("a key of the user's own at the top of a hosts file is not looked at") {
+  const auto hosts = read_hosts(
+      "x-big: &big {slots: 8, user: me}\nx-what: {slot: 1}\nhosts:\n  - {<<: *big, name: n1}\n");
+  CHECK(shown(hosts) == "me@n1:8");
+  CHECK(refused("hosts: [{name: n1, x-rack: 4}]\n").find("unknown key 'x-rack'") !=
+        std::string::npos);
+  CHECK(refused("defaults: {x-rack: 4}\nhosts: [n1]\n").find("unknown key 'x-rack'") !=
+        std::string::npos);
+}
+
 TEST_CASE("YAML and hostfiles are told apart by their content") {
   CHECK(shown(read_hosts("---\nhosts: [n1, n2]\n")) == "n1 n2");
   CHECK(shown(read_hosts("{hosts: [n1]}")) == "n1");
