@@ -16,10 +16,12 @@
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
 #include "config_schema/allocation/scheduler_allocation.hpp"
+#include "config_schema/experiment/script_file.hpp"
 #include "config_schema/hosts/accelerators.hpp"
 #include "config_schema/hosts/host_filter.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/this_machine.hpp"
+#include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/placement/fitting_counts.hpp"
 #include "launcher/placement/placement.hpp"
@@ -30,6 +32,11 @@ namespace train {
 namespace {
 
 constexpr std::size_t largest_input = 4u << 20;
+
+std::vector<std::string> runnable(const std::string& path) {
+  auto command = command_of_script(path);
+  return command.empty() ? std::vector<std::string>{path} : command;
+}
 
 // What could be meant by a path that does not exist: a file beside it, or a command.
 std::string hint_for_missing(const std::string& path, std::string_view what) {
@@ -46,7 +53,8 @@ std::string hint_for_missing(const std::string& path, std::string_view what) {
   const bool is_experiment = what == "experiment";
   const bool has_yaml_name = wanted.extension() == ".yaml" || wanted.extension() == ".yml";
   if (is_experiment && !has_yaml_name)
-    return fmt::format("to run a command without a file: train launch -n 1 -- {} ...", path);
+    return fmt::format("to run a command without a file: train launch -n 1 -- {} ...",
+                       shell_line(runnable(path)));
   return is_folder_there ? "give its path from the current directory, or an absolute one"
                          : fmt::format("there is no directory '{}' either", folder.string());
 }

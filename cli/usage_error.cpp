@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "config_schema/experiment/script_file.hpp"
 #include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/text.hpp"
 
@@ -115,6 +116,8 @@ Error command_without_dashes(const Chosen& chosen, const CLI::Option& config,
   else if (!has_slots)
     words.insert(words.end(), {"-n", "1"});
   words.emplace_back("--");
+  if (const Words script = command_of_script(first); !script.empty())
+    words.push_back(script.front());
   words.insert(words.end(), is_experiment ? std::min(at + 1, arguments.end()) : at,
                arguments.end());
   std::string command = shell_line(words);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "config_schema/experiment/entrypoint.hpp"
+#include "config_schema/experiment/script_file.hpp"
 #include "config_schema/fields/field_reader.hpp"
 #include "config_schema/fields/secrets.hpp"
 #include "config_schema/text/diagnostics.hpp"
@@ -193,16 +194,31 @@ Result<YamlNodePtr> apply_overrides(YamlNodePtr root, const ExperimentOverrides&
   return root;
 }
 
+namespace {
+
+// It may be a program in a language that nothing tells.
+std::string hint_for_no_mapping(const std::string& path) {
+  const std::string hint = "write 'key: value' lines, such as 'entrypoint: python3 train.py'";
+  const bool is_meant_so = path == "-" || path.ends_with(".yaml") || path.ends_with(".yml");
+  if (is_meant_so) return hint;
+  return fmt::format("{}; a program is run by: train launch -- {}", hint,
+                     shell_quoted(path.find('/') == path.npos ? "./" + path : path));
+}
+
+}  // namespace
+
 Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
                                          const ExperimentOverrides& overrides,
                                          Diagnostics& faults) {
   auto root = read_yaml_tree(source, ErrorClass::config, faults, experiment_secrets());
+  if (auto program = find_program_text(source, root ? root->get() : nullptr))
+    return tl::make_unexpected(Error{ErrorClass::config, {std::move(*program)}});
   if (!root) return root;
   const YamlNode& node = **root;
   if (node.kind != YamlKind::mapping && !node.is_null()) {
     faults.error(place_of(node.mark), {},
                  fmt::format("an experiment is a mapping of keys, not {}", describe(node)),
-                 "write 'key: value' lines, such as 'entrypoint: python3 train.py'");
+                 hint_for_no_mapping(source.name));
     return tl::make_unexpected(faults.take_error(ErrorClass::config, source.name));
   }
   auto changed = apply_overrides(std::move(*root), overrides);

@@ -154,6 +154,15 @@ nothing_to_run() {
     refused 64 usage '^  train launch -H a:1 -n 1 -- python3 x.py$' -- launch -H a:1 python3 x.py
     refused 64 usage '^  train launch -n 2 experiment.yaml -- python3$' -- launch -n 2 experiment.yaml python3
     refused 64 usage "^  train launch experiment.yaml -- --lr 0.1$|has no option '--lr'" -- launch experiment.yaml --lr 0.1
+    refused 64 usage '^  train launch -n 1 -- python3 x.py data$' -- launch x.py data
+    refused 66 no_input "experiment file 'x.py'" 'train launch -n 1 -- python3 x.py' -- launch x.py
+    printf '%s\n' 'import os' 'def main(argv: list):' '    pass' >x.py
+    local command
+    for command in launch plan 'config check' 'config show'; do
+        # shellcheck disable=SC2086 # words of a command
+        refused 78 config '^train: x.py: this is a script, not an experiment' \
+            '^  to run it: train launch -- python3 x.py$' -- $command x.py
+    done
     refused 66 no_input "experiment file 'python3'" 'train launch -n 1 -- python3' -- launch python3
 }
 
