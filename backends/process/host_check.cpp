@@ -43,10 +43,18 @@ class Problems {
 };
 
 void check_ranks(const message::Prepare& prepare, FileCalls& calls, Problems& problems) {
+  const std::string hint =
+      prepare.context
+          ? "a context brings what is in its directory, without what .gitignore or .trainignore "
+            "names there"
+          : "every host of the task needs it there; --context sends a directory of code to them";
   RankProcesses processes;
-  for (const RankCommand& command : prepare.ranks)
+  for (const RankCommand& command : prepare.ranks) {
     if (const auto found = processes.program_of(command, &calls); !found)
       problems.add(found.error());
+    else if (const auto there = processes.check_script_of(command, hint, &calls); !there)
+      problems.add(there.error());
+  }
 }
 
 void make_files(const message::Prepare& prepare, const HostDirectory& directory,

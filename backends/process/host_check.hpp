@@ -26,11 +26,11 @@ struct CheckedHost {
   std::shared_ptr<MemoryKills> memory_kills;  ///< which there were before ranks start in it
 };
 
-/// Looks whether the ranks can be started here: working directories, programs, interpreters, the
-/// network interface, and room for their processes and descriptors; counts the GPUs; makes the run
-/// directory of `key` with its files, begins the record of the agent if it has not begun, and holds
-/// the ports. What an attempt before this one was told in files is gone then. File systems may take
-/// their time, which is noted in `calls`: not for a loop.
+/// Looks whether the ranks can be started here: working directories, programs, interpreters,
+/// scripts, the network interface, and room for their processes and descriptors; counts the GPUs;
+/// makes the run directory of `key` with its files, begins the record of the agent if it has not
+/// begun, and holds the ports. What an attempt before this one was told in files is gone then. File
+/// systems may take their time, which is noted in `calls`: not for a loop.
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, const AgentMeans& means, AgentRecorder& recorder,
                        ReportTools& tools, FileCalls& calls);

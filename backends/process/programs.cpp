@@ -12,6 +12,8 @@
 #include <algorithm>
 
 #include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -99,6 +101,19 @@ Result<std::string> search(std::string_view name, std::string_view path_variable
               hint);
 }
 
+// "did you mean 'lib/train.py'?", of what is beside a path that was written as `written`; empty
+// when nothing there is like it.
+std::string similar_name(const std::string& path, const std::string& written, FileCalls* calls) {
+  constexpr std::size_t most_looked_at = 1'000;
+  const std::size_t end = path.rfind('/');
+  const std::string folder = path.substr(0, std::max<std::size_t>(end, 1));
+  const auto names =
+      noted(calls, "open", folder, [&] { return names_in(FolderReader(folder), most_looked_at); });
+  const auto meant = nearest(path.substr(end + 1), names);
+  if (!meant) return {};
+  return fmt::format("did you mean '{}{}'?", written.substr(0, written.rfind('/') + 1), *meant);
+}
+
 }  // namespace
 
 ErrorClass class_of_file_error(int error) {
@@ -151,6 +166,27 @@ Result<void> check_program(const std::string& program, FileCalls* calls) {
               fmt::format("cannot execute '{}': its interpreter '{}' cannot be executed: {}",
                           program, *interpreter, trouble.text),
               "install the interpreter on this host, or change the script's first line");
+}
+
+Result<void> check_script(const InterpretedScript& script, std::string_view path_variable,
+                          std::string_view working_directory, const std::string& hint,
+                          FileCalls* calls) {
+  const std::string path = absolute(script.path, working_directory);
+  const auto ask = [&](const std::string& candidate) {
+    return noted(calls, "access", candidate, [&] {
+      return ::faccessat(AT_FDCWD, candidate.c_str(), R_OK, AT_EACCESS) == 0 ? 0 : errno;
+    });
+  };
+  const int error = ask(path);
+  if (error == 0) return {};
+  if (script.is_searched_in_path)
+    for (const std::string_view folder : split(path_variable, ':'))
+      if (ask(absolute(script.path, absolute(folder, working_directory))) == 0) return {};
+  const std::string meant = error == ENOENT ? similar_name(path, script.path, calls) : "";
+  return fail(class_of_file_error(error),
+              fmt::format("{} cannot read its script '{}': {}", script.interpreter, path,
+                          error == ENOENT ? "no such file" : system_reason(error)),
+              meant.empty() ? hint : meant);
 }
 
 std::optional<std::string> interpreter_of(const std::string& program, FileCalls* calls) {

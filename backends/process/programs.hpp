@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backends/process/file_calls.hpp"
+#include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/text/error.hpp"
 
 namespace train {
@@ -27,6 +28,12 @@ Result<std::string> find_program(std::string_view name, std::string_view path_va
 /// Checks that this absolute path can be executed here: it exists, is a file and executable, and so
 /// is the interpreter that its first line names if it is a script. Class `missing` or `host`.
 Result<void> check_program(const std::string& program, FileCalls* calls = nullptr);
+
+/// Checks that a script which an interpreter is to run can be read from this (absolute) directory.
+/// The error names what is like it there; else `hint` says what to do. Class `missing` or `host`.
+Result<void> check_script(const InterpretedScript& script, std::string_view path_variable,
+                          std::string_view working_directory, const std::string& hint,
+                          FileCalls* calls = nullptr);
 
 /// The interpreter that the first line of a script names; nothing for any other file.
 std::optional<std::string> interpreter_of(const std::string& program, FileCalls* calls = nullptr);

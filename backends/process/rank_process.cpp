@@ -50,6 +50,18 @@ Result<std::string> RankProcesses::program_of(const RankCommand& command, FileCa
   return program;
 }
 
+Result<void> RankProcesses::check_script_of(const RankCommand& command, const std::string& hint,
+                                            FileCalls* calls) {
+  const auto script = find_script(command.entrypoint);
+  if (!script) return {};
+  const std::string path = path_of(command);
+  const Question question{command.working_directory, path, script->path};
+  if (scripts_.contains(question)) return {};
+  auto there = check_script(*script, path, command.working_directory, hint, calls);
+  if (there) scripts_.insert(question);
+  return there;
+}
+
 Result<ProcessSpec> RankProcesses::process_of(const RankCommand& command, FileCalls* calls) {
   auto program = program_of(command, calls);
   if (!program) return tl::make_unexpected(program.error());

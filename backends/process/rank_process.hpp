@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -25,6 +26,12 @@ class RankProcesses {
   /// cannot tell.
   Result<std::string> program_of(const RankCommand& command, FileCalls* calls = nullptr);
 
+  /// Looks whether the script is there that the rank's program, an interpreter, is told to run;
+  /// only of a rank whose program was found. `hint` is for where nothing like it is there. Class
+  /// `missing` or `host`.
+  Result<void> check_script_of(const RankCommand& command, const std::string& hint,
+                               FileCalls* calls = nullptr);
+
   /// The program with its arguments and environment: that of this process, without what other
   /// launchers have left in it, and with the variables of the rank over it; PATH and PYTHONPATH end
   /// with the tools. Errors are those of `program_of`.
@@ -40,6 +47,7 @@ class RankProcesses {
   const std::string tools_;
   Environment session_;                       ///< without what other launchers left in it
   std::map<Question, std::string> programs_;  ///< by working directory, PATH and name
+  std::set<Question> scripts_;                ///< that are there, likewise
 };
 
 }  // namespace train

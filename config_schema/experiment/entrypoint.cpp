@@ -7,6 +7,7 @@
 #include <array>
 
 #include "config_schema/text/shell_words.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -130,6 +131,40 @@ Entrypoint cut(const Entrypoint& entrypoint, const Words& words, std::size_t pro
   return result;
 }
 
+constexpr std::array<std::string_view, 3> shells = {"sh", "bash", "dash"};
+constexpr std::array<std::string_view, 5> other_interpreters = {"perl", "ruby", "node", "Rscript",
+                                                                "julia"};
+
+// python, python3, python3.11
+bool is_numbered_python(std::string_view name) {
+  return is_python(name) && name.substr(6).find_first_not_of("0123456789.") == name.npos;
+}
+
+// Neither an option, nor a channel of julia's, nor what the system makes when it is opened.
+bool is_path_of_file(std::string_view path) {
+  const bool is_option = path.empty() || path.front() == '-' || path.front() == '+';
+  return !is_option && !path.starts_with("/dev/") && !path.starts_with("/proc/");
+}
+
+// The first two words of a shell line of one command, behind variables that it sets; none where a
+// shell would make anything else of them.
+std::vector<std::string> first_plain_words(std::string_view line) {
+  line = trim(line);
+  const bool sets_path = line.starts_with("PATH=") || line.find(" PATH=") != line.npos;
+  if (sets_path || line.find_first_of(";&|()<>`\n") != line.npos) return {};
+  const std::vector<Words> commands = shell_commands(line);
+  if (commands.empty()) return {};
+  std::vector<std::string> words;
+  for (const ShellWord& word : commands.front()) {
+    const bool is_as_written =
+        line.substr(word.begin).starts_with(word.text) && shell_quoted(word.text) == word.text;
+    if (!is_as_written) return {};
+    words.push_back(word.text);
+    if (words.size() == 2) break;
+  }
+  return words;
+}
+
 }  // namespace
 
 Entrypoint with_words(Entrypoint entrypoint, const std::vector<std::string>& words) {
@@ -162,6 +197,21 @@ Unwrapped unwrap_determined(const Entrypoint& entrypoint) {
     return {cut(entrypoint, words, program, *command), name, std::nullopt};
   }
   return {entrypoint, {}, std::nullopt};
+}
+
+std::optional<InterpretedScript> find_script(const Entrypoint& entrypoint) {
+  const std::vector<std::string> words =
+      entrypoint.argv.empty() ? first_plain_words(entrypoint.shell) : entrypoint.argv;
+  if (words.size() < 2) return std::nullopt;
+  const std::string_view interpreter = base_name(words[0]);
+  const std::string& path = words[1];
+  const bool is_shell = is_among(interpreter, shells);
+  const bool is_known =
+      is_shell || is_numbered_python(interpreter) || is_among(interpreter, other_interpreters);
+  if (!is_known || !is_path_of_file(path)) return std::nullopt;
+  // `node inspect train.js`, and `node train` for train.js.
+  if (interpreter == "node" && !path.ends_with("js")) return std::nullopt;
+  return InterpretedScript{std::string(interpreter), path, is_shell && path.find('/') == path.npos};
 }
 
 bool is_trial_class(const Entrypoint& entrypoint) {

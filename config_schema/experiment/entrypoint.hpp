@@ -18,6 +18,18 @@ Entrypoint with_words(Entrypoint entrypoint, const std::vector<std::string>& wor
 /// launch"); nothing when it runs none. Every simple command of a shell line is looked at.
 std::optional<std::string> find_host_launcher(const Entrypoint& entrypoint);
 
+/// A script that an interpreter is told to run.
+struct InterpretedScript {
+  std::string interpreter;           ///< "python3", without its folder
+  std::string path;                  ///< absolute, or from the working directory
+  bool is_searched_in_path = false;  ///< as well, as shells do with a name without a slash
+};
+
+/// The script that the first word of an entrypoint, an interpreter that is known, runs: the second
+/// word, where that is the plain path of a file. Nothing for options (`python3 -m ...`), and for a
+/// shell line of more than one command or whose first words a shell would expand.
+std::optional<InterpretedScript> find_script(const Entrypoint& entrypoint);
+
 /// What is wrong with a `determined.launch.*` wrapper that cannot be unwrapped, and what to write.
 struct WrapperTrouble {
   std::string message;

@@ -56,6 +56,21 @@ relative_program() {
     expect_equal "copies of tasks that never began" 1 "$(find "$(cache)/runs" -mindepth 1 -maxdepth 1 | wc -l)"
 }
 
+# It is looked for in the copy, where the rank will run, and not where the launcher is.
+script_inside() {
+    mkdir -p code/lib
+    echo 'print("ran")' >code/lib/prog.py
+    run launch -n 1 --context code --set working_directory=lib -- python3 prog.py
+    expect_out '^\[0\] ran$'
+    run launch -n 1 --context code -- python3 code/lib/prog.py
+    expect_status 72
+    expect_err "python3 cannot read its script '.*/runs/.*-0/code/lib/prog.py': no such file"
+    expect_err 'a context brings what is in its directory'
+    run launch -n 1 --context code --set working_directory=lib -- python3 prgo.py
+    expect_status 72
+    expect_err "did you mean 'prog.py'\?"
+}
+
 ignored() {
     mkdir -p code/sub/__pycache__ code/.git
     touch code/{a.bin,b.py,c.pyc,.git/config,sub/keep.bin,sub/__pycache__/x}
@@ -254,6 +269,7 @@ no_home() {
 test_case "ranks start in a copy of the context, which stays with their results" starts_in_a_copy
 test_case "the working directory is a part of the context, or absolute" working_directory_inside
 test_case "a program of the context is run from there" relative_program
+test_case "a script of an interpreter is looked for in the copy of the context" script_inside
 test_case "ignore files are honoured" ignored
 test_case "files that commonly hold secrets are warned of" secrets_are_warned_of
 test_case "what train itself writes to does not travel" own_output_is_no_context

@@ -198,6 +198,14 @@ programs_and_directories() {
     printf '#!/no/interpreter\n' >script
     chmod +x script
     refused_by_host "cannot execute '$PWD/./script': its interpreter '/no/interpreter'" "its interpreter '/no/interpreter'" -- launch -- ./script
+    echo 'pass' >prog.py
+    refused_by_host "python3 cannot read its script '$PWD/prgo.py'" \
+        "host 'localhost': python3 cannot read its script" "did you mean 'prog.py'\?" -- launch -- python3 prgo.py
+    mkdir -p sub
+    refused_by_host "python3 cannot read its script '$PWD/sub/prog.py'" 'with --context|--context sends' -- \
+        launch --set working_directory=sub -- python3 prog.py
+    # shellcheck disable=SC2016 # expanded by the shell of the rank
+    refused_by_host "python3 cannot read its script '$PWD/absent.py'" -- launch --set 'entrypoint=python3 absent.py --lr $X'
     refused_by_host "working directory '/no/where'" "working directory '/no/where': .*" 'with --context' -- launch --set working_directory=/no/where -- touch "$work/here/started"
     refused_by_host "working directory '$PWD/plain'" "working directory '.*/here/plain' is not a directory" -- launch --set working_directory=plain -- true
     [ ! -e "$work/here/started" ] || note_failure "something was started"

@@ -173,6 +173,22 @@ TEST_CASE("what ranks lack counts for more than what the host lacks, and both ar
   CHECK(refused.problems.size() == 2);
 }
 
+TEST_CASE("a script that is not there is told of all ranks before any of them starts") {
+  AgentUnderTest agent;
+  auto prepare = agent.prepare(std::vector<std::string>(4, "touch up"));
+  prepare.ranks[1].entrypoint = prepare.ranks[2].entrypoint = {{}, {"/bin/sh", "absent.sh"}};
+  prepare.ranks[3].entrypoint = {"sh absent.sh", {}};
+  agent.send(prepare);
+  const auto refused = agent.next<message::Refused>();
+  CHECK(refused.error_class == ErrorClass::missing);
+  REQUIRE(refused.problems.size() == 1);
+  CHECK(refused.problems[0].message.ends_with("/absent.sh': no such file"));
+  CHECK(refused.problems[0].hint.find("--context sends") != std::string::npos);
+  agent.send(message::Bye{});
+  CHECK(agent.wait() == 0);
+  CHECK_FALSE(std::filesystem::exists(agent.directory().path() + "/up"));
+}
+
 TEST_CASE("a dead file system is named while the agent waits for it, and pings are answered",
           "[waits]") {
   AgentUnderTest agent;

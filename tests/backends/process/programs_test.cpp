@@ -68,6 +68,37 @@ TEST_CASE("the interpreter of a script is read from its first line") {
   CHECK(interpreter_of(directory.write("script", row.text, 0755)) == row.interpreter);
 }
 
+TEST_CASE("the script of an interpreter is looked for where the rank will run") {
+  TemporaryDirectory directory;
+  const std::string& base = directory.path();
+  ::mkdir((base + "/lib").c_str(), 0755);
+  ::mkdir((base + "/bin").c_str(), 0755);
+  directory.write("prog.py", "", 0644);
+  directory.write("lib/prog.py", "", 0644);
+  directory.write("bin/tool.sh", "", 0644);
+  const auto said = [&](const InterpretedScript& script) {
+    const auto there = check_script(script, "/usr/bin:bin", base, "do something");
+    if (there) return std::string();
+    CHECK(there.error().error_class == ErrorClass::missing);
+    const Diagnostic& problem = there.error().diagnostics.front();
+    return problem.message + "; " + problem.hint;
+  };
+  CHECK(said({"python3", "prog.py", false}) == "");
+  CHECK(said({"python3", "lib", false}) == "");
+  CHECK(said({"python3", base + "/lib/prog.py", false}) == "");
+  CHECK(said({"bash", "tool.sh", true}) == "");
+  CHECK(said({"bash", "tool.sh", false}) ==
+        "bash cannot read its script '" + base + "/tool.sh': no such file; do something");
+  CHECK(said({"python3", "prgo.py", false}) ==
+        "python3 cannot read its script '" + base +
+            "/prgo.py': no such file; did you mean 'prog.py'?");
+  CHECK(said({"python3", "lib/porg.py", false}).ends_with("; did you mean 'lib/prog.py'?"));
+  CHECK(said({"python3", base + "/lib/porg.py", false})
+            .ends_with("; did you mean '" + base + "/lib/prog.py'?"));
+  CHECK(said({"python3", "nowhere/prog.py", false}).ends_with("; do something"));
+  CHECK(said({"python3", "prog.py/x", false}).find("not a directory") != std::string::npos);
+}
+
 TEST_CASE("a working directory is checked before anything starts") {
   TemporaryDirectory directory;
   CHECK(check_working_directory(directory.path()));

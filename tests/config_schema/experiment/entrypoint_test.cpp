@@ -94,3 +94,50 @@ TEST_CASE("a trial class is recognised") {
   CHECK_FALSE(is_trial_class({"python3 model.py", {}}));
   CHECK_FALSE(is_trial_class({"a:", {}}));
 }
+
+TEST_CASE("the script of an interpreter is its first word, where that is plainly one") {
+  const auto of_line = [](const char* line) {
+    const auto script = find_script({line, {}});
+    return script ? script->interpreter + " " + script->path : "";
+  };
+  const auto of_words = [](std::vector<std::string> words) {
+    const auto script = find_script({{}, std::move(words)});
+    return script ? script->interpreter + " " + script->path : "";
+  };
+  CHECK(of_words({"python3", "train.py", "--lr", "1"}) == "python3 train.py");
+  CHECK(of_words({"/opt/conda/bin/python3.11", "a b/train"}) == "python3.11 a b/train");
+  CHECK(of_words({"bash", "x.sh"}) == "bash x.sh");
+  CHECK(of_words({"node", "x.mjs"}) == "node x.mjs");
+  for (const char* interpreter : {"python", "sh", "perl", "ruby", "Rscript", "julia"})
+    CHECK(of_words({interpreter, "x"}) == std::string(interpreter) + " x");
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"python3"},
+                                             {"python3", ""},
+                                             {"python3", "-m", "x"},
+                                             {"python3", "-"},
+                                             {"python3-config", "x"},
+                                             {"pythonista", "x"},
+                                             {"env", "python3"},
+                                             {"node", "inspect"},
+                                             {"julia", "+1.9", "x.jl"},
+                                             {"bash", "/dev/stdin"},
+                                             {"sh", "/proc/self/fd/0"},
+                                             {"torchrun", "x.py"},
+                                             {}})
+    CHECK(of_words(words) == "");
+
+  CHECK(of_line("python3 train.py --lr $LR 'a b' ${X:-3}\n") == "python3 train.py");
+  CHECK(of_line("  OMP_NUM_THREADS=4 python3 lib/train.py") == "python3 lib/train.py");
+  for (const char* line :
+       {"", "python3", "python3 $X.py", "python3 ~/x.py", "python3 *.py", "python3 'my x.py'",
+        "python3 x.py; true", "cd a && python3 x.py", "python3 x.py || true", "python3 x.py > log",
+        "python3 x.py $(date)", "python3 {a,b}.py", "exec", "PATH=/x sh x.sh",
+        "if python3 x.py\nthen true; fi", "(python3 x.py)", "python3 -u x.py", "\"python3\" x.py"})
+    CHECK(of_line(line) == "");
+}
+
+TEST_CASE("a shell looks for a script without a slash in PATH, too") {
+  CHECK(find_script({{}, {"bash", "x.sh"}})->is_searched_in_path);
+  CHECK_FALSE(find_script({{}, {"bash", "./x.sh"}})->is_searched_in_path);
+  CHECK_FALSE(find_script({{}, {"python3", "x.py"}})->is_searched_in_path);
+}
