@@ -8,7 +8,7 @@
 #:   browser   pictures of plans in headless Chromium
 #:   all       these four (the default), with what needs only the program first
 #:   soak      what takes hours: cases that wait long, races and kills by the hundreds, 20,000 seeds of the
-#:             simulation, and `fuzz`
+#:             simulation, every benchmark once, and `fuzz`
 #:   fuzz      what reads foreign text and bytes, each target for FUZZ_SECONDS (30); needs clang++
 #:   tidy      clang-tidy over the sources of the program, without its slow analyzer: about as long as
 #:             all the others together, so before a change lands, and not in CI

@@ -139,7 +139,7 @@ SOAK = {"TRAIN_SOAK": "1", "TRAIN_SEEDS": "20000", "TRAIN_RACES": "1000", "TRAIN
 
 def run_soak(arguments, tally):
     os.environ.update(SOAK)
-    run_in_lanes([script for script in scripts(arguments, "cluster", "cli") if script.has_soak], tally)
+    run_in_lanes([script for script in scripts(arguments, "cluster", "cli", "bench") if script.has_soak], tally)
     run_in_lanes([each for each in suites.programs_of(arguments.build) if each.name == "unit.simulation"], tally)
     run_in_lanes([suites.Script(ROOT / "tests/fuzz/fuzz.sh", arguments.program)], tally)
 
@@ -193,7 +193,7 @@ def sum_up(arguments, tally):
 
 def chosen(arguments, names):
     """(suite, case or None) of each name: a folder, a suite, or the sentence of a case."""
-    everything = scripts(arguments, "cluster", "cli", "browser") + suites.programs_of(arguments.build)
+    everything = scripts(arguments, "cluster", "cli", "browser", "bench") + suites.programs_of(arguments.build)
     found = []
     for name in names:
         whole = [suite for suite in everything if suite.name == name or suite.name.startswith((name + "/", name + "_test", name + "."))]
