@@ -36,4 +36,31 @@ inline bool loop_until(Loop& loop, const std::function<bool()>& condition,
   return holds;
 }
 
+/// Runs the loop until a callback stops it; false when none does within the limit, which is for an
+/// idle machine.
+inline bool run_until_stopped(Loop& loop,
+                              std::chrono::milliseconds limit = std::chrono::seconds(10)) {
+  const auto began = std::chrono::steady_clock::now();
+  bool is_late = false;
+  std::unique_ptr<Subscription> look;
+  const std::function<void()> check = [&] {
+    is_late = std::chrono::steady_clock::now() - began > patience(limit);
+    if (is_late) return loop.stop();
+    look = loop.after(limit, check);
+  };
+  look = loop.after(limit, check);
+  loop.run();
+  return !is_late;
+}
+
+/// Runs the loop for so long, whoever stops it meanwhile: for what must not happen.
+inline void run_for(Loop& loop, std::chrono::milliseconds duration) {
+  bool is_over = false;
+  const auto end = loop.after(duration, [&] {
+    is_over = true;
+    loop.stop();
+  });
+  while (!is_over) loop.run();
+}
+
 }  // namespace train::testing

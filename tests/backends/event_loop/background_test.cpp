@@ -12,10 +12,11 @@
 #include <string>
 #include <thread>
 
-#include "tests/backends/event_loop/run_loop.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
+using namespace train::testing;
 using namespace std::chrono_literals;
 
 TEST_CASE("background work runs in order beside the loop and is answered from it") {
@@ -39,7 +40,7 @@ TEST_CASE("background work runs in order beside the loop and is answered from it
                            answered += '2';
                            loop.stop();
                          }));
-  REQUIRE(run(loop));
+  REQUIRE(run_until_stopped(loop));
   CHECK(works_thread != loops_thread);
   CHECK(*order == "ab");
   CHECK(answered == "12");
@@ -61,14 +62,12 @@ TEST_CASE("work that hangs stops neither the loop nor the end of its owner, and 
   bool has_run = false;
   REQUIRE(background->run([&] { has_run = true; }, [&] { is_answered = true; }));
   began->get_future().wait();
-  const auto later = loop.after(30ms, [&] { loop.stop(); });
-  REQUIRE(run(loop));
+  run_for(loop, 30ms);
   REQUIRE(background->busy_for());
   CHECK(*background->busy_for() >= 25ms);
   background.reset();
   release->set_value();
-  const auto end = loop.after(20ms, [&] { loop.stop(); });
-  REQUIRE(run(loop));
+  run_for(loop, 20ms);
   CHECK_FALSE(is_answered);
   CHECK_FALSE(has_run);
 }
@@ -82,27 +81,16 @@ TEST_CASE(
       count += !entry.path().empty();
     return count;
   };
-  const std::size_t before = threads();
+  const std::size_t before = settled(threads);
   Background background(loop, Background::Idle::goes);
   for (const int round : {1, 2}) {
     CAPTURE(round);
+    const auto during = std::make_shared<std::size_t>(0);
     bool is_done = false;
-    REQUIRE(background.run([] {},
-                           [&] {
-                             is_done = true;
-                             loop.stop();
-                           }));
-    REQUIRE(run(loop));
-    CHECK(is_done);
-    CHECK(threads() == before + 1);
-    std::function<void()> look;
-    std::unique_ptr<Subscription> next;
-    look = [&] {
-      if (threads() == before) return loop.stop();
-      next = loop.after(20ms, look);
-    };
-    loop.post(look);
-    REQUIRE(run(loop));
+    REQUIRE(background.run([during, threads] { *during = threads(); }, [&] { is_done = true; }));
+    REQUIRE(loop_until(loop, [&] { return is_done; }));
+    CHECK(*during == before + 1);
+    CHECK(loop_until(loop, [&] { return threads() == before; }));
   }
 }
 
@@ -134,13 +122,13 @@ TEST_CASE("what background work throws comes out of the loop, which goes on afte
   Background background(loop);
   bool is_done = false;
   REQUIRE(background.run([] { throw std::runtime_error("thrown"); }, [&] { is_done = true; }));
-  CHECK_THROWS_WITH(run(loop), "thrown");
+  CHECK_THROWS_WITH(run_until_stopped(loop), "thrown");
   CHECK_FALSE(is_done);
   REQUIRE(background.run([] {},
                          [&] {
                            is_done = true;
                            loop.stop();
                          }));
-  CHECK(run(loop));
+  CHECK(run_until_stopped(loop));
   CHECK(is_done);
 }

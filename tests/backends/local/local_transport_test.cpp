@@ -8,9 +8,9 @@
 
 #include <optional>
 
-#include "tests/backends/event_loop/run_loop.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -67,7 +67,7 @@ TEST_CASE("a link opens at once, carries bytes both ways and tells why it ended"
   talk.link->send("hel");
   talk.link->send("lo\n");
   CHECK(talk.link->unsent_bytes() == 6);  // it waits for `on_open`
-  REQUIRE(run(loop));
+  REQUIRE(run_until_stopped(loop));
   CHECK(talk.story == "open closed");
   CHECK(talk.info.address == "127.0.0.1");
   CHECK(talk.info.transport == "local");
@@ -94,7 +94,7 @@ TEST_CASE("a link that failed says how, with what was said on standard error") {
   Talk talk;
   talk.when_closed = [&] { loop.stop(); };
   talk.open(transport);
-  REQUIRE(run(loop));
+  REQUIRE(run_until_stopped(loop));
   CHECK(render(*talk.why) == row.why);
   CHECK(talk.why->error_class == ErrorClass::host);
   CHECK_FALSE(has_children());
@@ -106,7 +106,7 @@ TEST_CASE("endless words on standard error are cut") {
   Talk talk;
   talk.when_closed = [&] { loop.stop(); };
   talk.open(transport);
-  REQUIRE(run(loop));
+  REQUIRE(run_until_stopped(loop));
   CHECK(render(*talk.why).size() < 5000);
   CHECK(render(*talk.why).size() > 2500);
 }
@@ -118,7 +118,7 @@ TEST_CASE("a program that is not there closes the link") {
   talk.when_closed = [&] { loop.stop(); };
   talk.open(transport);
   CHECK(talk.story.empty());
-  REQUIRE(run(loop));
+  REQUIRE(run_until_stopped(loop));
   CHECK(talk.story == "closed");
   CHECK(talk.why->error_class == ErrorClass::missing);
 }
@@ -133,7 +133,7 @@ TEST_CASE(
   Talk talk;
   talk.when_closed = [&] { loop.stop(); };
   talk.open(transport);
-  REQUIRE(run(loop));
+  REQUIRE(run_until_stopped(loop));
   std::string directory(4096, '\0');
   REQUIRE(::getcwd(directory.data(), directory.size()) != nullptr);
   directory.resize(directory.find('\0'));
@@ -158,7 +158,7 @@ TEST_CASE("megabytes to a slow reader wait without blocking the loop") {
     if (talk.received.ends_with("end")) loop.stop();
   };
   talk.open(transport);
-  REQUIRE(run(loop));
+  REQUIRE(run_until_stopped(loop));
   CHECK((talk.received == sent + "end"));
   CHECK(talk.link->unsent_bytes() == 0);
 }
@@ -173,15 +173,10 @@ TEST_CASE("a link may be destroyed in any of its callbacks, and its process is c
   SECTION("on_bytes") { talk.when_bytes = destroy; }
   SECTION("before anything was said") { loop.post(destroy); }
   talk.open(transport);
-  std::unique_ptr<Subscription> look;
-  std::function<void()> wait_for_end = [&] {
+  REQUIRE(loop_until(loop, [] {
     siginfo_t info{};
-    const bool is_left = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-    if (!is_left) return loop.stop();
-    look = loop.after(1ms, wait_for_end);
-  };
-  wait_for_end();
-  REQUIRE(run(loop));
+    return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0;  // who collects it is train
+  }));
   CHECK(talk.link == nullptr);
   CHECK(talk.story.find("closed") == talk.story.npos);
 }
@@ -195,21 +190,20 @@ TEST_CASE("on_closed may destroy the link") {
     loop.stop();
   };
   talk.open(transport);
-  REQUIRE(run(loop));
+  REQUIRE(run_until_stopped(loop));
   CHECK(talk.story == "open closed");
 }
 
 TEST_CASE("nothing is left open by a link") {
   Loop loop;
-  const auto first_use = loop.after(0ms, [&] { loop.stop(); });  // opens what the loop needs
-  loop.run();
+  run_for(loop, 0ms);  // opens what the loop needs
   const size_t before = count_descriptors();
   for (int i = 0; i < 3; ++i) {
     LocalTransport transport(loop, script("cat"));
     Talk talk;
     talk.when_open = [&] { loop.stop(); };
     talk.open(transport);
-    REQUIRE(run(loop));
+    REQUIRE(run_until_stopped(loop));
   }
   CHECK(count_descriptors() == before);
   CHECK(eventually([] { return !has_children(); }));
@@ -225,7 +219,7 @@ TEST_CASE("an agent is reached through the local transport, and again after the 
     talk.when_closed = [&] { loop.stop(); };
     talk.open(transport);
     talk.link->send(command + "\n");
-    CHECK(run(loop));
+    CHECK(run_until_stopped(loop));
     CHECK(render(*talk.why) == "the agent ended the connection");
     return talk.received;
   };

@@ -2,8 +2,8 @@
 #include "backends/process/lease_queue.hpp"
 
 #include "backends/process/host_look.hpp"
-#include "tests/backends/event_loop/run_loop.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/loop_until.hpp"
 #include "tests/temporary_directory.hpp"
 
 using namespace train;
@@ -37,7 +37,7 @@ struct Bench {
   // All that was asked is done.
   void finish() {
     queue.take_again(-1, [this](const auto&) { loop.stop(); });
-    REQUIRE(run(loop));
+    REQUIRE(testing::run_until_stopped(loop));
   }
   std::vector<LeaseHolder> holders() const { return look_at_this_host(means).holders; }
 };
