@@ -96,8 +96,8 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
 // host is being checked.
 void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
                             const std::shared_ptr<message::Prepare>& prepare) {
-  const bool is_in_vain = gone_ || is_killing_ || !host->told.problems.empty();
-  if (is_in_vain || prepare->leases.wants.empty()) return tell_checked(*host);
+  const bool is_in_vain = subreaper_.was_killed() || is_killing_ || !host->told.problems.empty();
+  if (is_in_vain || prepare->leases.wants.empty()) return tell_checked(host);
   surroundings_.leases.take(
       prepare, host->told.gpus,
       [this, host, existence = std::weak_ptr<int>(existence_)](const auto& in_the_way) {
@@ -105,22 +105,29 @@ void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
         if (in_the_way) host->told.in_the_way = *in_the_way;
         if (!in_the_way) host->told.problems = in_the_way.error().diagnostics;
         if (!in_the_way) host->told.error_class = in_the_way.error().error_class;
-        tell_checked(*host);
+        tell_checked(host);
       });
 }
 
-void AttemptDriver::tell_checked(CheckedHost& host) {
+// Where the subreaper has ended by itself, that is told with what was found, once all that it has
+// left is gone: no rank can be started any more.
+void AttemptDriver::tell_checked(const std::shared_ptr<CheckedHost>& host) {
   is_checking_ = false;
-  if (gone_ && !is_killing_) fail_check(std::move(host.told.problems));
+  const bool has_remains = subreaper_.was_killed() && !gone_;
+  if (has_remains && !is_killing_) {
+    checked_early_ = host;
+    return;
+  }
+  if (gone_ && !is_killing_) fail_check(std::move(host->told.problems));
   if (gone_ || is_killing_) return settle_soon();
-  run_directory_ = host.told.run_directory;
-  ports_ = std::move(host.ports);
-  end_inquiry_.count_from(std::move(host.memory_kills));
+  run_directory_ = host->told.run_directory;
+  ports_ = std::move(host->ports);
+  end_inquiry_.count_from(std::move(host->memory_kills));
   const bool has_one_rank = working_directories_.size() == 1;
-  if (has_one_rank) usage_watch_.count_cgroup(path_of_cgroup(host.cgroup));
-  starter_.record_with(surroundings_.recorder, std::move(host.cgroup));
-  host.told.of = of_;
-  events_.on_event(host.told);
+  if (has_one_rank) usage_watch_.count_cgroup(path_of_cgroup(host->cgroup));
+  starter_.record_with(surroundings_.recorder, std::move(host->cgroup));
+  host->told.of = of_;
+  events_.on_event(host->told);
 }
 
 // Where everything is being killed nobody wants to know.
@@ -316,6 +323,7 @@ void AttemptDriver::all_gone(std::vector<Survivor> survivors) {
   if (gone_ || survivors_) return;  // it was not waited for any longer
   gone_ = std::move(survivors);
   kill_timer_.reset();
+  if (const auto host = std::exchange(checked_early_, nullptr)) return tell_checked(host);
   if (!is_checking_ && !starter_.is_starting()) return settle();
   kill_timer_ = loop_.after(work_limit, [this] { settle(); });
 }

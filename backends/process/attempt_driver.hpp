@@ -69,7 +69,7 @@ class AttemptDriver {
   void tell_soon(std::function<void()> what);
   void checked(const std::shared_ptr<CheckedHost>& host,
                const std::shared_ptr<message::Prepare>& prepare);
-  void tell_checked(CheckedHost& host);
+  void tell_checked(const std::shared_ptr<CheckedHost>& host);
   void tell_blocked();
   void rank_started(int rank, const SpawnedProcess& process);
   void rank_not_started(int rank, const Error& why);
@@ -113,6 +113,7 @@ class AttemptDriver {
   std::unique_ptr<Subscription> kill_timer_;
   std::set<int> ending_;  ///< ranks whose end comes soon
   bool is_checking_ = false;
+  std::shared_ptr<CheckedHost> checked_early_;  ///< told when what the subreaper has left is gone
   bool is_reading_paused_ = false;
   int ends_pending_ = 0;  ///< how many ranks have ended and the launcher does not know yet
   bool is_killing_ = false;

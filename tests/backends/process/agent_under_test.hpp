@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -61,6 +62,19 @@ class AgentUnderTest {
     while (true) {
       const Message message = next_message();
       if (const auto* wanted = std::get_if<Wanted>(&message)) return *wanted;
+    }
+  }
+  /// The same, of the first of these types that comes.
+  template <class... Wanted>
+  std::variant<Wanted...> next_of() {
+    while (true) {
+      const Message message = next_message();
+      std::optional<std::variant<Wanted...>> found;
+      const auto look = [&](const auto* wanted) {
+        if (wanted != nullptr) found = *wanted;
+      };
+      (look(std::get_if<Wanted>(&message)), ...);
+      if (found) return *found;
     }
   }
   /// The same, about this attempt.
