@@ -5,15 +5,18 @@ says so. The workers tell each other which they are, so that a wrong address is 
 
 import json
 import os
+import pathlib
 import socket
-import time
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from waiting import eventually
 
 config = json.loads(os.environ["TF_CONFIG"])
 workers, task = config["cluster"]["worker"], config["task"]
 assert task["type"] == "worker" and set(config["cluster"]) == {"worker"}, config
 assert len(set(workers)) == len(workers), workers
 me = task["index"]
-deadline = time.monotonic() + 30
 
 
 def endpoint(worker):
@@ -22,16 +25,18 @@ def endpoint(worker):
 
 
 def connect(worker):
-    while True:
+    def try_it():
         try:
-            return socket.create_connection(endpoint(worker), timeout=30)
+            return socket.create_connection(endpoint(worker))
         except ConnectionRefusedError:  # it does not listen yet
-            assert time.monotonic() < deadline, worker
-            time.sleep(0.02)
+            return None
+
+    peer = eventually(30, try_it)
+    assert peer, worker
+    return peer
 
 
 server = socket.create_server(("0.0.0.0", endpoint(workers[me])[1]), backlog=len(workers))
-server.settimeout(30)
 for index, worker in enumerate(workers):
     if index > me:
         with connect(worker) as peer:

@@ -30,7 +30,7 @@ def main() -> int:
     shown = read = b""
     silence = 0.0
     while True:
-        ready, _, _ = select.select([terminal], [], [], 0.1)
+        ready, _, _ = select.select([terminal], [], [], 0.1)  # waits: for the end of the command as well
         if ready:
             piece = os.read(terminal, 65536)
             shown += piece
@@ -49,7 +49,7 @@ def main() -> int:
             read = b""
             delay = re.match(r"(\d+)s:", answer)
             if delay:
-                time.sleep(int(delay[1]))
+                time.sleep(int(delay[1]))  # waits: a person who takes so long
                 answer = answer[delay.end() :]
             os.write(terminal, b"\x03" if answer == "^C" else answer.encode() + b"\n")
     has_echo = termios.tcgetattr(inside)[3] & termios.ECHO
