@@ -2,11 +2,12 @@
 #pragma once
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <stdexcept>
 #include <string>
+
+#include "tests/support/waiting.hpp"
 
 namespace train::testing {
 
@@ -40,8 +41,7 @@ class CapturedStream {
   }
   /// At most `most` of what is there; waits for the first byte. Empty at the end.
   std::string read_some(std::size_t most = 65536) const {
-    pollfd polled{reader_, POLLIN, 0};
-    if (::poll(&polled, 1, 10'000) <= 0) throw std::runtime_error("nothing was written");
+    if (!becomes_readable(reader_)) throw std::runtime_error("nothing was written");
     std::string text(most, '\0');
     const ssize_t count = ::read(reader_, text.data(), text.size());
     text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);

@@ -10,6 +10,7 @@
 
 #include "tests/backends/accelerator/fake_host.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace train;
 
@@ -47,14 +48,14 @@ class OpenFiles {
 };
 
 std::vector<LeaseHolder> users_on(const FakeHost& host, std::size_t count) {
-  constexpr int most_looks = 5'000;
-  for (int look = 0;; ++look) {
-    auto users = gpu_users(host.files);
+  std::vector<LeaseHolder> users;
+  (void)testing::eventually([&] {
+    users = gpu_users(host.files);
     const bool have_begun = std::all_of(
         users.begin(), users.end(), [](const auto& each) { return each.command == "sleep 1000"; });
-    if ((users.size() == count && have_begun) || look == most_looks) return users;
-    ::usleep(1'000);
-  }
+    return users.size() == count && have_begun;
+  });
+  return users;
 }
 
 }  // namespace

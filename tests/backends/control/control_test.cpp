@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,9 +11,11 @@
 #include "backends/control/control_server.hpp"
 #include "backends/control/control_socket.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/waiting.hpp"
 #include "tests/temporary_directory.hpp"
 
 using namespace train;
+using namespace train::testing;
 using namespace std::chrono_literals;
 
 namespace {
@@ -22,8 +23,8 @@ namespace {
 // A supervisor of a task, on a thread of its own.
 class Supervisor {
  public:
-  explicit Supervisor(std::string path, nanoseconds patience = 10s)
-      : path_(std::move(path)), thread_([this, patience] { serve(patience); }) {
+  explicit Supervisor(std::string path, nanoseconds limit = patience(10s))
+      : path_(std::move(path)), thread_([this, limit] { serve(limit); }) {
     while (!is_serving_) std::this_thread::yield();
   }
   ~Supervisor() {
@@ -35,7 +36,7 @@ class Supervisor {
   std::vector<int> stopped_by;  ///< read it after the destructor, or an answer
 
  private:
-  void serve(nanoseconds patience) {
+  void serve(nanoseconds limit) {
     auto server = ControlServer::open(
         loop_, path_, {control_version, "abcdefgh", ::getpid(), "0.1"},
         [this](const ControlRequest& request) {
@@ -47,7 +48,7 @@ class Supervisor {
             answer.status.hosts.push_back({"host-" + std::to_string(host), "running"});
           return answer;
         },
-        patience);
+        limit);
     is_there_ = server.has_value();
     is_serving_ = true;
     loop_.run();
@@ -71,12 +72,9 @@ bool is_ended_after(const std::string& path, const std::string& bytes) {
   const auto socket = connect_to(path);
   REQUIRE(socket);
   (void)!::write(socket->get(), bytes.data(), bytes.size());
-  const int flags = ::fcntl(socket->get(), F_GETFL);
-  ::fcntl(socket->get(), F_SETFL, flags & ~O_NONBLOCK);
-  const timeval limit{10, 0};
-  ::setsockopt(socket->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   char buffer[4096];
   while (true) {
+    if (!becomes_readable(socket->get())) return false;
     const ssize_t count = ::read(socket->get(), buffer, sizeof buffer);
     if (count == 0) return true;
     if (count < 0) return errno == ECONNRESET;
@@ -89,16 +87,16 @@ TEST_CASE("a supervisor answers at a path of any length") {
   const TemporaryDirectory directory;
   const std::string path = long_path(directory);
   Supervisor supervisor(path);
-  auto client = ControlClient::connect(path, 10s);
+  auto client = ControlClient::connect(path, patience(10s));
   REQUIRE(client);
   REQUIRE(*client);
   CHECK((*client)->greeting().task_id == "abcdefgh");
   CHECK((*client)->greeting().pid == ::getpid());
-  const auto answer = (*client)->ask(control_request::Status{}, 10s);
+  const auto answer = (*client)->ask(control_request::Status{}, patience(10s));
   REQUIRE(answer);
   REQUIRE(*answer);
   CHECK((*answer)->status.phase == "running");
-  REQUIRE((*client)->ask(control_request::Stop{15}, 10s));
+  REQUIRE((*client)->ask(control_request::Stop{15}, patience(10s)));
   CHECK(supervisor.stopped_by == std::vector{15});
 }
 
@@ -106,11 +104,11 @@ TEST_CASE("the status of thousands of hosts comes whole") {
   const TemporaryDirectory directory;
   Supervisor supervisor(directory.path() + "/control");
   supervisor.hosts = 20'000;
-  auto client = ControlClient::connect(directory.path() + "/control", 10s);
+  auto client = ControlClient::connect(directory.path() + "/control", patience(10s));
   REQUIRE(client);
   REQUIRE(*client);
   for (int time = 0; time < 3; ++time) {
-    const auto answer = (*client)->ask(control_request::Status{}, 10s);
+    const auto answer = (*client)->ask(control_request::Status{}, patience(10s));
     REQUIRE(answer);
     REQUIRE(*answer);
     CHECK((*answer)->status.hosts.size() == 20'000);
@@ -129,7 +127,7 @@ TEST_CASE("the socket is this user's alone, and goes with its supervisor") {
     CHECK((status.st_mode & 0777) == 0600);
   }
   CHECK_FALSE(std::filesystem::exists(path));
-  const auto client = ControlClient::connect(path, 10s);
+  const auto client = ControlClient::connect(path, patience(10s));
   REQUIRE(client);
   CHECK_FALSE(client->has_value());
 }
@@ -139,11 +137,11 @@ TEST_CASE("the socket of a dead supervisor is replaced") {
   const std::string path = directory.path() + "/control";
   { REQUIRE(listen_at(path)); }  // which leaves it behind
   CHECK(std::filesystem::exists(path));
-  const auto nobody = ControlClient::connect(path, 10s);
+  const auto nobody = ControlClient::connect(path, patience(10s));
   REQUIRE(nobody);
   CHECK_FALSE(nobody->has_value());
   Supervisor supervisor(path);
-  const auto client = ControlClient::connect(path, 10s);
+  const auto client = ControlClient::connect(path, patience(10s));
   REQUIRE(client);
   CHECK(client->has_value());
 }
@@ -152,13 +150,13 @@ TEST_CASE("whoever talks nonsense, or too much, is cut off, and nobody else") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/control";
   Supervisor supervisor(path);
-  auto client = ControlClient::connect(path, 10s);
+  auto client = ControlClient::connect(path, patience(10s));
   REQUIRE(client);
   REQUIRE(*client);
   CHECK(is_ended_after(path, "GET / HTTP/1.1\r\n\r\n"));
   CHECK(is_ended_after(path, std::string(2 * longest_control_request, 'x')));
   CHECK(is_ended_after(path, encode_control_request(control_request::Status{}) + "x"));
-  const auto answer = (*client)->ask(control_request::Status{}, 10s);
+  const auto answer = (*client)->ask(control_request::Status{}, patience(10s));
   REQUIRE(answer);
   CHECK(*answer);
 }
@@ -175,16 +173,17 @@ TEST_CASE("of many connections the oldest go") {
   const std::string path = directory.path() + "/control";
   Supervisor supervisor(path);
   std::vector<ControlClient> clients;
+  const auto limit = patience(10s);
   for (int i = 0; i < 20; ++i) {
-    auto client = ControlClient::connect(path, 10s);
+    auto client = ControlClient::connect(path, limit);
     REQUIRE(client);
     REQUIRE(*client);
     clients.push_back(std::move(**client));
   }
-  const auto forgotten = clients.front().ask(control_request::Status{}, 10s);
+  const auto forgotten = clients.front().ask(control_request::Status{}, patience(10s));
   REQUIRE(forgotten);
   CHECK_FALSE(*forgotten);
-  const auto known = clients.back().ask(control_request::Status{}, 10s);
+  const auto known = clients.back().ask(control_request::Status{}, patience(10s));
   REQUIRE(known);
   CHECK(*known);
 }
@@ -210,7 +209,7 @@ TEST_CASE("one that dies before it has said anything is not there") {
     }
     listening.reset();
   });
-  const auto client = ControlClient::connect(path, 10s);
+  const auto client = ControlClient::connect(path, patience(10s));
   dying.join();
   REQUIRE(client);
   CHECK_FALSE(*client);
@@ -222,10 +221,10 @@ TEST_CASE("a supervisor that has been replaced leaves the socket of the other on
   std::optional<Supervisor> first(std::in_place, path);
   const Supervisor second(path);
   first.reset();
-  auto client = ControlClient::connect(path, 10s);
+  auto client = ControlClient::connect(path, patience(10s));
   REQUIRE(client);
   REQUIRE(*client);
-  const auto answer = (*client)->ask(control_request::Status{}, 10s);
+  const auto answer = (*client)->ask(control_request::Status{}, patience(10s));
   REQUIRE(answer);
   CHECK(*answer);
 }

@@ -107,7 +107,8 @@ TEST_CASE("a file of another user is locked like one's own, and never through a 
   CHECK(LeaseFile::open(host.folder(), "place-3")->lock({0, 1}));
 }
 
-TEST_CASE("two users who want the same for the first time, at the same moment, both can") {
+TEST_CASE("two users who want the same for the first time, at the same moment, both can",
+          "[once]") {
   const HostUnderTest host;
   if (::geteuid() != 0) SKIP_CASE("only root can be two users");
   REQUIRE(::chmod(host.path().c_str(), 01777) == 0);

@@ -185,7 +185,7 @@ TEST_CASE("an agent that goes without a word lets go of nothing that its guard h
   CHECK(other.take({whole_slot(0)})->empty());
 }
 
-TEST_CASE("who lets go in the middle of another one's try is never an unknown holder") {
+TEST_CASE("who lets go in the middle of another one's try is never an unknown holder", "[once]") {
   const HostUnderTest host;
   TaskLeases one(host.folder(), words_of("one"));
   TaskLeases other(host.folder(), words_of("other"));
@@ -193,7 +193,7 @@ TEST_CASE("who lets go in the middle of another one's try is never an unknown ho
   std::thread changing([&] {
     while (!is_over) {
       (void)one.take({whole_slot(0)});
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      std::this_thread::sleep_for(std::chrono::microseconds(50));  // waits: it holds it a while
       one.drop();
     }
   });
@@ -412,7 +412,7 @@ TEST_CASE("two names of one folder are one") {
 }
 
 // Two of them for three slots: whoever has one has both of its slots, and nobody else one of them.
-TEST_CASE("many who take and let go at once never hold a slot together") {
+TEST_CASE("many who take and let go at once never hold a slot together", "[once]") {
   const auto in_two_folders = GENERATE(false, true);
   CAPTURE(in_two_folders);
   const HostUnderTest host;

@@ -202,7 +202,8 @@ TEST_CASE("logs that are not there begin at nothing, each by itself") {
   CHECK(refused.error().error_class == ErrorClass::no_input);
 }
 
-TEST_CASE("a log whose writer was killed while it wrote goes on without loss or repetition") {
+TEST_CASE("a log whose writer was killed while it wrote goes on without loss or repetition",
+          "[once]") {
   const TemporaryDirectory directory;
   const LogLimits limits{.segment = 20'000};
   std::uint64_t end = 0;
@@ -223,7 +224,7 @@ TEST_CASE("a log whose writer was killed while it wrote goes on without loss or 
     char byte = 0;
     REQUIRE(::read(ready[0], &byte, 1) == 1);
     const timespec a_moment{0, static_cast<long>(random() % 3'000'000)};
-    ::nanosleep(&a_moment, nullptr);
+    ::nanosleep(&a_moment, nullptr);  // waits: it is killed at any moment
     ::kill(child, SIGKILL);
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);

@@ -64,7 +64,7 @@ TEST_CASE("a launcher that lets go of its lock is noticed at once, before the wa
       scene.let_go();
     else
       launcher = std::thread([&] {
-        std::this_thread::sleep_for(50ms);  // mostly the wait has begun; it is noticed either way
+        std::this_thread::sleep_for(50ms);  // waits: mostly it has begun; it is noticed either way
         scene.let_go();
       });
     const auto waited = time_of([&] { watch.wait(5s, {}); });

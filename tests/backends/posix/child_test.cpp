@@ -11,8 +11,10 @@
 
 #include "backends/posix/proc.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace train;
+using namespace train::testing;
 
 namespace {
 
@@ -32,7 +34,7 @@ StartedChild shell(const std::string& script) {
 TEST_CASE("a child is collected once, with what it ended with") {
   const StartedChild child = shell("exit 7");
   REQUIRE(child.failed == ChildStep::none);
-  REQUIRE(has_ended(child.pidfd, 10'000));
+  REQUIRE(eventually([&] { return has_ended(child.pidfd); }));
   const auto status = reap(child.pidfd.get(), Instant(5));
   REQUIRE(status);
   CHECK((*status)->code == 7);
@@ -72,8 +74,8 @@ TEST_CASE("children are collected without knowing them") {
   CHECK(reap_any() == 0);
   const StartedChild first = shell("exit 0");
   const StartedChild second = shell("exit 0");
-  REQUIRE(has_ended(first.pidfd, 10'000));
-  REQUIRE(has_ended(second.pidfd, 10'000));
+  REQUIRE(eventually([&] { return has_ended(first.pidfd); }));
+  REQUIRE(eventually([&] { return has_ended(second.pidfd); }));
   const int ended = ended_child();
   CHECK((ended == first.pid || ended == second.pid));
   CHECK(reap_orphan(ended));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/posix/connected_process.hpp"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace train;
 
@@ -20,13 +20,12 @@ ProgramCall shell(const std::string& script, OnParentEnd on_parent_end = OnParen
   return {"/bin/sh", {"sh", "-c", script}, {"WORD=here"}, on_parent_end};
 }
 
-// All that comes until the other end closes, waiting for 10 s at most.
+// All that comes until the other end closes.
 std::string all_of(const Descriptor& source) {
   std::string text;
   std::array<char, 4096> piece{};
   for (;;) {
-    pollfd ready{source.get(), POLLIN, 0};
-    REQUIRE(::poll(&ready, 1, 10'000) == 1);
+    REQUIRE(testing::becomes_readable(source.get()));
     const ssize_t count = ::read(source.get(), piece.data(), piece.size());
     if (count <= 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(count));

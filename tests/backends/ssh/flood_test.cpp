@@ -45,7 +45,7 @@ class FloodingServer {
   void serve() {
     pollfd connecting{listener_, POLLIN, 0};
     while (!is_over_) {
-      if (::poll(&connecting, 1, 50) <= 0) continue;
+      if (::poll(&connecting, 1, 50) <= 0) continue;  // waits: for the end of the test as well
       const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       bool is_taken = send_all(fd, begin_);
       while (is_taken && !is_over_) is_taken = send_all(fd, more_);
@@ -55,7 +55,7 @@ class FloodingServer {
   bool send_all(int fd, std::string_view bytes) {
     pollfd writable{fd, POLLOUT, 0};
     while (!bytes.empty() && !is_over_) {
-      if (::poll(&writable, 1, 50) <= 0) continue;
+      if (::poll(&writable, 1, 50) <= 0) continue;  // waits: for the end of the test as well
       const ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (count <= 0) return false;
       sent_ += static_cast<std::size_t>(count);

@@ -12,6 +12,7 @@
 #include "backends/store/launcher_lock.hpp"
 #include "launcher/task/journal.hpp"
 #include "tests/backends/store/store_fixture.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace train;
 
@@ -336,8 +337,7 @@ TEST_CASE("programs that the launcher starts do not keep its tasks alive") {
     std::ifstream("/proc/" + std::to_string(child) + "/comm") >> name;
     return name == "sleep";
   };
-  for (int i = 0; i < 5'000 && !is_sleep(); ++i) usleep(1'000);
-  CHECK(is_sleep());
+  CHECK(testing::eventually(is_sleep));
   store.reset();
   CHECK(open_store(directory.path())->find("abcd")->state == TaskState::lost);
   kill(child, SIGKILL);

@@ -18,6 +18,7 @@
 
 #include "tests/backends/store/store_fixture.hpp"
 #include "tests/skip.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
@@ -159,7 +160,7 @@ TEST_CASE("what is no task, or has none to lock, is not adopted") {
   CHECK(class_of(store->adopt("")) == ErrorClass::no_input);
 }
 
-TEST_CASE("of many that adopt a task at the same time one does") {
+TEST_CASE("of many that adopt a task at the same time one does", "[once]") {
   const TemporaryDirectory directory;
   for (int round = 0; round < 10; ++round) {
     const std::string id = "abcd234" + std::to_string(round % 8) + (round > 7 ? "x" : "");
@@ -255,11 +256,9 @@ std::vector<Result<void>> appended(TaskJournal& journal, Loop& loop, const Entri
     journal.append(entry, entry.size() % 2 == 0, [&](const Result<void>& result) {
       CHECK_FALSE(is_inside);
       told.push_back(result);
-      if (told.size() == entries.size()) loop.stop();
     });
   is_inside = false;
-  const auto deadline = loop.after(30s, [&] { loop.stop(); });
-  loop.run();
+  (void)testing::loop_until(loop, [&] { return told.size() >= entries.size(); });
   REQUIRE(told.size() == entries.size());
   return told;
 }
@@ -274,14 +273,9 @@ TEST_CASE("the port looks whose the journal is") {
   TaskJournal journal(loop, store, "abcd2345");
   const auto looks = [&] {
     bool is_told = false;
-    journal.look([&] {
-      is_told = true;
-      loop.stop();
-    });
+    journal.look([&] { is_told = true; });
     CHECK_FALSE(is_told);
-    const auto deadline = loop.after(30s, [&] { loop.stop(); });
-    loop.run();
-    REQUIRE(is_told);
+    REQUIRE(testing::loop_until(loop, [&] { return is_told; }));
     return journal.is_anothers();
   };
   CHECK_FALSE(looks());

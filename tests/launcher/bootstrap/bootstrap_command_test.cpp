@@ -250,7 +250,8 @@ TEST_CASE("the agent's environment does not tell where the program was found") {
 
 // The other user may do in these places what the sticky bit forbids in /tmp: the race needs no
 // setting of the machine.
-TEST_CASE("a folder that another user exchanges all the time never runs that user's program") {
+TEST_CASE("a folder that another user exchanges all the time never runs that user's program",
+          "[once]") {
   if (::getuid() != 0) SKIP_CASE("only root can be two users");
   constexpr uid_t other = 12345;
   const FakeHost host;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,8 +11,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "tests/support/waiting.hpp"
 
 namespace train::testing {
 
@@ -91,11 +93,11 @@ class ShellDialogue {
     if (in_ >= 0) ::close(in_);
     in_ = -1;
   }
-  /// Some bytes of stdout; empty at its end or after 20 s of silence.
+  /// Some bytes of stdout; empty at its end. Throws after 20 s of silence on an idle machine.
   std::string read() {
-    pollfd wait{out_, POLLIN, 0};
     char bytes[4096];
-    if (::poll(&wait, 1, 20'000) != 1) return {};
+    if (!becomes_readable(out_, std::chrono::seconds(20)))
+      throw std::runtime_error("the program says nothing");
     const ssize_t count = ::read(out_, bytes, sizeof bytes);
     return count > 0 ? std::string(bytes, static_cast<std::size_t>(count)) : std::string();
   }
