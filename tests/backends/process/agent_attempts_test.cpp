@@ -163,7 +163,7 @@ TEST_CASE("a subreaper that is killed at any moment of a start: each rank has on
     const auto children = children_of(agent.pid());
     REQUIRE(children.size() == 1);
     agent.send(about(message::Go{"127.0.0.1", 1}, of));
-    ::usleep(std::uniform_int_distribution<unsigned>(0, 20'000)(random));
+    ::usleep(std::uniform_int_distribution<unsigned>(0, 20'000)(random));  // waits: at any moment
     ::kill(children.front(), SIGKILL);
     // Of each rank: whether it was started, and how often its end was told.
     std::map<int, bool> started;
@@ -222,7 +222,7 @@ TEST_CASE("attempts leave no process, thread or descriptor in their agent") {
     (void)agent.next<message::Pong>();  // by now it has forgotten
     REQUIRE(eventually([&] { return children_of(agent.pid()).empty(); }));
     REQUIRE(eventually([&] { return entries("/task") == 1 + threads_of_sanitizer; }));
-    descriptors.push_back(entries("/fd"));
+    descriptors.push_back(settled([&] { return entries("/fd"); }));
   }
   CHECK(descriptors.back() == descriptors.front());
   end(agent);

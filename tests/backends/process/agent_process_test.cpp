@@ -189,8 +189,9 @@ TEST_CASE("a stop ends the ranks with TERM, and those that ignore it with KILL")
   agent.start({"trap 'exit 5' TERM; touch a; " + loop, "trap '' TERM; touch b; " + loop});
   REQUIRE(has_file(agent, "a"));
   REQUIRE(has_file(agent, "b"));
-  agent.send(message::Stop{milliseconds(300)});
+  agent.send(message::Stop{std::chrono::hours(1)});
   const auto first = agent.next<message::RankEnded>();
+  agent.send(message::Stop{milliseconds(300)});
   const auto second = agent.next<message::RankEnded>();
   CHECK(first.rank == 0);
   CHECK(first.code == 5);
@@ -346,8 +347,7 @@ TEST_CASE("much output waits for a launcher that acknowledges late, and none is 
   // small chunks count for more than their bytes, so a little less may come as well.
   std::size_t held_bytes = 0;
   const auto hold = [&](const Frame& frame) {
-    REQUIRE(frame.kind == FrameKind::output);
-    held_bytes += frame.payload.size();
+    if (frame.kind == FrameKind::output) held_bytes += frame.payload.size();
   };
   while (held_bytes < (768u << 10)) hold(*agent.next_frame());
   agent.send(message::Ping{Instant(5)});
@@ -361,14 +361,12 @@ TEST_CASE("much output waits for a launcher that acknowledges late, and none is 
     }
     const auto said = decode_message(frame->payload);
     REQUIRE(said);
-    if (const auto* answer = std::get_if<message::Pong>(&*said))
-      pong = *answer;
-    else
-      CHECK(std::get<message::OutputBlocked>(*said).is_blocked);
+    if (const auto* answer = std::get_if<message::Pong>(&*said)) pong = *answer;
+    if (const auto* told = std::get_if<message::OutputBlocked>(&*said)) CHECK(told->is_blocked);
   }
   CHECK(pong->sent == Instant(5));
   CHECK(held_bytes < (1u << 20) + 2 * max_chunk_bytes);
-  CHECK_FALSE(std::filesystem::exists(agent.directory().path() + "/written"));
+  CHECK(stays([&] { return !std::filesystem::exists(agent.directory().path() + "/written"); }));
 }
 
 TEST_CASE("a launcher that goes away in the middle of much output leaves no rank and no crash") {

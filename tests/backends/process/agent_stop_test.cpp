@@ -12,6 +12,8 @@ using namespace train::testing;
 
 namespace {
 
+constexpr milliseconds an_hour{3'600'000};  // nothing here takes as long
+
 // The last messages of a task: afterwards the agent is gone.
 void finish(AgentUnderTest& agent) {
   (void)agent.next<message::Finished>();
@@ -49,10 +51,10 @@ TEST_CASE("ranks that are stopped have their stop file, then the signal that was
   agent.next<message::Ready>();
   agent.send(message::Go{"127.0.0.1", 1});
   await_output(agent, "up\n");
-  agent.send(message::Stop{milliseconds(20'000), milliseconds(3'600'000)});
+  agent.send(message::Stop{an_hour, an_hour});
   await_output(agent, "seen\n");
   CHECK(agent.output() == "up\nseen\n");
-  agent.send(message::Stop{milliseconds(20'000)});
+  agent.send(message::Stop{an_hour});
   CHECK(agent.next<message::RankEnded>().after_stop);
   CHECK(agent.output() == "up\nseen\nsignalled\n");
   finish(agent);
@@ -63,14 +65,14 @@ TEST_CASE("the stop file is there before the signal, also without a notice") {
   auto prepare =
       agent.prepare({"exec 2>&-; trap 'test -e \"$STOP\" && echo there; exit 0' TERM; echo up; "
                      "while :; do sleep 0.01; done"});
-  prepare.stop_grace = milliseconds(20'000);
+  prepare.stop_grace = an_hour;
   prepare.ranks[0].environment.push_back(
       {.name = "STOP", .text = {}, .at_launch = AtLaunch::stop_file});
   agent.send(prepare);
   agent.next<message::Ready>();
   agent.send(message::Go{"127.0.0.1", 1});
   await_output(agent, "up\n");
-  SECTION("that the launcher asks for") { agent.send(message::Stop{milliseconds(20'000)}); }
+  SECTION("that the launcher asks for") { agent.send(message::Stop{an_hour}); }
   SECTION("of the agent itself") { ::kill(agent.pid(), SIGTERM); }
   CHECK(agent.next<message::RankEnded>().code == 0);
   CHECK(agent.output() == "up\nthere\n");
@@ -87,7 +89,7 @@ TEST_CASE("a stop goes on without its file where that cannot be made, and it is 
   agent.send(message::Go{"127.0.0.1", 1});
   await_output(agent, "up\n");
   std::filesystem::remove_all(folder);
-  agent.send(message::Stop{milliseconds(20'000)});
+  agent.send(message::Stop{an_hour});
   CHECK(agent.next<message::NoStopFile>().reason.find(folder) != std::string::npos);
   CHECK(agent.next<message::RankEnded>().code == 0);
   CHECK(agent.output() == "up\nsignalled\n");
@@ -98,7 +100,7 @@ TEST_CASE("an attempt does not find the stop file of the one before") {
   AgentUnderTest agent;
   agent.start({"trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done"});
   await_output(agent, "up\n");
-  agent.send(message::Stop{milliseconds(20'000)});
+  agent.send(message::Stop{an_hour});
   (void)agent.next<message::Finished>();
   const AttemptId second{0, 1};
   auto prepare = agent.prepare({"test -e \"$STOP\" && echo old; echo \"$STOP\""});

@@ -97,7 +97,9 @@ TEST_CASE("the last words of ranks that are stopped arrive, and of those that mu
   run(agent, prepare_of(agent, scripts, of));
   for (int rank = 0; rank < 20; ++rank)
     while (agent.output_of(rank).empty()) (void)agent.next_message_or_output();
-  agent.send(about(message::Stop{milliseconds(1'000)}, of));
+  agent.send(about(message::Stop{std::chrono::hours(1)}, of));
+  for (int ended = 0; ended < 10; ++ended) CHECK(agent.next<message::RankEnded>(of).rank % 2 == 1);
+  agent.send(about(message::Stop{milliseconds(100)}, of));
   (void)agent.next<message::Finished>(of);
   for (int rank = 0; rank < 20; ++rank) {
     CAPTURE(rank);

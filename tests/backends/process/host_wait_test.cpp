@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/host_wait.hpp"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -58,9 +57,8 @@ class WaitingHost {
     ticket.ticket.wants = wants;
     say(encode_wait_ticket(ticket));
   }
-  // The next one, in ten seconds at most on an idle machine.
   std::optional<WaitReport> report() {
-    while (const auto line = next_line(patience(10s))) {
+    while (const auto line = next_line(10s)) {
       if (line->empty()) continue;
       auto told = decode_wait_report(*line);
       REQUIRE(told);
@@ -68,14 +66,11 @@ class WaitingHost {
     }
     return std::nullopt;
   }
+  // Nothing where none comes for so long on an idle machine, or the host has gone.
   std::optional<std::string> next_line(std::chrono::milliseconds limit) {
-    const auto deadline = std::chrono::steady_clock::now() + limit;
     while (true) {
       if (const auto line = text_.next()) return std::string(*line);
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          deadline - std::chrono::steady_clock::now());
-      pollfd event{stream_.get(), POLLIN, 0};
-      if (left <= 0ms || ::poll(&event, 1, static_cast<int>(left.count())) <= 0) return {};
+      if (!becomes_readable(stream_.get(), limit)) return {};
       char buffer[4096];
       const ssize_t count = ::read(stream_.get(), buffer, sizeof buffer);
       if (count <= 0) return {};
@@ -243,7 +238,7 @@ TEST_CASE("while nothing changes both say that they live; who is silent is given
   host.wait("abcd2345");
   REQUIRE(host.report());
   int signs = 0;
-  while (const auto line = host.next_line(patience(wait_silence))) {
+  while (const auto line = host.next_line(wait_silence)) {
     CHECK(line->empty());
     ++signs;
   }

@@ -8,10 +8,10 @@
 
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
 using namespace train::testing;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -27,17 +27,12 @@ struct Ends {
                                      frames.emplace_back(frame.payload);
                                      return frame.payload != "strange";
                                    },
-                                   [this] {
-                                     ++closed;
-                                     loop.stop();
-                                   }});
+                                   [this] { ++closed; }});
   }
 
   // Until the connection is closed; false when it is not.
   bool run() {
-    const auto limit = loop.after(10s, [this] { loop.stop(); });
-    loop.run();
-    return closed == 1;
+    return loop_until(loop, [&] { return closed > 0; }) && closed == 1;
   }
 
   Loop loop;
@@ -100,9 +95,7 @@ TEST_CASE("a launcher that reads slowly gets everything in order") {
     char buffer[10'000];
     const ssize_t count = ::recv(ends.launcher.get(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (count > 0) received.append(buffer, static_cast<size_t>(count));
-    if (received.size() == sent.size()) ends.loop.stop();
   });
-  const auto limit = ends.loop.after(10s, [&] { ends.loop.stop(); });
-  ends.loop.run();
+  CHECK(loop_until(ends.loop, [&] { return received.size() >= sent.size(); }));
   CHECK((received == sent));
 }

@@ -24,7 +24,7 @@ std::string control(const std::string& payload) {
 // closes it, "strange" is none that a launcher sends.
 class Office {
  public:
-  explicit Office(nanoseconds patience = 10s)
+  explicit Office(nanoseconds patience = 1h)
       : links(loop, listening_.get(),
               {[this](LinkId link, const Frame& frame) { return heard(link, frame); },
                [this](LinkId link) { downs.push_back(link); }},

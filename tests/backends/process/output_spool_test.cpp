@@ -10,10 +10,10 @@
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
 #include "tests/skip.hpp"
+#include "tests/support/loop_until.hpp"
 
 using namespace train;
 using namespace train::testing;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -26,19 +26,16 @@ constexpr std::uint64_t slot = 128u << 10;
 struct Fixture {
   explicit Fixture(const std::string& path) : directory(HostDirectory::open(path)) {
     REQUIRE(directory);
-    spool.emplace(loop, *directory, [this](SpoolAnswer answer) {
-      answers.push_back(std::move(answer));
-      loop.stop();
-    });
+    spool.emplace(loop, *directory,
+                  [this](SpoolAnswer answer) { answers.push_back(std::move(answer)); });
   }
 
   template <class Answer>
   Answer ask(const SpoolWork& work) {
     const std::size_t before = answers.size();
-    const auto limit = loop.after(10s, [this] { loop.stop(); });
     spool->perform(work);
     CHECK(answers.size() == before);  // not from inside of the call
-    loop.run();
+    REQUIRE(loop_until(loop, [&] { return answers.size() > before; }));
     REQUIRE(answers.size() == before + 1);
     REQUIRE(std::holds_alternative<Answer>(answers.back()));
     return std::get<Answer>(answers.back());

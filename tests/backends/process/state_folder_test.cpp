@@ -2,7 +2,6 @@
 #include "backends/process/state_folder.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <future>
 #include <set>
 
 #include "backends/posix/own_folder.hpp"
@@ -19,6 +19,7 @@
 
 using namespace train;
 using namespace train::testing;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -162,26 +163,33 @@ TEST_CASE("a folder that is being made is waited for, and one whose maker died c
   place.take_name();
   const std::string path = place.add("aaaaaa");
   int ready[2];
+  int end[2];
   REQUIRE(::pipe(ready) == 0);
+  REQUIRE(::pipe(end) == 0);
   const pid_t maker = ::fork();
   if (maker == 0) {
+    ::close(end[1]);
     const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY);
     const bool is_locked = ::flock(folder, LOCK_EX | LOCK_NB) == 0;
     (void)!::write(ready[1], is_locked ? "y" : "n", 1);
-    (void)::poll(nullptr, 0, 200);
-    ::_exit(0);  // without a word: the lock goes with it
+    char byte = 0;
+    (void)!::read(end[0], &byte, 1);  // until it is to end
+    ::_exit(0);                       // without a word: the lock goes with it
   }
   char answer = 'n';
   REQUIRE(::read(ready[0], &answer, 1) == 1);
   REQUIRE(answer == 'y');
-  CHECK(place.path_of() == path);
+  auto found = std::async(std::launch::async, [&] { return place.path_of(); });
+  CHECK(stays([&] { return found.wait_for(0s) == std::future_status::timeout; }));
+  ::close(end[1]);
+  CHECK(found.get() == path);
   ::waitpid(maker, nullptr, 0);
-  for (const int end : ready) ::close(end);
+  for (const int each : {ready[0], ready[1], end[0]}) ::close(each);
   CHECK(place.names().size() == 2);
 }
 
 // Each round all of them look at the same moment, while the usual name comes and goes.
-TEST_CASE("all that look at the same moment find the same folder") {
+TEST_CASE("all that look at the same moment find the same folder", "[once]") {
   constexpr int rounds = 40, searchers = 8;
   const bool is_taken = GENERATE(false, true);
   CAPTURE(is_taken);

@@ -243,7 +243,7 @@ TEST_CASE("an agent that lives is left alone, and not waited for") {
   const auto sweep = sweep_agent(host.directory, "live-0", 100s);
   REQUIRE(sweep);
   CHECK(sweep->is_running);
-  CHECK(std::chrono::steady_clock::now() - began < 100s);  // which it would have waited
+  CHECK(std::chrono::steady_clock::now() - began < 100s);  // waits: it would wait so long
   CHECK(host.has("live-0"));
   CHECK(host.has("live-0.sock"));
 }

@@ -80,6 +80,7 @@ Outcome finish(const SpawnedProcess& process) {
   while (output || errors) {
     std::array<pollfd, 2> polled = {pollfd{output.get(), POLLIN, 0},
                                     pollfd{errors.get(), POLLIN, 0}};
+    // waits: again and again
     if (!eventually([&] { return ::poll(polled.data(), polled.size(), 100) > 0; }))
       throw std::runtime_error("no output");
     for (auto& [stream, text] : {std::pair{&output, &outcome.output}, {&errors, &outcome.errors}}) {
