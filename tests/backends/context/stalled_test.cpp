@@ -18,12 +18,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Lets the loop run for a while.
-void run_for(Loop& loop, milliseconds time) {
-  const auto limit = loop.after(time, [&] { loop.stop(); });
-  loop.run();
-}
-
 // Runs `work` as a user who may have no thread but this one; its exit code.
 int at_the_limit_of_processes(const std::function<int()>& work) {
   const pid_t child = ::fork();
