@@ -74,6 +74,14 @@ class Running(unittest.TestCase):
         kept = pathlib.Path(self.folder.name, "build/unsteady.txt").read_text()
         self.assertIn("two is not three", kept)
 
+    def test_what_takes_long_is_of_a_soak_or_asked_for_alone(self):
+        script = self.script("test_case 'it holds' holds; soak_case 'it takes long' holds; finish")
+        for case, soak, ran in ((None, None, "it holds"), ("it takes long", None, "it takes long"), (None, "1", "it takes long")):
+            os.environ.update({"TRAIN_SOAK": soak} if soak else {})
+            result = script.run(case)
+            os.environ.pop("TRAIN_SOAK", None)
+            self.assertEqual([line.split(" (")[0] for line in result.output.splitlines()][:-1], ["ok     " + ran])
+
     def test_only_the_case_that_failed_is_tried_again(self):
         _, said = self.outcome(self.script("test_case 'mostly' breaks_once; test_case 'other' holds; finish"))
         self.assertEqual(sum(line.startswith("ok     other") for line in said), 1)

@@ -30,8 +30,11 @@ test_case() { [ -n "${TRAIN_SOAK:-}" ] || run_case '' "$@"; }
 # soak it runs as well, where it reads how often from TRAIN_RACES and the like.
 race_case() { run_case ', no second try' "$@"; }
 
-# What takes long, or is worth many runs, and belongs to `tests/run.sh soak` (TRAIN_SOAK) alone.
-soak_case() { [ -z "${TRAIN_SOAK:-}" ] || run_case ', no second try' "$@"; }
+# What takes 15 s or more of an idle machine, or is worth many runs: in `tests/run.sh soak` (TRAIN_SOAK), and
+# where it alone is asked for.
+soak_case() {
+    if [ -n "${TRAIN_SOAK:-}" ] || [ "${TRAIN_TEST_ONLY:-}" = "$1" ]; then run_case ', no second try' "$@"; fi
+}
 
 # run_case NOTE SENTENCE FUNCTION [ARGUMENT...]
 run_case() {

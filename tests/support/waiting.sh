@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Waiting in shell tests: for what happens, with patience by the pace of this machine. A limit is what an
 # idle machine needs at most; it is multiplied by how many times slower this one is, and that is looked
-# at again where a limit is over. tests/lint/waiting.sh finds what waits otherwise.
+# at again where a limit is over.
 
 waiting_step=${waiting_step:-0.02} # seconds between two looks
 pace=10 # of this machine in tenths of an idle one's time: 10 to 100
@@ -28,6 +28,13 @@ is_over() {
     [ $waited -ge $(($1 * pace * 100000)) ] || return 1
     measure_pace
     [ $waited -ge $(($1 * pace * 100000)) ]
+}
+
+# paced SECONDS: the whole seconds that this machine takes for what an idle one does in so many: for
+# settings of the program under test within which something has to happen first.
+paced() {
+    measure_pace
+    echo $((($1 * pace + 9) / 10))
 }
 
 # eventually SECONDS COMMAND...: looks until the command succeeds; fails when time is up.
