@@ -86,9 +86,9 @@ through_openssh() {
     expect_idle 2 head "${nodes[@]}"
 }
 
-# Longer than a host may be silent, over both transports; a user who looks on sees how far it is.
+# slow_link KIB: a context of so many, over both transports; a user who looks on sees how far it is.
 slow_link() {
-    make_code 'head -c 220k /dev/urandom >weights'
+    make_code "head -c $1k /dev/urandom >weights"
     printf '%s\n' 'hosts:' '- {name: node01, slots: 1}' '- {name: node02, slots: 1, transport: openssh}' >"$shared/slow"
     launch --hostfile /srv/shared/slow -n 2 -- true
     expect_status 0
@@ -98,8 +98,8 @@ slow_link() {
     run_on_head python3 /srv/shared/terminal_session.py -- \
         "$train" launch --context "$code" --hostfile /srv/shared/slow -n 2 -- /bin/sh -c 'wc -c <weights'
     expect_status 0
-    expect_equal "ranks that have it" 2 "$(grep -c '] 225280$' "$work/out")"
-    expect_out '^train: the context is on its way to 2 hosts; the slowest has [0-9.]+ (KiB|bytes) of 220\.[0-9] KiB$'
+    expect_equal "ranks that have it" 2 "$(grep -c "] $(($1 * 1024))$" "$work/out")"
+    expect_out '^train: the context is on its way to 2 hosts; the slowest has [0-9.]+ (KiB|bytes) of '"$1"'\.[0-9] KiB$'
     [ "$(grep -c 'is on its way' "$work/out")" -ge 2 ] || note_failure "how far it is is said once only"
     expect_idle 2 head "${nodes[@]}"
 }
@@ -327,7 +327,8 @@ test_case "a context reaches four hosts once, and the ranks start in it" deliver
 test_case "names, modes, links, folders and holes arrive as they are" everything_arrives_as_it_is
 test_case "the ranks of a host share one copy, and the next task has a fresh one" ranks_share_a_copy_of_their_own
 test_case "a context travels through OpenSSH's client" through_openssh
-test_case "a slow link takes its time, and a terminal shows how far it is" slow_link
+test_case "where a link is slow a terminal shows how far it is" slow_link 90
+soak_case "a slow link may take longer than a host may be silent" slow_link 220
 test_case "a cached context that is damaged, gone or a link is not used" damaged_cache
 test_case "a read-only home is passed over; without any place the host says so" read_only_home
 test_case "a full host says so, and keeps nothing" full_host
@@ -335,7 +336,7 @@ test_case "a place that runs full on the way hands over to the next" runs_full_o
 test_case "a place that a context cannot be unpacked to hands over to the next" cannot_be_unpacked_there
 test_case "too large a context and links that leave it are refused with their names" refused_here
 test_case "a launcher that dies while it sends leaves nothing half" launcher_dies_while_it_sends
-test_case "a host that freezes while it takes is named" host_freezes_while_it_takes
+soak_case "a host that freezes while it takes is named" host_freezes_while_it_takes
 test_case "what nobody has used for long goes, and nothing else" old_things_go
 test_case "Ctrl-C ends a launch whose context is on a file system that does not answer" context_that_never_answers
 finish

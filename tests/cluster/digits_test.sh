@@ -121,7 +121,7 @@ take_over() {
 
 test_case "four hosts train one model" digits_on_four_hosts
 test_case "a rank that is killed costs no accuracy: all go on from their checkpoint" digits_after_a_failure
-test_case "launchers that are killed cost none either" digits_after_adoptions
+soak_case "launchers that are killed cost none either" digits_after_adoptions
 test_case "the same file trains on one machine, with no hosts file" digits_on_one_machine
 test_case "one rank with the same global batch reaches the same accuracy" digits_with_one_rank
 test_case "four hosts train without a configuration file" digits_without_a_file

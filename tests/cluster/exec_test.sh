@@ -48,5 +48,5 @@ is_there() { all_processes "^sleep $1" | grep -q .; }
 is_not_there() { ! is_there "$1"; }
 
 test_case "a command beside a rank of another host runs there, and passes bytes" runs_there
-test_case "a command on a host that is cut ends there, and here" is_cut
+soak_case "a command on a host that is cut ends there, and here" is_cut
 finish

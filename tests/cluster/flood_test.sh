@@ -123,14 +123,8 @@ server_floods() {
     restart node02
 }
 
-if [ "${2:-}" = --slow ]; then
-    test_case "noise on stderr in place of an answer" floods 40 '30 s while the agent' noise
-    test_case "a frame that comes byte by byte" floods 30 'silent for [0-9]+ s' frame_slowly 0 \
-        reconnect_window=0s
-    finish
-fi
-
-start_slow_cases "$1"
+soak_case "noise on stderr in place of an answer" floods 40 '30 s while the agent' noise
+soak_case "a frame that comes byte by byte" floods 30 'silent for [0-9]+ s' frame_slowly 0 reconnect_window=0s
 test_case "a line without end in place of an answer" floods 10 'printed more than 64 KiB' endless_line
 test_case "lines without end in place of an answer" floods 10 'printed more than 64 KiB' endless_lines
 test_case "garbage in place of frames while ranks run" floods 15 'unknown kind' garbage_later
@@ -152,5 +146,4 @@ done
 test_case "an SSH server that ends a channel without end" server_floods ends 'exited with status 0'
 test_case "Ctrl-C while a host prints on stderr in place of an answer" interrupted noise hosts_flood
 test_case "Ctrl-C while an agent prints on stderr without end" interrupted noisy good_ranks_run
-count_slow_cases
 finish

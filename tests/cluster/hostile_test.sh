@@ -4,9 +4,8 @@
 #   hostile_test.sh path/to/train
 . "$(dirname "$0")/lib.sh"
 
-# What takes a minute runs beside all else, on a bed of its own: with --slow as second argument.
 how_many=2
-[ "${2:-}" != --slow ] || how_many=3
+[ -z "${TRAIN_SOAK:-}${TRAIN_TEST_ONLY:-}" ] || how_many=3
 use_cluster $how_many --slots 1
 use_train "${1:-}"
 install -m 755 "$(dirname "$0")/hostile_host" "$(dirname "$0")/flooding_server" "$shared/"
@@ -194,19 +193,14 @@ interrupted_while_it_drops() {
     restart node02
 }
 
-if [ "${2:-}" = --slow ]; then
-    test_case "a host that takes no upload is cut off after a minute, whatever way" upload_is_not_read
-    finish
-fi
-
-start_slow_cases "$1"
+soak_case "a host that takes no upload is cut off after a minute, whatever way" upload_is_not_read
 test_case "garbage in place of frames" lies 'unknown kind' garbage
 test_case "a frame that claims 2 GiB" lies '2147483647 bytes' oversized
 test_case "JSON that is nested without end" lies 'nested too deep' deep_json
 test_case "JSON of 16 MiB" lies 'more than the 262144 allowed' big_json
 test_case "words that would be lines of the launcher" forged_refusal
 test_case "a hundred thousand processes left" very_many_survivors
-test_case "a host that never reads and says nothing" lies 'silent' never_reads
+soak_case "a host that never reads and says nothing" lies 'silent' never_reads
 test_case "another launcher that is none" \
     lies "its agent serves another launcher of this task .process 7 on 'x'.*registry knows nothing" usurper
 test_case "a name that leads out of the folder that is fetched" gets 76 'leaves its folder' gets_out
@@ -219,7 +213,7 @@ test_case "half a million things that cannot be fetched" gets 66 'and 499990 mor
 test_case "output of a rank of another host" lies 'out of turn' stranger
 test_case "escape sequences in what a host says of itself" lies 'no place' steering
 test_case "noise without end on stderr" noise_on_stderr
-test_case "a stream that breaks off in the middle of a frame" cut_off_in_the_middle
+soak_case "a stream that breaks off in the middle of a frame" cut_off_in_the_middle
 test_case "output without regard to what was acknowledged" flood_while_nobody_reads
 test_case "a server that sends lines in place of its greeting" server_floods lines ssh 'floods: more than 64 KiB'
 test_case "a server that sends a line without end" server_floods line ssh 'floods: more than 64 KiB'
@@ -227,5 +221,4 @@ test_case "a server that sends packets in place of a key exchange" server_floods
 test_case "a server that floods OpenSSH's client" server_floods lines openssh 'does not greet as an SSH server does'
 test_case "Ctrl-C while a server greets without end" interrupted_while_it_drops
 test_case "hosts beside one that takes no upload are told at once" others_are_told_at_once
-count_slow_cases
 finish

@@ -342,9 +342,9 @@ test_case "workers that ignore TERM are killed after the grace" workers_ignore_t
 test_case "a daemon that holds a worker's stdout ends with the task" worker_leaves_daemon
 test_case "Ctrl-C ends every worker" ctrl_c
 test_case "a killed launcher leaves nothing on any host within 10 s" launcher_is_killed
-test_case "a host that is cut off ends the task and is named" host_is_cut
-test_case "a host that freezes ends the task and is named" host_freezes
-test_case "a host that loses power ends the task and is named" host_loses_power
+soak_case "a host that is cut off ends the task and is named" host_is_cut
+soak_case "a host that freezes ends the task and is named" host_freezes
+soak_case "a host that loses power ends the task and is named" host_loses_power
 test_case "nothing starts when one host lacks the program" program_is_missing
 test_case "nothing starts when one host lacks the working directory" folder_is_missing
 test_case "a wrong host key stops the launch" host_key_is_wrong

@@ -99,7 +99,7 @@ expect_all_gone() {
 
 # On one host all packets are lost, on another what it is sent, on the third what it says.
 short_cut() {
-    start_steady 250
+    start_steady 120
     "$cluster" cut node01
     "$cluster" cut node02 in
     "$cluster" cut node03 out
@@ -114,7 +114,7 @@ short_cut() {
     for rank in 0 1 2; do expect_output_again "$rank" "${before[$rank]}" "$since"; done
     await_launch 30
     expect_status 0
-    expect_whole_output 250
+    expect_whole_output 120
     expect_all_gone
 }
 
@@ -294,7 +294,7 @@ has_killed_20() {
 # --- Hosts that stand still or lose power ---
 
 short_freeze() {
-    start_steady 250
+    start_steady 60
     "$cluster" freeze node02
     sleep 8 # so long it stands still
     local before since
@@ -303,7 +303,7 @@ short_freeze() {
     expect_output_again 1 "$before" "$since"
     await_launch 30
     expect_status 0
-    expect_whole_output 250
+    expect_whole_output 60
     expect_all_gone
 }
 
@@ -425,12 +425,12 @@ are_without_ranks() {
 }
 
 if [ "${2:-}" = --slow ]; then
-    test_case "a host that is cut off for longer is named, and again when it is back" long_cut
-    test_case "a host that hears nothing for longer than the window is lost, and its ranks are dead by then" cut_beyond_window in
-    test_case "a host that is not heard for longer than the window is lost, and its ranks are dead by then" cut_beyond_window out
+    soak_case "a host that is cut off for longer is named, and again when it is back" long_cut
+    soak_case "a host that hears nothing for longer than the window is lost, and its ranks are dead by then" cut_beyond_window in
+    soak_case "a host that is not heard for longer than the window is lost, and its ranks are dead by then" cut_beyond_window out
     test_case "without a window a host that is cut off is lost after 15 s" no_window
     test_case "Ctrl-C while a host is cut off ends in the time of a stop" interrupted 1
-    test_case "Ctrl-C twice while a host is cut off ends no later" interrupted 2
+    soak_case "Ctrl-C twice while a host is cut off ends no later" interrupted 2
     test_case "a host that stands still for 8 s loses nothing" short_freeze
     finish
 fi
@@ -461,7 +461,7 @@ own_tmp() {
 start_slow_cases "$1"
 
 test_case "a host that is cut off for 8 s, or in one direction, loses nothing" short_cut
-test_case "a host that is cut off for longer than the window is lost, and its ranks are dead by then" cut_beyond_window
+soak_case "a host that is cut off for longer than the window is lost, and its ranks are dead by then" cut_beyond_window
 test_case "without a window a broken connection is a lost host" no_window_and_no_session
 test_case "a session of sshd that is killed is made anew" killed_and_back session
 test_case "a bridge that is killed is made anew" killed_and_back bridge
@@ -470,7 +470,7 @@ test_case "the process below which the ranks of a host are takes them along" sub
 test_case "a guard that is killed is a lost host" killed_and_lost guard 'guard|agent'
 test_case "agent and guard that are killed are a lost host" agent_and_guard_are_killed
 test_case "an agent that stands still has a guard that ends the ranks" agent_is_stopped
-test_case "a host that stands still for longer than the window is lost, and its ranks end when it goes on" freeze_beyond_window
+soak_case "a host that stands still for longer than the window is lost, and its ranks end when it goes on" freeze_beyond_window
 test_case "a host that is started anew is lost at once" power_off_and_on
 test_case "ranks of a host that is out of reach save and go before its window is over" saves_out_of_reach
 test_case "ranks outlive a killed launcher by 5 s" launcher_is_killed
@@ -478,6 +478,6 @@ test_case "Ctrl-C while a host is cut off ends its ranks when it is back" interr
 test_case "Ctrl-C three times while a host is cut off ends at once" interrupted 3
 test_case "logging in that fails for a while loses nothing" login_fails
 test_case "a host whose logins each have a /tmp of their own proves nothing, and loses no rank to it" own_tmp
-test_case "100 MB come whole through 20 connections" flood
+soak_case "100 MB come whole through 20 connections" flood
 count_slow_cases
 finish

@@ -334,7 +334,7 @@ test_case "a host certificate is trusted" host_certificate
 test_case "a ProxyCommand is used, and the host's own address told" \
     through_a_jump_host 'ProxyCommand ssh -W %h:%p node01'
 test_case "a ProxyJump is used, and the host's own address told" through_a_jump_host 'ProxyJump node01'
-test_case "a question of ssh's own has the time that it takes when a task is gone on with" question_has_time
+soak_case "a question of ssh's own has the time that it takes when a task is gone on with" question_has_time
 test_case "a master connection that exists is used, and survives" existing_master_is_used
 test_case "no ssh process shows a secret" no_secrets
 test_case "an unknown host key stops the launch and shows the fingerprint" host_key_is_unknown
@@ -343,10 +343,10 @@ test_case "all hosts that cannot be reached are named" all_that_is_wrong
 test_case "a missing key stops the launch" no_key
 test_case "a machine without ssh says so" no_ssh_program
 test_case "a host that does not answer is named" host_does_not_answer
-test_case "a host that answers late is waited for, as long as its ConnectTimeout says" patience
+soak_case "a host that answers late is waited for, as long as its ConnectTimeout says" patience
 test_case "a killed ssh process is made anew" ssh_is_made_anew
 test_case "without a reconnect window a killed ssh process is a lost host" ssh_is_killed
 test_case "Ctrl-C ends every worker and every ssh process" ctrl_c
 test_case "a killed launcher leaves nothing on any host within 10 s" launcher_is_killed
-test_case "a host that is cut off ends the task and is named" host_is_cut
+soak_case "a host that is cut off ends the task and is named" host_is_cut
 finish
