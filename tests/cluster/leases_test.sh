@@ -8,20 +8,23 @@
 use_cluster 4 --slots 2
 use_train "${1:-}"
 
-# Another user of all hosts, who logs in from node04.
+# make_user NAME: another user of all hosts, who logs in from node04.
 make_user() {
-    local host
-    on node04 'id bob >/dev/null 2>&1 || useradd -M -d /srv/bob -p "*" bob; install -d -o bob -g bob -m 700 /srv/bob /srv/bob/.ssh
-        [ -e /srv/bob/.ssh/id_ed25519 ] || runuser -u bob -- ssh-keygen -q -t ed25519 -N "" -f /srv/bob/.ssh/id_ed25519
-        install -o bob -m 600 /root/.ssh/known_hosts /srv/bob/.ssh/known_hosts'
+    local host home=/srv/$1
+    local account="id $1 >/dev/null 2>&1 || useradd -M -d $home -p '*' $1; install -d -o $1 -g $1 -m 700 $home $home/.ssh"
+    on node04 "$account
+        [ -e $home/.ssh/id_ed25519 ] || runuser -u $1 -- ssh-keygen -q -t ed25519 -N '' -f $home/.ssh/id_ed25519
+        install -o $1 -m 600 /root/.ssh/known_hosts $home/.ssh/known_hosts"
     for host in node01 node02; do
-        on "$host" 'id bob >/dev/null 2>&1 || useradd -M -d /srv/bob -p "*" bob; install -d -o bob -g bob -m 700 /srv/bob /srv/bob/.ssh'
-        on node04 'cat /srv/bob/.ssh/id_ed25519.pub' |
-            "$cluster" exec "$host" /bin/bash -c 'cat >/srv/bob/.ssh/authorized_keys; chown bob: /srv/bob/.ssh/authorized_keys; chmod 600 /srv/bob/.ssh/authorized_keys'
+        on "$host" "$account"
+        on node04 "cat $home/.ssh/id_ed25519.pub" |
+            "$cluster" exec "$host" /bin/bash -c "cat >$home/.ssh/authorized_keys; chown $1: $home/.ssh/authorized_keys; chmod 600 $home/.ssh/authorized_keys"
     done
 }
 
-as_bob() { on node04 runuser -u bob -- env --chdir=/tmp HOME=/srv/bob XDG_STATE_HOME=/srv/bob/state "$train" "$@"; }
+# as_user NAME ARGUMENT...: the program, from node04.
+as_user() { on node04 runuser -u "$1" -- env --chdir=/tmp HOME="/srv/$1" XDG_STATE_HOME="/srv/$1/state" "$train" "${@:2}"; }
+as_bob() { as_user bob "$@"; }
 
 # hold ARGUMENT...: a task of root, from the head; sets `id`.
 hold() {
@@ -39,7 +42,7 @@ bob_is_told() { grep -Eq -- "$1" "$work/bob" || note_failure "bob is not told $1
 
 # Of slots that root holds, bob's launch takes those beside them, on other hosts too.
 goes_around() {
-    make_user
+    make_user bob
     hold -H node01:2 -n 1
     as_bob launch --set working_directory=/tmp -H 'node[01-02]:2' -n 3 --set resources.placement=pack -- \
         /bin/sh -c 'echo $(uname -n) $LOCAL_RANK' >"$work/out" 2>"$work/bob"
@@ -70,7 +73,7 @@ ends_while_hosts_are_asked() {
 asks_hosts() { on head "ss -Htn state syn-sent" | grep -q .; }
 
 another_user() {
-    make_user
+    make_user bob
     hold -H 'node[01-02]:2' -n 3 --set resources.placement=pack
     as_bob launch --set working_directory=/tmp -H node02:2 -n 2 -- /bin/true >"$work/out" 2>"$work/bob"
     expect_equal "exit status" 75 $?
@@ -113,6 +116,35 @@ better_folder() {
     expect_out "^$id "
     let_go
     launch -H node01:2 -n 2 -- /bin/true
+    expect_status 0
+    restart node01
+}
+
+# Ann was the first on the host, so that its lock files are hers. While ben holds both slots somebody
+# cleans the folder.
+lock_files_are_removed() {
+    make_user ann
+    make_user ben
+    as_user ann launch --set working_directory=/tmp -H node01:2 -n 2 -- /bin/true >"$work/out" 2>"$work/ann" ||
+        note_failure "ann cannot launch: $(cat "$work/ann")"
+    rm -f "$shared/go"
+    id=$(as_user ben launch -d --set working_directory=/tmp -H node01:2 -n 2 -- \
+        /bin/sh -c 'while [ ! -e /srv/shared/go ]; do sleep 0.05; done' 2>"$work/ben") ||
+        note_failure "ben cannot launch: $(cat "$work/ben")"
+    expect_equal "whose the lock files are" ann "$(on node01 'stat -c %U /run/lock/train-lease-place-*' | sort -u)"
+    on node01 'rm /run/lock/train-lease-place-* /run/lock/train-lease-mutex'
+    as_user ann launch --set working_directory=/tmp -H node01:2 -n 1 -- touch /tmp/started >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 75
+    expect_err "^  task $id \('sh'\) of ben \(launched by process [0-9]+ on 'node04'\) holds 2 slots of node01, for [0-9]+ s$"
+    on node01 'test ! -e /tmp/started' || note_failure "a rank was started"
+    as_user ann task list -H node01:2 >"$work/out" 2>"$work/err"
+    expect_out "^$id "
+    expect_err "lock files of task $id were removed or replaced: its word counts$"
+    touch "$shared/go"
+    as_user ben task wait "$id" >"$work/wait" 2>&1 || note_failure "it fails: $(cat "$work/wait")"
+    as_user ann launch --set working_directory=/tmp -H node01:2 -n 2 -- /bin/true >"$work/out" 2>"$work/err"
+    status=$?
     expect_status 0
     restart node01
 }
@@ -186,6 +218,7 @@ test_case "a launch goes around what another user holds, on other hosts too" goe
 test_case "a launch that asks hosts what is free ends when it is told to" ends_while_hosts_are_asked
 test_case "what a dead launcher's task held is free, of a host out of reach once its ranks have ended" dead_launcher
 test_case "what is held in one folder of a host counts when root has made a better one" better_folder
+test_case "what a user holds is his although its lock files, another one's, are removed" lock_files_are_removed
 race_case "of two machines that launch at once on the same hosts one starts, never both, never neither" \
     races "${TRAIN_RACES:-12}" node01:1,node02:1 node02:1,node01:1
 race_case "of two that launch at once on hosts of which they share one, never both start there, never neither" \
