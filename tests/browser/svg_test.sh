@@ -10,16 +10,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ -x "${1:-}" ] || { echo "usage: ${0##*/} path/to/train" >&2; exit 2; }
 train=$(realpath "$1")
 gallery=$(dirname "$train")/../tests/browser/browser_gallery
-passed=0
-failed=0
+. "$here/../support/cases.sh"
+begin_case() { :; }
+check_case() { :; }
+show_case() { :; }
+end_case() { :; }
 
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ $failed -eq 0 ] && [ $((passed + skipped)) -gt 0 ]
-    exit
-}
-
-skipped=0
 browser=$(command -v chromium) || {
     skipped=1
     echo "SKIPPED: there is no chromium"
@@ -37,16 +33,6 @@ chromium() {
         --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$work/profile" "$@" 2>"$work/talk"
 }
 
-verdict() { # verdict SENTENCE [TROUBLE]
-    if [ -z "${2:-}" ]; then
-        passed=$((passed + 1))
-        echo "ok     $1"
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s\n%s\n' "$1" "${2//$'\n'/$'\n'    }"
-    fi
-}
-
 # trouble_of NAME PARTS: what the browser finds wrong with a picture, inline in a page.
 trouble_of() {
     sed -e "s/PARTS_EXPECTED/$2/" -e "/PICTURE_HERE/{r $pictures/$1.svg
@@ -59,24 +45,26 @@ d}" "$here/check.html" >"$work/$1.html"
     fi
 }
 
-in_page() { # in_page NAME PARTS: of so many slots or trials.
+in_page() { test_case "$1 is drawn as it should be" is_drawn "$@"; }
+
+is_drawn() { # is_drawn NAME PARTS: of so many slots or trials.
     local trouble
     trouble=$(trouble_of "$1" "$2")
-    [ "$trouble" != "nothing" ] || trouble=''
-    verdict "$1 is drawn as it should be" "$trouble"
+    [ "$trouble" = nothing ] || note_failure "${trouble//$'\n'/$'\n'    }"
 }
 
 # damaged WHAT SCRIPT REGEX [NAME PARTS]: the check finds what a sed script does to a good picture.
-damaged() {
-    local trouble name=${4:-held_slots}
-    sed "$2" "$pictures/$name.svg" >"$pictures/damaged.svg"
+damaged() { test_case "$1 is noticed" is_noticed "${@:2}"; }
+
+is_noticed() {
+    local trouble name=${3:-held_slots}
+    sed "$1" "$pictures/$name.svg" >"$pictures/damaged.svg"
     if cmp -s "$pictures/$name.svg" "$pictures/damaged.svg"; then
-        verdict "$1 is noticed" "nothing was damaged"
+        note_failure "nothing was damaged"
         return
     fi
-    trouble=$(trouble_of damaged "${5:-28}")
-    [[ $trouble =~ $3 ]] && trouble=''
-    verdict "$1 is noticed" "$trouble"
+    trouble=$(trouble_of damaged "${4:-28}")
+    [[ $trouble =~ $2 ]] || note_failure "${trouble//$'\n'/$'\n'    }"
 }
 
 # shot NAME SCHEME: how many colours a screenshot has, and the colour of a corner.
@@ -84,20 +72,19 @@ shot() {
     local scheme=1 height
     [ "$2" = light ] || scheme=0
     height=$(sed -n 's/.*viewBox="0 0 960 \([0-9]*\)".*/\1/p' "$pictures/$1.svg")
-    chromium --blink-settings=preferredColorScheme=$scheme --window-size="960,$height" \
+    chromium --blink-settings=preferredColorScheme="$scheme" --window-size="960,$height" \
         --screenshot="$pictures/$1-$2.png" "file://$(realpath "$pictures/$1.svg")" >"$work/talk.out"
     /usr/bin/python3 "$here/colors.py" "$pictures/$1-$2.png"
 }
 
-screenshots() { # screenshots NAME
-    local light dark trouble=''
+is_not_blank() { # is_not_blank NAME
+    local light dark
     light=$(shot "$1" light)
     dark=$(shot "$1" dark)
-    [ "${light%% *}" -ge 5 ] || trouble="light: '$light'"
-    [ "${dark%% *}" -ge 5 ] || trouble="$trouble dark: '$dark'"
-    [ "${light#* }" = 255,255,255 ] || trouble="$trouble the light page is ${light#* }"
-    [ "${dark#* }" = 16,21,28 ] || trouble="$trouble the dark page is ${dark#* }"
-    verdict "$1 is not blank, light and dark" "$trouble"
+    [ "${light%% *}" -ge 5 ] || note_failure "light: '$light'"
+    [ "${dark%% *}" -ge 5 ] || note_failure "dark: '$dark'"
+    expect_equal "the light page" 255,255,255 "${light#* }"
+    expect_equal "the dark page" 16,21,28 "${dark#* }"
 }
 
 # plan NAME SLOTS ARGUMENT...: a picture of the program, checked; SLOTS are those of its rows.
@@ -106,7 +93,7 @@ plan() {
     shift 2
     if ! (cd "$work" && env -i PATH="$PATH" HOME="$work" "$train" plan "$@" \
         --svg "$(realpath "$pictures")/$name.svg" -- true >"$work/out" 2>"$work/err"); then
-        verdict "$name is planned" "$(cat "$work/err")"
+        test_case "$name is planned" note_failure "$(cat "$work/err")"
         return
     fi
     in_page "$name" "$slots"
@@ -129,7 +116,7 @@ YAML
             "$train" task wait "$task" 2>err &&
             "$train" task show "$task" --svg "$(realpath "$pictures")/launched_search.svg" >out 2>err
     ) || {
-        verdict "a search is drawn" "$(cat "$work/err")"
+        test_case "a search is drawn" note_failure "$(cat "$work/err")"
         return
     }
     in_page launched_search 24
@@ -168,7 +155,7 @@ while read -r name; do
         many_slots) in_page "$name" 65000 ;;
         search_of_*) in_page "$name" "${name#search_of_}" ;;
         strange_search) in_page "$name" 3 ;;
-        *) verdict "$name" "how many slots it has is not said here" ;;
+        *) test_case "$name is drawn" note_failure "how many slots it has is not said here" ;;
     esac
 done < <("$gallery" "$pictures")
 damaged "a moved cell" '0,/"cell used" x="288"/s//"cell used" x="330"/' 'cells overlap'
@@ -186,5 +173,5 @@ damaged "one colour for all lines" 's/stroke: var(--[a-z]*)/stroke: red/g' 'look
 damaged "a kind without a key" 's/"key stopped"/"key"/' 'the legend lacks stopped' search_of_24 24
 search
 for name in two_hosts held_slots half_gpus ten_thousand_hosts search_of_1 search_of_24 search_of_1000 \
-    launched_search; do screenshots "$name"; done
+    launched_search; do test_case "$name is not blank, light and dark" is_not_blank "$name"; done
 finish

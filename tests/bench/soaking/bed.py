@@ -5,21 +5,15 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
+import sys
 
-CLUSTER = pathlib.Path(__file__).resolve().parents[2] / "cluster/cluster"
+TESTS = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(TESTS / "support"))
+from waiting import eventually
+
+CLUSTER = TESTS / "cluster/cluster"
 STATE = "/var/lib/soak"       # on the head: of the tasks that are disturbed
 BYSTANDER = "/var/lib/bystander"
-
-
-def eventually(seconds, holds):
-    """Polls until `holds()`; whether it did in time."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def read(path, otherwise=b""):
