@@ -104,9 +104,9 @@ core_is_named() {
     expect_equal "what is recorded" True "$(field 'd["rank_results"][0]["core"].startswith("'"'$work/here/core"'")' "$work/out")"
 }
 
-test_case "what ranks say before they crash is in the logs and the report" crashes
-test_case "the same where a log is at its limit" crashes_at_the_limit
-test_case "the same where output may be dropped" crashes_where_output_is_dropped
+race_case "what ranks say before they crash is in the logs and the report" crashes
+race_case "the same where a log is at its limit" crashes_at_the_limit
+race_case "the same where output may be dropped" crashes_where_output_is_dropped
 test_case "a rank that the kernel kills for want of memory is told so" memory_runs_out
 test_case "a rank that somebody kills is not taken for one" somebody_kills
 test_case "the core of a rank is named" core_is_named
