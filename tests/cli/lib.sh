@@ -199,6 +199,15 @@ state_of() {
 
 state_is() { [ "$(state_of "$1")" = "$2" ]; }
 
+# registry SQL [VALUE...]: that statement on the registry of tasks, however long others write there;
+# prints its rows.
+registry() {
+    /usr/bin/python3 -c 'import sqlite3, sys
+database = sqlite3.connect(sys.argv[1], timeout=600)
+with database:
+    for row in database.execute(sys.argv[2], sys.argv[3:]): print(*row, sep="|")' "$work/state/train/tasks.db" "$@"
+}
+
 # field NAME FILE: of a JSON document, by a Python expression on `d`.
 field() { /usr/bin/python3 -c 'import json, sys; d = json.load(open(sys.argv[2])); print(eval(sys.argv[1]))' "$1" "$2"; }
 

@@ -19,7 +19,7 @@ hold_registry() {
     touch "$work/hold"
     /usr/bin/python3 - "$work/state/train/tasks.db" "$work/hold" <<'PY' &
 import os, sqlite3, sys, time
-database = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
+database = sqlite3.connect(sys.argv[1], timeout=600, isolation_level=None)
 database.execute("BEGIN IMMEDIATE")
 open(sys.argv[2] + ".locked", "w").close()
 while os.path.exists(sys.argv[2]): time.sleep(0.05)

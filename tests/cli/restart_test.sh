@@ -11,8 +11,8 @@ task() { with_environment "$train" task "$@" >"$work/out" 2>"$work/err"; status=
 # In attempt 0, rank 1 fails once both have printed.
 fails_once='echo "attempt $TRAIN_RESTART_COUNT of $RANK"
 [ "$TRAIN_RESTART_COUNT" -lt 1 ] || exit 0
-[ "$RANK" = 1 ] || exec sleep 4711
-sleep 0.3; exit 7'
+[ "$RANK" = 1 ] || { : >printed; exec sleep 4711; }
+until [ -e printed ]; do sleep 0.02; done; exit 7'
 restarted() { run launch "${two[@]}" --set max_restarts=4 --set restart_delay=0s "$@" -- /bin/sh -c "$fails_once"; }
 
 record_of_attempts() {
@@ -32,7 +32,7 @@ record_of_attempts() {
     expect_equal "times of events, in their order, from the launch to the end" True \
         "$(field '(lambda times: times == sorted(times) and times[0] == d["created_ms"] and times[-1] <= d["ended_ms"])([e["time_ms"] for e in d["events"]])' "$work/out")"
     expect_equal "attempts that began when it was written down" True \
-        "$(field 'all(abs(a["started"] - e["time_ms"]) < 2000 for a, e in zip(d["attempts"], [e for e in d["events"] if e["what"] == "attempt_begun"]))' "$work/out")"
+        "$(field '[a["started"] for a in d["attempts"]] == [e["time_ms"] for e in d["events"] if e["what"] == "attempt_begun"]' "$work/out")"
     task list --all
     expect_out ' 1$'
     local id
@@ -52,19 +52,18 @@ record_of_attempts() {
 
 # Of a task whose journal is damaged or gone the rest is shown.
 no_entry_is_needed() {
-    edit_journal "UPDATE journal SET entry = 'x' WHERE task = '$1' AND number = 2"
+    registry "UPDATE journal SET entry = 'x' WHERE task = '$1' AND number = 2"
     task show "$1" --json
     expect_schema task "$work/out"
     expect_err "^train: 1 of 8 entries of the journal of task $1 cannot be read$"
     expect_equal "events" 8 "$(field 'len(d["events"])' "$work/out")"
-    edit_journal "DELETE FROM journal WHERE task = '$1'"
+    registry "DELETE FROM journal WHERE task = '$1'"
     task show "$1" --json
     expect_schema task "$work/out"
     expect_equal "events" "created task_over" "$(field '" ".join(e["what"] for e in d["events"])' "$work/out")"
     task show "$1"
     expect_status 0
 }
-edit_journal() { /usr/bin/python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()' "$work/state/train/tasks.db" "$1"; }
 
 logs_of_attempts() {
     restarted
@@ -85,13 +84,16 @@ logs_of_attempts() {
 }
 
 follows_into_the_next() {
-    start launch "${two[@]}" --set max_restarts=1 --set restart_delay=1s -- /bin/sh -c "$fails_once; exit 0"
-    within 20 "the first attempt has failed" err_has '^train: restart 1 of 1'
-    local id
-    id=$(task_id)
-    with_environment timeout 600 "$train" task logs "$id" -f --rank 0 >"$work/followed" 2>/dev/null
+    start launch "${two[@]}" --set max_restarts=1 --set restart_delay=0s -- /bin/sh -c \
+        '[ "$RANK$TRAIN_RESTART_COUNT" != 10 ] || until [ -e go ]; do sleep 0.02; done; '"$fails_once"
+    within 20 "the first attempt runs" out_has 'attempt 0 of 0'
+    (exec_with_environment timeout 600 "$train" task logs "$(task_id)" -f --rank 0) >"$work/followed" 2>/dev/null &
+    local follower=$!
+    within 20 "it is followed" grep -q 'attempt 0 of 0' "$work/followed"
+    touch go
     await
     expect_status 0
+    wait "$follower"
     expect_equal "what was followed" "attempt 0 of 0 attempt 1 of 0" "$(paste -sd' ' "$work/followed")"
 }
 
@@ -102,7 +104,7 @@ invalid_hyperparameters() {
 }
 
 killed_while_waiting() {
-    start launch "${two[@]}" --set max_restarts=4 --set restart_delay=1m -- /bin/sh -c "$fails_once"
+    start launch "${two[@]}" --set max_restarts=4 --set restart_delay=1h -- /bin/sh -c "$fails_once"
     within 20 "the restart is announced" err_has '^train: restart 1 of 4'
     local id
     id=$(task_id)
@@ -141,15 +143,18 @@ YAML
 # The first attempt fails before all its ranks have started.
 detached_start() {
     run launch -d "${two[@]}" --set max_restarts=3 --set restart_delay=100ms -- /bin/sh -c \
-        '[ "$TRAIN_RESTART_COUNT" -ge 1 ] || exit 5; sleep 1'
+        '[ "$TRAIN_RESTART_COUNT" -ge 1 ] || exit 5; until [ -e go ]; do sleep 0.02; done'
     expect_status 0
-    task wait "$(cat "$work/out")"
+    local id
+    id=$(cat "$work/out")
+    expect_equal "state" running "$(state_of "$id")"
+    touch go
+    task wait "$id"
     expect_status 0
 }
 
 # To open a pipe that nobody reads takes for ever, like a call to a file server that is gone.
 log_disk_hangs() {
-    local began=$SECONDS
     run launch -n 1 --set max_restarts=1 --set restart_delay=0s -- /bin/sh -c '[ "$TRAIN_RESTART_COUNT" -lt 1 ] || exec echo "the next attempt"
         mkfifo "$0/$TRAIN_TASK_ID/logs/rank-0.0.index" || exit 9
         echo hangs; exit 7' "$work/state/train/tasks"
@@ -157,7 +162,6 @@ log_disk_hangs() {
     expect_out '^\[0\] the next attempt$'
     expect_err 'the last output of the attempt that has ended may be missing'
     expect_err 'bytes of output are not in the logs'
-    [ $((SECONDS - began)) -lt 30 ] || note_failure "it has taken $((SECONDS - began)) s"
 }
 
 test_case "a record has the attempts of its task" record_of_attempts

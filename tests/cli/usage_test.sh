@@ -85,10 +85,10 @@ is_recorded() { [ -n "$(recorded)" ]; }
 # Its command line has lines.
 launcher_of() { pids_of 'train launch -d' | head -n 1; }
 recorded() {
-    /usr/bin/python3 -c 'import json, sqlite3, sys
-rank = json.loads(sqlite3.connect(sys.argv[1]).execute("SELECT ranks FROM task").fetchone()[0])[0]
+    registry 'SELECT ranks FROM task' | /usr/bin/python3 -c 'import json, sys
+rank = json.load(sys.stdin)[0]
 if "cpu_ms" not in rank: sys.exit(1)
-print((rank["cpu_ms"], rank["memory"], rank["memory_peak"]))' "$work/state/train/tasks.db"
+print((rank["cpu_ms"], rank["memory"], rank["memory_peak"]))'
 }
 
 # What ranks used in one attempt is none of the next one's.

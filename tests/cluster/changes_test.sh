@@ -27,7 +27,7 @@ PYTHON
 bring_registry_up_to_date() {
     on head 'python3 -c "
 import os, sqlite3
-registry = sqlite3.connect(os.path.expanduser(\"~/.local/state/train/tasks.db\"))
+registry = sqlite3.connect(os.path.expanduser(\"~/.local/state/train/tasks.db\"), timeout=600)
 if registry.execute(\"pragma user_version\").fetchone()[0] < 1000:
     registry.executescript(\"alter table task add column newer integer not null default 4711; pragma user_version = 1000\")
 "'

@@ -115,7 +115,7 @@ dies_before_its_goodbyes() {
 }
 cat >"$shared/end_journal" <<'PY'
 import json, os, sqlite3, sys
-with sqlite3.connect(os.path.expanduser("~/.local/state/train/tasks.db")) as db:
+with sqlite3.connect(os.path.expanduser("~/.local/state/train/tasks.db"), timeout=600) as db:
     number, last = db.execute("SELECT number, entry FROM journal WHERE task = ? ORDER BY number DESC", sys.argv[1:]).fetchone()
     entry = {key: value for key, value in json.loads(last).items() if key in ("at", "boot")}
     end = {"succeeded": False, "any_started": True, "left_processes": False, "hopeless": False, "unrecorded": False, "exit_code": 7}

@@ -199,7 +199,7 @@ killed_anywhere() {
     for host in node01 node02; do expect_out "^$host,up,2,2,0," || note_failure "seed $seed"; done
     for machine in "${machines[@]}"; do
         expect_equal "the registry of $machine, seed $seed" ok "$(on "$machine" "python3 -c 'import os, sqlite3
-print(sqlite3.connect(os.path.expanduser(\"~/.local/state/train/tasks.db\")).execute(\"pragma integrity_check\").fetchone()[0])'")"
+print(sqlite3.connect(os.path.expanduser(\"~/.local/state/train/tasks.db\"), timeout=600).execute(\"pragma integrity_check\").fetchone()[0])'")"
         on "$machine" "$train" launch -H 'node[01-02]:2' -n 4 -- /bin/true >"$work/out" 2>"$work/err" ||
             note_failure "seed $seed: a launch from $machine: $(cat "$work/err")"
     done
