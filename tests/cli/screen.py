@@ -4,8 +4,8 @@
     screen.py COLUMNS LINES [REGEX ACTION]... -- PROGRAM [ARGUMENT]...
 
 Once nothing comes for a moment and a line of the screen matches REGEX, the next action is done: `show`
-(prints the screen, each line behind "| "), `key TEXT`, `touch FILE`, `size COLUMNS LINES`, or `echo off`
-and `echo on`, as those who ask for a password leave the terminal. At the end it prints all lines that
+(prints the screen, each line behind "| "), `key TEXT`, `touch FILE`, `remove FILE`, `size COLUMNS LINES`,
+`wait` (nothing but that), or `echo off` and `echo on`, as those who ask for a password leave the terminal. At the end it prints all lines that
 were written and not taken away, those that have scrolled away among them, each behind "= ", and ends as
 the program did. Knows what `train` writes: lines, CSI A, H, J, 2J; text as wide as its characters.
 """
@@ -91,7 +91,7 @@ def main(arguments):
     columns, lines = int(arguments[0]), int(arguments[1])
     split = arguments.index("--")
     steps = list(zip(arguments[2:split:2], arguments[3:split:2]))
-    signal.alarm(60)
+    signal.alarm(600)  # ends what hangs
     pid, fd = pty.fork()
 
     def resize(columns, lines):
@@ -124,6 +124,8 @@ def main(arguments):
                 os.write(fd, words[0].encode().decode("unicode_escape").encode())
             elif action == "touch":
                 open(words[0], "w").close()
+            elif action == "remove":
+                os.remove(words[0])
             elif action == "echo":
                 how = termios.tcgetattr(fd)
                 how[3] = how[3] & ~termios.ECHO | (termios.ECHO if words == ["on"] else 0)

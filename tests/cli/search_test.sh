@@ -85,7 +85,7 @@ one_trial_is_killed() {
     expect_said '^train: trial 1: killed$'
     expect_not_said '^train: trial [02]: '
     expect_equal "state" running "$(state_of "$id")"
-    expect_equal "trials that run" 2 "$(processes 'trial[.]sh' | grep -c .)"
+    expect_processes "trials that run" 2 'trial[.]sh'
     refuses 66 "^train: task $id: trial 1 has ended already: killed$" "$id" --trial 1
     expect_err "^  train task kill $id stops all of it$"
     expect_last_err 'failed: no_input (exit 66)'
@@ -160,10 +160,11 @@ older_launcher() {
     local control=$work/state/train/tasks/$id/control
     rm "$control"
     /usr/bin/python3 -c '
-import socket, sys
+import os, socket, sys
 server = socket.socket(socket.AF_UNIX)
-server.bind(sys.argv[1])
+server.bind(sys.argv[1] + ".new")
 server.listen()
+os.rename(sys.argv[1] + ".new", sys.argv[1])
 connection = server.accept()[0]
 connection.sendall(b"{\"train_control\":1,\"task\":\"abc\",\"pid\":1,\"program\":\"0.1.0\"}\n")
 connection.recv(1)' "$control" &
@@ -180,7 +181,7 @@ connection.recv(1)' "$control" &
 
 # A search whose launcher has died is stopped as a whole.
 unattended() {
-    write_search "$random, max_trials: 4" 'on_launcher_loss: 60s' <<<"$sleeping"
+    write_search "$random, max_trials: 4" 'on_launcher_loss: 1h' <<<"$sleeping"
     start_search
     within 20 "two trials are up" are_up 0 1
     id=$(task_id)
@@ -231,7 +232,7 @@ has_said() { grep -qs "$2" "said.$1"; }
 gone_on_with() {
     local round undisturbed
     for round in undisturbed disturbed; do
-        write_search "$halving" 'on_launcher_loss: 60s' <<<"$stepping"
+        write_search "$halving" 'on_launcher_loss: 1h' <<<"$stepping"
         rm -f on end said.*
         start_search
         within 20 "trial 2 has taken its second step" has_said 2 'at 2'
@@ -403,12 +404,7 @@ TRIAL
 }
 
 # go_on COUNT: so many decisions that a trial goes on are in the journal.
-go_on() {
-    [ "$(/usr/bin/python3 -c '
-import sqlite3, sys
-entries = sqlite3.connect(sys.argv[1]).execute("SELECT entry FROM journal")
-print(sum(entry.count("\"decision\":\"continue\"") for entry, in entries))' "$work/state/train/tasks.db")" -eq "$1" ]
-}
+go_on() { [ "$(registry 'SELECT entry FROM journal' | grep -o '"decision":"continue"' | wc -l)" -eq "$1" ]; }
 
 # Trial n reports its loss after the first batch when there is a file "go.n", and after the second
 # when there is "end". Those in the worse half of what has been reported are stopped.
@@ -436,7 +432,7 @@ TRIAL
     expect_said '^train: trial 1: stopped, loss 0.6 at step 1$'
     touch go.2
     within 20 "the third goes on" go_on 2
-    expect_equal "trials that run" 2 "$(processes 'trial[.]sh' | grep -c .)"
+    expect_processes "trials that run" 2 'trial[.]sh'
     touch end
     within 20 "the fourth begins" are_up 3
     touch go.3
@@ -620,12 +616,16 @@ has_nothing_to_draw() {
 }
 
 # Trial N prints 20 lines and reports 20 times, in two seconds or more, and waits for a file "end" if it is 2.
+# At the steps for which there are files, see `hold`, all trials wait until these are removed.
 printing='for step in $(seq 20); do
         echo "line $step of $TRAIN_TRIAL_ID"
         echo "{\"loss\": 0.$((9 - TRAIN_TRIAL_ID))$step, \"step\": $step}" >>"$TRAIN_METRICS_FILE"
         sleep 0.1
+        while [ -e "held.$step" ]; do sleep 0.05; done
     done
     until [ "$TRAIN_TRIAL_ID" != 2 ] || [ -e end ]; do sleep 0.05; done'
+
+hold() { local step; for step in "$@"; do : >"held.$step"; done; }
 
 # at_terminal COLUMNS LINES [REGEX ACTION]... -- ARGUMENT...: the program at a terminal: see screen.py.
 at_terminal() {
@@ -654,7 +654,7 @@ expect_whole_lines() { # N
 
 is_seen_at_a_terminal() {
     write_search "$random, max_trials: 4" <<<"$printing"
-    at_terminal 80 24 '^2 \*? .*running.* 20 ' show . 'touch end' -- launch --hostfile hosts.yaml x.yaml
+    at_terminal 80 24 '^2 .*running.* 20 ' wait '^3 \* ' show . 'touch end' -- launch --hostfile hosts.yaml x.yaml
     expect_status 0
     expect_out '^\| TRIAL +STATE +HOSTS +LASTED +STEP +BEST loss +x$'
     expect_out '^\| 2 +running +localhost +[0-9.]+s +20 +0\.71 +0\.[0-9]+$'
@@ -676,14 +676,16 @@ expect_all_lines() {
 
 is_seen_as_screens_change() {
     write_search "$random, max_trials: 4" <<<"$printing"
-    at_terminal 70 30 '^\[0\] line 4' 'size 120 40' '^\[0\] line 8' 'size 120 12' \
-        '^\[0\] line 20' show '^2 .*running.* 20 ' 'touch end' -- launch --hostfile hosts.yaml x.yaml
+    hold 4 8 20
+    at_terminal 70 30 '^\[[01]\] line 4' 'size 120 40' . 'remove held.4' '^\[[01]\] line 8' 'size 120 12' . 'remove held.8' \
+        '^\[[01]\] line 20' show . 'remove held.20' '^2 .*running.* 20 ' 'touch end' -- launch --hostfile hosts.yaml x.yaml
     expect_status 0
     expect_whole_lines 3
     [ "$(grep -Ec '^\| ([0-9]+ (\* )?|TRIAL|[0-9]+ trials:)' "$work/out")" -le 4 ] ||
         note_failure "the table has more than a third of the screen"
     rm end
-    at_terminal 80 24 '^\[0\] line 4' 'size 44 24' . 'touch end' -- launch --hostfile hosts.yaml x.yaml
+    hold 4
+    at_terminal 80 24 '^\[[01]\] line 4' 'size 44 24' . 'remove held.4' . 'touch end' -- launch --hostfile hosts.yaml x.yaml
     expect_status 0
     expect_all_lines
 }
@@ -691,8 +693,9 @@ is_seen_as_screens_change() {
 # It is asked for between two lines, below the table, which is not taken away from above it.
 is_not_drawn_over_questions() {
     write_search "$random, max_trials: 4" <<<"$printing"
-    at_terminal 80 40 '^[01] .*running' 'echo off' '^\[0\] line 12' show . 'echo on' '^2 .*running' 'touch end' -- \
-        launch --hostfile hosts.yaml x.yaml
+    hold 2 12
+    at_terminal 80 40 '^[01] .*running' 'echo off' . 'remove held.2' '^\[[01]\] line 12' show . 'echo on' \
+        . 'remove held.12' '^2 .*running' 'touch end' -- launch --hostfile hosts.yaml x.yaml
     expect_status 0
     expect_equal "tables in the lines" 1 "$(grep -c '^= TRIAL ' "$work/out")"
     expect_equal "tables when the question was answered" 1 "$(grep -c '^| TRIAL ' "$work/out")"
@@ -701,6 +704,7 @@ is_not_drawn_over_questions() {
 
 is_interrupted_at_a_terminal() {
     write_search "$random, max_trials: 4" <<<"$printing"
+    hold 20
     at_terminal 80 24 '^[01] .*running' 'key \x03' -- launch --hostfile hosts.yaml x.yaml
     expect_status 130
     expect_no_out '^= TRIAL '
@@ -721,7 +725,8 @@ much_is_printed_at_a_terminal() {
     done
     expect_no_out '^= TRIAL '
     write_search "$random, max_trials: 2" <<<"$printing"
-    at_terminal 80 24 '^[01] .*running' show -- launch --hostfile hosts.yaml --json x.yaml
+    hold 20
+    at_terminal 80 24 '^[01] .*running' show . 'remove held.20' -- launch --hostfile hosts.yaml --json x.yaml
     expect_status 0
     expect_out '^\| TRIAL '
 }
@@ -747,10 +752,12 @@ has_no_table() {
 
 is_watched() {
     write_search "$random, max_trials: 3" <<<"$printing"
+    hold 20
     id=$(with_environment "$train" launch -d --hostfile hosts.yaml x.yaml 2>"$work/err")
     (exec_with_environment timeout 600 "$train" task show "$id" --watch) >"$work/watched" 2>"$work/err" &
     local watcher=$!
     within 20 "trials that run" grep -Eqs '^1 .*running' "$work/watched"
+    rm held.20
     within 20 "the last trial" grep -Eqs '^2 .*running' "$work/watched"
     at_terminal 80 24 '^2 .*running.* 20 ' show . 'touch end' -- task show "$id" --watch
     expect_status 0
@@ -772,12 +779,15 @@ is_watched() {
 }
 
 has_had_its_time() {
+    local seconds
+    seconds=$(paced 2) # within which the first two have reported
     cat >tune.yaml <<'YAML'
 entrypoint: ["/bin/sh", "-c", "echo '{\"loss\": 0.5}' >>\"$TRAIN_METRICS_FILE\"; while :; do sleep 0.1; done"]
 param_space: {x: {uniform: [0, 1]}}
-tune_config: {num_samples: 4, metric: loss, mode: min, time_budget_s: 1}
+tune_config: {num_samples: 4, metric: loss, mode: min, time_budget_s: SECONDS}
 resources_per_trial: {cpu: 1}
 YAML
+    sed -i "s/SECONDS/$seconds/" tune.yaml
     echo 'hosts: [{name: localhost, resources: {CPU: 2}}]' >hosts.yaml
     output=$work/search.out errors=$work/search.err start launch --hostfile hosts.yaml tune.yaml
     await_search 0
@@ -818,7 +828,7 @@ test_case "a trial that is killed sees its stop file, and is not killed twice" s
 test_case "to kill one trial takes one task that is a search" kill_of_one_trial_is_refused
 test_case "a launcher that cannot end one trial is told from one that is not heard" older_launcher
 test_case "nobody ends one trial of a search whose launcher has died" unattended
-test_case "a search whose launcher is killed is gone on with, and decides the same" gone_on_with
+race_case "a search whose launcher is killed is gone on with, and decides the same" gone_on_with
 test_case "nor of one that waits for slots, which it has in its turn" waits_in_line
 test_case "a search that waits for slots is killed" stops_waiting
 test_case "a search whose slots others hold does not try one trial after the other" finds_slots_held
