@@ -70,7 +70,7 @@ flag_wins() {
 
 # The time goes on over the attempts: none of them alone takes as long.
 restarts_are_included() {
-    start launch -n 1 --max-runtime 3s --set max_restarts=100 --set restart_delay=100ms -- \
+    start launch -n 1 --max-runtime "$(paced 3)s" --set max_restarts=100 --set restart_delay=100ms -- \
         /bin/sh -c 'echo "attempt $TRAIN_RESTART_COUNT"; sleep 1; exit 1'
     await
     expect_status 124
@@ -99,17 +99,18 @@ kill_launcher() {
     within 20 "nobody attends the task" state_is "$id" unattended
 }
 
+# Its launcher dies before the time is over; attach comes then, or `late`.
 time_of_an_adopted_task() {
-    local began=${EPOCHREALTIME/./} # the time is that from when its ranks have started
-    detach -n 1 --max-runtime "$1" -- /bin/sh -c "$forever"
+    local seconds began=${EPOCHREALTIME/./} # the time is that from when its ranks have started
+    seconds=$(paced 3)
+    detach -n 1 --max-runtime "${seconds}s" -- /bin/sh -c "$forever"
     kill_launcher
-    [ -z "$2" ] || eventually 30 passed "$began" "$2"
+    [ "$1" != late ] || sleep "$seconds" # not to wait for something: nobody attends it for so long
     run task attach "$id"
     expect_status 124
-    at_least "milliseconds" "$(elapsed_since "$began")" "$3"
+    at_least "milliseconds" "$(elapsed_since "$began")" $((seconds * 1000))
     expect_timeout "$id"
 }
-passed() { [ "$(elapsed_since "$1")" -ge "$2" ]; }
 
 plan_shows_it() {
     run plan -n 1 --max-runtime 90m --set stop_notice=30s --set stop_signal=SIGUSR1 -- true
@@ -147,16 +148,18 @@ start_watching() { # start_watching [ARGUMENT...]
     within 30 "both ranks are up" out_count_is 2 'up [01]$'
 }
 
+# A rank that is signalled before it has seen the file says no more than that.
 file_then_signal() {
-    start_watching --set stop_notice=2s
-    local began=${EPOCHREALTIME/./}
+    local seconds began
+    seconds=$(paced 2)
+    start_watching --set "stop_notice=${seconds}s"
+    began=${EPOCHREALTIME/./}
     kill "-$1" "$launcher"
-    within 20 "both have seen the file" out_count_is 2 'seen [01]$'
-    expect_no_out signalled
-    expect_err 'stopping all ranks; the signal follows in 2 s, or at once with another Ctrl-C$'
     await
-    at_least "milliseconds" "$(elapsed_since "$began")" 2000
+    at_least "milliseconds" "$(elapsed_since "$began")" $((seconds * 1000))
     expect_status "$2"
+    expect_err "stopping all ranks; the signal follows in $seconds s, or at once with another Ctrl-C$"
+    out_count_is 2 'seen [01]$' || note_failure "not both have seen the file"
     out_count_is 2 'signalled [01]$' || note_failure "not both were signalled"
 }
 
@@ -195,8 +198,10 @@ third_ctrl_c() {
     expect_status 130
 }
 
+start_leaving() { start launch -H localhost:2 -n 2 --set stop_notice=1h "$@" -- /bin/sh -c "$leaving"; }
+
 leaves_at_the_file() {
-    start launch -H localhost:2 -n 2 --set stop_notice=1h "$@" -- /bin/sh -c "$leaving"
+    start_leaving
     within 30 "both ranks are up" out_count_is 2 'up [01]$'
 }
 
@@ -209,7 +214,7 @@ leaves_when_stopped() {
 }
 
 leaves_when_its_time_is_over() {
-    leaves_at_the_file --max-runtime 2s
+    start_leaving --max-runtime 2s
     await
     expect_status 124
     out_count_is 2 'saved [01]$' || note_failure "not both have saved"
@@ -278,8 +283,8 @@ test_case "--max-runtime wins over the file and --set" flag_wins
 test_case "restarts are part of the time" restarts_are_included
 test_case "the time passes while a restart is waited for" waiting_for_a_restart
 test_case "a failure before the end of the time is the cause" fails_first
-test_case "a task that is adopted has the time that is left" time_of_an_adopted_task 4s '' 4000
-test_case "a task that is adopted after its time is stopped at once" time_of_an_adopted_task 1s 2000 2000
+test_case "a task that is adopted has the time that is left" time_of_an_adopted_task early
+test_case "a task that is adopted after its time is stopped at once" time_of_an_adopted_task late
 test_case "train plan shows when and how a task is stopped" plan_shows_it
 test_case "ranks get the signal that they want" signal_is USR1 USR1
 test_case "SIG may stand before its name" signal_is SIGINT INT

@@ -208,7 +208,7 @@ as_nobody() {
 # Ctrl-C, or a reader that leaves, in the middle of many bytes.
 leaves_nothing() {
     mkdir out
-    truncate -s 4G out/large
+    truncate -s 64G out/large # so much that nobody is too late to interrupt it
     launched -n 1 -- /bin/true
     start task get "$id" out to
     within 20 "it has begun" something_is_half_done
@@ -237,7 +237,7 @@ leaves_nothing() {
 # The host is stopped in the middle, while its file changes.
 does_not_keep_what_changes() {
     mkdir out
-    truncate -s 2G out/large
+    truncate -s 64G out/large
     launched -n 1 -- /bin/true
     start task get "$id" out/large to
     within 20 "it has begun" something_is_half_done

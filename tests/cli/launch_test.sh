@@ -18,6 +18,9 @@ start_forever() { # start_forever RANKS [ARGUMENT...]
     within 30 "all ranks run" ranks_run "$ranks"
 }
 
+# In a rank: says with a file that it has got so far, and waits until ranks $1... have.
+together='so_far() { : >"here.$RANK"; for rank; do until [ -e "here.$rank" ]; do sleep 0.02; done; done; }; '
+
 # --- Output ---
 
 lines_and_streams() {
@@ -75,11 +78,20 @@ raw_lines_are_whole() {
         "$(sort "$work/out")"
 }
 
+# Each is written when the one before is in the log: of what comes on two streams at once either may be first.
 both_streams_in_one_log() {
-    run launch -n 1 -- /bin/sh -c 'echo one; sleep 0.1; echo two >&2; sleep 0.1; printf three'
+    start launch -n 1 -- /bin/sh -c 'after() { until [ -e "$1" ]; do sleep 0.02; done; }
+        echo one; after one; echo two >&2; after two; printf three'
+    within 20 "the first is in the log" log_has one
+    touch one
+    within 20 "the second is in the log" log_has two
+    touch two
+    await
     printf 'one\ntwo\nthree' >wanted
     expect_same "the log" wanted "$(log_of 0)"
 }
+
+log_has() { grep -qs "$1" "$(log_of 0 2>/dev/null)"; }
 
 long_lines_stay_whole_in_the_log() {
     run launch -n 1 -- /usr/bin/python3 -c 'print("a" * 100000); print("b" * 16384); print("end")'
@@ -135,7 +147,7 @@ tee_chooses_ranks() {
     expect_equal "stdout with --tee rank:0,2-3" "$(printf '[%s] rank %s\n' 0 0 2 2 3 3)" "$(sort "$work/out")"
     run launch "${four[@]}" --tee all -- /bin/sh -c 'echo "rank $RANK"'
     expect_equal "lines with --tee all" 4 "$(wc -l <"$work/out")"
-    run launch "${four[@]}" --tee none -- /bin/sh -c 'echo "because $RANK" >&2; [ $RANK != 2 ] && sleep 60; exit 9'
+    run launch "${four[@]}" --tee none -- /bin/sh -c 'echo "because $RANK" >&2; [ $RANK != 2 ] && exec sleep 4711; exit 9'
     expect_status 9
     expect_err 'because 2'
 }
@@ -201,8 +213,8 @@ signals_of_workers() {
 }
 
 first_failure_stops_all() {
-    run launch "${four[@]}" -- /bin/sh -c \
-        '[ "$RANK" != 2 ] || { echo "first reason" >&2; echo "second reason" >&2; exit 3; }; '"$forever"
+    run launch "${four[@]}" -- /bin/sh -c "$together"'so_far 0 1 3
+        [ "$RANK" != 2 ] || { echo "first reason" >&2; echo "second reason" >&2; exit 3; }; '"$forever"
     expect_status 3
     expect_last_err "failed: worker: rank 2 on 'localhost' exited with code 3 (exit 3)"
     expect_err '^  \| first reason$'
@@ -221,7 +233,7 @@ sys.exit(5)'
 }
 
 success_after_stop_is_no_success() {
-    run launch "${two[@]}" -- /bin/sh -c '[ $RANK = 0 ] && exit 7; trap "exit 0" TERM; sleep 4711 & wait'
+    run launch "${two[@]}" -- /bin/sh -c "$together"'trap "exit 0" TERM; so_far 1; [ $RANK = 0 ] && exit 7; sleep 4711 & wait'
     expect_status 7
     expect_last_err "failed: worker: rank 0 on 'localhost' exited with code 7 (exit 7)"
 }
@@ -285,14 +297,18 @@ grace_is_given() {
 
 # --- Many ---
 
+# Each rank goes on when all of both tasks run.
 two_at_once() {
-    local ports
-    (exec_with_environment "$train" launch "${two[@]}" --set leases=none -- /bin/sh -c 'echo "$MASTER_PORT"; sleep 1') >"$work/a" 2>&1 &
-    local first=$!
-    (exec_with_environment "$train" launch "${two[@]}" --set leases=none -- /bin/sh -c 'echo "$MASTER_PORT"; sleep 1') >"$work/b" 2>&1 &
-    local second=$!
-    wait "$first" || note_failure "the first failed" "$(cat "$work/a")"
-    wait "$second" || note_failure "the second failed" "$(cat "$work/b")"
+    local ports name launchers=()
+    for name in a b; do
+        output=$work/$name errors=$work/$name.err start launch "${two[@]}" --set leases=none -- /bin/sh -c 'echo "$MASTER_PORT"
+            : >"up.$TRAIN_TASK_ID.$RANK"; until [ "$(ls up.* | wc -l)" = 4 ]; do sleep 0.05; done'
+        launchers+=("$launcher")
+    done
+    for launcher in "${launchers[@]}"; do
+        await
+        [ "$status" = 0 ] || note_failure "one of them: $status" "$(cat "$work"/[ab].err)"
+    done
     ports=$(cat "$work/a" "$work/b" | sed -n 's/^\[[01]\] //p' | sort -u | wc -l)
     expect_equal "different ports of two tasks" 2 "$ports"
     expect_equal "recorded tasks" 2 "$(with_environment "$train" task list --all --csv | grep -c succeeded)"
@@ -328,7 +344,7 @@ test_case "SIGTERM ends everything with 143" signal_ends_it TERM 143
 test_case "SIGHUP ends everything with 129" signal_ends_it HUP 129
 test_case "Ctrl-C at a terminal, which signals the whole group" ctrl_c_in_a_terminal
 test_case "a second Ctrl-C does not wait for the grace" ctrl_c_twice
-test_case "Ctrl-C in the first moments leaves nothing" ctrl_c_at_once
+race_case "Ctrl-C in the first moments leaves nothing" ctrl_c_at_once
 test_case "ranks have their grace to save what they have" grace_is_given
 test_case "two launches at once do not disturb each other" two_at_once
 test_case "eight ranks know their places" eight_ranks

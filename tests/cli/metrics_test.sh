@@ -139,21 +139,31 @@ found_in_output() {
 metrics:
   pattern: ['epoch (?P<epoch>\d+)', 'loss[:=] *(?P<loss>\S+)', 'note (?P<note>.*)']
 YAML
-    run launch e.yaml -n 2 -- /bin/sh -c '
+    start launch e.yaml -n 2 -- /bin/sh -c '
         echo loading
         printf "epoch 1: 50%% loss: 7\repoch 1: loss: +.5\r\n" >&2
         echo "{\"epoch\": 2, \"loss\": 0.25}" >>"$TRAIN_METRICS_FILE"
-        sleep 0.3
+        until [ -e go ]; do sleep 0.02; done
         printf "epoch 3 \033[1mloss=-inf\033[0m note rank $RANK\n"
         printf "epoch 4 loss=0"'
+    within 20 "it runs" err_has '^train: task '
+    id=$(task_id)
+    # What comes in two ways comes in no order.
+    within 20 "what is in the files is there" files_have_come
+    touch go
+    await
     expect_status 0
     expect_no_err metrics
-    id=$(task_id)
     expect_equal "reports" "6 0" "$(last_attempt 'str(a["reports"]) + " " + str(a["ignored_lines"])')"
     expect_equal "the last of rank 0" "{'epoch': 3, 'loss': '-Infinity', 'note': 'rank 0'}" \
         "$(last_attempt 'a["last_report"]')"
     run task show "$id"
     expect_out '^metrics    6 reports; rank 0: .*"epoch":3'
+}
+
+files_have_come() {
+    local rank
+    for rank in 0 1; do [ "$(wc -l <"$work/state/train/tasks/$id/logs/metrics-$rank.0.log")" = 1 ] || return; done 2>/dev/null
 }
 
 # All that is wrong with them is said at once.

@@ -146,7 +146,7 @@ shell_environment_is_the_same() {
 # Where the secret is written below a folder, or in what a process shows to everybody.
 secrets_stay_secret() {
     write_experiment
-    sed -i 's/sleep 0.2/echo up; sleep 3/' experiment.yaml
+    sed -i 's/sleep 0.2/echo up; until [ -e end ]; do sleep 0.05; done/' experiment.yaml
     environment=("API_KEY=$secret" "OUT=$work/here")
     start launch experiment.yaml -H localhost:3
     within 30 "all ranks are up" out_count_is 3 up
@@ -159,6 +159,7 @@ secrets_stay_secret() {
     with_environment "$train" plan experiment.yaml -H localhost:3 >"$work/table"
     with_environment "$train" plan experiment.yaml -H localhost:3 --json >"$work/json"
     with_environment "$train" plan experiment.yaml -H localhost:3 --format env >"$work/env"
+    touch end
     await
     expect_status 0
     mv env.* argv.* "$work/home" # the ranks have it, of course

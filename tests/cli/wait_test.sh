@@ -53,7 +53,7 @@ is_served_in_order() {
     line second launch --wait -H localhost:2 -n 1 -- /bin/sh -c 'echo second >>order'
     grep -Eq "^train: task [a-z2-7]{8}: waits for 2 slots on localhost, 1st in line$" "$work/first" ||
         note_failure "the first is told: $(cat "$work/first")"
-    grep -Eq "^  task $id \('sh'\) of .* holds 2 slots of localhost, for [0-9]+ s$" "$work/first" ||
+    grep -Eq "^  task $id \('sh'\) of .* holds 2 slots of localhost, for [0-9][0-9a-z ]*$" "$work/first" ||
         note_failure "the first is told: $(cat "$work/first")"
     grep -Eq "waits for 1 slot on localhost, 2nd in line, behind task [a-z2-7]{8} \('sh'\) of " "$work/second" ||
         note_failure "the second is told: $(cat "$work/second")"
@@ -89,9 +89,11 @@ is_not_overtaken() {
 
 is_given_up() {
     hold
-    run launch --wait=1s -H localhost:2 -n 1 -- /bin/echo started
+    local seconds
+    seconds=$(paced 1)
+    run launch --wait="${seconds}s" -H localhost:2 -n 1 -- /bin/echo started
     expect_status 75
-    expect_err '^train: nothing was free for 1 s: waited for 1 slot on localhost, 1st in line$'
+    expect_err "^train: nothing was free for $seconds s: waited for 1 slot on localhost, 1st in line$"
     expect_last_err 'failed: busy (exit 75)'
     ticket_count_is 0 || note_failure "a ticket is left"
     run launch --wait=1 -H localhost:2 -n 1 -- /bin/echo started
@@ -126,7 +128,7 @@ loses_its_ticket() {
     hold
     line one launch --wait -H localhost:2 -n 1 -- /bin/echo started
     local keeper
-    keeper=$(pids_of 'agent wait')
+    keeper=$(settled pids_of 'agent wait')
     kill -TERM "$keeper"
     within 20 "it is told" grep -q "host 'localhost' is not waited for until it can be reached" "$work/one"
     within 20 "there is another ticket" has_another_ticket "$keeper"
