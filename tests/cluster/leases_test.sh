@@ -123,6 +123,7 @@ better_folder() {
 # Ann was the first on the host, so that its lock files are hers. While ben holds both slots somebody
 # cleans the folder.
 lock_files_are_removed() {
+    restart node01
     make_user ann
     make_user ben
     as_user ann launch --set working_directory=/tmp -H node01:2 -n 2 -- /bin/true >"$work/out" 2>"$work/ann" ||
