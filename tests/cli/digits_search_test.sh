@@ -36,8 +36,8 @@ best() { sed -n "s/^$1: //p" "$2"; }
 
 better_than_fixed() {
     local step loss fixed
-    search asha --set searcher.max_trials=6
-    expect_err '^train: 6 trials: [1-6] succeeded'
+    search asha --set searcher.max_trials=4 --set searcher.max_time=16 --set hyperparameters.epochs=16
+    expect_err '^train: 4 trials: [1-4] succeeded'
     run task best "$id"
     expect_status 0
     step=$(best step "$work/out") loss=$(best validation_loss "$work/out")
@@ -46,10 +46,10 @@ better_than_fixed() {
     expect_status 0
     expect_equal "loss of the best trial after epoch $step, alone" "$(printf %.4f "$loss")" "$(loss_of "$step")"
     # The settings of examples/digits, which get as many epochs, and more than the 12 there.
-    echo 'hyperparameters: {global_batch_size: 64, epochs: 64}' >fixed.yaml
+    echo 'hyperparameters: {global_batch_size: 64, epochs: 16}' >fixed.yaml
     learn fixed.yaml
     expect_status 0
-    expect_out '^\[0\] epoch 64/64: '
+    expect_out '^\[0\] epoch 16/16: '
     fixed=$(lowest_loss)
     awk -v found="$loss" -v fixed="$fixed" 'BEGIN { exit !(found > 0 && found < fixed) }' ||
         note_failure "the search has found a loss of $loss, and the fixed settings have $fixed"

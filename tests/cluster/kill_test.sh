@@ -199,10 +199,10 @@ is_interrupted() { # TIMES: Ctrl-C so often, or `late`
 
 test_case "a host that is out of reach when its task is stopped is named, and asked again by another kill" away_at_the_stop
 test_case "a kill that is killed itself in the middle leaves an unattended task, which another one ends" is_killed_itself
-test_case "Ctrl-C in the middle of a kill does not keep it from its end" is_interrupted 1
+soak_case "Ctrl-C in the middle of a kill does not keep it from its end" is_interrupted 1
 test_case "Ctrl-C twice leaves the host that is out of reach to another kill at once" is_interrupted 2
-test_case "Ctrl-C at the end of a kill does so, too" is_interrupted late
-test_case "a task is forgotten with --force where one of its hosts is gone for good" gone_for_good
-test_case "a task of which nobody has the plan is stopped, on a host that is away" without_plan
+soak_case "Ctrl-C at the end of a kill does so, too" is_interrupted late
+soak_case "a task is forgotten with --force where one of its hosts is gone for good" gone_for_good
+soak_case "a task of which nobody has the plan is stopped, on a host that is away" without_plan
 test_case "a launcher that died with the end in its journal alone: the end is told, the agents are sent home by a kill" dies_before_its_goodbyes
 finish
