@@ -206,10 +206,10 @@ of_trials() {
 }
 
 # Trials one after the other, of 9 steps. Trial 2 takes its third once there is a file "on", and the
-# others once there is one "end".
+# others once there is one "end". What they print is in a file as well, also of one that is stopped, which leaves by itself.
 stepping='await() { until [ -e "$1" ]; do sleep 0.02; done; }
     step=0
-    while [ $step -lt 9 ]; do
+    while [ $step -lt 9 ] && [ ! -e "$TRAIN_STOP_FILE" ]; do
         [ "$TRAIN_TRIAL_ID $step" != "2 2" ] || await on
         [ "$TRAIN_TRIAL_ID $step" != "2 3" ] || await end
         step=$((step + 1))
@@ -232,7 +232,7 @@ has_said() { grep -qs "$2" "said.$1"; }
 gone_on_with() {
     local round undisturbed
     for round in undisturbed disturbed; do
-        write_search "$halving" 'on_launcher_loss: 1h' <<<"$stepping"
+        write_search "$halving" 'on_launcher_loss: 1h' 'stop_notice: 1h' <<<"$stepping"
         rm -f on end said.*
         start_search
         within 20 "trial 2 has taken its second step" has_said 2 'at 2'
