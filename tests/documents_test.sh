@@ -7,39 +7,34 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 [ -x "${1:-}" ] || { echo "usage: ${0##*/} path/to/train" >&2; exit 2; }
 train=$(realpath "$1")
-root=$PWD
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 export XDG_STATE_HOME=$work/state
 unset TRAIN_HOSTFILE CUDA_VISIBLE_DEVICES SLURM_JOB_NODELIST SLURM_NODELIST PBS_NODEFILE PE_HOSTFILE
 unset LSB_DJOB_HOSTFILE LSB_MCPU_HOSTS LSB_HOSTS
-failures=0
-
-wrong() {
-    failures=$((failures + 1))
-    printf '%s\n' "$@"
-}
+# shellcheck source=support/cases.sh
+. tests/support/cases.sh
 
 # expect_same WHAT: the two files $work/a and $work/b have the same lines.
 expect_same() {
     local difference
-    difference=$(diff "$work/a" "$work/b") || wrong "$1:" "$difference"
+    difference=$(diff "$work/a" "$work/b") || note_failure "$1:" "$difference"
 }
 
 # --- The manual is well-formed ---
 
 check_markup() {
     local page said
-    command -v mandoc >/dev/null || { wrong "there is no mandoc"; return; }
+    command -v mandoc >/dev/null || { note_failure "there is no mandoc"; return; }
     for page in man/*.[15]; do
-        said=$(mandoc -Tlint -W warning "$page") || wrong "$page:" "$said"
+        said=$(mandoc -Tlint -W warning "$page") || note_failure "$page:" "$said"
         said=$(mandoc -Tascii "$page" 2>/dev/null | sed 's/.\x08//g' | awk 'length > 80')
-        [ -z "$said" ] || wrong "$page is wider than a terminal:" "$said"
+        [ -z "$said" ] || note_failure "$page is wider than a terminal:" "$said"
         # What other manuals of ours it names is there.
         sed -n 's/^\.Xr \(train[a-z-]*\) \([0-9]\).*/\1.\2/p' "$page" | while read -r said; do
             [ -f "man/$said" ] || echo "$page names $said, which is not there"
         done >"$work/out"
-        [ ! -s "$work/out" ] || wrong "$(cat "$work/out")"
+        [ ! -s "$work/out" ] || note_failure "$(cat "$work/out")"
     done
 }
 
@@ -62,16 +57,16 @@ synopsis() {
 check_synopsis() {
     local name names
     synopsis "$1" | manual_options >"$work/manual"
-    [ -n "$(synopsis "$1")" ] || wrong "man/train.1 has no synopsis of train $1"
+    [ -n "$(synopsis "$1")" ] || note_failure "man/train.1 has no synopsis of train $1"
     while read -r names; do
         [[ $names == *--help* ]] && continue
         # shellcheck disable=SC2086 # several names of one option
         grep -qxF -e "$(printf '%s\n' $names)" "$work/manual" ||
-            wrong "man/train.1: the synopsis of train $1 lacks $names"
+            note_failure "man/train.1: the synopsis of train $1 lacks $names"
     done < <(help_options "$1")
     help_options "$1" | tr ' ' '\n' >"$work/help"
     while read -r name; do
-        grep -qxF -e "$name" "$work/help" || wrong "man/train.1: train $1 has no option $name"
+        grep -qxF -e "$name" "$work/help" || note_failure "man/train.1: train $1 has no option $name"
     done <"$work/manual"
 }
 
@@ -89,7 +84,7 @@ check_commands() {
     {
         "$train" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vxE 'task|hosts|config'
         for group in task hosts config; do
-            "$train" $group --help | sed -n "/^Commands:/,/^$/s/^  \([a-z]*\) .*/$group \1/p"
+            "$train" "$group" --help | sed -n "/^Commands:/,/^$/s/^  \([a-z]*\) .*/$group \1/p"
         done
     } | sort >"$work/a"
     printf '%s\n' "${commands[@]}" | sort >"$work/b"
@@ -114,7 +109,7 @@ check_environment() {
 check_version() {
     local version
     version=$("$train" --version)
-    grep -q "^## ${version#train } " CHANGELOG.md || wrong "CHANGELOG.md does not begin with ${version#train }"
+    grep -q "^## ${version#train } " CHANGELOG.md || note_failure "CHANGELOG.md does not begin with ${version#train }"
 }
 
 # --- Commands that are shown ---
@@ -149,14 +144,14 @@ check_shown_commands() {
         code=$?
         unset TRAIN_HOSTFILE
         # A task that is shown does not exist here.
-        [[ $line =~ ^train\ task\ (show|best|logs|attach|exec|get|kill) ]] && [ $code = 66 ] && code=0
-        [ $code = 0 ] || wrong "$file: $line" "$(cat "$work/err")"
+        [[ $line =~ ^train\ task\ (show|best|logs|attach|exec|get|kill) ]] && [ "$code" = 66 ] && code=0
+        [ "$code" = 0 ] || note_failure "$file: $line" "$(cat "$work/err")"
     done < <(shown_commands)
-    [ $count -ge 12 ] || wrong "only $count commands were found"
+    [ "$count" -ge 12 ] || note_failure "only $count commands were found"
     sed -n 's/^\$ \(\.\/[^ ]*\).*/\1/p' README.md | while read -r file; do
         [ -x "$file" ] || echo "README.md shows $file, which cannot be executed"
     done >"$work/out"
-    [ ! -s "$work/out" ] || wrong "$(cat "$work/out")"
+    [ ! -s "$work/out" ] || note_failure "$(cat "$work/out")"
 }
 
 # --- Files that the manual shows ---
@@ -173,25 +168,25 @@ check_blocks() {
     for block in "$work"/block.*; do
         grep -q '^entrypoint:' "$block" || continue
         count=$((count + 1))
-        "$train" config check "$block" 2>"$work/err" || wrong "an experiment in train-config(5):" "$(cat "$work/err")"
+        "$train" config check "$block" 2>"$work/err" || note_failure "an experiment in train-config(5):" "$(cat "$work/err")"
     done
-    [ $count -ge 5 ] || wrong "only $count experiments were found in train-config(5)"
+    [ "$count" -ge 5 ] || note_failure "only $count experiments were found in train-config(5)"
     count=0
     while read -r line; do
         count=$((count + 1))
         eval "words=($line)"
         "$train" config show examples/digits/experiment.yaml "${words[@]}" >"$work/out" 2>"$work/err" ||
-            wrong "$line in train-config(5):" "$(cat "$work/err")"
+            note_failure "$line in train-config(5):" "$(cat "$work/err")"
     done < <(grep -h '^--set' man/train-config.5)
-    [ $count -ge 4 ] || wrong "only $count overrides were found in train-config(5)"
+    [ "$count" -ge 4 ] || note_failure "only $count overrides were found in train-config(5)"
     split_blocks man/train-hosts.5
     count=0
     for block in "$work"/block.*; do
         ! grep -q '^train ' "$block" || continue
         count=$((count + 1))
-        "$train" config check --hosts "$block" 2>"$work/err" || wrong "hosts in train-hosts(5):" "$(cat "$work/err")"
+        "$train" config check --hosts "$block" 2>"$work/err" || note_failure "hosts in train-hosts(5):" "$(cat "$work/err")"
     done
-    [ $count -eq 3 ] || wrong "$count hosts files were found in train-hosts(5), not 3"
+    [ "$count" -eq 3 ] || note_failure "$count hosts files were found in train-hosts(5), not 3"
 }
 
 # What host sets expand to: ".It SET Ta NAME NAME ...".
@@ -201,9 +196,9 @@ check_host_sets() {
         count=$((count + 1))
         planned=$("$train" plan -H "$set" -n "$(wc -w <<<"$names")" --json -- true 2>/dev/null |
             sed -n 's/^ *"host": "\([^"]*\)".*/\1/p' | awk '!seen[$0]++' | paste -sd ' ')
-        [ "$planned" = "$names" ] || wrong "train-hosts(5): $set is $planned, not $names"
+        [ "$planned" = "$names" ] || note_failure "train-hosts(5): $set is $planned, not $names"
     done < <(sed -n 's/^\.It \([^ ]*\[[^ ]*\) Ta /\1 /p' man/train-hosts.5)
-    [ $count -ge 7 ] || wrong "only $count host sets were found in train-hosts(5)"
+    [ "$count" -ge 7 ] || note_failure "only $count host sets were found in train-hosts(5)"
 }
 
 # --- Examples ---
@@ -213,13 +208,13 @@ check_examples() {
     for file in examples/*/*.yaml; do
         [[ ${file##*/} != hosts* ]] || continue
         TRAIN_HOSTFILE='' "$train" plan "$file" -H localhost:16 >"$work/out" 2>"$work/err" ||
-            wrong "$file:" "$(cat "$work/err")"
-        ! grep -v 'advice' "$work/err" | grep -q . || wrong "$file:" "$(cat "$work/err")"
-        "$train" config check -W "$file" >"$work/out" 2>&1 || wrong "$file is not legal"
-        [ ! -s "$work/out" ] || wrong "$file:" "$(cat "$work/out")"
+            note_failure "$file:" "$(cat "$work/err")"
+        ! grep -v 'advice' "$work/err" | grep -q . || note_failure "$file:" "$(cat "$work/err")"
+        "$train" config check -W "$file" >"$work/out" 2>&1 || note_failure "$file is not legal"
+        [ ! -s "$work/out" ] || note_failure "$file:" "$(cat "$work/out")"
     done
     for file in examples/*/hosts*.yaml; do
-        "$train" plan --hostfile "$file" -n 1 -- true >"$work/out" 2>"$work/err" || wrong "$file:" "$(cat "$work/err")"
+        "$train" plan --hostfile "$file" -n 1 -- true >"$work/out" 2>"$work/err" || note_failure "$file:" "$(cat "$work/err")"
     done
     # shellcheck disable=SC2016 # the ticks of Markdown
     sed -n '/^```yaml/,/^```/p' README.md | grep -v '^```' >"$work/a"
@@ -228,17 +223,15 @@ check_examples() {
 }
 
 commands=(launch plan report 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
-check_markup
-check_commands
-for command in "${commands[@]}"; do check_synopsis "$command"; done
-check_all_options
-check_exit_codes
-check_environment
-check_version
-check_shown_commands
-check_blocks
-check_host_sets
-check_examples
-cd "$root" || exit 1
-echo "$failures things are not as documented"
-[ $failures -eq 0 ]
+test_case "the manual is well-formed, and no wider than a terminal" check_markup
+test_case "--help lists the commands that are checked here" check_commands
+for command in "${commands[@]}"; do test_case "the synopsis of train $command has the options of its --help" check_synopsis "$command"; done
+test_case "the manual has the options of --help, and no others" check_all_options
+test_case "the manual has the exit codes of the program" check_exit_codes
+test_case "the manual has the environment variables that the program reads" check_environment
+test_case "CHANGELOG.md begins with the version of the program" check_version
+test_case "commands that are shown can be planned" check_shown_commands
+test_case "files that the manual shows are legal" check_blocks
+test_case "host sets are what the manual says" check_host_sets
+test_case "the examples can be planned, and are what README.md shows" check_examples
+finish

@@ -11,10 +11,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 train=$(realpath "$1")
 gallery=$(dirname "$train")/../tests/browser/browser_gallery
 . "$here/../support/cases.sh"
-begin_case() { :; }
-check_case() { :; }
-show_case() { :; }
-end_case() { :; }
 
 browser=$(command -v chromium) || {
     skipped=1

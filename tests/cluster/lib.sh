@@ -354,7 +354,6 @@ begin_case() {
     : >"$work/out"
     : >"$work/err"
 }
-check_case() { :; }
 show_case() { show_launcher; }
 end_case() {
     if [ -n "$launch_job" ] && ! launch_has_ended; then signal_launcher KILL; fi

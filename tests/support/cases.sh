@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Cases of shell tests, and how they end. Who sources this has `begin_case`, `check_case` (more
-# assertions at the end of each), `show_case` (of one that failed: what was seen) and `end_case`.
+# Cases of shell tests, and how they end. Who sources this may have a `begin_case`, `check_case` (more
+# assertions at the end of each), `show_case` (of one that failed: what was seen) and `end_case` of its own.
 # TRAIN_TEST_FILTER=REGEX runs only the cases whose sentence matches, TRAIN_TEST_ONLY=SENTENCE that one.
 
 passed=0
@@ -10,6 +10,11 @@ skipped=0
 case_number=0
 case_failed=no
 case_skipped=''
+
+begin_case() { :; }
+check_case() { :; }
+show_case() { :; }
+end_case() { :; }
 
 note_failure() {
     case_failed=yes
