@@ -44,7 +44,7 @@ void add_removals(CLI::App& task, Chosen& chosen, TaskFlags& flags) {
           ->group("Commands");
   prune
       ->add_option("--older-than", flags.prune.older_than,
-                   "That ended so long ago: 12h, 30d, or seconds; else 7d")
+                   "That ended so long ago: 12h, 30d; else 7d")
       ->type_name("DURATION")
       ->check(names("duration"));
   prune->add_option("--keep", flags.prune.keep, "But for the newest that have ended")

@@ -158,11 +158,13 @@ ExitCode task_rm_command(const TaskRmFlags& flags) {
 }
 
 ExitCode task_prune_command(const TaskPruneFlags& flags) {
-  const auto age = parse_duration(flags.older_than);
+  // Whoever writes 7 may mean days, and what is removed is gone: here a number says its unit.
+  const bool is_bare = flags.older_than != "0" && is_digit(flags.older_than.back());
+  const auto age = is_bare ? std::nullopt : parse_duration(flags.older_than);
   if (!age)
     return report(make_error(ErrorClass::usage,
                              fmt::format("--older-than does not know '{}'", flags.older_than),
-                             "say for how long a task has ended: 12h, 7d, or seconds"));
+                             "say for how long a task has ended, with the unit: 90s, 12h, 7d"));
   auto store = open_task_store();
   if (!store) return report(store.error());
   // Of those that died while they removed something.

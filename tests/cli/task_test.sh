@@ -481,6 +481,9 @@ pruned() {
     expect_equal "what is left" "$(printf '%s\n' "$newest" "$id" | sort)" "$(ls -A "$work/state/train/tasks")"
     task prune --older-than soon
     expect_status 64
+    task prune --older-than 7
+    expect_status 64
+    expect_err "--older-than does not know '7'"
     task kill "$id"
     task prune --older-than 0s
     expect_err '^train: 2 tasks are removed, '
