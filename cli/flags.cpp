@@ -53,7 +53,7 @@ void add_settings(CLI::App& command, std::vector<std::string>& settings) {
 void add_overrides(CLI::App& command, RequestFlags& flags) {
   command
       .add_option("-n,--slots", flags.slots,
-                  "Slots of the trial, one rank each by default; without CONFIG all of the hosts")
+                  "Slots, one rank each by default; without CONFIG: all of the hosts")
       ->type_name("SLOTS")
       ->check(whole_number(1, most_workers));
   command.add_option("--batch", flags.global_batch, "Global batch size, over all ranks")
