@@ -72,7 +72,8 @@ TEST_CASE("a login shell that does not come to an end is told, with what it said
   fixture.options.start_timeout = limit;
   SshTransport transport(fixture.loop, fixture.options);
   Probe probe(fixture.loop, transport, fixture.host);
-  CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }, 20s));
+  CHECK(loop_until(
+      fixture.loop, [&] { return probe.closed.has_value(); }, 20s));
   CHECK(contains(probe.error(), how + " " + std::to_string(limit.count()) +
                                     " s while the agent was being started" + said));
 }
