@@ -91,7 +91,7 @@ dies_while_it_is_asked() {
     detach -n 2 -- /bin/sh -c 'trap "exit 7" TERM; echo it runs; while [ ! -e go ]; do sleep 0.02; done; exit 3'
     local supervisor
     supervisor=$(supervisor) || { note_failure "nobody attends the task"; return; }
-    kill -STOP "$supervisor"
+    freeze "$supervisor"
     start "$@" "$id"
     within 20 "it is asked" is_being_asked
     kill -KILL "$supervisor"
@@ -343,7 +343,7 @@ is_killed_after_that() {
 freeze_supervisor() {
     local lock=$work/state/train/tasks/$id/launcher.lock
     frozen=$(supervisor) || { note_failure "nobody attends the task"; return; }
-    kill -STOP "$frozen"
+    freeze "$frozen"
     cp -p "$lock" "$lock.other"
     mv "$lock.other" "$lock"
 }

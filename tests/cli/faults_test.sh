@@ -87,7 +87,7 @@ expect_nothing_abandoned() {
 
 # Stopped before, so that neither has time to do anything about the other's end.
 kill_both() {
-    kill -STOP "$agent"
+    freeze "$agent"
     kill -KILL "$guard" "$agent"
 }
 
@@ -136,7 +136,7 @@ they_are_killed_without_a_window() {
 
 all_three_are_killed() {
     start_abandoned "$@"
-    kill -STOP "$agent"
+    freeze "$agent"
     kill -KILL "$launcher"
     kill_both
     await

@@ -241,7 +241,7 @@ does_not_keep_what_changes() {
     launched -n 1 -- /bin/true
     start task get "$id" out/large to
     within 20 "it has begun" something_is_half_done
-    kill -STOP "$(pids_of ' agent get ')"
+    freeze "$(pids_of ' agent get ')"
     truncate -s 1 out/large
     kill -CONT "$(pids_of ' agent get ')"
     await
@@ -274,7 +274,7 @@ P
     with_environment /usr/bin/python3 terminal.py "$train" task get "$id" out to >"$work/out" 2>&1 &
     launcher=$!
     within 20 "it has begun" something_is_half_done
-    kill -STOP "$(pids_of ' agent get ')"
+    freeze "$(pids_of ' agent get ')"
     within 20 "somebody who waits is told" out_has "^train: '$PWD/out' of host 'localhost' is on its way: [0-9.]+ [MK]iB so far"
     kill -CONT "$(pids_of ' agent get ')"
     await

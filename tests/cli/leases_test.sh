@@ -157,7 +157,7 @@ is_held_by_the_guard() {
     agent=$(agent_pid '^/bin/sh -c while')
     guard=$(parent_of "$agent")
     kill -KILL "$launcher"
-    kill -STOP "$guard"
+    freeze "$guard"
     kill -KILL "$agent"
     run launch -H localhost:2 -n 1 -- /bin/echo started
     expect_status 75

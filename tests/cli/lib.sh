@@ -138,6 +138,14 @@ end_process() {
     within 20 "process $1 is gone" has_gone "$1"
 }
 
+# freeze PID...: until it stands still, a process may see what came after that signal.
+freeze() {
+    local pid
+    kill -STOP "$@"
+    for pid; do within 20 "process $pid stands still" stands_still "$pid"; done
+}
+stands_still() { ! grep -qs '^State:.[^TZ]' "/proc/$1"/task/*/status; }
+
 kill_everything() {
     local pid
     for pid in $(pids_of .); do kill -KILL "$pid" 2>/dev/null; done

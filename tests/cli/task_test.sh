@@ -819,7 +819,7 @@ shown_now() {
     within 20 "its launcher answers" shows_running
     expect_out '^now +running, attempt 1 of at most 3; 2 ranks have not ended$'
     expect_out '^ +localhost: running$'
-    kill -STOP "$launcher"
+    freeze "$launcher"
     task show "$id"
     kill -CONT "$launcher"
     expect_status 0

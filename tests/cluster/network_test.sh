@@ -240,7 +240,9 @@ agent_and_guard_are_killed() {
     start_steady 5000
     local guard agent
     guard=$(process node02 guard) agent=$(process node02 agent)
-    on node02 "kill -STOP $guard $agent; kill -KILL $guard $agent"
+    # Until both stand still the agent is told of the end of its guard.
+    on node02 "kill -STOP $guard $agent; until [ \"\$(ps -o state= -p $guard,$agent | tr -d '\n')\" = TT ]; do sleep 0.02; done
+        kill -KILL $guard $agent"
     await_launch 30
     expect_status 76
     expect_last_err "host 'node02'" 'its agent has ended' 'exit 76'
