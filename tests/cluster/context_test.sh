@@ -184,7 +184,7 @@ runs_full_on_the_way() {
     expect_status 0
     on node01 "mkdir -p $cache/contexts && mount -t tmpfs -o size=16M none $cache/contexts"
     before=$(received_by node01)
-    "$cluster" slow node01 4mbit
+    "$cluster" slow node01 8mbit
     launch_start --context "$code" "${on_one[@]}" -- /bin/sh -c 'pwd; wc -c <weights'
     within 20 "the context is on its way" is_coming_to "$cache"
     on node01 "head -c 100M /dev/zero >$cache/contexts/filler 2>/dev/null"

@@ -79,5 +79,5 @@ is_cut() {
 
 test_case "a folder of another host comes as it is, of the rank that was asked for" comes_from_there
 test_case "what both hosts have is not written over itself" replaces_nothing_by_itself
-test_case "nothing is left of what came from a host that is cut, here or there" is_cut
+soak_case "nothing is left of what came from a host that is cut, here or there" is_cut
 finish

@@ -260,8 +260,8 @@ host_is_never_reached() {
 
 no_host_is_left() {
     write_search 'name: random, max_trials: 12, max_concurrent_trials: 0' <<<'sleep 0.1'
-    "$cluster" kill node01
-    "$cluster" kill node02
+    "$cluster" crash node01
+    "$cluster" crash node02
     launch -H 'node[01-02]:2' --set reconnect_window=0s /srv/shared/x.yaml
     expect_status 76
     expect_err "^train: no host is left that can hold another trial: host 'node0[12]': "
@@ -315,12 +315,7 @@ slot_is_taken() {
     expect_no_clash
 }
 
-if [ "${2:-}" = --slow ]; then
-    test_case "a host that is cut is left out, and the search goes on" host_is_cut
-    finish
-fi
-start_slow_cases "$1"
-
+soak_case "a host that is cut is left out, and the search goes on" host_is_cut
 test_case "40 trials on 6 slots of 3 hosts end as it was decided, each alone on its slot" many_trials
 test_case "a host that is cut and a supervisor that is killed change none of what is decided" many_trials_disturbed
 test_case "a host is reached when a trial is placed there" reached_when_wanted
@@ -329,5 +324,4 @@ test_case "trials of a host that is not reached run elsewhere" host_is_never_rea
 test_case "a search ends when no host is left" no_host_is_left
 test_case "two searches on the same hosts do not meet on a slot" two_searches
 test_case "a trial whose slot another task takes waits for it" slot_is_taken
-count_slow_cases
 finish

@@ -232,7 +232,7 @@ killed_launcher() {
 
 test_case "gangs of two users wait for two hosts in one order" gangs
 test_case "a host that loses a ticket is told of, and met again" cut_host
-test_case "a host that is cut while it is waited for is told of, and the others serve" silent_host
+soak_case "a host that is cut while it is waited for is told of, and the others serve" silent_host
 test_case "who lacks a host that is cut stands aside until it is there" stands_aside
 test_case "the tickets of a killed launcher go" killed_launcher
 test_case "a task that was refused, waits and runs logs in once to each host" one_login
