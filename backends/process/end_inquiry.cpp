@@ -13,7 +13,7 @@ namespace train {
 
 namespace {
 
-constexpr std::chrono::seconds patience{2};
+constexpr std::chrono::seconds inquiry_patience{2};
 constexpr std::size_t longest_error_file = 64u << 10;
 // What shells exit with when SIGKILL has ended what they ran.
 constexpr int code_of_killed_child = 128 + SIGKILL;
@@ -26,7 +26,7 @@ void EndInquiry::Thread::run(std::function<void()> work, std::function<void(bool
   piece.done = std::move(done);
   const auto begun = background_.run(std::move(work), [this, number] { answer(number, true); });
   // Without a thread nobody looks: then the answer comes at once.
-  piece.limit = loop_.after(begun ? nanoseconds(patience) : nanoseconds(0),
+  piece.limit = loop_.after(begun ? nanoseconds(inquiry_patience) : nanoseconds(0),
                             [this, number] { answer(number, false); });
 }
 

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds shortest_pause{250};
 constexpr std::chrono::milliseconds longest_pause{2'000};
 // After a change, for what comes with it.
 constexpr std::chrono::milliseconds after_change{20};
-constexpr std::chrono::seconds patience{2};
+constexpr std::chrono::seconds metrics_patience{2};
 // Of one file at a time, so that ranks take turns, and of all together, so that little waits in
 // memory.
 constexpr std::size_t most_of_one = 256u << 10;
@@ -154,7 +154,7 @@ void MetricsFiles::finish(int rank, std::function<void()> done) {
 }
 
 void MetricsFiles::be_patient(int rank) {
-  endings_[rank].limit = loop_.after(patience, [this, rank] { end(rank); });
+  endings_[rank].limit = loop_.after(metrics_patience, [this, rank] { end(rank); });
 }
 
 void MetricsFiles::end(int rank) {

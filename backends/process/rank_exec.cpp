@@ -42,7 +42,7 @@ using Steady = std::chrono::steady_clock;
 // Nobody reads so slowly that more has to wait here.
 constexpr std::size_t most_waiting = 256u << 10;
 // Between being told that the terminal is gone and being killed.
-constexpr auto patience = 2s;
+constexpr auto exec_patience = 2s;
 constexpr nanoseconds exec_kill_limit = 5s;
 
 // A rank of the agent that runs, and what its command is to have.
@@ -401,7 +401,7 @@ class RankExec {
   }
 
   void rank_ended() {
-    killed_at_ = Steady::now() + patience;
+    killed_at_ = Steady::now() + exec_patience;
     rank_.process.reset();
     (void)signal_group(child_, SIGHUP);
   }

@@ -12,7 +12,7 @@ namespace train {
 
 namespace {
 
-constexpr std::chrono::seconds patience{1};
+constexpr std::chrono::seconds stop_patience{1};
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void StopFile::make(const HostDirectory& directory, const std::string& key, Atte
   const auto made = std::make_shared<Result<void>>();
   is_making_ = true;
   failed_ = std::move(failed);
-  limit_ = loop_.after(patience, [this, path = directory.run_directory(key, of.trial)] {
+  limit_ = loop_.after(stop_patience, [this, path = directory.run_directory(key, of.trial)] {
     settle(fail(ErrorClass::host, fmt::format("the file system of '{}' does not answer", path)));
   });
   const auto begun =

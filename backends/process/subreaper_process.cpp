@@ -34,7 +34,7 @@ using namespace std::chrono_literals;
 
 // A rank may be stuck in the kernel (a dead NFS server, a sick driver).
 constexpr nanoseconds rank_limit = 5s;
-constexpr nanoseconds tree_limit = 5s;
+constexpr nanoseconds whole_tree_limit = 5s;
 // By then a dying agent has taken this process along.
 constexpr nanoseconds death_limit = 1s;
 
@@ -199,7 +199,7 @@ void Family::carry_out(const SubreaperCommand& command) {
 
 // The statuses of ranks that did not end in time are lost.
 void Family::finish_kill() {
-  const std::vector<Survivor> survivors = kill_all_descendants(tree_limit);
+  const std::vector<Survivor> survivors = kill_all_descendants(whole_tree_limit);
   const std::lock_guard lock(mutex_);
   for (const int pid : std::set<int>(ranks_)) {
     const bool survives = std::any_of(survivors.begin(), survivors.end(),
