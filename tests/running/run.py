@@ -24,8 +24,8 @@ prints = threading.Lock()
 
 # Those that take a minute or more, longest first: one that is begun last is waited for alone.
 LONGEST = ["cluster/" + name for name in (
-    "network", "flood", "hostile", "search", "digits", "openssh", "kill", "attach", "launch", "context")
-] + ["cli/" + name for name in ("attach", "logs", "digits_search")]
+    "network", "digits", "hostile", "flood", "attach", "openssh", "leases", "context", "search", "launch")
+] + ["cli/" + name for name in ("search", "attach", "ending", "digits_search")]
 
 
 def say(text=""):
