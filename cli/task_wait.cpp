@@ -11,7 +11,7 @@ namespace train {
 namespace {
 
 // How long to wait at most, without any event, before the launcher is looked at again.
-constexpr std::chrono::milliseconds longest_silence{2'000};
+constexpr std::chrono::milliseconds longest_wait_silence{2'000};
 
 }  // namespace
 
@@ -24,7 +24,7 @@ ExitCode task_wait_command(const TaskWaitFlags& flags) {
   TaskWatch watch(lock_file, "");
   while (!is_final(task->state)) {
     if (task->is_unattended) return tell_unattended(*task);
-    (void)watch.wait(longest_silence, {});
+    (void)watch.wait(longest_wait_silence, {});
     // The record is final when the launcher has let go of its lock, and not before.
     if (probe_launcher(lock_file) == LauncherSign::alive) continue;
     task = (*store)->find(task->id);
