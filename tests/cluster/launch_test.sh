@@ -100,7 +100,7 @@ shipped_once() {
 }
 
 tensorflow_workers_meet() {
-    cp "$(dirname "$0")/../cli/tensorflow_worker.py" "$shared/"
+    cp "$(dirname "$0")/../cli/tensorflow_worker.py" "$(dirname "$0")/../support/waiting.py" "$shared/"
     launch -H 'node[01-04]:2' -n 8 --set framework=tensorflow -- \
         /usr/bin/python3 /srv/shared/tensorflow_worker.py
     expect_status 0

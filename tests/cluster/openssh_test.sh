@@ -46,7 +46,7 @@ hosts_file_says_openssh() {
 worker_is_on() { [ "$(processes "$1" '^sleep 4711')" -eq 1 ]; }
 
 ranks_meet() {
-    cp "$(dirname "$0")/../cli/tensorflow_worker.py" "$shared/"
+    cp "$(dirname "$0")/../cli/tensorflow_worker.py" "$(dirname "$0")/../support/waiting.py" "$shared/"
     launch "${through[@]}" -H 'head:1,node[01-02]:1' -n 3 --set framework=tensorflow -- \
         /usr/bin/python3 /srv/shared/tensorflow_worker.py
     expect_status 0
