@@ -130,7 +130,11 @@ for i in range(400000): sys.stdout.write("line %d of a rank that prints a lot\n"
 }
 
 reader_leaves() {
-    (exec_with_environment "$train" launch "${two[@]}" -- /bin/sh -c 'yes | head -n 100000; exit 4') \
+    # Neither fails before both have printed: the first failure stops the other.
+    # shellcheck disable=SC2016
+    local both='yes | head -n 100000; : >"$0/printed$RANK"
+        until [ -e "$0/printed0" ] && [ -e "$0/printed1" ]; do sleep 0.02; done; exit 4'
+    (exec_with_environment "$train" launch "${two[@]}" -- /bin/sh -c "$both" "$work") \
         2>"$work/err" | head -n 1 >"$work/out"
     status=${PIPESTATUS[0]}
     expect_status 4

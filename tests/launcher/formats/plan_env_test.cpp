@@ -23,7 +23,7 @@ bool file_has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("every rank file_has a block, and one rank can be chosen") {
+TEST_CASE("every rank has a block, and one rank can be chosen") {
   const std::string all = blocks_of({});
   CHECK(all.find("# rank 0 on n1\n") == 0);
   CHECK(file_has(all, "\n\n# rank 1 on n1\n"));

@@ -94,7 +94,7 @@ TEST_CASE("hosts in an order that is not Slurm's need a hostfile") {
   CHECK_FALSE(script_has(script, "#SBATCH --ntasks="));  // srun makes the layout
 }
 
-TEST_CASE("other numbers of ranks need a hostfile where every host script_has room for the most") {
+TEST_CASE("other numbers of ranks need a hostfile where every host has room for the most") {
   const std::string script = script_of(packed(slot_experiment(6)), gpu_inventory({4, 4}));
   CHECK(script_has(script, "#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\n"));
   CHECK(script_has(script, "<<'hosts'\nn1\nn1\nn1\nn1\nn2\nn2\nhosts\n"));

@@ -65,7 +65,7 @@ TEST_CASE("a plan is shown as hosts with their slots, ranks, batch and remarks")
         "  samples per step (batch_remainder: spread takes all)\n"
         "\n"
         "advice: node01, b say slots and nothing of GPUs: a launch asks, and slots are\n"
-        "  GPUs if all hosts have as many, places without any if none plan_has one (slot_type\n"
+        "  GPUs if all hosts have as many, places without any if none has one (slot_type\n"
         "  in a hosts file says it now)\n");
 }
 
@@ -105,12 +105,12 @@ TEST_CASE("a rank of several slots spans them, and several ranks of a slot stand
   CHECK(plan_has(text, "+. room for more\n"));
 }
 
-TEST_CASE("a CPU-only worker beside GPUs plan_has no cell") {
+TEST_CASE("a CPU-only worker beside GPUs has no cell") {
   CHECK(plan_has(text_of(scene_of(cpu_experiment(2, 1), gpu_inventory({2}))),
                  "n1    0-1    |.|.|  CPU only\n"));
 }
 
-TEST_CASE("the marks of a picture are explained, and only those that it plan_has") {
+TEST_CASE("the marks of a picture are explained, and only those that it has") {
   Scene scene = scene_of(slot_experiment(2), gpu_inventory({2, 3}));
   CHECK_FALSE(plan_has(text_of(scene_of(slot_experiment(2), gpu_inventory({2}))), "free"));
   scene.occupancy = {use_of("n2", "task 3f9c of al\x1bice", {1})};
@@ -147,7 +147,7 @@ TEST_CASE("GPUs are named as their machine does") {
   CHECK(plan_has(text, "1     n1    1      3     -\n"));
 }
 
-TEST_CASE("a host with more slots than the line plan_has columns is drawn in proportion") {
+TEST_CASE("a host with more slots than the line has columns is drawn in proportion") {
   const std::string text = text_of(scene_of(slot_experiment(60), gpu_inventory({120})));
   CHECK(plan_has(text, "n1    0-59   |         0-59         |......................| 120 slots\n"));
 }
