@@ -529,7 +529,7 @@ other_build() {
     expect_equal "what is executed" "$bundle/program-0123 task attach $id" "$(cat "$work/out")"
     rm "$bundle/program-0123"
     mv "$work/kept" "$kept"
-    sed -i 's/"slots":1}$/"slots":2}/' "$bundle/request.json"
+    sed -i 's/"slots":1,"workers"/"slots":2,"workers"/' "$bundle/request.json"
     task attach "$id"
     expect_status 66
     expect_err "the plan that is made of it now differs from the recorded one at '/"
