@@ -8,6 +8,7 @@
 #include "config_schema/fields/field_reader.hpp"
 #include "config_schema/fields/secrets.hpp"
 #include "config_schema/text/diagnostics.hpp"
+#include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/text.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
 
