@@ -110,6 +110,7 @@ tensorflow_workers_meet() {
 
 # The machine of the launcher takes part: the others must not be told its loopback address.
 launcher_takes_part() {
+    cp "$(dirname "$0")/../cli/tensorflow_worker.py" "$(dirname "$0")/../support/waiting.py" "$shared/"
     launch -H 'head:1,node[01-02]:1' -n 3 --set framework=tensorflow -- \
         /usr/bin/python3 /srv/shared/tensorflow_worker.py
     expect_status 0
